@@ -34,26 +34,79 @@ def report(text: str, language: str = "ko") -> Document:
     )
 
 
-def written(document: Document, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What was written with glyphs of the font, in order."""
+def drawn(document: Document, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """What was written with glyphs, in order, each with its font."""
     paper = _Paper(document)
-    font: Any = paper._pdf.fonts["sans"]
-    said: list[str] = []
-    for name in ("write", "cell", "multi_cell"):
-        method = getattr(paper._pdf, name)
+    sheet: Any = paper._pdf
+    said: list[tuple[str, str]] = []
+    cell = sheet.cell
 
-        def record(*arguments: Any, _method: Any = method, **options: Any) -> Any:
-            said.extend(each for each in arguments if isinstance(each, str))
-            return _method(*arguments, **options)
+    def record(*arguments: Any, **options: Any) -> Any:
+        said.extend((sheet.font_family, each) for each in arguments if isinstance(each, str))
+        return cell(*arguments, **options)
 
-        monkeypatch.setattr(paper._pdf, name, record)
+    monkeypatch.setattr(sheet, "cell", record)
     paper.lay_out()
-    font.close()
-    text = " ".join(said)
     invisible = {"Cc", "Cf", "Zl", "Zp", "Zs"}
-    lost = {c for c in text if ord(c) not in font.cmap and unicodedata.category(c) not in invisible}
-    assert lost <= {"\ufe0f"}, "the font has a picture of everything that is written"
-    return text
+    for family, text in said:
+        font = sheet.fonts[family]
+        lost = {c for c in text if ord(c) not in font.cmap and unicodedata.category(c) not in invisible}
+        assert lost <= {"\ufe0f"}, "the font has a picture of everything that is written"
+    for font in sheet.fonts.values():
+        font.close()
+    return said
+
+
+def written(document: Document, monkeypatch: pytest.MonkeyPatch) -> str:
+    return " ".join(text for _, text in drawn(document, monkeypatch))
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "fonts"),
+    [
+        ("zh", "原告김민수", [("zh", "原告"), ("ko", "김민수")]),
+        ("zh", "与被告（Beijing Co.）", [("zh", "与被告（Beijing Co.）")]),
+        ("ko", "피고 张伟、北京", [("ko", "피고 "), ("zh", "张伟"), ("ko", "、北京")]),
+        ("en", "Kim 김민 v. 诉讼", [("ko", "Kim 김민 v. "), ("zh", "诉讼")]),
+    ],
+)
+def test_each_run_is_in_a_font_that_has_all_of_it(
+    language: str, text: str, fonts: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = drawn(report(text, language), monkeypatch)
+    places = [said[n : n + len(fonts)] for n in range(len(said))]
+    assert places.count(fonts) >= 2, "on the cover and in the section"
+    assert set(re.findall(r"U\+\w+", " ".join(each for _, each in said))) == {"U+1F9FE"}, "of the table"
+
+
+@pytest.mark.parametrize(("language", "text"), [("zh", "原告김민수"), ("ko", "피고 张伟")])
+def test_a_word_document_names_a_font_and_language_by_run(language: str, text: str) -> None:
+    with zipfile.ZipFile(io.BytesIO(_DocxWriter(report(text, language)).written())) as package:
+        parts = {name: package.read(name).decode() for name in ("word/document.xml", "word/header1.xml")}
+    other, font, region = {
+        "zh": ("김민수", "Malgun Gothic", "ko-KR"), "ko": ("张伟", "Microsoft YaHei", "zh-CN"),
+    }[language]  # fmt: skip
+    for part in parts.values():
+        found = re.findall(rf"<w:r><w:rPr>([^/]*/><w:lang [^/]*/>)</w:rPr><w:t>{other}</w:t>", part)
+        assert found
+        assert all(f'w:eastAsia="{font}"' in each and f'w:eastAsia="{region}"' in each for each in found)
+
+
+def test_a_word_document_holds_what_we_put_in_and_nothing_else() -> None:
+    with zipfile.ZipFile(io.BytesIO(_DocxWriter(report("문서", "ko")).written())) as package:
+        parts = {name: package.read(name).decode() for name in package.namelist()}
+    assert sorted(parts) == [
+        "[Content_Types].xml", "_rels/.rels", "docProps/app.xml", "docProps/core.xml", "word/_rels/document.xml.rels",
+        "word/document.xml", "word/footer1.xml", "word/header1.xml", "word/numbering.xml", "word/settings.xml",
+        "word/styles.xml",
+    ]  # fmt: skip
+    written = "".join(parts.values())
+    assert not re.search(r"jpe?g|rsid|docId|[Tt]heme(?!FontLang)|python|Macintosh|Cambria|\uff2d\uff33", written)
+    used = set(re.findall(r'<w:(?:p|r|tbl)Style w:val="(\w+)"', written)) | {"Normal"}
+    linked = set(re.findall(r'<w:(?:basedOn|next|link) w:val="(\w+)"', parts["word/styles.xml"]))
+    defaults = {"DefaultParagraphFont", "TableNormal", "NoList", "Header", "Footer"}
+    assert set(re.findall(r'w:styleId="(\w+)"', parts["word/styles.xml"])) <= used | linked | defaults
+    assert len(written) < 40_000
 
 
 @pytest.mark.parametrize("char", ["👍", "🧾", "ག", "𝕏", "𐎀", "\ue000", "﷽", "\u0600", "\u06dd"])

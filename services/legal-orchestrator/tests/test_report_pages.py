@@ -47,7 +47,7 @@ def test_headings_stand_on_the_page_of_what_they_title(before: int, monkeypatch:
         first, Section(name="b", title="Second", blocks=filled), Section(name="c", title="Best", blocks=blocks)
     )
     made.lay_out()
-    made._pdf.fonts["sans"].close()
+    made._pdf.fonts["ko"].close()
     assert pages["Best"] == pages["Claimant"] == pages["what it says"]
 
 

@@ -3,10 +3,10 @@
 import io
 import re
 import zipfile
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
-import docx
 from docx.enum.text import WD_ALIGN_PARAGRAPH
 from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
@@ -16,12 +16,15 @@ from playmolt_schemas.games.legal import Report
 from playmolt_legal import texts
 from playmolt_legal.report.blocks import Heading, ReportLine, ReportTable
 from playmolt_legal.report.document import Document, Section, document
+from playmolt_legal.report.docx_template import bare_document
+from playmolt_legal.report.runs import FontName, font_of, runs
 
 _LATIN: Final = "Calibri"
-_FONTS: Final = {"en": "Malgun Gothic", "ko": "Malgun Gothic", "zh": "Microsoft YaHei"}
-"""For Korean and Chinese characters, by the report's language."""
-_STYLES: Final = ("Normal", "Title", "Heading 1", "Heading 2", "List Bullet", "Header", "Footer")
-_THEMED: Final = ("w:asciiTheme", "w:hAnsiTheme", "w:eastAsiaTheme", "w:cstheme")
+_FONTS: Final[Mapping[FontName, str]] = {"ko": "Malgun Gothic", "zh": "Microsoft YaHei"}
+"""For Korean and Chinese characters."""
+_STYLES: Final = (
+    "Normal", "Title", "Heading 1", "Heading 2", "List Bullet", "Header", "Footer",
+)  # fmt: skip
 _PAGE: Final = (Mm(210), Mm(297))
 _MARGIN: Final = Mm(22)
 _OWN_PAGES: Final = 2
@@ -44,18 +47,19 @@ def render_docx(report: Report) -> bytes:
 class _DocxWriter:
     def __init__(self, laid_out: Document) -> None:
         self._laid_out = laid_out
-        self._book = docx.Document()
+        self._base = font_of(laid_out.language)
+        self._book = bare_document((*_STYLES, "Table Grid"))
         self._marks = 0
-        self._dress(_FONTS[laid_out.language])
+        self._dress(_FONTS[self._base])
         self._speak(_REGIONS[laid_out.language])
 
     def written(self) -> bytes:
         laid_out, book = self._laid_out, self._book
         self._edges()
-        book.add_heading(_xml(laid_out.title), level=0)
+        self._write(book.add_heading("", level=0), laid_out.title)
         for line in laid_out.cover:
-            book.add_paragraph(_xml(line.text), style="List Bullet")
-        book.add_paragraph(_xml(laid_out.notice))
+            self._write(book.add_paragraph(style="List Bullet"), line.text)
+        self._write(book.add_paragraph(), laid_out.notice)
         for place, section in enumerate(laid_out.sections):
             # The answer has a page of its own behind the cover.
             self._section(section, new_page=place < _OWN_PAGES)
@@ -65,23 +69,20 @@ class _DocxWriter:
         return _settled(file.getvalue(), texts.utc_time(laid_out.ended_at))
 
     def _dress(self, font: str) -> None:
-        """A4, and fonts by name: the template's theme has Japanese ones for headings."""
+        """A4, and fonts by name."""
         page = self._book.sections[0]
         page.page_width, page.page_height = _PAGE
         page.left_margin = page.right_margin = page.top_margin = page.bottom_margin = _MARGIN
         for name in _STYLES:
             style: Any = self._book.styles[name]
             style.font.name = _LATIN
-            fonts = style.element.get_or_add_rPr().get_or_add_rFonts()
-            for themed in _THEMED:
-                fonts.attrib.pop(qn(themed), None)
-            fonts.set(qn("w:eastAsia"), font)
+            style.element.get_or_add_rPr().get_or_add_rFonts().set(qn("w:eastAsia"), font)
 
     def _edges(self) -> None:
         """A header and a footer on every page but the cover."""
         section = self._book.sections[0]
         section.different_first_page_header_footer = True
-        section.header.paragraphs[0].add_run(_xml(self._laid_out.title))
+        self._write(section.header.paragraphs[0], self._laid_out.title)
         footer = section.footer.paragraphs[0]
         footer.alignment = WD_ALIGN_PARAGRAPH.CENTER
         for code, behind in (("PAGE", " / "), ("NUMPAGES", "")):
@@ -112,7 +113,8 @@ class _DocxWriter:
         properties.created = properties.modified = texts.utc_time(self._laid_out.ended_at)
 
     def _section(self, section: Section, *, new_page: bool) -> None:
-        heading = self._book.add_heading(_xml(section.title), level=1)
+        heading = self._book.add_heading("", level=1)
+        self._write(heading, section.title)
         heading.paragraph_format.page_break_before = new_page
         for block in section.blocks:
             match block:
@@ -120,7 +122,7 @@ class _DocxWriter:
                     style = "List Bullet" if block.listed else "Normal"
                     self._line(self._book.add_paragraph(style=style), block)
                 case Heading(text=text):
-                    self._book.add_heading(_xml(text), level=2)
+                    self._write(self._book.add_heading("", level=2), text)
                 case ReportTable():
                     self._table(block)
 
@@ -128,9 +130,24 @@ class _DocxWriter:
         if line.anchor:
             self._anchor(paragraph, line.anchor)
             paragraph.add_run(f"{line.anchor} ").bold = True
-        paragraph.add_run(_xml(line.text))
+        self._write(paragraph, line.text)
         for ref in line.refs:
             self._ref(paragraph, ref)
+
+    def _write(self, paragraph: Any, text: str) -> None:
+        """Add a text; what another font draws better than the report's own is a run of its own, with its language."""
+        for font, part in runs(_xml(text), self._base):
+            run = paragraph.add_run(part)
+            if font == self._base:
+                continue
+            properties = run._r.get_or_add_rPr()  # noqa: SLF001 -- the library knows fonts of Latin letters only
+            fonts = properties.get_or_add_rFonts()
+            for letters in ("w:ascii", "w:hAnsi", "w:eastAsia"):
+                fonts.set(qn(letters), _FONTS[font])
+            fonts.set(qn("w:hint"), "eastAsia")
+            language = OxmlElement("w:lang")
+            language.set(qn("w:eastAsia"), _REGIONS[font])
+            properties.append(language)
 
     def _table(self, block: ReportTable) -> None:
         table = self._book.add_table(rows=len(block.rows), cols=len(block.widths), style="Table Grid")

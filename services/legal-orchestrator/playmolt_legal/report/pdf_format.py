@@ -1,18 +1,16 @@
-"""The report as PDF, with its font inside. The same report gives the same bytes.
+"""The report as PDF, with its fonts inside. The same report gives the same bytes.
 
-What the font has no picture of is written as its number, and a note at the end says so: nothing is left out silently.
+What no font has a picture of is written as its number, and a note at the end says so: nothing is left out silently.
 """
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Final
 
 import msgspec
-import pylopdf_fonts_ko
-import pylopdf_fonts_zh_cn
 from fpdf import FPDF
+from fpdf.fonts import CoreFont, TTFFont
 from playmolt_schemas.games.legal import Report
 from typing_extensions import override
 
@@ -20,6 +18,7 @@ from playmolt_legal import texts
 from playmolt_legal.report.blocks import Cell, Heading, ReportLine, ReportTable
 from playmolt_legal.report.document import Document, Section, document
 from playmolt_legal.report.pdf_structure import Element, Structure
+from playmolt_legal.report.runs import FontName, Run, drawn, font_of, path, runs
 
 _HAN: Final = "\u2e80-\u2fff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff01-\uff60"
 _OPENING: Final = "（《〈「『【〔［｛“‘"
@@ -58,7 +57,6 @@ def _cut(word: str, width: float, wide: Callable[[str], float]) -> list[str]:
     return [*pieces, piece]
 
 
-_FONT: Final = "sans"
 _LINE: Final = 5.6
 """Height of a line in millimetres."""
 _INDENT: Final = 5.0
@@ -74,19 +72,11 @@ _COLUMN: Final = "<</O /Table /Scope /Column>>"
 """A heading is one of its column."""
 _OWN_PAGES: Final = 2
 """So many sections begin on a page of their own: the answer, and what comes behind it."""
-_UNSEEN: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
-_SEEN_FORMATS: Final = re.compile("[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd]")
-"""Signs that enclose the numbers behind them: of an invisible category, yet visible."""
-_VARIANTS: Final = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _STAND_INS: Final[Mapping[str, str]] = {
-    "en": "Characters that this document's font lacks are written as their Unicode numbers: {}.",
+    "en": "Characters that this document's fonts lack are written as their Unicode numbers: {}.",
     "ko": "이 문서의 글꼴에 없는 문자는 유니코드 번호로 적었습니다: {}.",
     "zh": "本文件字体所缺的字符以 Unicode 编号表示：{}。",
 }
-
-
-def _sans(language: str) -> str:
-    return str(pylopdf_fonts_zh_cn.sans_path() if language == "zh" else pylopdf_fonts_ko.sans_path())
 
 
 def render_pdf(report: Report) -> bytes:
@@ -108,24 +98,56 @@ class _Sheet(FPDF):
     """Pages with the title above and their number below, but for the cover."""
 
     headline = ""
+    base: FontName = "ko"
+
+    def choose(self, font: FontName, size: float) -> None:
+        """Draw in this font from here on."""
+        self._loaded(font)
+        self.set_font(font, size=size)
+
+    def wide(self, text: str) -> float:
+        """How wide a text is in the fonts that draw it, at the present size."""
+        return sum(self._wide(run) for run in runs(text, self.base))
+
+    def write_line(self, height: float, text: str, link: int | str = "") -> None:
+        """A text on one line, from here to the right."""
+        for run in runs(text, self.base):
+            if run.font != self.font_family:
+                self.choose(run.font, self.font_size_pt)
+            self.cell(self._wide(run), height, run.text, link=link)
+        if self.font_family != self.base:
+            self.choose(self.base, self.font_size_pt)
+
+    def _wide(self, run: Run) -> float:
+        # The library's own function copies the state of the page for every text.
+        _, points = self._loaded(run.font).get_text_width(run.text, self.font_size_pt, None)
+        return points / self.k
+
+    def _loaded(self, font: FontName) -> CoreFont | TTFFont:
+        if font not in self.fonts:
+            self.add_font(font, fname=path(font))
+        return self.fonts[font]
 
     @override
     def header(self) -> None:
         if self.page > 1:
-            self._edge(10, self.headline, "L")
+            self._edge(10, self.headline)
 
     @override
     def footer(self) -> None:
         if self.page > 1:
-            self._edge(self.h - 14, f"{self.page} / {{nb}}", "C")
+            self._edge(self.h - 14, f"{self.page} / {{nb}}", middle=True)
 
-    def _edge(self, top: float, text: str, align: str) -> None:
+    def _edge(self, top: float, text: str, *, middle: bool = False) -> None:
         self._out("/Artifact BMC")
-        self.set_font(_FONT, size=8)
+        self.choose(self.base, 8)
         self.set_y(top)
-        self.cell(0, 4, text, align=align)
+        if middle:
+            self.cell(0, 4, text, align="C")
+        else:
+            self.write_line(4, text)
         self._out("EMC")
-        self.set_font(_FONT, size=_BODY)
+        self.choose(self.base, _BODY)
         self.set_y(self.t_margin)
 
 
@@ -142,10 +164,9 @@ class _Paper:
         pdf.set_author("PlayMolt")
         pdf.set_creator("PlayMolt")
         pdf.set_lang(laid_out.language)
-        pdf.add_font(_FONT, fname=_sans(laid_out.language))
-        self._drawn = getattr(pdf.fonts[_FONT], "cmap")  # noqa: B009 -- of a TrueType font alone
+        pdf.base = font_of(laid_out.language)
         self._stand_ins: dict[str, None] = {}
-        pdf.set_font(_FONT, size=8)
+        pdf.choose(pdf.base, 8)
         pdf.add_page()
         pdf.headline = self._wrapped(self._shown(laid_out.title), pdf.epw)[0]
         self._links = {anchor: pdf.add_link(page=1) for anchor in sorted(laid_out.anchors)}
@@ -175,17 +196,15 @@ class _Paper:
             self._line(ReportLine(text=note), bullet="")
 
     def _shown(self, text: str) -> str:
-        return "".join([char if ord(char) in self._drawn else self._stand_in(char) for char in text])
+        return "".join([char if drawn(char) else self._stand_in(char) for char in text])
 
     def _stand_in(self, char: str) -> str:
-        if _VARIANTS.match(char) or (unicodedata.category(char) in _UNSEEN and not _SEEN_FORMATS.match(char)):
-            return char
         number = f"U+{ord(char):04X}"
         self._stand_ins[number] = None
         return number
 
     def _wrapped(self, text: str, width: float) -> list[str]:
-        return wrapped(text, width, self._wide)
+        return wrapped(text, width, self._pdf.wide)
 
     @contextmanager
     def _tagged(self, kind: str) -> Iterator[None]:
@@ -203,21 +222,21 @@ class _Paper:
 
     def _head(self, text: str, size: int, kind: str, kept: float = _KEPT) -> None:
         pdf = self._pdf
-        pdf.set_font(_FONT, size=size)
+        pdf.choose(pdf.base, size)
         lines = self._wrapped(self._shown(text), pdf.epw)
         # A heading alone at the foot of a page loses what it titles.
         if self._room(len(lines) * size * 0.5 + kept) < 0:
             pdf.add_page()
-            pdf.set_font(_FONT, size=size)
+            pdf.choose(pdf.base, size)
         pdf.ln(2)
         pdf.set_text_color(*_TITLES)
         with self._tagged(kind):
             for line in lines:
-                pdf.cell(0, size * 0.5, line)
+                pdf.write_line(size * 0.5, line)
                 pdf.ln(size * 0.5)
         pdf.ln(1)
         pdf.set_text_color(0)
-        pdf.set_font(_FONT, size=_BODY)
+        pdf.choose(pdf.base, _BODY)
 
     def _section(self, section: Section) -> None:
         # One that is followed by another keeps room for that one's, too: else that one alone goes to the next page.
@@ -237,20 +256,18 @@ class _Paper:
 
     def _spans(self, line: ReportLine, width: float) -> list[_Spans]:
         """A wrapped sentence, followed by the ids it rests on."""
+        pdf = self._pdf
         shown = f"{line.anchor} {line.text}".strip() if line.anchor else line.text
         *lines, last = self._wrapped(self._shown(shown), width)
         rows: list[list[_Span]] = [[_Span(text)] for text in lines]
         rows.append([_Span(last)] if last else [])
         for ref in line.refs:
             span = _Span(f"{' ' if rows[-1] else ''}[{self._shown(ref)}]", ref)
-            if rows[-1] and sum(self._wide(each.text) for each in (*rows[-1], span)) > width:
+            if rows[-1] and sum(pdf.wide(each.text) for each in (*rows[-1], span)) > width:
                 rows.append([_Span(span.text.strip(), ref)])
             else:
                 rows[-1].append(span)
         return [tuple(row) for row in rows]
-
-    def _wide(self, text: str) -> float:
-        return self._pdf.get_string_width(text)
 
     def _draw(self, x: float, y: float, spans: _Spans, kind: str) -> None:
         """`kind` "": inside of what is tagged already."""
@@ -258,7 +275,7 @@ class _Paper:
         pdf.set_xy(x, y)
         with self._tagged(kind) if kind else nullcontext():
             for span in spans:
-                pdf.cell(self._wide(span.text), _LINE, span.text, link=self._links.get(span.ref, ""))
+                pdf.write_line(_LINE, span.text, self._links.get(span.ref, ""))
 
     def _line(self, line: ReportLine, bullet: str = "•") -> None:
         pdf = self._pdf
