@@ -19,6 +19,7 @@ from playmolt_schemas.text import (
     SPOKEN,
     STORABLE,
     WORDS,
+    composed_text,
     has_control_characters,
     has_line_breaks_or_controls,
     has_visible_character,
@@ -82,7 +83,7 @@ class BodyFields:
         return False
 
     def text(self, name: str, most: int, *, required: bool = True) -> str:
-        """Read a trimmed text of at most `most` code points; a required text must not be blank."""
+        """Read a text, trimmed and composed (NFC), of at most `most` code points; a required text must not be blank."""
         return self._text(name, self.body.get(name, None if required else ""), most, required=required)
 
     def spoken(self, name: str, most: int, *, required: bool = True) -> str:
@@ -201,7 +202,7 @@ class BodyFields:
         return found.read(self, name, None)
 
     def _text(self, name: str, value: Any, most: int, *, required: bool = True) -> str:
-        fault, text = "", trimmed(value) if isinstance(value, str) else None
+        fault, text = "", composed_text(trimmed(value)) if isinstance(value, str) else None
         if text is None:
             fault = "must be a string"
         elif required and not text:

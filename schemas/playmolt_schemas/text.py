@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from typing import Any
 
 from msgspec import Meta
 
@@ -36,6 +37,26 @@ _BIDI_CONTROLS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u20
 def trimmed(text: str) -> str:
     """Strip white space at both ends."""
     return text.strip(WHITE_SPACE)
+
+
+def composed_text(text: str) -> str:
+    """The text in Unicode's composed form (NFC): a Mac's file names, and texts copied from there, have Hangul in parts.
+
+    Every text of a person is composed where it comes in, before its length is checked.
+    """
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def composed(value: Any) -> Any:
+    """A JSON value with all its texts composed; names of fields stay as they are."""
+    match value:
+        case str():
+            return composed_text(value)
+        case dict():
+            return {name: composed(inner) for name, inner in value.items()}
+        case list():
+            return [composed(inner) for inner in value]
+    return value
 
 
 def unstorable(text: str) -> bool:

@@ -1,5 +1,6 @@
 """Bodies come as any JSON value; each fault is named, in the order the fields are read in."""
 
+import unicodedata
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Literal
 
@@ -243,3 +244,27 @@ BY_HAND = {"turn_id", "files", "content", "sections", "turns", "facts", "missing
 def test_every_other_field_of_the_games_bodies_is_read_by_its_type() -> None:
     by_hand = {field.wire for kind in _bodies() for field in _declared(kind) if field.read is _by_hand}
     assert by_hand <= BY_HAND
+
+
+def test_texts_are_composed_before_their_length_counts() -> None:
+    """A Mac's file names have Hangul in parts."""
+    name = unicodedata.normalize("NFD", "김민수")
+    assert len(name) == 8
+    body = {"text": name, "line": name, "lines": [name, name], "texts": [name], "inner": [{"text": name}]}
+    fields = BodyFields(body)
+    read = [
+        fields.text("text", 3),
+        fields.line("line", 3),
+        fields.lines("lines", 7),
+        *fields.texts("texts", 3, entries=1),
+    ]
+    assert read == ["김민수", "김민수", "김민수\n김민수", "김민수"]
+    assert fields.objects("inner", lambda entry: entry.text("text", 3), 1) == ("김민수",)
+    assert fields.spoken("text", 3) == "김민수"
+    assert not fields.faults
+
+
+def test_texts_that_differ_in_their_parts_alone_are_one() -> None:
+    fields = BodyFields({"texts": ["김민수", unicodedata.normalize("NFD", "김민수")]})
+    fields.texts("texts", 10, entries=2)
+    assert _named(fields) == [("texts", "contains a duplicate")]

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import unicodedata
 from datetime import UTC, datetime
 from typing import Any
 
@@ -500,3 +501,10 @@ async def test_no_key_is_ever_written_to_the_log(
     assert "routes/action.py" in written, "a bug is told with its place"
     for hidden in (made["api_key"], hash_of(made["api_key"]), secret):
         assert hidden not in written
+
+
+async def test_names_are_composed(platform: Any) -> None:
+    """A name typed on a Mac may have Hangul in parts, which count as one character each."""
+    parts = unicodedata.normalize("NFD", "김" * 40)
+    response = await platform.send("POST", "/api/agents", json={"name": parts, "about": parts})
+    assert (response.status_code, response.json()["name"], response.json()["about"]) == (201, "김" * 40, "김" * 40)

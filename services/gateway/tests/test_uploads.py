@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import unicodedata
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -157,3 +158,9 @@ async def test_a_file_that_fills_the_memory_ends_its_reader_alone() -> None:
 def test_the_program_knows_what_it_cannot_read() -> None:
     assert pdf_program.read(pdf("one", "two")) == {"text": "one\n\ntwo", "pages": 2}
     assert pdf_program.read(pdf("")) == {"fault": "scanned"}
+
+
+async def test_names_from_a_mac_reach_the_engine_composed(platform: Any) -> None:
+    parts = unicodedata.normalize("NFD", "원고 김민수")
+    assert (await sent(platform, body(parts.encode(), title=parts))).status_code == 201
+    assert (handed_on(platform)["title"], handed_on(platform)["text"]) == ("원고 김민수", "원고 김민수")

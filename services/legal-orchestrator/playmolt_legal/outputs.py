@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 from playmolt_schemas.games import legal
 from playmolt_schemas.games.legal import CaseType, Reply, Role
-from playmolt_schemas.text import unstorable
+from playmolt_schemas.text import composed, unstorable
 
 from playmolt_legal import phases
 
@@ -200,18 +200,6 @@ def _asked(kind: type[Reply]) -> dict[str, Any]:
     own.pop("title", None)
     del root
     return {**own, "$defs": components} if components else own
-
-
-def composed(value: Any) -> Any:
-    """JSON with its texts in Unicode's composed form: text copied from elsewhere may have Hangul in parts."""
-    match value:
-        case str():
-            return unicodedata.normalize("NFC", value)
-        case dict():
-            return {name: composed(inner) for name, inner in value.items()}
-        case list():
-            return [composed(inner) for inner in value]
-    return value
 
 
 def _leaves(value: Any) -> Iterator[str]:

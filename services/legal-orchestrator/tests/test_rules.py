@@ -1,5 +1,6 @@
 """The pages' rules of the legal simulation, one test a row."""
 
+import unicodedata
 from typing import Any
 
 import msgspec
@@ -686,3 +687,24 @@ def test_the_phases_of_a_round_follow_each_other() -> None:
     assert phases.following("VERIFIER_R4") is None
     assert phases.following("JUDGE_R1") == "CLAIMANT_R1"
     assert phases.following("JUDGE_R3") == "VERIFIER_R3"
+
+
+def test_what_a_person_types_is_composed(sessions: Any) -> None:
+    """Every text of a session that was typed in parts (as a Mac's file names are) is stored composed."""
+    made = sessions(
+        title=parts("김민 대 이준"), jurisdiction=parts("대한민국"), exclusions=[parts("가족")], opened=True
+    )
+    made.facts(
+        overview=parts("김민이 물품을 샀다."),
+        acts=[parts("인도했다.")],
+        timeline=[{"when": parts("같은 해"), "what": parts("물품을 인도했다"), "agreed": True}],
+        evidence=[{"title": parts("계약서"), "description": parts("서명된 것")}],
+    ).to("round1")
+    made.form("round1", focus_issues=[parts("대금 지급 의무")], fact_corrections=parts("틀린 날짜"))
+    stored = msgspec.json.encode(made.state).decode()
+    assert "김민" in stored
+    assert unicodedata.is_normalized("NFC", stored)
+
+
+def parts(text: str) -> str:
+    return unicodedata.normalize("NFD", text)

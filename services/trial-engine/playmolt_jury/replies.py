@@ -7,7 +7,7 @@ import msgspec
 from playmolt_core.llm.parsing import Unparsed, parse_object
 from playmolt_core.llm.port import Tool
 from playmolt_schemas.games.jury import Classification, Impact, SpeechReply, TopicImpact
-from playmolt_schemas.text import trimmed, unstorable
+from playmolt_schemas.text import composed_text, trimmed, unstorable
 
 TOPICS_KEPT: Final = 3
 LOOKUP: Final = "lookup_evidence"
@@ -32,7 +32,7 @@ def kept(topics: Iterable[TopicImpact], allowed: Collection[str]) -> tuple[Topic
 
 def read_text(reply: str) -> str:
     """Parses a plain answer; InvalidReply if it is empty or cannot be stored."""
-    text = trimmed(reply)
+    text = composed_text(trimmed(reply))
     if not text:
         raise InvalidReply("the answer is empty: say something")
     if unstorable(text):

@@ -8,7 +8,7 @@ import msgspec
 from playmolt_schemas.canonical import Files
 from playmolt_schemas.game_messages import GameLanguage
 from playmolt_schemas.limits import PACK_BYTES, PACK_FILE_BYTES, PACK_FILES
-from playmolt_schemas.text import trimmed, unstorable
+from playmolt_schemas.text import composed_text, trimmed, unstorable
 
 from playmolt_core.game.packs.faults import PackFlaw, Path
 
@@ -29,8 +29,8 @@ class PackFrame(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 def text_of(content: bytes) -> str:
-    """A file's text without a byte order mark. Raises UnicodeDecodeError if it is not UTF-8."""
-    return content.decode("utf-8-sig")
+    """A file's text without a byte order mark, composed (NFC). Raises UnicodeDecodeError if it is not UTF-8."""
+    return composed_text(content.decode("utf-8-sig"))
 
 
 def limit_flaws(files: Files) -> Iterator[PackFlaw]:

@@ -18,6 +18,7 @@ from playmolt_schemas.canonical import digest
 from playmolt_schemas.identifiers import RUN_TYPES, SESSION_TYPES, WATCHED_TYPES, type_of
 from playmolt_schemas.limits import IDEMPOTENCY_KEY_CHARS
 from playmolt_schemas.routes.route import Auth, Media, NoFields, Query, Route
+from playmolt_schemas.text import composed
 from starlette.requests import Request
 from starlette.types import Receive, Scope
 from typing_extensions import TypeVar
@@ -203,7 +204,7 @@ async def _checked_body(
     value = parse(body)
     if isinstance(value, HttpProblem):
         return value
-    typed = msgspec.Raw(body) if route.raw_body else convert(value, route.request)
+    typed = msgspec.Raw(body) if route.raw_body else convert(composed(value), route.request)
     if isinstance(typed, HttpProblem):
         return typed
     key = head.idempotency_key if route.idempotent else None

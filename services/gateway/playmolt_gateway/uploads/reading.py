@@ -14,6 +14,7 @@ from playmolt_schemas.games.legal import (
     ReadUpload,
     UploadRequest,
 )
+from playmolt_schemas.text import composed_text
 
 from playmolt_gateway.uploads.pdf import Fault, PdfReaders, PdfText
 
@@ -87,7 +88,7 @@ def _plain(content: bytes) -> _Found | str:
     if content.startswith(_PDF):
         return "is a PDF: send it with media_type application/pdf"
     try:
-        text = content.decode("utf-8-sig")
+        text = composed_text(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         return f"is not UTF-8 text: byte {error.start + 1} is 0x{content[error.start]:02X}"
     if "\0" in text:
@@ -102,5 +103,6 @@ def _bounded(text: str) -> _Found | str:
 
 
 def _storable(text: str) -> str:
-    """The text without NUL and surrogates, which a font's mapping may produce."""
-    return "".join(" " if char == "\0" or "\ud800" <= char <= "\udfff" else char for char in text).strip()
+    """The composed text without NUL and surrogates, which a font's mapping may produce."""
+    kept = "".join(" " if char == "\0" or "\ud800" <= char <= "\udfff" else char for char in text)
+    return composed_text(kept).strip()

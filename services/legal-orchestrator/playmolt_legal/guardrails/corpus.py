@@ -10,7 +10,6 @@ from playmolt_schemas.games.legal import Fact, Facts, FactsForm, NumberedText, R
 
 from playmolt_legal.guardrails import redaction
 from playmolt_legal.guardrails.particulars import Particular, particulars
-from playmolt_legal.outputs import composed
 from playmolt_legal.state import State
 
 _WORD: Final = re.compile(r"[A-Za-zÀ-ÿ]+(?:[-'’][A-Za-zÀ-ÿ]+)*")
@@ -116,7 +115,7 @@ def uncited(known: Corpus, text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=64)
 def _corpus(texts: tuple[str, ...], ids: frozenset[str]) -> Corpus:
-    text = composed("\n".join(texts))
+    text = "\n".join(texts)
     return Corpus(
         joined=_joined(text),
         words=frozenset(word.casefold().removesuffix("'s").removesuffix("’s") for word in _WORD.findall(text)),
@@ -153,7 +152,7 @@ def _picked(state: State) -> Iterator[str]:
     offered = {_joined(issue) for issue in judge.output["Issues"]} if judge else set()
     for answered in state.gate_history:
         if isinstance(answered.form, Round1Form):
-            yield from (issue for issue in answered.form.focus_issues if _joined(composed(issue)) in offered)
+            yield from (issue for issue in answered.form.focus_issues if _joined(issue) in offered)
 
 
 def _form_texts(form: msgspec.Struct) -> Iterator[str]:

@@ -18,7 +18,6 @@ from playmolt_legal.guardrails.particulars import particulars
 from playmolt_legal.guardrails.personal import personal
 from playmolt_legal.guardrails.sentences import asks, sentences, unquoted
 from playmolt_legal.guardrails.tables import TABLES
-from playmolt_legal.outputs import composed
 from playmolt_legal.state import State
 
 MOST_HITS: Final = 100
@@ -212,7 +211,7 @@ def _out_of_focus(state: State, output: Mapping[str, Any]) -> Iterator[Hit]:
 
 
 def _plain(issue: str) -> str:
-    return " ".join(composed(issue).split()).casefold()
+    return " ".join(issue.split()).casefold()
 
 
 _OFFENSIVE: Final = re.compile(

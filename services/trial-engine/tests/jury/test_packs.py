@@ -1,10 +1,12 @@
 """A case of somebody's own by the rules: other jurors, rounds and topics, and the very pack it was opened with."""
 
+import unicodedata
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from playmolt_core.game.decider import Refused
+from playmolt_core.game.packs.frame import text_of
 from playmolt_jury.content import pack
 from playmolt_jury.content.cases import PackLibrary
 from playmolt_jury.content.pack import Pack
@@ -23,6 +25,11 @@ def open_ferry(ferry: Pack) -> Callable[[], Session]:
         return session
 
     return opened
+
+
+def test_texts_of_a_pack_are_composed() -> None:
+    """A writer's editor on a Mac may save Hangul in parts."""
+    assert text_of(unicodedata.normalize("NFD", "김민수").encode("utf-8-sig")) == "김민수"
 
 
 def test_event_1_pins_the_pack(open_ferry: Callable[[], Session], ferry: Pack) -> None:
