@@ -12,7 +12,7 @@ from playmolt_core.settings import OtherShards
 
 from playmolt_cli.local.database import database
 from playmolt_cli.terminal.failures import Failure
-from playmolt_cli.terminal.options import data_option, json_option, read_settings
+from playmolt_cli.terminal.options import FiniteRange, data_option, json_option, read_settings
 
 
 class NotMigrated(Failure):
@@ -32,7 +32,7 @@ class NotMigrated(Failure):
 @click.option(
     "--wait",
     "seconds",
-    type=click.FloatRange(0, 86_400),
+    type=FiniteRange(0, 86_400),
     default=0,
     show_default=True,
     metavar="SECONDS",

@@ -15,7 +15,10 @@ PARTS: Final = ("wheels", "image", "sbom", "manifests", "provenance")
 def _chosen() -> list[str]:
     asked = os.environ.get("PARTS", "").split() or list(PARTS)
     if unknown := set(asked) - {*PARTS, "chart"}:
-        sys.exit(f"release: there is no part {', '.join(sorted(unknown))}; there are {' '.join(PARTS)}")
+        print(
+            f"release: no part is named {', '.join(sorted(unknown))}; the parts are {' '.join(PARTS)}", file=sys.stderr
+        )
+        sys.exit(2)
     if "chart" in asked:
         print("chart: none is made, docs/decisions/kubernetes.md says why")
     return [part for part in PARTS if part in asked]

@@ -90,6 +90,8 @@ def plan(file: str | None, preset: str | None, example: bool, as_json: bool) -> 
     Example: playmolt agora plan --preset white-room --json
     """
     if example:
+        if file is not None:
+            raise click.UsageError("--example prints a preset. Remove the FILE, or name another preset with --preset.")
         click.echo(agora_plan.text_of(preset), nl=False)
         return
     preview = agora_plan.examined(agora_plan.source(file, preset))
@@ -259,7 +261,10 @@ def judge(
     Example: playmolt agora judge experiment-0190… --model gpt-mini --money 2
     """
     console = _console(as_json)
-    budget = JudgeBudget(money=money, calls=calls)
+    try:
+        budget = msgspec.convert({"money": money, "calls": calls}, JudgeBudget)
+    except msgspec.ValidationError as error:
+        raise click.UsageError(f"--money: {money!r} is not an amount such as 2.50 ({error})") from None
     request = JudgeRequest(model=model, turns=turns, budget=budget, batch=batch)
     with stopping(), experiments_client(url, key, data) as client:
         try:
@@ -369,7 +374,9 @@ def simulate(
     Example: playmolt agora simulate --short --check docs/agora-methods.md
     """
     fewest = agora_simulate.SHORT_DRAWS if short else agora_simulate.DRAWS
-    count = max(draws or fewest, fewest)
+    count = fewest if draws is None else draws
+    if count < fewest:
+        raise click.UsageError(f"--draws: {count} are too few. Use {fewest} or more.")
     if not agora_simulate.simulate(tests, draws=count, seed=seed, out=out, write=write, check=check, as_json=as_json):
         raise SystemExit(1)
 

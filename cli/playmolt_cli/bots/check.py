@@ -19,7 +19,7 @@ from playmolt_cli.match.callback import CallbackPlayer
 from playmolt_cli.match.plan import known_games
 from playmolt_cli.match.python_file import BotLoadError, python_file
 from playmolt_cli.terminal.failures import Failure, stopping
-from playmolt_cli.terminal.options import json_option
+from playmolt_cli.terminal.options import FiniteRange, json_option
 
 _DEFAULT_GAME: Final = "ox"
 _FAILED: Final = 1
@@ -40,7 +40,7 @@ SeatBot = Callable[[], Awaitable[Player]]
 )
 @click.option("--url", help="Platform to play on. Default: start a temporary one.")
 @click.option(
-    "--seconds", type=click.FloatRange(0, min_open=True), default=SECONDS, show_default=True,
+    "--seconds", type=FiniteRange(0, min_open=True), default=SECONDS, show_default=True,
     help="Time limit for a turn.",
 )  # fmt: skip
 @json_option

@@ -12,12 +12,13 @@ from playmolt_core.llm.catalogue import load
 from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.models import Models
 from playmolt_core.ops import health, telemetry
-from playmolt_core.settings import Settings, from_environment
+from playmolt_core.settings import InvalidSettings, Settings, from_environment
 
 from playmolt_cli.house.budget import InvalidBudget, limits_of
 from playmolt_cli.house.filler import LobbyFiller
 from playmolt_cli.house.models import HouseModels, UnknownAlias
 from playmolt_cli.model_seats.requests import cast
+from playmolt_cli.terminal.failures import Failure
 
 _KEEPING_SECONDS: Final = 5.0
 """Time limit for leaving waiting games on shutdown."""
@@ -33,16 +34,19 @@ def house(url: str | None) -> None:
 
     Example: playmolt bots house --url http://127.0.0.1:8080
     """
-    settings = from_environment()
+    try:
+        settings = from_environment()
+    except InvalidSettings as error:
+        raise Failure(str(error)) from error
     telemetry.configure("house", settings.log_level)
     if not settings.house_key:
-        raise click.ClickException("PLAYMOLT_HOUSE_KEY is not set. Set it to the same value as for the gateway.")
+        raise Failure("PLAYMOLT_HOUSE_KEY is not set. Set it to the same value as for the gateway.")
     try:
         models = _models(settings)
     except InvalidBudget as error:
-        raise click.ClickException(str(error)) from error
+        raise Failure(str(error)) from error
     except UnknownAlias as error:
-        raise click.ClickException(f"PLAYMOLT_HOUSE_MODELS: {error}") from error
+        raise Failure(f"PLAYMOLT_HOUSE_MODELS: {error}") from error
     asyncio.run(_serve(url or f"http://{settings.host}:{settings.port}", settings, models))
 
 

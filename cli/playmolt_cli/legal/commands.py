@@ -37,7 +37,7 @@ from playmolt_cli.legal.texts import LegalTexts
 from playmolt_cli.local.session_key import RETRY, SessionServer, session_client, session_server
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.narration import printable
-from playmolt_cli.terminal.options import data_option, json_option
+from playmolt_cli.terminal.options import FiniteRange, data_option, json_option
 from playmolt_cli.terminal.terminal_text import console
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -290,7 +290,7 @@ def redo(
 @click.option("--set", "fields", multiple=True, metavar="FIELD=VALUE", help="A field of the form. Repeatable.")
 @click.option("--show", "only_show", is_flag=True, help="Only show the gate and its form fields.")
 @click.option(
-    "--wait", type=click.FloatRange(0), default=WAIT_SECONDS, show_default=True, help="Seconds to wait for the models."
+    "--wait", type=FiniteRange(0), default=WAIT_SECONDS, show_default=True, help="Seconds to wait for the models."
 )
 @_caller_options
 def gate(

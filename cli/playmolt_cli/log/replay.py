@@ -25,7 +25,7 @@ from playmolt_cli.log.stored_copies import copy_option
 from playmolt_cli.log.stored_game import rules_of, seat_of, stored_game
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.narration import Narration, standings
-from playmolt_cli.terminal.options import data_option, json_option, language_option
+from playmolt_cli.terminal.options import FiniteRange, data_option, json_option, language_option
 from playmolt_cli.terminal.terminal_text import console
 
 _LONGEST_PAUSE_SECONDS = 5.0
@@ -94,7 +94,7 @@ def moments(
 @click.option("--at", type=click.IntRange(1), metavar="V", help="Stop after event V and show the state at that point.")
 @click.option(
     "--speed",
-    type=click.FloatRange(0),
+    type=FiniteRange(0),
     default=0,
     metavar="X",
     help="Replay at X times the original speed, with pauses of at most 5 s. Default 0: no pauses.",

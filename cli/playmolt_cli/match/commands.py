@@ -9,6 +9,7 @@ import click
 import msgspec
 from playmolt_core.llm.catalogue import load
 from playmolt_core.ops.telemetry import configure
+from playmolt_schemas.match_plan import FEWEST_PLAYERS, MOST_PLAYERS
 
 from playmolt_cli.games import deciders
 from playmolt_cli.match.entrant_factory import models_of
@@ -23,7 +24,6 @@ from playmolt_cli.terminal.options import json_option, read_settings
 
 _DEFAULT_GAME: Final = "ox"
 _DEFAULT_GAMES: Final = 1000
-_MOST_BOTS: Final = 50
 _MOST_GAMES: Final = 100_000
 _STUCK: Final = 1
 _BUDGET: Final = 3
@@ -56,6 +56,8 @@ def match(
     Example: playmolt match mybot.py house:contrarian --n 1000
     """
     if example:
+        if bots or game or count or seed or plan or out:
+            raise Failure("--example prints a plan and plays nothing. Remove the other words and options.")
         click.echo(files("playmolt_cli.match").joinpath("example.toml").read_text("utf-8"), nl=False)
         return
     configure("match", "warning")  # keep standard output clean for JSON
@@ -82,8 +84,8 @@ def _opened(
 ) -> MatchRun:
     if file is not None and (bots or game or count or seed):
         raise Failure("--plan already sets bots, games and seed. Remove the bots, --game, --n and --seed.")
-    if file is None and not 1 <= len(bots) <= _MOST_BOTS:
-        raise Failure(f"Name 1 to {_MOST_BOTS} bots, or use --plan FILE; --example prints a plan.")
+    if file is None and not FEWEST_PLAYERS <= len(bots) <= MOST_PLAYERS:
+        raise Failure(f"Name {FEWEST_PLAYERS} to {MOST_PLAYERS} bots, or use --plan FILE; --example prints a plan.")
     catalogue = load(read_settings().models)
     models = models_of(catalogue, "")
     try:

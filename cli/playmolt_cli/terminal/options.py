@@ -1,5 +1,6 @@
 """Options shared by several commands, and reading the settings."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,6 +13,16 @@ from playmolt_schemas.skill import PAGE_LANGUAGES
 F = TypeVar("F", bound=Callable[..., Any])
 
 PORT = click.IntRange(0, 65_535)
+
+
+class FiniteRange(click.FloatRange):
+    """A range of numbers. NaN is in no range, though click compares it and finds it in each; nor is infinity."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a number in {self._describe_range()}.", param, ctx)
+        return number
 
 
 def data_option(command: F) -> F:

@@ -113,12 +113,12 @@ def test_a_crash_names_the_deepest_line_of_the_bots_file(bots: str) -> None:
 
 
 def test_the_third_refusal_in_a_row_is_a_submission_let_go(bots: str) -> None:
-    told = report(f"{bots}:rude", "--n", "5")
+    told = report(f"{bots}:rude", "house:mixed", "--n", "5")
     assert [(fault["what"], fault["count"]) for fault in told["faults"]] == [("refused", 30)] * 5
 
 
 def test_what_json_cannot_hold_is_refused_and_asked_again(bots: str) -> None:
-    told = report(f"{bots}:Learns", "--n", "5")
+    told = report(f"{bots}:Learns", "house:mixed", "--n", "5")
     assert [(fault["what"], fault["count"]) for fault in told["faults"]] == [("refused", 1)] * 5
 
 

@@ -4,7 +4,7 @@ from asyncio import to_thread
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 import msgspec
@@ -13,12 +13,15 @@ from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import S3Store
 from playmolt_schemas.this_machine import names_this_machine
 
+if TYPE_CHECKING:
+    from obstore.store import ClientConfig
+
 SCHEME: Final = "s3://"
 _SECONDS: Final = timedelta(seconds=10)
 _TRIED_FOR: Final = timedelta(seconds=30)
 
 
-_NO_PROXY: Final = {"proxy_url": "http://127.0.0.1:9", "proxy_excludes": "*"}
+_NO_PROXY: Final["ClientConfig"] = {"proxy_url": "http://127.0.0.1:9", "proxy_excludes": "*"}
 """The library reads the environment's proxies unless it has a proxy of its own; this one is used for no host."""
 
 
@@ -51,17 +54,19 @@ class Bucket:
         self.url = url.rstrip("/")
         given = {"endpoint": access.endpoint, "access_key_id": access.key, "secret_access_key": access.secret}
         options: dict[str, Any] = {name: value for name, value in given.items() if value}
+        client: ClientConfig = {
+            "allow_http": access.endpoint.startswith("http://"),
+            "connect_timeout": _SECONDS,
+            "timeout": access.seconds,
+        }
+        if names_this_machine(access.endpoint):
+            client |= _NO_PROXY
         self._store = S3Store(
             parts.netloc,
             prefix=parts.path.strip("/") or None,
             region=access.region,
             virtual_hosted_style_request=False,
-            client_options={
-                "allow_http": access.endpoint.startswith("http://"),
-                "connect_timeout": _SECONDS,
-                "timeout": access.seconds,
-                **(_NO_PROXY if names_this_machine(access.endpoint) else {}),
-            },
+            client_options=client,
             retry_config={"max_retries": 3, "retry_timeout": max(_TRIED_FOR, access.seconds)},
             **options,
         )

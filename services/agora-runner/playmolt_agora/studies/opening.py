@@ -70,7 +70,7 @@ def _unpacked(archive: Path) -> Study:
 
 def _fetched(address: str, key: str | None) -> Study:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    proxies = {} if names_this_machine(address) else None  # None: those of the environment
+    proxies: dict[str, str] | None = {} if names_this_machine(address) else None  # None: those of the environment
     opener = urllib.request.build_opener(urllib.request.ProxyHandler(proxies))
     request = urllib.request.Request(f"{address.rstrip('/')}/bundle", headers=headers)  # noqa: S310 -- http alone
     with tempfile.TemporaryDirectory(prefix="playmolt-agora-") as folder:
