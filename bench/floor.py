@@ -22,7 +22,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from playmolt_core.db.pool import open_pool
 from playmolt_core.log.chain import chain_record
-from playmolt_core.log.port import EventLog, Outcome, StreamAppend, Unit
+from playmolt_core.log.port import Appender, Outcome, StreamAppend, Unit
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.records import ZERO_HASH, Metadata
@@ -100,7 +100,7 @@ class Table:
 class Log:
     """One append of a record and an outcome for each body, in as many streams as games are played at once."""
 
-    def __init__(self, log: EventLog) -> None:
+    def __init__(self, log: Appender) -> None:
         self._log = log
         self._heads = dict.fromkeys([f"floor-{uuid.uuid4()}" for _ in range(STREAMS)], (0, ZERO_HASH))
         self._turn = itertools.cycle(self._heads)

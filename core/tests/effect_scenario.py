@@ -9,7 +9,7 @@ from playmolt_core.effects.leases import MemoryLeases
 from playmolt_core.effects.runner import EffectRunner
 from playmolt_core.game.decider import Accepted, Command, Decider, Refused
 from playmolt_core.game.fold import Snapshot
-from playmolt_core.log.port import EventLog
+from playmolt_core.log.port import GameIndex
 from playmolt_schemas.records import ZERO_HASH
 
 from core.tests.scenario import Scenario
@@ -31,7 +31,7 @@ class EffectScenario(Scenario[S]):
     async def carried_out(self, **workers: Worker) -> Self:
         """Let a new runner carry out and finish all due effects."""
         runner = EffectRunner(
-            self.decider, cast("EventLog", self), self, self.submit, workers=workers, leases=self.leases
+            self.decider, cast("GameIndex", self), self, self.submit, workers=workers, leases=self.leases
         )
         await runner.poll(self.now)
         await runner.stop(_PATIENCE_SECONDS)
@@ -53,7 +53,7 @@ class EffectScenario(Scenario[S]):
         return self.present(stream)
 
     async def due(self, game: str, now: datetime, limit: int) -> Sequence[str]:
-        """See `EventLog`: all that a runner asks the log."""
+        """See `GameIndex`: all that a runner asks the log."""
         due: list[Any] = [effect for effect in self.decider.effects(self.state) if effect.due <= now]
         return [self.stream] if due else []
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 from playmolt_core.db.pool import open_pool
 from playmolt_core.log.folding import fold
-from playmolt_core.log.port import EventLog
+from playmolt_core.log.port import StreamReader
 from playmolt_core.log.postgres import log_of
 from playmolt_schemas.agora.plan import RunStatus
 from playmolt_schemas.identifiers import rfc3339
@@ -48,7 +48,7 @@ async def _read(experiment: str, data: Path | None) -> ExperimentStatus:
             await pool.close()
 
 
-async def of_log(log: EventLog, experiment: str) -> ExperimentStatus:
+async def of_log(log: StreamReader, experiment: str) -> ExperimentStatus:
     """As `read_status`, from an open log. Also raises LogUnavailable."""
     from playmolt_agora.experiment.rules import Experiment  # noqa: PLC0415 -- slow import
 
@@ -59,7 +59,7 @@ async def of_log(log: EventLog, experiment: str) -> ExperimentStatus:
     return ExperimentStatus(tuple([await _run(log, run.run, run.status) for run in state.runs]))
 
 
-async def _run(log: EventLog, run: str, status: RunStatus) -> RunStatusLine:
+async def _run(log: StreamReader, run: str, status: RunStatus) -> RunStatusLine:
     from playmolt_agora.run.rules import Agora  # noqa: PLC0415 -- as above
 
     stored = await log.facts(run) if status == "open" else None

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 import msgspec
-from playmolt_core.log.opened_log import is_sealed
 from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.sealing import is_sealed
 from playmolt_core.vault.vault import Erased
 from playmolt_jury.chain import (
     ChainFault,

@@ -7,9 +7,9 @@ import msgspec
 from playmolt_core.game.decider import Decider, read_event
 from playmolt_core.game.erasures import SessionErased
 from playmolt_core.game.fold import time_of
-from playmolt_core.log.opened_log import is_sealed
-from playmolt_core.log.port import EventLog, LogEntry
+from playmolt_core.log.port import LogEntry, ShardReader
 from playmolt_core.log.reading import chunks
+from playmolt_core.log.sealing import is_sealed
 from playmolt_core.log.verify import closes
 from playmolt_core.vault.stream_key import StreamKey, hash_of_state
 from playmolt_schemas.records import Metadata, OpenedRecord, Record
@@ -38,14 +38,8 @@ class FoldReport(msgspec.Struct, frozen=True):
 class Folds:
     """The states of unfinished streams. A stream is skipped after its first difference."""
 
-    def __init__(
-        self,
-        deciders: Mapping[str, Decider[Any]],
-        *,
-        key_of: Callable[[str], StreamKey | None] = lambda _: None,
-    ) -> None:
+    def __init__(self, deciders: Mapping[str, Decider[Any]]) -> None:
         self._deciders = deciders
-        self._key_of = key_of
         self._states: dict[str, Any] = {}
         self._seen: set[str] = set()
         self.differences: dict[str, FoldDifference] = {}
@@ -65,7 +59,7 @@ class Folds:
         if record.stream in self.differences or is_sealed(record):
             return
         try:
-            problem = self._folded(record)
+            problem = self._folded(record, entry.key)
         except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
             problem = f"the rules cannot read it: {type(error).__name__}: {error}"
         if problem:
@@ -73,26 +67,25 @@ class Folds:
         if problem or entry.closes:
             self._states.pop(record.stream, None)
 
-    def _folded(self, record: Record) -> str:
+    def _folded(self, record: Record, key: StreamKey | None) -> str:
         decider = self._deciders[record.stream.split("-", 1)[0]]
         before = self._states[record.stream] if record.version > 1 else decider.initial(record.stream)
         event = read_event(decider, record.type, record.schema_version, record.data)
         at = time_of(record)
         state = self._states[record.stream] = decider.evolve(before, event, at)
         expected = _read_metadata(record.metadata).state_hash
-        key = self._key_of(record.stream)
         known = key is not None or not (isinstance(record, OpenedRecord) and record.sealed)
         if expected and known and hash_of_state(state, key) != expected:
             return "the state differs from the stored state hash"
         return ""
 
 
-async def check(log: EventLog, deciders: Mapping[str, Decider[Any]], progress: Callable[[int], None]) -> FoldReport:
+async def check(log: ShardReader, deciders: Mapping[str, Decider[Any]], progress: Callable[[int], None]) -> FoldReport:
     """Fold the whole log; calls `progress` with the number of folded events after each chunk.
 
     Keeps only unfinished games in memory.
     """
-    folds, events = Folds(deciders, key_of=log.key_of), 0
+    folds, events = Folds(deciders), 0
     async for chunk in chunks(log):
         for entry in chunk:
             folds.take(entry)

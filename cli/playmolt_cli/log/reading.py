@@ -9,8 +9,8 @@ import click
 from playmolt_core.db.pool import POOL_SIZE, Pool, open_pool
 from playmolt_core.log.copies.files import NoRecords, records_as
 from playmolt_core.log.copies.verifying import verify_copies
-from playmolt_core.log.opened_log import OpenedLog
 from playmolt_core.log.postgres import PostgresLog, shards_of
+from playmolt_core.log.sealing import UNOPENED, ToolCodec
 from playmolt_core.log.verify import Verification
 from playmolt_core.vault.key_file import InvalidKeyFile, KeyFile
 from playmolt_core.vault.rows import PgKeyRows
@@ -50,8 +50,8 @@ async def on_database(
     pool = await open_pool(url, size=size)
     try:
         shards = await shards_of(pool)
-        log = PostgresLog(pool, shards) if keys is None else OpenedLog(pool, Vault(PgKeyRows(pool), keys), shards)
-        return await work(log, pool)
+        codec = UNOPENED if keys is None else ToolCodec(Vault(PgKeyRows(pool), keys))
+        return await work(PostgresLog(pool, shards, codec), pool)
     finally:
         await pool.close()
 

@@ -7,9 +7,9 @@ import msgspec
 from playmolt_core.game.decider import Decider, read_event
 from playmolt_core.game.fold import time_of
 from playmolt_core.game.redecision import Fact, Redecision
-from playmolt_core.log.opened_log import is_sealed
-from playmolt_core.log.port import EventLog
+from playmolt_core.log.port import ShardReader
 from playmolt_core.log.reading import chunks
+from playmolt_core.log.sealing import is_sealed
 from playmolt_core.log.verify import closes
 from playmolt_schemas.identifiers import type_of
 from playmolt_schemas.records import Metadata, Record
@@ -124,7 +124,7 @@ class Redecisions:
 
 
 async def redecide(
-    log: EventLog, deciders: Mapping[str, Decider[Any]], progress: Callable[[int], None]
+    log: ShardReader, deciders: Mapping[str, Decider[Any]], progress: Callable[[int], None]
 ) -> RedecisionReport:
     """Decide the whole log again; calls `progress` with the number of events after each chunk."""
     redecisions, events = Redecisions(deciders), 0

@@ -12,7 +12,7 @@ import msgspec
 from playmolt_core.engine.messages import message
 from playmolt_core.game.decider import PUBLIC, Decider, Viewer, read_event
 from playmolt_core.game.fold import step, time_of
-from playmolt_core.log.opened_log import is_sealed
+from playmolt_core.log.sealing import is_sealed
 from playmolt_core.log.verify import Break, Verdict
 from playmolt_core.vault.stream_key import StreamKey, hash_of_state
 from playmolt_core.vault.vault import Erased

@@ -8,7 +8,7 @@ from typing import Any
 from playmolt_core.db.pool import Pool
 from playmolt_core.game.decider import Decider
 from playmolt_core.game.fold import step
-from playmolt_core.log.port import Archived
+from playmolt_core.log.port import Archived, StoredStream
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.verify import Break, Verifier, rests
 from playmolt_core.vault.stream_key import StreamKey
@@ -53,12 +53,12 @@ def stored_game(
     if copy is not None:
         return (*_copied(copy, game_id), None)
 
-    async def work(log: PostgresLog, pool: Pool) -> tuple[Sequence[Record], StreamKey | None]:
+    async def work(log: PostgresLog, pool: Pool) -> StoredStream:
         await with_packs({decider.game: decider}, pool)
-        return await _stored_one(log, game_id), log.key_of(game_id)
+        return await _stored_one(log, game_id)
 
-    records, key = with_database(data, work, opened=opened)
-    return records, _breaks(decider, records, key), key
+    stored = with_database(data, work, opened=opened)
+    return stored.records, _breaks(decider, stored.records, stored.key), stored.key
 
 
 def seat_of(decider: Decider[Any], game_id: str, records: Sequence[Record], seat: str) -> str:
@@ -82,17 +82,17 @@ def _need_end(decider: Decider[Any], game_id: str, records: Sequence[Record]) ->
 
 
 def _breaks(decider: Decider[Any], records: Sequence[Record], key: StreamKey | None = None) -> Sequence[Break]:
-    verifier = Verifier({decider.game: decider}, key_of=lambda _: key)
+    verifier = Verifier({decider.game: decider})
     for record in records:
-        verifier.take(record, closes=False)
+        verifier.take(record, closes=False, key=key)
     return verifier.finish().breaks
 
 
 async def _stored(log: PostgresLog, game_ids: Iterable[str]) -> Mapping[str, Sequence[Record]]:
-    return {game_id: await _stored_one(log, game_id) for game_id in game_ids}
+    return {game_id: (await _stored_one(log, game_id)).records for game_id in game_ids}
 
 
-async def _stored_one(log: PostgresLog, game_id: str) -> Sequence[Record]:
+async def _stored_one(log: PostgresLog, game_id: str) -> StoredStream:
     try:
         stored = await log.load(game_id)
     except Archived as error:
@@ -100,7 +100,7 @@ async def _stored_one(log: PostgresLog, game_id: str) -> Sequence[Record]:
         raise Failure(f"{game_id} is archived. Use --log with the file {archived.file}.") from error
     if stored is None:
         raise Failure(f"No game {game_id} in the log. `playmolt log tail --running` lists recent ids.")
-    return stored.records
+    return stored
 
 
 def _copied(copy: Path, game_id: str) -> tuple[Sequence[Record], Sequence[Break]]:

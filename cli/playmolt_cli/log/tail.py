@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from playmolt_core.game.decider import Decider
-from playmolt_core.log.port import ARCHIVED, Archived, EventLog
+from playmolt_core.log.port import ARCHIVED, Archived, LogReader
 from playmolt_core.log.reading import in_turn, page, places, places_behind
 from playmolt_core.log.verify import rests
 from playmolt_core.vault.vault import Erased
@@ -21,7 +21,7 @@ Batch = tuple[Sequence[Record], Places]
 
 
 async def tail(
-    log: EventLog,
+    log: LogReader,
     deciders: Mapping[str, Decider[Any]],
     *,
     count: int,
@@ -65,7 +65,7 @@ def _noted(records: Sequence[Record], sent: dict[str, int]) -> Sequence[Record]:
 
 
 async def _whole(
-    log: EventLog, deciders: Mapping[str, Decider[Any]], records: Sequence[Record], sent: dict[str, int]
+    log: LogReader, deciders: Mapping[str, Decider[Any]], records: Sequence[Record], sent: dict[str, int]
 ) -> Sequence[Record]:
     """The unsent records of games that one of these records ends."""
     whole: list[Record] = []
@@ -78,7 +78,7 @@ async def _whole(
 
 
 async def _newest(
-    log: EventLog, deciders: Mapping[str, Decider[Any]], ends: Places, count: int, over: dict[str, bool] | None
+    log: LogReader, deciders: Mapping[str, Decider[Any]], ends: Places, count: int, over: dict[str, bool] | None
 ) -> Sequence[Record]:
     """The last `count` records before a position; only finished games if `over` is given."""
     newest = in_turn([await _newest_of(log, deciders, shard, end, count, over) for shard, end in enumerate(ends)])
@@ -86,7 +86,7 @@ async def _newest(
 
 
 async def _newest_of(
-    log: EventLog,
+    log: LogReader,
     deciders: Mapping[str, Decider[Any]],
     shard: int,
     position: int,
@@ -110,13 +110,13 @@ async def _newest_of(
     return newest[max(0, len(newest) - count) :]
 
 
-async def _ended(log: EventLog, deciders: Mapping[str, Decider[Any]], stream: str, over: dict[str, bool]) -> bool:
+async def _ended(log: LogReader, deciders: Mapping[str, Decider[Any]], stream: str, over: dict[str, bool]) -> bool:
     if stream not in over:
         over[stream] = await _is_over(log, deciders, stream)
     return over[stream]
 
 
-async def _is_over(log: EventLog, deciders: Mapping[str, Decider[Any]], stream: str) -> bool:
+async def _is_over(log: LogReader, deciders: Mapping[str, Decider[Any]], stream: str) -> bool:
     version = (await log.versions([stream])).get(stream, 0)
     if version == ARCHIVED:
         return True

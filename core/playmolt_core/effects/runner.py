@@ -23,7 +23,7 @@ from playmolt_core.effects.leases import LeaseLost, Leases, holding
 from playmolt_core.effects.outages import Outages
 from playmolt_core.game.decider import DeadlinePassed, Decider, Effect, Refused
 from playmolt_core.game.fold import Snapshot
-from playmolt_core.log.port import Archived, EventLog
+from playmolt_core.log.port import Archived, GameIndex
 from playmolt_core.ops import tracing
 from playmolt_core.ops.process import next_tick
 from playmolt_core.ops.telemetry import log, where
@@ -45,7 +45,7 @@ class EffectRunner:
     def __init__(
         self,
         decider: Decider[Any],
-        event_log: EventLog,
+        event_log: GameIndex,
         streams: CommittedStreams,
         submit: Submit,
         *,

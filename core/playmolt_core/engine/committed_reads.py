@@ -6,7 +6,7 @@ from asyncio import Future
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.stream_cache import StreamCache
 from playmolt_core.game.fold import Snapshot
-from playmolt_core.log.port import ARCHIVED, ERASED, Archived, EventLog, StoredFacts
+from playmolt_core.log.port import ARCHIVED, ERASED, Archived, StoredFacts, StreamReader
 from playmolt_core.vault.vault import Erased
 
 _ATTEMPTS = 4
@@ -15,7 +15,7 @@ _ATTEMPTS = 4
 class CommittedReads:
     """Committed snapshots. Concurrent requests read the versions of all their streams in one query."""
 
-    def __init__(self, event_log: EventLog, streams: StreamCache) -> None:
+    def __init__(self, event_log: StreamReader, streams: StreamCache) -> None:
         self._log = event_log
         self._streams = streams
         self._requested: dict[str, Future[int]] = {}

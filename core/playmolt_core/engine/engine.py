@@ -22,10 +22,11 @@ from playmolt_core.engine.session_erasure import Eraser, SessionErasure
 from playmolt_core.engine.stream_cache import Prepare, StreamCache
 from playmolt_core.engine.writes.command_handler import CommandHandler, Complete
 from playmolt_core.engine.writes.group_committer import GroupCommitter, OnCommit
+from playmolt_core.engine.writes.outcomes import Outcomes
 from playmolt_core.engine.writes.planner import Planner
 from playmolt_core.game.api import GameApi
 from playmolt_core.game.decider import Accepted, Command, Decider, Refused
-from playmolt_core.log.port import EventLog
+from playmolt_core.log.port import EngineLog
 from playmolt_core.ops.metrics import Histogram, Sample, label
 from playmolt_core.settings import Settings
 
@@ -40,7 +41,7 @@ class Engine:
     def __init__(
         self,
         decider: Decider[Any],
-        event_log: EventLog,
+        event_log: EngineLog,
         settings: Settings,
         on_commit: OnCommit,
         *,
@@ -58,12 +59,14 @@ class Engine:
         self.streams = StreamCache(decider, event_log, settings.hot_games, prepare)
         self._committer = GroupCommitter(event_log, self.streams, settings.batch_commands, on_commit)
         config = {"phase_deadline_seconds": settings.phase_deadline_seconds}
+        planner = Planner(decider, self.streams, now, config, api=api)
         self.writes = CommandHandler(
             decider,
             event_log,
-            Planner(decider, self.streams, now, config, api=api),
+            planner,
             self.streams,
             self._committer,
+            Outcomes(decider, event_log, planner.api_commands, self.streams),
             most=settings.queue_commands,
             erased=self._erased_refusal,
             completes=completes or {},

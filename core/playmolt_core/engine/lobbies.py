@@ -9,7 +9,7 @@ from playmolt_core.engine.cached_stream import CachedStream, fresh_stream, read_
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.game.lobby import Lobby, LobbyRules, decode_lobby, encode_lobby
 from playmolt_core.log.folding import fold
-from playmolt_core.log.port import EventLog, StoredSnapshot
+from playmolt_core.log.port import GameIndex, GameReader, StoredSnapshot
 
 SNAPSHOT_EVERY: Final = 2_000
 """Folding this many events of a lobby, from about three hundred games, takes milliseconds."""
@@ -23,7 +23,7 @@ def outgrown(entry: CachedStream) -> bool:
     return entry.decider is _RULES and not entry.uncommitted and grown >= 2 * SNAPSHOT_EVERY
 
 
-async def read_lobby(log: EventLog, stream: str, game: str) -> CachedStream:
+async def read_lobby(log: GameReader, stream: str, game: str) -> CachedStream:
     """Read the lobby of a game, and store a snapshot if the last one is old. Raises LogUnavailable."""
     kept = await log.snapshot(stream)
     start = decode_lobby(kept.version, kept.state) if kept else None
@@ -49,10 +49,10 @@ def _without_ended(lobby: Lobby, running: Collection[str]) -> Lobby:
     return replace(lobby, seats=seats)
 
 
-async def _running(log: EventLog, game: str) -> Collection[str]:
+async def _running(index: GameIndex, game: str) -> Collection[str]:
     """The running games. Games that the lobby names existed before the lobby was read."""
     running, before = set[str](), None
-    while page := await log.games(game, phase=None, before=before, limit=_PAGE, running=True, hidden=True):
+    while page := await index.games(game, phase=None, before=before, limit=_PAGE, running=True, hidden=True):
         running |= {line.stream for line in page}
         before = page[-1].created_at, page[-1].stream
     return running

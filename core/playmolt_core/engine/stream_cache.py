@@ -12,7 +12,7 @@ from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.cached_stream import CachedStream, fresh_stream, read_stream
 from playmolt_core.engine.lobbies import outgrown, read_lobby
 from playmolt_core.game.decider import Decider
-from playmolt_core.log.port import Archived, EventLog, StoredFacts
+from playmolt_core.log.port import Archived, EngineLog, StoredFacts
 from playmolt_core.ops.telemetry import log, where
 from playmolt_core.vault.vault import Erased
 
@@ -31,7 +31,7 @@ class StreamUnreadable(Exception):
 class StreamCache:
     """A bounded LRU cache of streams; entries with uncommitted changes are never evicted."""
 
-    def __init__(self, decider: Decider[Any], log: EventLog, limit: int, prepare: Prepare | None = None) -> None:
+    def __init__(self, decider: Decider[Any], log: EngineLog, limit: int, prepare: Prepare | None = None) -> None:
         self._decider = decider
         self._log = log
         self._limit = limit

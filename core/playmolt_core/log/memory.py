@@ -37,6 +37,8 @@ from playmolt_core.log.port import (
     StreamAppend,
     Unit,
 )
+from playmolt_core.log.sealing import UNOPENED, Codec, opened_entry, opened_events, opened_outcome
+from playmolt_core.vault.rows import KeyRow
 from playmolt_core.vault.stream_key import StreamKey
 
 
@@ -75,7 +77,10 @@ class _Stream:
 class MemoryLog:
     """Implements `port.EventLog` for one process; nothing is durable."""
 
-    def __init__(self, shards: int = 1) -> None:
+    def __init__(self, shards: int = 1, codec: Codec = UNOPENED) -> None:
+        self.codec = codec
+        self.keys: dict[str, KeyRow] = {}
+        """The rows of sealed streams, for the vault of `codec`."""
         self._streams: dict[str, _Stream] = {}
         self._outcomes: dict[tuple[str, str], Outcome] = {}
         self._decided: dict[tuple[str, str], Decided] = {}
@@ -117,6 +122,8 @@ class MemoryLog:
         commands = [(outcome.stream, outcome.command_id) for outcome in unit.outcomes]
         if len(set(commands)) < len(commands) or any(command in self._outcomes for command in commands):
             return False
+        if any(part.key and part.stream in self.keys for part in unit.streams):
+            return False
         heads: dict[str, tuple[int, str]] = {}
         return all(self._follows(part, heads) and self._may_be_over(part) for part in unit.streams)
 
@@ -145,6 +152,8 @@ class MemoryLog:
             firsts.append(len(self._logs[shard_of(part.stream, self.shards)]) + 1)
             if not part.records:
                 continue
+            if part.key:
+                self.keys[part.stream] = self.codec.row(part.key)
             stream = self._streams.setdefault(part.stream, _Stream(part.stream, part.records[0].at))
             for new in part.records:
                 log = self._logs[shard_of(part.stream, self.shards)]
@@ -184,17 +193,16 @@ class MemoryLog:
         self._reported[stream] = counts.copy()
         return [replace(fault, count=count) for fault, count in counts.items()]
 
-    def new_key(self, _: str, /) -> StreamKey | None:
-        return None
-
-    def key_of(self, _: str, /) -> StreamKey | None:
-        return None
+    def new_key(self, stream: str, /) -> StreamKey | None:
+        return self.codec.new_key(stream)
 
     async def load(self, stream: str, after: int = 0) -> StoredStream | None:
         known = self._whole(stream)
         if known is None:
             return None
-        return StoredStream(head=known.head(), records=[stored.record for stored in known.records[after:]])
+        key, records = await self.codec.key(stream), [stored.record for stored in known.records[after:]]
+        opened = [self.codec.opened(record, key) for record in records] if key else records
+        return StoredStream(head=known.head(), records=opened, key=key)
 
     async def facts(
         self, stream: str, after: int = 0, *, most: int = ALL, commands: bool = False
@@ -207,7 +215,9 @@ class MemoryLog:
         times = ",".join(str(datetime.fromisoformat(one.at).timestamp()) for one in records)
         known_ids = (*self._outcomes, *self._decided) if commands else ()
         ids = sorted(command for name, command in known_ids if name == stream)
-        return StoredFacts(head=known.head(), events=f"[{events}]", times=f"[{times}]", command_ids=ids)
+        key, events = await self.codec.key(stream), f"[{events}]"
+        opened = opened_events(events, key, after) if key else events
+        return StoredFacts(head=known.head(), events=opened, times=f"[{times}]", command_ids=ids, key=key)
 
     def _whole(self, stream: str) -> _Stream | None:
         known = self._streams.get(stream)
@@ -227,14 +237,17 @@ class MemoryLog:
             self._snapshots[stream] = snapshot
 
     async def outcome(self, stream: str, command_id: str) -> Outcome | Decided | None:
-        return self._outcomes.get((stream, command_id)) or self._decided.get((stream, command_id))
+        found = self._outcomes.get((stream, command_id)) or self._decided.get((stream, command_id))
+        return await opened_outcome(found, self.codec, stream) if found else None
 
     async def versions(self, streams: Iterable[str]) -> dict[str, int]:
         known = {name: self._streams[name] for name in streams if name in self._streams}
         return {name: ARCHIVED if stream.archived else len(stream.records) for name, stream in known.items()}
 
     async def forward(self, after: int, limit: int, shard: int = 0) -> Sequence[LogEntry]:
-        return [_entry(stored) for stored in self._forward(after, limit, shard)]
+        entries = [_entry(stored) for stored in self._forward(after, limit, shard)]
+        keys = await self.codec.keys(entry.record.stream for entry in entries)
+        return [opened_entry(entry, self.codec, keys) for entry in entries]
 
     async def forward_part(self, after: int, limit: int, shard: int, part: Part) -> Sequence[LogEntry]:
         entries = await self.forward(after, sys.maxsize, shard)

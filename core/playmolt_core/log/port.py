@@ -125,6 +125,8 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
 class StoredStream(msgspec.Struct, frozen=True, kw_only=True):
     head: Head
     records: Sequence[Record]
+    key: StreamKey | None = None
+    """The key of a sealed stream, if the log has opened it."""
 
 
 class StoredFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -178,6 +180,8 @@ class LogEntry(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     closes: bool
     private: bool = False
     """Whether the game was private; set by `results` only."""
+    key: StreamKey | None = None
+    """The key of a sealed stream, if the log has opened it."""
 
 
 class LastRecord(msgspec.Struct, frozen=True, gc=False):
@@ -209,16 +213,8 @@ class Archived(LookupError):
         self.stream = stream
 
 
-class EventLog(Protocol):
-    """Append and read. Every method may raise LogUnavailable.
-
-    Records are read as stored. The log of an engine with sessions (`sealed_log`) opens the results of `load`, `facts`
-    and `outcome`; erased streams raise Erased.
-
-    An archived stream keeps only its `game_end`, and nothing can be appended to it.
-
-    A position belongs to a shard, which methods that read by position take as an argument (default: the first).
-    """
+class Appender(Protocol):
+    """Appends to streams and counts faults. Every method may raise LogUnavailable."""
 
     @property
     def shards(self) -> int:
@@ -237,9 +233,21 @@ class EventLog(Protocol):
         """A key to seal a new stream's records; None if they are not sealed."""
         ...
 
-    def key_of(self, stream: str, /) -> StreamKey | None:
-        """The key of a stream that the last `forward` or `load` opened; None if it was not opened."""
+    async def note_fault(self, stream: str, fault: Fault) -> bool:
+        """Count a fault in a running game; False if the game is over, and then nothing is counted."""
         ...
+
+    async def counted_faults(self, stream: str) -> Sequence[Fault]:
+        """The faults counted in a running game. It cannot end before this has returned all of them."""
+        ...
+
+
+class StreamReader(Protocol):
+    """Reads single streams. Every method may raise LogUnavailable.
+
+    The codec of the log (`sealing`) opens the results of `load`, `facts` and `outcome`. An archived stream keeps only
+    its `game_end`, and nothing can be appended to it.
+    """
 
     async def load(self, stream: str, after: int = 0) -> StoredStream | None:
         """Read a stream's records with version > after, in one snapshot; None if the stream does not exist.
@@ -258,6 +266,14 @@ class EventLog(Protocol):
         """
         ...
 
+    async def outcome(self, stream: str, command_id: str) -> Outcome | Decided | None:
+        """The outcome of a command; None if it is unknown."""
+        ...
+
+    async def versions(self, streams: Iterable[str]) -> dict[str, int]:
+        """The committed version of each existing stream; ARCHIVED or ERASED for such ones."""
+        ...
+
     async def snapshot(self, stream: str) -> StoredSnapshot | None:
         """The newest snapshot of a stream, if the record that it was made from is unchanged."""
         ...
@@ -266,20 +282,24 @@ class EventLog(Protocol):
         """Store a snapshot in place of an older one."""
         ...
 
-    async def outcome(self, stream: str, command_id: str) -> Outcome | Decided | None:
-        """The outcome of a command; None if it is unknown."""
+
+class ShardReader(Protocol):
+    """Reads shards by position, which belongs to a shard (default: the first). Every method may raise LogUnavailable.
+
+    The codec of the log opens the results of `forward` and `forward_part`, if it is one for tools.
+    """
+
+    @property
+    def shards(self) -> int:
+        """The number of shards of the log; `shards.shard_of` gives the shard of a stream."""
         ...
 
-    async def note_fault(self, stream: str, fault: Fault) -> bool:
-        """Count a fault in a running game; False if the game is over, and then nothing is counted."""
+    async def position(self, shard: int = 0) -> int:
+        """The position of the newest record, 0 in an empty shard."""
         ...
 
-    async def counted_faults(self, stream: str) -> Sequence[Fault]:
-        """The faults counted in a running game. It cannot end before this has returned all of them."""
-        ...
-
-    async def versions(self, streams: Iterable[str]) -> dict[str, int]:
-        """The committed version of each existing stream; ARCHIVED or ERASED for such ones."""
+    async def archived_to(self, shard: int = 0) -> int:
+        """The newest archived position, 0 if there is none: after it there are no gaps."""
         ...
 
     async def forward(self, after: int, limit: int, shard: int = 0) -> Sequence[LogEntry]:
@@ -306,15 +326,9 @@ class EventLog(Protocol):
         """The last records of the streams of a shard after a name, in order of names, without archived streams."""
         ...
 
-    async def position(self, shard: int = 0) -> int:
-        """The position of the newest record, 0 in an empty shard."""
-        ...
 
-    async def archived_to(self, shard: int = 0) -> int:
-        """The newest archived position, 0 if there is none: after it there are no gaps."""
-        ...
-
-    async def due(self, game: str, now: datetime, limit: int) -> Sequence[str]: ...
+class GameIndex(Protocol):
+    """Lists games. Every method may raise LogUnavailable."""
 
     async def games(
         self,
@@ -338,3 +352,21 @@ class EventLog(Protocol):
         filters. Private games are listed once they are over, with `hidden` also before.
         """
         ...
+
+    async def due(self, game: str, now: datetime, limit: int) -> Sequence[str]: ...
+
+
+class GameReader(StreamReader, GameIndex, Protocol):
+    """What answers queries."""
+
+
+class LogReader(StreamReader, ShardReader, Protocol):
+    """What verifies and copies the log."""
+
+
+class EngineLog(Appender, GameReader, Protocol):
+    """What an engine uses."""
+
+
+class EventLog(EngineLog, LogReader, Protocol):
+    """The whole log."""

@@ -24,6 +24,7 @@ from playmolt_core.log.port import (
     LastRecord,
     ListedGame,
     LogEntry,
+    NewKey,
     Outcome,
     OutgoingRecord,
     Part,
@@ -32,6 +33,8 @@ from playmolt_core.log.port import (
     StoredStream,
     Unit,
 )
+from playmolt_core.log.sealing import UNOPENED, Codec, opened_entry, opened_events, opened_outcome
+from playmolt_core.vault import rows as vault
 from playmolt_core.vault.stream_key import StreamKey
 from playmolt_core.vault.vault import Erased
 
@@ -52,9 +55,10 @@ class PostgresLog:
     """Implements `port.EventLog`. Appends use one connection, one after another; so do reads by position, on a second
     one. All other reads use the shared connections."""
 
-    def __init__(self, pool: Pool, shards: int = 1) -> None:
+    def __init__(self, pool: Pool, shards: int = 1, codec: Codec = UNOPENED) -> None:
         self._pool = pool
         self._shards = shards
+        self._codec = codec
         self.register = Register(pool)
         """The register of archived streams."""
         self._writer = pool.reserve()
@@ -103,16 +107,33 @@ class PostgresLog:
             waiting = [number for number in waiting if number not in {stored[place] for place in refused}]
         return dict.fromkeys(waiting, ())
 
-    async def _call(self, batch: Batch, _: Sequence[Unit]) -> tuple[Sequence[int], Sequence[int]]:
+    async def _call(self, batch: Batch, units: Sequence[Unit]) -> tuple[Sequence[int], Sequence[int]]:
         """Store a batch, all or none; see `append_on`."""
-        async with self._writer.use() as writer:
-            return await append_on(writer, batch)
+        new = [(place, part.key) for place, unit in enumerate(units) for part in unit.streams if part.key]
+        if not new:
+            async with self._writer.use() as writer:
+                return await append_on(writer, batch)
+        try:
+            return (), await self._call_with_keys(batch, new)
+        except _InConflict as conflict:
+            return conflict.places, ()
 
-    def new_key(self, _: str, /) -> StreamKey | None:
-        return None
+    async def _call_with_keys(self, batch: Batch, new: Sequence[tuple[int, NewKey]]) -> Sequence[int]:
+        """In one transaction: a session has a key exactly when it has a record."""
+        made = [self._codec.row(one) for _, one in new]
+        async with self._writer.use() as writer, writer.transaction():
+            await vault.enter(writer, self._pool.role)
+            kept = await vault.make(writer, made)
+            await vault.leave(writer, self._pool.role)
+            if places := [place for place, one in new if one.key.stream not in kept]:
+                raise _InConflict(places)
+            refused, bases = await append_on(writer, batch)
+            if refused:
+                raise _InConflict(refused)
+            return bases
 
-    def key_of(self, _: str, /) -> StreamKey | None:
-        return None
+    def new_key(self, stream: str, /) -> StreamKey | None:
+        return self._codec.new_key(stream)
 
     async def load(self, stream: str, after: int = 0) -> StoredStream | None:
         shard = self._shard_of(stream)
@@ -121,17 +142,23 @@ class PostgresLog:
             if found is None:
                 return None
             version, last, at, archived, erased_at = found
-            if erased_at is not None:
-                raise Erased(stream, erased_at)
-            if archived:
-                raise Archived(stream)
+            self._check_readable(stream, erased_at, archived=archived)
             if version is None:
                 return None
             # Records never change, so a read up to that version is a snapshot.
             records = (_SQL["records"], stream, after, version, shard)
-            rows = await connection.fetch(*records) if version > after else ()
-        head = Head(version=version, hash=last.hex(), at=at)
-        return StoredStream(head=head, records=[_record(*row) for row in rows])
+            fetched = await connection.fetch(*records) if version > after else ()
+        head, key = Head(version=version, hash=last.hex(), at=at), await self._codec.key(stream)
+        stored = [_record(*row) for row in fetched]
+        opened = [self._codec.opened(record, key) for record in stored] if key else stored
+        return StoredStream(head=head, records=opened, key=key)
+
+    def _check_readable(self, stream: str, erased_at: datetime | None, *, archived: bool) -> None:
+        if erased_at is not None:
+            self._codec.forget(stream)
+            raise Erased(stream, erased_at)
+        if archived:
+            raise Archived(stream)
 
     async def facts(
         self, stream: str, after: int = 0, *, most: int = ALL, commands: bool = False
@@ -141,14 +168,12 @@ class PostgresLog:
         if found is None:
             return None
         version, last, at, archived, erased_at, events, times, command_ids = found
-        if erased_at is not None:
-            raise Erased(stream, erased_at)
-        if archived:
-            raise Archived(stream)
+        self._check_readable(stream, erased_at, archived=archived)
         if version is None:
             return None
-        head = Head(version=version, hash=last.hex(), at=at)
-        return StoredFacts(head=head, events=events, times=times, command_ids=command_ids)
+        head, key = Head(version=version, hash=last.hex(), at=at), await self._codec.key(stream)
+        events = opened_events(events, key, after) if key else events
+        return StoredFacts(head=head, events=events, times=times, command_ids=command_ids, key=key)
 
     async def snapshot(self, stream: str) -> StoredSnapshot | None:
         row = await self._pool.row(_SQL["snapshot"], stream, self._shard_of(stream))
@@ -159,6 +184,10 @@ class PostgresLog:
         await self._pool.fetch(_SQL["keep_snapshot"], stream, self._shard_of(stream), *kept)
 
     async def outcome(self, stream: str, command_id: str) -> Outcome | Decided | None:
+        found = await self._outcome(stream, command_id)
+        return await opened_outcome(found, self._codec, stream) if found else None
+
+    async def _outcome(self, stream: str, command_id: str) -> Outcome | Decided | None:
         shard = self._shard_of(stream)
         if kept := await self._pool.row(_SQL["outcome"], stream, command_id, shard):
             return Outcome(stream=stream, command_id=command_id, fingerprint=kept[0], body=kept[1])
@@ -179,10 +208,14 @@ class PostgresLog:
         return {row["stream"]: row["version"] for row in rows}
 
     async def forward(self, after: int, limit: int, shard: int = 0) -> Sequence[LogEntry]:
-        return await self._entries("forward", after, limit, shard)
+        return await self._opened(await self._entries("forward", after, limit, shard))
 
     async def forward_part(self, after: int, limit: int, shard: int, part: Part) -> Sequence[LogEntry]:
-        return await self._entries("forward_part", after, limit, shard, *part)
+        return await self._opened(await self._entries("forward_part", after, limit, shard, *part))
+
+    async def _opened(self, entries: Sequence[LogEntry]) -> Sequence[LogEntry]:
+        keys = await self._codec.keys(entry.record.stream for entry in entries)
+        return [opened_entry(entry, self._codec, keys) for entry in entries] if keys else entries
 
     async def forward_positions(self, after: int, limit: int, shard: int = 0) -> Sequence[int]:
         return [position for (position,) in await self._by_position("forward_positions", after, limit, shard)]
@@ -243,6 +276,12 @@ class PostgresLog:
         else:
             rows = await self._pool.fetch(_SQL["games"], *page, hidden)
         return [_game(*row) for row in rows]
+
+
+class _InConflict(Exception):
+    def __init__(self, places: Sequence[int]) -> None:
+        super().__init__()
+        self.places = places
 
 
 async def log_places(pool: Pool) -> Places:

@@ -9,17 +9,17 @@ from typing import Any
 from playmolt_schemas.records import Record
 from playmolt_schemas.shards import Places, shard_of
 
-from playmolt_core.log.port import WHOLE, EventLog, LastRecord, LogEntry, Part
+from playmolt_core.log.port import WHOLE, LastRecord, LogEntry, Part, ShardReader
 
 CHUNK = 2_000
 
 
-async def places(log: EventLog) -> Places:
+async def places(log: ShardReader) -> Places:
     """The end of each shard."""
     return tuple([await log.position(shard) for shard in range(log.shards)])
 
 
-async def chunks(log: EventLog, size: int = CHUNK) -> AsyncIterator[Sequence[LogEntry]]:
+async def chunks(log: ShardReader, size: int = CHUNK) -> AsyncIterator[Sequence[LogEntry]]:
     """Everything committed when the read of its shard began, shard after shard, in non-empty chunks.
 
     Each stream comes complete and in order, since it belongs to one shard.
@@ -30,7 +30,7 @@ async def chunks(log: EventLog, size: int = CHUNK) -> AsyncIterator[Sequence[Log
 
 
 async def chunks_of(
-    log: EventLog, shard: int, after: int = 0, size: int = CHUNK, part: Part = WHOLE
+    log: ShardReader, shard: int, after: int = 0, size: int = CHUNK, part: Part = WHOLE
 ) -> AsyncIterator[Sequence[LogEntry]]:
     """As `chunks`, for one shard, after a position, one part of its streams. The next chunk is read while one is
     processed."""
@@ -55,7 +55,7 @@ async def chunks_of(
             await asyncio.gather(reading, return_exceptions=True)
 
 
-async def last_records(log: EventLog, size: int = CHUNK) -> AsyncIterator[Sequence[LastRecord]]:
+async def last_records(log: ShardReader, size: int = CHUNK) -> AsyncIterator[Sequence[LastRecord]]:
     """The last record of every stream that is not archived, shard after shard."""
     for shard in range(log.shards):
         after = ""
@@ -64,7 +64,7 @@ async def last_records(log: EventLog, size: int = CHUNK) -> AsyncIterator[Sequen
             after = ends[-1].stream
 
 
-async def results_to(log: EventLog, ends: Places) -> AsyncIterator[Sequence[LogEntry]]:
+async def results_to(log: ShardReader, ends: Places) -> AsyncIterator[Sequence[LogEntry]]:
     """The records of type `game_end` up to a place, shard after shard."""
     for shard, end in enumerate(ends):
         after = 0
@@ -73,7 +73,7 @@ async def results_to(log: EventLog, ends: Places) -> AsyncIterator[Sequence[LogE
             after = entries[-1].record.position
 
 
-async def in_order(log: EventLog, size: int = CHUNK) -> AsyncIterator[Sequence[LogEntry]]:
+async def in_order(log: ShardReader, size: int = CHUNK) -> AsyncIterator[Sequence[LogEntry]]:
     """As `chunks`, in one order over all shards (api.md, Shards): by `at`, then by shard."""
     if log.shards == 1:
         async for one in chunks_of(log, 0, size=size):
@@ -105,7 +105,7 @@ async def _next(reader: AsyncIterator[Sequence[LogEntry]]) -> Sequence[LogEntry]
     return ()
 
 
-async def page(log: EventLog, after: Places, limit: int) -> Sequence[Record]:
+async def page(log: ShardReader, after: Places, limit: int) -> Sequence[Record]:
     """At most `limit` records after a place, in the same order."""
     found = [await log.forward(place, limit, shard) for shard, place in enumerate(after)]
     return in_turn([[row.record for row in rows] for rows in found])[:limit]

@@ -5,7 +5,7 @@ from collections import defaultdict
 import msgspec
 
 from playmolt_core.game.erasures import SessionErased
-from playmolt_core.log.port import EventLog
+from playmolt_core.log.port import ShardReader
 from playmolt_core.log.postgres import ArchiveTotals, Register
 from playmolt_core.log.reading import chunks
 
@@ -33,7 +33,7 @@ class Stats(msgspec.Struct, frozen=True):
     """The number of erased sessions."""
 
 
-async def stats(log: EventLog, register: Register | None = None) -> Stats:
+async def stats(log: ShardReader, register: Register | None = None) -> Stats:
     """Count everything committed so far. Raises LogUnavailable."""
     streams: defaultdict[str, int] = defaultdict(int)
     amounts: defaultdict[str, defaultdict[str, Amount]] = defaultdict(lambda: defaultdict(Amount))

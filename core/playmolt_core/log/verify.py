@@ -17,10 +17,10 @@ from playmolt_core.game.decider import Decider, Event, read_event
 from playmolt_core.game.fold import carries_state_hash, time_of
 from playmolt_core.log.chain import recomputed
 from playmolt_core.log.erasing import ErasedHeads
-from playmolt_core.log.opened_log import is_sealed
-from playmolt_core.log.port import ARCHIVED, ERASED, GAME_END, WHOLE, Archived, EventLog, LastRecord, Part
+from playmolt_core.log.port import ARCHIVED, ERASED, GAME_END, WHOLE, Archived, LastRecord, LogReader, Part
 from playmolt_core.log.postgres import ArchivedStream, Gap, Register
 from playmolt_core.log.reading import CHUNK, chunks_of
+from playmolt_core.log.sealing import is_sealed
 from playmolt_core.vault.stream_key import StreamKey, hash_of_state
 from playmolt_core.vault.vault import Erased
 
@@ -98,8 +98,8 @@ class _Progress:
 class Verifier:
     """Takes the records of each stream in order. It holds only the states of unfinished streams.
 
-    `hashes_required`: a record without a required state hash is a break. `key_of`: the key of a sealed stream whose
-    records are opened. Of a stream that stays sealed, only the chain is checked.
+    `hashes_required`: a record without a required state hash is a break. Of a stream that stays sealed, only the chain
+    is checked.
     """
 
     def __init__(
@@ -107,10 +107,8 @@ class Verifier:
         deciders: Mapping[str, Decider[Any]],
         *,
         hashes_required: bool = False,
-        key_of: Callable[[str], StreamKey | None] = lambda _: None,
     ) -> None:
         self._deciders = deciders
-        self._key_of = key_of
         self._hashes_required = hashes_required
         self._running: dict[str, _Progress] = {}
         self._verdicts: dict[Verdict, int] = {"EXACT": 0, "UNVERIFIED": 0, "DIVERGED": 0, "ERASED": 0}
@@ -129,8 +127,8 @@ class Verifier:
         """Set the expected ends of erased sessions, from the records of their erasures."""
         self._erased = ends
 
-    def take(self, record: Record, *, closes: bool) -> None:
-        """Check the next record; `closes`: its stream ends here."""
+    def take(self, record: Record, *, closes: bool, key: StreamKey | None = None) -> None:
+        """Check the next record; `closes`: its stream ends here. `key`: of a stream whose records are opened."""
         self._events += 1
         if record.stream in self.archived:
             self._take_archived(record, self.archived[record.stream])
@@ -138,7 +136,7 @@ class Verifier:
         progress = self._running.get(record.stream)
         if progress is None:
             progress = self._running[record.stream] = self._begun(record.stream)
-        if not progress.broken and (problem := self._problem(record, progress)):
+        if not progress.broken and (problem := self._problem(record, progress, key)):
             progress.broken = True
             progress.state = None
             self._breaks.append(Break(record.stream, record.version, problem))
@@ -201,8 +199,8 @@ class Verifier:
         decider = self._decider(stream)
         return _Progress(decider.initial(stream) if decider else None)
 
-    def _problem(self, record: Record, progress: _Progress) -> str:
-        return self._chain_problem(record, progress) or self._fold_problem(record, progress)
+    def _problem(self, record: Record, progress: _Progress, key: StreamKey | None) -> str:
+        return self._chain_problem(record, progress) or self._fold_problem(record, progress, key)
 
     def _chain_problem(self, record: Record, progress: _Progress) -> str:
         if record.version != progress.version + 1:
@@ -214,10 +212,10 @@ class Verifier:
         progress.version, progress.hash = record.version, record.hash
         return ""
 
-    def _fold_problem(self, record: Record, progress: _Progress) -> str:
+    def _fold_problem(self, record: Record, progress: _Progress, key: StreamKey | None) -> str:
         decider = self._decider(record.stream)
         if decider is None or is_sealed(record):
-            return "" if decider is None or self._key_of(record.stream) is None else "its key does not open it"
+            return "" if decider is None or key is None else "its key does not open it"
         try:
             event, at = read_event(decider, record.type, record.schema_version, record.data), time_of(record)
             progress.state = decider.evolve(progress.state, event, at)
@@ -227,7 +225,6 @@ class Verifier:
         if not expected:
             due = self._hashes_required and carries_state_hash(decider.game, record.version, closes=event.closes)
             return "the state hash is missing" if due else ""
-        key = self._key_of(record.stream)
         if key is None and isinstance(record, OpenedRecord) and record.sealed:
             return ""  # the record's own key opens it, and no state hash can be checked
         progress.agreed = True
@@ -278,7 +275,7 @@ def _event(deciders: Mapping[str, Decider[Any]], record: Record | LastRecord) ->
 
 
 async def verify(
-    log: EventLog,
+    log: LogReader,
     deciders: Mapping[str, Decider[Any]],
     *,
     register: Register | None = None,
@@ -324,7 +321,7 @@ def together(found: Iterable[Verification]) -> Verification:
 
 
 async def verify_streams(
-    log: EventLog,
+    log: LogReader,
     deciders: Mapping[str, Decider[Any]],
     *,
     register: Register | None,
@@ -334,7 +331,7 @@ async def verify_streams(
     progress: Callable[[int], None] | None = None,
 ) -> Verification:
     """Verify one part of the streams, from first to last record. Raises LogUnavailable."""
-    verifier, before = Verifier(deciders, key_of=log.key_of), 0
+    verifier, before = Verifier(deciders), 0
     verifier.expect_erased(erased)
     for shard in range(log.shards):
         seen = 0
@@ -348,7 +345,7 @@ async def verify_streams(
                         f"position {entry.record.position} is of {entry.record.stream}, which belongs to shard {home}"
                     )
                     verifier.fault(problem, _named(log, shard))
-                verifier.take(entry.record, closes=entry.closes)
+                verifier.take(entry.record, closes=entry.closes, key=entry.key)
             await _compare_ends(log, verifier, verifier.ended())
             seen = entries[-1].record.position
             if progress:
@@ -358,7 +355,7 @@ async def verify_streams(
     return verifier.finish()
 
 
-async def _verify_positions(log: EventLog, verifier: Verifier, register: Register | None) -> list[VerifiedShard]:
+async def _verify_positions(log: LogReader, verifier: Verifier, register: Register | None) -> list[VerifiedShard]:
     """Verify that each shard's positions have no gap and end at the shard's position."""
     shards = list[VerifiedShard]()
     for shard in range(log.shards):
@@ -376,7 +373,7 @@ async def _verify_positions(log: EventLog, verifier: Verifier, register: Registe
     return shards
 
 
-def _named(log: EventLog, shard: int) -> int | msgspec.UnsetType:
+def _named(log: LogReader, shard: int) -> int | msgspec.UnsetType:
     return shard if log.shards > 1 else msgspec.UNSET
 
 
@@ -384,7 +381,7 @@ async def _unaccounted(register: Register | None, gaps: Sequence[Gap], shard: in
     return await register.unaccounted(gaps, shard) if register else gaps
 
 
-async def _compare_ends(log: EventLog, verifier: Verifier, ends: Sequence[VerifiedStream]) -> None:
+async def _compare_ends(log: LogReader, verifier: Verifier, ends: Sequence[VerifiedStream]) -> None:
     """Compare the ends of records with the versions of their streams: a missing tail leaves no gap."""
     for place in range(0, len(ends), CHUNK):
         some = ends[place : place + CHUNK]
@@ -395,7 +392,7 @@ async def _compare_ends(log: EventLog, verifier: Verifier, ends: Sequence[Verifi
                 verifier.spoil(end, f"its records end here, but its stream is at version {said}")
 
 
-async def _went_on(log: EventLog, end: VerifiedStream, said: int) -> bool:
+async def _went_on(log: LogReader, end: VerifiedStream, said: int) -> bool:
     """Whether records were appended to a stream after the log was read."""
     if said < end.version:
         return False

@@ -21,7 +21,7 @@ from playmolt_core.db.migrate import newest_needed
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.db.projections import PgGameCounts
 from playmolt_core.engine.reads.sources import fitting
-from playmolt_core.log.port import EventLog
+from playmolt_core.log.port import ShardReader
 from playmolt_core.log.postgres import PostgresLog, shards_of
 from playmolt_core.log.reading import page, places_behind
 from playmolt_core.ops import health
@@ -72,7 +72,7 @@ class Service:
     def __init__(self, settings: Settings, pool: Pool, bus: JetStream, shards: int) -> None:
         self._pool = pool
         self._bus = bus
-        self._log: EventLog = PostgresLog(pool, shards)
+        self._log: ShardReader = PostgresLog(pool, shards)
         limit = max(1, settings.stream_events // shards)
         self._projector = Projector(self._log, pool)
         self._relays = [

@@ -18,7 +18,7 @@ from playmolt_core.db.ratings import (
     stored_steps,
     total_results,
 )
-from playmolt_core.log.port import EventLog
+from playmolt_core.log.port import ShardReader
 from playmolt_core.log.reading import places, results_to
 from playmolt_core.log.verify import Break
 from playmolt_core.relay.results import FinishedGame, finished_games
@@ -28,7 +28,7 @@ _GAMES: Final = 500
 K = TypeVar("K")
 
 
-async def projection_breaks(pool: Pool, log: EventLog) -> list[Break]:
+async def projection_breaks(pool: Pool, log: ShardReader) -> list[Break]:
     """Compare the projections with the log up to their position; no breaks if other rules made them.
 
     Needs two connections of the pool.
@@ -48,7 +48,7 @@ async def projection_breaks(pool: Pool, log: EventLog) -> list[Break]:
         return breaks or await _ratings(connection)
 
 
-async def _results_and_points(connection: Connection, log: EventLog, held_to: Places) -> list[Break]:
+async def _results_and_points(connection: Connection, log: ShardReader, held_to: Places) -> list[Break]:
     points: Counter[tuple[str, str]] = Counter()
     games_of: Counter[tuple[str, str]] = Counter()
     breaks: list[Break] = []

@@ -9,7 +9,7 @@ from playmolt_schemas.shards import Places, write_places
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.pool import Pool
 from playmolt_core.db.projections import PgProjections, clear, move
-from playmolt_core.log.port import EventLog
+from playmolt_core.log.port import ShardReader
 from playmolt_core.log.reading import CHUNK, places, results_to
 from playmolt_core.ops.telemetry import log as logger
 from playmolt_core.relay.relay import FIRST_PAUSE, LONGEST_PAUSE, POLL_SECONDS
@@ -26,7 +26,7 @@ _log = logger("projector")
 class Projector:
     """Applies the log to the projections. Any number may run: only the first to store a chunk applies it."""
 
-    def __init__(self, log: EventLog, pool: Pool, *, poll_seconds: float = POLL_SECONDS) -> None:
+    def __init__(self, log: ShardReader, pool: Pool, *, poll_seconds: float = POLL_SECONDS) -> None:
         self._log = log
         self._pool = pool
         self._poll_seconds = poll_seconds
@@ -137,7 +137,7 @@ class Projector:
         return True
 
 
-async def rebuild(pool: Pool, log: EventLog) -> Places:
+async def rebuild(pool: Pool, log: ShardReader) -> Places:
     """Rebuild the projections from the log and return the place up to which they include it.
 
     Until then readers see the old ones. Needs two connections of the pool.

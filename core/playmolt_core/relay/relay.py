@@ -23,7 +23,7 @@ from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.feed import trace_of
 from playmolt_core.log.chain import recomputed
-from playmolt_core.log.port import EventLog, OutgoingRecord
+from playmolt_core.log.port import OutgoingRecord, ShardReader
 from playmolt_core.ops import tracing
 from playmolt_core.ops.metrics import SIZES, Histogram
 from playmolt_core.ops.telemetry import log as logger
@@ -48,7 +48,7 @@ class Relay:
     """Keeps the two streams of a shard complete. Each keeps the newest `limit` messages."""
 
     def __init__(
-        self, log: EventLog, streams: Streams, limit: int, shard: int = 0, form_of: PublicForm = public_form,
+        self, log: ShardReader, streams: Streams, limit: int, shard: int = 0, form_of: PublicForm = public_form,
         *, on_poll: Callable[[int, int], None] = lambda _shard, _position: None,
     ) -> None:  # fmt: skip
         """`on_poll` is called with the shard and the end of the log whenever it was read."""

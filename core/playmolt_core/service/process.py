@@ -30,7 +30,7 @@ from playmolt_core.llm.figures import MODEL_METRICS
 from playmolt_core.llm.postgres_limits import PgModelLimits
 from playmolt_core.log.erasing import SessionEraser
 from playmolt_core.log.postgres import PostgresLog, shards_of
-from playmolt_core.log.sealed_log import SealedLog
+from playmolt_core.log.sealing import UNOPENED, SessionCodec
 from playmolt_core.ops import health, telemetry
 from playmolt_core.ops.metrics import Sample, render
 from playmolt_core.ops.process import done_before, settle_garbage
@@ -54,7 +54,7 @@ class ServiceContext:
         self.settings = settings
         self.pool = pool
         self.vault = vault
-        self.log = PostgresLog(pool, shards) if vault is None else SealedLog(pool, vault, shards)
+        self.log = PostgresLog(pool, shards, UNOPENED if vault is None else SessionCodec(vault))
         self.catalogue: Catalogue = load(settings.models, os.environ)
         self.engines: dict[str, Engine] = {}
         self.speak: Callable[[str, str, bytes], None] = lambda _game, _session, _message: None

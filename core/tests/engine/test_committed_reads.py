@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.committed_reads import CommittedReads
-from playmolt_core.log.port import EventLog
+from playmolt_core.log.port import StreamReader
 
 
 class Away:
@@ -28,7 +28,7 @@ async def test_a_log_that_is_away_is_not_news_for_a_caller_that_has_gone() -> No
     heard: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: heard.append(context))
     away = Away()
-    fresh = CommittedReads(cast(EventLog, away), cast(Any, None))
+    fresh = CommittedReads(cast(StreamReader, away), cast(Any, None))
     reading = asyncio.create_task(fresh.run())
     gone, stays = (asyncio.create_task(fresh.snapshot(stream)) for stream in ("ox-1", "ox-2"))
     await away.asked.wait()

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -16,6 +17,7 @@ from playmolt_core.log.port import (
     Decided,
     EventLog,
     LogEntry,
+    NewKey,
     NewRecord,
     Outcome,
     Part,
@@ -24,6 +26,10 @@ from playmolt_core.log.port import (
     StreamAppend,
     Unit,
 )
+from playmolt_core.log.sealing import UNOPENED, Codec, SessionCodec, ToolCodec
+from playmolt_core.vault.key_file import KeyFile, drawn, write_keys
+from playmolt_core.vault.stream_key import StreamKey
+from playmolt_core.vault.vault import KeyRows, Vault
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.game_messages import Fault, GameSummary
 from playmolt_schemas.identifiers import rfc3339
@@ -747,6 +753,108 @@ class LogContract:
         appended = await asyncio.gather(*(write(number) for number in range(20)))
         finished.set()
         assert await reader == sum(appended) == await log.position()
+
+
+class SealedLogContract:
+    """How a log seals and opens. Subclasses give `rows` of keys, and `client`, which makes clients of one log."""
+
+    @pytest.fixture
+    def client(self) -> Callable[[Codec], EventLog]:
+        raise NotImplementedError
+
+    @pytest.fixture
+    def rows(self) -> KeyRows:
+        raise NotImplementedError
+
+    @pytest.fixture
+    def vault(self, rows: KeyRows, tmp_path: Path) -> Vault:
+        write_keys(tmp_path / "seal-keys", [drawn(datetime.now(UTC))])
+        return Vault(rows, KeyFile(tmp_path / "seal-keys"))
+
+    @pytest.fixture
+    def engine(self, client: Callable[[Codec], EventLog], vault: Vault) -> EventLog:
+        return client(SessionCodec(vault))
+
+    @pytest.fixture
+    def tool(self, client: Callable[[Codec], EventLog], vault: Vault) -> EventLog:
+        return client(ToolCodec(vault))
+
+    async def test_an_engine_reads_a_stream_open_and_others_read_it_as_it_is_stored(
+        self, engine: EventLog, client: Callable[[Codec], EventLog]
+    ) -> None:
+        key, records = await _sealed(engine, "legal-1", 3)
+        loaded, facts = await engine.load("legal-1", 1), await engine.facts("legal-1", 1)
+        assert loaded is not None
+        assert facts is not None
+        assert [bytes(record.data) for record in loaded.records] == [_secret(2), _secret(3)]
+        assert [record.hash for record in loaded.records] == [record.hash for record in records[1:]]
+        assert facts.events == f'[["moved:1",{_secret(2).decode()}],["moved:1",{_secret(3).decode()}]]'
+        assert _secret_of(loaded.key) == _secret_of(facts.key) == key.secret
+        kept = await engine.outcome("legal-1", f"{1:032x}")
+        assert isinstance(kept, Outcome)
+        assert kept.body == b'{"status":"accepted"}'
+        plain = client(UNOPENED)
+        for log in (engine, plain):
+            assert [bytes(entry.record.data) for entry in await log.forward(0, 10)] == [each.data for each in records]
+        stored = await plain.load("legal-1")
+        assert stored is not None
+        assert stored.key is None
+        assert [bytes(record.data) for record in stored.records] == [each.data for each in records]
+
+    async def test_a_tool_opens_what_it_has_a_key_for(
+        self, engine: EventLog, tool: EventLog, client: Callable[[Codec], EventLog], rows: KeyRows, tmp_path: Path
+    ) -> None:
+        key, records = await _sealed(engine, "legal-1", 2)
+        game = Game("ox-1")
+        await engine.append([unit(game.adds(1))])
+        entries = await tool.forward(0, 10)
+        assert [_secret_of(entry.key) for entry in entries] == [key.secret, key.secret, None]
+        assert [bytes(entry.record.data) for entry in entries[:2]] == [_secret(1), _secret(2)]
+        part = [entry for number in range(2) for entry in await tool.forward_part(0, 10, 0, Part(number, 2))]
+        assert sorted(bytes(one.record.data) for one in part) == sorted(bytes(one.record.data) for one in entries)
+        write_keys(tmp_path / "other", [drawn(datetime.now(UTC))])
+        blind = client(ToolCodec(Vault(rows, KeyFile(tmp_path / "other"))))
+        assert [bytes(entry.record.data) for entry in await blind.forward(0, 2)] == [each.data for each in records]
+        stored = await blind.load("legal-1")
+        assert stored is not None
+        assert stored.key is None
+
+    async def test_a_stream_gets_its_key_with_its_first_record_and_once(self, engine: EventLog) -> None:
+        await _sealed(engine, "legal-1", 1)
+        key = engine.new_key("legal-2")
+        assert key is not None
+        game, other = Game("legal-2"), Game("ox-1")
+        stale = msgspec.structs.replace(other.adds(1), expected=7)
+        both = msgspec.structs.replace(game.twin().adds(1), key=NewKey(key, "agent-1"))
+        assert statuses(await engine.append([unit(both, stale)])) == ["conflict"]
+        assert statuses(await engine.append([unit(both)])) == ["appended"], "the key of a unit in conflict is not kept"
+        again = msgspec.structs.replace(Game("legal-1").adds(1), key=NewKey(key, "agent-1"))
+        assert statuses(await engine.append([unit(again)])) == ["conflict"]
+
+
+def _secret_of(key: StreamKey | None) -> bytes | None:
+    return key.secret if key else None
+
+
+def _secret(version: int) -> bytes:
+    return canonical_json({"secret": version})
+
+
+async def _sealed(log: EventLog, stream: str, count: int) -> tuple[StreamKey, Sequence[NewRecord]]:
+    """Store a new sealed stream, with the outcome of a command."""
+    key, game = log.new_key(stream), Game(stream)
+    assert key is not None
+    records = [
+        record for version in range(1, count + 1)
+        for record in game.records(1, data=key.seal_record(version, "moved", 1, _secret(version)))
+    ]  # fmt: skip
+    answer = outcome(stream, 1)
+    answer = msgspec.structs.replace(answer, body=key.seal_text(f"outcome|{answer.command_id}", answer.body))
+    append = StreamAppend(
+        stream=stream, expected=0, prev_hash=ZERO_HASH, records=records, key=NewKey(key, "agent-1")
+    )  # fmt: skip
+    assert statuses(await log.append([unit(append, outcomes=[answer])])) == ["appended"]
+    return key, records
 
 
 async def _current(log: EventLog, stream: str) -> Game:

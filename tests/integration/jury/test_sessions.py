@@ -25,7 +25,8 @@ from playmolt_core.db.pool import open_pool
 from playmolt_core.game.decider import Accepted
 from playmolt_core.log.chain import chain_record
 from playmolt_core.log.port import NewKey, StreamAppend, Unit
-from playmolt_core.log.sealed_log import SealedLog
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.sealing import SessionCodec
 from playmolt_core.vault.key_file import KeyFile
 from playmolt_core.vault.rows import PgKeyRows
 from playmolt_core.vault.vault import Vault
@@ -590,7 +591,7 @@ async def open_with_other_secrets(overseer: Overseer, running: Stack) -> None:
     names = dict.fromkeys(("command_id", "correlation", "causation"), uuid.uuid4().hex)
     pool = await open_pool(running.run.database_url)
     try:
-        log = SealedLog(pool, Vault(PgKeyRows(pool), KeyFile(running.folder.seal_keys)))
+        log = PostgresLog(pool, codec=SessionCodec(Vault(PgKeyRows(pool), KeyFile(running.folder.seal_keys))))
         key = log.new_key(overseer.session)
         assert key is not None
         record = chain_record(

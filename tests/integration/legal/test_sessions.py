@@ -15,7 +15,8 @@ import pytest
 from playmolt_cli.games import deciders
 from playmolt_core.db.pool import open_pool
 from playmolt_core.game.fold import step
-from playmolt_core.log.opened_log import OpenedLog
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.sealing import ToolCodec
 from playmolt_core.log.verify import verify
 from playmolt_core.vault.key_file import KeyFile
 from playmolt_core.vault.rows import PgKeyRows
@@ -69,7 +70,7 @@ def turns(server: FakeServer) -> list[tuple[str, str]]:
 
 async def records(stack: Stack, session: str) -> list[Any]:
     pool = await open_pool(stack.run.database_url)
-    log = OpenedLog(pool, Vault(PgKeyRows(pool), KeyFile(stack.folder.seal_keys)))
+    log = PostgresLog(pool, codec=ToolCodec(Vault(PgKeyRows(pool), KeyFile(stack.folder.seal_keys))))
     stored = await log.load(session)
     assert stored is not None
     assert (await verify(log, deciders())).diverged == 0

@@ -12,8 +12,11 @@ from playmolt_core.db.pool import Pool, open_pool, queries
 from playmolt_core.log.batch import batch_of
 from playmolt_core.log.port import EventLog
 from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.sealing import Codec
+from playmolt_core.vault.rows import PgKeyRows
+from playmolt_core.vault.vault import KeyRows
 
-from core.tests.log.log_contract import OVER, Game, LogContract, outcome, statuses, unit
+from core.tests.log.log_contract import OVER, Game, LogContract, SealedLogContract, outcome, statuses, unit
 
 APPEND = queries("log")["append"]
 """Places of p_first and r_part among its arguments."""
@@ -50,6 +53,16 @@ class TestPostgresLog(LogContract):
             await pool.value("SELECT log.prune($1, 'a file', $2)", streams, bytes(32))
 
         return prune
+
+
+class TestSealedPostgresLog(SealedLogContract):
+    @pytest.fixture
+    def rows(self, pool: Pool) -> KeyRows:
+        return PgKeyRows(pool)
+
+    @pytest.fixture
+    def client(self, pool: Pool) -> Callable[[Codec], EventLog]:
+        return lambda codec: PostgresLog(pool, codec=codec)
 
 
 async def test_reading_by_position_reads_no_more_than_it_gives_before_a_table_was_analysed(pool: Pool) -> None:

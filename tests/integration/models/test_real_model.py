@@ -15,7 +15,8 @@ import msgspec
 import pytest
 from playmolt_core.db.pool import open_pool
 from playmolt_core.llm.parsing import Parsed, parse_object
-from playmolt_core.log.opened_log import OpenedLog
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.sealing import ToolCodec
 from playmolt_core.vault.key_file import KeyFile
 from playmolt_core.vault.rows import PgKeyRows
 from playmolt_core.vault.vault import Vault
@@ -121,7 +122,9 @@ def wants_the_person(session: dict[str, Any]) -> bool:
 async def events(stack: Stack, session: str) -> list[tuple[str, dict[str, Any]]]:
     """What the log holds of a session, opened."""
     pool = await open_pool(stack.run.database_url)
-    stored = await OpenedLog(pool, Vault(PgKeyRows(pool), KeyFile(stack.folder.seal_keys))).load(session)
+    stored = await PostgresLog(pool, codec=ToolCodec(Vault(PgKeyRows(pool), KeyFile(stack.folder.seal_keys)))).load(
+        session
+    )
     await pool.close()
     assert stored is not None
     return [(record.type, msgspec.json.decode(record.data)) for record in stored.records]

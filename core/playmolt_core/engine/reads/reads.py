@@ -16,7 +16,7 @@ from playmolt_core.engine.reads.states import StateReads
 from playmolt_core.engine.session_erasure import SessionErasure
 from playmolt_core.game.api import GameApi
 from playmolt_core.game.decider import Decider, Refused
-from playmolt_core.log.port import Archived, EventLog
+from playmolt_core.log.port import Archived, GameReader
 from playmolt_core.ops.telemetry import log, where
 from playmolt_core.vault.vault import Erased
 
@@ -32,7 +32,7 @@ class Reads:
     def __init__(
         self,
         decider: Decider[Any],
-        event_log: EventLog,
+        event_log: GameReader,
         streams: CommittedReads,
         api: GameApi[Any] | None = None,
         fetches: Mapping[str, Fetch] | None = None,

@@ -17,7 +17,7 @@ from playmolt_core.engine.pending_call import NO_GAME, closed_to
 from playmolt_core.game.decider import PUBLIC, Decider, Event, Refused, Viewer
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.log.folding import facts_of
-from playmolt_core.log.port import Archived, EventLog, StoredFacts
+from playmolt_core.log.port import Archived, GameReader, StoredFacts, StreamReader
 
 _KEPT = 128
 
@@ -34,7 +34,7 @@ class Histories:
     """Cached histories of recently requested games, extended from the log on demand."""
 
     def __init__(
-        self, decider: Decider[Any], event_log: EventLog, read_last: Callable[[str], StoredFacts | None]
+        self, decider: Decider[Any], event_log: StreamReader, read_last: Callable[[str], StoredFacts | None]
     ) -> None:
         self._read_last = read_last
         self._decider = decider
@@ -101,7 +101,7 @@ def fitting(items: Iterable[bytes]) -> list[bytes]:
 class Sources:
     """The committed streams of one game, their log and their history."""
 
-    def __init__(self, decider: Decider[Any], event_log: EventLog, streams: CommittedReads) -> None:
+    def __init__(self, decider: Decider[Any], event_log: GameReader, streams: CommittedReads) -> None:
         self.decider = decider
         self.log = event_log
         self.streams = streams

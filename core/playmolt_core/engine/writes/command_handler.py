@@ -32,7 +32,7 @@ from playmolt_core.engine.writes.planner import Planner
 from playmolt_core.engine.writes.plans import NOTHING, Known, Need, NeedFaults, Plan, Planned, Repeat
 from playmolt_core.game.api import ApiRequest
 from playmolt_core.game.decider import Accepted, Command, Decider, Refused
-from playmolt_core.log.port import Archived, EventLog
+from playmolt_core.log.port import Appender, Archived
 from playmolt_core.ops import tracing
 from playmolt_core.ops.telemetry import log, trace_id, where
 from playmolt_core.vault.vault import Erased
@@ -55,10 +55,11 @@ class CommandHandler:
     def __init__(
         self,
         decider: Decider[Any],
-        event_log: EventLog,
+        appender: Appender,
         planner: Planner,
         streams: StreamCache,
         committer: GroupCommitter,
+        outcomes: Outcomes,
         *,
         most: int,
         erased: Callable[[Call], Awaitable[Refused | None]],
@@ -66,12 +67,12 @@ class CommandHandler:
         completes_at_once: int,
     ) -> None:
         self._decider = decider
-        self._log = event_log
+        self._log = appender
         self._planner = planner
         self._streams = streams
         self._committer = committer
         committer.on_failure = self._not_stored
-        self._outcomes = Outcomes(decider, event_log, planner.api_commands, streams)
+        self._outcomes = outcomes
         self._most = most
         self._erased = erased
         self._completes = completes

@@ -17,7 +17,7 @@ from playmolt_core.engine.pending_call import PendingCall
 from playmolt_core.engine.stream_cache import RETRY_SECONDS, StreamCache
 from playmolt_core.engine.writes.plans import Change, Plan
 from playmolt_core.game.decider import Refused
-from playmolt_core.log.port import Appended, EventLog, Outcome, RecordTooLarge, Unit
+from playmolt_core.log.port import Appended, Appender, Outcome, RecordTooLarge, Unit
 from playmolt_core.ops import tracing
 from playmolt_core.ops.metrics import SIZES, Histogram
 from playmolt_core.ops.telemetry import log
@@ -54,7 +54,7 @@ class Group(msgspec.Struct, eq=False):
 class GroupCommitter:
     """Stores plans in batches of at most `batch_commands`, and answers their calls."""
 
-    def __init__(self, event_log: EventLog, streams: StreamCache, batch_commands: int, on_commit: OnCommit) -> None:
+    def __init__(self, event_log: Appender, streams: StreamCache, batch_commands: int, on_commit: OnCommit) -> None:
         self._log = event_log
         self._streams = streams
         self._on_commit = on_commit

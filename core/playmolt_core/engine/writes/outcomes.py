@@ -11,7 +11,7 @@ from playmolt_core.engine.writes.api_commands import ApiCommands
 from playmolt_core.engine.writes.plans import answer
 from playmolt_core.game.decider import Decider, Refused
 from playmolt_core.log.folding import fold
-from playmolt_core.log.port import Archived, Decided, EventLog, Outcome
+from playmolt_core.log.port import Archived, Decided, Outcome, StreamReader
 from playmolt_core.vault.stream_key import StreamKey, fingerprint_under, short_fingerprint
 from playmolt_core.vault.vault import Erased
 
@@ -23,7 +23,7 @@ class Outcomes:
     """Looks up outcomes."""
 
     def __init__(
-        self, decider: Decider[Any], event_log: EventLog, api_commands: ApiCommands, streams: StreamCache
+        self, decider: Decider[Any], event_log: StreamReader, api_commands: ApiCommands, streams: StreamCache
     ) -> None:
         self._decider = decider
         self._log = event_log

@@ -12,7 +12,7 @@ from playmolt_schemas.text import escape_line_ends
 
 from playmolt_core.game.decider import Decider
 from playmolt_core.log.copies.manifest import ManifestBuilder
-from playmolt_core.log.port import EventLog
+from playmolt_core.log.port import ShardReader
 from playmolt_core.log.reading import chunks_of, in_order, last_records
 from playmolt_core.log.verify import rests
 
@@ -24,7 +24,7 @@ _REPEATED: Final = ["stream", "type"]
 
 
 async def exported(
-    log: EventLog, deciders: Deciders | None = None, *, running: bool = False, shard: int | None = None
+    log: ShardReader, deciders: Deciders | None = None, *, running: bool = False, shard: int | None = None
 ) -> AsyncIterator[list[Record]]:
     """The records in the log's one order, or those of one shard, in chunks.
 
@@ -36,7 +36,7 @@ async def exported(
         yield [entry.record for entry in entries if entry.record.stream in wanted]
 
 
-async def _wanted(log: EventLog, deciders: Deciders, *, running: bool) -> set[str]:
+async def _wanted(log: ShardReader, deciders: Deciders, *, running: bool) -> set[str]:
     return {
         last.stream
         async for some in last_records(log)
@@ -46,7 +46,7 @@ async def _wanted(log: EventLog, deciders: Deciders, *, running: bool) -> set[st
 
 
 async def json_lines(
-    log: EventLog,
+    log: ShardReader,
     deciders: Deciders | None = None,
     *,
     running: bool = False,
@@ -70,7 +70,7 @@ def _list(records: Iterable[Record], deciders: Deciders | None, listing: Manifes
 
 
 async def parquet(
-    log: EventLog,
+    log: ShardReader,
     out: Path,
     deciders: Deciders | None = None,
     *,

@@ -8,7 +8,7 @@ import msgspec
 from playmolt_core.engine.engine import Engine
 from playmolt_core.game.decider import Event
 from playmolt_core.log.folding import facts_of
-from playmolt_core.log.port import EventLog
+from playmolt_core.log.port import StreamReader
 from playmolt_schemas.agora.feed import PauseCode
 from playmolt_schemas.agora.plan import Budget, Plan
 
@@ -74,7 +74,7 @@ def _status(state: State) -> Status:
     )
 
 
-async def events_of(log: EventLog, run: str) -> list[Event]:
+async def events_of(log: StreamReader, run: str) -> list[Event]:
     """Read a run's events. Raises LogUnavailable."""
     stored = await log.facts(run)
     return [event for event, _ in facts_of(Agora(), stored)] if stored else []

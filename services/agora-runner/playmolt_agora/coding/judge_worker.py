@@ -9,7 +9,7 @@ from typing import Any, Final
 from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.game.decider import Event
 from playmolt_core.log.folding import facts_of
-from playmolt_core.log.port import EventLog
+from playmolt_core.log.port import StreamReader
 from playmolt_schemas.agora.plan import Plan
 
 from playmolt_agora.budget import Prices
@@ -31,7 +31,7 @@ _LOOK_SECONDS: Final = 2.0
 class JudgeWorker:
     """Fulfils `judge`. Questions settled in the log are not repeated; a complete stored reply is reused."""
 
-    def __init__(self, log: EventLog, model: JudgeModel) -> None:
+    def __init__(self, log: StreamReader, model: JudgeModel) -> None:
         self._log = log
         self._model = model
 

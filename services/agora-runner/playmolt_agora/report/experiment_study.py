@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.db.pool import open_pool
-from playmolt_core.log.port import EventLog
+from playmolt_core.log.port import StreamReader
 from playmolt_core.log.postgres import log_of
 from playmolt_core.settings import from_environment
 from playmolt_schemas.agora.turn import TurnRecord
@@ -51,7 +51,7 @@ class StudyRecords(msgspec.Struct, frozen=True):
         return msgspec.json.decode(self.experiment[0].data, type=experiment_events.Preregistered)
 
 
-async def gather(log: EventLog, experiment: str) -> StudyRecords:
+async def gather(log: StreamReader, experiment: str) -> StudyRecords:
     """Read an experiment and its runs. Raises UnknownExperiment and LogUnavailable."""
     stored = await log.load(experiment)
     if stored is None or stored.records[0].type != experiment_events.Preregistered.type:

@@ -11,7 +11,7 @@ from playmolt_core.effects.leased_effect import LeasedEffect, Submit
 from playmolt_core.game.decider import Effect, Event
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_core.log.port import EventLog
+from playmolt_core.log.port import StreamReader
 from playmolt_schemas.agora.plan import Noticed, Spent
 from playmolt_schemas.canonical import digest
 
@@ -68,7 +68,7 @@ class ModelWorker:
 
     def __init__(
         self,
-        log: EventLog,
+        log: StreamReader,
         asking: TurnModel,
         statuses: ExperimentStatuses,
         submit_to_experiment: Submit,

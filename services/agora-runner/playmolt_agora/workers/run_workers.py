@@ -8,7 +8,7 @@ from typing import Final
 from playmolt_core.effects.leased_effect import CommandRefused, LeasedEffect, Submit
 from playmolt_core.engine.engine import Engine
 from playmolt_core.game.decider import EndGame
-from playmolt_core.log.port import Archived, EventLog
+from playmolt_core.log.port import Archived, GameIndex, StreamReader
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.agora.turn import RunSpec, TurnRecord
 from playmolt_schemas.limits import PAGE_MAX
@@ -30,7 +30,7 @@ _log = log("openings")
 class RunOpener:
     """Fulfils `open_run`: the run's stream first, then the report to its experiment."""
 
-    def __init__(self, log: EventLog, runs: Submit) -> None:
+    def __init__(self, log: StreamReader, runs: Submit) -> None:
         self._log = log
         self._runs = runs
 
@@ -99,7 +99,7 @@ Interval = tuple[str, str] | None
 class LookWorker:
     """Fulfils `look`: an interval for each cell that may grow; the experiment decides what follows."""
 
-    def __init__(self, log: EventLog) -> None:
+    def __init__(self, log: StreamReader) -> None:
         self._log = log
 
     async def __call__(self, leased: LeasedEffect) -> None:
@@ -134,7 +134,7 @@ _WATCHES: Final = 5
 class RunWatcher:
     """Fulfils `watch_runs`: reports each ended run to the experiment, whether or not a worker was playing it."""
 
-    def __init__(self, log: EventLog, engines: Mapping[str, Engine]) -> None:
+    def __init__(self, log: GameIndex, engines: Mapping[str, Engine]) -> None:
         self._log = log
         self._engines = engines
 

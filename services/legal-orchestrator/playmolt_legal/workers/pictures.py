@@ -5,7 +5,7 @@ import asyncio
 from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Refused
 from playmolt_core.log.folding import facts_of
-from playmolt_core.log.port import EventLog, StoredFacts
+from playmolt_core.log.port import StoredFacts, StreamReader
 
 from playmolt_legal.codes import NO_SESSION
 from playmolt_legal.report.scene import scene
@@ -16,7 +16,7 @@ from playmolt_legal.state import State
 class SessionPictures:
     """Serves drawings after the API has granted access."""
 
-    def __init__(self, rules: Legal, log: EventLog) -> None:
+    def __init__(self, rules: Legal, log: StreamReader) -> None:
         self._rules = rules
         self._log = log
 

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.game.decider import Command
-from playmolt_core.log.port import EventLog
+from playmolt_core.log.port import StreamReader
 from playmolt_core.ops.telemetry import log
 
 from playmolt_jury import commands
@@ -30,7 +30,7 @@ class ChainWorker:
     def __init__(
         self,
         connect: Callable[[], Awaitable[Chain]],
-        event_log: EventLog,
+        event_log: StreamReader,
         *,
         missing_seconds: float = _MISSING_SECONDS,
     ) -> None:

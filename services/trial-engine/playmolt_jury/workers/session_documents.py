@@ -11,7 +11,7 @@ from playmolt_core.engine.reads.api_queries import Fetch
 from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Event, Refused
 from playmolt_core.log.folding import facts_of
-from playmolt_core.log.port import EventLog
+from playmolt_core.log.port import StreamReader
 from playmolt_schemas.routes import sharing
 from playmolt_schemas.routes.jury import TRANSCRIPT_MEDIA
 from playmolt_schemas.routes.route import NDJSON
@@ -36,7 +36,7 @@ _Make = Callable[[State, Moments, ApiRequest], ApiReply]
 class SessionDocuments:
     """Serves these routes after the API has granted access. Rendering runs in a thread."""
 
-    def __init__(self, jury: Jury, log: EventLog) -> None:
+    def __init__(self, jury: Jury, log: StreamReader) -> None:
         self._jury = jury
         self._log = log
 
