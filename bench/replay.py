@@ -20,13 +20,14 @@ from eventsourcing.domain import Aggregate, event
 from playmolt_cli.local.embedded import Postgres
 from playmolt_core.db.migrate import migrate
 from playmolt_core.db.pool import open_pool
-from playmolt_core.game.decider import Decider, Event
+from playmolt_core.game.decider import Decider
 from playmolt_core.log.chain import chain_record
 from playmolt_core.log.folding import fold
 from playmolt_core.log.port import StreamAppend, Unit
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.records import ZERO_HASH, Metadata
+from playmolt_schemas.stored.event import Event
 
 from bench import Row
 from bench.servers import folder

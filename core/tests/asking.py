@@ -6,20 +6,11 @@ from typing import Any, ClassVar
 
 import msgspec
 from playmolt_core.game.api import ApiReply, ApiRequest, GameApi, Linked
-from playmolt_core.game.decider import (
-    Accepted,
-    Command,
-    Decision,
-    Effect,
-    EndGame,
-    Event,
-    Refused,
-    Viewer,
-    stored_types,
-)
+from playmolt_core.game.decider import Accepted, Command, Decision, Effect, EndGame, Refused, Viewer
 from playmolt_core.game.game import Changes, Fold, Game
 from playmolt_schemas.codes import Code
 from playmolt_schemas.game_messages import GameSummary
+from playmolt_schemas.stored.event import Event, stored_types
 from typing_extensions import override
 
 

@@ -15,16 +15,15 @@ from playmolt_core.game.decider import (
     Decision,
     Effect,
     EndGame,
-    Event,
     Join,
     Leave,
     Refused,
     Viewer,
-    stored_types,
 )
 from playmolt_core.game.game import Changes, Fold, Game
 from playmolt_schemas.codes import Code
 from playmolt_schemas.game_messages import GameSummary
+from playmolt_schemas.stored.event import Event, stored_types
 from typing_extensions import override
 
 

@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, Self, TypeVar
 
 import msgspec
-from playmolt_core.game.decider import PUBLIC, Accepted, Command, Decider, Decision, Event, Refused, Viewer
+from playmolt_core.game.decider import PUBLIC, Accepted, Command, Decider, Decision, Refused, Viewer
 from playmolt_core.game.redecision import Fact
 from playmolt_schemas.codes import Code
+from playmolt_schemas.stored.event import Event
 
 S = TypeVar("S")
 

@@ -3,7 +3,7 @@
 from typing import Any, Self
 
 from playmolt_core.game.decider import Act, Create, DeadlinePassed, Decider, EndGame, Join, Leave
-from playmolt_core.game.seats.events import AgentJoined
+from playmolt_schemas.stored.seats import AgentJoined
 
 from core.tests.scenario import Scenario
 

@@ -7,9 +7,8 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from playmolt_schemas.codes import Problem
-from playmolt_schemas.game_messages import DEFAULT_LANGUAGE, GameLanguage, TurnId
+from playmolt_schemas.game_messages import TurnId
 from playmolt_schemas.identifiers import GameType
-from playmolt_schemas.identity import Kind
 from playmolt_schemas.limits import (
     ABOUT_CHARS,
     AGENT_NAME_CHARS,
@@ -22,6 +21,7 @@ from playmolt_schemas.limits import (
     REASON_CHARS,
     VERSION_CHARS,
 )
+from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, GameLanguage, Kind
 from playmolt_schemas.text import LINE, LINES, text_schema
 
 Version = Annotated[

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from playmolt_schemas.identity import NO_IDENTITY, Identity
+from playmolt_schemas.stored.values import NO_IDENTITY, Identity
 
 Op = Literal[
     "act", "open", "join", "leave", "resign", "forfeit", "fault", "end", "command",

@@ -16,13 +16,13 @@ from playmolt_core.game.decider import (
     DeadlinePassed,
     Decider,
     EndGame,
-    Event,
     Join,
     Leave,
     Resign,
 )
 from playmolt_schemas.identifiers import GAME_TYPES
-from playmolt_schemas.identity import Identity
+from playmolt_schemas.stored.event import Event
+from playmolt_schemas.stored.values import Identity
 
 DECIDERS: Mapping[str, Decider[Any]] = {game: rules for game, rules in deciders().items() if game in GAME_TYPES}
 VALID_ACTIONS: Mapping[str, list[dict[str, Any]]] = {

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from msgspec import inspect
-from playmolt_core.game.decider import Decider, Event, read_event
-from playmolt_ox.events import EVENTS as OX_EVENTS
+from playmolt_core.game.decider import Decider, read_event
 from playmolt_schemas.canonical import canonical_json, digest
-from playmolt_trial.events import EVENTS as TRIAL_EVENTS
+from playmolt_schemas.stored.event import Event
+from playmolt_schemas.stored.ox import EVENTS as OX_EVENTS
+from playmolt_schemas.stored.trial import EVENTS as TRIAL_EVENTS
 
 ALL_EVENTS = [*TRIAL_EVENTS.values(), *OX_EVENTS.values()]
 SAFE_INTEGER = 2**53 - 1

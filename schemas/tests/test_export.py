@@ -15,8 +15,8 @@ from jsonschema.protocols import Validator
 from jsonschema.validators import extend
 from playmolt_cli import schemas as stored
 from playmolt_core.engine.messages import message
-from playmolt_core.game.decider import PUBLIC, Decider, Event, Viewer
-from playmolt_schemas import api, codes, envelopes, game_messages, records
+from playmolt_core.game.decider import PUBLIC, Decider, Viewer
+from playmolt_schemas import api, codes, envelopes, feed_messages, game_messages, records
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.export import wire
 from playmolt_schemas.export.__main__ import files
@@ -26,6 +26,7 @@ from playmolt_schemas.games import ox, trial
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.registry import bot_games
 from playmolt_schemas.routes import platform
+from playmolt_schemas.stored.event import Event
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "schemas" / "playmolt_schemas" / "golden"
@@ -118,9 +119,10 @@ def test_a_file_is_a_schema_that_stands_alone() -> None:
 DECLARATIONS = {
     api.Request,
     game_messages.Action,
-    game_messages.FeedMessage,
-    game_messages.PublicMessage,
-    game_messages.SessionMessage,
+    feed_messages.ClosingMessage,
+    feed_messages.FeedMessage,
+    feed_messages.PublicMessage,
+    feed_messages.SessionMessage,
     platform.Route,
     platform.Media,
     platform.OneOf,

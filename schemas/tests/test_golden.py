@@ -5,10 +5,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_core.game.decider import Decider, Event, read_event
+from playmolt_core.game.decider import Decider, read_event
 from playmolt_core.game.erasures import ErasureRules
 from playmolt_core.game.lobby import LobbyRules
 from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.stored.event import Event
 
 GOLDEN = Path(__file__).parents[1] / "playmolt_schemas" / "golden"
 

@@ -53,9 +53,9 @@ def test_every_code_in_a_guide_exists(guide: str) -> None:
 def test_every_example_action_is_of_a_known_type(guide: str, decider: Any) -> None:
     block, tools = re.findall(r"```json\n(.*?)```", guide, re.DOTALL)
     examples = [json.loads(line) for line in block.splitlines()]
-    assert {example["type"] for example in examples} == decider.actions.keys()
+    assert {example["type"] for example in examples} == decider.messages.actions.keys()
     for example in examples:
-        assert msgspec.convert(example, decider.actions[example["type"]])
+        assert msgspec.convert(example, decider.messages.actions[example["type"]])
     assert examples[0] in [json.loads(line)["arguments"].get("action") for line in tools.splitlines()]
 
 

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from playmolt_core.game.decider import PUBLIC, Accepted, Act, Create, DeadlinePassed, Forfeit, Refused, Resign, Viewer
 from playmolt_schemas.codes import Code
-from playmolt_schemas.game_messages import Fault
 from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.stored.values import Fault
 
 DEADLINE = 30
 Plays = Callable[..., Any]

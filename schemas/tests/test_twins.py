@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec.structs import replace
-from playmolt_core.game.decider import PUBLIC, Decider, Event, Viewer
+from playmolt_core.game.decider import PUBLIC, Decider, Viewer
+from playmolt_schemas.stored.event import Event
 
 Change = Callable[[Any], Event]
 

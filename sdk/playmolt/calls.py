@@ -37,12 +37,12 @@ from playmolt_schemas.api import (
     Turn,
     UpdateMeRequest,
 )
-from playmolt_schemas.game_messages import DEFAULT_LANGUAGE, GameLanguage
-from playmolt_schemas.identity import BoardKind, Kind, Ranking, Versions
+from playmolt_schemas.identity import BoardKind, Ranking, Versions
 from playmolt_schemas.limits import PAGE_MAX
 from playmolt_schemas.records import Record
 from playmolt_schemas.routes import platform
 from playmolt_schemas.routes.route import NDJSON, Media, OneOf, PageOf, Route
+from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, GameLanguage, Kind
 
 T = TypeVar("T")
 State = dict[str, Any]

@@ -15,8 +15,8 @@ import msgspec
 from playmolt_schemas import api
 from playmolt_schemas.api import ActionOffer, GameType
 from playmolt_schemas.codes import Code, Problem, problem
-from playmolt_schemas.game_messages import Fault
 from playmolt_schemas.registry import bot_games
+from playmolt_schemas.stored.values import Fault
 
 from playmolt import calls
 from playmolt.calls import Request, State

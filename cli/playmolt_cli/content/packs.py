@@ -13,7 +13,7 @@ from playmolt_core.game.packs.folder import folder_files, game_of
 from playmolt_core.game.packs.frame import PackGame
 from playmolt_jury.content import pack_folder
 from playmolt_ox.content import QUESTIONS
-from playmolt_schemas.game_messages import GameLanguage
+from playmolt_schemas.stored.values import GameLanguage
 from playmolt_trial.content import CASES
 
 from playmolt_cli.terminal.failures import Failure

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 import msgspec
-from playmolt_core.game.decider import Command, Decider, Event
+from playmolt_core.game.decider import Command, Decider
 from playmolt_core.game.fold import carries_state_hash, state_hash, step
 from playmolt_core.log.chain import chain_record
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import ZERO_HASH, Metadata, Record
+from playmolt_schemas.stored.event import Event
 
 from playmolt_cli.match.entrants import Deal
 from playmolt_cli.match.table import AT

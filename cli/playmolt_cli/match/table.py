@@ -11,23 +11,12 @@ import msgspec
 from msgspec.structs import replace
 from playmolt.loop import TRIES, Forfeit
 from playmolt_core.game import decider as commands
-from playmolt_core.game.decider import (
-    Accepted,
-    Act,
-    AllowedAction,
-    Command,
-    Create,
-    Decider,
-    Event,
-    Join,
-    Refused,
-    Viewer,
-)
+from playmolt_core.game.decider import Accepted, Act, AllowedAction, Command, Create, Decider, Join, Refused, Viewer
 from playmolt_core.game.seats import ledger
 from playmolt_schemas.api import ActionOffer
 from playmolt_schemas.codes import Code, Problem, problem
-from playmolt_schemas.game_messages import DEFAULT_LANGUAGE, Fault, GameLanguage
-from playmolt_schemas.identity import NO_IDENTITY, Identity
+from playmolt_schemas.stored.event import Event
+from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, NO_IDENTITY, Fault, GameLanguage, Identity
 
 AT: Final = datetime(2000, 1, 1, tzinfo=UTC)
 """The time of every event: a match has no clock."""

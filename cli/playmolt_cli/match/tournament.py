@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from playmolt_core.game.decider import Command, Decider, Event
-from playmolt_schemas.game_messages import DEFAULT_LANGUAGE, Fault, GameLanguage, Place
-from playmolt_schemas.identity import Identity
+from playmolt_core.game.decider import Command, Decider
+from playmolt_schemas.stored.event import Event
+from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, Fault, GameLanguage, Identity, Place
 
 from playmolt_cli.match.entrants import Deal, Entrant, agent_id
 from playmolt_cli.match.folder import MatchFolder

@@ -6,10 +6,11 @@ from typing import Any
 
 import msgspec
 from playmolt.bots import MIXED
-from playmolt_core.game.decider import Command, Decider, Event
+from playmolt_core.game.decider import Command, Decider
 from playmolt_core.game.fold import time_of
-from playmolt_core.game.seats.events import Submitted
 from playmolt_schemas.records import Metadata, Record
+from playmolt_schemas.stored.event import Event
+from playmolt_schemas.stored.seats import Submitted
 
 from playmolt_cli.match.entrants import Deal, Entrant, Player, house
 from playmolt_cli.match.playing import Watchdog, play

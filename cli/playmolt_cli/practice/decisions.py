@@ -7,8 +7,8 @@ from typing import Any, Final
 import msgspec
 from playmolt_core.game.decider import Decider, read_event
 from playmolt_core.game.fold import time_of
-from playmolt_core.game.seats.events import Submitted
 from playmolt_schemas.records import Record
+from playmolt_schemas.stored.seats import Submitted
 
 _COMMENT: Final = "comment"
 

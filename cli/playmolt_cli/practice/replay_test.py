@@ -9,10 +9,10 @@ import click
 import msgspec
 from playmolt.loop import Forfeit
 from playmolt_core.game.decider import Act, Decider, Refused
-from playmolt_core.game.seats.events import Submitted
 from playmolt_core.llm.catalogue import Catalogue, load
 from playmolt_schemas.api import ActionOffer
 from playmolt_schemas.records import Record
+from playmolt_schemas.stored.seats import Submitted
 
 from playmolt_cli.log.stored_copies import copy_option
 from playmolt_cli.log.stored_game import finished_games, rules_of, seat_of

@@ -13,7 +13,7 @@ from nats.aio.msg import Msg
 from playmolt_schemas import subjects
 from playmolt_schemas.envelopes import Answer, Call, Op, decode_answers, encode_pack
 from playmolt_schemas.identifiers import ENGINES
-from playmolt_schemas.identity import NO_IDENTITY, Identity
+from playmolt_schemas.stored.values import NO_IDENTITY, Identity
 
 from playmolt_core.bus.connection import answers_inbox
 from playmolt_core.bus.nats_client import NatsClient

@@ -7,7 +7,7 @@ from asyncio import Future
 from typing import Protocol
 
 from playmolt_schemas.envelopes import Answer, Op
-from playmolt_schemas.identity import NO_IDENTITY, Identity
+from playmolt_schemas.stored.values import NO_IDENTITY, Identity
 
 
 class BusUnavailable(ConnectionError):

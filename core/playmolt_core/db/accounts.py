@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
-from playmolt_schemas.identity import Kind, search_key
+from playmolt_schemas.identity import search_key
+from playmolt_schemas.stored.values import Kind
 
 from playmolt_core.db.cursors import BadCursor, read_cursor, write_cursor
 from playmolt_core.db.pool import Pool, queries

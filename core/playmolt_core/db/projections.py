@@ -5,8 +5,9 @@ from datetime import datetime
 from typing import Annotated, Final
 
 import msgspec
-from playmolt_schemas.identity import BoardKind, Kind, Ranking, Versions
+from playmolt_schemas.identity import BoardKind, Ranking, Versions
 from playmolt_schemas.shards import Places
+from playmolt_schemas.stored.values import Kind
 
 from playmolt_core.db.cursors import BadCursor, read_cursor, write_cursor
 from playmolt_core.db.pool import Connection, Pool, queries

@@ -5,9 +5,10 @@ from typing import Any
 import msgspec
 from playmolt_schemas.game_messages import GameSummary, LobbyMessage, lobby_type
 from playmolt_schemas.identifiers import SESSION_TYPES
+from playmolt_schemas.stored.event import Event
 from playmolt_schemas.text import escape_line_ends
 
-from playmolt_core.game.decider import Decider, Event, Viewer
+from playmolt_core.game.decider import Decider, Viewer
 
 _encode = msgspec.json.encode
 _PROGRESS = b'{"type":"progress"}'

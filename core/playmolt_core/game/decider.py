@@ -3,31 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, ClassVar, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
 from playmolt_schemas.codes import Code, FieldFault
-from playmolt_schemas.game_messages import Fault, GameSummary
-from playmolt_schemas.identity import NO_IDENTITY, Identity
-
-
-class Event(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """A stored fact. `type` and `schema_version` of its class are part of the storage format."""
-
-    type: ClassVar[str]
-    schema_version: ClassVar[int] = 1
-    closes: ClassVar[bool] = False
-    """Whether the game's feed ends with this event."""
-    rests: ClassVar[bool] = False
-    """Whether the game counts as over while this is its last event, although it can be reopened."""
-
-
-def stored_types(*events: type[Event]) -> Mapping[tuple[str, int], type[Event]]:
-    """Stored (type, schema_version) → event class. Raises ValueError for duplicates."""
-    readers = {(event.type, event.schema_version): event for event in events}
-    if len(readers) < len(events):
-        raise ValueError(f"two of {[event.__qualname__ for event in events]} have the same type and version")
-    return readers
+from playmolt_schemas.game_messages import GameSummary
+from playmolt_schemas.stored.event import Event
+from playmolt_schemas.stored.values import NO_IDENTITY, Fault, Identity
 
 
 class Command(msgspec.Struct, frozen=True, gc=False, kw_only=True):

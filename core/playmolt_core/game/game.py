@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 import msgspec
 from msgspec.structs import replace
 from playmolt_schemas.codes import Code, faults
+from playmolt_schemas.stored.event import Event
 from playmolt_schemas.text import reason_fault, trimmed
 from typing_extensions import override
 
@@ -19,7 +20,6 @@ from playmolt_core.game.decider import (
     Decision,
     Effect,
     EndGame,
-    Event,
     Refused,
     Viewer,
 )

@@ -11,10 +11,11 @@ from typing import Any, ClassVar, cast
 import msgspec
 from playmolt_schemas.codes import Code
 from playmolt_schemas.game_messages import GameSummary
+from playmolt_schemas.stored.event import Event, stored_types
 from rpds import HashTrieMap
 from typing_extensions import override
 
-from playmolt_core.game.decider import Event, Refused, Viewer, stored_types
+from playmolt_core.game.decider import Refused, Viewer
 from playmolt_core.game.game import Changes, Fold, Game
 
 

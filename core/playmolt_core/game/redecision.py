@@ -10,8 +10,9 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 from msgspec.structs import replace
+from playmolt_schemas.stored.event import Event
 
-from playmolt_core.game.decider import Command, DeadlinePassed, Decider, Event
+from playmolt_core.game.decider import Command, DeadlinePassed, Decider
 
 S = TypeVar("S")
 

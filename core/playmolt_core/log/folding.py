@@ -8,8 +8,9 @@ from operator import attrgetter
 from typing import Any, TypeVar, Union
 
 import msgspec
+from playmolt_schemas.stored.event import Event
 
-from playmolt_core.game.decider import Decider, Event, read_event
+from playmolt_core.game.decider import Decider, read_event
 from playmolt_core.log.port import StoredFacts
 
 S = TypeVar("S")

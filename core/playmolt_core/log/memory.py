@@ -10,10 +10,11 @@ from zlib import crc32
 
 import msgspec
 from msgspec.structs import replace
-from playmolt_schemas.game_messages import Fault, GameSummary
+from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import ZERO_HASH, Record
 from playmolt_schemas.shards import shard_of
+from playmolt_schemas.stored.values import Fault
 
 from playmolt_core.log.batch import check, follows
 from playmolt_core.log.port import (

@@ -8,8 +8,9 @@ from datetime import datetime
 from typing import Final, NamedTuple, Protocol
 
 import msgspec
-from playmolt_schemas.game_messages import Fault, GameSummary
+from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.records import Record
+from playmolt_schemas.stored.values import Fault
 
 from playmolt_core.vault.stream_key import StreamKey
 

@@ -7,10 +7,11 @@ from typing import Final
 
 import asyncpg
 import msgspec
-from playmolt_schemas.game_messages import Fault, GameLanguage, GameSummary
+from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.identifiers import is_lobby, rfc3339
 from playmolt_schemas.records import Record
 from playmolt_schemas.shards import Places, shard_of
+from playmolt_schemas.stored.values import Fault, GameLanguage
 
 from playmolt_core.db.migrate import counted_shards
 from playmolt_core.db.pool import Connection, Pool, UniqueViolation, queries

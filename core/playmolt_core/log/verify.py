@@ -12,8 +12,9 @@ import msgspec
 from msgspec.structs import replace
 from playmolt_schemas.records import ZERO_HASH, Metadata, OpenedRecord, Record
 from playmolt_schemas.shards import shard_of
+from playmolt_schemas.stored.event import Event
 
-from playmolt_core.game.decider import Decider, Event, read_event
+from playmolt_core.game.decider import Decider, read_event
 from playmolt_core.game.fold import carries_state_hash, time_of
 from playmolt_core.log.chain import recomputed
 from playmolt_core.log.erasing import ErasedHeads

@@ -7,9 +7,8 @@ from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
-from playmolt_schemas.game_messages import Place
-from playmolt_schemas.identity import Identity
 from playmolt_schemas.registry import bot_games
+from playmolt_schemas.stored.values import Identity, Place
 
 from playmolt_core.engine.feed import game_of
 from playmolt_core.game.fold import time_of

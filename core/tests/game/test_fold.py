@@ -5,10 +5,11 @@ from typing import ClassVar, cast
 
 import msgspec
 import pytest
-from playmolt_core.game.decider import Decider, Event, stored_types
+from playmolt_core.game.decider import Decider
 from playmolt_core.log.folding import facts_of
 from playmolt_core.log.port import Head, StoredFacts
 from playmolt_schemas.records import ZERO_HASH
+from playmolt_schemas.stored.event import Event, stored_types
 
 
 class Said(Event, frozen=True, kw_only=True):

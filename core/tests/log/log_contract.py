@@ -31,10 +31,11 @@ from playmolt_core.vault.key_file import KeyFile, drawn, write_keys
 from playmolt_core.vault.stream_key import StreamKey
 from playmolt_core.vault.vault import KeyRows, Vault
 from playmolt_schemas.canonical import canonical_json
-from playmolt_schemas.game_messages import Fault, GameSummary
+from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.limits import RECORD_BYTES
 from playmolt_schemas.records import ZERO_HASH, Metadata, Record
+from playmolt_schemas.stored.values import Fault
 
 NOON = datetime(2026, 1, 2, 12, 0, 0, 120, tzinfo=UTC)
 WAITING = GameSummary(phase="waiting", round=0, seated=1, needed=5)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, cast
 
 import msgspec
 import pytest
-from playmolt_core.game.decider import Command, Decider, Event
+from playmolt_core.game.decider import Command, Decider
 from playmolt_core.game.fold import state_hash
 from playmolt_core.log.chain import chain_record, recomputed
 from playmolt_core.log.copies.export import json_lines, parquet
@@ -21,6 +21,7 @@ from playmolt_core.log.stats import stats
 from playmolt_core.log.verify import Break, Verification, verified_by, verify, verify_streams
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.records import ZERO_HASH, Metadata
+from playmolt_schemas.stored.event import Event
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 

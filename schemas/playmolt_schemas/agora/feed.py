@@ -9,7 +9,8 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from playmolt_schemas.agora.turn import Language, Parent, ParseCode, SetName
-from playmolt_schemas.game_messages import GameAbortedMessage, GameMessages, PublicMessage
+from playmolt_schemas.feed_messages import FeedMessages, PublicMessage
+from playmolt_schemas.game_messages import GameAbortedMessage, GameMessages
 
 RunPhase = Literal["opening", "running", "paused", "ended", "aborted"]
 PauseCode = Literal["model_away", "budget", "stopped"]
@@ -129,26 +130,29 @@ class RunEndedMessage(PublicMessage, frozen=True, kw_only=True, tag="run_ended")
     turns: int
 
 
-AgoraMessage = (
-    AgoraProgressMessage
-    | EpochStartedMessage
-    | CrisisStartedMessage
-    | AgentActedMessage
-    | AgoraTurnFailedMessage
-    | WhisperLeakedMessage
-    | BillboardPostedMessage
-    | TaxChangedMessage
-    | RankChangedMessage
-    | MarketSettledMessage
-    | AgentDiedMessage
-    | ResourceSettledMessage
-    | ActContestedMessage
-    | RunPausedMessage
-    | RunResumedMessage
-    | RunEndedMessage
-    | GameAbortedMessage
+FEED: Final = FeedMessages(
+    {},
+    __name__,
+    written=(
+        AgoraProgressMessage,
+        EpochStartedMessage,
+        CrisisStartedMessage,
+        AgentActedMessage,
+        AgoraTurnFailedMessage,
+        WhisperLeakedMessage,
+        BillboardPostedMessage,
+        TaxChangedMessage,
+        RankChangedMessage,
+        MarketSettledMessage,
+        AgentDiedMessage,
+        ResourceSettledMessage,
+        ActContestedMessage,
+        RunPausedMessage,
+        RunResumedMessage,
+        RunEndedMessage,
+        GameAbortedMessage,
+    ),
 )
-"""All messages of a run's feed."""
 
 
 class AgentView(msgspec.Struct, frozen=True, kw_only=True):
@@ -240,4 +244,4 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     own: SeatView | UnsetType = msgspec.field(name="self", default=UNSET)
 
 
-MESSAGES: Final = GameMessages({}, RunView, AgoraMessage, RunPhase)
+MESSAGES: Final = GameMessages({}, RunView, FEED, RunPhase)

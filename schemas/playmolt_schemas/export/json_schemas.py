@@ -13,7 +13,8 @@ import msgspec
 import playmolt_schemas
 from playmolt_schemas.export import wire
 from playmolt_schemas.export.files import json_file
-from playmolt_schemas.game_messages import Action, FeedMessage
+from playmolt_schemas.feed_messages import FeedMessage
+from playmolt_schemas.game_messages import Action
 from playmolt_schemas.manifest import GameModule, Reference, Resource
 from playmolt_schemas.routes.platform import ROUTES
 from playmolt_schemas.routes.route import Media, OneOf, PageOf, Query, Route
@@ -61,22 +62,24 @@ def messages() -> dict[str, type]:
 
 
 def _declared() -> Iterator[type]:
-    """All message types of the package, except base classes: those without own fields, and Action."""
+    """All message types of the package, except base classes: those of feed messages, those without own fields, and
+    Action."""
     found = [importlib.import_module(module) for module in _modules()]
     for module in (*found, wire):
         for kind in vars(module).values():
             if not (inspect.isclass(kind) and issubclass(kind, msgspec.Struct) and kind.__module__ == module.__name__):
                 continue
-            base = kind is Action or (not kind.__struct_fields__ and kind.__subclasses__())
+            fields = () if issubclass(kind, FeedMessage) else kind.__struct_fields__
+            base = kind is Action or (not fields and kind.__subclasses__())
             if not base and not issubclass(kind, _DECLARATIONS):
                 yield kind
 
 
 def _modules() -> list[str]:
-    """The modules of the package, except this generator."""
+    """The modules of the package, except this generator and what logs store."""
     prefix = f"{playmolt_schemas.__name__}."
     found = (module.name for module in pkgutil.walk_packages(playmolt_schemas.__path__, prefix) if not module.ispkg)
-    return [name for name in found if not name.startswith(f"{prefix}export.")]
+    return [name for name in found if not name.startswith((f"{prefix}export.", f"{prefix}stored."))]
 
 
 def references(value: Any) -> Iterator[str]:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from playmolt_schemas.game_messages import PublicMessage
+from playmolt_schemas.feed_messages import PublicMessage
 from playmolt_schemas.subjects import CLOSES_HEADER, INVITE_HEADER, TRACE_HEADER
 
 DISCOVERY: Final = "$SRV.PING.{service}"

@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from playmolt_schemas.api import ModelAlias, Request, Schema
 from playmolt_schemas.codes import FieldFault
-from playmolt_schemas.game_messages import SessionMessage
+from playmolt_schemas.feed_messages import SessionMessage
 from playmolt_schemas.text import SPEECH, text_schema
 
 Language = Literal["en", "zh", "ko"]

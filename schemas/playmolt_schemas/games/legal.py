@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from playmolt_schemas.api import ModelAlias, Request, Schema
-from playmolt_schemas.game_messages import SessionMessage
+from playmolt_schemas.feed_messages import SessionMessage
 from playmolt_schemas.text import BLANK, LINE, STORABLE, WORDS, text_schema
 
 CaseType = Literal["criminal", "civil"]

@@ -162,7 +162,7 @@ LIST_RUNS: Final[Route[RunsPage]] = Route(
 READ_RUN_EVENTS: Final[Route[api.Events]] = Route(
     method="GET", path=_RUNS + "/{id}/events", name="read_run_events", tag="agora", target="run",
     summary="List the public events of a run.", query=EventsQuery,
-    answers={200: PageOf(api.Events, "events", feed.AgoraMessage)},
+    answers={200: PageOf(api.Events, "events", feed.FEED.union)},
     errors=(Code.NOT_FOUND,),
 )  # fmt: skip
 FORK: Final[Route[Forked]] = Route(

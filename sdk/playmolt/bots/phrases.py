@@ -4,7 +4,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from playmolt_schemas.game_messages import GameLanguage
+from playmolt_schemas.stored.values import GameLanguage
 from playmolt_schemas.text import trimmed
 
 from playmolt.calls import State

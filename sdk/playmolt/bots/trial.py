@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from playmolt_schemas.game_messages import GameLanguage
 from playmolt_schemas.limits import SPEAK_CHARS
+from playmolt_schemas.stored.values import GameLanguage
 
 from playmolt.bots.house_bots import HouseBots
 from playmolt.bots.phrases import filled, language_of, pick, stream

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pettingzoo import AECEnv
 from pettingzoo.utils import wrappers
 from playmolt_core.game.decider import Act, Command, Create, Decider, Join, Refused, Viewer
-from playmolt_schemas.game_messages import GameLanguage
+from playmolt_schemas.stored.values import GameLanguage
 
 from playmolt.calls import State
 from playmolt.feed import OVER

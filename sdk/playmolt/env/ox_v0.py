@@ -10,8 +10,8 @@ from pettingzoo import AECEnv
 from pettingzoo.utils.conversions import aec_to_parallel_wrapper
 from playmolt_core.game.decider import Decider
 from playmolt_ox.rules import Ox
-from playmolt_schemas.game_messages import GameLanguage
 from playmolt_schemas.games.ox import ROUNDS
+from playmolt_schemas.stored.values import GameLanguage
 from typing_extensions import override
 
 from playmolt.calls import State

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Final
 
 from pettingzoo import AECEnv
 from playmolt_core.game.decider import Decider
-from playmolt_schemas.game_messages import GameLanguage
 from playmolt_schemas.games.trial import ARGUMENT_ROUNDS
+from playmolt_schemas.stored.values import GameLanguage
 from playmolt_trial.rules import Trial
 from typing_extensions import override
 

@@ -11,7 +11,7 @@ from playmolt_core.bus.port import BusUnavailable
 from playmolt_gateway.http.bodies import parse
 from playmolt_gateway.request.checked_request import fingerprint
 from playmolt_gateway.request.waits import OPEN_WAITS
-from playmolt_schemas.identity import Identity
+from playmolt_schemas.stored.values import Identity
 
 from core.tests.waiting import loop_turns, wait_until
 

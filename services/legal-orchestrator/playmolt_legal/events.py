@@ -3,7 +3,6 @@
 from typing import Any, ClassVar, Final
 
 import msgspec
-from playmolt_core.game.decider import Event, stored_types
 from playmolt_schemas.games.legal import (
     AnyForm,
     CaseType,
@@ -25,6 +24,7 @@ from playmolt_schemas.games.legal import (
     SteeringSettings,
     TimelineItem,
 )
+from playmolt_schemas.stored.event import Event, stored_types
 
 
 class AnsweredQuestion(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,8 +5,9 @@ from typing import Any
 
 import msgspec
 from msgspec.structs import replace
-from playmolt_core.game.decider import Command, EndGame, Event
+from playmolt_core.game.decider import Command, EndGame
 from playmolt_schemas.games.legal import AnyForm, Facts
+from playmolt_schemas.stored.event import Event
 
 from playmolt_legal import commands, effects
 from playmolt_legal.events import (

@@ -5,17 +5,7 @@ from datetime import datetime
 from typing import Any, Final, cast
 
 from msgspec.structs import replace
-from playmolt_core.game.decider import (
-    Accepted,
-    AllowedAction,
-    Command,
-    Decision,
-    Effect,
-    EndGame,
-    Event,
-    Refused,
-    Viewer,
-)
+from playmolt_core.game.decider import Accepted, AllowedAction, Command, Decision, Effect, EndGame, Refused, Viewer
 from playmolt_core.game.game import Game, ended
 from playmolt_schemas.codes import Code, FieldFault, faults
 from playmolt_schemas.game_messages import GameSummary
@@ -30,6 +20,7 @@ from playmolt_schemas.games.legal import (
     Session,
     Unseen,
 )
+from playmolt_schemas.stored.event import Event
 from typing_extensions import override
 
 from playmolt_legal import commands, effects, outputs, phases, recovery, texts, views

@@ -6,7 +6,6 @@ from typing import Any, Final, Literal
 
 import msgspec
 from msgspec.structs import replace
-from playmolt_core.game.decider import Event
 from playmolt_core.game.game import Changes, Fold
 from playmolt_schemas.games.legal import (
     CaseType,
@@ -31,6 +30,7 @@ from playmolt_schemas.games.legal import (
     TimelineItem,
 )
 from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.stored.event import Event
 
 from playmolt_legal import fact_states, outputs, phases
 from playmolt_legal.events import (

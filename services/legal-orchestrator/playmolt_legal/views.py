@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from msgspec import UNSET
-from playmolt_core.game.decider import AllowedAction, Event
+from playmolt_core.game.decider import AllowedAction
 from playmolt_schemas.games.legal import (
     EndForm,
     EvidenceAddedMessage,
@@ -24,6 +24,7 @@ from playmolt_schemas.games.legal import (
     TurnDoneMessage,
     TurnsStaleMessage,
 )
+from playmolt_schemas.stored.event import Event
 
 from playmolt_legal import fact_states, outputs, texts
 from playmolt_legal.events import (

@@ -7,10 +7,11 @@ from typing import Any
 import msgspec
 import playmolt_schemas
 import pytest
-from playmolt_core.game.decider import EndGame, Event, read_event
+from playmolt_core.game.decider import EndGame, read_event
 from playmolt_legal import commands, effects
 from playmolt_legal.rules import Legal
 from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.stored.event import Event
 
 GOLDEN = Path(playmolt_schemas.__file__).parent / "golden" / "legal"
 RULES = Legal()

@@ -4,11 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playmolt_core.game.decider import EndGame, Event, Refused
+from playmolt_core.game.decider import EndGame, Refused
 from playmolt_legal import commands, phases
 from playmolt_legal.events import TurnStarted
 from playmolt_legal.rules import Legal
 from playmolt_legal.state import State
+from playmolt_schemas.stored.event import Event
 from typing_extensions import override
 
 from core.tests.decided_again import redecided

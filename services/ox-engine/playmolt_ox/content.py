@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 from playmolt_core.game.packs.entries import EntryKind, Text
 from playmolt_schemas.canonical import digest
-from playmolt_schemas.game_messages import GameLanguage
+from playmolt_schemas.stored.values import GameLanguage
 from playmolt_schemas.text import trimmed, unstorable
 
 FEWEST_QUESTIONS: Final = 50

@@ -5,32 +5,35 @@ from typing import Any, ClassVar, Final
 
 from msgspec import UNSET
 from playmolt_core.game import draws
-from playmolt_core.game.decider import Accepted, AllowedAction, Decision, Event, Refused, Viewer
+from playmolt_core.game.decider import Accepted, AllowedAction, Decision, Refused, Viewer
 from playmolt_core.game.packs.entries import EntryPack, PackLibrary
-from playmolt_core.game.seats.events import Submitted
 from playmolt_core.game.seats.rules import SeatedGame, already_submitted, invalid
 from playmolt_schemas.body_fields import ActionShapes, BodyFields
 from playmolt_schemas.codes import Code
-from playmolt_schemas.game_messages import DEFAULT_LANGUAGE, Action, GameLanguage, PublicMessage
-from playmolt_schemas.games.ox import ACTIONS, ROUNDS, Choice, FirstChoice, OxState, Player, PublicChoice, Switch
-from playmolt_schemas.identity import identity_of
-from typing_extensions import override
-
-from playmolt_ox import content, views
-from playmolt_ox.events import (
+from playmolt_schemas.games.ox import MESSAGES, ROUNDS, FirstChoice, OxState, Switch
+from playmolt_schemas.stored.event import Event
+from playmolt_schemas.stored.ox import (
     EVENTS,
+    Choice,
     FirstChoiceSubmitted,
     GameStarted,
+    Player,
+    PublicChoice,
     QuestionOpened,
     Revealed,
     SwitchSubmitted,
 )
+from playmolt_schemas.stored.seats import Submitted
+from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, GameLanguage, identity_of
+from typing_extensions import override
+
+from playmolt_ox import content, views
 from playmolt_ox.scoring import count_round, distribution, final_result
 from playmolt_ox.state import FOLDS, Seat, State
 
 CHOICES: Final[tuple[Choice, ...]] = ("O", "X")
 
-_SHAPES: Final = ActionShapes(ACTIONS)
+_SHAPES: Final = ActionShapes(MESSAGES.actions)
 
 
 class Ox(SeatedGame[State, Seat]):
@@ -41,7 +44,7 @@ class Ox(SeatedGame[State, Seat]):
     needed = views.SEATS
     events = EVENTS
     folds = FOLDS
-    actions: Mapping[str, type[Action]] = ACTIONS
+    messages = MESSAGES
     deadlines: ClassVar[Mapping[str, int]] = {"first_choice": 60, "switch": 45}
 
     def __init__(self, questions: content.Content | None = None, packs: Iterable[EntryPack[str]] = ()) -> None:
@@ -62,10 +65,6 @@ class Ox(SeatedGame[State, Seat]):
     @override
     def initial(self, game_id: str) -> State:
         return State(game_id=game_id)
-
-    @override
-    def public(self, event: Event, viewer: Viewer, state: State | None = None) -> PublicMessage:
-        return views.public(event, viewer)
 
     @override
     def view(self, state: State, viewer: Viewer) -> OxState:

@@ -5,10 +5,9 @@ from typing import Final
 
 from msgspec import UNSET
 from msgspec.structs import replace
-from playmolt_schemas.games.ox import Choice, Distribution, OxResult, ScoreRow
-from playmolt_schemas.identity import identity_of
+from playmolt_schemas.stored.ox import Choice, Distribution, GameEnded, OxResult, RoundCounted, ScoreRow
+from playmolt_schemas.stored.values import identity_of
 
-from playmolt_ox.events import GameEnded, RoundCounted
 from playmolt_ox.state import Seat, State
 
 RANK_POINTS: Final = (200, 100, 60, 40, 20)

@@ -6,22 +6,24 @@ from typing import Final
 
 import msgspec
 from msgspec.structs import replace
-from playmolt_core.game.decider import Event
 from playmolt_core.game.game import Changes, Fold
 from playmolt_core.game.seats import state as seats
 from playmolt_core.game.seats.state import SeatedState, entered
-from playmolt_schemas.games.ox import Choice, FinishedRound, OxResult, Phase, RevealRow, RoundChoice, ScoreRow
-from playmolt_schemas.identity import identity_of
-
-from playmolt_ox.events import (
+from playmolt_schemas.games.ox import FinishedRound, Phase, RevealRow, RoundChoice
+from playmolt_schemas.stored.event import Event
+from playmolt_schemas.stored.ox import (
+    Choice,
     FirstChoiceSubmitted,
     GameEnded,
     GameStarted,
+    OxResult,
     QuestionOpened,
     Revealed,
     RoundCounted,
+    ScoreRow,
     SwitchSubmitted,
 )
+from playmolt_schemas.stored.values import identity_of
 
 
 class Seat(seats.Seat, frozen=True, gc=False):

@@ -1,40 +1,23 @@
-"""What others may see of an O/X game: the only source of its public bytes. A field is secret until it is named here."""
+"""The state of an O/X game as a viewer may see it. A field is secret until it is named here."""
 
-from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from msgspec import UNSET
-from msgspec.structs import replace
-from playmolt_core.game.decider import AllowedAction, Event, Viewer
+from msgspec.structs import asdict
+from playmolt_core.game.decider import AllowedAction, Viewer
 from playmolt_core.game.seats import views as seats
-from playmolt_schemas.game_messages import PhaseSubmissions, PublicMessage
+from playmolt_schemas.game_messages import PhaseSubmissions
 from playmolt_schemas.games.ox import (
     ACTIONS,
     ROUNDS,
-    FirstChoiceSubmittedMessage,
-    OxEndMessage,
     OxParticipant,
+    OxScoreRow,
     OxSelf,
-    OxStartedMessage,
     OxState,
-    QuestionOpenMessage,
-    RevealMessage,
-    RoundResultMessage,
-    ScoreRow,
     SwitchDecision,
-    SwitchSubmittedMessage,
 )
-from playmolt_schemas.identity import identity_of
+from playmolt_schemas.stored.values import identity_of
 
-from playmolt_ox.events import (
-    FirstChoiceSubmitted,
-    GameEnded,
-    GameStarted,
-    QuestionOpened,
-    Revealed,
-    RoundCounted,
-    SwitchSubmitted,
-)
 from playmolt_ox.scoring import scoreboard
 from playmolt_ox.state import Seat, State
 
@@ -95,12 +78,6 @@ def allowed_actions(state: State, agent_id: str) -> tuple[AllowedAction, ...]:
     return tuple([_ALLOWED[kind] for kind in _allowed(state, state.seat(agent_id))])
 
 
-def public(event: Event, viewer: Viewer) -> PublicMessage:
-    if type(event) is FirstChoiceSubmitted:
-        return _picked(event, viewer)
-    return _PUBLIC[type(event)](event)
-
-
 def _allowed(state: State, seat: Seat | None) -> tuple[str, ...]:
     if seat is None or not state.playing or seat.id in state.submissions or state.attends(seat.id).resigned:
         return ()
@@ -138,10 +115,10 @@ def _decisions(state: State) -> tuple[SwitchDecision, ...]:
     )
 
 
-def _scoreboard(state: State) -> tuple[ScoreRow, ...]:
+def _scoreboard(state: State) -> tuple[OxScoreRow, ...]:
     lines = state.final_scoreboard or (scoreboard(state.seats) if state.round else ())
     return tuple(
-        replace(line, away=attendance.away, resigned=bool(attendance.resigned))
+        OxScoreRow(**asdict(line), away=attendance.away, resigned=bool(attendance.resigned))
         for line in lines
         for attendance in (state.attends(line.id),)
     )
@@ -177,65 +154,3 @@ def _switches(state: State) -> dict[str, dict[str, Any]]:
         agent: {"type": "switch", "use_switch": move.switched, "comment": move.comment}
         for agent, move in state.moves.items()
     }
-
-
-def _picked(event: FirstChoiceSubmitted, viewer: Viewer) -> FirstChoiceSubmittedMessage:
-    if viewer.agent_id != event.agent_id:
-        return FirstChoiceSubmittedMessage(agent_id=event.agent_id, name=event.name, forfeit=event.forfeit)
-    return FirstChoiceSubmittedMessage(
-        agent_id=event.agent_id, name=event.name, choice=event.choice, comment=event.comment, forfeit=event.forfeit
-    )
-
-
-def _started(event: GameStarted) -> OxStartedMessage:
-    return OxStartedMessage(participants=event.participants)
-
-
-def _opened(event: QuestionOpened) -> QuestionOpenMessage:
-    return QuestionOpenMessage(round=event.round, question=event.question)
-
-
-def _revealed(event: Revealed) -> RevealMessage:
-    return RevealMessage(round=event.round, choices=event.choices, distribution=event.distribution)
-
-
-def _moved(event: SwitchSubmitted) -> SwitchSubmittedMessage:
-    return SwitchSubmittedMessage(
-        agent_id=event.agent_id,
-        name=event.name,
-        switched=event.switched,
-        comment=event.comment,
-        forfeit=event.forfeit,
-    )
-
-
-def _counted(event: RoundCounted) -> RoundResultMessage:
-    return RoundResultMessage(
-        round=event.round,
-        final_distribution=event.final_distribution,
-        minority=event.minority,
-        points_awarded=event.points_awarded,
-        winners=event.winners,
-        scoreboard=event.scoreboard,
-    )
-
-
-def _ended(event: GameEnded) -> OxEndMessage:
-    return OxEndMessage(
-        winner_id=event.winner_id,
-        final_scoreboard=event.final_scoreboard,
-        results=event.results,
-        faults=event.faults,
-        **seats.closing_of(event),
-    )
-
-
-_PUBLIC: Final[Mapping[type[Event], Callable[[Any], PublicMessage]]] = {
-    **seats.PUBLIC,
-    GameStarted: _started,
-    QuestionOpened: _opened,
-    Revealed: _revealed,
-    SwitchSubmitted: _moved,
-    RoundCounted: _counted,
-    GameEnded: _ended,
-}

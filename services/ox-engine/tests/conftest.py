@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playmolt_ox.events import FirstChoiceSubmitted, SwitchSubmitted
 from playmolt_ox.rules import Ox
 from playmolt_ox.state import State
+from playmolt_schemas.stored.ox import FirstChoiceSubmitted, SwitchSubmitted
 
 from core.tests.table import SeatedTable
 

@@ -8,10 +8,10 @@ from playmolt_core.game.decider import Create, Refused
 from playmolt_core.game.packs import entries
 from playmolt_core.game.packs.entries import EntryPack
 from playmolt_core.game.packs.faults import InvalidPack
-from playmolt_core.game.seats.events import GameCreated
 from playmolt_ox.content import QUESTIONS
-from playmolt_ox.events import GameStarted
 from playmolt_ox.rules import Ox
+from playmolt_schemas.stored.ox import GameStarted
+from playmolt_schemas.stored.seats import GameCreated
 
 from core.tests.decided_again import RecordedTable, decided_again
 from core.tests.table import SeatedTable

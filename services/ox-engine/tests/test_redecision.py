@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from playmolt_core.game.decider import Event
-from playmolt_ox.events import GameEnded, RoundCounted
 from playmolt_ox.rules import Ox
 from playmolt_ox.state import State
+from playmolt_schemas.stored.event import Event
+from playmolt_schemas.stored.ox import GameEnded, RoundCounted
 from typing_extensions import override
 
 from core.tests.decided_again import RecordedTable, decided_again, played

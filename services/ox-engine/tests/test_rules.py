@@ -5,8 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_core.game.decider import Create, DeadlinePassed
-from playmolt_core.game.seats.events import AgentLeft, GameAborted
-from playmolt_ox.events import (
+from playmolt_ox.rules import Ox
+from playmolt_schemas.codes import Code
+from playmolt_schemas.stored.ox import (
+    Distribution,
     FirstChoiceSubmitted,
     GameEnded,
     GameStarted,
@@ -15,9 +17,7 @@ from playmolt_ox.events import (
     RoundCounted,
     SwitchSubmitted,
 )
-from playmolt_ox.rules import Ox
-from playmolt_schemas.codes import Code
-from playmolt_schemas.games.ox import Distribution
+from playmolt_schemas.stored.seats import AgentLeft, GameAborted
 
 from core.tests.scenario import like
 from core.tests.table import joined

@@ -4,7 +4,7 @@ from typing import Any
 
 import jsonschema
 import msgspec
-from playmolt_schemas.games.ox import OxMessage, OxState
+from playmolt_schemas.games.ox import FEED, OxState
 
 FIELDS = [
     "game_id", "gameType", "version", "round", "maxRounds", "phase", "question", "self", "participants", "reveal",
@@ -253,7 +253,7 @@ def test_messages_and_views_are_of_the_published_types(table: Any) -> None:
     table.played_to("end", 5)
     for viewer in (None, "agent-0"):
         for message in table.messages(viewer):
-            assert msgspec.json.decode(msgspec.json.encode(message), type=OxMessage)
+            assert msgspec.json.decode(msgspec.json.encode(message), type=FEED.union)
         assert msgspec.convert(table.view(viewer), OxState)
 
 

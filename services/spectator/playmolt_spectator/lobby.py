@@ -8,9 +8,10 @@ from typing import Final
 import msgspec
 from playmolt_core.bus.port import BusUnavailable, Watch
 from playmolt_core.ops.telemetry import log
-from playmolt_schemas.game_messages import DEFAULT_LANGUAGE, GameLanguage, GameSummary, LobbyMessage, lobby_type
+from playmolt_schemas.game_messages import GameSummary, LobbyMessage, lobby_type
 from playmolt_schemas.identifiers import GAME_TYPES
 from playmolt_schemas.limits import PAGE_MAX
+from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, GameLanguage
 
 from playmolt_spectator.channel import Channel
 from playmolt_spectator.frames import Message

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 
 import msgspec
-from playmolt_core.game.decider import Event
+from playmolt_schemas.stored.event import Event
 
 from playmolt_jury.content.material import Choice, ChoiceCondition, Material, Node, Reaction, Witness
 from playmolt_jury.events import EvidenceUnlocked, WitnessTalked

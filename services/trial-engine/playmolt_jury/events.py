@@ -3,8 +3,8 @@
 from typing import Any, ClassVar, Final, Literal
 
 import msgspec
-from playmolt_core.game.decider import Event, stored_types
 from playmolt_schemas.games.jury import Cause, FailureCode, Language, PhaseName, TopicImpact, VerdictName, VoteView
+from playmolt_schemas.stored.event import Event, stored_types
 
 from playmolt_jury.content.material import Juror, Rules
 from playmolt_jury.persuasion.stance import ChangePart

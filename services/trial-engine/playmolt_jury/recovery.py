@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
-from playmolt_core.game.decider import Command, EndGame, Event
+from playmolt_core.game.decider import Command, EndGame
+from playmolt_schemas.stored.event import Event
 
 from playmolt_jury import commands, effects
 from playmolt_jury.effects import ChainTask

@@ -6,16 +6,7 @@ from typing import Any, Final
 
 from msgspec import UNSET
 from msgspec.structs import replace
-from playmolt_core.game.decider import (
-    Accepted,
-    Command,
-    Decision,
-    Effect,
-    EndGame,
-    Event,
-    Refused,
-    Viewer,
-)
+from playmolt_core.game.decider import Accepted, Command, Decision, Effect, EndGame, Refused, Viewer
 from playmolt_core.game.game import Game, ended
 from playmolt_schemas.codes import Code, faults
 from playmolt_schemas.game_messages import GameSummary
@@ -34,6 +25,7 @@ from playmolt_schemas.games.jury import (
     VerdictView,
     VoteView,
 )
+from playmolt_schemas.stored.event import Event
 from typing_extensions import override
 
 from playmolt_jury import bodies, commands, dialogue, effects, recovery, replies, turn_events, views, vote_rules

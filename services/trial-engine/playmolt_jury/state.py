@@ -6,7 +6,6 @@ from typing import Final, Literal
 
 import msgspec
 from msgspec.structs import replace
-from playmolt_core.game.decider import Event
 from playmolt_core.game.game import Changes, Fold
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.games.jury import (
@@ -24,6 +23,7 @@ from playmolt_schemas.games.jury import (
     VerdictView,
 )
 from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.stored.event import Event
 
 from playmolt_jury import dialogue
 from playmolt_jury.content.material import Found, Juror, Rules

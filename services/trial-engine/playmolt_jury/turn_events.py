@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from playmolt_core.game.decider import Event
 from playmolt_schemas.games.jury import Cause, TopicImpact
+from playmolt_schemas.stored.event import Event
 
 from playmolt_jury import replies
 from playmolt_jury.commands import JurorTurn, ToolUse

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from msgspec import UNSET
-from playmolt_core.game.decider import Event
 from playmolt_schemas.games.jury import (
     DELIBERATION_ROUNDS,
     ChainChangedMessage,
@@ -51,6 +50,7 @@ from playmolt_schemas.games.jury import (
     WitnessListEntry,
     WitnessTalkedMessage,
 )
+from playmolt_schemas.stored.event import Event
 
 from playmolt_jury import dialogue, replies
 from playmolt_jury.content.material import Material, Witness

@@ -10,8 +10,8 @@ import msgspec
 from playmolt_core.game.packs.entries import EntryKind, Text
 from playmolt_core.game.packs.frame import TITLE_CHARS
 from playmolt_schemas.canonical import digest
-from playmolt_schemas.game_messages import GameLanguage
-from playmolt_schemas.games.trial import Case
+from playmolt_schemas.stored.trial import Case
+from playmolt_schemas.stored.values import GameLanguage
 from playmolt_schemas.text import trimmed, unstorable
 
 MIN_CASES: Final = 12

@@ -5,41 +5,35 @@ from typing import Any, ClassVar, Final
 
 from msgspec import UNSET
 from playmolt_core.game import draws
-from playmolt_core.game.decider import Accepted, AllowedAction, Decision, Event, Refused, Viewer
+from playmolt_core.game.decider import Accepted, AllowedAction, Decision, Refused, Viewer
 from playmolt_core.game.packs.entries import EntryPack, PackLibrary
-from playmolt_core.game.seats.events import Submitted
 from playmolt_core.game.seats.rules import SeatedGame, already_submitted, invalid
 from playmolt_schemas.body_fields import ActionShapes, BodyFields
 from playmolt_schemas.codes import Code
-from playmolt_schemas.game_messages import DEFAULT_LANGUAGE, Action, GameLanguage, PublicMessage
-from playmolt_schemas.games.trial import (
-    ACTIONS,
-    ARGUMENT_ROUNDS,
+from playmolt_schemas.games.trial import ARGUMENT_ROUNDS, MESSAGES, Speak, TrialState, Vote
+from playmolt_schemas.stored.event import Event
+from playmolt_schemas.stored.seats import Submitted
+from playmolt_schemas.stored.trial import (
+    EVENTS,
     Case,
+    GameEnded,
+    GameStarted,
     JurorVote,
+    JuryTallied,
     Party,
     Phase,
+    PhaseChanged,
     Role,
-    Speak,
+    Spoke,
     Team,
     TrialResult,
-    TrialState,
     Verdict,
-    Vote,
+    VoteSubmitted,
 )
-from playmolt_schemas.identity import identity_of
+from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, GameLanguage, identity_of
 from typing_extensions import override
 
 from playmolt_trial import content, views
-from playmolt_trial.events import (
-    EVENTS,
-    GameEnded,
-    GameStarted,
-    JuryTallied,
-    PhaseChanged,
-    Spoke,
-    VoteSubmitted,
-)
 from playmolt_trial.state import FOLDS, REQUIRED, Seat, State
 
 ROLES: Final[tuple[Role, ...]] = ("PROSECUTOR", "DEFENSE", "JUDGE", "JUROR", "JUROR", "JUROR")
@@ -59,7 +53,7 @@ _NEXT: Final[Mapping[Phase, Phase]] = {
     "rebuttal": "jury_vote",
     "jury_vote": "verdict",
 }
-_SHAPES: Final = ActionShapes(ACTIONS)
+_SHAPES: Final = ActionShapes(MESSAGES.actions)
 
 
 class Trial(SeatedGame[State, Seat]):
@@ -70,7 +64,7 @@ class Trial(SeatedGame[State, Seat]):
     needed = len(ROLES)
     events = EVENTS
     folds = FOLDS
-    actions: Mapping[str, type[Action]] = ACTIONS
+    messages = MESSAGES
     deadlines: ClassVar[Mapping[str, int]] = {
         phase: VOTE_SECONDS if phase == "jury_vote" else SPEECH_SECONDS for phase in REQUIRED
     }
@@ -93,10 +87,6 @@ class Trial(SeatedGame[State, Seat]):
     @override
     def initial(self, game_id: str) -> State:
         return State(game_id=game_id)
-
-    @override
-    def public(self, event: Event, viewer: Viewer, state: State | None = None) -> PublicMessage:
-        return views.public(event, viewer)
 
     @override
     def view(self, state: State, viewer: Viewer) -> TrialState:

@@ -5,22 +5,26 @@ from datetime import datetime
 from typing import Final
 
 import msgspec
-from playmolt_core.game.decider import Event
 from playmolt_core.game.game import Changes, Fold
 from playmolt_core.game.seats import state as seats
-from playmolt_core.game.seats.events import GameAborted
 from playmolt_core.game.seats.state import SeatedState, entered
-from playmolt_schemas.games.trial import Case, Phase, Role, Tally, TrialResult, Utterance, Verdict
-from playmolt_schemas.identity import identity_of
-
-from playmolt_trial.events import (
+from playmolt_schemas.games.trial import Tally, Utterance
+from playmolt_schemas.stored.event import Event
+from playmolt_schemas.stored.seats import GameAborted
+from playmolt_schemas.stored.trial import (
+    Case,
     GameEnded,
     GameStarted,
     JuryTallied,
+    Phase,
     PhaseChanged,
+    Role,
     Spoke,
+    TrialResult,
+    Verdict,
     VoteSubmitted,
 )
+from playmolt_schemas.stored.values import identity_of
 
 EVERYBODY: Final[frozenset[Role]] = frozenset(("PROSECUTOR", "DEFENSE", "JUDGE", "JUROR"))
 REQUIRED: Final[Mapping[Phase, frozenset[Role]]] = {

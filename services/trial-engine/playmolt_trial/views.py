@@ -1,35 +1,20 @@
-"""What others may see of a trial: the only source of its public bytes. A field is secret until it is named here."""
+"""The state of a trial as a viewer may see it. A field is secret until it is named here."""
 
-from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from msgspec import UNSET
-from playmolt_core.game.decider import AllowedAction, Event, Viewer
+from playmolt_core.game.decider import AllowedAction, Viewer
 from playmolt_core.game.seats import views as seats
-from playmolt_schemas.game_messages import PhaseSubmissions, PublicMessage
+from playmolt_schemas.game_messages import PhaseSubmissions
 from playmolt_schemas.games.trial import (
     ACTIONS,
     ARGUMENT_ROUNDS,
-    JuryTallyMessage,
-    PhaseChangeMessage,
-    SpeakMessage,
-    TrialEndMessage,
     TrialParticipant,
     TrialSelf,
-    TrialStartedMessage,
     TrialState,
-    VoteSubmittedMessage,
 )
-from playmolt_schemas.identity import identity_of
+from playmolt_schemas.stored.values import identity_of
 
-from playmolt_trial.events import (
-    GameEnded,
-    GameStarted,
-    JuryTallied,
-    PhaseChanged,
-    Spoke,
-    VoteSubmitted,
-)
 from playmolt_trial.state import REQUIRED, Seat, State
 
 SEATS: Final = 6
@@ -96,12 +81,6 @@ def allowed_actions(state: State, agent_id: str) -> tuple[AllowedAction, ...]:
     return tuple(_ALLOWED[kind] for kind in _allowed(state, state.seat(agent_id)))
 
 
-def public(event: Event, viewer: Viewer) -> PublicMessage:
-    if type(event) is VoteSubmitted:
-        return _voted(event, viewer)
-    return _PUBLIC[type(event)](event)
-
-
 def _participant(state: State, seat: Seat) -> TrialParticipant:
     attendance = state.attends(seat.id)
     return TrialParticipant(
@@ -121,53 +100,3 @@ def _allowed(state: State, seat: Seat | None) -> tuple[str, ...]:
     if state.attends(seat.id).resigned:
         return ()
     return (action_of(state),)
-
-
-def _voted(event: VoteSubmitted, viewer: Viewer) -> VoteSubmittedMessage:
-    return VoteSubmittedMessage(
-        agent_id=event.agent_id,
-        role=event.role,
-        verdict=event.verdict if viewer.agent_id == event.agent_id else UNSET,
-        forfeit=event.forfeit,
-    )
-
-
-def _started(event: GameStarted) -> TrialStartedMessage:
-    return TrialStartedMessage(case=event.case, participants=event.participants)
-
-
-def _spoke(event: Spoke) -> SpeakMessage:
-    return SpeakMessage(
-        agent_id=event.agent_id,
-        name=event.name,
-        role=event.role,
-        text=event.text,
-        phase=event.phase,
-        round=event.round,
-        forfeit=event.forfeit,
-    )
-
-
-def _phase_changed(event: PhaseChanged) -> PhaseChangeMessage:
-    return PhaseChangeMessage(left=event.left, entered=event.entered, round=event.round)
-
-
-def _tallied(event: JuryTallied) -> JuryTallyMessage:
-    return JuryTallyMessage(guilty=event.guilty, not_guilty=event.not_guilty, votes=event.votes, verdict=event.verdict)
-
-
-def _ended(event: GameEnded) -> TrialEndMessage:
-    return TrialEndMessage(
-        verdict=event.verdict, winner_team=event.winner_team, results=event.results, faults=event.faults,
-        **seats.closing_of(event),
-    )  # fmt: skip
-
-
-_PUBLIC: Final[Mapping[type[Event], Callable[[Any], PublicMessage]]] = {
-    **seats.PUBLIC,
-    GameStarted: _started,
-    Spoke: _spoke,
-    PhaseChanged: _phase_changed,
-    JuryTallied: _tallied,
-    GameEnded: _ended,
-}

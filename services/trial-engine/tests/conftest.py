@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playmolt_trial.events import Spoke, VoteSubmitted
+from playmolt_schemas.stored.trial import Spoke, VoteSubmitted
 from playmolt_trial.rules import Trial
 from playmolt_trial.state import State
 

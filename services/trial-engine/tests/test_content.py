@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_schemas.games.trial import Case
+from playmolt_schemas.stored.trial import Case
 from playmolt_trial import content
 
 SOURCE = msgspec.json.decode((Path(__file__).parent / "golden" / "source_cases.json").read_bytes())

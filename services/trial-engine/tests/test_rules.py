@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_core.game.decider import Create, DeadlinePassed, Join
-from playmolt_core.game.seats.events import AgentLeft, GameAborted
 from playmolt_schemas.codes import Code
-from playmolt_trial.events import GameEnded, GameStarted, JuryTallied, PhaseChanged, Spoke, VoteSubmitted
+from playmolt_schemas.stored.seats import AgentLeft, GameAborted
+from playmolt_schemas.stored.trial import GameEnded, GameStarted, JuryTallied, PhaseChanged, Spoke, VoteSubmitted
 from playmolt_trial.rules import ROLES, Trial
 from playmolt_trial.state import State
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import jsonschema
 import msgspec
-from playmolt_schemas.games.trial import ACTIONS, TrialMessage, TrialState
+from playmolt_schemas.games.trial import ACTIONS, FEED, TrialState
 
 FIELDS = [
     "game_id", "gameType", "version", "phase", "round", "maxRounds", "case", "self", "participants", "history",
@@ -110,7 +110,7 @@ def test_an_offer_carries_the_schema_of_its_action(table: Any) -> None:
     for bad in ({"type": "speak", "text": "x" * 201}, {"type": "speak"}, {"type": "speak", "text": "x", "y": 1}):
         assert not jsonschema.Draft202012Validator(offer.schema).is_valid(bad)
     assert table.decider.allowed_actions(table.state, "stranger") == ()
-    assert dict(table.decider.actions) == dict(ACTIONS)
+    assert dict(table.decider.messages.actions) == dict(ACTIONS)
 
 
 def test_a_vote_is_secret_until_the_tally_but_for_the_fact(table: Any) -> None:
@@ -161,7 +161,7 @@ def test_messages_and_views_are_of_the_published_types(table: Any) -> None:
     table.played_to("verdict").speak("JUDGE")
     for viewer in (None, *(seat.id for seat in table.state.seats)):
         for message in table.messages(viewer):
-            assert msgspec.json.decode(msgspec.json.encode(message), type=TrialMessage)
+            assert msgspec.json.decode(msgspec.json.encode(message), type=FEED.union)
         assert msgspec.convert(table.view(viewer), TrialState)
 
 

@@ -5,21 +5,11 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
-from playmolt_schemas.game_messages import (
-    Action,
-    AgentJoinedMessage,
-    AgentLeftMessage,
-    Fault,
-    GameAbortedMessage,
-    GameCreatedMessage,
-    GameMessages,
-    PhaseExtendedMessage,
-    PhaseSubmissions,
-    PublicMessage,
-    SeatAwayMessage,
-    SeatBackMessage,
-    SeatResignedMessage,
-)
+from playmolt_schemas.feed_messages import FeedMessages
+from playmolt_schemas.game_messages import SEAT_MESSAGES, Action, GameMessages, PhaseSubmissions
+from playmolt_schemas.stored.values import Fault
+
+from sealed_bid.events import EVENTS, Bidder, BidResult
 
 Phase = Literal["waiting", "bidding", "end", "aborted"]
 MOST: Final = 100
@@ -34,64 +24,9 @@ class Bid(Action, frozen=True, kw_only=True, tag="bid"):
 ACTIONS: Final[Mapping[str, type[Action]]] = {"bid": Bid}
 
 
-class Bidder(msgspec.Struct, frozen=True, kw_only=True):
-    id: str
-    name: str
-
-
 class BidderSeat(Bidder, frozen=True, kw_only=True):
     away: bool
     resigned: bool
-
-
-class BidResult(msgspec.Struct, frozen=True, kw_only=True):
-    """`paid` is 0 for who did not win; `points` are those on the platform."""
-
-    agent_id: str
-    name: str
-    rank: int
-    amount: int
-    paid: int
-    points: int
-
-
-class AuctionStartedMessage(PublicMessage, frozen=True, kw_only=True, tag="game_started"):
-    """Bids are taken."""
-
-    participants: tuple[Bidder, ...]
-
-
-class BidMadeMessage(PublicMessage, frozen=True, kw_only=True, tag="bid_made"):
-    """A bid is in. `amount` is there for its owner only. `forfeit`: the deadline passed."""
-
-    agent_id: str
-    name: str
-    amount: int | UnsetType = UNSET
-    forfeit: bool = False
-
-
-class AuctionEndMessage(PublicMessage, frozen=True, kw_only=True, tag="game_end"):
-    """The bids are opened."""
-
-    winner_id: str
-    price: int
-    results: tuple[BidResult, ...]
-    faults: tuple[Fault, ...]
-
-
-AuctionMessage = (
-    GameCreatedMessage
-    | AgentJoinedMessage
-    | AgentLeftMessage
-    | AuctionStartedMessage
-    | BidMadeMessage
-    | AuctionEndMessage
-    | PhaseExtendedMessage
-    | SeatAwayMessage
-    | SeatBackMessage
-    | SeatResignedMessage
-    | GameAbortedMessage
-)
 
 
 class OwnBid(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,4 +56,5 @@ class AuctionState(msgspec.Struct, frozen=True, kw_only=True):
     turn_id: str | None = None
 
 
-MESSAGES: Final = GameMessages(ACTIONS, AuctionState, AuctionMessage, Phase)
+FEED: Final = FeedMessages(EVENTS, __name__, shared=SEAT_MESSAGES)
+MESSAGES: Final = GameMessages(ACTIONS, AuctionState, FEED, Phase)

@@ -4,21 +4,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from playmolt_core.game import draws
-from playmolt_core.game.decider import Accepted, AllowedAction, Decision, Event, Viewer
+from playmolt_core.game.decider import Accepted, AllowedAction, Decision, Viewer
 from playmolt_core.game.seats.rules import SeatedGame, already_submitted, invalid
 from playmolt_core.game.seats.state import Seat
 from playmolt_schemas.body_fields import ActionShapes
 from playmolt_schemas.codes import FieldFault
-from playmolt_schemas.game_messages import Action, PublicMessage
+from playmolt_schemas.stored.event import Event
 from typing_extensions import override
 
 from sealed_bid import views
-from sealed_bid.events import EVENTS, BidMade, GameEnded, GameStarted
-from sealed_bid.messages import ACTIONS, MOST, AuctionState, Bidder, BidResult
+from sealed_bid.events import EVENTS, Bidder, BidMade, BidResult, GameEnded, GameStarted
+from sealed_bid.messages import MESSAGES, MOST, AuctionState
 from sealed_bid.state import FOLDS, State
 
 RANK_POINTS: Final = (100, 40, 20)
-_SHAPES: Final = ActionShapes(ACTIONS)
+_SHAPES: Final = ActionShapes(MESSAGES.actions)
 
 
 class Auction(SeatedGame[State, Seat]):
@@ -30,16 +30,12 @@ class Auction(SeatedGame[State, Seat]):
     needed = len(RANK_POINTS)
     events = EVENTS
     folds = FOLDS
-    actions: Mapping[str, type[Action]] = ACTIONS
+    messages = MESSAGES
     deadlines: ClassVar[Mapping[str, int]] = {"bidding": 60}
 
     @override
     def initial(self, game_id: str) -> State:
         return State(game_id=game_id)
-
-    @override
-    def public(self, event: Event, viewer: Viewer, state: State | None = None) -> PublicMessage:
-        return views.public(event, viewer)
 
     @override
     def view(self, state: State, viewer: Viewer) -> AuctionState:

@@ -5,13 +5,13 @@ from datetime import datetime
 from typing import Final
 
 import msgspec
-from playmolt_core.game.decider import Event
 from playmolt_core.game.game import Changes, Fold
 from playmolt_core.game.seats import state as seats
 from playmolt_core.game.seats.state import Seat, SeatedState, entered
+from playmolt_schemas.stored.event import Event
 
-from sealed_bid.events import BidMade, GameEnded, GameStarted
-from sealed_bid.messages import BidResult, Phase
+from sealed_bid.events import BidMade, BidResult, GameEnded, GameStarted
+from sealed_bid.messages import Phase
 
 
 class State(SeatedState[Seat], frozen=True, gc=False, kw_only=True):

@@ -1,22 +1,17 @@
-"""What others may see of an auction. A field is secret until it is named here."""
+"""An auction as a viewer may see it. A field is secret until it is named here."""
 
-from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from msgspec import UNSET
-from playmolt_core.game.decider import AllowedAction, Event, Viewer
+from playmolt_core.game.decider import AllowedAction, Viewer
 from playmolt_core.game.seats import views as seats
 from playmolt_core.game.seats.state import Seat
-from playmolt_schemas.game_messages import PhaseSubmissions, PublicMessage
+from playmolt_schemas.game_messages import PhaseSubmissions
 
-from sealed_bid.events import BidMade, GameEnded, GameStarted
 from sealed_bid.messages import (
     ACTIONS,
-    AuctionEndMessage,
-    AuctionStartedMessage,
     AuctionState,
     BidderSeat,
-    BidMadeMessage,
     OwnBid,
 )
 from sealed_bid.state import State
@@ -52,13 +47,6 @@ def allowed_actions(state: State, agent_id: str) -> tuple[AllowedAction, ...]:
     return tuple(_ALLOWED[kind] for kind in _allowed(state, state.seat(agent_id)))
 
 
-def public(event: Event, viewer: Viewer) -> PublicMessage:
-    if type(event) is BidMade:
-        amount = event.amount if viewer.agent_id == event.agent_id else UNSET
-        return BidMadeMessage(agent_id=event.agent_id, name=event.name, amount=amount, forfeit=event.forfeit)
-    return _PUBLIC[type(event)](event)
-
-
 def _allowed(state: State, seat: Seat | None) -> tuple[str, ...]:
     if seat is None or not state.playing or seat.id in state.bids or state.attends(seat.id).resigned:
         return ()
@@ -68,18 +56,3 @@ def _allowed(state: State, seat: Seat | None) -> tuple[str, ...]:
 def _participant(state: State, seat: Seat) -> BidderSeat:
     attendance = state.attends(seat.id)
     return BidderSeat(id=seat.id, name=seat.name, away=attendance.away, resigned=bool(attendance.resigned))
-
-
-def _started(event: GameStarted) -> AuctionStartedMessage:
-    return AuctionStartedMessage(participants=event.participants)
-
-
-def _ended(event: GameEnded) -> AuctionEndMessage:
-    return AuctionEndMessage(winner_id=event.winner_id, price=event.price, results=event.results, faults=event.faults)
-
-
-_PUBLIC: Final[Mapping[type[Event], Callable[[Any], PublicMessage]]] = {
-    **seats.PUBLIC,
-    GameStarted: _started,
-    GameEnded: _ended,
-}

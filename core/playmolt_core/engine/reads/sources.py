@@ -11,10 +11,11 @@ from playmolt_schemas.codes import Code, problem_bytes
 from playmolt_schemas.envelopes import Call
 from playmolt_schemas.identifiers import SESSION_TYPES
 from playmolt_schemas.limits import BUS_REPLY_BYTES, PAGE_DEFAULT, PAGE_MAX
+from playmolt_schemas.stored.event import Event
 
 from playmolt_core.engine.committed_reads import CommittedReads
 from playmolt_core.engine.pending_call import NO_GAME, closed_to
-from playmolt_core.game.decider import PUBLIC, Decider, Event, Refused, Viewer
+from playmolt_core.game.decider import PUBLIC, Decider, Refused, Viewer
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.log.folding import facts_of
 from playmolt_core.log.port import Archived, GameReader, StoredFacts, StreamReader

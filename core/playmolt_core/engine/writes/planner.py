@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 from playmolt_schemas.api import EndRequest, ForfeitRequest
 from playmolt_schemas.codes import Code
-from playmolt_schemas.game_messages import Fault
+from playmolt_schemas.stored.values import Fault
 
 from playmolt_core.effects.callbacks.faults import CallbackFault
 from playmolt_core.engine.cached_stream import CachedStream, number_of

@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 from playmolt_schemas.api import ActionAccepted, Ended, Forfeited, Resigned
-from playmolt_schemas.game_messages import Fault
 from playmolt_schemas.identifiers import SESSION_TYPES
+from playmolt_schemas.stored.values import Fault
 
 from playmolt_core.engine.cached_stream import CachedStream
 from playmolt_core.engine.pending_call import PendingCall

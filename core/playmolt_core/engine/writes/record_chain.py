@@ -9,10 +9,11 @@ from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.envelopes import Call
 from playmolt_schemas.identifiers import SESSION_TYPES, rfc3339
 from playmolt_schemas.records import Metadata
+from playmolt_schemas.stored.event import Event
 
 from playmolt_core.engine.messages import message
 from playmolt_core.engine.writes.plans import Change
-from playmolt_core.game.decider import PUBLIC, Accepted, Decider, Event
+from playmolt_core.game.decider import PUBLIC, Accepted, Decider
 from playmolt_core.game.fold import Snapshot, carries_state_hash
 from playmolt_core.log.chain import chain_record
 from playmolt_core.vault.stream_key import hash_of_state, short_fingerprint

@@ -7,15 +7,17 @@ from typing import Any, Literal
 import msgspec
 from playmolt_schemas.api import Joined, Left
 from playmolt_schemas.codes import Code
-from playmolt_schemas.game_messages import DEFAULT_LANGUAGE, GameLanguage, GameSummary
+from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.identifiers import lobby_of, time_ordered_id
+from playmolt_schemas.stored.event import Event
+from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, GameLanguage
 
 from playmolt_core.engine.cached_stream import CachedStream, fresh_stream, number_of
 from playmolt_core.engine.pending_call import NO_GAME, PendingCall, closed_to
 from playmolt_core.engine.stream_cache import StreamCache
 from playmolt_core.engine.writes.plans import Change, Known, Need, Plan, Planned, Repeat, draw_seed, refusal
 from playmolt_core.engine.writes.record_chain import append
-from playmolt_core.game.decider import Accepted, Command, Create, Decider, Event, Join, Leave, Refused
+from playmolt_core.game.decider import Accepted, Command, Create, Decider, Join, Leave, Refused
 from playmolt_core.game.lobby import GameClosed, GameOpened, Lobby, SeatLeft, SeatTaken
 from playmolt_core.ops.telemetry import log
 

@@ -7,7 +7,7 @@ from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 from playmolt_schemas.canonical import Files, files_digest
-from playmolt_schemas.game_messages import GameLanguage
+from playmolt_schemas.stored.values import GameLanguage
 
 from playmolt_core.game.packs import shapes
 from playmolt_core.game.packs.faults import InvalidPack, Lines, PackFault, PackFlaw, located

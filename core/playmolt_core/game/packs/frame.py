@@ -6,8 +6,8 @@ from typing import Final, Literal
 
 import msgspec
 from playmolt_schemas.canonical import Files
-from playmolt_schemas.game_messages import GameLanguage
 from playmolt_schemas.limits import PACK_BYTES, PACK_FILE_BYTES, PACK_FILES
+from playmolt_schemas.stored.values import GameLanguage
 from playmolt_schemas.text import composed_text, trimmed, unstorable
 
 from playmolt_core.game.packs.faults import PackFlaw, Path

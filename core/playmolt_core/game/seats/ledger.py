@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from msgspec import UnsetType
-from playmolt_schemas.game_messages import Fault
+from playmolt_schemas.stored.values import Fault
 
 Faults = tuple[Fault, ...]
 

@@ -5,23 +5,8 @@ from typing import Any
 
 import msgspec
 from msgspec import UNSET
-from playmolt_schemas.game_messages import Fault
-from playmolt_schemas.identity import Identity, identity_of
-
-from playmolt_core.game.decider import (
-    Act,
-    Command,
-    Create,
-    DeadlinePassed,
-    Effect,
-    EndGame,
-    Event,
-    Forfeit,
-    Join,
-    Leave,
-    Resign,
-)
-from playmolt_core.game.seats.events import (
+from playmolt_schemas.stored.event import Event
+from playmolt_schemas.stored.seats import (
     AgentJoined,
     AgentLeft,
     GameAborted,
@@ -31,6 +16,20 @@ from playmolt_core.game.seats.events import (
     SeatedEvent,
     SeatResigned,
     Submitted,
+)
+from playmolt_schemas.stored.values import Fault, Identity, identity_of
+
+from playmolt_core.game.decider import (
+    Act,
+    Command,
+    Create,
+    DeadlinePassed,
+    Effect,
+    EndGame,
+    Forfeit,
+    Join,
+    Leave,
+    Resign,
 )
 from playmolt_core.game.seats.ledger import Faults
 

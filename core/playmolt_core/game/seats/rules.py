@@ -9,30 +9,10 @@ import msgspec
 from msgspec.structs import replace
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code, FieldFault, faults
-from playmolt_schemas.game_messages import DEFAULT_LANGUAGE, Fault, GameLanguage, GameSummary
-from playmolt_schemas.identity import identity_of
-from typing_extensions import override
-
-from playmolt_core.game.decider import (
-    Accepted,
-    Act,
-    Command,
-    Create,
-    DeadlinePassed,
-    Decision,
-    Effect,
-    EndGame,
-    Event,
-    Forfeit,
-    Join,
-    Leave,
-    Refused,
-    Resign,
-)
-from playmolt_core.game.game import Game, ended
-from playmolt_core.game.packs.entries import PackLibrary
-from playmolt_core.game.seats import ledger
-from playmolt_core.game.seats.events import (
+from playmolt_schemas.feed_messages import FeedMessage
+from playmolt_schemas.game_messages import GameMessages, GameSummary
+from playmolt_schemas.stored.event import Event
+from playmolt_schemas.stored.seats import (
     AgentJoined,
     AgentLeft,
     Config,
@@ -46,6 +26,28 @@ from playmolt_core.game.seats.events import (
     SeatResigned,
     Submitted,
 )
+from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, Fault, GameLanguage, identity_of
+from typing_extensions import override
+
+from playmolt_core.game.decider import (
+    Accepted,
+    Act,
+    Command,
+    Create,
+    DeadlinePassed,
+    Decision,
+    Effect,
+    EndGame,
+    Forfeit,
+    Join,
+    Leave,
+    Refused,
+    Resign,
+    Viewer,
+)
+from playmolt_core.game.game import Game, ended
+from playmolt_core.game.packs.entries import PackLibrary
+from playmolt_core.game.seats import ledger
 from playmolt_core.game.seats.recovery import commands_of, gathered
 from playmolt_core.game.seats.state import Seat, SeatedState, counted
 
@@ -73,6 +75,7 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
     opening = frozenset((Create,))
     unknown = Refused(Code.NOT_FOUND, "This game does not exist. Join a game with POST /api/games/join.")
     from_content = frozenset(("game_started",))
+    messages: GameMessages
     packs: PackLibrary[Any] = PackLibrary()
     """The packs that private games can use."""
     deadlines: ClassVar[Mapping[str, int]] = {}
@@ -91,6 +94,7 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
                 EndGame: _counting(_end),
             }
         )
+        self._copies = self.messages.feed.copies
 
     @abstractmethod
     def start(self, state: S) -> Event:
@@ -131,6 +135,11 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
             return following
         missing = self.missing(state)
         return self._missed(state, missing[0]) if all(state.absent(seat.id) for seat in missing) else None
+
+    @override
+    def public(self, event: Event, viewer: Viewer, state: S | None = None) -> FeedMessage | None:
+        copy = self._copies.get(type(event))
+        return copy(event, viewer.agent_id) if copy else None
 
     @override
     def evolve(self, state: S, event: Event, at: datetime) -> S:
@@ -404,7 +413,7 @@ def _leave(state: SeatedState[Any], command: Leave) -> Decision:
     left = AgentLeft(agent_id=seat.id, name=seat.name)
     others = (other for other in state.seats if other.id != seat.id)
     if state.private and all(other.kind == "house" for other in others):
-        return Accepted((left, GameAborted(reason=ABANDONED, private=True)))
+        return Accepted((left, GameAborted(reason=ABANDONED, faults=(), private=True)))
     return Accepted((left,))
 
 

@@ -8,12 +8,8 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 from playmolt_schemas.canonical import digest
-from playmolt_schemas.game_messages import DEFAULT_LANGUAGE, Fault, GameLanguage
-from playmolt_schemas.identity import Identity, identity_of
-
-from playmolt_core.game.decider import Event
-from playmolt_core.game.game import Changes, Fold
-from playmolt_core.game.seats.events import (
+from playmolt_schemas.stored.event import Event
+from playmolt_schemas.stored.seats import (
     AgentJoined,
     AgentLeft,
     GameAborted,
@@ -26,6 +22,9 @@ from playmolt_core.game.seats.events import (
     SeatResigned,
     Submitted,
 )
+from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, Fault, GameLanguage, Identity, identity_of
+
+from playmolt_core.game.game import Changes, Fold
 from playmolt_core.game.seats.ledger import added
 
 

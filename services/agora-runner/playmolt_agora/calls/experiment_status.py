@@ -6,11 +6,11 @@ from typing import Final
 
 import msgspec
 from playmolt_core.engine.engine import Engine
-from playmolt_core.game.decider import Event
 from playmolt_core.log.folding import facts_of
 from playmolt_core.log.port import StreamReader
 from playmolt_schemas.agora.feed import PauseCode
 from playmolt_schemas.agora.plan import Budget, Plan
+from playmolt_schemas.stored.event import Event
 
 from playmolt_agora.experiment.state import State
 from playmolt_agora.plan.plan import plays_in_batches

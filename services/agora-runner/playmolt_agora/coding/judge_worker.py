@@ -7,10 +7,10 @@ from collections.abc import Coroutine, Iterable, Iterator
 from typing import Any, Final
 
 from playmolt_core.effects.leased_effect import LeasedEffect
-from playmolt_core.game.decider import Event
 from playmolt_core.log.folding import facts_of
 from playmolt_core.log.port import StreamReader
 from playmolt_schemas.agora.plan import Plan
+from playmolt_schemas.stored.event import Event
 
 from playmolt_agora.budget import Prices
 from playmolt_agora.calls.experiment_status import events_of

@@ -3,16 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from playmolt_core.game.decider import (
-    Accepted,
-    Command,
-    Decision,
-    Effect,
-    EndGame,
-    Event,
-    Refused,
-    Viewer,
-)
+from playmolt_core.game.decider import Accepted, Command, Decision, Effect, EndGame, Refused, Viewer
 from playmolt_core.game.game import Game, ended
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora.plan import INTERRUPTED, NOTE_CHARS, Hidden, Plan, Preview
@@ -20,6 +11,7 @@ from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.limits import RECORD_BYTES
+from playmolt_schemas.stored.event import Event
 from playmolt_schemas.text import trimmed, unstorable
 from typing_extensions import override
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
-from playmolt_core.game.decider import Event, Refused
+from playmolt_core.game.decider import Refused
 from playmolt_core.game.game import Changes, Fold
 from playmolt_schemas.agora.coding import JudgeBudget, JudgingStatus, Which
 from playmolt_schemas.agora.plan import (
@@ -24,6 +24,7 @@ from playmolt_schemas.agora.plan import (
 from playmolt_schemas.agora.turn import Parent
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.stored.event import Event
 
 from playmolt_agora import budget
 from playmolt_agora.experiment.events import (

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from playmolt_core.game.decider import Event
 from playmolt_schemas.agora.plan import CostRow, Noticed, Spent
 from playmolt_schemas.agora.turn import TurnRecord
 from playmolt_schemas.records import Record
+from playmolt_schemas.stored.event import Event
 
 from playmolt_agora.bundle.seal import ModelNote
 from playmolt_agora.coding.thoughts import codable, key_of

@@ -6,9 +6,9 @@ from typing import Final
 
 from msgspec import UNSET
 from msgspec.structs import replace
-from playmolt_core.game.decider import Event
 from playmolt_core.game.game import Changes, Fold
 from playmolt_schemas.agora.turn import Effect, TurnRecord
+from playmolt_schemas.stored.event import Event
 
 from playmolt_agora.world import contest, ledger, ranks, visibility
 from playmolt_agora.world.events import (

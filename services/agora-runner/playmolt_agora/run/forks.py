@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from msgspec.structs import replace
-from playmolt_core.game.decider import Event
 from playmolt_schemas.agora.turn import RunSpec, TurnRecord
 from playmolt_schemas.codes import FieldFault
+from playmolt_schemas.stored.event import Event
 from playmolt_schemas.text import unstorable
 
 from playmolt_agora.world.events import AgentActed, CallMade, RunEnded, RunOpened, RunPaused, RunResumed, TurnFailed

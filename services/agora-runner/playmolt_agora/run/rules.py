@@ -7,22 +7,15 @@ from typing import Any, Final
 
 from msgspec import UNSET
 from msgspec.structs import replace
-from playmolt_core.game.decider import (
-    Accepted,
-    Command,
-    Decision,
-    Effect,
-    EndGame,
-    Event,
-    Refused,
-    Viewer,
-)
+from playmolt_core.game.decider import Accepted, Command, Decision, Effect, EndGame, Refused, Viewer
 from playmolt_core.game.game import Game, ended
 from playmolt_schemas.agora.feed import RunView
 from playmolt_schemas.agora.turn import PhaseName
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code, FieldFault
-from playmolt_schemas.game_messages import GameSummary, PublicMessage
+from playmolt_schemas.feed_messages import FeedMessage
+from playmolt_schemas.game_messages import GameSummary
+from playmolt_schemas.stored.event import Event
 from playmolt_schemas.text import unstorable
 from typing_extensions import override
 
@@ -93,7 +86,7 @@ class Agora(Game[RunState]):
         return evolve(state, event, at)
 
     @override
-    def public(self, event: Event, viewer: Viewer, state: RunState | None = None) -> PublicMessage:
+    def public(self, event: Event, viewer: Viewer, state: RunState | None = None) -> FeedMessage:
         return views.public(event)
 
     @override

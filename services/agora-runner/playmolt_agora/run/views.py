@@ -6,7 +6,6 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
-from playmolt_core.game.decider import Event
 from playmolt_schemas.agora.feed import (
     ActContestedMessage,
     ActView,
@@ -31,7 +30,9 @@ from playmolt_schemas.agora.feed import (
     WhisperLeakedMessage,
 )
 from playmolt_schemas.agora.turn import TurnRecord
-from playmolt_schemas.game_messages import GameAbortedMessage, PublicMessage
+from playmolt_schemas.feed_messages import FeedMessage, PublicMessage
+from playmolt_schemas.game_messages import GameAbortedMessage
+from playmolt_schemas.stored.event import Event
 
 from playmolt_agora.turn import prompts, scenes
 from playmolt_agora.world.events import (
@@ -61,7 +62,7 @@ class Unopened(msgspec.Struct, frozen=True):
     """A run without stored events."""
 
 
-def public(event: Event) -> PublicMessage:
+def public(event: Event) -> FeedMessage:
     """An event's message, the same for every viewer; progress if the event has no message of its own."""
     message = _PUBLIC.get(type(event))
     return message(event) if message else AgoraProgressMessage()
@@ -224,11 +225,11 @@ def _ended(event: RunEnded) -> PublicMessage:
     return RunEndedMessage(outcome=event.outcome, turns=event.turns)
 
 
-def _aborted(event: GameAborted) -> PublicMessage:
+def _aborted(event: GameAborted) -> FeedMessage:
     return GameAbortedMessage(reason=event.reason)
 
 
-_PUBLIC: Final[Mapping[type[Event], Callable[[Any], PublicMessage]]] = {
+_PUBLIC: Final[Mapping[type[Event], Callable[[Any], FeedMessage]]] = {
     EpochStarted: _epoch,
     CrisisStarted: _crisis,
     AgentActed: _acted,

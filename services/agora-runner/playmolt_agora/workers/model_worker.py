@@ -8,12 +8,13 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 from playmolt_core.effects.leased_effect import LeasedEffect, Submit
-from playmolt_core.game.decider import Effect, Event
+from playmolt_core.game.decider import Effect
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.log.port import StreamReader
 from playmolt_schemas.agora.plan import Noticed, Spent
 from playmolt_schemas.canonical import digest
+from playmolt_schemas.stored.event import Event
 
 from playmolt_agora.calls.experiment_status import ExperimentStatuses, events_of
 from playmolt_agora.experiment import commands as experiments

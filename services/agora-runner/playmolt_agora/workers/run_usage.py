@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from msgspec.structs import replace
-from playmolt_core.game.decider import Event
 from playmolt_schemas.agora.plan import Noticed, Spent
+from playmolt_schemas.stored.event import Event
 
 from playmolt_agora.run.call_usage import LOST, is_call, lost_of, with_call
 from playmolt_agora.world.events import AgentActed, CallMade, TurnFailed

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
-from playmolt_core.game.decider import Event
 from playmolt_schemas.agora.turn import Effect
+from playmolt_schemas.stored.event import Event
 
 from playmolt_agora.measures.data.definitions import exact_gini
 from playmolt_agora.world import chance, contest, ledger, market, ranks

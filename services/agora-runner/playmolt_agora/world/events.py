@@ -6,9 +6,9 @@ Every change of energy, influence and treasury is in an `effect_applied` (or, in
 
 from typing import Any, ClassVar, Final
 
-from playmolt_core.game.decider import Event, stored_types
 from playmolt_schemas.agora.feed import Outcome, PauseCode
 from playmolt_schemas.agora.turn import Effect, RunSpec, Seat, TurnRecord
+from playmolt_schemas.stored.event import Event, stored_types
 
 from playmolt_agora.world.worlds import Rules
 

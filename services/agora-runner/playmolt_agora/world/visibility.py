@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from msgspec import UNSET
 from msgspec.structs import replace
-from playmolt_core.game.decider import Event
 from playmolt_schemas.agora.turn import TurnRecord
+from playmolt_schemas.stored.event import Event
 
 from playmolt_agora.world import places, ranks
 from playmolt_agora.world.events import (

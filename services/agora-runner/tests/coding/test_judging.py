@@ -21,12 +21,13 @@ from playmolt_agora.experiment.events import PinnedModel
 from playmolt_agora.experiment.rules import Experiment
 from playmolt_agora.experiment.state import State
 from playmolt_core.db.blobs import InFlight
-from playmolt_core.game.decider import Command, Event, Refused
+from playmolt_core.game.decider import Command, Refused
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.day_budget import DaySpent
 from playmolt_core.llm.port import Attempt, Failed, Listener, ModelRequest, Record, Reply, Sending, Usage
 from playmolt_schemas.agora.coding import JudgeBudget
+from playmolt_schemas.stored.event import Event
 
 from core.tests.llm.memory_batch_calls import MemoryBatchCalls
 from core.tests.scenario import Scenario

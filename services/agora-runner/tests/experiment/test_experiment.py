@@ -25,17 +25,7 @@ from playmolt_agora.plan import matrix, reading
 from playmolt_agora.run.rules import stage1_version
 from playmolt_agora.turn import texts
 from playmolt_core.game.api import ApiReply, ApiRequest
-from playmolt_core.game.decider import (
-    PUBLIC,
-    Accepted,
-    Command,
-    EndGame,
-    Event,
-    Join,
-    Refused,
-    Viewer,
-    read_event,
-)
+from playmolt_core.game.decider import PUBLIC, Accepted, Command, EndGame, Join, Refused, Viewer, read_event
 from playmolt_core.game.fold import state_hash
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_schemas.agora.coding import Codings, JudgeBudget, SheetRow
@@ -53,6 +43,7 @@ from playmolt_schemas.agora.plan import (
 )
 from playmolt_schemas.canonical import canonical_json, digest
 from playmolt_schemas.codes import Code
+from playmolt_schemas.stored.event import Event
 
 from core.tests.scenario import Scenario, like
 

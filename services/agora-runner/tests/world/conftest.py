@@ -13,8 +13,9 @@ from playmolt_agora.turn.reply_parser import Parsed, TurnReply
 from playmolt_agora.turn.scene import Scene
 from playmolt_agora.world.events import AgentActed, TurnFailed
 from playmolt_agora.world.state import RunState
-from playmolt_core.game.decider import PUBLIC, Accepted, Event
+from playmolt_core.game.decider import PUBLIC, Accepted
 from playmolt_schemas.agora.turn import RunSpec, Seat, Tokens, TurnRecord
+from playmolt_schemas.stored.event import Event
 
 from core.tests.scenario import Scenario
 

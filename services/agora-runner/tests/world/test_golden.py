@@ -9,8 +9,9 @@ import pytest
 from playmolt_agora.run import commands
 from playmolt_agora.run.rules import Agora
 from playmolt_agora.world.events import ResourceSettled
-from playmolt_core.game.decider import EndGame, Event, read_event
+from playmolt_core.game.decider import EndGame, read_event
 from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.stored.event import Event
 
 GOLDEN = Path(playmolt_schemas.__file__).parent / "golden" / "agora"
 RULES = Agora()

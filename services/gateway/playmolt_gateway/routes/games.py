@@ -12,7 +12,6 @@ from playmolt_schemas import api
 from playmolt_schemas.codes import MISMATCH, NO_GAME, Code, FieldFault, problem_bytes
 from playmolt_schemas.envelopes import Answer, Op
 from playmolt_schemas.identifiers import GAME_TYPES, id_of_command
-from playmolt_schemas.identity import Identity, identity_of
 from playmolt_schemas.limits import PAGE_MAX
 from playmolt_schemas.routes.agora import READ_RUN_EVENTS
 from playmolt_schemas.routes.platform import (
@@ -28,6 +27,7 @@ from playmolt_schemas.routes.platform import (
     StateQuery,
 )
 from playmolt_schemas.routes.route import EventsQuery, Query
+from playmolt_schemas.stored.values import Identity, identity_of
 
 from playmolt_gateway.access.invites import invite_hash
 from playmolt_gateway.http.problems import HttpProblem, bad_request

@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from playmolt_core.game.decider import Accepted, Decision, Event
+from playmolt_core.game.decider import Accepted, Decision
 from playmolt_schemas.body_fields import BodyFields
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.legal import FactAction, FactChangeRequest, Facts, RedoRequest
+from playmolt_schemas.stored.event import Event
 
 from playmolt_legal import commands, fact_states
 from playmolt_legal.codes import NO_SESSION, invalid_request, listed, refused

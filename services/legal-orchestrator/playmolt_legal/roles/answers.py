@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from playmolt_core.game.decider import Event
 from playmolt_schemas.games.legal import Check, GateStatus, Hit
+from playmolt_schemas.stored.event import Event
 
 from playmolt_legal import outputs, phases
 from playmolt_legal.events import DraftSetAside, GuardrailHit, TurnRecorded

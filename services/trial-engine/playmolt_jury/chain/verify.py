@@ -5,10 +5,10 @@ from itertools import zip_longest
 from typing import Final, TypeVar
 
 import msgspec
-from playmolt_core.game.decider import Event
 from playmolt_core.log.chain import recomputed
 from playmolt_schemas.games.jury import VerdictName, VoteView
 from playmolt_schemas.records import ZERO_HASH, OpenedRecord, Record
+from playmolt_schemas.stored.event import Event
 
 from playmolt_jury.chain.port import MinedVote, Verdict
 from playmolt_jury.content.material import Found

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from playmolt_core.game.decider import Event
+from playmolt_schemas.stored.event import Event
 
 from playmolt_jury import dialogue
 from playmolt_jury.content.material import Material

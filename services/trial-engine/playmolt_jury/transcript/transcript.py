@@ -6,8 +6,8 @@ from importlib.resources import files
 from typing import Any, Final
 
 import msgspec
-from playmolt_core.game.decider import Event
 from playmolt_schemas.games.jury import Language, VerdictView
+from playmolt_schemas.stored.event import Event
 
 from playmolt_jury import dialogue, replies
 from playmolt_jury.content.material import Material

@@ -9,13 +9,14 @@ from typing import Final
 import msgspec
 from playmolt_core.engine.reads.api_queries import Fetch
 from playmolt_core.game.api import ApiReply, ApiRequest
-from playmolt_core.game.decider import Event, Refused
+from playmolt_core.game.decider import Refused
 from playmolt_core.log.folding import facts_of
 from playmolt_core.log.port import StreamReader
 from playmolt_schemas.routes import sharing
 from playmolt_schemas.routes.jury import TRANSCRIPT_MEDIA
 from playmolt_schemas.routes.route import NDJSON
 from playmolt_schemas.routes.sharing import SharedPage
+from playmolt_schemas.stored.event import Event
 
 from playmolt_jury.codes import unknown_session
 from playmolt_jury.rules import Jury

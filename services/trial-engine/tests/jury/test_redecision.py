@@ -4,11 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playmolt_core.game.decider import EndGame, Event
+from playmolt_core.game.decider import EndGame
 from playmolt_jury import turn_events
 from playmolt_jury.commands import JurorTurn
 from playmolt_jury.events import StanceChanged
 from playmolt_jury.rules import Jury
+from playmolt_schemas.stored.event import Event
 
 from core.tests.decided_again import redecided
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_core.game.decider import EndGame, Event, read_event
+from playmolt_core.game.decider import EndGame, read_event
 from playmolt_core.llm.port import Failed, Reply, ToolCall
 from playmolt_jury import commands, effects, rules
 from playmolt_jury.content.material import TopicImpact
 from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.stored.event import Event
 
 RULES = rules.jury()
 SAMPLES = Path(__file__).parent / "golden" / "events.jsonl"

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_core.game.decider import Event, Refused, Viewer
+from playmolt_core.game.decider import Refused, Viewer
 from playmolt_core.log.chain import chain_record
 from playmolt_jury import rules
 from playmolt_jury.chain.port import MinedVote, Verdict
@@ -21,6 +21,7 @@ from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.codes import Code
 from playmolt_schemas.records import ZERO_HASH, Metadata, OpenedRecord, Record
 from playmolt_schemas.routes import sharing
+from playmolt_schemas.stored.event import Event
 
 SECRET = "Think of the girl who waits at the harbour."
 SAID = "Doubt <must> decide."

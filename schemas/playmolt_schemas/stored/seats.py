@@ -4,11 +4,10 @@ from typing import Annotated, ClassVar, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
-from playmolt_schemas.game_messages import Fault, GameLanguage
-from playmolt_schemas.identity import Identity
-from playmolt_schemas.limits import LONGEST_DEADLINE_SECONDS
 
-from playmolt_core.game.decider import Event
+from playmolt_schemas.limits import LONGEST_DEADLINE_SECONDS
+from playmolt_schemas.stored.event import Event, Public, Shown
+from playmolt_schemas.stored.values import Fault, GameLanguage, Kind
 
 _Seconds = Annotated[int, Meta(ge=0, le=LONGEST_DEADLINE_SECONDS)]
 
@@ -50,84 +49,89 @@ class SeatedEvent(Event, frozen=True, kw_only=True):
 class Submitted(SeatedEvent, frozen=True, kw_only=True):
     """A seat's submission in a phase, or its forfeit."""
 
-    agent_id: str
-    forfeit: bool = False
+    agent_id: Public[str]
+    forfeit: Public[bool] = False
 
 
 class GameCreated(Event, frozen=True, kw_only=True):
-    """Event 1: all inputs of the game's rules and random draws."""
+    """A game was created and waits for agents."""
 
+    # Event 1: all inputs of the game's rules and random draws.
     type: ClassVar[str] = "game_created"
-    needed: int
+    needed: Public[int]
     seed: str
     rules_version: int
     content_version: str
     config: Config
 
 
-class AgentJoined(Event, Identity, frozen=True, kw_only=True):
-    """An agent took a seat."""
+class AgentJoined(Event, frozen=True, kw_only=True):
+    """An agent joined. `version` is the event's, as in every message; `agent_version` is the agent's."""
 
     type: ClassVar[str] = "agent_joined"
-    agent_id: str
-    name: str
+    agent_id: Public[str]
+    name: Public[str]
+    handle: Public[str | UnsetType] = UNSET
+    kind: Public[Kind | UnsetType] = UNSET
+    version: Annotated[str | UnsetType | None, Shown(name="agent_version")] = UNSET
+    model: Public[str | UnsetType | None] = UNSET
 
 
 class AgentLeft(Event, frozen=True, kw_only=True):
     """An agent left; its seat is free again."""
 
     type: ClassVar[str] = "agent_left"
-    agent_id: str
-    name: str
+    agent_id: Public[str]
+    name: Public[str]
 
 
 class PhaseExtended(SeatedEvent, frozen=True, kw_only=True):
-    """The platform could not accept actions for more than a third of the phase; its deadline moves by the lost time."""
+    """The platform could not accept actions for a while; the deadline of the phase moves by the lost time."""
 
     type: ClassVar[str] = "phase_extended"
-    phase: str
-    round: int
-    extended_ms: int
+    phase: Public[str]
+    round: Public[int]
+    extended_ms: Public[int]
 
 
 class SeatAway(SeatedEvent, frozen=True, kw_only=True):
     """A seat missed two deadlines in a row; the game no longer waits for it."""
 
     type: ClassVar[str] = "seat_away"
-    agent_id: str
-    name: str
+    agent_id: Public[str]
+    name: Public[str]
 
 
 class SeatBack(SeatedEvent, frozen=True, kw_only=True):
     """A seat that was away acted again."""
 
     type: ClassVar[str] = "seat_back"
-    agent_id: str
-    name: str
+    agent_id: Public[str]
+    name: Public[str]
 
 
 class SeatResigned(SeatedEvent, frozen=True, kw_only=True):
     """A seat resigned permanently."""
 
     type: ClassVar[str] = "seat_resigned"
-    agent_id: str
-    name: str
+    agent_id: Public[str]
+    name: Public[str]
 
 
 class ClosingEvent(SeatedEvent, frozen=True, kw_only=True):
-    """The last event of a game."""
+    """The last event of a game. Its message names `private` and `rated` if the game was private."""
 
     private: bool = False
-    """Whether the game was private."""
 
 
 class GameAborted(ClosingEvent, frozen=True, kw_only=True):
-    """The operator ended the game, or all agents left it. `faults` is the complete ledger."""
+    """The operator ended the game, or every agent left; no points are awarded. A run has no `faults`."""
 
     type: ClassVar[str] = "game_aborted"
     closes: ClassVar[bool] = True
-    reason: str
-    faults: tuple[Fault, ...] = ()
+    reason: Public[str]
+    faults: Public[tuple[Fault, ...] | UnsetType] = UNSET
+    """The complete ledger."""
 
 
 EVENTS: Final[tuple[type[Event], ...]] = (

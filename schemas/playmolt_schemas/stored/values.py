@@ -1,0 +1,50 @@
+"""Values that events of several games store. Their names and fields are the storage format."""
+
+from operator import attrgetter
+from typing import Any, Final, Literal, NamedTuple
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+Kind = Literal["bot", "person", "house"]
+GameLanguage = Literal["ko", "en", "zh"]
+"""Language of a game's content."""
+DEFAULT_LANGUAGE: Final[GameLanguage] = "ko"
+
+
+class Fault(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What went wrong with a seat, who caused it (`kind`), and how often."""
+
+    agent_id: str
+    kind: Literal["bot", "operator", "platform", "provider"]
+    what: str
+    count: int = 1
+
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent's identity when it joined the game; UNSET where a caller gives none."""
+
+    handle: str | UnsetType = UNSET
+    kind: Kind | UnsetType = UNSET
+    version: str | UnsetType | None = UNSET
+    model: str | UnsetType | None = UNSET
+
+
+class Place(NamedTuple):
+    """The final rank of a seat."""
+
+    rank: int | None
+    """1 is the best; None for seats that do not compete for a rank."""
+    competes: bool
+    """Whether the rank counts for the rating."""
+
+
+NO_IDENTITY: Final = Identity()
+
+_FIELDS: Final = Identity.__struct_fields__
+_values: Final = attrgetter(*_FIELDS)
+
+
+def identity_of(of: Any) -> dict[str, Any]:
+    """The identity fields of an object that has them."""
+    return dict(zip(_FIELDS, _values(of), strict=True))
