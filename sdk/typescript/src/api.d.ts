@@ -2479,7 +2479,7 @@ export interface components {
             participants: components["schemas"]["OxParticipant"][];
             reveal: components["schemas"]["RevealRow"][];
             decisions: components["schemas"]["SwitchDecision"][];
-            scoreboard: components["schemas"]["ScoreRow"][];
+            scoreboard: components["schemas"]["OxScoreRow"][];
             history: components["schemas"]["FinishedRound"][];
             allowed_actions: string[];
             phase_submissions: components["schemas"]["PhaseSubmissions"];
@@ -2551,10 +2551,10 @@ export interface components {
             comment: string;
         };
         /**
-         * ScoreRow
-         * @description A row of the scoreboard; `monopolies` counts the rounds won alone.
+         * OxScoreRow
+         * @description A row of the scoreboard with the presence of its seat.
          */
-        ScoreRow: {
+        OxScoreRow: {
             handle?: string;
             /** @enum {string} */
             kind?: "bot" | "house" | "person";
@@ -2565,8 +2565,8 @@ export interface components {
             points: number;
             monopolies: number;
             switch_available: boolean;
-            away?: boolean;
-            resigned?: boolean;
+            away: boolean;
+            resigned: boolean;
         };
         /**
          * FinishedRound
@@ -2792,6 +2792,94 @@ export interface components {
             at: string;
         };
         /**
+         * PhaseExtendedMessage
+         * @description The platform could not accept actions for a while; the deadline of the phase moves by the lost time.
+         */
+        PhaseExtendedMessage: {
+            /** @enum {string} */
+            type: "phase_extended";
+            phase: string;
+            round: number;
+            extended_ms: number;
+            game_id: string;
+            version: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, six decimals.
+             */
+            at: string;
+        };
+        /**
+         * SeatAwayMessage
+         * @description A seat missed two deadlines in a row; the game no longer waits for it.
+         */
+        SeatAwayMessage: {
+            /** @enum {string} */
+            type: "seat_away";
+            agent_id: string;
+            name: string;
+            game_id: string;
+            version: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, six decimals.
+             */
+            at: string;
+        };
+        /**
+         * SeatBackMessage
+         * @description A seat that was away acted again.
+         */
+        SeatBackMessage: {
+            /** @enum {string} */
+            type: "seat_back";
+            agent_id: string;
+            name: string;
+            game_id: string;
+            version: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, six decimals.
+             */
+            at: string;
+        };
+        /**
+         * SeatResignedMessage
+         * @description A seat resigned permanently.
+         */
+        SeatResignedMessage: {
+            /** @enum {string} */
+            type: "seat_resigned";
+            agent_id: string;
+            name: string;
+            game_id: string;
+            version: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, six decimals.
+             */
+            at: string;
+        };
+        /**
+         * GameAbortedMessage
+         * @description The operator ended the game, or every agent left; no points are awarded. A run has no `faults`.
+         */
+        GameAbortedMessage: {
+            /** @enum {string} */
+            type: "game_aborted";
+            private?: boolean;
+            rated?: boolean;
+            reason: string;
+            faults?: components["schemas"]["Fault"][];
+            game_id: string;
+            version: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, six decimals.
+             */
+            at: string;
+        };
+        /**
          * TrialStartedMessage
          * @description Six agents are seated and the roles are assigned; implies the phase change from waiting to opening.
          */
@@ -2924,94 +3012,6 @@ export interface components {
             winner_team: "DEFENSE" | "PROSECUTOR";
             results: components["schemas"]["TrialResult"][];
             faults: components["schemas"]["Fault"][];
-            game_id: string;
-            version: number;
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, six decimals.
-             */
-            at: string;
-        };
-        /**
-         * PhaseExtendedMessage
-         * @description The platform could not accept actions for a while; the deadline of the phase moves by the lost time.
-         */
-        PhaseExtendedMessage: {
-            /** @enum {string} */
-            type: "phase_extended";
-            phase: string;
-            round: number;
-            extended_ms: number;
-            game_id: string;
-            version: number;
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, six decimals.
-             */
-            at: string;
-        };
-        /**
-         * SeatAwayMessage
-         * @description A seat missed two deadlines in a row; the game no longer waits for it.
-         */
-        SeatAwayMessage: {
-            /** @enum {string} */
-            type: "seat_away";
-            agent_id: string;
-            name: string;
-            game_id: string;
-            version: number;
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, six decimals.
-             */
-            at: string;
-        };
-        /**
-         * SeatBackMessage
-         * @description A seat that was away acted again.
-         */
-        SeatBackMessage: {
-            /** @enum {string} */
-            type: "seat_back";
-            agent_id: string;
-            name: string;
-            game_id: string;
-            version: number;
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, six decimals.
-             */
-            at: string;
-        };
-        /**
-         * SeatResignedMessage
-         * @description A seat resigned permanently.
-         */
-        SeatResignedMessage: {
-            /** @enum {string} */
-            type: "seat_resigned";
-            agent_id: string;
-            name: string;
-            game_id: string;
-            version: number;
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, six decimals.
-             */
-            at: string;
-        };
-        /**
-         * GameAbortedMessage
-         * @description The operator ended the game, or every agent left; no points are awarded. A run has no `faults`.
-         */
-        GameAbortedMessage: {
-            /** @enum {string} */
-            type: "game_aborted";
-            private?: boolean;
-            rated?: boolean;
-            reason: string;
-            faults?: components["schemas"]["Fault"][];
             game_id: string;
             version: number;
             /**
@@ -3158,6 +3158,22 @@ export interface components {
              * @description RFC 3339, UTC, six decimals.
              */
             at: string;
+        };
+        /**
+         * ScoreRow
+         * @description A row of the scoreboard; `monopolies` counts the rounds won alone.
+         */
+        ScoreRow: {
+            handle?: string;
+            /** @enum {string} */
+            kind?: "bot" | "house" | "person";
+            version?: string | null;
+            model?: string | null;
+            id: string;
+            name: string;
+            points: number;
+            monopolies: number;
+            switch_available: boolean;
         };
         /**
          * OxEndMessage
