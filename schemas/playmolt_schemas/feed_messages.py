@@ -1,7 +1,7 @@
 """Feed messages: their base types, and how they are derived from stored events.
 
 An event's message is a copy of its marked fields (`Public`, `Own`). Type and copy are made once, at import. A message
-that is no copy is written by hand, and named in the one table of its game.
+with other content is written by hand, and named in the one table of its game.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -47,7 +47,7 @@ Copy = Callable[[Any, str | None], FeedMessage]
 
 
 class FeedMessages:
-    """The messages of a game's events: derived ones, and the types of those that are written by hand."""
+    """The messages of a game's events: derived ones, and the types of those written by hand."""
 
     def __init__(
         self,

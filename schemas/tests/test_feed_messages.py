@@ -17,7 +17,6 @@ from playmolt_core.game.decider import PUBLIC, Decider, Viewer, read_event
 from playmolt_schemas.feed_messages import FeedMessage, FeedMessages, SessionMessage
 from playmolt_schemas.registry import watched_games
 from playmolt_schemas.stored.event import Event, Own, Public, Shown, marks, stored_types
-from playmolt_schemas.stored.event import Event as Stored
 from playmolt_schemas.stored.seats import ClosingEvent, Submitted
 
 GOLDEN = Path(__file__).parents[1] / "playmolt_schemas" / "golden"
@@ -39,7 +38,7 @@ class Bid(Submitted, frozen=True, kw_only=True):
     lot: str
 
 
-class Rung(Stored, frozen=True, kw_only=True):
+class Rung(Event, frozen=True, kw_only=True):
     """A bell."""
 
     type: ClassVar[str] = "bell"
@@ -47,7 +46,7 @@ class Rung(Stored, frozen=True, kw_only=True):
     by: str
 
 
-class Hushed(Stored, frozen=True, kw_only=True):
+class Hushed(Event, frozen=True, kw_only=True):
     """Nothing is shown."""
 
     type: ClassVar[str] = "hushed"
@@ -69,7 +68,7 @@ def feed(**options: Any) -> FeedMessages:
 BID = Bid(agent_id="a", name="Ada", amount=7, version="2", lot="secret")
 
 
-def said(event: Stored, agent_id: str | None = None, **options: Any) -> bytes:
+def said(event: Event, agent_id: str | None = None, **options: Any) -> bytes:
     return msgspec.json.encode(feed(**options).copies[type(event)](event, agent_id))
 
 
@@ -95,7 +94,7 @@ def test_the_last_message_of_a_private_game_says_so() -> None:
 
 
 def test_a_default_is_omitted_only_where_the_base_omits_it() -> None:
-    class Asked(Stored, frozen=True, kw_only=True):
+    class Asked(Event, frozen=True, kw_only=True):
         """A question."""
 
         type: ClassVar[str] = "asked"

@@ -62,15 +62,15 @@ def messages() -> dict[str, type]:
 
 
 def _declared() -> Iterator[type]:
-    """All message types of the package, except base classes: those of feed messages, those without own fields, and
-    Action."""
+    """All public message types of the package, except base classes: those of feed messages, those without own
+    fields, and Action."""
     found = [importlib.import_module(module) for module in _modules()]
     for module in (*found, wire):
         for kind in vars(module).values():
             if not (inspect.isclass(kind) and issubclass(kind, msgspec.Struct) and kind.__module__ == module.__name__):
                 continue
             fields = () if issubclass(kind, FeedMessage) else kind.__struct_fields__
-            base = kind is Action or (not fields and kind.__subclasses__())
+            base = kind is Action or (not fields and kind.__subclasses__()) or kind.__name__.startswith("_")
             if not base and not issubclass(kind, _DECLARATIONS):
                 yield kind
 
