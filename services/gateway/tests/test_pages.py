@@ -12,6 +12,7 @@ import httpx
 import msgspec
 import pytest
 from playmolt_gateway.pages.assets import BUNDLED, UnbundledImport, bundle
+from playmolt_gateway.server.app import ReadOnlyCors
 from playmolt_schemas.agora import feed, plan, turn
 from playmolt_schemas.games import jury, legal, ox, trial
 from playmolt_schemas.routes.pages import PAGES_WEB
@@ -340,3 +341,48 @@ async def test_what_comes_early_is_asked_for_in_a_way_that_the_policy_allows(pla
         assert all('as="fetch"' in one and "crossorigin" not in one for one in early)
     frame = await platform.send("GET", f"/embed/{RUN}")
     assert 'rel="preload"' not in frame.text
+
+
+OWN_WAYS = (
+    "localStorage", "sessionStorage", "navigator.clipboard", "navigator.languages", "navigator.share", "randomUUID",
+    "AbortSignal.timeout", "AbortSignal.any", "replaceState", "pushState", "confirm(", "alert(", "prompt(",
+    "checkVisibility", "TextDecoderStream", "structuredClone", "showSaveFilePicker", "URL.canParse",
+    "Promise.withResolvers", "toSorted", "Object.groupBy", "requestIdleCallback", "startViewTransition",
+)  # fmt: skip
+"""What a browser may lack or refuse: in a sandbox, over plain http, in an in-app browser, in an older engine."""
+
+
+def test_what_a_browser_may_lack_is_used_where_it_has_a_second_way_alone() -> None:
+    used = {
+        name: [way for way in OWN_WAYS if way in text] for name, text in MODULES.items() if name != "parts/browser.js"
+    }
+    assert {name: ways for name, ways in used.items() if ways} == {}
+
+
+@pytest.mark.parametrize("path", [*PATHS, "/docs", "/privacy", "/nowhere", "/agents/x", "/assets/x/mark.svg"])
+async def test_a_page_is_framed_by_no_other_site(platform: Any, path: str) -> None:
+    platform.bus.engine = nobody_answers
+    answer = await platform.send("GET", path, headers=BROWSER)
+    assert policy(answer)["frame-ancestors"] == ["'none'"]
+
+
+@pytest.mark.parametrize(
+    ("own", "shared"),
+    [
+        ([(b"content-type", b"text/html")], True),
+        ([(b"set-cookie", b"session=1")], False),
+        ([(b"vary", b"Accept, Cookie")], False),
+    ],
+)
+async def test_no_other_origin_reads_what_depends_on_a_cookie(own: list[tuple[bytes, bytes]], shared: bool) -> None:
+    sent: list[Any] = []
+
+    async def answering(_scope: Any, _receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": own})
+
+    async def kept(message: Any) -> None:
+        sent.append(message)
+
+    await ReadOnlyCors(answering)({"type": "http", "method": "GET", "path": "/me", "headers": []}, None, kept)  # type: ignore[arg-type]
+    origins = [value for name, value in sent[0]["headers"] if name == b"access-control-allow-origin"]
+    assert origins == ([b"*"] if shared else [])

@@ -20,6 +20,8 @@ from playmolt_schemas.registry import games
 from playmolt_schemas.skill import PAGE_LANGUAGES, page_texts
 from starlette.responses import Response
 
+from playmolt_gateway.http.responses import FILE_POLICY
+
 FILES: Final = Path(__file__).parents[1] / "web"
 _STYLES: Final = ("style.css", "picture.css")
 _DRAWING: Final = "watch.js"
@@ -85,6 +87,8 @@ def file_response(name: str, version: str, accepts: str) -> Response | None:
     headers = {"x-content-type-options": "nosniff", "cache-control": kept, "vary": "Accept-Encoding"}
     if encoding:
         headers["content-encoding"] = encoding
+    if found.kind == _TYPES[".svg"]:
+        headers["content-security-policy"] = FILE_POLICY
     return Response(body, media_type=found.kind, headers=headers)
 
 

@@ -1,6 +1,6 @@
 """The gateway's ASGI app: route table, CORS and framework errors."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import cache
 from typing import Any, Final
 
@@ -186,6 +186,12 @@ class ReadOnlyCors:
             await self._app(scope, receive, send)
 
 
+def _depends_on_cookie(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Whether an answer sets a cookie or says that it varies by one: no other origin may read it."""
+    named = [(name.lower(), value.lower()) for name, value in headers]
+    return any(name == b"set-cookie" or (name == b"vary" and b"cookie" in value) for name, value in named)
+
+
 def _asks_to_read(scope: Scope) -> bool:
     """Whether a preflight is for a read. Feeds can only be read, so any OPTIONS on them counts."""
     if any(feed.match(scope["path"]) for feed in _FEEDS):
@@ -195,7 +201,7 @@ def _asks_to_read(scope: Scope) -> bool:
 
 def _with_origin(send: Send) -> Send:
     async def sending(message: Message) -> None:
-        if message["type"] == "http.response.start":
+        if message["type"] == "http.response.start" and not _depends_on_cookie(message["headers"]):
             message["headers"] = [*message["headers"], _ORIGIN]
         await send(message)
 

@@ -1,5 +1,6 @@
 /** `/agora`: public runs and, with the operator key, their experiments. */
 
+import { go } from "./parts/browser.js";
 import { download, get, inOrder, operatorKey, post, setOperatorKey } from "./parts/api.js";
 import { el, field, fill, filler, focusOn, table } from "./parts/dom.js";
 import { actionButton, page, trouble } from "./parts/frame.js";
@@ -56,7 +57,7 @@ function door() {
       setOperatorKey("");
       throw error;
     }
-    location.reload();
+    go(location.href);
   };
   return el("section", { class: "card", "aria-labelledby": "door" }, el("h2", { id: "door" }, t("agora.operator")),
     el("p", { class: "quiet" }, t("agora.operator_text")), field(t("agora.key"), input), place,
@@ -70,7 +71,7 @@ async function experiments() {
     fill(card, el("div", { class: "row apart" }, el("h2", { id: "experiments" }, t("agora.experiments")),
       el("button", { type: "button", class: "bare", onclick: () => {
         setOperatorKey("");
-        location.assign("/agora");
+        go("/agora");
       } }, t("agora.leave"))),
       found.length ? el("ul", { class: "games" }, found.map((one) => el("li", {}, el("a", { href: `/agora?experiment=${one.experiment}` },
         el("strong", {}, one.name), el("span", { class: "tag plain" }, word("status", one.status)),
@@ -97,7 +98,7 @@ function planner() {
   const check = async () => fill(shown, preview(await post("/api/agora/experiments?dry=1", plan(), operator)));
   const run = async () => {
     const made = await post("/api/agora/experiments", plan(), operator);
-    location.assign(`/agora?experiment=${made.experiment}`);
+    go(`/agora?experiment=${made.experiment}`);
   };
   return el("section", { class: "card", "aria-labelledby": "plan" }, el("h2", { id: "plan" }, t("agora.new")),
     el("p", { class: "quiet" }, t("agora.plan_text")), field(t("agora.plan"), text), place,

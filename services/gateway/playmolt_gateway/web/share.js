@@ -1,7 +1,8 @@
 /** Creating and revoking a share link. */
 
 import { call, post } from "./parts/api.js";
-import { announce, el, field, fill } from "./parts/dom.js";
+import { copied } from "./parts/browser.js";
+import { announce, byHand, el, field, fill } from "./parts/dom.js";
 import { actionButton } from "./parts/frame.js";
 import { t, word } from "./parts/language.js";
 
@@ -17,10 +18,11 @@ export function shareCard(path, kind, { as = "me", sections = [] } = {}) {
     const { url } = await post(`${path}/share`, ticks.length ? { sections: chosen() } : {}, { as });
     const address = el("input", { type: "text", readonly: true, value: url, "data-shared": "" });
     const copy = async () => {
-      await navigator.clipboard.writeText(url);
-      announce(t("share.copied"));
+      if (await copied(url)) announce(t("share.copied"));
+      else byHand(hand, url);
     };
-    fill(link, field(t("share.address"), address), el("div", { class: "row" },
+    const hand = el("div");
+    fill(link, field(t("share.address"), address), hand, el("div", { class: "row" },
       actionButton(t("share.copy"), copy, { place }), el("a", { href: url }, url)));
     address.select();
   };

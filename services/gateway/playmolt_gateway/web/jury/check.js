@@ -4,6 +4,7 @@
  * which may contain a key, stays in this window.
  */
 
+import { keptInTab } from "../parts/browser.js";
 import { lines } from "../parts/api.js";
 import { canHash, firstBroken, sha256 } from "../parts/chain.js";
 import { el, field, fill } from "../parts/dom.js";
@@ -52,8 +53,9 @@ async function draw(main) {
     el("section", { class: "card" }, el("p", {}, t("onchain.command")),
       el("p", {}, el("code", {}, `playmolt verify-verdict --log log.jsonl --rpc URL`)),
       el("p", {}, el("a", { href: log, download: "" }, t("shared.log")))));
-  const pending = nodeAt(sessionStorage.getItem(PENDING) ?? "");
-  sessionStorage.removeItem(PENDING);
+  input.value = allowed() ?? "";
+  const pending = nodeAt(keptInTab.get(PENDING) ?? "");
+  keptInTab.remove(PENDING);
   // Check at once only if the button was pressed before the reload for this host.
   if (pending && pending.origin === allowed()) {
     input.value = pending.href;
@@ -71,7 +73,7 @@ function nodeAt(text) {
 }
 
 function visit(node) {
-  sessionStorage.setItem(PENDING, node.href);
+  keptInTab.set(PENDING, node.href);
   const address = new URL(location.href);
   address.searchParams.set("node", node.origin);
   location.assign(address);

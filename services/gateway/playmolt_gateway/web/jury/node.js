@@ -1,5 +1,6 @@
 /** A JSON-RPC node given by the visitor, and the contract of a case on it. */
 
+import { within } from "../parts/browser.js";
 import { Problem } from "../parts/api.js";
 import { t } from "../parts/language.js";
 
@@ -22,7 +23,7 @@ export class Node {
     try {
       const sent = await fetch(this.address, {
         method: "POST", headers: { "Content-Type": "application/json" }, credentials: "omit", referrerPolicy: "no-referrer",
-        body: JSON.stringify({ jsonrpc: "2.0", id: this.calls, method, params }), signal: AbortSignal.timeout(SECONDS * 1000),
+        body: JSON.stringify({ jsonrpc: "2.0", id: this.calls, method, params }), signal: within(SECONDS),
       });
       answer = await sent.json();
     } catch {

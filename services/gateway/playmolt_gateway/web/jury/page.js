@@ -1,11 +1,12 @@
 /** `/game`: the AI jury. One person tries to sway five jurors, who vote on a blockchain. */
 
 import { ensureKey, forgetKey, get, key, post } from "../parts/api.js";
+import { go, kept } from "../parts/browser.js";
 import { announce, el, fill, focusOn } from "../parts/dom.js";
 import { leftBehind } from "../sessions/drafts.js";
 import { eraseCard, erasedLine } from "../sessions/erase.js";
 import { watchSession } from "../parts/feed.js";
-import { actionButton, page, trouble } from "../parts/frame.js";
+import { actionButton, page, sure, trouble } from "../parts/frame.js";
 import { caseTabs } from "./case.js";
 import { caseChoice } from "./choice.js";
 import { history } from "./history.js";
@@ -49,7 +50,7 @@ async function start(main) {
     .map(([code]) => actionButton(t(`game.begin.${code}`), async () => {
       await ensureKey();
       const made = await post("/api/jury/sessions", { language: code, ...(chosen && { case: chosen.id }) });
-      location.assign(`/game?session=${made.id}`);
+      go(`/game?session=${made.id}`);
     }, { place, first: code === language(), lang: code })));
   offer(null);
   main.append(el("div", { class: "story stack" },
@@ -58,7 +59,7 @@ async function start(main) {
     el("p", {}, t("game.rules")),
     languages,
     await caseChoice(offer, place),
-    el("p", { class: "quiet small" }, t("key_kept")),
+    el("p", { class: "quiet small" }, t(kept.lasts() ? "key_kept" : "key_unkept")),
     place, await mine()));
 }
 
@@ -167,7 +168,7 @@ class Game {
   way(to, text, { first = true, ask = () => null } = {}) {
     const go = async () => {
       const question = ask();
-      if (question && !confirm(question)) return;
+      if (question && !(await sure(question))) return;
       await this.goTo(to);
     };
     return actionButton(text, go, { place: this.place, first });

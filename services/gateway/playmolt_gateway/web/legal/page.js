@@ -1,6 +1,7 @@
 /** `/legal`: sessions of the legal simulation: open, submit facts, steer at the gates, read the report. */
 
 import { ensureKey, forgetKey, get, key, post } from "../parts/api.js";
+import { go, kept } from "../parts/browser.js";
 import { announce, el, field, fill, focusOn, select } from "../parts/dom.js";
 import { keepDraft, leftBehind } from "../sessions/drafts.js";
 import { eraseCard, erasedLine } from "../sessions/erase.js";
@@ -71,7 +72,7 @@ function opening() {
     try {
       const made = await post("/api/sessions", body);
       sent();
-      location.assign(`/legal?session=${made.id}`);
+      go(`/legal?session=${made.id}`);
     } catch (error) {
       const rest = (error.errors ?? []).filter((fault) => !fields[fault.field]?.showFault(inWords(fault).message) && !fields[fault.field]);
       if (!error.errors?.length || rest.length) throw error;
@@ -80,7 +81,7 @@ function opening() {
   };
   return el("section", { class: "card", "aria-labelledby": "open" }, el("h2", { id: "open" }, t("legal.open")),
     form, place, el("div", { class: "row end" }, actionButton(t("legal.begin"), open, { place, first: true })),
-    el("p", { class: "quiet small" }, t("key_kept")));
+    el("p", { class: "quiet small" }, t(kept.lasts() ? "key_kept" : "key_unkept")));
 }
 
 const main = () => document.getElementById("main");

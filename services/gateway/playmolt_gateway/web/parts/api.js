@@ -1,5 +1,6 @@
 /** Calls to the gateway. Refusals become a Problem with the server's code and detail. */
 
+import { kept, keptInTab, randomId, within } from "./browser.js";
 import { announce } from "./dom.js";
 import { fetched, t } from "./language.js";
 
@@ -21,29 +22,29 @@ export class Problem extends Error {
   }
 }
 
-export const key = () => localStorage.getItem(KEY);
-export const ownName = () => localStorage.getItem(NAME);
-export const operatorKey = () => sessionStorage.getItem(OPERATOR);
+export const key = () => kept.get(KEY);
+export const ownName = () => kept.get(NAME);
+export const operatorKey = () => keptInTab.get(OPERATOR);
 
 /** Keep the operator key until this window closes; an empty one deletes it. */
 export function setOperatorKey(value) {
-  if (value) sessionStorage.setItem(OPERATOR, value);
-  else sessionStorage.removeItem(OPERATOR);
+  if (value) keptInTab.set(OPERATOR, value);
+  else keptInTab.remove(OPERATOR);
 }
 
-/** The visitor's key, registering an agent if there is none. It stays in this browser. */
+/** The visitor's key, registering an agent if there is none. It stays in this browser, or in this page alone. */
 export async function ensureKey() {
   if (key()) return key();
   const made = await call("POST", "/api/agents", { name: t("visitor") }, { as: "anonymous" });
-  localStorage.setItem(KEY, made.api_key);
-  localStorage.setItem(NAME, made.name);
+  kept.set(KEY, made.api_key);
+  kept.set(NAME, made.name);
   return made.api_key;
 }
 
 /** Delete a key that the server no longer accepts. */
 export function forgetKey() {
-  localStorage.removeItem(KEY);
-  localStorage.removeItem(NAME);
+  kept.remove(KEY);
+  kept.remove(NAME);
 }
 
 function bearer(as) {
@@ -78,12 +79,12 @@ async function send(method, path, body, as, patient) {
   const headers = { Accept: "application/json", ...bearer(as) };
   if (method === "POST") {
     headers["Content-Type"] = "application/json";
-    headers["Idempotency-Key"] = crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
+    headers["Idempotency-Key"] = randomId();
   }
   const options = { method, headers, body: method === "POST" ? JSON.stringify(body ?? {}) : undefined };
   for (let tries = 1; ; tries += 1) {
     try {
-      const answer = await fetched(invited(path), { ...options, signal: AbortSignal.timeout(CALL_SECONDS * 1000) });
+      const answer = await fetched(invited(path), { ...options, signal: within(CALL_SECONDS) });
       if (answer.status !== 503 || !patient || tries >= TRIES) return answer;
       await pause(Math.min(5, Number(answer.headers.get("retry-after")) || 1));
     } catch (error) {

@@ -1,5 +1,7 @@
 /** Nodes of the page. Text is only ever set as text: no string that a model or an agent wrote is read as HTML. */
 
+import { t } from "./language.js";
+
 /**
  * Make an element. `props` are attributes; `on…` are listeners, `class` a class list, booleans are there or not,
  * `maxlength` counts characters as the server does.
@@ -116,6 +118,14 @@ export function field(label, control, { hint = "", fault = "" } = {}) {
     else control.removeAttribute("aria-invalid");
   };
   return node;
+}
+
+/** Show a text at a place, selected, to be copied by hand: not every browser lets a page copy. */
+export function byHand(place, text) {
+  const shown = el("input", { type: "text", readonly: true, value: text, "data-copy": "" });
+  fill(place, field(t("copy.by_hand"), shown));
+  shown.focus();
+  shown.select();
 }
 
 /** A select of [value, text] pairs. */

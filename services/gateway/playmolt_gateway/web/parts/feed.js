@@ -130,14 +130,15 @@ class FeedConnection {
 }
 
 async function* events(body, connection) {
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  const reader = body.getReader();
+  const text = new TextDecoder();
   let rest = "";
   try {
     for (;;) {
       const { value, done } = await reader.read();
       if (done) return;
       connection.touch();
-      rest += value;
+      rest += text.decode(value, { stream: true });
       const parts = rest.split("\n\n");
       rest = parts.pop();
       for (const part of parts) {

@@ -1,5 +1,6 @@
 /** The frame of all pages: navigation, main part, language choice. */
 
+import { answered, drawnBy, go, keptInTab } from "./browser.js";
 import { el, fill, select } from "./dom.js";
 import { LANGUAGES, keepLanguage, language, readTexts, speak, t } from "./language.js";
 
@@ -38,21 +39,23 @@ export async function page(title, draw) {
 
   async function change(choice) {
     if (choice.value === language()) return;
-    if (typedIn(main) && !confirm(t("language.lose"))) {
-      choice.value = language();
-      return;
+    const [wanted, before] = [choice.value, language()];
+    if (typedIn(main)) {
+      choice.value = before;
+      if (!(await sure(t("language.lose")))) return;
     }
-    keepLanguage(choice.value);
+    keepLanguage(wanted);
     try {
-      await show(choice.value);
+      await show(wanted);
     } catch (error) {
-      choice.value = language();
-      keepLanguage(choice.value);
+      choice.value = before;
+      keepLanguage(before);
       main.prepend(trouble(error));
     }
   }
 
   document.body.prepend(top, offlineNote(), main, foot);
+  drawnBy(() => show());
   try {
     await show();
   } catch (error) {
@@ -84,6 +87,32 @@ function offlineNote() {
   addEventListener("online", update);
   return note;
 }
+
+/** Ask before something is lost; a browser that shows no questions of its own gets one in the page. */
+export async function sure(question) {
+  const said = answered(question);
+  if (said !== null) return said;
+  return new Promise((decide) => {
+    const end = (yes) => {
+      asking.remove();
+      decide(yes);
+    };
+    const button = (text, yes, first) => el("button", { type: "button", class: first ? "first" : null, onclick: () => end(yes) }, text);
+    const asking = el("dialog", { class: "card", role: "alertdialog", "aria-label": question, oncancel: () => end(false) },
+      el("p", {}, question), el("div", { class: "row end" }, button(t("no"), false, true), button(t("yes"), true, false)));
+    document.body.append(asking);
+    asking.showModal();
+  });
+}
+
+/** Where nothing is stored, a link to a page of the same kind is drawn in place, with the visitor's key. */
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("main a[href]");
+  const plain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
+  if (!link || !plain || link.download || link.target || link.hash || link.pathname !== location.pathname || keptInTab.lasts()) return;
+  event.preventDefault();
+  go(link.href);
+});
 
 /** Whether a form has unsent input. */
 function typedIn(main) {

@@ -1,5 +1,7 @@
 /** The page's language: Korean, English or Chinese. Every text is data, in texts.*.json. */
 
+import { kept, rewrite, wantedLanguages } from "./browser.js";
+
 export const LANGUAGES = [["en", "English"], ["ko", "한국어"], ["zh", "中文"]];
 const KEPT = "playmolt.language";
 
@@ -14,7 +16,7 @@ const known = (code) => LANGUAGES.some(([id]) => id === code);
 /** The language chosen by URL or on an earlier visit, or null. */
 export function chosenLanguage() {
   const asked = new URLSearchParams(location.search).get("lang");
-  return [asked, localStorage.getItem(KEPT)].find(known) ?? null;
+  return [asked, kept.get(KEPT)].find(known) ?? null;
 }
 
 /** What the head preloads and nothing has asked for yet. */
@@ -29,7 +31,7 @@ export function fetched(address, options) {
 
 /** The texts of the given, chosen or browser language. */
 export async function readTexts(named) {
-  const code = named ?? chosenLanguage() ?? navigator.languages.map((one) => one.slice(0, 2)).find(known) ?? "en";
+  const code = named ?? chosenLanguage() ?? wantedLanguages().map((one) => one.slice(0, 2)).find(known) ?? "en";
   const answer = await fetched(new URL(`texts.${code}.json`, document.querySelector("link[rel=icon]").href));
   // The reader chose another language than the browser's: what came early is taken too, or engines warn of it.
   for (const href of [...early].filter((one) => one.includes("/texts."))) fetched(href).catch(() => {});
@@ -44,12 +46,13 @@ export function speak(read) {
   document.documentElement.lang = spoken;
 }
 
-/** Store a language for later visits and remove it from the URL. */
+/** Store a language for later visits and remove it from the URL; where nothing is stored the URL keeps it. */
 export function keepLanguage(code) {
-  localStorage.setItem(KEPT, code);
+  kept.set(KEPT, code);
   const address = new URL(location.href);
-  address.searchParams.delete("lang");
-  history.replaceState(null, "", address);
+  if (kept.lasts()) address.searchParams.delete("lang");
+  else address.searchParams.set("lang", code);
+  rewrite(address);
 }
 
 export function language() {

@@ -1,6 +1,7 @@
 /** The timeline: live at its end; any version by dragging, keys, marks or a link (?v=17). */
 
-import { announce, el, fill } from "./dom.js";
+import { copied, isShown, kept, rewrite } from "./browser.js";
+import { announce, byHand, el, fill } from "./dom.js";
 import { t } from "./language.js";
 import { Marks } from "./marks.js";
 
@@ -53,7 +54,7 @@ export class Timeline {
     this.stalled = false;
     this.playing = null;
     this.typed = "";
-    this.speed = SPEEDS.find((one) => one === Number(localStorage.getItem(SPEED))) ?? 1;
+    this.speed = SPEEDS.find((one) => one === Number(kept.get(SPEED))) ?? 1;
     this.marks = new Marks((version) => this.#leave(version));
     this.node = this.#draw();
     this.keys = (event) => this.#key(event);
@@ -71,13 +72,14 @@ export class Timeline {
     this.end = el("button", { type: "button", onclick: () => this.follow() }, t("timeline.end"));
     this.link = el("button", { type: "button", onclick: () => this.#copy() }, t("timeline.link"));
     this.help = el("p", { class: "small quiet", hidden: true }, t("timeline.keys_list"));
+    this.hand = el("div");
     this.#labelPace();
     const step = (text, by) => el("button", { type: "button", "aria-label": text, title: text,
       onclick: () => this.#leave(this.at + by) }, by < 0 ? "‹" : "›");
     return el("section", { class: "timeline", "aria-label": t("timeline") },
       this.marks.node, this.slider,
       el("div", { class: "row" }, step(t("timeline.back"), -1), this.play, step(t("timeline.on"), 1), this.faster, this.next,
-        this.output, this.text, this.link, this.end), this.help);
+        this.output, this.text, this.link, this.end), this.hand, this.help);
   }
 
   /** Extend the timeline. */
@@ -116,7 +118,7 @@ export class Timeline {
     const there = this.start >= 1 && this.start <= this.head;
     if (this.start !== null && this.head > 0 && (this.complete || there)) {
       this.go(there ? this.start : this.head);
-      history.replaceState(null, "", addressOf(this.at));
+      rewrite(addressOf(this.at));
     } else this.#label();
   }
 
@@ -135,7 +137,7 @@ export class Timeline {
   /** Follow the end. */
   follow() {
     this.stop();
-    history.replaceState(null, "", addressOf(null));
+    rewrite(addressOf(null));
     this.go(this.head, { follow: true });
   }
 
@@ -147,7 +149,7 @@ export class Timeline {
 
   choose(version) {
     this.go(version);
-    history.replaceState(null, "", addressOf(this.at));
+    rewrite(addressOf(this.at));
     announce(`${this.at} / ${this.head}. ${this.describe(this.at)}`);
   }
 
@@ -186,10 +188,10 @@ export class Timeline {
   }
 
   /** Set the speed, also for later visits unless the URL sets one. */
-  pace(speed, { kept = true } = {}) {
+  pace(speed, { lasting = true } = {}) {
     if (!SPEEDS.includes(speed)) return;
     this.speed = speed;
-    if (kept) localStorage.setItem(SPEED, String(speed));
+    if (lasting) kept.set(SPEED, String(speed));
     this.#labelPace();
   }
 
@@ -204,7 +206,7 @@ export class Timeline {
 
   /** Shortcuts, except in controls that use the key themselves. */
   #key(event) {
-    if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest?.(OWN_KEYS) || !this.node.isConnected || !this.node.checkVisibility()) return;
+    if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest?.(OWN_KEYS) || !this.node.isConnected || !isShown(this.node)) return;
     if (/^\d$/.test(event.key)) {
       this.typed = (this.typed + event.key).slice(-4);
       return;
@@ -238,15 +240,14 @@ export class Timeline {
   }
 
   async #copy() {
-    history.replaceState(null, "", addressOf(this.at));
+    rewrite(addressOf(this.at));
     const address = sharedAddress(this.at);
-    try {
-      await navigator.clipboard.writeText(address);
-      announce(t("timeline.copied"));
-      fill(this.link, t("timeline.copied"));
-    } catch {
-      fill(this.link, address);
+    if (!(await copied(address))) {
+      byHand(this.hand, address);
+      return;
     }
+    announce(t("timeline.copied"));
+    fill(this.link, t("timeline.copied"));
     setTimeout(() => fill(this.link, t("timeline.link")), 2500);
   }
 

@@ -1,5 +1,6 @@
 /** Drafts: unsent input survives reloads, changes by other tabs and the end of a phase. */
 
+import { kept } from "../parts/browser.js";
 import { el } from "../parts/dom.js";
 import { t } from "../parts/language.js";
 
@@ -13,17 +14,17 @@ export function keepDraft(name, node) {
   for (const [control, value] of Object.entries(read(key).values ?? {})) restore(node, control, value);
   const keep = () => {
     const values = Object.fromEntries(controls(node).filter(([, control]) => typed(control)).map(([id, control]) => [id, value(control)]));
-    if (Object.keys(values).length) localStorage.setItem(key, JSON.stringify({ values, at: Date.now() }));
-    else localStorage.removeItem(key);
+    if (Object.keys(values).length) kept.set(key, JSON.stringify({ values, at: Date.now() }));
+    else kept.remove(key);
   };
   node.addEventListener("input", keep);
   node.addEventListener("change", keep);
-  return () => localStorage.removeItem(key);
+  return () => kept.remove(key);
 }
 
 /** Unsent texts whose names have this prefix. */
 function unsent(beginning) {
-  const found = Object.keys(localStorage).filter((key) => key.startsWith(PREFIX + beginning));
+  const found = kept.names().filter((key) => key.startsWith(PREFIX + beginning));
   return found.flatMap((key) => Object.values(read(key).values ?? {})).filter((one) => typeof one === "string" && one.trim());
 }
 
@@ -36,7 +37,7 @@ export function leftBehind(beginning) {
 
 function read(key) {
   try {
-    return JSON.parse(localStorage.getItem(key)) ?? {};
+    return JSON.parse(kept.get(key)) ?? {};
   } catch {
     return {};
   }
@@ -57,7 +58,7 @@ const ticked = (control) => ["radio", "checkbox"].includes(control.type);
 const value = (control) => (ticked(control) ? control.checked : control.value);
 const typed = (control) => (ticked(control) ? control.checked : control.value !== (control.defaultValue ?? ""));
 
-function restore(node, id, kept) {
+function restore(node, id, draft) {
   let found = controls(node).find(([one]) => one === id);
   if (!found) {
     // An added line: its list adds it again.
@@ -66,12 +67,12 @@ function restore(node, id, kept) {
     found = controls(node).find(([one]) => one === id);
   }
   if (!found) return;
-  if (ticked(found[1])) found[1].checked = kept;
-  else found[1].value = kept;
+  if (ticked(found[1])) found[1].checked = draft;
+  else found[1].value = draft;
   found[1].dispatchEvent(new Event("change", { bubbles: true }));
 }
 
 // Delete old drafts.
-for (const key of Object.keys(localStorage).filter((one) => one.startsWith(PREFIX))) {
-  if (!(read(key).at > Date.now() - DAYS * 86_400_000)) localStorage.removeItem(key);
+for (const key of kept.names().filter((one) => one.startsWith(PREFIX))) {
+  if (!(read(key).at > Date.now() - DAYS * 86_400_000)) kept.remove(key);
 }

@@ -2,14 +2,14 @@
 
 import { call } from "../parts/api.js";
 import { el, fill } from "../parts/dom.js";
-import { actionButton } from "../parts/frame.js";
+import { actionButton, sure } from "../parts/frame.js";
 import { clock, t } from "../parts/language.js";
 
 /** `back` is the page of all sessions; `stop` ends this page's work. */
 export function eraseCard(path, back, stop) {
   const place = el("div");
   const erase = async () => {
-    if (!confirm(t("erase.sure"))) return;
+    if (!(await sure(t("erase.sure")))) return;
     const { linked } = await call("DELETE", path);
     stop();
     fill(document.getElementById("main"), el("section", { class: "stack" }, el("h1", {}, t("erased")),

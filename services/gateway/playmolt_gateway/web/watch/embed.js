@@ -30,7 +30,7 @@ function begin(state) {
   }
   main.append(picture.node);
   if (said.get("controls") !== "0") main.append(timeline.node);
-  timeline.pace(Number(said.get("speed") ?? timeline.speed), { kept: false });
+  timeline.pace(Number(said.get("speed") ?? timeline.speed), { lasting: false });
   timeline.grow(state.version, !OVER.includes(state.phase));
   timeline.known();
   if (!OVER.includes(state.phase)) watchGame(id, state.version, (message) => timeline.grow(message.version, true));

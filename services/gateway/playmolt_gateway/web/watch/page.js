@@ -1,7 +1,8 @@
 /** `/watch/{id}`: a game or a run, live or at any past version, shown by its own module or field by field. */
 
 import { get, lines, operatorKey } from "../parts/api.js";
-import { announce, el, fill, select } from "../parts/dom.js";
+import { copied, rewrite } from "../parts/browser.js";
+import { announce, byHand, el, fill, select } from "../parts/dom.js";
 import { watchGame } from "../parts/feed.js";
 import { actionButton, page, trouble } from "../parts/frame.js";
 import { GAMES } from "../games.js";
@@ -212,7 +213,7 @@ class Watch {
     const address = new URL(location.href);
     if (seat) address.searchParams.set("seat", seat);
     else address.searchParams.delete("seat");
-    history.replaceState(null, "", address);
+    rewrite(address);
     this.show(this.timeline.at);
     if (seat && this.game.secrets && !this.records) await this.read();
   }
@@ -220,10 +221,12 @@ class Watch {
   /** Buttons to save or embed a finished game. */
   taken() {
     const copy = el("button", { type: "button", onclick: async () => {
-      await navigator.clipboard.writeText(`<iframe src="${location.origin}/embed/${id}?v=${this.timeline.at}" width="800" height="520" title="PlayMolt"></iframe>`);
-      announce(t("share.copied"));
+      const frame = `<iframe src="${location.origin}/embed/${id}?v=${this.timeline.at}" width="800" height="520" title="PlayMolt"></iframe>`;
+      if (await copied(frame)) announce(t("share.copied"));
+      else byHand(hand, frame);
     } }, t("share.embed"));
-    return el("div", { class: "row" }, el("a", { class: "button", href: `/api/games/${id}/replay.html`, download: `${id}.html` }, t("share.save")), copy);
+    const hand = el("div");
+    return el("div", { class: "row" }, el("a", { class: "button", href: `/api/games/${id}/replay.html`, download: `${id}.html` }, t("share.save")), copy, hand);
   }
 
   /** Read the log, which contains what only one seat knew. Some logs require the operator key. */

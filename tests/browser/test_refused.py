@@ -1,0 +1,146 @@
+"""What browsers refuse: storage, a frame's origin, the clipboard, questions of their own. The pages work without."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
+
+from tests.browser.conftest import WAIT_MS, Ended
+from tests.browser.engines import shown
+from tests.browser.test_engines import ENGINES, running
+
+NO_STORAGE = """for (const kind of ["localStorage", "sessionStorage"]) {
+  Object.defineProperty(window, kind, { get() { throw new DOMException("denied", "SecurityError"); } });
+}"""
+FULL_STORAGE = 'Storage.prototype.setItem = () => { throw new DOMException("full", "QuotaExceededError"); };'
+GONE_STORAGE = """for (const kind of ["localStorage", "sessionStorage"]) {
+  Object.defineProperty(window, kind, { value: null });
+}"""
+REFUSALS = {"blocked": NO_STORAGE, "full": FULL_STORAGE, "none": GONE_STORAGE}
+PLAIN_HTTP = 'Object.defineProperty(navigator, "clipboard", { value: undefined }); delete Crypto.prototype.randomUUID;'
+IN_APP = "window.confirm = () => false; window.alert = () => {}; delete AbortSignal.timeout;"
+SAFARI_16 = "delete Element.prototype.checkVisibility; delete window.TextDecoderStream;"
+
+
+@pytest.fixture
+def context(browser: Browser, platform: str) -> Iterator[BrowserContext]:
+    """A browser of English readers; whatever its pages complain of fails the test."""
+    context = browser.new_context(base_url=platform, locale="en")
+    context.set_default_timeout(WAIT_MS)
+    complaints: list[str] = []
+
+    def heard(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            complaints.append(message.text)
+
+    context.on("console", heard)
+    context.on("weberror", lambda error: complaints.append(str(error.error)))
+    yield context
+    context.close()
+    assert complaints == []
+
+
+@pytest.mark.parametrize("refused", REFUSALS)
+def test_every_page_works_without_storage(context: BrowserContext, ended: Ended, refused: str) -> None:
+    context.add_init_script(REFUSALS[refused])
+    page = context.new_page()
+    for path in ("/", "/games", f"/watch/{ended.ox}", f"/embed/{ended.ox}", "/agora", "/legal", "/game"):
+        page.goto(path)
+        expect(page.locator("main h1")).to_be_visible()
+        if path.startswith(("/watch", "/embed")):
+            expect(page.locator("svg.picture")).to_be_visible()
+            page.get_by_role("button", name="Speed").click()
+    page.locator(".top select").select_option("ko")
+    expect(page.locator("html")).to_have_attribute("lang", "ko")
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("lang", "ko")
+
+
+@pytest.mark.parametrize("refused", REFUSALS)
+def test_a_session_is_opened_and_left_and_entered_again_without_storage(context: BrowserContext, refused: str) -> None:
+    context.add_init_script(REFUSALS[refused])
+    page = context.new_page()
+    page.goto("/legal")
+    expect(page.locator("section[aria-labelledby=open]")).to_contain_text("only as long as this page stays open")
+    page.get_by_label("Title").fill("A deposit")
+    page.get_by_role("button", name="Open").last.click()
+    expect(page.locator("h1")).to_have_text("A deposit")
+    page.get_by_role("link", name="All sessions").click()
+    page.locator("section[aria-labelledby=mine] a", has_text="A deposit").click()
+    expect(page.locator("h1")).to_have_text("A deposit")
+    page.go_back()
+    expect(page.locator("section[aria-labelledby=mine]")).to_contain_text("A deposit")
+    page.goto("/game")
+    page.locator("main button[lang=en]").click()
+    expect(page.locator("ol.steps")).to_be_visible()
+
+
+def framed(page: Page, address: str) -> None:
+    html = f'<!doctype html><iframe sandbox="allow-scripts" width="800" height="520" src="{address}"></iframe>'
+    page.set_content(html)
+
+
+def test_an_embedded_game_plays_in_a_sandbox(context: BrowserContext, platform: str, ended: Ended) -> None:
+    page = context.new_page()
+    framed(page, f"{platform}/embed/{ended.trial}?v=9")
+    frame = page.frame_locator("iframe")
+    expect(frame.locator("svg.picture")).to_be_visible()
+    expect(frame.get_by_role("slider")).to_have_value("9")
+    frame.locator(".timeline .row button").nth(2).click()
+    expect(frame.get_by_role("slider")).to_have_value("10")
+    frame.get_by_role("button", name="Link").click()
+    expect(frame.locator("[data-copy]")).to_be_focused()
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_an_engine_that_stores_nothing_shows_every_page(
+    name: str, browser: Browser, platform: str, ended: Ended
+) -> None:
+    given = {"preferences": {"dom.storage.enabled": False}} if name == "firefox" else {}
+    with running(name, browser, **given) as engine:
+        engine.visit(f"{platform}/privacy")
+        for path, selector in {"/": ".games a", f"/watch/{ended.ox}": "svg.picture", "/legal": "main button"}.items():
+            engine.visit(platform + path)
+            shown(engine, selector)
+
+
+def test_what_cannot_be_copied_is_shown_to_be_copied_by_hand(
+    context: BrowserContext, platform: str, ended: Ended
+) -> None:
+    context.add_init_script(PLAIN_HTTP)
+    page = context.new_page()
+    page.goto(f"/watch/{ended.ox}?v=9")
+    expect(page.locator("svg.picture")).to_be_visible()
+    page.get_by_role("button", name="Link").click()
+    shown_link = page.locator(".timeline [data-copy]")
+    expect(shown_link).to_have_value(f"{platform}/watch/{ended.ox}?v=9")
+    expect(shown_link).to_be_focused()
+    assert page.evaluate("getSelection().toString()") == f"{platform}/watch/{ended.ox}?v=9"
+    page.get_by_role("button", name="Embed").click()
+    assert "<iframe src=" in page.locator("[data-copy]").first.input_value()
+
+
+def test_a_browser_that_asks_nothing_gets_its_question_in_the_page(context: BrowserContext) -> None:
+    context.add_init_script(PLAIN_HTTP + IN_APP + SAFARI_16)
+    page = context.new_page()
+    page.goto("/legal")
+    page.get_by_label("Title").fill("half a title")
+    page.locator(".top select").select_option("ko")
+    asking = page.get_by_role("alertdialog")
+    asking.get_by_role("button", name="No").click()
+    expect(page.get_by_label("Title")).to_have_value("half a title")
+    page.locator(".top select").select_option("ko")
+    asking.get_by_role("button", name="Yes").click()
+    expect(page.locator("html")).to_have_attribute("lang", "ko")
+
+
+def test_an_older_browser_plays_a_game(context: BrowserContext, ended: Ended) -> None:
+    context.add_init_script(PLAIN_HTTP + IN_APP + SAFARI_16)
+    page = context.new_page()
+    page.goto(f"/watch/{ended.ox}?v=9")
+    expect(page.locator("svg.picture")).to_be_visible()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("slider")).to_have_value("10")
+    page.goto("/")
+    expect(page.locator(".tag.live").first).to_be_visible()
+    assert page.evaluate("typeof AbortSignal.timeout") == "undefined"
