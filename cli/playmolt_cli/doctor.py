@@ -3,7 +3,7 @@
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -19,7 +19,7 @@ from playmolt_core.db.pool import NotPermitted, Pool, close, open_pool
 from playmolt_core.db.pool import connect as connect_database
 from playmolt_core.llm.port import PROMPT_CUT
 from playmolt_core.log.postgres import log_places
-from playmolt_core.ops import telemetry
+from playmolt_core.ops import process_limits, telemetry
 from playmolt_core.settings import Settings
 from playmolt_schemas.shards import Places, streams
 
@@ -93,6 +93,7 @@ def _effective_settings(settings: Settings, run: Run | None) -> Settings:
 def _programs(settings: Settings, run: Run | None) -> Iterator[Finding]:
     version = sys.version.split()[0]
     yield Finding("python", sys.version_info[:2] >= _PYTHON, version, "install Python 3.11 or newer")
+    yield _limits(process_limits.missing_here())
     if not settings.database_url:
         yield _found("postgres program", binaries.postgres_bin)
     if not settings.nats_url:
@@ -102,6 +103,16 @@ def _programs(settings: Settings, run: Run | None) -> Iterator[Finding]:
     yield Finding(
         "up", run is not None or outside, where, "start one with `playmolt up`, or set DATABASE_URL and NATS_URL"
     )
+
+
+def _limits(missing: Sequence[str]) -> Finding:
+    """A system that lacks a limit can still be used; memory is then watched by the process itself."""
+    names = ", ".join(f"{process_limits.NAMES[limit]} ({limit})" for limit in missing)
+    return Finding(
+        "process limits", True, f"this system does not hold: {names}" if missing else "all held",
+        "PDFs and a researcher's own measures run without it here: run on Linux what strangers may send",
+        seen=not missing,
+    )  # fmt: skip
 
 
 def _found(name: str, find: Callable[[], Path]) -> Finding:

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import sys
 import unicodedata
 import zlib
 from collections.abc import Callable
@@ -11,7 +12,7 @@ import msgspec
 import pytest
 from fpdf import FPDF
 from playmolt_gateway.uploads import pdf_program
-from playmolt_gateway.uploads.pdf import PdfReaders
+from playmolt_gateway.uploads.pdf import PdfReaders, PdfText
 from playmolt_schemas.games.legal import UPLOAD_BODY_BYTES, UPLOAD_BYTES, UPLOAD_CHARS
 from pylopdf_fonts_ko import sans_path
 
@@ -30,6 +31,21 @@ def pdf(*pages: str, password: str = "") -> bytes:
     if password:
         made.set_encryption(owner_password=password, user_password=password)
     return bytes(made.output())
+
+
+WITHOUT_LIMITS = """
+import builtins, resource, runpy
+_open, _set = builtins.open, resource.setrlimit
+def opened(file, *more, **named):
+    if str(file).startswith("/proc"):
+        raise FileNotFoundError(file)
+    return _open(file, *more, **named)
+def limited(which, bounds):
+    if which == resource.RLIMIT_AS:
+        raise ValueError("current limit exceeds maximum limit")
+    _set(which, bounds)
+builtins.open, resource.setrlimit = opened, limited
+"""
 
 
 def body(file: bytes, **more: Any) -> dict[str, Any]:
@@ -164,3 +180,16 @@ async def test_names_from_a_mac_reach_the_engine_composed(platform: Any) -> None
     parts = unicodedata.normalize("NFD", "원고 김민수")
     assert (await sent(platform, body(parts.encode(), title=parts))).status_code == 201
     assert (handed_on(platform)["title"], handed_on(platform)["text"]) == ("원고 김민수", "원고 김민수")
+
+
+async def test_a_pdf_is_read_where_the_system_lacks_limits() -> None:
+    """As on macOS, which has no /proc and takes no limit of memory."""
+    program = (
+        sys.executable,
+        "-I",
+        "-c",
+        f"{WITHOUT_LIMITS}\nrunpy.run_module({pdf_program.__name__!r}, run_name='__main__')",
+    )
+    read = await PdfReaders(program=program).read(pdf("제563조 매매는 당사자 일방이"))
+    assert isinstance(read, PdfText)
+    assert read.text == "제563조 매매는 당사자 일방이"

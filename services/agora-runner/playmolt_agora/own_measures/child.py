@@ -7,12 +7,12 @@ the guard forbids is recorded, so that a measure that catches the error is repor
 
 import json
 import os
-import resource
 import sys
 import traceback
 from typing import Any
 
 from confinement import confine  # type: ignore[import-not-found]  # beside this file
+from playmolt_core.ops.process_limits import MemoryLimit, set_limits
 
 _FORBIDDEN_EVENTS = (
     "socket.", "subprocess.", "os.system", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "pty.", "os.remove",
@@ -85,19 +85,16 @@ def _watched(method: Any, name: str, guard: Guard) -> Any:
     return watched
 
 
-def _limited(memory_mb: int, seconds: int) -> None:
-    """No file grows, no process starts, so much memory and processor time."""
-    most = memory_mb * 1024 * 1024 + _used()
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds + 5, seconds + 10))
+def _limited(memory_mb: int, seconds: int) -> MemoryLimit:
+    """No file grows, no process starts, so much memory and processor time, as far as the system can say so."""
+    set_limits({"RLIMIT_FSIZE": (0, 0), "RLIMIT_CORE": (0, 0), "RLIMIT_CPU": (seconds + 5, seconds + 10)})
+    return MemoryLimit(memory_mb * 1024 * 1024, lambda: _out_of_memory(memory_mb))
 
 
-def _used() -> int:
-    """The address space that the libraries take before the measure begins."""
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+def _out_of_memory(memory_mb: int) -> None:
+    """Say so, and end in the middle of whatever runs."""
+    _answer(_OUT, {"code": "measure_memory", "detail": f"took more than {memory_mb} MB"})
+    os._exit(0)
 
 
 def _read() -> tuple[dict[str, Any], Any]:
@@ -134,7 +131,7 @@ def _run(task: dict[str, Any], turns: Any, guard: Guard) -> Any:
     _watch_writers(polars, guard)
     code = compile(task["text"], "<measure>", "exec")
     space: dict[str, Any] = {"__name__": "measure", "__builtins__": __builtins__}
-    _limited(task["memory_mb"], task["seconds"])
+    memory = _limited(task["memory_mb"], task["seconds"])
     confine()
     _say(b"started\n")
     guard.on = True
@@ -143,6 +140,7 @@ def _run(task: dict[str, Any], turns: Any, guard: Guard) -> Any:
     if isinstance(found, polars.LazyFrame):
         found = found.collect()
     guard.on = False
+    memory.check()
     if isinstance(found, polars.DataFrame):
         found = found.to_arrow()
     if isinstance(found, arrow.Table) and found.num_rows > task["rows"]:

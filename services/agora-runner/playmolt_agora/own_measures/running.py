@@ -38,9 +38,14 @@ class _Head(msgspec.Struct, frozen=True):
     line: int | None = None
 
 
-def measured(declared: MeasureDeclaration, turns: Any, *, seconds: float | None = None) -> MeasureResult:
-    """Run a measure over an Arrow table of turns; `seconds` overrides its declared limit."""
-    found = _Child(declared, turns).run(seconds or declared.seconds)
+def measured(
+    declared: MeasureDeclaration, turns: Any, *, seconds: float | None = None, before: str = ""
+) -> MeasureResult:
+    """Run a measure over an Arrow table of turns; `seconds` overrides its declared limit.
+
+    `before` is Python that its process runs first.
+    """
+    found = _Child(declared, turns, before).run(seconds or declared.seconds)
     if found.code is not None:
         return found
     reason = _unlike(declared, found.table)
@@ -52,8 +57,8 @@ def measured(declared: MeasureDeclaration, turns: Any, *, seconds: float | None 
 class _Child:
     """One process, fed and read by threads, so that neither side waits for a full pipe."""
 
-    def __init__(self, declared: MeasureDeclaration, turns: Any) -> None:
-        self._declared, self._turns = declared, turns
+    def __init__(self, declared: MeasureDeclaration, turns: Any, before: str) -> None:
+        self._declared, self._turns, self._before = declared, turns, before
         self._started, self._done = threading.Event(), threading.Event()
         self._said = b""
         self._output = b""
@@ -61,7 +66,7 @@ class _Child:
     def run(self, seconds: float) -> MeasureResult:
         with tempfile.TemporaryDirectory(prefix="playmolt-measure-") as folder:
             process = subprocess.Popen(
-                [sys.executable, "-I", "-B", "-c", _program()], cwd=folder, env=_ENVIRONMENT,
+                [sys.executable, "-I", "-B", "-c", f"{self._before}\n{_program()}"], cwd=folder, env=_ENVIRONMENT,
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             )  # fmt: skip
             threads = [

@@ -25,6 +25,23 @@ def measure(turns):
 """
 GOOD = '    return turns.group_by("run", "agent").agg(pl.len().cast(pl.Int64).alias("acts"))\n'
 
+WITHOUT_LIMITS = """
+import builtins, re, resource, runpy, types
+_open, _set = builtins.open, resource.setrlimit
+def used(who):
+    with _open("/proc/self/status") as file:
+        return types.SimpleNamespace(ru_maxrss=int(re.search(r"VmHWM:\\s+(\\d+)", file.read())[1]))
+def opened(file, *more, **named):
+    if str(file).startswith("/proc"):
+        raise FileNotFoundError(file)
+    return _open(file, *more, **named)
+def limited(which, bounds):
+    if which == resource.RLIMIT_AS:
+        raise ValueError("current limit exceeds maximum limit")
+    _set(which, bounds)
+builtins.open, resource.setrlimit, resource.getrusage = opened, limited, used
+"""
+
 
 def declared(body: str) -> MeasureDeclaration:
     found = declaration.read("mine", HEAD + body)
@@ -95,3 +112,13 @@ def test_before_the_lock_each_is_tried_and_one_that_changes_is_refused(plan: Pla
 
 def _with(folder: PlanFolder, measure: MeasureDeclaration) -> PlanFolder:
     return replace(folder, measures=(measure,))
+
+
+def test_a_measure_runs_where_the_system_lacks_limits(turns: Any) -> None:
+    """As on macOS, which has no /proc and takes no limit of memory; the process then watches its own."""
+    found = measured(declared(GOOD), turns, before=WITHOUT_LIMITS)
+    assert sum(row["acts"] for row in found.table.to_pylist()) == turns.num_rows
+    greedy = HEAD.replace("512", "64") + "    kept = [bytes([1]) * 1024 ** 2 for _ in range(400)]\n" + GOOD
+    made = declaration.read("mine", greedy)
+    assert isinstance(made, MeasureDeclaration), made
+    assert measured(made, turns, before=WITHOUT_LIMITS).code == "measure_memory"

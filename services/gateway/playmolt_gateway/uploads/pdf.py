@@ -2,12 +2,14 @@
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final, Literal
 
 import msgspec
 
 SECONDS: Final = 10.0
+PROGRAM: Final = (sys.executable, "-I", "-m", "playmolt_gateway.uploads.pdf_program")
 _WAIT_SECONDS: Final = 10.0
 _ANSWER_BYTES: Final = 512 * 1024
 """The longest text with every character escaped."""
@@ -29,11 +31,12 @@ class PdfReadersBusy(Exception):
 
 
 class PdfReaders:
-    """Reads one file at a time: each may take 256 MB."""
+    """Reads one file at a time, with `program`: each may take 256 MB."""
 
-    def __init__(self, seconds: float = SECONDS) -> None:
+    def __init__(self, seconds: float = SECONDS, program: Sequence[str] = PROGRAM) -> None:
         self._room = asyncio.Semaphore(1)
         self._seconds = seconds
+        self._program = program
 
     async def read(self, content: bytes) -> PdfText | Fault:
         """Raises PdfReadersBusy."""
@@ -50,7 +53,7 @@ class PdfReaders:
     async def _read(self, content: bytes) -> PdfText | Fault:
         # An empty environment: ours contains keys, and the process reads untrusted input.
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-I", "-m", "playmolt_gateway.uploads.pdf_program",
+            *self._program,
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, env={},
         )  # fmt: skip
         try:

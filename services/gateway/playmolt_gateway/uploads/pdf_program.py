@@ -1,4 +1,4 @@
-"""Extracts the text of a PDF from stdin, under resource limits and without secrets.
+"""Extracts the text of a PDF from stdin, under the limits that the system has and without secrets.
 
 Prints one JSON line: the text and the number of pages, or the fault.
 """
@@ -6,10 +6,11 @@ Prints one JSON line: the text and the number of pages, or the fault.
 import io
 import json
 import logging
-import resource
+import os
 import sys
 from typing import Any, Final
 
+from playmolt_core.ops.process_limits import MemoryLimit, set_limits
 from playmolt_schemas.games.legal import UPLOAD_CHARS
 from pypdf import PageObject, PdfReader
 from pypdf.generic import DictionaryObject, NameObject, StreamObject
@@ -50,19 +51,14 @@ def _two_bytes_a_code(page: PageObject) -> None:
 
 
 def main() -> None:
-    for limit, most in (
-        (resource.RLIMIT_CPU, CPU_SECONDS),
-        (resource.RLIMIT_AS, MEMORY_BYTES),
-        (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_CORE, 0),
-    ):
-        _, hard = resource.getrlimit(limit)
-        resource.setrlimit(limit, (most, hard) if hard == resource.RLIM_INFINITY else (min(most, hard), hard))
+    set_limits({"RLIMIT_CPU": (CPU_SECONDS, CPU_SECONDS + 1), "RLIMIT_FSIZE": (0, 0), "RLIMIT_CORE": (0, 0)})
+    memory = MemoryLimit(MEMORY_BYTES, lambda: os._exit(1))
     logging.disable()
     try:
         answer = read(sys.stdin.buffer.read())
     except Exception:  # a hostile file may raise anything
         answer = {"fault": "broken"}
+    memory.check()
     sys.stdout.write(json.dumps(answer))
 
 
