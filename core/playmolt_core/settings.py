@@ -29,6 +29,7 @@ OptionalShards = Annotated[int, Meta(ge=1, le=MOST_SHARDS)] | None
 
 DEFAULT_RATE: Final = "1200/60"
 DEFAULT_ACTION_RATE: Final = "600/60"
+DEFAULT_ANONYMOUS_RATE: Final = "1200/60"
 _OFF: Final = "off"
 
 
@@ -368,6 +369,27 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             DEFAULT_ACTION_RATE,
         ),
     ] = None
+    anonymous_limit: Annotated[
+        str | None,
+        _env(
+            "PLAYMOLT_ANONYMOUS_LIMIT",
+            "Maximum reads without a key from one address (IPv6: a /64) over all gateways, as `N/SECONDS`; `off`: no"
+            " limit. Files of the web pages are not counted. The default does not apply to callers on this machine.",
+            DEFAULT_ANONYMOUS_RATE,
+        ),
+    ] = None
+    pictures: Annotated[
+        str,
+        _env(
+            "PLAYMOLT_PICTURES",
+            "Folder in which gateways keep pictures and replays of finished games. Empty: `pictures` in the data"
+            " folder of `up`, otherwise only memory.",
+        ),
+    ] = ""
+    pictures_bytes: Annotated[
+        Natural,
+        _env("PLAYMOLT_PICTURES_BYTES", "Maximum size of that folder; the files used longest ago are deleted first."),
+    ] = 268_435_456
     phase_deadline_seconds: Annotated[
         OptionalSeconds,
         _env(
@@ -521,6 +543,9 @@ _ADDRESSES: Final = (
     "PLAYMOLT_PUBLIC_URL", "PLAYMOLT_SPECTATOR_URL", "PLAYMOLT_ANCHOR_ENDPOINT", "PLAYMOLT_ARCHIVE_ENDPOINT",
     "PLAYMOLT_EVM_EXPLORER",
 )  # fmt: skip
+_RATES: Final = (
+    "PLAYMOLT_RATE_LIMIT", "PLAYMOLT_ACTION_RATE_LIMIT", "PLAYMOLT_ANONYMOUS_LIMIT", "PLAYMOLT_REGISTRATION_LIMIT",
+)  # fmt: skip
 OF_BOTS: Final[Mapping[str, str]] = {
     "PLAYMOLT_KEY": "Key that a bot plays with; takes precedence over stored keys.",
     "PLAYMOLT_CREDENTIALS": "File in which `play` stores the keys of the agents that it registers.",
@@ -564,7 +589,7 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Settings:
     known = {variable for variable, _, _ in variables().values()}
     known |= OF_BOTS.keys()
     errors += [f"{name}: no such setting" for name in environment if name.startswith("PLAYMOLT_") and name not in known]
-    for variable in ("PLAYMOLT_RATE_LIMIT", "PLAYMOLT_ACTION_RATE_LIMIT", "PLAYMOLT_REGISTRATION_LIMIT"):
+    for variable in _RATES:
         try:
             parse_rate(environment.get(variable, ""))
         except ValueError as error:

@@ -81,6 +81,11 @@ class Folder:
         return self.path / "operator-key"
 
     @property
+    def pictures(self) -> Path:
+        """Pictures and replays of finished games."""
+        return self.path / "pictures"
+
+    @property
     def anchors(self) -> Path:
         """File of the log's anchors."""
         return self.path / "anchors.jsonl"

@@ -167,7 +167,7 @@ def service_settings(
     if service == _HOUSE:
         return replace(
             common, database_url="", nats_url="", nats_password="", operator_key="", evm_deployer_key="",
-            jury_secret="", seal_keys="",
+            jury_secret="", seal_keys="", pictures="",
         )  # fmt: skip
     mine = replace(common, database_role=group_role(service), data=Settings().data)
     mine = replace(mine, database_url=logins.get(service, mine.database_url))
@@ -176,7 +176,7 @@ def service_settings(
     if service == "spectator":
         mine = replace(mine, database_url="")
     if service != "gateway":
-        mine = replace(mine, operator_key="", house_key="")
+        mine = replace(mine, operator_key="", house_key="", pictures="")
     if not seals(ENGINES.get(service, ())):
         mine = replace(mine, seal_keys="")
     if service != "trial-engine":

@@ -194,6 +194,8 @@ class Supervisor:
             settings = replace(settings, house_key=self._folder.house_key())
         if not settings.seal_keys:
             settings = replace(settings, seal_keys=str(self._folder.draw_seal_keys()))
+        if not settings.pictures:
+            settings = replace(settings, pictures=str(self._folder.pictures))
         if settings.fill_seconds is None:
             settings = replace(settings, fill_seconds=FILL_SECONDS)
         if settings.callback_private is None:

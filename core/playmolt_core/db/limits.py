@@ -34,10 +34,12 @@ class PgLimits:
     async def take(self, key: str, capacity: int, seconds: float, cost: int = 1) -> float:
         """Take tokens from a bucket that holds `capacity` and fills within `seconds`.
 
-        Returns 0 if they were available, otherwise the seconds until they will be (and takes none). A cost above the
-        capacity is a bug and raises asyncpg's InvalidParameterValueError.
+        Returns 0 if they were available, otherwise the seconds until they will be (and takes none). A bucket of
+        another size is another bucket, so that a changed limit applies to everyone at once. A cost above the capacity
+        is a bug and raises asyncpg's InvalidParameterValueError.
         """
-        return float(await self._pool.value(_SQL["take"], key, float(capacity), float(seconds), float(cost)))
+        sized = f"{key} {capacity}/{seconds:g}"
+        return float(await self._pool.value(_SQL["take"], sized, float(capacity), float(seconds), float(cost)))
 
     async def open_session(self, owner: str, game: str, session: str, most: int, day_most: int) -> SessionLimit | None:
         """Reserve a place for a session until it is in the log (at most a minute), or return the limit that is reached.

@@ -18,6 +18,7 @@ from playmolt_schemas.routes.route import (
     Cursor,
     EventsQuery,
     Limit,
+    Load,
     Media,
     NoFields,
     OneOf,
@@ -156,11 +157,12 @@ UNSHARE: Final[Route[None]] = Route(
     summary="Revoke the share link; its page no longer exists. Requires the operator's key.", answers={204: None},
 )  # fmt: skip
 LIST_RUNS: Final[Route[RunsPage]] = Route(
-    method="GET", path=_RUNS, name="list_runs", tag="agora", summary="List runs, newest first.", query=RunsQuery,
+    method="GET", path=_RUNS, name="list_runs", tag="agora", load=Load.READ,
+    summary="List runs, newest first.", query=RunsQuery,
     answers={200: RunsPage},
 )  # fmt: skip
 READ_RUN_EVENTS: Final[Route[api.Events]] = Route(
-    method="GET", path=_RUNS + "/{id}/events", name="read_run_events", tag="agora", target="run",
+    method="GET", path=_RUNS + "/{id}/events", name="read_run_events", tag="agora", load=Load.READ, target="run",
     summary="List the public events of a run.", query=EventsQuery,
     answers={200: PageOf(api.Events, "events", feed.FEED.union)},
     errors=(Code.NOT_FOUND,),

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from playmolt_schemas.codes import Code
-from playmolt_schemas.routes.route import HTML, Auth, GamesQuery, Media, Query, Route
+from playmolt_schemas.routes.route import HTML, Auth, GamesQuery, Load, Media, Query, Route
 
 ANY_FILE: Final = "*/*"
 
@@ -65,6 +65,10 @@ class RowsQuery(GamesQuery, frozen=True):
     over: bool = False
     runs: bool = False
 
+    @property
+    def searches(self) -> bool:
+        return True  # A row shows what only the game's state contains.
+
 
 class RowPlayer(msgspec.Struct, frozen=True):
     """A player as shown in a list of games."""
@@ -120,95 +124,98 @@ class OEmbedResponse(msgspec.Struct, frozen=True):
 
 
 PAGE_LOBBY: Final[Route[bytes]] = Route(
-    method="GET", path="/", name="page_lobby", tag="pages", auth=Auth.NONE, alone=True,
+    method="GET", path="/", name="page_lobby", tag="pages", load=Load.MEMORY, auth=Auth.NONE, alone=True,
     summary="The lobby and the leaderboard.", answers=_PAGE, query=PageWords,
 )  # fmt: skip
 PAGE_GAMES: Final[Route[bytes]] = Route(
-    method="GET", path="/games", name="page_games", tag="pages", auth=Auth.NONE, alone=True,
+    method="GET", path="/games", name="page_games", tag="pages", load=Load.MEMORY, auth=Auth.NONE, alone=True,
     summary="Search finished games; the URL contains the search.", answers=_PAGE, query=PageWords,
 )  # fmt: skip
 PAGE_ROWS: Final[Route[RowsPage]] = Route(
-    method="GET", path="/games/rows", name="page_rows", tag="pages", auth=Auth.NONE,
+    method="GET", path="/games/rows", name="page_rows", tag="pages", load=Load.SEARCH, auth=Auth.NONE,
     summary="List games for the web pages.", answers={200: RowsPage}, query=RowsQuery,
 )  # fmt: skip
 PAGE_AGENT: Final[Route[bytes]] = Route(
-    method="GET", path="/agents/{id}", name="page_agent", tag="pages", auth=Auth.NONE, alone=True,
+    method="GET", path="/agents/{id}", name="page_agent", tag="pages", load=Load.READ, auth=Auth.NONE, alone=True,
     summary="An agent with its rating, games and rivals.", answers={**_PAGE, 404: Media(HTML)}, query=PageWords,
 )  # fmt: skip
 PAGE_WATCH: Final[Route[bytes]] = Route(
-    method="GET", path="/watch/{id}", name="page_watch", tag="pages", auth=Auth.NONE, alone=True,
+    method="GET", path="/watch/{id}", name="page_watch", tag="pages", load=Load.READ, auth=Auth.NONE, alone=True,
     summary="Watch a game or run, live or at any past version (?v=17).",
     answers={**_PAGE, 404: Media(HTML)}, query=WatchWords,
 )  # fmt: skip
 PAGE_EMBED: Final[Route[bytes]] = Route(
-    method="GET", path="/embed/{id}", name="page_embed", tag="pages", auth=Auth.NONE, alone=True,
+    method="GET", path="/embed/{id}", name="page_embed", tag="pages", load=Load.READ, auth=Auth.NONE, alone=True,
     summary="A game or run for embedding in another web page.",
     answers={**_PAGE, 404: Media(HTML)}, query=WatchWords,
 )  # fmt: skip
 PAGE_PICTURE: Final[Route[bytes]] = Route(
-    method="GET", path="/watch/{id}/{picture}", name="page_picture", tag="pages", auth=Auth.NONE,
+    method="GET", path="/watch/{id}/{picture}", name="page_picture", tag="pages", load=Load.DRAWING, auth=Auth.NONE,
     summary="A picture of a game at a version: `picture.svg` or `picture.png`.",
     answers={200: Media("image/svg+xml")}, other_media=("image/png",), errors=(Code.NOT_FOUND,), query=WatchWords,
 )  # fmt: skip
 OEMBED: Final[Route[OEmbedResponse]] = Route(
-    method="GET", path="/oembed", name="oembed", tag="pages", auth=Auth.NONE,
+    method="GET", path="/oembed", name="oembed", tag="pages", load=Load.READ, auth=Auth.NONE,
     summary="oEmbed: how to embed a game in another web page (oembed.com).", answers={200: OEmbedResponse},
     errors=(Code.NOT_FOUND,), query=WatchWords,
 )  # fmt: skip
 READ_REPLAY: Final[Route[bytes]] = Route(
-    method="GET", path="/api/games/{id}/replay.html", name="read_replay", tag="pages", auth=Auth.NONE,
+    method="GET", path="/api/games/{id}/replay.html", name="read_replay", tag="pages", load=Load.REPLAY, auth=Auth.NONE,
     target="game",
     summary="A finished game as one HTML file that replays offline.", answers={200: Media(HTML)},
     errors=(Code.LOG_NOT_FINISHED,), query=WatchWords,
 )  # fmt: skip
 PAGE_SHARED: Final[Route[bytes]] = Route(
-    method="GET", path="/shared/{token}", name="page_shared", tag="pages", auth=Auth.NONE,
+    method="GET", path="/shared/{token}", name="page_shared", tag="pages", load=Load.READ, auth=Auth.NONE,
     summary="A shared session or experiment; 404 after the owner revokes the link.",
     answers={**_PAGE, 404: Media(HTML)}, query=PageWords,
 )  # fmt: skip
 PAGE_CHECK: Final[Route[bytes]] = Route(
-    method="GET", path="/shared/{token}/check", name="page_check", tag="pages", auth=Auth.NONE,
+    method="GET", path="/shared/{token}/check", name="page_check", tag="pages", load=Load.READ, auth=Auth.NONE,
     summary="Check a shared verdict against its chain in the browser, through a node that you choose.",
     answers={**_PAGE, 404: Media(HTML)}, query=CheckWords,
 )  # fmt: skip
 SHARED_FILE: Final[Route[bytes]] = Route(
-    method="GET", path="/shared/{token}/{file}", name="shared_file", tag="pages", auth=Auth.NONE,
+    method="GET", path="/shared/{token}/{file}", name="shared_file", tag="pages", load=Load.DRAWING, auth=Auth.NONE,
     summary="A picture of the shared page (`picture.svg`, `picture.png`) or, for a jury session, its log "
     "(`log.jsonl`).",
     answers={200: Media(ANY_FILE)}, errors=(Code.NOT_FOUND,), query=WatchWords,
 )  # fmt: skip
 PAGE_ICON: Final[Route[bytes]] = Route(
-    method="GET", path="/favicon.ico", name="page_icon", tag="pages", auth=Auth.NONE, alone=True,
+    method="GET", path="/favicon.ico", name="page_icon", tag="pages", load=Load.FILE, auth=Auth.NONE, alone=True,
     summary="The site icon.", answers={200: Media("image/svg+xml")},
 )  # fmt: skip
 PAGE_GAME: Final[Route[bytes]] = Route(
-    method="GET", path="/game", name="page_game", tag="pages", auth=Auth.NONE, alone=True,
+    method="GET", path="/game", name="page_game", tag="pages", load=Load.MEMORY, auth=Auth.NONE, alone=True,
     summary="Play the AI jury as a person.", answers=_PAGE, query=PageWords,
 )  # fmt: skip
 PAGE_LEGAL: Final[Route[bytes]] = Route(
-    method="GET", path="/legal", name="page_legal", tag="pages", auth=Auth.NONE, alone=True,
+    method="GET", path="/legal", name="page_legal", tag="pages", load=Load.MEMORY, auth=Auth.NONE, alone=True,
     summary="Sessions of the legal simulation.", answers=_PAGE, query=PageWords,
 )  # fmt: skip
 PAGE_AGORA: Final[Route[bytes]] = Route(
-    method="GET", path="/agora", name="page_agora", tag="pages", auth=Auth.NONE, alone=True,
+    method="GET", path="/agora", name="page_agora", tag="pages", load=Load.MEMORY, auth=Auth.NONE, alone=True,
     summary="Agora experiments and their runs.", answers=_PAGE, query=PageWords,
 )  # fmt: skip
 PAGE_PRIVACY: Final[Route[bytes]] = Route(
-    method="GET", path="/privacy", name="page_privacy", tag="pages", auth=Auth.NONE, alone=True,
+    method="GET", path="/privacy", name="page_privacy", tag="pages", load=Load.MEMORY, auth=Auth.NONE, alone=True,
     summary="Privacy: which data is stored, for how long, and how to erase it.", answers=_PAGE, query=PageWords,
 )  # fmt: skip
 PAGE_ASSET: Final[Route[bytes]] = Route(
-    method="GET", path="/assets/{version}/{file}", name="page_asset", tag="pages", auth=Auth.NONE, alone=True,
+    method="GET", path="/assets/{version}/{file}", name="page_asset", tag="pages", load=Load.FILE, auth=Auth.NONE,
+    alone=True,
     summary="A file that the web pages load.", answers={200: Media(ANY_FILE)}, errors=(Code.NOT_FOUND,),
 )  # fmt: skip
 PAGE_FOLDER_ASSET: Final[Route[bytes]] = Route(
-    method="GET", path="/assets/{version}/{folder}/{file}", name="page_folder_asset", tag="pages", auth=Auth.NONE,
+    method="GET", path="/assets/{version}/{folder}/{file}", name="page_folder_asset", tag="pages", load=Load.FILE,
+    auth=Auth.NONE,
     alone=True,
     summary="A file from the folder of a web page.",
     answers={200: Media(ANY_FILE)}, errors=(Code.NOT_FOUND,),
 )  # fmt: skip
 PAGE_GAME_ASSET: Final[Route[bytes]] = Route(
-    method="GET", path="/assets/{version}/games/{game}/{file}", name="page_game_asset", tag="pages", auth=Auth.NONE,
+    method="GET", path="/assets/{version}/games/{game}/{file}", name="page_game_asset", tag="pages", load=Load.FILE,
+    auth=Auth.NONE,
     alone=True, summary="A file of a game's watch page.", answers={200: Media(ANY_FILE)},
     errors=(Code.NOT_FOUND,),
 )  # fmt: skip

@@ -29,6 +29,7 @@ from playmolt_schemas.routes.route import (
     EventsQuery,
     GamesQuery,
     Limit,
+    Load,
     Media,
     NoFields,
     OneOf,
@@ -258,12 +259,12 @@ STATES: Final = OneOf(tuple(game.state for game in watched_games().values()))
 MESSAGES: Final = OneOf(tuple(game.message for game in watched_games().values()))
 
 REGISTER_AGENT: Final[Route[api.Registered]] = Route(
-    method="POST", path="/api/agents", name="register_agent", tag="agents", auth=Auth.OPTIONAL,
+    method="POST", path="/api/agents", name="register_agent", tag="agents", load=Load.BUCKET, auth=Auth.OPTIONAL,
     summary="Register an agent. The API key is shown only once.",
     request=api.RegisterRequest, answers={201: api.Registered}, errors=(Code.REGISTRATION_CLOSED, Code.OPERATOR_ONLY),
 )  # fmt: skip
 LIST_AGENTS: Final[Route[api.Agents]] = Route(
-    method="GET", path="/api/agents", name="list_agents", tag="agents",
+    method="GET", path="/api/agents", name="list_agents", tag="agents", load=Load.READ,
     summary="List agents, newest first; with `q`, those whose name or handle begins with it.",
     query=AgentsQuery, answers={200: api.Agents},
 )  # fmt: skip
@@ -277,7 +278,7 @@ UPDATE_ME: Final[Route[api.Me]] = Route(
     request=api.UpdateMeRequest, answers={200: api.Me},
 )  # fmt: skip
 READ_AGENT: Final[Route[api.Agent]] = Route(
-    method="GET", path="/api/agents/{id}", name="read_agent", tag="agents",
+    method="GET", path="/api/agents/{id}", name="read_agent", tag="agents", load=Load.READ,
     summary="Get an agent's public profile, ratings and recent games.",
     answers={200: api.Agent}, errors=(Code.NOT_FOUND,),
 )  # fmt: skip
@@ -305,7 +306,7 @@ END_CALLBACK: Final[Route[None]] = Route(
     summary="Remove your callback URL.", answers={204: None},
 )  # fmt: skip
 READ_LEADERBOARD: Final[Route[api.Leaderboard]] = Route(
-    method="GET", path="/api/leaderboard", name="read_leaderboard", tag="agents",
+    method="GET", path="/api/leaderboard", name="read_leaderboard", tag="agents", load=Load.READ,
     summary="List agents by points, or by rating in a game type.",
     query=LeaderboardQuery, answers={200: api.Leaderboard},
 )  # fmt: skip
@@ -336,7 +337,8 @@ JOIN_GAME: Final[Route[api.Joined]] = Route(
     errors=(Code.NOT_FOUND, Code.ALREADY_SEATED, Code.ALREADY_STARTED),
 )  # fmt: skip
 LIST_GAMES: Final[Route[api.Games]] = Route(
-    method="GET", path="/api/games", name="list_games", tag="games", summary="List games, newest first.",
+    method="GET", path="/api/games", name="list_games", tag="games", load=Load.SEARCH,
+    summary="List games, newest first.",
     query=GamesQuery, answers={200: api.Games},
 )  # fmt: skip
 LEAVE_GAME: Final[Route[api.Left]] = Route(
@@ -366,28 +368,28 @@ ACT: Final[Route[api.ActionAccepted]] = Route(
     ),
 )  # fmt: skip
 READ_STATE: Final[Route[dict[str, Any]]] = Route(
-    method="GET", path="/api/games/{id}/state", name="read_state", tag="games", target="game",
+    method="GET", path="/api/games/{id}/state", name="read_state", tag="games", load=Load.WAIT, target="game",
     summary="Get the state: your own view with a participant's key, otherwise the spectator's. Use after and "
     "wait to poll.",
     query=StateQuery, answers={200: STATES}, errors=(Code.NOT_FINISHED,),
 )  # fmt: skip
 READ_EVENTS: Final[Route[api.Events]] = Route(
-    method="GET", path="/api/games/{id}/events", name="read_events", tag="games", target="game",
+    method="GET", path="/api/games/{id}/events", name="read_events", tag="games", load=Load.READ, target="game",
     summary="List the public events.", query=GameEventsQuery, answers={200: PageOf(api.Events, "events", MESSAGES)},
 )  # fmt: skip
 STREAM_EVENTS: Final[Route[bytes | None]] = Route(
-    method="GET", path="/api/games/{id}/stream", name="stream_events", tag="games", target="game",
+    method="GET", path="/api/games/{id}/stream", name="stream_events", tag="games", load=Load.WAIT, target="game",
     summary="Stream the events as you may see them; the stream ends after the closing message.",
     query=GameStreamQuery, answers={200: Media(EVENT_STREAM, MESSAGES), 204: None},
 )  # fmt: skip
 READ_LOG: Final[Route[list[Record]]] = Route(
-    method="GET", path="/api/games/{id}/log", name="read_log", tag="games", target="game",
+    method="GET", path="/api/games/{id}/log", name="read_log", tag="games", load=Load.WAIT, target="game",
     summary="Download the log of a finished game, one record per line. The operator may read running games.",
     query=LogQuery, answers={200: Media(NDJSON, Record)}, errors=(Code.LOG_NOT_FINISHED, Code.OPERATOR_ONLY),
 )  # fmt: skip
 
 LIST_GAMES_TO_FILL: Final[Route[api.GamesToFill]] = Route(
-    method="GET", path="/api/house/games", name="list_games_to_fill", tag="games",
+    method="GET", path="/api/house/games", name="list_games_to_fill", tag="games", load=Load.READ,
     summary="List private games that are waiting for house bots. Requires the house's or the operator's key.",
     answers={200: api.GamesToFill}, errors=(Code.OPERATOR_ONLY,),
 )  # fmt: skip
@@ -437,32 +439,32 @@ ADMIN_LOG: Final[Route[AdminLog]] = Route(
 ADMIN: Final = (ADMIN_GAMES, ADMIN_GAME, ADMIN_END, ADMIN_AGENTS, ADMIN_LAG, ADMIN_LOG)
 
 HEALTHZ: Final[Route[Alive]] = Route(
-    method="GET", path="/healthz", name="healthz", tag="operation", auth=Auth.NONE, alone=True,
+    method="GET", path="/healthz", name="healthz", tag="operation", load=Load.PROBE, auth=Auth.NONE, alone=True,
     summary="Check that the process is alive.", answers={200: Alive},
 )  # fmt: skip
 READYZ: Final[Route[Ready]] = Route(
-    method="GET", path="/readyz", name="readyz", tag="operation", auth=Auth.NONE, query=ReadyQuery,
+    method="GET", path="/readyz", name="readyz", tag="operation", load=Load.PROBE, auth=Auth.NONE, query=ReadyQuery,
     summary="Check that every service, NATS and Postgres respond; with ?self only NATS and Postgres.",
     answers={200: Ready},
 )  # fmt: skip
 READ_METRICS: Final[Route[bytes]] = Route(
-    method="GET", path="/metrics", name="metrics", tag="operation", auth=Auth.NONE, alone=True,
+    method="GET", path="/metrics", name="metrics", tag="operation", load=Load.PROBE, auth=Auth.NONE, alone=True,
     summary="Metrics in Prometheus text format.", answers={200: Media(METRICS)},
 )  # fmt: skip
 OPENAPI: Final[Route[dict[str, Any]]] = Route(
-    method="GET", path="/openapi.json", name="openapi", tag="documents", auth=Auth.NONE, alone=True,
+    method="GET", path="/openapi.json", name="openapi", tag="documents", load=Load.MEMORY, auth=Auth.NONE, alone=True,
     summary="This API description as OpenAPI.", answers={200: dict[str, Any]},
 )  # fmt: skip
 DOCS: Final[Route[bytes]] = Route(
-    method="GET", path="/docs", name="docs", tag="documents", auth=Auth.NONE, alone=True,
+    method="GET", path="/docs", name="docs", tag="documents", load=Load.MEMORY, auth=Auth.NONE, alone=True,
     summary="This API description as a web page.", answers={200: Media(HTML)}, query=PageWords,
 )  # fmt: skip
 LLMS: Final[Route[bytes]] = Route(
-    method="GET", path="/llms.txt", name="llms", tag="documents", auth=Auth.NONE, alone=True,
+    method="GET", path="/llms.txt", name="llms", tag="documents", load=Load.MEMORY, auth=Auth.NONE, alone=True,
     summary="Instructions for language models that play.", answers={200: Media(TEXT)}, errors=(Code.NOT_FOUND,),
 )  # fmt: skip
 SKILL: Final[Route[bytes]] = Route(
-    method="GET", path="/skills/{game}.md", name="skill", tag="documents", auth=Auth.NONE, alone=True,
+    method="GET", path="/skills/{game}.md", name="skill", tag="documents", load=Load.MEMORY, auth=Auth.NONE, alone=True,
     summary="Guide to playing a game, for bots and their authors; `lang` selects the language.", query=GuideQuery,
     answers={200: Media(MARKDOWN)},
     errors=(Code.NOT_FOUND,),

@@ -50,10 +50,52 @@ class Auth(Enum):
     OPERATOR = "operator"
 
 
+class Load(Enum):
+    """The work of one request, by which the gateway bounds what callers without a key may ask for.
+
+    `READ`, `SEARCH`, `DRAWING` and `REPLAY` run in few slots, which callers share fairly. All loads but `PROBE`,
+    `FILE` and `BUCKET` count against the rate limit of an address.
+    """
+
+    PROBE = "probe"
+    """Health and metrics, for the operator's network only."""
+    FILE = "file"
+    """A file from memory, which browsers cache."""
+    MEMORY = "memory"
+    """A document from memory."""
+    BUCKET = "bucket"
+    """A write with a rate limit of its own."""
+    READ = "read"
+    """A few reads from an engine or the database."""
+    SEARCH = "search"
+    """Up to hundreds of reads."""
+    DRAWING = "drawing"
+    """A picture."""
+    REPLAY = "replay"
+    """Every moment of a game."""
+    WAIT = "wait"
+    """A long poll or stream: its open waits are limited, and its reads take slots."""
+
+    @property
+    def counted(self) -> bool:
+        """Whether requests without a key count against the rate limit of their address."""
+        return self not in (Load.PROBE, Load.FILE, Load.BUCKET)
+
+    @property
+    def slotted(self) -> bool:
+        """Whether requests may have to wait for a slot."""
+        return self in (Load.READ, Load.SEARCH, Load.DRAWING, Load.REPLAY, Load.WAIT)
+
+
 class Query(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The query parameters of a route. Undeclared parameters are refused, unless the server ignores them all."""
 
     unread: ClassVar[bool] = False
+
+    @property
+    def searches(self) -> bool:
+        """Whether a route of load `SEARCH` has to read each game to answer this query."""
+        return True
 
 
 class PageQuery(Query, frozen=True):
@@ -152,6 +194,8 @@ class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
     """Additional content types of the answer, selected by a query parameter."""
     errors: tuple[Code, ...] = ()
     auth: Auth = Auth.OPTIONAL
+    load: Load | None = None
+    """Declared by every route that answers without a key."""
     idempotent: bool = False
     body_bytes: int = limits.BODY_BYTES
     alone: bool = False
@@ -202,6 +246,8 @@ class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
         codes = {Code.INVALID_REQUEST, *self.errors}
         if self.auth is not Auth.NONE:
             codes |= {Code.UNAUTHORIZED, Code.RATE_LIMITED}
+        if self.load and self.load.counted:
+            codes.add(Code.RATE_LIMITED)
         if self.auth is Auth.OPERATOR:
             codes.add(Code.OPERATOR_ONLY)
         if self.request is not None:
@@ -212,7 +258,7 @@ class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
             codes.add(Code.ERASED)
         if self.idempotent:
             codes.add(Code.IDEMPOTENCY_MISMATCH)
-        if not self.alone:
+        if not self.alone or (self.load and self.load.slotted):
             codes.add(Code.UNAVAILABLE)
         return tuple(code for code in Code if code in codes)
 
@@ -262,3 +308,7 @@ class GamesQuery(Query, frozen=True):
     until: _Time | None = msgspec.field(name="to", default=None)
     limit: Limit = limits.PAGE_DEFAULT
     cursor: Cursor | None = None
+
+    @property
+    def searches(self) -> bool:
+        return any((self.q, self.winner, self.since, self.until))

@@ -1,5 +1,6 @@
-"""Rate limits of keys, shared by all gateways."""
+"""Rate limits of keys and addresses, shared by all gateways."""
 
+import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -7,22 +8,35 @@ from typing import Final, Literal
 
 import msgspec
 from playmolt_core.ops.connections import Headers, address_of, bucket_of
-from playmolt_core.settings import DEFAULT_ACTION_RATE, DEFAULT_RATE, Settings, parse_networks, parse_rate
+from playmolt_core.settings import (
+    DEFAULT_ACTION_RATE,
+    DEFAULT_ANONYMOUS_RATE,
+    DEFAULT_RATE,
+    Settings,
+    parse_networks,
+    parse_rate,
+)
 from playmolt_schemas.codes import Code, RateLimit
 from playmolt_schemas.limits import SESSION_DAYS
 from starlette.types import Scope
 
 from playmolt_gateway.access.auth import Caller
 from playmolt_gateway.http.problems import HttpProblem
-from playmolt_gateway.ports import Limits
+from playmolt_gateway.ports import UNAVAILABLE_ERRORS, Limits
 
-Bucket = Literal["requests", "actions"]
-DEFAULTS: Final[Mapping[Bucket, str]] = {"requests": DEFAULT_RATE, "actions": DEFAULT_ACTION_RATE}
+Bucket = Literal["requests", "actions", "reads"]
+DEFAULTS: Final[Mapping[Bucket, str]] = {
+    "requests": DEFAULT_RATE, "actions": DEFAULT_ACTION_RATE, "reads": DEFAULT_ANONYMOUS_RATE,
+}  # fmt: skip
 _SHORTEST: Final = 0.001
 _PARTS: Final = 64
 """A bucket is taken in this many parts."""
 _KEYS: Final = 10_000
 _DAY_SECONDS: Final = 86_400
+_READ_SECONDS: Final = 1.0
+"""The longest that a read without a key waits for its limit; after that it is served uncounted."""
+_UNCOUNTED_SECONDS: Final = 5.0
+"""How long reads without a key are served uncounted after the limits were unavailable."""
 _SESSION_RETRY_SECONDS: Final = 60
 
 
@@ -34,7 +48,7 @@ class _Prefetched(msgspec.Struct):
 
 
 class RateLimiter:
-    """Two buckets per key: actions and other requests. The operator and anonymous callers have no limit."""
+    """Buckets per key (actions, other requests) and per address (reads without a key). The operator has no limit."""
 
     def __init__(self, settings: Settings, limits: Limits) -> None:
         self._limits = limits
@@ -43,11 +57,23 @@ class RateLimiter:
         self._limit_loopback = settings.limit_loopback
         self._sessions = settings.sessions_per_key
         self._day_sessions = settings.key_day_sessions
-        said: dict[Bucket, str | None] = {"requests": settings.rate_limit, "actions": settings.action_rate_limit}
+        said: dict[Bucket, str | None] = {
+            "requests": settings.rate_limit,
+            "actions": settings.action_rate_limit,
+            "reads": settings.anonymous_limit,
+        }
         self._rates = {bucket: parse_rate(DEFAULTS[bucket] if rate is None else rate) for bucket, rate in said.items()}
         self._everybody = {bucket: rate is not None or settings.limit_loopback for bucket, rate in said.items()}
         """Whether a limit also applies to callers on this machine."""
         self._ahead: OrderedDict[str, _Prefetched] = OrderedDict()
+        self._empty: OrderedDict[str, float] = OrderedDict()
+        """Buckets of addresses that are known to be empty, and until when: a flood costs no query per request."""
+        self._uncounted_until = 0.0
+
+    def bucket(self, scope: Scope) -> str:
+        """The address by which a caller without a key is counted."""
+        client = scope.get("client")
+        return bucket_of(address_of(client[0] if client else None, scope["headers"], self._trusted))
 
     def limited(self, bucket: Bucket, peer: str | None, headers: Headers) -> bool:
         """Whether a limit applies to callers from this address."""
@@ -64,12 +90,42 @@ class RateLimiter:
         rate = self._rates[bucket]
         if rate is None or not caller.id:
             return None
-        key, clock = f"{bucket}:{caller.id}", time.monotonic()
-        ahead = self._ahead.get(key)
-        if ahead is not None and ahead.left and clock < ahead.until:
-            ahead.left -= 1
+        key = f"{bucket}:{caller.id}"
+        if self._took_ahead(key):
             return None
         return await self._take_ahead(key, rate, f"A key may send {rate[0]} {bucket}")
+
+    async def read_refusal(self, scope: Scope) -> HttpProblem | None:
+        """Take a token of the address for a read without a key. Reads go on while the limits are unavailable."""
+        rate = self._rates["reads"]
+        client = scope.get("client")
+        if rate is None or not self.limited("reads", client[0] if client else None, scope["headers"]):
+            return None
+        key, clock = f"reads:{self.bucket(scope)}", time.monotonic()
+        if self._took_ahead(key) or clock < self._uncounted_until:
+            return None
+        subject = f"An address may send {rate[0]} requests without a key"
+        if (wait := self._empty.get(key, 0.0) - clock) > 0:
+            return _over_limit(key, rate, subject, wait)
+        try:
+            async with asyncio.timeout(_READ_SECONDS):
+                refusal = await self._take_ahead(key, rate, subject)
+        except UNAVAILABLE_ERRORS:
+            self._uncounted_until = clock + _UNCOUNTED_SECONDS
+            return None
+        if refusal:
+            self._empty[key] = time.monotonic() + refusal.retry_after
+            self._empty.move_to_end(key)
+            if len(self._empty) > _KEYS:
+                self._empty.popitem(last=False)
+        return refusal
+
+    def _took_ahead(self, key: str) -> bool:
+        ahead = self._ahead.get(key)
+        if ahead is None or not ahead.left or time.monotonic() >= ahead.until:
+            return False
+        ahead.left -= 1
+        return True
 
     async def _take_ahead(self, key: str, rate: tuple[int, float], subject: str) -> HttpProblem | None:
         """Take several tokens of a large bucket at once, so that most calls need no query."""
@@ -88,11 +144,10 @@ class RateLimiter:
         if self._registration is None or caller.operator or caller.house:
             return None
         client = scope.get("client")
-        address = address_of(client[0] if client else None, scope["headers"], self._trusted)
-        if address is not None and address.is_loopback and not self._limit_loopback:
+        if not self._limit_loopback and self._is_here(client[0] if client else None, scope["headers"]):
             return None
         subject = f"An address may register {self._registration[0]} agents"
-        return await self._taken(f"registration:{bucket_of(address)}", self._registration, subject)
+        return await self._taken(f"registration:{self.bucket(scope)}", self._registration, subject)
 
     async def session_refusal(self, caller: Caller, game: str, session: str) -> HttpProblem | None:
         """Reserve a place for a new session, or return the refusal when the quota is exhausted."""
@@ -122,14 +177,17 @@ class RateLimiter:
     async def _taken(self, key: str, rate: tuple[int, float], subject: str) -> HttpProblem | None:
         limit, seconds = rate
         wait = await self._limits.take(key, limit, seconds, 1)
-        if wait < _SHORTEST:
-            return None
-        return HttpProblem(
-            Code.RATE_LIMITED,
-            f"{subject} per {seconds:g} seconds. Retry in {wait:.1f} seconds.",
-            ratelimit=RateLimit(key=key, limit=limit, seconds=seconds),
-            retry_after=wait,
-        )
+        return None if wait < _SHORTEST else _over_limit(key, rate, subject, wait)
+
+
+def _over_limit(key: str, rate: tuple[int, float], subject: str, wait: float) -> HttpProblem:
+    limit, seconds = rate
+    return HttpProblem(
+        Code.RATE_LIMITED,
+        f"{subject} per {seconds:g} seconds. Retry in {max(0.1, wait):.1f} seconds.",
+        ratelimit=RateLimit(key=key, limit=limit, seconds=seconds),
+        retry_after=wait,
+    )
 
 
 def _to_midnight() -> int:

@@ -1,7 +1,7 @@
 """`/mcp`: the Model Context Protocol endpoint."""
 
 import asyncio
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from importlib import import_module
 from time import perf_counter
 from typing import Any, Final
@@ -11,17 +11,23 @@ from playmolt_schemas.limits import BODY_BYTES
 from playmolt_schemas.routes.route import Auth
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from playmolt_gateway.access.auth import ANONYMOUS, Caller
 from playmolt_gateway.http.metrics import MCP
 from playmolt_gateway.http.problems import HttpProblem, away, bad_request
 from playmolt_gateway.http.responses import json_bytes, refusal_response
 from playmolt_gateway.mcp import messages
 from playmolt_gateway.ports import UNAVAILABLE_ERRORS
-from playmolt_gateway.request.checked_request import read_head
+from playmolt_gateway.request.checked_request import BUSY, read_head
+from playmolt_gateway.request.fair_slots import Capacity, FairSlots, SlotsBusy
 from playmolt_gateway.request.services import Services
 
 PATH: Final = "/mcp"
 MOST_BYTES: Final = BODY_BYTES + 4096
 """The largest request body plus the protocol's envelope."""
+RELEASE: Final = "playmolt.release"
+"""The key of the scope of a call without a key: releases its slot."""
+KEYLESS: Final = Capacity(total=8, each=2)
+"""Calls without a key at once."""
 _NO_JSON: Final = bad_request("MCP messages must be JSON. Send Content-Type: application/json.")
 _FOREIGN: Final = HttpProblem(
     Code.FOREIGN_ORIGIN, "Web pages of other origins may not call /mcp. Programs must not send an Origin header."
@@ -52,6 +58,7 @@ class McpEndpoint:
         self._app = app
         self._services = services
         self._opening = asyncio.Lock()
+        self._slots = FairSlots(KEYLESS)
         self._manager: Any = None
         self._running: asyncio.Task[None] | None = None
 
@@ -64,13 +71,25 @@ class McpEndpoint:
             await send(message)
 
         try:
-            refusal = await self._refusal(scope)
-            if refusal:
-                await refusal_response(refusal)(scope, receive, counted)
+            caller = await self._admitted(scope)
+            if isinstance(caller, HttpProblem):
+                await refusal_response(caller)(scope, receive, counted)
+            elif caller == ANONYMOUS:
+                await self._answer_in_turn(scope, receive, counted)
             else:
                 await self._answer(scope, receive, counted)
         finally:
             self._services.metrics.observe(MCP, status, perf_counter() - started)
+
+    async def _answer_in_turn(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a caller without a key, in a slot until its tool calls a route, which takes its own slot."""
+        address, seconds = self._services.rates.bucket(scope), self._services.settings.deadline_seconds
+        try:
+            async with AsyncExitStack() as slot:
+                await slot.enter_async_context(self._slots.slot(address, seconds))
+                await self._answer({**scope, RELEASE: slot.aclose}, receive, send)
+        except SlotsBusy:
+            await refusal_response(BUSY)(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one message; malformed ones are refused here, with our error texts."""
@@ -109,16 +128,19 @@ class McpEndpoint:
             with suppress(asyncio.CancelledError):
                 await answering
 
-    async def _refusal(self, scope: Scope) -> HttpProblem | None:
-        """The checks shared with all routes, refused with problem documents; the protocol has its own error format."""
-        if scope["method"] != "POST":
-            return _POST_ALONE
-        headers = dict(scope["headers"])
+    def _misdirected(self, method: str, headers: dict[bytes, bytes]) -> HttpProblem | None:
         host, origin = (headers.get(name, b"").decode("latin-1") for name in (b"host", b"origin"))
+        if method != "POST":
+            return _POST_ALONE
         if not self._services.address.expects(host):
             return _UNKNOWN_HOST
-        if origin and not self._services.address.is_own(origin, host):
-            return _FOREIGN
+        return _FOREIGN if origin and not self._services.address.is_own(origin, host) else None
+
+    async def _admitted(self, scope: Scope) -> Caller | HttpProblem:
+        """The caller after the checks shared with all routes. Refusals are problem documents, unlike the protocol's."""
+        headers = dict(scope["headers"])
+        if refusal := self._misdirected(scope["method"], headers):
+            return refusal
         head = read_head(scope["headers"])
         try:
             caller = await self._services.authenticator.admit(head.authorization, Auth.OPTIONAL)
@@ -126,8 +148,10 @@ class McpEndpoint:
             return away(error)
         if isinstance(caller, HttpProblem):
             return caller
+        if caller == ANONYMOUS and (refusal := await self._services.rates.read_refusal(scope)):
+            return refusal
         kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-        return None if kind == b"application/json" else _NO_JSON
+        return caller if kind == b"application/json" else _NO_JSON
 
     async def _opened(self) -> Any:
         async with self._opening:

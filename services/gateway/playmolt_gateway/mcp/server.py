@@ -17,7 +17,7 @@ from playmolt_schemas.limits import WAIT_SECONDS
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from playmolt_gateway.http.problems import bad_request
-from playmolt_gateway.mcp.endpoint import MOST_BYTES
+from playmolt_gateway.mcp.endpoint import MOST_BYTES, RELEASE
 from playmolt_gateway.mcp.tools import Json, call_of, fault_of, tools
 
 _INSTRUCTIONS: Final = (
@@ -84,6 +84,8 @@ def _with_caller_address(app: ASGIApp) -> ASGIApp:
 
     async def called(scope: Scope, receive: Receive, send: Send) -> None:
         caller = _caller.get()
+        if release := caller.get(RELEASE):
+            await release()
         came_by = [pair for pair in caller.get("headers", ()) if pair[0] == b"x-forwarded-for"]
         named = {"client": caller.get("client"), "headers": [*scope["headers"], *came_by]}
         await app({**scope, **named}, receive, send)

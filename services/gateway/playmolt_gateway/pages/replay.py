@@ -11,7 +11,6 @@ from playmolt_schemas.skill import PageLanguage, page_texts
 
 from playmolt_gateway.pages.assets import FILES
 from playmolt_gateway.pictures.png import style
-from playmolt_gateway.pictures.scene import Picture
 
 FRAMES_AT_MOST: Final = 400
 """Longer games are sampled evenly."""
@@ -29,16 +28,26 @@ def moments(version: int) -> Sequence[int]:
     return sorted({1 + round(place * (version - 1) / (FRAMES_AT_MOST - 1)) for place in range(FRAMES_AT_MOST)})
 
 
-def replay_html(title: str, frames: Sequence[tuple[int, Picture]], language: PageLanguage) -> tuple[str, str]:
-    """The file, and a policy that allows only its own script and style."""
-    script = FILES.joinpath("replay.js").read_text(encoding="utf-8")
-    words = page_texts(language)
+class ReplayFrame(msgspec.Struct, frozen=True, array_like=True):
+    """A moment: its version, what happened, and its picture as SVG."""
+
+    version: int
+    description: str
+    svg: str
+
+
+def replay_policy() -> str:
+    """A content security policy that allows only the script and style of a replay."""
+    return f"default-src 'none'; script-src {_hash(_script())}; style-src {_hash(_looks())}; img-src 'self' data:"
+
+
+def replay_html(title: str, frames: Sequence[ReplayFrame], language: PageLanguage) -> str:
+    script, looks, words = _script(), _looks(), page_texts(language)
     data = msgspec.json.encode(
-        {"frames": [[version, picture.description, picture.svg()] for version, picture in frames],
+        {"frames": frames,
          "play": words["timeline.play"], "pause": words["timeline.pause"], "again": words["timeline.replay"]}
     ).decode().replace("<", "\\u003c")  # fmt: skip
-    looks = _STYLE + style("light")
-    html = (
+    return (
         f'<!doctype html><html lang="{language}"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(title)} · PlayMolt</title>'
         f'<style>{looks}</style></head><body><h1>{escape(title)}</h1><div id="stage"></div>'
@@ -46,8 +55,14 @@ def replay_html(title: str, frames: Sequence[tuple[int, Picture]], language: Pag
         f'<div><button type="button" id="play"></button> <output id="where"></output></div><p id="description"></p>'
         f'<script type="application/json" id="frames">{data}</script><script>{script}</script></body></html>'
     )
-    policy = f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(looks)}; img-src 'self' data:"
-    return html, policy
+
+
+def _script() -> str:
+    return FILES.joinpath("replay.js").read_text(encoding="utf-8")
+
+
+def _looks() -> str:
+    return _STYLE + style("light")
 
 
 def _hash(text: str) -> str:

@@ -15,7 +15,7 @@ from playmolt_gateway.ports import GatewayBus
 
 _KEPT: Final = 5000
 """Cached rows of finished games."""
-_AT_ONCE: Final = 16
+_AT_ONCE: Final = 4
 
 
 class RowFilter(msgspec.Struct, frozen=True):

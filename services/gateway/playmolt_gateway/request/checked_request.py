@@ -7,6 +7,7 @@ import hashlib
 import re
 import secrets
 import uuid
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, Final, Generic
 
 import msgspec
@@ -15,15 +16,16 @@ from playmolt_core.ops import tracing
 from playmolt_core.ops.json_values import whole_numbers
 from playmolt_core.ops.telemetry import log, trace_id, where
 from playmolt_schemas.canonical import digest
+from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import RUN_TYPES, SESSION_TYPES, WATCHED_TYPES, type_of
 from playmolt_schemas.limits import IDEMPOTENCY_KEY_CHARS
-from playmolt_schemas.routes.route import Auth, Media, NoFields, Query, Route
+from playmolt_schemas.routes.route import Auth, Load, Media, NoFields, Query, Route
 from playmolt_schemas.text import composed
 from starlette.requests import Request
 from starlette.types import Receive, Scope
 from typing_extensions import TypeVar
 
-from playmolt_gateway.access.auth import Caller
+from playmolt_gateway.access.auth import ANONYMOUS, Caller
 from playmolt_gateway.http.bodies import parse
 from playmolt_gateway.http.conversion import convert, parse_query
 from playmolt_gateway.http.problems import (
@@ -41,6 +43,9 @@ _TRACE: Final = re.compile(rb"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}"
 _PROBES: Final = frozenset({"healthz", "readyz", "metrics"})
 _POSITIONS: Final = ("after", "lastEventId", "Last-Event-ID")
 """Query values that the header Last-Event-ID overrides."""
+BUSY: Final = HttpProblem(
+    Code.UNAVAILABLE, "Too many requests of this kind are waiting. Retry after Retry-After seconds.", retry_after=2
+)
 _VALID: Final = re.compile(rb"[\x21-\x7e]{1,%d}" % IDEMPOTENCY_KEY_CHARS)
 # Every number that Python parses as a float has one of these after a digit; matches in strings cost only time.
 _FRACTION: Final = re.compile(rb"[0-9][.eE]")
@@ -97,6 +102,15 @@ class CheckedRequest(msgspec.Struct, Generic[Query_co, Body_co], frozen=True):
     trace: str
     receive: Receive
     scope: Scope
+
+    def slot(self, services: Services, load: Load) -> AbstractAsyncContextManager[None]:
+        """Hold a slot for a block, in turn with other callers. Raises SlotsBusy."""
+        name = self.caller.id or services.rates.bucket(self.scope)
+        return services.slots[load].slot(name, services.settings.deadline_seconds)
+
+    def reading(self, services: Services) -> AbstractAsyncContextManager[object]:
+        """Hold a slot for one read of a waiting request, if it came without a key."""
+        return self.slot(services, Load.READ) if self.caller == ANONYMOUS else nullcontext()
 
     def poll(self, waits: Waits, *, stream: bool = False) -> LongPoll | HttpProblem:
         """Count this request among those that wait; see `Waits.poll`."""
@@ -213,15 +227,21 @@ async def _checked_body(
     return command if isinstance(command, HttpProblem) else (typed, command)
 
 
+async def _rate_refusal(services: Services, route: Route, caller: Caller, request: Request) -> HttpProblem | None:
+    if caller == ANONYMOUS and route.load and route.load.counted:
+        return await services.rates.read_refusal(request.scope)
+    peer = request.client.host if request.client else None
+    if services.rates.limited("requests", peer, request.scope["headers"]):
+        return await services.rates.refusal(caller, "requests")
+    return None
+
+
 async def check(services: Services, route: Route, head: RequestHead, request: Request) -> CheckedRequest | HttpProblem:
     """Check a request in the order of api.md: key, rate, size, form, id."""
     caller = await services.authenticator.admit(head.authorization, route.auth)
     if isinstance(caller, HttpProblem):
         return caller
-    peer = request.client.host if request.client else None
-    if services.rates.limited("requests", peer, request.scope["headers"]) and (
-        refusal := await services.rates.refusal(caller, "requests")
-    ):
+    if refusal := await _rate_refusal(services, route, caller, request):
         return refusal
     checked = await _checked_body(services, route, caller, head, request)
     if isinstance(checked, HttpProblem):

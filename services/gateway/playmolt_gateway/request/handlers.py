@@ -18,7 +18,7 @@ from playmolt_core.ops import tracing
 from playmolt_core.ops.http_protocol import BREAK_OFF
 from playmolt_core.ops.telemetry import about, log
 from playmolt_schemas.codes import FieldFault
-from playmolt_schemas.routes.route import EVENT_STREAM, NDJSON, Media, Query, Route
+from playmolt_schemas.routes.route import EVENT_STREAM, NDJSON, Load, Media, Query, Route
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -27,6 +27,7 @@ from playmolt_gateway.http.problems import HttpProblem, away, bad_request
 from playmolt_gateway.http.responses import bug_response, reconnect_response, refusal_response
 from playmolt_gateway.ports import UNAVAILABLE_ERRORS
 from playmolt_gateway.request.checked_request import (
+    BUSY,
     CheckedRequest,
     RequestHead,
     check,
@@ -35,6 +36,7 @@ from playmolt_gateway.request.checked_request import (
     reason,
     traced,
 )
+from playmolt_gateway.request.fair_slots import CAPACITIES, SlotsBusy
 from playmolt_gateway.request.services import Services
 from playmolt_gateway.request.waits import LongPoll
 
@@ -175,15 +177,29 @@ async def reply_to(services: Services, route: Route, handler: Handler, request: 
     return response
 
 
+async def _reply(services: Services, handler: Handler, request: CheckedRequest[Any, Any]) -> Reply:
+    """Call the handler, in a slot if the request is costly."""
+    load = request.route.load
+    if load is Load.SEARCH and not request.query.searches:
+        load = Load.READ
+    if load is None or load not in CAPACITIES or request.caller.operator or (load is Load.READ and request.caller.id):
+        return await handler(services, request)
+    async with request.slot(services, load):
+        return await handler(services, request)
+
+
 async def _response(
     services: Services, route: Route, handler: Handler, head: RequestHead, request: Request
 ) -> Response:
     try:
         checked = await check(services, route, head, request)
-        reply = checked if isinstance(checked, HttpProblem) else await handler(services, checked)
+        reply = checked if isinstance(checked, HttpProblem) else await _reply(services, handler, checked)
         response = refusal_response(reply) if isinstance(reply, HttpProblem) else reply
     except BadCursor as error:
         response = refusal_response(bad_request(f"cursor {error}.", FieldFault("cursor", str(error))))
+    except SlotsBusy as error:
+        _log.warning("busy", route=route.name, detail=reason(error))
+        response = reconnect_response() if route.streams else refusal_response(BUSY)
     except UNAVAILABLE_ERRORS as error:
         _log.warning("unavailable", route=route.name, detail=reason(error))
         response = reconnect_response() if route.streams else refusal_response(away(error))

@@ -14,8 +14,12 @@ from playmolt_gateway.access.rates import RateLimiter
 from playmolt_gateway.http.addresses import PublicAddress
 from playmolt_gateway.http.bodies import BodyReader
 from playmolt_gateway.http.metrics import Metrics
+from playmolt_gateway.pages.game_pictures import GamePictures, PictureDrawer
 from playmolt_gateway.pages.rows import RowLoader
+from playmolt_gateway.pictures.picture_store import PictureStore
+from playmolt_gateway.pictures.png import PngProcess
 from playmolt_gateway.ports import Accounts, Callbacks, Database, GatewayBus, Limits, Packs, Projections, Shares
+from playmolt_gateway.request.fair_slots import CAPACITIES, FairSlots
 from playmolt_gateway.request.waits import Waits
 from playmolt_gateway.uploads.pdf import PdfReaders
 
@@ -69,8 +73,15 @@ class Services:
         self.invites = InviteIssuer(accounts)
         self.metrics = Metrics()
         self.waits = Waits(settings)
+        self.slots = {load: FairSlots(capacity) for load, capacity in CAPACITIES.items()}
         self.pdfs = PdfReaders()
         self.rows = RowLoader(bus)
+        self.png_process = PngProcess()
+        self.picture_store = PictureStore(settings.pictures, settings.pictures_bytes)
+        self.drawer = PictureDrawer(self.picture_store, self.png_process)
+        self.game_pictures = GamePictures(bus, self.drawer)
+        self.readiness: dict[bool, asyncio.Task[tuple[int, bytes]]] = {}
+        """The running checks of readiness: of the whole platform, and of this gateway's own connections."""
         self.timeouts = HandlerTimeouts()
 
     async def within_deadline(self, work: Awaitable[T]) -> T:

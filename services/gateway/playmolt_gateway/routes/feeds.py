@@ -24,7 +24,7 @@ from playmolt_gateway.request.checked_request import CheckedRequest
 from playmolt_gateway.request.handlers import Chunks, Reply, StreamedResponse, serves
 from playmolt_gateway.request.services import Services
 from playmolt_gateway.request.waits import LongPoll, SeatedGame, turns_of, version_of, wait_for_newer
-from playmolt_gateway.routes.games import ask_engine
+from playmolt_gateway.routes.games import read_engine
 
 _log = log("gateway")
 FEED_MESSAGES: Final = 100
@@ -190,8 +190,8 @@ async def stream_events(services: Services, request: CheckedRequest[StreamQuery,
     )
 
 
-def _feed(services: Services, request: CheckedRequest, after: int) -> "asyncio.Future[Answer]":
-    return ask_engine(services, request, "feed", {"after": after, "limit": FEED_MESSAGES})
+async def _feed(services: Services, request: CheckedRequest, after: int) -> Answer:
+    return await read_engine(services, request, "feed", {"after": after, "limit": FEED_MESSAGES})
 
 
 async def _events(services: Services, request: CheckedRequest, after: int, poll: LongPoll) -> Chunks:
@@ -272,8 +272,8 @@ async def read_log(services: Services, request: CheckedRequest) -> StreamedRespo
     )
 
 
-def _log_page(services: Services, request: CheckedRequest, after: int) -> "asyncio.Future[Answer]":
-    return ask_engine(services, request, "log", {"after": after, "limit": PAGE_MAX})
+async def _log_page(services: Services, request: CheckedRequest, after: int) -> Answer:
+    return await read_engine(services, request, "log", {"after": after, "limit": PAGE_MAX})
 
 
 async def _lines(services: Services, request: CheckedRequest, answer: Answer, poll: LongPoll) -> Chunks:

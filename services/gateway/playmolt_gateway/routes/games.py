@@ -82,6 +82,12 @@ def ask_engine(
     )  # fmt: skip
 
 
+async def read_engine(services: Services, request: CheckedRequest[Any, Any], op: Op, body: Any) -> Answer:
+    """Query the engine on behalf of a request that may wait, in a slot if it came without a key."""
+    async with request.reading(services):
+        return await ask_engine(services, request, op, body)
+
+
 @serves(OPEN_GAME)
 async def open_game(services: Services, request: CheckedRequest[Query, api.OpenRequest]) -> Reply:
     """Open a private game. Its id is derived from the command, its invite from the id."""
@@ -274,9 +280,9 @@ async def read_state(services: Services, request: CheckedRequest[StateQuery, Non
         return bad_request("at and seat cannot be combined with after or wait.", *faults)
     if looks_back:
         body = {key: value for key, value in (("at", query.at), ("seat", query.seat)) if value is not None}
-        return answer_response(await ask_engine(services, request, "state", body))
+        return answer_response(await read_engine(services, request, "state", body))
     if query.after is None or not query.wait:
-        return await _state(services, request, await ask_engine(services, request, "state", {}))
+        return await _state(services, request, await read_engine(services, request, "state", {}))
     return await _newer_state(services, request, query.after, min(query.wait, services.timeouts.wait))
 
 
@@ -291,7 +297,7 @@ async def _newer_state(services: Services, request: CheckedRequest, after: int, 
         watch = await services.bus.watch(request.game, request.params["id"])
         try:
             while True:
-                answer = await ask_engine(services, request, "state", {})
+                answer = await read_engine(services, request, "state", {})
                 if answer.status != 200 or version_of(answer.body).version > after:
                     break
                 if poll.over or clock() >= end:

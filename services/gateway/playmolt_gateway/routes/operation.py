@@ -44,24 +44,34 @@ async def _postgres(services: Services) -> bool:
 
 @serves(READYZ)
 async def readyz(services: Services, request: CheckedRequest[ReadyQuery, None]) -> Reply:
-    """Check every part; a 503 lists the missing ones."""
+    """Check every part; a 503 lists the missing ones. Requests during a check share it."""
+    own = request.query.own is not None
+    checking = services.readiness.get(own)
+    if checking is None or checking.done():
+        checking = services.readiness[own] = asyncio.create_task(_readiness(services, own=own))
+    status, body = await asyncio.shield(checking)
+    extra = [(b"retry-after", b"%d" % RETRY_SECONDS)] if status != HTTPStatus.OK else None
+    return json_response(status, body, extra)
+
+
+async def _readiness(services: Services, *, own: bool) -> tuple[int, bytes]:
     parts = {"nats": await services.bus.responds(), "postgres": await _postgres(services)}
-    if request.query.own is None:
+    if not own:
         engines, present = services.bus.present(), services.bus.services()
         parts |= {f"engine.{game}": game in engines for games in ENGINES.values() for game in games}
         parts |= {service: service in present for service in SERVICES}
         parts["feeds"] = services.bus.feeds_move()
     parts["accepting"] = not services.waits.closed
     if all(parts.values()):
-        missing = await services.within_deadline(services.packs.missing()) if request.query.own is None else ()
-        return json_response(HTTPStatus.OK, msgspec.json.encode(Ready(parts, tuple(missing) or UNSET)))
+        missing = await services.within_deadline(services.packs.missing()) if not own else ()
+        return HTTPStatus.OK, msgspec.json.encode(Ready(parts, tuple(missing) or UNSET))
     missing_parts = ", ".join(name for name, ready in parts.items() if not ready)
     reason = {"reason": services.database.reason} if services.database.reason else {}
     document = msgspec.to_builtins(
         problem(Code.UNAVAILABLE, f"Not ready: {missing_parts}. Run `playmolt doctor` for details.")
     )
     body = msgspec.json.encode({"type": "about:blank", **document, "parts": parts, **reason})
-    return json_response(Code.UNAVAILABLE.status, body, [(b"retry-after", b"%d" % RETRY_SECONDS)])
+    return Code.UNAVAILABLE.status, body
 
 
 @serves(READ_METRICS)

@@ -21,7 +21,7 @@ from playmolt_gateway.http.responses import FILE_POLICY, answer_response, attach
 from playmolt_gateway.pages.moments import drawn
 from playmolt_gateway.pages.shared import shared_response
 from playmolt_gateway.pages.shell import PageHead, head_of, page_response
-from playmolt_gateway.pictures.png import Theme, png
+from playmolt_gateway.pictures.png import Theme
 from playmolt_gateway.pictures.scene import TALL, WIDE
 from playmolt_gateway.ports import GatewayBus
 from playmolt_gateway.request.checked_request import CheckedRequest
@@ -153,10 +153,10 @@ async def shared_file(services: Services, request: CheckedRequest) -> Reply:
     if file not in ("picture.svg", "picture.png"):
         return _NO_SHARE
     found = await _ask_for(services.bus, share, sharing.PAGE)
-    return await _picture(found, request, file) if found.status == 200 else _refusal_for(found)
+    return await _picture(services, found, request, file) if found.status == 200 else _refusal_for(found)
 
 
-async def _picture(found: Answer, request: CheckedRequest, file: str) -> Reply:
+async def _picture(services: Services, found: Answer, request: CheckedRequest, file: str) -> Reply:
     state = _page_of(found.body).state
     asked = page_request_of(request)
     wanted = TALL if asked.values.get("tall") == "1" and file == "picture.svg" else WIDE
@@ -166,7 +166,8 @@ async def _picture(found: Answer, request: CheckedRequest, file: str) -> Reply:
     if file == "picture.svg":
         return Response(picture.svg(), media_type=SVG, headers=_PICTURED)
     theme: Theme = "dark" if asked.values.get("theme") == "dark" else "light"
-    return Response(await asyncio.to_thread(png, picture, theme), media_type="image/png", headers=_PICTURED)
+    # An owner may erase the session at any time, so its picture is kept nowhere.
+    return Response(await services.drawer.png(picture, theme, "nowhere"), media_type="image/png", headers=_PICTURED)
 
 
 def _refusal_for(answer: Answer) -> HttpProblem:

@@ -1,6 +1,5 @@
 """Watching a game: page, picture, embedded frame and replay file."""
 
-import asyncio
 from typing import Final
 from urllib.parse import parse_qs, quote, urlsplit
 
@@ -12,11 +11,13 @@ from starlette.responses import Response
 
 from playmolt_gateway.http.problems import HttpProblem, no_such_game
 from playmolt_gateway.http.responses import FILE_POLICY, html_response, json_response
+from playmolt_gateway.pages.assets import version_of_all
+from playmolt_gateway.pages.game_pictures import OVER, GamePicture, WantedPicture
 from playmolt_gateway.pages.moments import State, drawn, state_if_there, state_of, version_in
-from playmolt_gateway.pages.replay import moments, replay_html
+from playmolt_gateway.pages.replay import ReplayFrame, moments, replay_html, replay_policy
 from playmolt_gateway.pages.shell import PageHead, page_response
-from playmolt_gateway.pictures.png import Theme, png
-from playmolt_gateway.pictures.scene import TALL, WIDE
+from playmolt_gateway.pictures.picture_store import name_of
+from playmolt_gateway.pictures.scene import WIDE
 from playmolt_gateway.ports import UNAVAILABLE_ERRORS
 from playmolt_gateway.request.checked_request import CheckedRequest, game_of
 from playmolt_gateway.request.handlers import Reply, serves
@@ -25,11 +26,10 @@ from playmolt_gateway.routes.pages import PageRequest, page_request_of
 
 _WATCH: Final = "watch/page.js"
 _EMBED: Final = "watch/embed.js"
-_OVER: Final = ("end", "aborted", "ended")
 _OEMBED: Final = (800, 520)
 _SVG: Final = "image/svg+xml"
-_AT_ONCE: Final = 8
-"""States read in parallel for a replay, so that it does not slow down games."""
+_SVG_FILE: Final = "picture.svg"
+_YEAR: Final = 365 * 24 * 3600
 
 
 @serves(PAGE_WATCH)
@@ -92,33 +92,33 @@ def _head(state: State, asked: PageRequest, origin: str) -> PageHead:
 async def page_picture(services: Services, request: CheckedRequest) -> Reply:
     """Draw a game at a version, or at its last one if that version does not exist."""
     asked, kind = page_request_of(request), request.params["picture"]
-    game = request.params["id"]
-    if kind not in ("picture.svg", "picture.png") or game_of(game) is None:
+    game, svg = request.params["id"], kind == _SVG_FILE
+    if kind not in (_SVG_FILE, "picture.png") or game_of(game) is None:
         return no_such_game(game)
-    state = await state_of(
-        services.bus, game, version_in(asked.values.get("v")), asked.values.get("seat", ""), asked.values.get("invite")
-    )
-    picture = None
-    if state is not None:
-        tall = kind == "picture.svg" and asked.values.get("tall") == "1"
-        picture = drawn(state, asked.language, TALL if tall else WIDE)
+    wanted = WantedPicture(
+        game, version_in(asked.values.get("v")), asked.language, svg,
+        seat=asked.values.get("seat", ""), invite=asked.values.get("invite", ""),
+        theme="dark" if not svg and asked.values.get("theme") == "dark" else "light",
+        tall=svg and asked.values.get("tall") == "1",
+    )  # fmt: skip
+    picture = await services.game_pictures.of(wanted)
     if picture is None:
         return HttpProblem(Code.NOT_FOUND, "This game has no picture. List games with GET /api/games.")
-    if kind == "picture.svg":
-        return Response(picture.svg(), media_type=_SVG, headers=_pictured(game, kind))
-    theme: Theme = "dark" if asked.values.get("theme") == "dark" else "light"
-    body = await asyncio.to_thread(png, picture, theme)
-    return Response(body, media_type="image/png", headers=_pictured(game, kind))
-
-
-def _pictured(game: str, kind: str) -> dict[str, str]:
-    """Headers under which a picture opened by itself runs no script."""
-    return {
-        "content-security-policy": FILE_POLICY,
+    headers = {
+        "content-security-policy": FILE_POLICY,  # Opened by itself, the picture runs no script.
         "x-content-type-options": "nosniff",
-        "cache-control": "private, max-age=60",
+        "cache-control": _kept(picture),
         "content-disposition": f'inline; filename="{game}.{kind.rpartition(".")[2]}"',
     }
+    if asked.values.get("lang") != asked.language:
+        headers["vary"] = "Accept-Language"
+    return Response(picture.body, media_type=_SVG if svg else "image/png", headers=headers)
+
+
+def _kept(picture: GamePicture) -> str:
+    if picture.settled:
+        return f"public, max-age={_YEAR}, immutable"
+    return "public, max-age=60" if picture.over else "private, max-age=60"
 
 
 @serves(OEMBED)
@@ -153,33 +153,28 @@ async def read_replay(services: Services, request: CheckedRequest) -> Reply:
     last = await state_of(services.bus, game)
     if last is None:
         return no_such_game(game)
-    if last["phase"] not in _OVER:
+    if last["phase"] not in OVER:
         return HttpProblem(
             Code.LOG_NOT_FINISHED, "The replay is available after the game ends. Watch it live at /watch."
         )
     if drawn(last, asked.language, WIDE) is None:
         return HttpProblem(Code.NOT_FOUND, "This game has no pictures. Read its log at /log.")
-    html, policy = await _replayed(services, game, last, asked.language)
-    response = html_response(html, policy)
+    name = name_of("replay", msgspec.json.encode(last, order="deterministic"), asked.language, version_of_all())
+    html = await services.picture_store.get(name, lambda: _replayed(services, game, last, asked.language), "disk")
+    response = html_response(html, replay_policy())
     response.headers["content-disposition"] = f'attachment; filename="{game}.html"'
     return response
 
 
-async def _replayed(services: Services, game: str, last: State, language: PageLanguage) -> tuple[str, str]:
-    slots = asyncio.Semaphore(_AT_ONCE)
-
-    async def at(version: int) -> State:
-        async with slots:
-            found = await state_of(services.bus, game, version)
-        if found is None:
+async def _replayed(services: Services, game: str, last: State, language: PageLanguage) -> bytes:
+    """Draw one moment after the other: a pause between them lets other requests go on."""
+    frames, title = [], ""
+    for version in moments(last["version"]):
+        state = await state_of(services.bus, game, version)
+        if state is None:
             raise ConnectionError("a version of the game is missing")
-        return found
-
-    versions = moments(last["version"])
-    states = await asyncio.gather(*(at(version) for version in versions))
-    frames = [
-        (version, picture)
-        for version, state in zip(versions, states, strict=True)
-        if (picture := drawn(state, language, WIDE)) is not None
-    ]
-    return replay_html(frames[-1][1].title, frames, language)
+        picture = drawn(state, language, WIDE)
+        if picture is not None:
+            title = picture.title
+            frames.append(ReplayFrame(version, picture.description, picture.svg()))
+    return replay_html(title, frames, language).encode()

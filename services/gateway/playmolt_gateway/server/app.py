@@ -74,8 +74,9 @@ class Gateway:
         await self.services.bus.on(subjects.KEYS_REVOKED, lambda data: keys.drop(data.decode("ascii", "replace")))
 
     def close(self) -> None:
-        """End open long polls and streams, and end new ones at once."""
+        """End open long polls and streams, and end new ones at once; end the process that draws."""
         self.services.waits.close()
+        self.services.png_process.close()
         self.services.bodies.deadlines.close()
 
 
