@@ -42,6 +42,8 @@ class Call(msgspec.Struct, frozen=True, gc=False, array_like=True):
     invite: str = ""
     """The hex SHA-256 of the caller's invite; "" for none."""
     patience_ms: int = 0
+    present: bool = False
+    """Whether the agent itself sent the request: a seat of its that is away is then back."""
 
 
 class Answer(msgspec.Struct, frozen=True, gc=False, array_like=True):

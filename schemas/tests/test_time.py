@@ -6,10 +6,25 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_core.game.decider import PUBLIC, Accepted, Act, Create, DeadlinePassed, Forfeit, Refused, Resign, Viewer
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from playmolt_core.game.decider import (
+    PUBLIC,
+    Accepted,
+    Act,
+    Appear,
+    Create,
+    DeadlinePassed,
+    Forfeit,
+    Refused,
+    Resign,
+    Viewer,
+)
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.stored.values import Fault
+
+from schemas.tests.conftest import played
 
 DEADLINE = 30
 Plays = Callable[..., Any]
@@ -106,6 +121,95 @@ def test_a_refused_action_brings_a_seat_back_and_counts(play: Any) -> None:
     decision = refused(play, Act(agent_id="agent-0", action={"type": "?"}))
     (back,) = decision.events
     assert (back.type, back.counted, decision.fault) == ("seat_back", (bot("agent-0", "refused"),), None)
+
+
+def test_a_sign_of_presence_brings_a_seat_back_for_the_next_question(play: Any) -> None:
+    without(play, "agent-0")
+    assert play.decider.sign_of(play.state, "agent-0") is None
+    without(play, "agent-0")
+    sign = play.decider.sign_of(play.state, "agent-0")
+    assert sign == Appear(agent_id="agent-0")
+    before = len(play.log)
+    assert play.when(sign)
+    assert types(play, before) == ["seat_back"]
+    assert play.decider.sign_of(play.state, "agent-0") is None
+    assert play.decider.decide(play.state, sign, play.now) == Accepted(())
+    present_question = play.state.entered_version
+    for agent in asked(play):
+        if agent != "agent-0" and play.state.entered_version == present_question:
+            play.answer(agent, required_action(play, agent))
+    assert play.state.entered_version != present_question
+    missed = 0
+    while not play.state.absent("agent-0") and not play.state.over:
+        question, is_asked = play.state.entered_version, "agent-0" in asked(play)
+        for agent in asked(play):
+            if agent != "agent-0" and play.state.entered_version == question:
+                play.answer(agent, required_action(play, agent))
+        assert (play.state.entered_version == question) is is_asked
+        if is_asked:
+            late(play)
+            missed += 1
+    assert missed == 2 or play.state.over
+
+
+def test_a_seat_that_is_away_at_the_end_stands_behind_all_who_are_present(play: Any) -> None:
+    leader = next(iter(play.decider.participants(play.state)))
+    while not play.state.over:
+        without(play, leader)
+    assert play.state.phase == "end"
+    assert play.state.results[-1].agent_id == leader
+    assert not play.state.results[-1].resigned
+
+
+def test_a_seat_that_resigned_stands_behind_one_that_is_away(play: Any) -> None:
+    assert play.when(Resign(agent_id="agent-1"))
+    while not play.state.over:
+        without(play, "agent-0")
+    assert [row.agent_id for row in play.state.results[-2:]] == ["agent-0", "agent-1"]
+
+
+BEHAVIOURS = ("answers", "answers", "answers", "is silent", "looks", "is refused", "is late")
+
+
+@pytest.mark.parametrize("game", ["ox", "trial"])
+@settings(max_examples=60)
+@given(drawn=st.data())
+def test_away_and_back_with_any_mix_of_delays(game: str, drawn: st.DataObject) -> None:
+    play = played(game, deadline=DEADLINE)
+    silent = drawn.draw(st.sampled_from(["", *play.decider.participants(play.state)]))
+    missed_by_silent = 0
+    while not play.state.over:
+        question, before = play.state.entered_version, len(play.log)
+        awaited = {agent: play.state.awaited(agent) for agent in asked(play)}
+        turns = {agent: play.decider.turn_id(play.state, agent) for agent in awaited}
+        behaviour = {
+            agent: "is silent" if agent == silent else drawn.draw(st.sampled_from(BEHAVIOURS)) for agent in awaited
+        }
+        in_time = [agent for agent in awaited if behaviour[agent] == "answers"]
+        for agent in drawn.draw(st.permutations(list(awaited))):
+            if behaviour[agent] == "looks" and (sign := play.decider.sign_of(play.state, agent)):
+                assert play.when(sign)
+            if behaviour[agent] == "is refused":
+                store(play, Act(agent_id=agent, action={"type": "?"}))
+            if behaviour[agent] == "answers" and play.state.entered_version == question and agent in asked(play):
+                play.answer(agent, required_action(play, agent))
+        if play.state.entered_version == question and not play.state.over:
+            missed_by_silent += silent in asked(play) and awaited.get(silent, False)
+            late(play)
+        for agent in awaited:
+            if behaviour[agent] == "is late" and not play.state.over:
+                action = {"type": "?", "turn_id": turns[agent]}
+                store(play, Act(agent_id=agent, action=action))
+        forfeited = {event.agent_id for event, _, _ in play.log[before:] if getattr(event, "forfeit", False)}
+        assert not forfeited & {agent for agent in in_time if awaited[agent]}
+    assert missed_by_silent <= 2
+
+
+def store(play: Any, command: Any) -> None:
+    """Store the events of a refusal, as an engine does."""
+    for event in play.decider.decide(play.state, command, play.now).events:
+        play.state = play.decider.evolve(play.state, event, play.now)
+        play.log.append((event, play.now, play.state))
 
 
 def test_a_refusal_of_one_who_is_present_stores_nothing_and_says_what_it_counts_as(play: Any) -> None:

@@ -100,6 +100,7 @@ class Calls:
         fingerprint: str = "",
         trace: str = "",
         invite: str = "",
+        present: bool = False,
         deadline: float | None = None,
     ) -> "Future[Answer]":
         loop = asyncio.get_running_loop()
@@ -111,7 +112,7 @@ class Calls:
         patience = self._deadline if deadline is None else deadline
         call = Call(
             self._last_id, op, target, body, agent, name, operator, command_id or uuid.uuid4().hex, fingerprint,
-            trace, identity, invite, int(patience * 1000),
+            trace, identity, invite, int(patience * 1000), present,
         )  # fmt: skip
         now = loop.time()
         pending = self._pending[call.id] = _PendingCall(game, call, future, now + patience)

@@ -54,6 +54,7 @@ class Engines(Protocol):
         fingerprint: str = "",
         trace: str = "",
         invite: str = "",
+        present: bool = False,
         deadline: float | None = None,
     ) -> "Future[Answer]":
         """Send a call. The future yields its answer, or BusUnavailable after `deadline` seconds (default: the setting).

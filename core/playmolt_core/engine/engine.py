@@ -74,7 +74,7 @@ class Engine:
         )
         self.committed = CommittedReads(event_log, self.streams)
         self._erasure = SessionErasure(eraser, self.committed, api) if eraser else None
-        self.reads = Reads(decider, event_log, self.committed, api, fetches, self._erasure)
+        self.reads = Reads(decider, event_log, self.committed, api, fetches, self._erasure, self.writes.submit)
         self.effects = EffectRunner(
             decider,
             event_log,

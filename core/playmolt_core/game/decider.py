@@ -62,6 +62,12 @@ class Forfeit(Command, frozen=True, kw_only=True):
     turn_id: str | None = None
 
 
+class Appear(Command, frozen=True, kw_only=True):
+    """A sign that an agent is there, other than an action: it read the game, or its server answered a call."""
+
+    agent_id: str
+
+
 class DeadlinePassed(Command, frozen=True, kw_only=True):
     """An effect is due."""
 
@@ -189,6 +195,10 @@ class Decider(Protocol[S]):
 
     def resigned(self, state: S, agent_id: str) -> bool:
         """Whether a participant has resigned and may join another game."""
+        ...
+
+    def sign_of(self, state: S, agent_id: str) -> Command | None:
+        """The command that a sign of this participant's presence causes; None if it changes nothing."""
         ...
 
     def fill_after(self, state: S) -> int | None:

@@ -100,6 +100,10 @@ class Game(Decider[S]):
         return False
 
     @override
+    def sign_of(self, state: S, agent_id: str) -> Command | None:
+        return None
+
+    @override
     def fill_after(self, state: S) -> int | None:
         return None
 

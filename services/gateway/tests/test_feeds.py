@@ -112,6 +112,19 @@ async def test_first_everything_then_live(platform: Any, game: str, opened: Open
             assert await reader.versions(head) == list(range(before + 1, head + 1))
 
 
+async def test_only_the_request_itself_shows_that_the_agent_is_there(platform: Any, game: str, opened: Opened) -> None:
+    log = platform.bus.engine = Log(5)
+    async with opened() as reader:
+        await reader.versions(5)
+        log.head = 6
+        platform.bus.notify(game, {"version": 6})
+        await reader.versions(6)
+    present = [call.present for _, call in platform.bus.calls]
+    assert present[0] is True
+    assert len(present) > 2
+    assert not any(present[1:])
+
+
 async def test_old_messages_of_the_watch_cost_no_read(platform: Any, game: str, opened: Opened) -> None:
     log = platform.bus.engine = Log(5)
     async with opened() as reader:

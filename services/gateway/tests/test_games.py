@@ -31,6 +31,23 @@ async def test_a_join_carries_who_the_agent_is(platform: Any) -> None:
     assert platform.last().identity == Identity(handle="ada-00000", kind="bot", version="2", model=None)
 
 
+@pytest.mark.parametrize(
+    "path", ["/api/games/{game}/state", "/api/games/{game}/state?after=1&wait=1", "/api/games/{game}/events",
+             "/api/games/{game}/log", "/api/agents/me/turn?wait=1"],
+)  # fmt: skip
+async def test_only_the_request_itself_shows_that_the_agent_is_there(platform: Any, game: str, path: str) -> None:
+    _, key = platform.agent("Ada")
+    state = {"turn": None, "games": [{"game_id": game, "version": 1}], "version": 1, "records": [], "more": False}
+    platform.bus.engine = lambda _game, _call: (200, state | {"next_after": 0})
+    response = await platform.send("GET", path.format(game=game), headers=key)
+    assert response.status_code in (200, 204)
+    op = platform.bus.calls[0][1].op
+    present = [call.present for called, call in platform.bus.calls if call.op == op and called == "ox"]
+    assert present[0] is True
+    assert not any(present[1:])
+    assert (len(present) > 1) is ("wait" in path)
+
+
 async def test_an_action_goes_to_its_engine_as_it_came(platform: Any, game: str) -> None:
     agent, key = platform.agent("Ada")
     answer = b'{"status":"accepted","version":7,"phase":"switch","hash":"ab"}'

@@ -40,7 +40,7 @@ class Ox(SeatedGame[State, Seat]):
     """The decider of the O/X arena; asks the shipped questions unless it is given other."""
 
     game = "ox"
-    rules_version = 1
+    rules_version = 2
     needed = views.SEATS
     events = EVENTS
     folds = FOLDS

@@ -56,13 +56,11 @@ def scoreboard(seats: Iterable[Seat]) -> tuple[ScoreRow, ...]:
 
 
 def final_result(state: State) -> GameEnded:
-    """Ranks the seats of a finished game by points, monopolies, then lots. Resigned seats come last."""
+    """Ranks the seats of a finished game by points, monopolies, then lots; away and resigned seats come last."""
     lot = {agent: place for place, agent in enumerate(state.lots)}
 
     def place(seat: Seat) -> tuple[int, ...]:
-        # The position in the order of resignations, from 1; seats that stayed rank before all of them.
-        resigned = state.attends(seat.id).resigned or len(state.seats) + 1
-        return (-resigned, -seat.points, -seat.monopolies, lot[seat.id])
+        return (state.standing(seat.id), -seat.points, -seat.monopolies, lot[seat.id])
 
     ranked = sorted(state.seats, key=place)
     return GameEnded(

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_core.engine.engine import Engine
+from playmolt_core.game.decider import DeadlinePassed
 from playmolt_core.log.memory import MemoryLog
 from playmolt_core.settings import Settings
 from playmolt_ox.rules import Ox
@@ -23,11 +24,13 @@ class Arena:
         self.engine.start()
         self.game = ""
 
-    async def call(self, op: Op, agent: str, body: Any = None, target: str | None = None) -> tuple[int, Any]:
+    async def call(
+        self, op: Op, agent: str, body: Any = None, target: str | None = None, *, present: bool = False
+    ) -> tuple[int, Any]:
         answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         call = Call(
             1, op, self.game if target is None else target, msgspec.json.encode(body or {}),
-            agent=agent, name=agent, command_id=uuid.uuid4().hex,
+            agent=agent, name=agent, command_id=uuid.uuid4().hex, present=present,
         )  # fmt: skip
         self.engine.receive(call, answered.set_result)
         async with asyncio.timeout(5):
@@ -83,18 +86,48 @@ async def test_a_forfeit_names_what_went_wrong(arena: Arena) -> None:
     assert ("a", "timeout", 1) in await arena.faults()
 
 
-async def test_a_refused_action_brings_a_seat_back_before_it_is_reported() -> None:
-    arena = Arena(phase_deadline_seconds=1)
+async def away() -> Arena:
+    """An arena whose seat "a" is away."""
+    arena = Arena()
     await arena.seated()
-    async with asyncio.timeout(20):
-        while not (state := (await arena.call("state", ""))[1])["participants"][0]["away"]:
-            assert state["phase"] in ("first_choice", "switch")
-            for agent in "bcde":
-                switch = {"type": "switch", "use_switch": False}
-                await arena.call("act", agent, switch if state["phase"] == "switch" else PICK)
-            await asyncio.sleep(0.05)
+    for action in (PICK, {"type": "switch", "use_switch": False}):
+        for agent in "bcde":
+            await arena.call("act", agent, action)
+        snapshot = await arena.engine.committed.snapshot(arena.game)
+        assert snapshot is not None
+        [deadline] = arena.engine.decider.effects(snapshot.state)
+        await arena.engine.submit(arena.game, DeadlinePassed(effect_id=deadline.id), uuid.uuid4().hex)
+    return arena
+
+
+@pytest.mark.parametrize(
+    ("op", "target"), [("state", None), ("turn", ""), ("events", None), ("feed", None), ("log", None)]
+)
+async def test_a_request_of_the_agent_itself_brings_its_seat_back_before_the_answer(op: Op, target: str | None) -> None:
+    arena = await away()
+    for agent, present in (("a", False), ("b", True), ("", True)):
+        await arena.call(op, agent, target=target, present=present)
+        assert (await arena.call("state", ""))[1]["participants"][0]["away"] is True
+    await arena.call(op, "a", target=target, present=True)
+    _, state = await arena.call("state", "")
+    assert state["participants"][0]["away"] is False
+    await arena.call(op, "a", target=target, present=True)
+    assert (await arena.call("state", ""))[1]["version"] == state["version"]
+    await arena.engine.stop()
+
+
+@pytest.mark.parametrize(("what", "answers"), [("callback_status", True), ("callback_timeout", False)])
+async def test_a_callback_that_answers_without_an_action_brings_a_seat_back(what: str, *, answers: bool) -> None:
+    arena = await away()
+    assert await arena.call("fault", "a", {"what": what}) == (200, {})
+    assert (await arena.call("state", ""))[1]["participants"][0]["away"] is not answers
+    assert ("a", what, 1) in await arena.faults()
+    await arena.engine.stop()
+
+
+async def test_a_refused_action_brings_a_seat_back_before_it_is_reported() -> None:
+    arena = await away()
     assert (await arena.call("act", "a", {"type": "?"}))[0] == 400
     _, state = await arena.call("state", "")
     assert state["participants"][0]["away"] is False
-    assert 0 < state["seconds_left"] <= 1
     await arena.engine.stop()

@@ -60,7 +60,7 @@ class Trial(SeatedGame[State, Seat]):
     """Draws its cases from the shipped content unless it is given other."""
 
     game = "trial"
-    rules_version = 1
+    rules_version = 2
     needed = len(ROLES)
     events = EVENTS
     folds = FOLDS
@@ -205,7 +205,7 @@ def _verdict_read(state: State) -> GameEnded:
         verdict=state.verdict,
         winner_team=winner,
         results=tuple(
-            _result(state, seat, winner) for seat in sorted(state.seats, key=lambda seat: _standing(state, seat))
+            _result(state, seat, winner) for seat in sorted(state.seats, key=lambda seat: state.standing(seat.id))
         ),
         faults=state.faults,
         private=state.private,
@@ -221,12 +221,6 @@ def _team(state: State, seat: Seat) -> Team | None:
             return _TEAM_OF[vote] if vote else None
         case _:
             return None
-
-
-def _standing(state: State, seat: Seat) -> int:
-    """In seat order, then the resigned players, the last to resign first."""
-    resigned = state.attends(seat.id).resigned
-    return len(state.seats) - resigned if resigned else -1
 
 
 def _result(state: State, seat: Seat, winner: Team) -> TrialResult:

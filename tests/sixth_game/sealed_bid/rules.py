@@ -89,7 +89,7 @@ def _opened(state: State) -> GameEnded:
     lot = {agent: place for place, agent in enumerate(state.lots)}
     ranked = sorted(
         state.seats,
-        key=lambda seat: (bool(state.attends(seat.id).resigned), -state.bids[seat.id], lot[seat.id]),
+        key=lambda seat: (state.standing(seat.id), -state.bids[seat.id], lot[seat.id]),
     )
     price = state.bids[ranked[1].id]
     return GameEnded(

@@ -1,6 +1,6 @@
 """Failures of callbacks, named as in the ledger of faults."""
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -13,6 +13,12 @@ CallbackFault = Literal[
     "callback_unreachable",
     "callback_address",
 ]
+
+
+ANSWERED: Final[frozenset[CallbackFault]] = frozenset(
+    ("callback_status", "callback_body", "callback_too_large", "callback_redirect")
+)
+"""The failures after which it is known that the agent's server answers."""
 
 
 class CallbackFailure(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from playmolt_core.db.errors import LogUnavailable
+from playmolt_core.effects.leased_effect import Submit
 from playmolt_core.engine.committed_reads import CommittedReads
 from playmolt_core.engine.pending_call import ARCHIVED_GAME, BadBody, PendingCall, api_request
 from playmolt_core.engine.reads.api_queries import ApiQueries, Fetch
@@ -37,8 +38,9 @@ class Reads:
         api: GameApi[Any] | None = None,
         fetches: Mapping[str, Fetch] | None = None,
         erasure: SessionErasure | None = None,
+        submit: Submit | None = None,
     ) -> None:
-        sources = Sources(decider, event_log, streams)
+        sources = Sources(decider, event_log, streams, submit)
         states, feeds = StateReads(sources, erasure), FeedReads(sources)
         self._erasure, self._api = erasure, api
         self._sources = sources

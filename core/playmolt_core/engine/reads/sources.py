@@ -7,12 +7,14 @@ from typing import Any
 
 import msgspec
 from playmolt_schemas import codes
+from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code, problem_bytes
 from playmolt_schemas.envelopes import Call
 from playmolt_schemas.identifiers import SESSION_TYPES
 from playmolt_schemas.limits import BUS_REPLY_BYTES, PAGE_DEFAULT, PAGE_MAX
 from playmolt_schemas.stored.event import Event
 
+from playmolt_core.effects.leased_effect import Submit
 from playmolt_core.engine.committed_reads import CommittedReads
 from playmolt_core.engine.pending_call import NO_GAME, closed_to
 from playmolt_core.game.decider import PUBLIC, Decider, Refused, Viewer
@@ -102,7 +104,10 @@ def fitting(items: Iterable[bytes]) -> list[bytes]:
 class Sources:
     """The committed streams of one game, their log and their history."""
 
-    def __init__(self, decider: Decider[Any], event_log: GameReader, streams: CommittedReads) -> None:
+    def __init__(
+        self, decider: Decider[Any], event_log: GameReader, streams: CommittedReads, submit: Submit | None = None
+    ) -> None:
+        self._submit = submit
         self.decider = decider
         self.log = event_log
         self.streams = streams
@@ -117,7 +122,19 @@ class Sources:
     async def shown(self, call: Call) -> Snapshot | None:
         """The game of a call; None if the caller may not see it. Raises LogUnavailable, Archived."""
         snapshot = await self.streams.snapshot(call.target)
-        return None if snapshot is None or closed_to(self.decider, snapshot, call) else snapshot
+        if snapshot is None or closed_to(self.decider, snapshot, call):
+            return None
+        return await self.after_sign(call, call.target, snapshot)
+
+    async def after_sign(self, call: Call, stream: str, snapshot: Snapshot) -> Snapshot:
+        """A game after the sign of presence that the call is. Best effort: without it the call is answered as well."""
+        if self._submit is None or not call.present or not call.agent:
+            return snapshot
+        command = self.decider.sign_of(snapshot.state, call.agent)
+        if command is None:
+            return snapshot
+        await self._submit(stream, command, digest(["sign", stream, call.agent, snapshot.version])[:32])
+        return await self.streams.snapshot(stream) or snapshot
 
     async def unless_archived(self, stream: str) -> Snapshot | None:
         """Raises Erased and LogUnavailable."""

@@ -7,6 +7,7 @@ import msgspec
 from msgspec.structs import replace
 from playmolt_schemas.api import ActionOffer, Turn
 from playmolt_schemas.codes import Code
+from playmolt_schemas.envelopes import Call
 from playmolt_schemas.identifiers import lobby_of, rfc3339
 
 from playmolt_core.engine.pending_call import NO_GAME, PendingCall
@@ -72,7 +73,7 @@ class StateReads:
 
     async def turn(self, pending: PendingCall) -> Reply:
         agent = pending.call.agent
-        seated = await self._seated(agent)
+        seated = await self._seated(pending.call)
         if seated is None:
             return 200, b'{"turn":null,"games":[]}'
         stream, snapshot = seated
@@ -85,14 +86,14 @@ class StateReads:
             turn = Turn(stream, self._decider.game, view, actions, turn_id=turn_id)
         return 200, _encode({"turn": turn, "games": [{"game_id": stream, "version": snapshot.version}]})
 
-    async def _seated(self, agent: str) -> tuple[str, Snapshot] | None:
-        """The unfinished game in which an agent has a seat, with its snapshot."""
+    async def _seated(self, call: Call) -> tuple[str, Snapshot] | None:
+        """The unfinished game in which the caller has a seat, with its snapshot."""
         lobby = await self._sources.streams.snapshot(lobby_of(self._decider.game))
-        stream = lobby.state.seat_of(agent) if lobby else None
+        stream = lobby.state.seat_of(call.agent) if lobby else None
         snapshot = await self._sources.unless_archived(stream) if stream else None
         if stream is None or snapshot is None or snapshot.summary.over:
             return None
-        return stream, snapshot
+        return stream, await self._sources.after_sign(call, stream, snapshot)
 
     async def operator(self, pending: PendingCall) -> Reply:
         if not pending.call.operator:

@@ -13,12 +13,23 @@ from playmolt_schemas.api import EndRequest, ForfeitRequest
 from playmolt_schemas.codes import Code
 from playmolt_schemas.stored.values import Fault
 
-from playmolt_core.effects.callbacks.faults import CallbackFault
+from playmolt_core.effects.callbacks.faults import ANSWERED, CallbackFault
 from playmolt_core.engine.cached_stream import CachedStream, number_of
 from playmolt_core.engine.pending_call import PendingCall, closed_to
 from playmolt_core.engine.stream_cache import StreamCache
 from playmolt_core.engine.writes.api_commands import ApiCommands
-from playmolt_core.engine.writes.plans import Change, Known, Need, NeedFaults, Plan, Planned, Repeat, answer, refusal
+from playmolt_core.engine.writes.plans import (
+    NOTHING,
+    Change,
+    Known,
+    Need,
+    NeedFaults,
+    Plan,
+    Planned,
+    Repeat,
+    answer,
+    refusal,
+)
 from playmolt_core.engine.writes.record_chain import append
 from playmolt_core.engine.writes.seat_planner import SeatPlanner
 from playmolt_core.game.api import GameApi
@@ -69,21 +80,24 @@ class Planner:
             return self._seats.leave(pending, entry)
         if pending.call.op == "fault":
             return self._count(pending, entry)
-        return self._decide(pending, entry, known)
+        return self._decide(pending, entry, known, _command(pending))
 
-    def _count(self, pending: PendingCall, entry: CachedStream) -> Plan:
+    def _count(self, pending: PendingCall, entry: CachedStream) -> Plan | NeedFaults:
         """Plan to count a fault of a bot that sent no action, like that of a refusal."""
         agent, summary = pending.call.agent, entry.head.summary
         if agent not in self._decider.participants(entry.head.state):
             return refusal(entry, Refused(Code.NOT_A_PARTICIPANT, "This agent has no seat in this game."))
         if summary.over or summary.phase == "waiting":
             return refusal(entry, Refused(Code.GAME_OVER, "Faults are counted only while a game is running."))
-        fault = Fault(agent_id=agent, kind="bot", what=pending.decoded(_FaultRequest).what)
+        what = pending.decoded(_FaultRequest).what
+        fault = Fault(agent_id=agent, kind="bot", what=what)
+        sign = self._decider.sign_of(entry.head.state, agent) if what in ANSWERED else None
+        if sign is not None:
+            return self._decide(pending, entry, NOTHING, replace(sign, gathered=(fault,)))
         return Plan((Change(entry),), 200, b"{}", fault=fault)
 
-    def _decide(self, pending: PendingCall, entry: CachedStream, known: Known) -> Plan | NeedFaults:
+    def _decide(self, pending: PendingCall, entry: CachedStream, known: Known, command: Command) -> Plan | NeedFaults:
         at = max(self._now(), entry.head.at)
-        command = _command(pending)
         decision = self._decider.decide(entry.head.state, command, at)
         if decision.events and decision.events[-1].closes:
             if known.faults is None:

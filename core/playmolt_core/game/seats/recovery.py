@@ -21,6 +21,7 @@ from playmolt_schemas.stored.values import Fault, Identity, identity_of
 
 from playmolt_core.game.decider import (
     Act,
+    Appear,
     Command,
     Create,
     DeadlinePassed,
@@ -47,9 +48,9 @@ def commands_of(event: Event, effects: Sequence[Effect], action_of: Callable[[An
             yield Resign(agent_id=event.agent_id)
         case GameAborted():
             yield EndGame(reason=event.reason)
-        case SeatBack():  # after an action that was refused or changed nothing; neither is stored
+        case SeatBack():  # after a sign of life, or an action that was refused or changed nothing; neither is stored
+            yield Appear(agent_id=event.agent_id)
             yield Act(agent_id=event.agent_id, action=None)
-            yield Forfeit(agent_id=event.agent_id, kind="bot", what="")
         case PhaseExtended():
             yield from (DeadlinePassed(effect_id=effect.id, lost_ms=event.extended_ms) for effect in effects)
         case Submitted(forfeit=False):

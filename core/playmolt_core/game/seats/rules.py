@@ -32,6 +32,7 @@ from typing_extensions import override
 from playmolt_core.game.decider import (
     Accepted,
     Act,
+    Appear,
     Command,
     Create,
     DeadlinePassed,
@@ -90,6 +91,7 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
                 Act: _counting(self._act),
                 Resign: _counting(_resign),
                 Forfeit: _counting(self._forfeit),
+                Appear: _counting(_appear),
                 DeadlinePassed: _counting(self._deadline_passed),
                 EndGame: _counting(_end),
             }
@@ -134,7 +136,7 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
         if following is not None:
             return following
         missing = self.missing(state)
-        return self._missed(state, missing[0]) if all(state.absent(seat.id) for seat in missing) else None
+        return None if any(state.awaited(seat.id) for seat in missing) else self._missed(state, missing[0])
 
     @override
     def public(self, event: Event, viewer: Viewer, state: S | None = None) -> FeedMessage | None:
@@ -150,6 +152,11 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
     @override
     def resigned(self, state: S, agent_id: str) -> bool:
         return bool(state.attends(agent_id).resigned)
+
+    @override
+    def sign_of(self, state: S, agent_id: str) -> Command | None:
+        attendance = state.attends(agent_id)
+        return Appear(agent_id=agent_id) if attendance.away and state.playing and not attendance.resigned else None
 
     @override
     def summary(self, state: S) -> GameSummary:
@@ -270,9 +277,8 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
         if refused := _not_playing(state, seat, Code.NOT_STARTED):
             return refused
         turn_id, action = _answered(command.action)
-        if self._stale(state, seat, turn_id):
-            return _STALE_TURN
-        return _judged(state, seat, self.submit(state, seat, action))
+        decision = _STALE_TURN if self._stale(state, seat, turn_id) else self.submit(state, seat, action)
+        return _judged(state, seat, decision)
 
     def _forfeit(self, state: S, command: Forfeit) -> Decision:
         seat = state.seat(command.agent_id)
@@ -281,7 +287,7 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
         if refused := _not_playing(state, seat, Code.NOT_STARTED):
             return refused
         if self._stale(state, seat, command.turn_id):
-            return _STALE_TURN
+            return _judged(state, seat, _STALE_TURN)
         if seat not in self.missing(state):
             return _judged(state, seat, Refused(Code.NOTHING_TO_FORFEIT, "It is not your turn. Wait for your turn."))
         fault = Fault(agent_id=seat.id, kind=command.kind, what=command.what)
@@ -300,7 +306,7 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
         away = [
             SeatAway(agent_id=seat.id, name=seat.name)
             for seat in missing
-            if not state.absent(seat.id) and state.attends(seat.id).missed + 1 >= MISSES_TO_BE_AWAY
+            if state.awaited(seat.id) and state.attends(seat.id).missed + 1 >= MISSES_TO_BE_AWAY
         ]
         return Accepted((*(self._missed(state, seat) for seat in missing), *away))
 
@@ -353,10 +359,23 @@ def _judged(state: SeatedState[Any], seat: Seat, decision: Decision) -> Decision
         fault = ledger.bot(seat.id, "refused")
     if not state.attends(seat.id).away:
         return replace(decision, fault=fault) if fault else decision
-    back = SeatBack(agent_id=seat.id, name=seat.name, counted=(fault,) if fault else msgspec.UNSET)
+    back = _back(seat, fault) if fault else _back(seat)
     if isinstance(decision, Accepted) and not decision.events:
         return Accepted((back,), passed=True)
     return replace(decision, events=(*decision.events, back))
+
+
+def _appear(state: SeatedState[Any], command: Appear) -> Decision:
+    seat = state.seat(command.agent_id)
+    if seat is None:
+        return _no_seat()
+    if refused := _not_playing(state, seat, Code.NOT_STARTED):
+        return refused
+    return Accepted((_back(seat),) if state.attends(seat.id).away else ())
+
+
+def _back(seat: Seat, *faults: Fault) -> SeatBack:
+    return SeatBack(agent_id=seat.id, name=seat.name, counted=faults or msgspec.UNSET)
 
 
 def _answered(action: Any) -> tuple[Any, Any]:

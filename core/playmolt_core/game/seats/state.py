@@ -37,11 +37,12 @@ class Seat(Identity, frozen=True, gc=False):
 
 class Attendance(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Whether a seat still plays. `missed`: deadlines missed in a row; `resigned`: its place in the order of
-    resignations, 0 if it did not resign."""
+    resignations, 0 if it did not resign; `back_in`: the `entered_version` of the phase in which it last came back."""
 
     missed: int = 0
     away: bool = False
     resigned: int = 0
+    back_in: int = 0
 
 
 T = TypeVar("T", bound=Seat)
@@ -120,9 +121,22 @@ class SeatedState(msgspec.Struct, Generic[T], frozen=True, gc=False, kw_only=Tru
         return self.attendance.get(agent_id, _PRESENT)
 
     def absent(self, agent_id: str) -> bool:
-        """Whether the game does not wait for this seat, because it is away or resigned."""
+        """Whether the seat is away or resigned."""
         attendance = self.attends(agent_id)
         return attendance.away or bool(attendance.resigned)
+
+    def standing(self, agent_id: str) -> int:
+        """The first key of an order of results: present seats, then away ones, then those that resigned, the first to
+        resign last."""
+        attendance = self.attends(agent_id)
+        if attendance.resigned:
+            return 2 + len(self.seats) - attendance.resigned
+        return int(attendance.away)
+
+    def awaited(self, agent_id: str) -> bool:
+        """Whether the current phase waits for this seat; one that came back in this phase is awaited from the next."""
+        attendance = self.attends(agent_id)
+        return not (self.absent(agent_id) or attendance.back_in == self.entered_version)
 
 
 def entered(state: SeatedState[Any], phase: str, round_: int, at: datetime) -> Changes:
@@ -136,7 +150,7 @@ def counted(state: SeatedState[Any], event: SeatedEvent) -> Changes:
     if not event.counted and not state.attendance:
         return {}
     changes: Changes = {"faults": added(state.faults, event.counted)} if event.counted else {}
-    if isinstance(event, Submitted):
+    if isinstance(event, Submitted) and state.awaited(event.agent_id):
         attendance = state.attends(event.agent_id)
         missed = attendance.missed + 1 if _missed(event) else 0
         if missed != attendance.missed:
@@ -175,7 +189,7 @@ def _away(state: SeatedState[Any], event: SeatAway, _: datetime) -> Changes:
 
 
 def _back(state: SeatedState[Any], event: SeatBack, _: datetime) -> Changes:
-    return _attending(state, event.agent_id, replace(state.attends(event.agent_id), away=False, missed=0))
+    return _attending(state, event.agent_id, Attendance(back_in=state.entered_version))
 
 
 def _resigned(state: SeatedState[Any], event: SeatResigned, _: datetime) -> Changes:

@@ -69,7 +69,7 @@ async def wait_for_turn(services: Services, request: CheckedRequest[WaitQuery, N
         checked: set[str] | None = None
         """The running games at the last check for finished ones."""
         while True:
-            found = await _turn(services, request)
+            found = await _turn(services, request, present=not watches)
             if isinstance(found, Response):
                 return found
             running = {place.game_id for place in found}
@@ -124,13 +124,14 @@ async def _watch_new(
     return bool(new)
 
 
-async def _turn(services: Services, request: CheckedRequest) -> Response | list[SeatedGame]:
+async def _turn(services: Services, request: CheckedRequest, *, present: bool) -> Response | list[SeatedGame]:
     """The first turn of any game type, or the games in which the caller has a seat.
 
     Raises BusUnavailable only if an engine is unavailable and no other engine has a turn.
     """
     waiting = {
-        services.bus.submit(game, "turn", "", agent=request.caller.id, trace=request.trace) for game in GAME_TYPES
+        services.bus.submit(game, "turn", "", agent=request.caller.id, trace=request.trace, present=present)
+        for game in GAME_TYPES
     }
     games: list[SeatedGame] = []
     failed: BusUnavailable | None = None
@@ -176,7 +177,7 @@ async def stream_events(services: Services, request: CheckedRequest[StreamQuery,
     if isinstance(opened, HttpProblem):
         return opened
     with opened.until_answered() as kept:
-        first = await _feed(services, request, after)
+        first = await _feed(services, request, after, present=True)
         if first.status == Code.UNAVAILABLE.status:
             raise BusUnavailable("the engine cannot read the feed")
         if first.status != 200:
@@ -190,8 +191,8 @@ async def stream_events(services: Services, request: CheckedRequest[StreamQuery,
     )
 
 
-async def _feed(services: Services, request: CheckedRequest, after: int) -> Answer:
-    return await read_engine(services, request, "feed", {"after": after, "limit": FEED_MESSAGES})
+async def _feed(services: Services, request: CheckedRequest, after: int, *, present: bool = False) -> Answer:
+    return await read_engine(services, request, "feed", {"after": after, "limit": FEED_MESSAGES}, present=present)
 
 
 async def _events(services: Services, request: CheckedRequest, after: int, poll: LongPoll) -> Chunks:
@@ -273,7 +274,7 @@ async def read_log(services: Services, request: CheckedRequest) -> StreamedRespo
 
 
 async def _log_page(services: Services, request: CheckedRequest, after: int) -> Answer:
-    return await read_engine(services, request, "log", {"after": after, "limit": PAGE_MAX})
+    return await read_engine(services, request, "log", {"after": after, "limit": PAGE_MAX}, present=not after)
 
 
 async def _lines(services: Services, request: CheckedRequest, answer: Answer, poll: LongPoll) -> Chunks:

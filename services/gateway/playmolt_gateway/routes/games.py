@@ -72,20 +72,25 @@ _rows_of = msgspec.json.Decoder(_Rows).decode
 
 
 def ask_engine(
-    services: Services, request: CheckedRequest, op: Op, body: Any, *, agent: str | None = None
+    services: Services, request: CheckedRequest, op: Op, body: Any, *, agent: str | None = None, present: bool = True
 ) -> "asyncio.Future[Answer]":
-    """Query the engine of the game in the path, as `agent` or as the caller."""
+    """Query the engine of the game in the path, as `agent` or as the caller.
+
+    `present` is False for calls that the gateway repeats by itself: they do not show that the agent is there.
+    """
     viewer = request.caller.id if agent is None else agent
     return services.bus.submit(
         request.game, op, request.params["id"], _encode(body), agent=viewer, operator=request.caller.operator,
-        trace=request.trace, invite=invite_hash(getattr(request.query, "invite", None)),
+        trace=request.trace, invite=invite_hash(getattr(request.query, "invite", None)), present=present,
     )  # fmt: skip
 
 
-async def read_engine(services: Services, request: CheckedRequest[Any, Any], op: Op, body: Any) -> Answer:
+async def read_engine(
+    services: Services, request: CheckedRequest[Any, Any], op: Op, body: Any, *, present: bool = True
+) -> Answer:
     """Query the engine on behalf of a request that may wait, in a slot if it came without a key."""
     async with request.reading(services):
-        return await ask_engine(services, request, op, body)
+        return await ask_engine(services, request, op, body, present=present)
 
 
 @serves(OPEN_GAME)
@@ -296,8 +301,10 @@ async def _newer_state(services: Services, request: CheckedRequest, after: int, 
     async with poll:
         watch = await services.bus.watch(request.game, request.params["id"])
         try:
+            present = True
             while True:
-                answer = await read_engine(services, request, "state", {})
+                answer = await read_engine(services, request, "state", {}, present=present)
+                present = False
                 if answer.status != 200 or version_of(answer.body).version > after:
                     break
                 if poll.over or clock() >= end:
