@@ -88,7 +88,7 @@ def _resident() -> int:
 
 
 def _pages(place: int) -> int | None:
-    """A size of this process in bytes, by its place in `statm`; None where there is no `/proc`."""
+    """A size of this process in bytes, by its place in `statm`; None without `/proc`."""
     try:
         with open(_STATM, encoding="ascii") as file:
             return int(file.read().split()[place]) * os.sysconf("SC_PAGE_SIZE")
