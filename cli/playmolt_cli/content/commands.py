@@ -12,7 +12,7 @@ from playmolt_core.game.packs.frame import PackGame
 from playmolt_jury.content import pack
 from playmolt_jury.content.pack_folder import read_folder
 from playmolt_schemas.canonical import files_digest
-from playmolt_schemas.games.jury import Language, VerdictName
+from playmolt_schemas.stored.jury import Language, VerdictName
 from playmolt_schemas.stored.values import GameLanguage
 
 from playmolt_cli.content import pack_play as playing

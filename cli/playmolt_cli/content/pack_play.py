@@ -11,8 +11,9 @@ from playmolt.loop import GameResult
 from playmolt_core.game.packs.entries import EntryPack
 from playmolt_jury.content.pack import Pack
 from playmolt_schemas.api import GameType
-from playmolt_schemas.games.jury import EndingView, Language, OpenJuryRequest, VerdictName, VerdictView
+from playmolt_schemas.games.jury import EndingView, OpenJuryRequest, VerdictView
 from playmolt_schemas.routes import jury as routes
+from playmolt_schemas.stored.jury import Language, VerdictName
 from playmolt_schemas.stored.values import GameLanguage
 from rich.console import Console
 

@@ -7,18 +7,10 @@ from typing import Final
 
 import msgspec
 from playmolt.client import Client
-from playmolt_schemas.games.jury import (
-    EndingView,
-    Language,
-    OpenJuryRequest,
-    PhaseName,
-    RoundReply,
-    TalkView,
-    VerdictName,
-    VerdictView,
-)
+from playmolt_schemas.games.jury import EndingView, OpenJuryRequest, RoundReply, TalkView, VerdictView
 from playmolt_schemas.records import Record
 from playmolt_schemas.routes import jury as routes
+from playmolt_schemas.stored.jury import Language, PhaseName, VerdictName
 from rich.console import Console
 
 from playmolt_cli.jury import overseer as jury_overseer

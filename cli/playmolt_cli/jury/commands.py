@@ -5,8 +5,9 @@ from typing import get_args
 
 import click
 import msgspec
-from playmolt_schemas.games.jury import Language, OpenJuryRequest, VerdictName
+from playmolt_schemas.games.jury import OpenJuryRequest
 from playmolt_schemas.routes import jury as routes
+from playmolt_schemas.stored.jury import Language, VerdictName
 
 from playmolt_cli.jury import overseer as jury_overseer
 from playmolt_cli.jury.page import JuryPage

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from playmolt_schemas.games.jury import Language, TalkView, VerdictName
+from playmolt_schemas.games.jury import TalkView
+from playmolt_schemas.stored.jury import Language, VerdictName
 
 from playmolt_cli.jury.table import JuryTable
 

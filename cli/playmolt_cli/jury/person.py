@@ -12,10 +12,10 @@ from playmolt_schemas.games.jury import (
     DELIBERATION_ROUNDS,
     NOTE_CHARS,
     JurorView,
-    PhaseName,
     TalkView,
     WitnessListEntry,
 )
+from playmolt_schemas.stored.jury import PhaseName
 
 from playmolt_cli.jury.table import JuryTable
 from playmolt_cli.terminal.failures import Failure

@@ -13,7 +13,6 @@ from playmolt_schemas.games.jury import (
     JurySession,
     NoteReply,
     NoteRequest,
-    PhaseName,
     PhaseRequest,
     RoundReply,
     TalkRequest,
@@ -22,6 +21,7 @@ from playmolt_schemas.games.jury import (
     WitnessList,
 )
 from playmolt_schemas.routes import jury as routes
+from playmolt_schemas.stored.jury import PhaseName
 
 from playmolt_cli.jury.page import JuryPage
 from playmolt_cli.terminal.failures import Failure

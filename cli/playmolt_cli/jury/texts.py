@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
-from playmolt_schemas.games.jury import Band, Language, VerdictName
+from playmolt_schemas.games.jury import Band
 from playmolt_schemas.skill import page_texts
+from playmolt_schemas.stored.jury import Language, VerdictName
 
 _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
     "en": {

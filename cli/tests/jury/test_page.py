@@ -15,8 +15,8 @@ from playmolt_schemas.games.jury import (
     EvidenceView,
     TalkView,
     VerdictView,
-    VoteView,
 )
+from playmolt_schemas.stored.jury import VoteView
 from rich.console import Console
 from rich.text import Text
 

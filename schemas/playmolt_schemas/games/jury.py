@@ -7,16 +7,19 @@ from msgspec import UNSET, Meta, UnsetType
 
 from playmolt_schemas.api import ModelAlias, Request, Schema
 from playmolt_schemas.codes import FieldFault
-from playmolt_schemas.feed_messages import SessionMessage
+from playmolt_schemas.feed_messages import FeedMessages, SessionMessage
+from playmolt_schemas.stored.jury import (
+    EVENTS,
+    Cause,
+    Language,
+    PhaseName,
+    TopicImpact,
+    VerdictName,
+    VoteView,
+)
 from playmolt_schemas.text import SPEECH, text_schema
 
-Language = Literal["en", "zh", "ko"]
-PhaseName = Literal["prologue", "investigation", "persuasion", "deliberation", "vote", "ended", "aborted"]
 Band = Literal["innocent", "leaning_innocent", "undecided", "leaning_guilty", "guilty"]
-Impact = Literal["positive", "neutral", "negative"]
-VerdictName = Literal["guilty", "not_guilty"]
-Cause = Literal["chat", "evidence", "note", "speech", "weakness"]
-FailureCode = Literal["model_unavailable", "invalid_reply", "refused", "budget_spent"]
 
 ROUNDS_WITH_JUROR: Final = 10
 NOTES: Final = 3
@@ -303,16 +306,6 @@ class RoundReply(msgspec.Struct, frozen=True, kw_only=True):
     phase: PhaseName
 
 
-class VoteView(msgspec.Struct, frozen=True, kw_only=True):
-    """A juror's vote on the chain; `guilty` is null and `tx_hash` empty if the case closed without it."""
-
-    juror_id: str
-    guilty: bool | None
-    stance: int
-    tx_hash: str
-    address: str
-
-
 class VerdictView(msgspec.Struct, frozen=True, kw_only=True):
     """`GET …/verdict`, as read from the chain. `explorer` is the URL of a block explorer with pages `/tx/HASH` and
     `/address/ADDRESS`, if the operator configured one."""
@@ -337,13 +330,6 @@ class EndingView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 # Model replies
-
-
-class TopicImpact(msgspec.Struct, frozen=True, kw_only=True):
-    """The effect of a text on a topic."""
-
-    topic: str
-    impact: Impact
 
 
 class Classification(msgspec.Struct, frozen=True, kw_only=True):
@@ -373,13 +359,6 @@ class JuryOpenedMessage(SessionMessage, frozen=True, kw_only=True, tag="jury_ope
     model: str
 
 
-class PhaseChangedMessage(SessionMessage, frozen=True, kw_only=True, tag="phase_changed"):
-    """The session moved to another phase."""
-
-    from_: PhaseName = msgspec.field(name="from")
-    to: PhaseName
-
-
 class WitnessTalkedMessage(SessionMessage, frozen=True, kw_only=True, tag="witness_talked"):
     """A step of a talk. `shown` is the node of the answer; `said` and `text` are question and answer."""
 
@@ -391,90 +370,6 @@ class WitnessTalkedMessage(SessionMessage, frozen=True, kw_only=True, tag="witne
     cracked: bool
     said: str = ""
     text: str = ""
-
-
-class EvidenceUnlockedMessage(SessionMessage, frozen=True, kw_only=True, tag="evidence_unlocked"):
-    """A witness cracked and unlocked an item."""
-
-    evidence_id: str
-    witness_id: str
-
-
-class EvidenceReadMessage(SessionMessage, frozen=True, kw_only=True, tag="evidence_read"):
-    """The overseer read an item for the first time."""
-
-    evidence_id: str
-
-
-class JuryTurnStartedMessage(SessionMessage, frozen=True, kw_only=True, tag="turn_started"):
-    """A model was called; `turn` is chat, present, note, speech or vote."""
-
-    turn: str
-    juror_id: str
-
-
-class JuryTurnFailedMessage(SessionMessage, frozen=True, kw_only=True, tag="turn_failed"):
-    """A model gave no usable reply; no round or note is consumed."""
-
-    turn: str
-    juror_id: str
-    code: FailureCode
-
-
-class OverseerSaidMessage(SessionMessage, frozen=True, kw_only=True, tag="overseer_said"):
-    """The overseer spoke to a juror."""
-
-    juror_id: str
-    text: str
-    topics: tuple[TopicImpact, ...]
-    repeats: int = 0
-
-
-class EvidencePresentedMessage(SessionMessage, frozen=True, kw_only=True, tag="evidence_presented"):
-    """The overseer showed an item to a juror."""
-
-    juror_id: str
-    evidence_id: str
-    repeats: int = 0
-
-
-class JurorSaidMessage(SessionMessage, frozen=True, kw_only=True, tag="juror_said"):
-    """A juror replied to the overseer."""
-
-    juror_id: str
-    text: str
-
-
-class NoteSentMessage(SessionMessage, frozen=True, kw_only=True, tag="note_sent"):
-    """The overseer sent a secret note."""
-
-    juror_id: str
-    text: str
-    topics: tuple[TopicImpact, ...]
-    repeats: int = 0
-
-
-class RoundStartedMessage(SessionMessage, frozen=True, kw_only=True, tag="round_started"):
-    """A round of deliberation began."""
-
-    round: int
-    leader: str
-    responders: tuple[str, ...]
-
-
-class SpeechMessage(SessionMessage, frozen=True, kw_only=True, tag="speech"):
-    """A juror spoke to the other jurors."""
-
-    round: int
-    juror_id: str
-    text: str
-    topics: tuple[TopicImpact, ...]
-
-
-class RoundEndedMessage(SessionMessage, frozen=True, kw_only=True, tag="round_ended"):
-    """A round ended and its influence was applied."""
-
-    round: int
 
 
 class StanceChangedMessage(SessionMessage, frozen=True, kw_only=True, tag="stance_changed"):
@@ -497,46 +392,6 @@ class ToolCalledMessage(SessionMessage, frozen=True, kw_only=True, tag="tool_cal
     input: Any = None
 
 
-class VoteDecidedMessage(SessionMessage, frozen=True, kw_only=True, tag="vote_decided"):
-    """A juror decided; its vote is being sent to the chain."""
-
-    juror_id: str
-
-
-class ContractDeployedMessage(SessionMessage, frozen=True, kw_only=True, tag="contract_deployed"):
-    """The contract of the case was deployed on the chain."""
-
-    contract: str
-    chain_id: int
-    tx_hash: str
-    log_hash: str
-
-
-class VoteCastMessage(SessionMessage, frozen=True, kw_only=True, tag="vote_cast"):
-    """A vote was recorded on the chain."""
-
-    juror_id: str
-    guilty: bool
-    tx_hash: str
-
-
-class VoteMissedMessage(SessionMessage, frozen=True, kw_only=True, tag="vote_missed"):
-    """The case closed before this vote."""
-
-    juror_id: str
-
-
-class ChainChangedMessage(SessionMessage, frozen=True, kw_only=True, tag="chain_changed"):
-    """The chain no longer has the case; the vote waits for a retry."""
-
-    contract: str
-    chain_id: int
-
-
-class VoteRetriedMessage(SessionMessage, frozen=True, kw_only=True, tag="vote_retried"):
-    """The same votes are being cast again, on the current chain."""
-
-
 class VerdictReadMessage(SessionMessage, frozen=True, kw_only=True, tag="verdict_read"):
     """The verdict was read from the chain; `explorer` as in `VerdictView`."""
 
@@ -550,44 +405,17 @@ class VerdictReadMessage(SessionMessage, frozen=True, kw_only=True, tag="verdict
     explorer: str | UnsetType = UNSET
 
 
-class EndedMessage(SessionMessage, frozen=True, kw_only=True, tag="ended"):
-    """The story ended; the stream closes."""
-
-    ending: str
-
-
-class JuryAbortedMessage(SessionMessage, frozen=True, kw_only=True, tag="game_aborted"):
-    """The operator ended the session; the stream closes."""
-
-    reason: str
-
-
-JuryMessage = (
-    JuryProgressMessage
-    | JuryOpenedMessage
-    | PhaseChangedMessage
-    | WitnessTalkedMessage
-    | EvidenceUnlockedMessage
-    | EvidenceReadMessage
-    | JuryTurnStartedMessage
-    | JuryTurnFailedMessage
-    | OverseerSaidMessage
-    | EvidencePresentedMessage
-    | JurorSaidMessage
-    | NoteSentMessage
-    | RoundStartedMessage
-    | SpeechMessage
-    | RoundEndedMessage
-    | StanceChangedMessage
-    | ToolCalledMessage
-    | VoteDecidedMessage
-    | ContractDeployedMessage
-    | VoteCastMessage
-    | VoteMissedMessage
-    | ChainChangedMessage
-    | VoteRetriedMessage
-    | VerdictReadMessage
-    | EndedMessage
-    | JuryAbortedMessage
+FEED: Final = FeedMessages(
+    EVENTS,
+    __name__,
+    SessionMessage,
+    written=(
+        JuryProgressMessage,
+        JuryOpenedMessage,
+        WitnessTalkedMessage,
+        StanceChangedMessage,
+        ToolCalledMessage,
+        VerdictReadMessage,
+    ),
 )
-"""All messages of a session's stream."""
+"""The messages of a session for its owner."""

@@ -125,7 +125,7 @@ ENDING: Final[Route[jury.EndingView]] = _route(
 )  # fmt: skip
 STREAM: Final[Route[bytes | None]] = _route(
     "GET", _ONE + "/stream", "jury_stream", "Stream the events of the session; the stream ends after ended.",
-    {200: Media(EVENT_STREAM, jury.JuryMessage), 204: None}, query=StreamQuery,
+    {200: Media(EVENT_STREAM, jury.FEED.union), 204: None}, query=StreamQuery,
 )  # fmt: skip
 LOG: Final[Route[list[OpenedRecord]]] = _route(
     "GET", _ONE + "/log", "jury_log", "Download the log of a finished session, one record per line.",

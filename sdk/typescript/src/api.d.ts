@@ -4836,39 +4836,6 @@ export interface components {
             text: string;
         };
         /**
-         * JuryProgressMessage
-         * @description An event without public content.
-         */
-        JuryProgressMessage: {
-            /** @enum {string} */
-            type: "progress";
-            session_id: string;
-            version: number;
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, six decimals.
-             */
-            at: string;
-        };
-        /**
-         * JuryOpenedMessage
-         * @description The session was opened.
-         */
-        JuryOpenedMessage: {
-            /** @enum {string} */
-            type: "jury_opened";
-            /** @enum {string} */
-            language: "en" | "ko" | "zh";
-            model: string;
-            session_id: string;
-            version: number;
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, six decimals.
-             */
-            at: string;
-        };
-        /**
          * PhaseChangedMessage
          * @description The session moved to another phase.
          */
@@ -4879,31 +4846,6 @@ export interface components {
             from: "aborted" | "deliberation" | "ended" | "investigation" | "persuasion" | "prologue" | "vote";
             /** @enum {string} */
             to: "aborted" | "deliberation" | "ended" | "investigation" | "persuasion" | "prologue" | "vote";
-            session_id: string;
-            version: number;
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, six decimals.
-             */
-            at: string;
-        };
-        /**
-         * WitnessTalkedMessage
-         * @description A step of a talk. `shown` is the node of the answer; `said` and `text` are question and answer.
-         */
-        WitnessTalkedMessage: {
-            /** @enum {string} */
-            type: "witness_talked";
-            witness_id: string;
-            choice: string | null;
-            evidence_id: string | null;
-            shown: string;
-            pressure: number;
-            cracked: boolean;
-            /** @default  */
-            said?: string;
-            /** @default  */
-            text?: string;
             session_id: string;
             version: number;
             /**
@@ -4952,7 +4894,8 @@ export interface components {
         JuryTurnStartedMessage: {
             /** @enum {string} */
             type: "turn_started";
-            turn: string;
+            /** @enum {string} */
+            turn: "chat" | "note" | "present" | "speech" | "vote";
             juror_id: string;
             session_id: string;
             version: number;
@@ -4969,7 +4912,8 @@ export interface components {
         JuryTurnFailedMessage: {
             /** @enum {string} */
             type: "turn_failed";
-            turn: string;
+            /** @enum {string} */
+            turn: "chat" | "note" | "present" | "speech" | "vote";
             juror_id: string;
             /** @enum {string} */
             code: "budget_spent" | "invalid_reply" | "model_unavailable" | "refused";
@@ -4991,8 +4935,7 @@ export interface components {
             juror_id: string;
             text: string;
             topics: components["schemas"]["TopicImpact"][];
-            /** @default 0 */
-            repeats?: number;
+            repeats: number;
             session_id: string;
             version: number;
             /**
@@ -5019,8 +4962,7 @@ export interface components {
             type: "evidence_presented";
             juror_id: string;
             evidence_id: string;
-            /** @default 0 */
-            repeats?: number;
+            repeats: number;
             session_id: string;
             version: number;
             /**
@@ -5056,8 +4998,7 @@ export interface components {
             juror_id: string;
             text: string;
             topics: components["schemas"]["TopicImpact"][];
-            /** @default 0 */
-            repeats?: number;
+            repeats: number;
             session_id: string;
             version: number;
             /**
@@ -5111,50 +5052,6 @@ export interface components {
             /** @enum {string} */
             type: "round_ended";
             round: number;
-            session_id: string;
-            version: number;
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, six decimals.
-             */
-            at: string;
-        };
-        /**
-         * StanceChangedMessage
-         * @description A message changed a juror's stance; `before` and `after` are present if the operator enables them.
-         */
-        StanceChangedMessage: {
-            /** @enum {string} */
-            type: "stance_changed";
-            juror_id: string;
-            /** @enum {string} */
-            cause: "chat" | "evidence" | "note" | "speech" | "weakness";
-            by: string;
-            /** @enum {string} */
-            band_before: "guilty" | "innocent" | "leaning_guilty" | "leaning_innocent" | "undecided";
-            /** @enum {string} */
-            band: "guilty" | "innocent" | "leaning_guilty" | "leaning_innocent" | "undecided";
-            before?: number;
-            after?: number;
-            session_id: string;
-            version: number;
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, six decimals.
-             */
-            at: string;
-        };
-        /**
-         * ToolCalledMessage
-         * @description A juror used a tool. `input` is what it looked up; an intended vote is omitted.
-         */
-        ToolCalledMessage: {
-            /** @enum {string} */
-            type: "tool_called";
-            juror_id: string;
-            tool: string;
-            /** @default null */
-            input?: unknown;
             session_id: string;
             version: number;
             /**
@@ -5265,30 +5162,6 @@ export interface components {
             at: string;
         };
         /**
-         * VerdictReadMessage
-         * @description The verdict was read from the chain; `explorer` as in `VerdictView`.
-         */
-        VerdictReadMessage: {
-            /** @enum {string} */
-            type: "verdict_read";
-            /** @enum {string} */
-            verdict: "guilty" | "not_guilty";
-            guilty: number;
-            not_guilty: number;
-            votes: components["schemas"]["VoteView"][];
-            contract: string;
-            chain_id: number;
-            log_hash: string;
-            explorer?: string;
-            session_id: string;
-            version: number;
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, six decimals.
-             */
-            at: string;
-        };
-        /**
          * EndedMessage
          * @description The story ended; the stream closes.
          */
@@ -5312,6 +5185,132 @@ export interface components {
             /** @enum {string} */
             type: "game_aborted";
             reason: string;
+            session_id: string;
+            version: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, six decimals.
+             */
+            at: string;
+        };
+        /**
+         * JuryProgressMessage
+         * @description An event without public content.
+         */
+        JuryProgressMessage: {
+            /** @enum {string} */
+            type: "progress";
+            session_id: string;
+            version: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, six decimals.
+             */
+            at: string;
+        };
+        /**
+         * JuryOpenedMessage
+         * @description The session was opened.
+         */
+        JuryOpenedMessage: {
+            /** @enum {string} */
+            type: "jury_opened";
+            /** @enum {string} */
+            language: "en" | "ko" | "zh";
+            model: string;
+            session_id: string;
+            version: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, six decimals.
+             */
+            at: string;
+        };
+        /**
+         * WitnessTalkedMessage
+         * @description A step of a talk. `shown` is the node of the answer; `said` and `text` are question and answer.
+         */
+        WitnessTalkedMessage: {
+            /** @enum {string} */
+            type: "witness_talked";
+            witness_id: string;
+            choice: string | null;
+            evidence_id: string | null;
+            shown: string;
+            pressure: number;
+            cracked: boolean;
+            /** @default  */
+            said?: string;
+            /** @default  */
+            text?: string;
+            session_id: string;
+            version: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, six decimals.
+             */
+            at: string;
+        };
+        /**
+         * StanceChangedMessage
+         * @description A message changed a juror's stance; `before` and `after` are present if the operator enables them.
+         */
+        StanceChangedMessage: {
+            /** @enum {string} */
+            type: "stance_changed";
+            juror_id: string;
+            /** @enum {string} */
+            cause: "chat" | "evidence" | "note" | "speech" | "weakness";
+            by: string;
+            /** @enum {string} */
+            band_before: "guilty" | "innocent" | "leaning_guilty" | "leaning_innocent" | "undecided";
+            /** @enum {string} */
+            band: "guilty" | "innocent" | "leaning_guilty" | "leaning_innocent" | "undecided";
+            before?: number;
+            after?: number;
+            session_id: string;
+            version: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, six decimals.
+             */
+            at: string;
+        };
+        /**
+         * ToolCalledMessage
+         * @description A juror used a tool. `input` is what it looked up; an intended vote is omitted.
+         */
+        ToolCalledMessage: {
+            /** @enum {string} */
+            type: "tool_called";
+            juror_id: string;
+            tool: string;
+            /** @default null */
+            input?: unknown;
+            session_id: string;
+            version: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, six decimals.
+             */
+            at: string;
+        };
+        /**
+         * VerdictReadMessage
+         * @description The verdict was read from the chain; `explorer` as in `VerdictView`.
+         */
+        VerdictReadMessage: {
+            /** @enum {string} */
+            type: "verdict_read";
+            /** @enum {string} */
+            verdict: "guilty" | "not_guilty";
+            guilty: number;
+            not_guilty: number;
+            votes: components["schemas"]["VoteView"][];
+            contract: string;
+            chain_id: number;
+            log_hash: string;
+            explorer?: string;
             session_id: string;
             version: number;
             /**

@@ -4,15 +4,8 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final, get_args
 
 from playmolt_schemas.body_fields import BodyFields, Faults, read_body
-from playmolt_schemas.games.jury import (
-    ChatRequest,
-    Language,
-    NoteRequest,
-    OpenJuryRequest,
-    PhaseName,
-    PhaseRequest,
-    TalkRequest,
-)
+from playmolt_schemas.games.jury import ChatRequest, NoteRequest, OpenJuryRequest, PhaseRequest, TalkRequest
+from playmolt_schemas.stored.jury import Language, PhaseName
 
 PHASES: Final[tuple[PhaseName, ...]] = get_args(PhaseName)
 CHOSEN: Final[tuple[PhaseName, ...]] = ("investigation", "persuasion", "deliberation")

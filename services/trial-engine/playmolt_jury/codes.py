@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from playmolt_core.game.decider import Refused
 from playmolt_schemas import codes
 from playmolt_schemas.codes import Code, FieldFault
-from playmolt_schemas.games.jury import PhaseName
+from playmolt_schemas.stored.jury import PhaseName
 
 
 def refused(code: Code, detail: str, errors: Iterable[FieldFault] = ()) -> Refused:

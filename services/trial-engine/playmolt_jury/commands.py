@@ -4,9 +4,7 @@ from typing import Any
 
 import msgspec
 from playmolt_core.game.decider import Command
-from playmolt_schemas.games.jury import FailureCode, Language, TopicImpact
-
-from playmolt_jury.events import RequestKind
+from playmolt_schemas.stored.jury import FailureCode, Language, RequestKind, TopicImpact
 
 
 class NamedCase(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,9 +4,9 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 from playmolt_schemas.stored.event import Event
+from playmolt_schemas.stored.jury import EvidenceUnlocked, WitnessTalked
 
 from playmolt_jury.content.material import Choice, ChoiceCondition, Material, Node, Reaction, Witness
-from playmolt_jury.events import EvidenceUnlocked, WitnessTalked
 
 
 class Talk(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,10 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 from playmolt_core.game.decider import Command, EndGame
 from playmolt_schemas.stored.event import Event
-
-from playmolt_jury import commands, effects
-from playmolt_jury.effects import ChainTask
-from playmolt_jury.events import (
+from playmolt_schemas.stored.jury import (
     AttemptMade,
     ChainChanged,
     ContractDeployed,
@@ -17,7 +14,6 @@ from playmolt_jury.events import (
     EvidenceRead,
     GameAborted,
     JurorSaid,
-    JuryOpened,
     NoteSent,
     OverseerSaid,
     PhaseChanged,
@@ -34,6 +30,10 @@ from playmolt_jury.events import (
     VoteRetried,
     WitnessTalked,
 )
+
+from playmolt_jury import commands, effects
+from playmolt_jury.effects import ChainTask
+from playmolt_jury.events import JuryOpened
 from playmolt_jury.state import State, Turn
 
 

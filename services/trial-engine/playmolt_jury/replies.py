@@ -6,7 +6,8 @@ from typing import Any, Final, get_args
 import msgspec
 from playmolt_core.llm.parsing import Unparsed, parse_object
 from playmolt_core.llm.port import Tool
-from playmolt_schemas.games.jury import Classification, Impact, SpeechReply, TopicImpact
+from playmolt_schemas.games.jury import Classification, SpeechReply
+from playmolt_schemas.stored.jury import Impact, TopicImpact
 from playmolt_schemas.text import composed_text, trimmed, unstorable
 
 TOPICS_KEPT: Final = 3

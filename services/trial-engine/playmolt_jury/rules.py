@@ -9,23 +9,35 @@ from msgspec.structs import replace
 from playmolt_core.game.decider import Accepted, Command, Decision, Effect, EndGame, Refused, Viewer
 from playmolt_core.game.game import Game, ended
 from playmolt_schemas.codes import Code, faults
+from playmolt_schemas.feed_messages import FeedMessage
 from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.games.jury import (
     ChatRequest,
-    JuryMessage,
     JurySession,
     NoteRequest,
     OpenJuryRequest,
-    PhaseName,
     PhaseRequest,
     TalkRequest,
     UnseenJury,
-    VerdictName,
     VerdictReadMessage,
     VerdictView,
-    VoteView,
 )
 from playmolt_schemas.stored.event import Event
+from playmolt_schemas.stored.jury import (
+    AttemptMade,
+    Ended,
+    EvidenceItem,
+    EvidenceRead,
+    GameAborted,
+    PhaseChanged,
+    PhaseName,
+    RoundStarted,
+    TurnFailed,
+    TurnStarted,
+    VerdictName,
+    VerdictRead,
+    VoteView,
+)
 from typing_extensions import override
 
 from playmolt_jury import bodies, commands, dialogue, effects, recovery, replies, turn_events, views, vote_rules
@@ -45,20 +57,7 @@ from playmolt_jury.content.cases import KEPT, PackLibrary
 from playmolt_jury.content.material import EndingEntry, Material, Witness
 from playmolt_jury.content.pack import Pack
 from playmolt_jury.dialogue import Talk
-from playmolt_jury.events import (
-    EVENTS,
-    AttemptMade,
-    Ended,
-    EvidenceItem,
-    EvidenceRead,
-    GameAborted,
-    JuryOpened,
-    PhaseChanged,
-    RoundStarted,
-    TurnFailed,
-    TurnStarted,
-    VerdictRead,
-)
+from playmolt_jury.events import EVENTS, JuryOpened
 from playmolt_jury.persuasion import stance
 from playmolt_jury.state import FOLDS, FailedCall, State
 from playmolt_jury.vote_rules import DETAIL_CHARS
@@ -156,7 +155,7 @@ class Jury(Game[State]):
         return super().decide(state, command, at)
 
     @override
-    def public(self, event: Event, viewer: Viewer, state: State | None = None) -> JuryMessage | None:
+    def public(self, event: Event, viewer: Viewer, state: State | None = None) -> FeedMessage | None:
         """A message for the session's owner; None for anyone else."""
         if state is None or not owns(state, viewer.agent_id):
             return None

@@ -10,26 +10,18 @@ from playmolt_core.game.game import Changes, Fold
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.games.jury import (
     BandChange,
-    Cause,
     ChatReply,
     FailedVote,
-    FailureCode,
-    Language,
     NoteReply,
-    PhaseName,
     RoundReply,
     SpeechView,
-    TopicImpact,
     VerdictView,
 )
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.stored.event import Event
-
-from playmolt_jury import dialogue
-from playmolt_jury.content.material import Found, Juror, Rules
-from playmolt_jury.dialogue import Talk
-from playmolt_jury.events import (
+from playmolt_schemas.stored.jury import (
     AttemptMade,
+    Cause,
     ChainChanged,
     ContractDeployed,
     Ended,
@@ -37,17 +29,19 @@ from playmolt_jury.events import (
     EvidencePresented,
     EvidenceRead,
     EvidenceUnlocked,
+    FailureCode,
     GameAborted,
     JurorSaid,
-    JuryOpened,
+    Language,
     NoteSent,
     OverseerSaid,
     PhaseChanged,
+    PhaseName,
     RoundEnded,
     RoundStarted,
     Speech,
-    StanceChanged,
     ToolCalled,
+    TopicImpact,
     TurnFailed,
     TurnKind,
     TurnStarted,
@@ -59,6 +53,11 @@ from playmolt_jury.events import (
     VoteRetried,
     WitnessTalked,
 )
+
+from playmolt_jury import dialogue
+from playmolt_jury.content.material import Found, Juror, Rules
+from playmolt_jury.dialogue import Talk
+from playmolt_jury.events import JuryOpened, StanceChanged
 from playmolt_jury.persuasion import stance
 from playmolt_jury.persuasion.repetition import RememberedMessage, took_back
 from playmolt_jury.persuasion.stance import SPEECHES

@@ -2,12 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
-from playmolt_schemas.games.jury import Cause, TopicImpact
 from playmolt_schemas.stored.event import Event
-
-from playmolt_jury import replies
-from playmolt_jury.commands import JurorTurn, ToolUse
-from playmolt_jury.events import (
+from playmolt_schemas.stored.jury import (
+    Cause,
     EvidencePresented,
     JurorSaid,
     NoteSent,
@@ -15,11 +12,15 @@ from playmolt_jury.events import (
     PhaseChanged,
     RoundEnded,
     Speech,
-    StanceChanged,
     ToolCalled,
+    TopicImpact,
     TurnStarted,
     VoteDecided,
 )
+
+from playmolt_jury import replies
+from playmolt_jury.commands import JurorTurn, ToolUse
+from playmolt_jury.events import StanceChanged
 from playmolt_jury.persuasion import stance
 from playmolt_jury.persuasion.repetition import RememberedMessage, Repetition, repetition
 from playmolt_jury.persuasion.stance import SPEECHES

@@ -7,82 +7,42 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from msgspec import UNSET
+from playmolt_schemas.feed_messages import FeedMessage
 from playmolt_schemas.games.jury import (
     DELIBERATION_ROUNDS,
-    ChainChangedMessage,
+    FEED,
     ChoiceView,
-    ContractDeployedMessage,
     DossierView,
-    EndedMessage,
     EndingView,
     EvidenceList,
     EvidenceListEntry,
-    EvidencePresentedMessage,
-    EvidenceReadMessage,
-    EvidenceUnlockedMessage,
     EvidenceView,
-    JurorSaidMessage,
     JurorView,
-    JuryAbortedMessage,
     JuryCase,
-    JuryMessage,
     JuryOpenedMessage,
     JuryProgressMessage,
     JurySession,
-    JuryTurnFailedMessage,
-    JuryTurnStartedMessage,
-    NoteSentMessage,
-    OverseerSaidMessage,
-    PhaseChangedMessage,
-    RoundEndedMessage,
-    RoundStartedMessage,
-    SpeechMessage,
     SpokenLine,
     StanceChangedMessage,
     TalkView,
     ToolCalledMessage,
     VerdictReadMessage,
-    VoteCastMessage,
-    VoteDecidedMessage,
-    VoteMissedMessage,
-    VoteRetriedMessage,
     WitnessList,
     WitnessListEntry,
     WitnessTalkedMessage,
 )
 from playmolt_schemas.stored.event import Event
+from playmolt_schemas.stored.jury import (
+    ToolCalled,
+    VerdictRead,
+    WitnessTalked,
+)
 
 from playmolt_jury import dialogue, replies
 from playmolt_jury.content.material import Material, Witness
 from playmolt_jury.content.pack import Pack
 from playmolt_jury.dialogue import Talk
-from playmolt_jury.events import (
-    ChainChanged,
-    ContractDeployed,
-    Ended,
-    EvidencePresented,
-    EvidenceRead,
-    EvidenceUnlocked,
-    GameAborted,
-    JurorSaid,
-    JuryOpened,
-    NoteSent,
-    OverseerSaid,
-    PhaseChanged,
-    RoundEnded,
-    RoundStarted,
-    Speech,
-    StanceChanged,
-    ToolCalled,
-    TurnFailed,
-    TurnStarted,
-    VerdictRead,
-    VoteCast,
-    VoteDecided,
-    VoteMissed,
-    VoteRetried,
-    WitnessTalked,
-)
+from playmolt_jury.events import JuryOpened, StanceChanged
 from playmolt_jury.persuasion import stance
 from playmolt_jury.state import State
 
@@ -161,14 +121,16 @@ def ending(state: State, material: Material) -> EndingView | None:
     return EndingView(id=reached.id, verdict=reached.verdict, title=reached.title, text=reached.text)
 
 
-def public(event: Event, material: Material, *, show_stances: bool) -> JuryMessage:
+def public(event: Event, material: Material, *, show_stances: bool) -> FeedMessage:
     """The owner's message for an event; JuryProgressMessage if the event has no message of its own."""
     if isinstance(event, StanceChanged):
         return _moved(event, show_stances=show_stances)
     if isinstance(event, WitnessTalked):
         return _talked(event, material)
-    message_of = _PUBLIC.get(type(event))
-    return message_of(event) if message_of else JuryProgressMessage()
+    if written := _WRITTEN.get(type(event)):
+        return written(event)
+    copy = FEED.copies.get(type(event))
+    return copy(event, None) if copy else JuryProgressMessage()
 
 
 def _juror(state: State, juror_id: str, *, show_stances: bool) -> JurorView:
@@ -183,7 +145,7 @@ def _juror(state: State, juror_id: str, *, show_stances: bool) -> JurorView:
     )
 
 
-def _moved(event: StanceChanged, *, show_stances: bool) -> JuryMessage:
+def _moved(event: StanceChanged, *, show_stances: bool) -> FeedMessage:
     return StanceChangedMessage(
         juror_id=event.juror_id,
         cause=event.cause,
@@ -195,15 +157,11 @@ def _moved(event: StanceChanged, *, show_stances: bool) -> JuryMessage:
     )
 
 
-def _opened(event: JuryOpened) -> JuryMessage:
+def _opened(event: JuryOpened) -> FeedMessage:
     return JuryOpenedMessage(language=event.language, model=event.model)
 
 
-def _phase(event: PhaseChanged) -> JuryMessage:
-    return PhaseChangedMessage(from_=event.from_, to=event.to)
-
-
-def _talked(event: WitnessTalked, material: Material) -> JuryMessage:
+def _talked(event: WitnessTalked, material: Material) -> FeedMessage:
     said, text = dialogue.words_of(material, event)
     return WitnessTalkedMessage(
         witness_id=event.witness_id,
@@ -217,83 +175,13 @@ def _talked(event: WitnessTalked, material: Material) -> JuryMessage:
     )
 
 
-def _unlocked(event: EvidenceUnlocked) -> JuryMessage:
-    return EvidenceUnlockedMessage(evidence_id=event.evidence_id, witness_id=event.witness_id)
-
-
-def _read(event: EvidenceRead) -> JuryMessage:
-    return EvidenceReadMessage(evidence_id=event.evidence_id)
-
-
-def _started(event: TurnStarted) -> JuryMessage:
-    return JuryTurnStartedMessage(turn=event.turn, juror_id=event.juror_id)
-
-
-def _failed(event: TurnFailed) -> JuryMessage:
-    return JuryTurnFailedMessage(turn=event.turn, juror_id=event.juror_id, code=event.code)
-
-
-def _overseer(event: OverseerSaid) -> JuryMessage:
-    return OverseerSaidMessage(juror_id=event.juror_id, text=event.text, topics=event.topics, repeats=event.repeats)
-
-
-def _presented(event: EvidencePresented) -> JuryMessage:
-    return EvidencePresentedMessage(juror_id=event.juror_id, evidence_id=event.evidence_id, repeats=event.repeats)
-
-
-def _said(event: JurorSaid) -> JuryMessage:
-    return JurorSaidMessage(juror_id=event.juror_id, text=event.text)
-
-
-def _noted(event: NoteSent) -> JuryMessage:
-    return NoteSentMessage(juror_id=event.juror_id, text=event.text, topics=event.topics, repeats=event.repeats)
-
-
-def _round(event: RoundStarted) -> JuryMessage:
-    return RoundStartedMessage(round=event.round, leader=event.leader, responders=event.responders)
-
-
-def _speech(event: Speech) -> JuryMessage:
-    return SpeechMessage(round=event.round, juror_id=event.juror_id, text=event.text, topics=event.topics)
-
-
-def _round_over(event: RoundEnded) -> JuryMessage:
-    return RoundEndedMessage(round=event.round)
-
-
-def _tool(event: ToolCalled) -> JuryMessage:
+def _tool(event: ToolCalled) -> FeedMessage:
     # The vote a juror intends would reveal on which side of 50 its stance is.
     input_ = event.input if event.tool == replies.LOOKUP else None
     return ToolCalledMessage(juror_id=event.juror_id, tool=event.tool, input=input_)
 
 
-def _decided(event: VoteDecided) -> JuryMessage:
-    return VoteDecidedMessage(juror_id=event.juror_id)
-
-
-def _deployed(event: ContractDeployed) -> JuryMessage:
-    return ContractDeployedMessage(
-        contract=event.contract, chain_id=event.chain_id, tx_hash=event.tx_hash, log_hash=event.log_hash
-    )
-
-
-def _cast(event: VoteCast) -> JuryMessage:
-    return VoteCastMessage(juror_id=event.juror_id, guilty=event.guilty, tx_hash=event.tx_hash)
-
-
-def _missed(event: VoteMissed) -> JuryMessage:
-    return VoteMissedMessage(juror_id=event.juror_id)
-
-
-def _chain_changed(event: ChainChanged) -> JuryMessage:
-    return ChainChangedMessage(contract=event.contract, chain_id=event.chain_id)
-
-
-def _retried(_: VoteRetried) -> JuryMessage:
-    return VoteRetriedMessage()
-
-
-def _verdict(event: VerdictRead) -> JuryMessage:
+def _verdict(event: VerdictRead) -> FeedMessage:
     return VerdictReadMessage(
         verdict=event.verdict,
         guilty=event.guilty,
@@ -305,36 +193,9 @@ def _verdict(event: VerdictRead) -> JuryMessage:
     )
 
 
-def _ended(event: Ended) -> JuryMessage:
-    return EndedMessage(ending=event.ending)
-
-
-def _aborted(event: GameAborted) -> JuryMessage:
-    return JuryAbortedMessage(reason=event.reason)
-
-
-_PUBLIC: Final[Mapping[type[Event], Callable[[Any], JuryMessage]]] = {
+_WRITTEN: Final[Mapping[type[Event], Callable[[Any], FeedMessage]]] = {
     JuryOpened: _opened,
-    PhaseChanged: _phase,
-    EvidenceUnlocked: _unlocked,
-    EvidenceRead: _read,
-    TurnStarted: _started,
-    TurnFailed: _failed,
-    OverseerSaid: _overseer,
-    EvidencePresented: _presented,
-    JurorSaid: _said,
-    NoteSent: _noted,
-    RoundStarted: _round,
-    Speech: _speech,
-    RoundEnded: _round_over,
     ToolCalled: _tool,
-    VoteDecided: _decided,
-    ContractDeployed: _deployed,
-    VoteCast: _cast,
-    VoteMissed: _missed,
-    ChainChanged: _chain_changed,
-    VoteRetried: _retried,
     VerdictRead: _verdict,
-    Ended: _ended,
-    GameAborted: _aborted,
 }
+"""The messages with other content than their event's fields, besides those that need more than the event."""

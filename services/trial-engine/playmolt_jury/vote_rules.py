@@ -6,11 +6,7 @@ from typing import Final
 
 from playmolt_core.game.decider import Accepted, Decision
 from playmolt_schemas.codes import Code
-from playmolt_schemas.games.jury import VoteView
-
-from playmolt_jury import bodies, commands, effects, replies
-from playmolt_jury.codes import invalid, refused, wrong_phase
-from playmolt_jury.events import (
+from playmolt_schemas.stored.jury import (
     ChainChanged,
     ContractDeployed,
     ToolCalled,
@@ -19,7 +15,11 @@ from playmolt_jury.events import (
     VoteCast,
     VoteMissed,
     VoteRetried,
+    VoteView,
 )
+
+from playmolt_jury import bodies, commands, effects, replies
+from playmolt_jury.codes import invalid, refused, wrong_phase
 from playmolt_jury.state import State
 
 DETAIL_CHARS: Final = 2000

@@ -6,23 +6,23 @@ from typing import Final, TypeVar
 
 import msgspec
 from playmolt_core.log.chain import recomputed
-from playmolt_schemas.games.jury import VerdictName, VoteView
 from playmolt_schemas.records import ZERO_HASH, OpenedRecord, Record
 from playmolt_schemas.stored.event import Event
-
-from playmolt_jury.chain.port import MinedVote, Verdict
-from playmolt_jury.content.material import Found
-from playmolt_jury.events import (
+from playmolt_schemas.stored.jury import (
     ContractDeployed,
     Ended,
     EvidenceRead,
     EvidenceUnlocked,
-    JuryOpened,
     PhaseChanged,
-    StanceChanged,
+    VerdictName,
     VerdictRead,
     VoteCast,
+    VoteView,
 )
+
+from playmolt_jury.chain.port import MinedVote, Verdict
+from playmolt_jury.content.material import Found
+from playmolt_jury.events import JuryOpened, StanceChanged
 from playmolt_jury.persuasion import stance
 from playmolt_jury.state import State
 from playmolt_jury.transcript.shared_log import SharedRecord

@@ -5,7 +5,7 @@ for those ids. `content/README.md` is the guide for writers.
 """
 
 import msgspec
-from playmolt_schemas.games.jury import VerdictName
+from playmolt_schemas.stored.jury import VerdictName
 from playmolt_schemas.text import trimmed
 
 from playmolt_jury.content.material import (

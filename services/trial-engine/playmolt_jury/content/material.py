@@ -6,15 +6,8 @@ Numbers are integers or decimal strings, so that they can be stored. Texts are p
 from typing import Final, Literal
 
 import msgspec
-from playmolt_schemas.games.jury import (
-    DELIBERATION_ROUNDS,
-    NOTES,
-    ROUNDS_WITH_JUROR,
-    Impact,
-    Language,
-    TopicImpact,
-    VerdictName,
-)
+from playmolt_schemas.games.jury import DELIBERATION_ROUNDS, NOTES, ROUNDS_WITH_JUROR
+from playmolt_schemas.stored.jury import Impact, Language, TopicImpact, VerdictName
 
 Found = Literal["everything", "something", "nothing"]
 """How much the overseer found: every item unlocked and read; nothing unlocked; or something in between."""

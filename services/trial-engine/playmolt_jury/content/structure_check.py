@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple, get_args
 
 from playmolt_core.game.packs.faults import FaultCode, PackFlaw, Path
-from playmolt_schemas.games.jury import Impact, TopicImpact, VerdictName
+from playmolt_schemas.stored.jury import Impact, TopicImpact, VerdictName
 
 from playmolt_jury.content import reachability
 from playmolt_jury.content.content import JurorFrame, Structure, WitnessFrame

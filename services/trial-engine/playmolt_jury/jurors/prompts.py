@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 from playmolt_core.llm.port import ChatMessage
-from playmolt_schemas.games.jury import Language, TopicImpact
+from playmolt_schemas.stored.jury import Language, TopicImpact
 
 from playmolt_jury import replies, turn_events
 from playmolt_jury.content.material import Evidence, Material

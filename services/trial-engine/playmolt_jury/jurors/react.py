@@ -10,12 +10,11 @@ from typing import Any, Final, TypeVar
 from msgspec.structs import replace
 from playmolt_core.llm.conversation import REPAIRS, Unusable, asked_again, repairing
 from playmolt_core.llm.port import WITHOUT_REPLY, ChatMessage, Failed, ModelRequest, Reply, ToolCall, TurnHeader
-from playmolt_schemas.games.jury import FailureCode, TopicImpact
+from playmolt_schemas.stored.jury import FailureCode, RequestKind, TopicImpact, TurnKind
 
 from playmolt_jury import replies, turn_events
 from playmolt_jury.commands import JurorTurn, TurnLost
 from playmolt_jury.content.material import Material
-from playmolt_jury.events import RequestKind, TurnKind
 from playmolt_jury.jurors import prompts
 from playmolt_jury.jurors.tools import BallotBox, Toolbox
 from playmolt_jury.persuasion import stance

@@ -11,7 +11,7 @@ from typing import Any, Final, get_args
 
 import msgspec
 from playmolt_core.llm.scripted.model import Cast, Said, ScriptedTurn
-from playmolt_schemas.games.jury import Impact, Language
+from playmolt_schemas.stored.jury import Impact, Language
 
 from playmolt_jury import replies
 from playmolt_jury.jurors import prompts

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 from playmolt_core.game.packs.frame import text_of
-from playmolt_schemas.games.jury import Impact, Language, TopicImpact
+from playmolt_schemas.stored.jury import Impact, Language, TopicImpact
 
 from playmolt_jury.replies import TOPICS_KEPT
 

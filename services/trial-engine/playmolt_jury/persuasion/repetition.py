@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 import msgspec
-from playmolt_schemas.games.jury import TopicImpact
+from playmolt_schemas.stored.jury import TopicImpact
 
 WORN: Final = (Fraction(1), Fraction(1, 2), Fraction(0))
 """The share of an argument that counts, by the number of its earlier uses."""

@@ -10,7 +10,8 @@ from typing import Final, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
-from playmolt_schemas.games.jury import Band, Impact, TopicImpact
+from playmolt_schemas.games.jury import Band
+from playmolt_schemas.stored.jury import Impact, TopicImpact
 
 INNOCENT: Final = 0
 GUILTY: Final = 100

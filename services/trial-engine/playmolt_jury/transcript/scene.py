@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from playmolt_schemas.stored.event import Event
+from playmolt_schemas.stored.jury import EvidencePresented, JurorSaid, OverseerSaid, Speech, WitnessTalked
 
 from playmolt_jury import dialogue
 from playmolt_jury.content.material import Material
-from playmolt_jury.events import EvidencePresented, JurorSaid, OverseerSaid, Speech, StanceChanged, WitnessTalked
+from playmolt_jury.events import StanceChanged
 from playmolt_jury.persuasion import stance
 from playmolt_jury.state import State
 from playmolt_jury.transcript.transcript import in_reading_order

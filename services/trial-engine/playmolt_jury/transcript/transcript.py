@@ -6,26 +6,27 @@ from importlib.resources import files
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.games.jury import Language, VerdictView
+from playmolt_schemas.games.jury import VerdictView
 from playmolt_schemas.stored.event import Event
-
-from playmolt_jury import dialogue, replies
-from playmolt_jury.content.material import Material
-from playmolt_jury.events import (
+from playmolt_schemas.stored.jury import (
     ContractDeployed,
     EvidencePresented,
     EvidenceRead,
     EvidenceUnlocked,
     JurorSaid,
+    Language,
     NoteSent,
     OverseerSaid,
     PhaseChanged,
     RoundStarted,
     Speech,
-    StanceChanged,
     ToolCalled,
     WitnessTalked,
 )
+
+from playmolt_jury import dialogue, replies
+from playmolt_jury.content.material import Material
+from playmolt_jury.events import StanceChanged
 from playmolt_jury.persuasion import stance
 from playmolt_jury.state import State
 

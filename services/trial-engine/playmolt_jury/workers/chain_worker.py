@@ -9,11 +9,11 @@ from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.game.decider import Command
 from playmolt_core.log.port import StreamReader
 from playmolt_core.ops.telemetry import log
+from playmolt_schemas.stored.jury import PhaseChanged
 
 from playmolt_jury import commands
 from playmolt_jury.chain import Case, Chain, ChainFault, ChainUnavailable, MissingCase
 from playmolt_jury.effects import ChainTask
-from playmolt_jury.events import PhaseChanged
 
 _log = log("chain_worker")
 _UNAVAILABLE_SECONDS: Final = 600.0

@@ -9,9 +9,9 @@ from playmolt_core.effects.recording import KeepTexts, recorder
 from playmolt_core.game.decider import Command
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import ModelRequest
+from playmolt_schemas.stored.jury import RequestKind
 
 from playmolt_jury import commands
-from playmolt_jury.events import RequestKind
 from playmolt_jury.jurors import react
 from playmolt_jury.rules import Jury
 from playmolt_jury.state import State, Turn

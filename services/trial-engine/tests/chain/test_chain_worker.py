@@ -12,9 +12,9 @@ from playmolt_core.log.memory import MemoryLog
 from playmolt_jury import commands, rules
 from playmolt_jury.chain.jsonrpc import JsonRpcChain
 from playmolt_jury.chain.port import OPEN_SECONDS, ChainUnavailable, MissingCase
-from playmolt_jury.events import PhaseChanged, TurnFailed, TurnStarted, VoteCalled, VoteDecided
 from playmolt_jury.state import State
 from playmolt_jury.workers.chain_worker import ChainWorker
+from playmolt_schemas.stored.jury import PhaseChanged, TurnFailed, TurnStarted, VoteCalled, VoteDecided
 
 from core.tests.scenario import Scenario
 

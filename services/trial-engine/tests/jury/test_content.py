@@ -8,7 +8,7 @@ import pytest
 from playmolt_jury.content import pack
 from playmolt_jury.content.content import Structure
 from playmolt_jury.content.material import TOPICS, Found, Language, Material
-from playmolt_schemas.games.jury import VerdictName
+from playmolt_schemas.stored.jury import VerdictName
 
 LANGUAGES = get_args(Language)
 

@@ -8,7 +8,7 @@ from playmolt_jury.content import pack
 from playmolt_jury.content.material import Evidence, Juror, Material
 from playmolt_jury.content.structure_check import strongest
 from playmolt_jury.persuasion.stance import MIDDLE, argued, leader, responders, struck, swayed, votes_guilty
-from playmolt_schemas.games.jury import TopicImpact
+from playmolt_schemas.stored.jury import TopicImpact
 
 ROUNDS = 10
 DELIBERATION_ROUNDS = 4

@@ -7,7 +7,7 @@ import pytest
 from playmolt_jury.content import pack
 from playmolt_jury.content.material import Witness
 from playmolt_jury.dialogue import Talk, after, node_of, offered, say, show
-from playmolt_jury.events import EvidenceUnlocked, WitnessTalked
+from playmolt_schemas.stored.jury import EvidenceUnlocked, WitnessTalked
 
 MOST_STEPS = 2000
 OPEN = frozenset(f"E{number}" for number in range(1, 9))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playmolt_cli.jury.overseer import ARGUMENTS
 from playmolt_jury.content import pack
-from playmolt_schemas.games.jury import VerdictName
+from playmolt_schemas.stored.jury import VerdictName
 
 LANGUAGES = tuple(pack.shipped().materials)
 STEPS_MOST = 80

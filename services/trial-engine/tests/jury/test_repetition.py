@@ -12,7 +12,7 @@ from playmolt_jury.jurors import scripted
 from playmolt_jury.persuasion import lexicon
 from playmolt_jury.persuasion.repetition import RememberedMessage, like, repetition, took_back
 from playmolt_jury.persuasion.stance import argued, band, leader, responders, swayed, votes_guilty
-from playmolt_schemas.games.jury import Language, TopicImpact
+from playmolt_schemas.stored.jury import Language, TopicImpact
 
 from .arguments import ARGUMENTS, EDITS
 

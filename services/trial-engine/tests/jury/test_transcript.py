@@ -12,7 +12,7 @@ from playmolt_core.log.chain import chain_record
 from playmolt_jury import rules
 from playmolt_jury.chain.port import MinedVote, Verdict
 from playmolt_jury.chain.verify import compare, withheld
-from playmolt_jury.events import JurorSaid, OverseerSaid, StanceChanged, VerdictRead
+from playmolt_jury.events import StanceChanged
 from playmolt_jury.transcript import formats
 from playmolt_jury.transcript.scene import scene
 from playmolt_jury.transcript.shared_log import shared_log
@@ -22,6 +22,7 @@ from playmolt_schemas.codes import Code
 from playmolt_schemas.records import ZERO_HASH, Metadata, OpenedRecord, Record
 from playmolt_schemas.routes import sharing
 from playmolt_schemas.stored.event import Event
+from playmolt_schemas.stored.jury import JurorSaid, OverseerSaid, VerdictRead
 
 SECRET = "Think of the girl who waits at the harbour."
 SAID = "Doubt <must> decide."
