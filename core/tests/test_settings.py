@@ -7,12 +7,15 @@ from playmolt_core.settings import (
     OF_BOTS,
     InvalidSettings,
     Settings,
+    all_settings,
+    declared,
     from_environment,
     page,
     parse_rate,
     to_environment,
     variables,
 )
+from playmolt_gateway.settings import GatewaySettings
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 
@@ -23,7 +26,7 @@ def test_the_page_is_fresh() -> None:
 
 def test_the_page_has_a_row_for_every_setting_with_its_default() -> None:
     rows = [line for line in page().splitlines() if line.startswith("| `")]
-    assert len(rows) == len(Settings.__struct_fields__) + len(OF_BOTS)
+    assert len(rows) == len(variables()) + len(OF_BOTS)
     assert any(row.startswith("| `PLAYMOLT_PORT` | int | `8080` |") for row in rows)
     assert any(row.startswith("| `DATABASE_URL` | str | empty |") for row in rows)
 
@@ -42,7 +45,8 @@ def test_values_are_read_by_their_type() -> None:
             "PLAYMOLT_RATE_LIMIT": "60/10",
             "NATS_URL": "nats://a,nats://b",
             "HOME": "elsewhere",
-        }
+        },
+        kind=GatewaySettings,
     )
     assert (settings.port, settings.registration_open, settings.deadline_seconds) == (9000, False, 2.5)
     assert (settings.rate_limit, settings.nats_url) == ("60/10", "nats://a,nats://b")
@@ -57,7 +61,8 @@ def test_every_fault_is_reported_at_once() -> None:
                 "PLAYMOLT_QUEUE_COMMANDS": "many",
                 "PLAYMOLT_ACTION_RATE_LIMIT": "ten",
                 "PLAYMOLT_PROT": "8080",
-            }
+            },
+            kind=GatewaySettings,
         )
     lines = str(caught.value).splitlines()
     named = ["PLAYMOLT_PORT", "PLAYMOLT_HOT_GAMES", "PLAYMOLT_QUEUE_COMMANDS", "PLAYMOLT_PROT"]
@@ -77,11 +82,11 @@ def test_anything_else_is_not_a_rate(text: str) -> None:
 
 
 def test_a_child_reads_the_same_settings() -> None:
-    settings = Settings(
+    settings = GatewaySettings(
         port=1, registration_open=False, deadline_seconds=0.25, rate_limit="5/1", database_url="postgresql://u@h/d"
     )
     told = to_environment(settings)
-    assert from_environment(told) == settings
+    assert from_environment(told, kind=GatewaySettings) == settings
     assert told.keys() == {
         "PLAYMOLT_PORT",
         "PLAYMOLT_REGISTRATION_OPEN",
@@ -96,3 +101,33 @@ def test_no_two_settings_share_a_variable_and_each_is_explained() -> None:
     named = [variable for variable, _, _ in variables().values()]
     assert len(named) == len(set(named))
     assert all(text.endswith(".") for _, _, text in variables().values())
+
+
+def test_each_service_declares_its_own_settings_beside_its_code() -> None:
+    kinds = declared()
+    assert kinds[""] is Settings
+    assert kinds["gateway"] is GatewaySettings
+    assert {kind.__module__ for kind in kinds.values()} == {
+        "playmolt_core.settings", "playmolt_gateway.settings", "playmolt_jury.settings", "playmolt_cli.settings"
+    }  # fmt: skip
+    assert not hasattr(Settings(), "registration_open")
+    for service, kind in kinds.items():
+        assert f"Declared in `{kind.__module__}`." in page(), service
+
+
+def test_a_service_reads_no_other_services_settings() -> None:
+    environment = {"PLAYMOLT_RATE_LIMIT": "many", "PLAYMOLT_EVM_CONFIRMATIONS": "3", "PLAYMOLT_PORT": "9"}
+    assert from_environment(environment) == Settings(port=9)
+    with pytest.raises(InvalidSettings, match="PLAYMOLT_RATE_LIMIT: 'many'"):
+        from_environment(environment, kind=GatewaySettings)
+
+
+@pytest.mark.parametrize("kind", [Settings, GatewaySettings, all_settings()])
+def test_a_variable_of_no_service_is_named(kind: type[Settings]) -> None:
+    with pytest.raises(InvalidSettings, match=r"^PLAYMOLT_RATE_LIMITS: no such setting$"):
+        from_environment({"PLAYMOLT_RATE_LIMITS": "60/10", "PLAYMOLT_RATE_LIMIT": "60/10"}, kind=kind)
+
+
+def test_a_process_that_starts_the_others_passes_on_every_setting() -> None:
+    told = {"PLAYMOLT_RATE_LIMIT": "60/10", "PLAYMOLT_EVM_CONFIRMATIONS": "3", "PLAYMOLT_ARCHIVE_DAYS": "4"}
+    assert to_environment(from_environment(told, kind=all_settings())) == told

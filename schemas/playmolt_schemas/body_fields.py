@@ -6,7 +6,7 @@ A body is declared once, as a struct: `read_body` derives from its annotations h
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -232,7 +232,7 @@ _Read = Callable[[BodyFields, str, Collection[str] | None], Any]
 """Reads the field of a name, which may have one of some values."""
 
 
-class _Field(msgspec.Struct, frozen=True):
+class _Field(NamedTuple):
     name: str
     wire: str
     required: bool

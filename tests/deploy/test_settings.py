@@ -10,9 +10,10 @@ import pytest
 from playmolt_cli.local.embedded import binaries
 from playmolt_cli.local.embedded.nats import USERS, users
 from playmolt_cli.local.services import _MODULES, service_settings
+from playmolt_cli.settings import CliSettings
 from playmolt_core.ops.process import ANY
 from playmolt_core.ops.tracing import ENDPOINTS, SHARE_VARIABLE
-from playmolt_core.settings import Settings, from_environment, variables
+from playmolt_core.settings import Settings, all_settings, from_environment, variables
 
 from deploy.k8s import credentials, nats_users
 from tests.deploy.cluster import run
@@ -50,7 +51,7 @@ def test_every_variable_is_a_setting_and_makes_sense(overlay: str) -> None:
     for one in services(objects):
         found = told(objects, one)
         assert found.keys() - known <= READ_BY_OTHERS, one["metadata"]["name"]
-        assert from_environment(found).host == ANY
+        assert from_environment(found, kind=all_settings()).host == ANY
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
@@ -69,13 +70,13 @@ def test_a_service_is_started_and_told_as_up_does(overlay: str) -> None:
     found = services(objects)
     assert {one["metadata"]["name"] for one in found} == set(_MODULES)
     passwords = {user: SECRETS[f"{user}-credentials"]["nats-password"] for user in USERS}
-    secret = Settings(
+    secret = CliSettings(
         database_url="x", operator_key=SECRETS["gateway-credentials"]["operator-key"],
         evm_deployer_key="0x" + 64 * "1", jury_secret="s",
     )  # fmt: skip
     for one in found:
         name = one["metadata"]["name"]
-        mine = from_environment(told(objects, one))
+        mine = from_environment(told(objects, one), kind=all_settings())
         expected = service_settings(name, secret, passwords)
         for field in ("nats_user", "nats_password", "database_role", "operator_key", "evm_deployer_key", "jury_secret"):
             assert getattr(mine, field) == getattr(expected, field), (name, field)
@@ -181,7 +182,7 @@ def test_a_variable_that_nothing_reads_is_recognised() -> None:
 @pytest.mark.parametrize("overlay", ["prod", "recovery", "example"])
 def test_production_is_bounded_unless_its_operator_says_otherwise(overlay: str) -> None:
     data = settings(render(overlay))
-    told_of = from_environment(dict(data))
+    told_of = from_environment(dict(data), kind=all_settings())
     assert {"PLAYMOLT_RATE_LIMIT", "PLAYMOLT_ACTION_RATE_LIMIT", "PLAYMOLT_TRUSTED_PROXIES"} <= data.keys()
     assert re.fullmatch(r"[1-9]\d*/[1-9]\d*", data["PLAYMOLT_REGISTRATION_LIMIT"])
     assert float(data.get("PLAYMOLT_PHASE_DEADLINE_SECONDS", "1")) > 0
@@ -208,7 +209,7 @@ def test_what_production_does_every_day(overlay: str) -> None:
 @pytest.mark.parametrize("overlay", ["prod", "recovery", "example"])
 def test_what_is_kept_in_production_is_what_the_page_for_operators_says(overlay: str) -> None:
     objects = render(overlay)
-    told_of = from_environment(dict(settings(objects)))
+    told_of = from_environment(dict(settings(objects)), kind=all_settings())
     page = dict(re.findall(r"^\| .* \| `(\w+)`[^|]* \| \d+ \| (\d+) \|", RETENTION, re.MULTILINE))
     assert {int(days) for days in page.values()} == {0, 30, 90, 365}
     for name, days in page.items():

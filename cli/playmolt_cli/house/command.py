@@ -12,12 +12,13 @@ from playmolt_core.llm.catalogue import load
 from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.models import Models
 from playmolt_core.ops import health, telemetry
-from playmolt_core.settings import InvalidSettings, Settings, from_environment
+from playmolt_core.settings import InvalidSettings, from_environment
 
 from playmolt_cli.house.budget import InvalidBudget, limits_of
 from playmolt_cli.house.filler import LobbyFiller
 from playmolt_cli.house.models import HouseModels, UnknownAlias
 from playmolt_cli.model_seats.requests import cast
+from playmolt_cli.settings import CliSettings
 from playmolt_cli.terminal.failures import Failure
 
 _KEEPING_SECONDS: Final = 5.0
@@ -35,7 +36,7 @@ def house(url: str | None) -> None:
     Example: playmolt bots house --url http://127.0.0.1:8080
     """
     try:
-        settings = from_environment()
+        settings = from_environment(kind=CliSettings)
     except InvalidSettings as error:
         raise Failure(str(error)) from error
     telemetry.configure("house", settings.log_level)
@@ -50,14 +51,14 @@ def house(url: str | None) -> None:
     asyncio.run(_serve(url or f"http://{settings.host}:{settings.port}", settings, models))
 
 
-def _models(settings: Settings) -> HouseModels:
+def _models(settings: CliSettings) -> HouseModels:
     catalogue = load(settings.models, os.environ)
     aliases = [alias.strip() for alias in settings.house_models.split(",") if alias.strip()]
     models = Models(catalogue, MemoryLimits(), cast(), seed="house")
     return HouseModels(aliases, catalogue, models, Path(settings.data) / "house", limits_of(settings.house_budget))
 
 
-async def _serve(url: str, settings: Settings, models: HouseModels) -> None:
+async def _serve(url: str, settings: CliSettings, models: HouseModels) -> None:
     stopping = asyncio.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, stopping.set)

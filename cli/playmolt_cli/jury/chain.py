@@ -7,13 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from playmolt_core.settings import Settings
-
 from playmolt_cli.local import probe
 from playmolt_cli.local.embedded import child, free_port
 from playmolt_cli.local.embedded.child import PYTHON
 from playmolt_cli.local.folder import Folder, Run
 from playmolt_cli.local.services import CHAIN_MODULE, chain_arguments, environment
+from playmolt_cli.settings import CliSettings
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import read_settings
 
@@ -60,7 +59,7 @@ def node_of(run: Run) -> str:
 def _started(folder: Folder) -> Iterator[str]:
     url = f"http://127.0.0.1:{(port := free_port())}"
     command = [*PYTHON, "-m", CHAIN_MODULE, *chain_arguments(folder.chain, port)]
-    env = environment(Settings()) | {"EVM_FUNDED_KEY": folder.chain_key()}
+    env = environment(CliSettings()) | {"EVM_FUNDED_KEY": folder.chain_key()}
     log = folder.log(CHAIN)
     process = child.spawn(command, log=log, environment=env)
     try:

@@ -17,13 +17,14 @@ import msgspec
 from msgspec.structs import replace
 from playmolt_core.db.logins import group_role, seals
 from playmolt_core.game.engine_module import engines
-from playmolt_core.settings import Settings, to_environment, variables
+from playmolt_core.settings import to_environment, variables
 from playmolt_schemas.identifiers import ENGINES
 
 from playmolt_cli.local import probe
 from playmolt_cli.local.embedded import child, free_port
 from playmolt_cli.local.forkserver import Fork, ForkServer
 from playmolt_cli.local.probe import Readiness
+from playmolt_cli.settings import CliSettings
 
 Announce = Callable[[str, str], None]
 
@@ -115,9 +116,9 @@ _ENGINE_RANK = 2
 _CHAIN_RANK = 3
 
 
-def anchor_settings(common: Settings) -> Settings:
+def anchor_settings(common: CliSettings) -> CliSettings:
     """The settings that `log anchor` needs."""
-    return Settings(
+    return CliSettings(
         anchor_url=common.anchor_url,
         anchor_endpoint=common.anchor_endpoint,
         anchor_region=common.anchor_region,
@@ -126,16 +127,16 @@ def anchor_settings(common: Settings) -> Settings:
     )
 
 
-def seal_settings(common: Settings) -> Settings:
+def seal_settings(common: CliSettings) -> CliSettings:
     """The settings that `seal rotate` needs."""
-    return Settings(
+    return CliSettings(
         seal_keys=common.seal_keys, seal_keep_days=common.seal_keep_days, seal_rotate_days=common.seal_rotate_days
     )
 
 
-def retention_settings(common: Settings) -> Settings:
+def retention_settings(common: CliSettings) -> CliSettings:
     """The settings that `erase --due` needs."""
-    return Settings(
+    return CliSettings(
         keep_legal_days=common.keep_legal_days,
         keep_jury_days=common.keep_jury_days,
         keep_blobs_days=common.keep_blobs_days,
@@ -148,7 +149,7 @@ def retention_settings(common: Settings) -> Settings:
     )
 
 
-def has_retention(settings: Settings) -> bool:
+def has_retention(settings: CliSettings) -> bool:
     """Whether any retention period is set."""
     return any(
         (settings.keep_legal_days, settings.keep_jury_days, settings.keep_blobs_days, settings.keep_archive_days)
@@ -156,8 +157,8 @@ def has_retention(settings: Settings) -> bool:
 
 
 def service_settings(
-    service: str, common: Settings, passwords: Mapping[str, str], logins: Mapping[str, str] = MappingProxyType({})
-) -> Settings:
+    service: str, common: CliSettings, passwords: Mapping[str, str], logins: Mapping[str, str] = MappingProxyType({})
+) -> CliSettings:
     """The settings of one service: its own NATS user, database login and role, and no other service's secrets.
 
     `logins` maps a service to its database URL. Without `logins` or `passwords` (external servers) the values of the
@@ -169,7 +170,7 @@ def service_settings(
             common, database_url="", nats_url="", nats_password="", operator_key="", evm_deployer_key="",
             jury_secret="", seal_keys="", pictures="",
         )  # fmt: skip
-    mine = replace(common, database_role=group_role(service), data=Settings().data)
+    mine = replace(common, database_role=group_role(service), data=CliSettings().data)
     mine = replace(mine, database_url=logins.get(service, mine.database_url))
     if passwords:
         mine = replace(mine, nats_user=service, nats_password=passwords[service])
@@ -189,7 +190,7 @@ def chain_arguments(folder: Path, port: int) -> list[str]:
     return ["--folder", str(folder), "--port", str(port)]
 
 
-def environment(settings: Settings) -> dict[str, str]:
+def environment(settings: CliSettings) -> dict[str, str]:
     """A child's environment: that of this process, with exactly the given settings."""
     known = {variable for variable, _, _ in variables().values()}
     kept = {name: value for name, value in os.environ.items() if name not in known}
@@ -208,7 +209,7 @@ FORKED: Final = (*_MODULES.values(), _HOUSE_MODULE, CHAIN_MODULE)
 
 def fork_server(log: Path, channel: socket.socket | None = None) -> ForkServer:
     """Create the fork server of the services, without any secret. `channel` leads to one that runs already."""
-    return ForkServer(FORKED, log, environment(Settings()), channel)
+    return ForkServer(FORKED, log, environment(CliSettings()), channel)
 
 
 class Fleet(msgspec.Struct, frozen=True):
@@ -217,7 +218,7 @@ class Fleet(msgspec.Struct, frozen=True):
     Replicas of `gateway` and `spectator` share a listening socket, so that no connection is refused while one restarts.
     """
 
-    settings: Settings
+    settings: CliSettings
     passwords: Mapping[str, str]
     logins: Mapping[str, str]
     counts: Counts
@@ -237,7 +238,7 @@ class Fleet(msgspec.Struct, frozen=True):
 
     def _chain(self, folder: Path) -> Program:
         port = urlsplit(self.settings.evm_rpc_url).port or 0
-        env = environment(Settings()) | {"EVM_FUNDED_KEY": self.settings.evm_deployer_key}
+        env = environment(CliSettings()) | {"EVM_FUNDED_KEY": self.settings.evm_deployer_key}
         log, health = self.log_of("evm-1"), f"{self.settings.evm_rpc_url}/healthz"
         start = partial(
             self.forks.start, "evm-1", CHAIN_MODULE, chain_arguments(folder, port), log=log, environment=env

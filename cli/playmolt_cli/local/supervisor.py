@@ -12,7 +12,6 @@ from pathlib import Path
 from msgspec.structs import replace
 from playmolt_core.db.logins import LOGINS, Login, login_url, roles_of, settle_logins
 from playmolt_core.ops.process import listening
-from playmolt_core.settings import Settings
 
 from playmolt_cli.local.embedded import Nats, Postgres, Server, free_port
 from playmolt_cli.local.embedded.nats import READER, USERS
@@ -33,6 +32,7 @@ from playmolt_cli.local.services import (
     retention_settings,
     seal_settings,
 )
+from playmolt_cli.settings import CliSettings
 from playmolt_cli.terminal.failures import ExpectedError
 
 READY_SECONDS = 60.0
@@ -122,7 +122,12 @@ class Supervisor:
     """The platform on this machine: every service as a process, with embedded servers where no URL is set."""
 
     def __init__(
-        self, folder: Folder, settings: Settings, counts: Counts, announce: Announce, forks: socket.socket | None = None
+        self,
+        folder: Folder,
+        settings: CliSettings,
+        counts: Counts,
+        announce: Announce,
+        forks: socket.socket | None = None,
     ) -> None:
         self._folder = folder
         self._settings = settings
@@ -181,13 +186,13 @@ class Supervisor:
             self._folder.log, self._chain,
         )  # fmt: skip
 
-    def _with_database(self) -> Settings:
+    def _with_database(self) -> CliSettings:
         settings = self._settings
         if not settings.database_url:
             settings = replace(settings, database_url=self._serve(Postgres(self._folder.postgres)).url)
         return settings
 
-    def _with_servers(self, settings: Settings) -> Settings:
+    def _with_servers(self, settings: CliSettings) -> CliSettings:
         if not settings.operator_key:
             settings = replace(settings, operator_key=self._folder.operator_key())
         if not settings.house_key:

@@ -8,9 +8,9 @@ import msgspec
 from playmolt_core.db.pool import Pool
 from playmolt_core.log.copies.buckets import SCHEME
 from playmolt_core.log.erasing import SessionEraser
-from playmolt_core.settings import Settings
 
 from playmolt_cli.log.stored_copies import archive_bucket
+from playmolt_cli.settings import CliSettings
 
 
 class RetentionReport(msgspec.Struct, frozen=True):
@@ -22,7 +22,7 @@ class RetentionReport(msgspec.Struct, frozen=True):
     files: Sequence[str]
 
 
-async def erase_due(pool: Pool, settings: Settings, now: datetime) -> RetentionReport:
+async def erase_due(pool: Pool, settings: CliSettings, now: datetime) -> RetentionReport:
     """Raises LogUnavailable, PlaceAway, OSError and ErasingOvertaken; completed work is kept."""
     eraser = SessionEraser(pool)
     return RetentionReport(
@@ -46,7 +46,7 @@ async def _sessions(eraser: SessionEraser, kind: str, days: int, now: datetime) 
     return erased
 
 
-async def _files(eraser: SessionEraser, settings: Settings, now: datetime) -> Sequence[str]:
+async def _files(eraser: SessionEraser, settings: CliSettings, now: datetime) -> Sequence[str]:
     old = await eraser.old_archives(_before(settings.keep_archive_days, now))
     if settings.archive_url.startswith(SCHEME):
         bucket = archive_bucket(settings.archive_url)

@@ -3,12 +3,14 @@
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 from msgspec.structs import replace
-from playmolt_core.settings import Settings, from_environment
+from playmolt_core.settings import all_settings, from_environment
 from playmolt_schemas.skill import PAGE_LANGUAGES
+
+from playmolt_cli.settings import CliSettings
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -49,6 +51,8 @@ def language_option(command: F) -> F:
     )(command)
 
 
-def read_settings(**changes: object) -> Settings:
-    """The settings of the environment, with these changes; None leaves a setting as it is."""
-    return replace(from_environment(), **{name: value for name, value in changes.items() if value is not None})
+def read_settings(**changes: object) -> CliSettings:
+    """The settings of every service, from the environment with these changes; None leaves a setting as it is."""
+    # It has the fields of `CliSettings`, and those of services that no command reads but `up` passes on.
+    read = cast("CliSettings", from_environment(kind=all_settings()))
+    return replace(read, **{name: value for name, value in changes.items() if value is not None})

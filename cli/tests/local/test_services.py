@@ -3,10 +3,11 @@
 import pytest
 from playmolt_cli.local.embedded.nats import SERVICES, USERS
 from playmolt_cli.local.services import environment, service_settings
-from playmolt_core.settings import Settings, from_environment
+from playmolt_cli.settings import CliSettings
+from playmolt_core.settings import from_environment
 
 PASSWORDS = {user: f"{user} secret" for user in USERS}
-COMMON = Settings(
+COMMON = CliSettings(
     database_url="postgresql://u:p@127.0.0.1/x", nats_url="nats://127.0.0.1:1", operator_key="op", data="elsewhere"
 )
 ROLES = {
@@ -30,7 +31,7 @@ def test_a_service_reads_back_its_own_part(service: str, monkeypatch: pytest.Mon
     monkeypatch.setenv("DATABASE_URL", "of the parent")
     settings = service_settings(service, COMMON, PASSWORDS)
     told = environment(settings)
-    assert from_environment(told) == settings
+    assert from_environment(told, kind=CliSettings) == settings
     assert (settings.nats_user, settings.nats_password) == (service, PASSWORDS[service])
     others = [password for user, password in PASSWORDS.items() if user != service]
     assert not set(others) & set(told.values())
@@ -47,5 +48,5 @@ def test_only_the_gateway_knows_the_operator_key() -> None:
 
 
 def test_nats_from_outside_keeps_the_given_user() -> None:
-    given = Settings(nats_url="nats://elsewhere", nats_user="all", nats_password="of it")
+    given = CliSettings(nats_url="nats://elsewhere", nats_user="all", nats_password="of it")
     assert service_settings("relay", given, {}).nats_user == "all"

@@ -12,7 +12,7 @@ from playmolt_cli.local.folder import Folder
 from playmolt_cli.local.probe import Readiness
 from playmolt_cli.local.services import Counts, Program
 from playmolt_cli.local.supervisor import BACKOFF_MOST, ManagedProcess, Supervisor
-from playmolt_core.settings import Settings
+from playmolt_cli.settings import CliSettings
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_a_full_disk_ends_no_platform(
     told: list[str] = []
     folder = Folder(tmp_path / "data")
     folder.make()
-    platform = Supervisor(folder, Settings(), Counts(), lambda name, text: told.append(f"{name} {text}"))
+    platform = Supervisor(folder, CliSettings(), Counts(), lambda name, text: told.append(f"{name} {text}"))
     platform._children.append(short_lived)
 
     def full(*_: object, **__: object) -> None:
@@ -119,7 +119,7 @@ def test_a_program_that_lives_and_does_not_work_is_started_again(stalled: bool, 
         stalled_seconds=0,
     )
     managed.start()
-    platform = Supervisor(Folder(tmp_path), Settings(), Counts(), lambda *_: None)
+    platform = Supervisor(Folder(tmp_path), CliSettings(), Counts(), lambda *_: None)
     platform._children.append(managed)
     until = time.monotonic() + 60
     for _ in range(20):

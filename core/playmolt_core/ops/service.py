@@ -10,10 +10,11 @@ import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, NoReturn
+from typing import Any, Final, Generic, NoReturn, TypeAlias
 
 import msgspec
 import uvloop
+from typing_extensions import TypeVar
 
 from playmolt_core.ops import telemetry, tracing
 from playmolt_core.settings import InvalidSettings, Settings, from_environment
@@ -23,17 +24,21 @@ _ERROR_CHARS: Final = 500
 _log = telemetry.log("service")
 
 
-class Start(msgspec.Struct, frozen=True):
+S = TypeVar("S", bound=Settings)
+S_co = TypeVar("S_co", bound=Settings, covariant=True, default=Settings)
+
+
+class Start(msgspec.Struct, Generic[S_co], frozen=True):
     """What a service starts with. `fd` is a listening socket of the parent process, if it gave one."""
 
     name: str
-    settings: Settings
+    settings: S_co
     stopping: asyncio.Event
     """Set by SIGTERM and SIGINT: finish what was accepted and return."""
     fd: int | None = None
 
 
-Build = Callable[[Start], Coroutine[Any, Any, None]]
+Build: TypeAlias = Callable[[Start[S_co]], Coroutine[Any, Any, None]]
 
 
 @contextmanager
@@ -49,23 +54,26 @@ def stop_signals() -> Iterator[asyncio.Event]:
             loop.remove_signal_handler(number)
 
 
-def run_service(name: str, build: Build, *, listens: bool = False, all_tracers: bool = True) -> NoReturn:
+def run_service(
+    name: str, build: Build[S], settings: type[S], *, listens: bool = False, all_tracers: bool = True
+) -> NoReturn:
     """Run a service until SIGTERM or SIGINT, then exit: with 2 for invalid settings or those of another log, with 1 if
     a dependency is unreachable at the start.
 
-    `listens`: the command line may name an inherited socket (`--fd`), so that several processes share one port.
+    `settings` are those that the service reads. `listens`: the command line may name an inherited socket (`--fd`), so
+    that several processes share one port.
     `all_tracers` as in `tracing.configure`.
     """
     fd = _inherited(name) if listens else None
     try:
-        settings = from_environment()
+        read = from_environment(kind=settings)
     except InvalidSettings as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(2)
-    telemetry.configure(name, settings.log_level)
+    telemetry.configure(name, read.log_level)
     tracing.configure(name, all_tracers=all_tracers)
     try:
-        uvloop.run(_serve(name, build, settings, fd))
+        uvloop.run(_serve(name, build, read, fd))
     except InvalidSettings as error:
         _log.error("invalid_settings", detail=str(error))
         sys.exit(2)
@@ -77,7 +85,7 @@ def run_service(name: str, build: Build, *, listens: bool = False, all_tracers: 
     sys.exit(0)
 
 
-async def _serve(name: str, build: Build, settings: Settings, fd: int | None) -> None:
+async def _serve(name: str, build: Build[S], settings: S, fd: int | None) -> None:
     with stop_signals() as stopping:
         await build(Start(name, settings, stopping, fd))
 

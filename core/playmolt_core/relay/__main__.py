@@ -266,4 +266,4 @@ async def build(start: Start) -> None:
 
 
 if __name__ == "__main__":
-    run_service(SERVICE, build)
+    run_service(SERVICE, build, Settings)

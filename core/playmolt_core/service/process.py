@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 
 import msgspec
 from playmolt_schemas.identifiers import ENGINES, GAME_TYPES, SEALED_TYPES
@@ -34,7 +34,7 @@ from playmolt_core.log.sealing import UNOPENED, SessionCodec
 from playmolt_core.ops import health, telemetry
 from playmolt_core.ops.metrics import Sample, render
 from playmolt_core.ops.process import done_before, settle_garbage
-from playmolt_core.ops.service import Build, Start
+from playmolt_core.ops.service import Build, S, S_co, Start
 from playmolt_core.settings import Settings
 from playmolt_core.vault.key_file import InvalidKeyFile, KeyFile
 from playmolt_core.vault.rows import PgKeyRows
@@ -47,10 +47,10 @@ if TYPE_CHECKING:
 _log = telemetry.log("process")
 
 
-class ServiceContext:
+class ServiceContext(Generic[S_co]):
     """What a game's workers and API are built from. `engines` contains all games of the process once they are built."""
 
-    def __init__(self, settings: Settings, pool: Pool, vault: Vault | None = None, shards: int = 1) -> None:
+    def __init__(self, settings: S_co, pool: Pool, vault: Vault | None = None, shards: int = 1) -> None:
         self.settings = settings
         self.pool = pool
         self.vault = vault
@@ -98,7 +98,7 @@ class HostedGame(msgspec.Struct, frozen=True):
     """A background task that runs as long as the process serves."""
 
 
-BuildGame = Callable[[ServiceContext], HostedGame]
+BuildGame: TypeAlias = Callable[[ServiceContext[S_co]], HostedGame]
 
 
 def _engine(hosted: HostedGame, context: ServiceContext, bus: EngineBus) -> Engine:
@@ -113,16 +113,16 @@ def _engine(hosted: HostedGame, context: ServiceContext, bus: EngineBus) -> Engi
     )  # fmt: skip
 
 
-def hosting(*builds: BuildGame) -> Build:
+def hosting(*builds: BuildGame[S]) -> Build[S]:
     """Build a service that serves games until it has to stop, and then finishes accepted calls."""
 
-    async def build(start: Start) -> None:
+    async def build(start: Start[S]) -> None:
         await _serve(builds, start, _seal_keys(start.name, start.settings))
 
     return build
 
 
-async def _serve(builds: tuple[BuildGame, ...], start: Start, keys: KeyFile | None) -> None:
+async def _serve(builds: tuple[BuildGame[S], ...], start: Start[S], keys: KeyFile | None) -> None:
     service, settings, stopping = start.name, start.settings, start.stopping
     url, role = settings.database_url, settings.database_role
     pool = await open_pool(url, role=role, writes=True, needs=newest_needed())
@@ -155,8 +155,8 @@ async def _serve(builds: tuple[BuildGame, ...], start: Start, keys: KeyFile | No
 
 async def _play(
     service: str,
-    builds: tuple[BuildGame, ...],
-    context: ServiceContext,
+    builds: tuple[BuildGame[S], ...],
+    context: ServiceContext[S],
     bus: EngineBus,
     stopping: asyncio.Event,
     health_port: int,

@@ -13,7 +13,7 @@ PROGRAM = '''"""A service of a test."""
 import os
 import sys
 from playmolt_core.ops.service import Start, run_service
-from playmolt_core.settings import OtherShards
+from playmolt_core.settings import OtherShards, Settings
 
 async def build(start: Start) -> None:
     match os.environ["CASE"]:
@@ -31,7 +31,7 @@ async def build(start: Start) -> None:
             open("/nowhere/at/all")
 
 if __name__ == "__main__":
-    run_service("tested", build, listens="--fd" in sys.argv)
+    run_service("tested", build, Settings, listens="--fd" in sys.argv)
 '''
 
 

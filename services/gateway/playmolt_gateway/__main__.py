@@ -25,6 +25,7 @@ from playmolt_gateway.callbacks.seat_scheduler import SeatScheduler
 from playmolt_gateway.server.app import api_routes
 from playmolt_gateway.server.app import build as build_app
 from playmolt_gateway.server.serving import listening, serve
+from playmolt_gateway.settings import GatewaySettings
 
 POOL_SIZE: Final = 8
 
@@ -34,7 +35,7 @@ def preload() -> None:
     api_routes()
 
 
-async def build(start: Start) -> None:
+async def build(start: Start[GatewaySettings]) -> None:
     settings = start.settings
     sock = listening(settings, start.fd)
     async with AsyncExitStack() as stack:
@@ -60,4 +61,4 @@ async def build(start: Start) -> None:
 
 
 if __name__ == "__main__":
-    run_service("gateway", build, listens=True, all_tracers=False)
+    run_service("gateway", build, GatewaySettings, listens=True, all_tracers=False)

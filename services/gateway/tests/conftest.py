@@ -28,10 +28,10 @@ from playmolt_core.effects.callbacks.seats import Callback, CalledSeat, SeatKey
 from playmolt_core.ops.connections import Bounds
 from playmolt_core.ops.metrics import Sample
 from playmolt_core.ops.service import stop_signals
-from playmolt_core.settings import Settings
 from playmolt_gateway.access.auth import hash_of, new_key
 from playmolt_gateway.server.app import Gateway, build
 from playmolt_gateway.server.serving import listening, serve
+from playmolt_gateway.settings import GatewaySettings
 from playmolt_schemas import subjects
 from playmolt_schemas.canonical import Files
 from playmolt_schemas.envelopes import Answer, Call
@@ -397,7 +397,7 @@ class Platform:
         self.bus = TwinBus()
         self.store = TwinStore()
         values: dict[str, Any] = {"operator_key": OPERATOR_KEY, "stuck_seconds": 600} | settings
-        self.gateway: Gateway = build(Settings(**values), self.bus, *[self.store] * 7)
+        self.gateway: Gateway = build(GatewaySettings(**values), self.bus, *[self.store] * 7)
         transport = httpx.ASGITransport(app=self.gateway, raise_app_exceptions=True)
         self.client = httpx.AsyncClient(transport=transport, base_url="http://gateway")
         self.operator = {"Authorization": f"Bearer {OPERATOR_KEY}"}
@@ -445,7 +445,7 @@ def within() -> Bounds:
 @pytest.fixture
 async def port(platform: Platform, within: Bounds) -> AsyncIterator[int]:
     """The port of a gateway on a real socket."""
-    settings = Settings(port=0, deadline_seconds=1)
+    settings = GatewaySettings(port=0, deadline_seconds=1)
     sock = listening(settings, None)
     with stop_signals() as stopping:
         task = asyncio.create_task(serve(platform.gateway, settings, sock, within, stopping))

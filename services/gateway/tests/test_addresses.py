@@ -6,6 +6,7 @@ import httpx
 import pytest
 from playmolt_core.ops.connections import address_of, bucket_of
 from playmolt_core.settings import InvalidSettings, from_environment, parse_networks
+from playmolt_gateway.settings import GatewaySettings
 
 TRUSTED = parse_networks("10.0.0.0/8,2001:db8::1")
 
@@ -36,7 +37,7 @@ def test_proxies_that_are_none_are_reported() -> None:
     with pytest.raises(InvalidSettings, match="PLAYMOLT_TRUSTED_PROXIES"):
         from_environment({"PLAYMOLT_TRUSTED_PROXIES": "edge"})
     with pytest.raises(InvalidSettings, match="PLAYMOLT_REGISTRATION_LIMIT"):
-        from_environment({"PLAYMOLT_REGISTRATION_LIMIT": "many"})
+        from_environment({"PLAYMOLT_REGISTRATION_LIMIT": "many"}, kind=GatewaySettings)
 
 
 async def register(platform: Any, peer: str, **headers: str) -> httpx.Response:

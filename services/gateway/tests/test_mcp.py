@@ -10,9 +10,9 @@ import pytest
 from jsonschema import Draft202012Validator
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from playmolt_core.settings import Settings
 from playmolt_gateway.http.addresses import PublicAddress
 from playmolt_gateway.mcp.tools import Tool, call_of, tools
+from playmolt_gateway.settings import GatewaySettings
 
 NAMES = ("register", "join", "wait_for_turn", "act", "state", "forfeit", "resign")
 BOTH = "application/json, text/event-stream"
@@ -130,7 +130,9 @@ async def test_this_machines_own_names_are_taken(port: int, host: str) -> None:
 
 
 def test_configured_names_are_taken() -> None:
-    address = PublicAddress(Settings(public_url="https://arena.example/play", mcp_hosts="gateway, bots.example:8443"))
+    address = PublicAddress(
+        GatewaySettings(public_url="https://arena.example/play", mcp_hosts="gateway, bots.example:8443")
+    )
     taken = ("arena.example", "gateway", "gateway:8080", "bots.example:8443", "localhost:1")
     assert all(address.expects(host) for host in taken)
     assert not any(address.expects(host) for host in ("bots.example", "arena.example.evil", "", "evil:8443"))

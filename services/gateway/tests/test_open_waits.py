@@ -7,12 +7,12 @@ from typing import Any
 
 import httpx
 import pytest
-from playmolt_core.settings import Settings
+from playmolt_gateway.settings import GatewaySettings
 from playmolt_schemas.limits import WAIT_SECONDS
 
 from core.tests.waiting import wait_until
 
-DEFAULTS = Settings()
+DEFAULTS = GatewaySettings()
 NEWS = {"version": 4, "turn": None, "games": []}
 CALL = {
     "jsonrpc": "2.0", "id": 1, "method": "tools/call",

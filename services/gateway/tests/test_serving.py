@@ -13,8 +13,8 @@ import pytest
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.ops.connections import Bounds
 from playmolt_core.ops.service import stop_signals
-from playmolt_core.settings import Settings
 from playmolt_gateway.server.serving import listening, serve
+from playmolt_gateway.settings import GatewaySettings
 from playmolt_schemas.limits import BODY_BYTES
 
 from core.tests.waiting import wait_until
@@ -28,7 +28,7 @@ class Server:
 
 @pytest.fixture
 async def server(platform: Any) -> AsyncIterator[Server]:
-    settings = Settings(port=0, deadline_seconds=2)
+    settings = GatewaySettings(port=0, deadline_seconds=2)
     sock = listening(settings, None)
     port = sock.getsockname()[1]
     with stop_signals() as stopping:
@@ -44,7 +44,7 @@ async def server(platform: Any) -> AsyncIterator[Server]:
 
 async def test_an_inherited_socket_is_served() -> None:
     with socket.create_server(("127.0.0.1", 0)) as parent:
-        child = listening(Settings(), os.dup(parent.fileno()))
+        child = listening(GatewaySettings(), os.dup(parent.fileno()))
         assert child.getsockname() == parent.getsockname()
         child.close()
 

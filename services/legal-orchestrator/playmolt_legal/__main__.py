@@ -5,6 +5,7 @@ from functools import partial
 from playmolt_core.llm.scripted.model import Cast
 from playmolt_core.ops.service import run_service
 from playmolt_core.service.process import HostedGame, ServiceContext, hosting
+from playmolt_core.settings import Settings
 from playmolt_schemas.routes import sharing
 
 from playmolt_legal.api import LegalApi
@@ -24,4 +25,4 @@ def build(context: ServiceContext) -> HostedGame:
 
 
 if __name__ == "__main__":
-    run_service("legal-orchestrator", hosting(build))
+    run_service("legal-orchestrator", hosting(build), Settings)

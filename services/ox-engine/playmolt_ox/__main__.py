@@ -3,6 +3,7 @@
 from playmolt_core.game.packs.folder import entry_packs
 from playmolt_core.ops.service import run_service
 from playmolt_core.service.process import HostedGame, ServiceContext, hosting
+from playmolt_core.settings import Settings
 
 from playmolt_ox.content import QUESTIONS
 from playmolt_ox.rules import Ox
@@ -13,4 +14,4 @@ def build(context: ServiceContext) -> HostedGame:
 
 
 if __name__ == "__main__":
-    run_service("ox-engine", hosting(build))
+    run_service("ox-engine", hosting(build), Settings)

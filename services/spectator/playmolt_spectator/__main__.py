@@ -10,6 +10,7 @@ from playmolt_core.ops.connections import allow_many_files, bounds
 from playmolt_core.ops.process import listening, settle_garbage, stopping_process
 from playmolt_core.ops.service import Start, run_service
 from playmolt_core.ops.telemetry import log
+from playmolt_core.settings import Settings
 
 from playmolt_spectator.backfill import Backfill
 from playmolt_spectator.http import Server
@@ -48,4 +49,4 @@ async def build(start: Start) -> None:
 
 
 if __name__ == "__main__":
-    run_service("spectator", build, listens=True)
+    run_service("spectator", build, Settings, listens=True)

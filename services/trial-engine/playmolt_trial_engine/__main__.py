@@ -5,6 +5,7 @@ from playmolt_core.ops.service import run_service
 from playmolt_core.service.process import HostedGame, ServiceContext, hosting
 from playmolt_jury.hosting import build
 from playmolt_jury.rules import jury
+from playmolt_jury.settings import JurySettings
 from playmolt_trial.content import CASES
 from playmolt_trial.rules import Trial
 
@@ -19,4 +20,4 @@ def build_trial(context: ServiceContext) -> HostedGame:
 
 
 if __name__ == "__main__":
-    run_service("trial-engine", hosting(build_trial, build))
+    run_service("trial-engine", hosting(build_trial, build), JurySettings)

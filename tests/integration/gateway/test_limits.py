@@ -9,6 +9,7 @@ import httpx
 import pytest
 from playmolt_cli.local.embedded import free_port
 from playmolt_core.settings import Settings, to_environment
+from playmolt_gateway.settings import GatewaySettings
 
 from tests.integration.gateway.rows import (
     OPERATOR_KEY,
@@ -154,7 +155,7 @@ def test_a_deadline_is_told_and_kept(hasty: Platform) -> None:
 def strict(platform: Platform) -> Iterator[httpx.Client]:
     """A further gateway of the shared platform: closed to new agents, and with limits."""
     run, port = platform.stack.run, free_port()
-    settings = Settings(
+    settings = GatewaySettings(
         database_url=run.database_url, database_role="playmolt_gateway", nats_url=run.nats_url,
         nats_user=run.nats_user, nats_password=run.nats_password, operator_key=OPERATOR_KEY, port=port,
         registration_open=False, rate_limit="5/60", action_rate_limit="3/60",

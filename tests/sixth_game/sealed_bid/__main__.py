@@ -2,8 +2,9 @@
 
 from playmolt_core.ops.service import run_service
 from playmolt_core.service.process import HostedGame, hosting
+from playmolt_core.settings import Settings
 
 from sealed_bid.rules import Auction
 
 if __name__ == "__main__":
-    run_service("auction-house", hosting(lambda _: HostedGame(Auction())))
+    run_service("auction-house", hosting(lambda _: HostedGame(Auction())), Settings)

@@ -8,14 +8,7 @@ from typing import Final, Literal
 
 import msgspec
 from playmolt_core.ops.connections import Headers, address_of, bucket_of
-from playmolt_core.settings import (
-    DEFAULT_ACTION_RATE,
-    DEFAULT_ANONYMOUS_RATE,
-    DEFAULT_RATE,
-    Settings,
-    parse_networks,
-    parse_rate,
-)
+from playmolt_core.settings import parse_networks, parse_rate
 from playmolt_schemas.codes import Code, RateLimit
 from playmolt_schemas.limits import SESSION_DAYS
 from starlette.types import Scope
@@ -23,6 +16,7 @@ from starlette.types import Scope
 from playmolt_gateway.access.auth import Caller
 from playmolt_gateway.http.problems import HttpProblem
 from playmolt_gateway.ports import UNAVAILABLE_ERRORS, Limits
+from playmolt_gateway.settings import DEFAULT_ACTION_RATE, DEFAULT_ANONYMOUS_RATE, DEFAULT_RATE, GatewaySettings
 
 Bucket = Literal["requests", "actions", "reads"]
 DEFAULTS: Final[Mapping[Bucket, str]] = {
@@ -50,7 +44,7 @@ class _Prefetched(msgspec.Struct):
 class RateLimiter:
     """Buckets per key (actions, other requests) and per address (reads without a key). The operator has no limit."""
 
-    def __init__(self, settings: Settings, limits: Limits) -> None:
+    def __init__(self, settings: GatewaySettings, limits: Limits) -> None:
         self._limits = limits
         self._registration = parse_rate(settings.registration_limit)
         self._trusted = parse_networks(settings.trusted_proxies)

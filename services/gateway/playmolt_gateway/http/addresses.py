@@ -5,8 +5,10 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from playmolt_core.ops.connections import read_address
-from playmolt_core.settings import Settings, parse_address, parse_networks
+from playmolt_core.settings import parse_address, parse_networks
 from starlette.types import Scope
+
+from playmolt_gateway.settings import GatewaySettings
 
 _OWN_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
 _HOST: Final = re.compile(r"(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
@@ -16,7 +18,7 @@ _PORTS: Final = {"http": ":80", "https": ":443"}
 class PublicAddress:
     """The addresses under which clients reach this gateway and its spectator."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: GatewaySettings) -> None:
         self._gateway = parse_address(settings.public_url)
         self._spectator = parse_address(settings.spectator_url)
         self._spectator_port = settings.spectator_port

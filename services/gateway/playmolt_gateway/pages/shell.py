@@ -6,12 +6,12 @@ from string import Template
 from typing import Final
 
 import msgspec
-from playmolt_core.settings import Settings
 from playmolt_schemas.skill import PageLanguage, page_texts
 from starlette.responses import Response
 
 from playmolt_gateway.http.responses import html_response
 from playmolt_gateway.pages.assets import FILES, compressed, version_of_all
+from playmolt_gateway.settings import GatewaySettings
 
 _SHELL: Final = "shell.html"
 _NAME: Final = "PlayMolt"
@@ -44,7 +44,7 @@ def page_response(
     module: str,
     head: PageHead,
     language: PageLanguage,
-    settings: Settings,
+    settings: GatewaySettings,
     accepts: str,
     *,
     framed: bool = False,
@@ -107,7 +107,7 @@ def _shell() -> Template:
     return Template((FILES / _SHELL).read_text(encoding="utf-8"))
 
 
-def _policy(settings: Settings, node: str) -> str:
+def _policy(settings: GatewaySettings, node: str) -> str:
     connect = " ".join(("'self'", *_spectators(settings), *filter(None, (node,))))
     return (
         f"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src {connect}; "
@@ -115,7 +115,7 @@ def _policy(settings: Settings, node: str) -> str:
     )
 
 
-def _spectators(settings: Settings) -> tuple[str, ...]:
+def _spectators(settings: GatewaySettings) -> tuple[str, ...]:
     """Origins of the spectator; none if it shares the page's origin (port 0)."""
     host, port = settings.host, settings.spectator_port
     if not port:

@@ -5,7 +5,6 @@ from collections.abc import Awaitable
 from typing import TypeVar
 
 import msgspec
-from playmolt_core.settings import Settings
 from playmolt_schemas.limits import HEARTBEAT_SECONDS, READER_STALL_SECONDS, WAIT_SECONDS
 
 from playmolt_gateway.access.auth import CACHED_SECONDS, Authenticator, KeyCache
@@ -21,6 +20,7 @@ from playmolt_gateway.pictures.png import PngProcess
 from playmolt_gateway.ports import Accounts, Callbacks, Database, GatewayBus, Limits, Packs, Projections, Shares
 from playmolt_gateway.request.fair_slots import CAPACITIES, FairSlots
 from playmolt_gateway.request.waits import Waits
+from playmolt_gateway.settings import GatewaySettings
 from playmolt_gateway.uploads.pdf import PdfReaders
 
 T = TypeVar("T")
@@ -47,7 +47,7 @@ class HandlerTimeouts(msgspec.Struct, kw_only=True):
 class Services:
     def __init__(
         self,
-        settings: Settings,
+        settings: GatewaySettings,
         bus: GatewayBus,
         database: Database,
         accounts: Accounts,

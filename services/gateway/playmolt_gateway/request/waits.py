@@ -10,13 +10,14 @@ from typing import Any, Final, Self
 import msgspec
 from playmolt_core.bus.port import Watch
 from playmolt_core.ops.connections import Claim, Quota, address_of, bucket_of, give_all_back, take_all
-from playmolt_core.settings import Settings, parse_networks
+from playmolt_core.settings import parse_networks
 from playmolt_schemas.codes import Code, RateLimit
 from playmolt_schemas.limits import WAIT_SECONDS
 from starlette.types import Receive, Scope
 
 from playmolt_gateway.access.auth import Caller
 from playmolt_gateway.http.problems import HttpProblem
+from playmolt_gateway.settings import GatewaySettings
 
 OPEN_WAITS: Final = 10_000
 """The maximum of open waits of one gateway; more are refused with 503."""
@@ -66,7 +67,7 @@ class Waits:
     address. The operator is not limited.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: GatewaySettings) -> None:
         self._trusted = parse_networks(settings.trusted_proxies)
         self._of_keys = Quota("waits", settings.waits_per_key)
         self._of_addresses = Quota("waits", settings.waits_per_address)

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 import msgspec
 from fastapi import APIRouter, FastAPI
-from playmolt_core.settings import Settings
 from playmolt_schemas import subjects
 from playmolt_schemas.codes import Code
 from playmolt_schemas.routes.platform import ACT, ROUTES
@@ -40,6 +39,7 @@ from playmolt_gateway.routes import (  # noqa: F401 -- their handlers register t
     watching,
 )
 from playmolt_gateway.routes.action import ActionRoute, is_action
+from playmolt_gateway.settings import GatewaySettings
 
 _ROUTED: Final = tuple(route for route in ROUTES if route is not ACT)
 """The routes that handlers serve; `ActionRoute` serves ACT itself."""
@@ -139,7 +139,7 @@ def _openapi() -> dict[str, Any]:
 
 
 def build(
-    settings: Settings,
+    settings: GatewaySettings,
     bus: GatewayBus,
     database: Database,
     accounts: Accounts,

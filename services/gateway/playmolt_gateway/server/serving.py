@@ -9,18 +9,18 @@ from playmolt_core.ops import process
 from playmolt_core.ops.connections import Bounds, ConnectionLimiter
 from playmolt_core.ops.http_protocol import HttpServer
 from playmolt_core.ops.telemetry import log
-from playmolt_core.settings import Settings
 from playmolt_schemas.limits import READER_STALL_SECONDS
 
 from playmolt_gateway.server.app import Gateway
 from playmolt_gateway.server.fast_http import protocol_for
+from playmolt_gateway.settings import GatewaySettings
 
 _log = log("gateway")
 DRAIN_SECONDS: Final = 3
 """Grace for requests in flight at shutdown, in addition to the deadline of engine calls."""
 
 
-def listening(settings: Settings, fd: int | None) -> socket.socket:
+def listening(settings: GatewaySettings, fd: int | None) -> socket.socket:
     """The listening socket: the inherited one, or a new one on the configured address."""
     sock = process.listening(settings.host, settings.port, fd)
     # Accepted sockets inherit it: otherwise a client that stops reading could hold buffers for hours.
@@ -30,7 +30,7 @@ def listening(settings: Settings, fd: int | None) -> socket.socket:
 
 
 async def serve(
-    gateway: Gateway, settings: Settings, sock: socket.socket, within: Bounds, stopping: asyncio.Event
+    gateway: Gateway, settings: GatewaySettings, sock: socket.socket, within: Bounds, stopping: asyncio.Event
 ) -> None:
     """Serve until the service has to stop; then answer long polls, end streams and finish the other requests."""
     config = uvicorn.Config(

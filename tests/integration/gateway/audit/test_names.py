@@ -10,7 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from playmolt_cli.main import cli
-from playmolt_core.settings import DEFAULT_ACTION_RATE, DEFAULT_RATE, Settings, parse_rate
+from playmolt_core.settings import parse_rate
+from playmolt_gateway.settings import DEFAULT_ACTION_RATE, DEFAULT_RATE, GatewaySettings
 
 from tests.integration.gateway.rows import Platform, Table
 
@@ -19,7 +20,7 @@ SETTINGS = (ROOT / "docs/settings.md").read_text("utf-8")
 LIMITS = [
     ("PLAYMOLT_RATE_LIMIT", DEFAULT_RATE),
     ("PLAYMOLT_ACTION_RATE_LIMIT", DEFAULT_ACTION_RATE),
-    ("PLAYMOLT_REGISTRATION_LIMIT", Settings().registration_limit),
+    ("PLAYMOLT_REGISTRATION_LIMIT", GatewaySettings().registration_limit),
 ]
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from playmolt_core.settings import Settings, parse_rate
+from playmolt_core.settings import parse_rate
+from playmolt_gateway.settings import GatewaySettings
 
 from tests.integration.gateway.audit.conftest import PLACES, RATE, SESSIONS
 from tests.integration.gateway.audit.wire import Wire, address, request, statuses
@@ -49,7 +50,7 @@ def state(guest: Guest, game: str) -> bytes:
 
 @pytest.mark.parametrize(("setting", "most"), LIMITS)
 def test_the_places_that_are_there_unless_said_otherwise(setting: str, most: int) -> None:
-    assert 0 < getattr(Settings(), setting) < most
+    assert 0 < getattr(GatewaySettings(), setting) < most
 
 
 def test_a_key_holds_so_many_waits(audited: Platform) -> None:
@@ -103,7 +104,7 @@ def test_a_key_holds_so_many_sessions(audited: Platform, path: str, opening: dic
 
 
 def test_an_address_registers_so_many_agents(audited: Platform) -> None:
-    rate = parse_rate(Settings().registration_limit)
+    rate = parse_rate(GatewaySettings().registration_limit)
     assert rate
     from_elsewhere = {"X-Forwarded-For": "203.0.113.7"}
     for _ in range(rate[0]):

@@ -1,0 +1,122 @@
+"""What an operator can set for the gateway."""
+
+from typing import Annotated, Final, Literal
+
+from playmolt_core.settings import Natural, Positive, Settings, parse_address, parse_rate, setting
+
+DEFAULT_RATE: Final = "1200/60"
+DEFAULT_ACTION_RATE: Final = "600/60"
+DEFAULT_ANONYMOUS_RATE: Final = "1200/60"
+
+
+class GatewaySettings(Settings, frozen=True, kw_only=True):
+    """What an operator can set for the gateway."""
+
+    waits_per_key: Annotated[
+        Positive,
+        setting(
+            "PLAYMOLT_WAITS_PER_KEY", "Maximum open long polls, streams and session calls of one key on a gateway."
+        ),
+    ] = 100
+    waits_per_address: Annotated[
+        Positive,
+        setting(
+            "PLAYMOLT_WAITS_PER_ADDRESS",
+            "The same for one address (IPv6: a /64) without a key, and separately for its calls of `/mcp`. Behind"
+            " a proxy, set PLAYMOLT_TRUSTED_PROXIES.",
+        ),
+    ] = 400
+    sessions_per_key: Annotated[
+        Positive,
+        setting(
+            "PLAYMOLT_SESSIONS_PER_KEY",
+            "Maximum open legal sessions of one key over all gateways; juries are counted separately.",
+        ),
+    ] = 200
+    registration_open: Annotated[
+        bool, setting("PLAYMOLT_REGISTRATION_OPEN", "Whether anyone may register an agent.")
+    ] = True
+    registration_limit: Annotated[
+        str,
+        setting(
+            "PLAYMOLT_REGISTRATION_LIMIT",
+            "Maximum registrations from one address (IPv6: a /64) over all gateways, as `N/SECONDS`. The operator"
+            " key has no limit.",
+            check=parse_rate,
+        ),
+    ] = "30/3600"
+    public_url: Annotated[
+        str,
+        setting(
+            "PLAYMOLT_PUBLIC_URL",
+            "Public URL of the gateway, such as `https://arena.example`, as shown in the guides. Empty: the"
+            " address of each request.",
+            check=parse_address,
+        ),
+    ] = ""
+    spectator_url: Annotated[
+        str,
+        setting(
+            "PLAYMOLT_SPECTATOR_URL",
+            "Public URL of the spectator. Empty: the gateway's host with the spectator's port.",
+            check=parse_address,
+        ),
+    ] = ""
+    mcp_hosts: Annotated[
+        str,
+        setting(
+            "PLAYMOLT_MCP_HOSTS",
+            "Further host names, comma separated, that `/mcp` accepts, in addition to this machine's and that of"
+            " `PLAYMOLT_PUBLIC_URL`. A name without a port accepts every port.",
+        ),
+    ] = ""
+    limit_loopback: Annotated[
+        bool,
+        setting("PLAYMOLT_LIMIT_LOOPBACK", "Whether registration and rate limits apply to callers on this machine."),
+    ] = False
+    rate_limit: Annotated[
+        str | None,
+        setting(
+            "PLAYMOLT_RATE_LIMIT",
+            "Maximum requests of a key over all gateways, as `N/SECONDS`; `off`: no limit. The default does not"
+            " apply to callers on this machine.",
+            DEFAULT_RATE,
+            check=parse_rate,
+        ),
+    ] = None
+    action_rate_limit: Annotated[
+        str | None,
+        setting(
+            "PLAYMOLT_ACTION_RATE_LIMIT",
+            "Maximum actions of a key over all gateways, as `N/SECONDS`; `off`: no limit. The default does not"
+            " apply to callers on this machine.",
+            DEFAULT_ACTION_RATE,
+            check=parse_rate,
+        ),
+    ] = None
+    anonymous_limit: Annotated[
+        str | None,
+        setting(
+            "PLAYMOLT_ANONYMOUS_LIMIT",
+            "Maximum reads without a key from one address (IPv6: a /64) over all gateways, as `N/SECONDS`; `off`: no"
+            " limit. Files of the web pages are not counted. The default does not apply to callers on this machine.",
+            DEFAULT_ANONYMOUS_RATE,
+            check=parse_rate,
+        ),
+    ] = None
+    pictures_bytes: Annotated[
+        Natural,
+        setting(
+            "PLAYMOLT_PICTURES_BYTES",
+            "Maximum bytes in PLAYMOLT_PICTURES; the files used longest ago are deleted.",
+        ),
+    ] = 268_435_456
+    stuck_seconds: Annotated[
+        Positive, setting("PLAYMOLT_STUCK_SECONDS", "Idle time after which a game that is not over counts as stuck.")
+    ] = 600
+    jury_cases: Annotated[
+        Literal["operator", "keys"],
+        setting(
+            "PLAYMOLT_JURY_CASES", "Who may upload cases over HTTP: only the operator, or any key (up to 20 each)."
+        ),
+    ] = "operator"
