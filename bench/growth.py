@@ -56,7 +56,7 @@ def _counted(url: str) -> _Counted:
     return _Counted(size, written, data, commands)
 
 
-class _Table:
+class Table:
     """Five agents that register when they play first, and then play again and again."""
 
     def __init__(self, port: int) -> None:
@@ -81,13 +81,14 @@ class Growth(NamedTuple):
     rows: float
 
 
-async def _play(rounds: Sequence[Sequence[_Table]]) -> None:
+async def _play(rounds: Sequence[Sequence[Table]]) -> None:
     for tables in rounds:
         await asyncio.gather(*(table.play() for table in tables))
     await asyncio.sleep(2)  # backends tell what they wrote once a second
 
 
-def _growth(url: str, rounds: Sequence[Sequence[_Table]]) -> Growth:
+def growth(url: str, rounds: Sequence[Sequence[Table]]) -> Growth:
+    """What games leave in this database: those of a round are played at once, the rounds one after another."""
     before = _counted(url)
     asyncio.run(_play(rounds))
     after = _counted(url)
@@ -100,9 +101,9 @@ def measure(size: Size, checkout: Checkout = HERE) -> tuple[Growth, Growth]:
     """Of games of agents who never played before, and of those who have."""
     with folder() as data, product(data, checkout=checkout) as port:
         url = database_url(data)
-        newcomers = [[_Table(port) for _ in range(size.tables)] for _ in range(size.rounds)]
-        first = _growth(url, newcomers)
-        return first, _growth(url, [newcomers[0]] * size.rounds)
+        newcomers = [[Table(port) for _ in range(size.tables)] for _ in range(size.rounds)]
+        first = growth(url, newcomers)
+        return first, growth(url, [newcomers[0]] * size.rounds)
 
 
 def rows(size: Size) -> list[Row]:

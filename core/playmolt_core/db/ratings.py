@@ -87,10 +87,18 @@ class Step(msgspec.Struct, frozen=True, gc=False):
     line: RatingRow
 
 
-async def store_results(connection: Connection, results: Sequence[SeatResult]) -> None:
-    if results:
-        rows = [msgspec.structs.astuple(result) for result in results]
-        await connection.execute(_SQL["store_results"], *map(list, zip(*rows, strict=True)))
+_UNRATED: Final = (None,) * len(RatingRow.__struct_fields__)
+
+
+async def store_results(connection: Connection, results: Sequence[SeatResult], steps: Sequence[Step] = ()) -> None:
+    """Store results, and with them those of `steps` that belong to one: a later update would copy the row."""
+    if not results:
+        return
+    lines = {(step.place.game_id, step.agent_id): msgspec.structs.astuple(step.line) for step in steps}
+    rows = [
+        msgspec.structs.astuple(result) + lines.get((result.game_id, result.agent_id), _UNRATED) for result in results
+    ]
+    await connection.execute(_SQL["store_results"], *map(list, zip(*rows, strict=True)))
 
 
 async def rated_types(connection: Connection) -> Sequence[str]:
@@ -109,12 +117,17 @@ async def steps_before(connection: Connection, game_type: str, agents: Sequence[
     return [Step(Place(at, game), agent, version, RatingRow(*line)) for at, game, agent, version, *line in rows]
 
 
-async def store_steps(connection: Connection, game_type: str, steps: Sequence[Step]) -> None:
-    """Store steps; the newest of each agent and version becomes its rating."""
+async def store_steps(connection: Connection, steps: Sequence[Step]) -> None:
+    """Store steps in the results they belong to."""
+    if steps:
+        rows = [(step.place.game_id, step.agent_id, *msgspec.structs.astuple(step.line)) for step in steps]
+        await connection.execute(_SQL["store_steps"], *map(list, zip(*rows, strict=True)))
+
+
+async def store_lines(connection: Connection, game_type: str, steps: Sequence[Step]) -> None:
+    """Store the ratings of agents and versions: the newest of the steps, which are in the order of games."""
     if not steps:
         return
-    rows = [(step.place.game_id, step.agent_id, *msgspec.structs.astuple(step.line)) for step in steps]
-    await connection.execute(_SQL["store_steps"], *map(list, zip(*rows, strict=True)))
     newest = {(step.agent_id, step.version): step for step in steps}
     lines = [
         (agent, version, *msgspec.structs.astuple(step.line), step.line.merit, step.place.ended_at, step.place.game_id)

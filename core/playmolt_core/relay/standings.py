@@ -19,6 +19,7 @@ from playmolt_core.db.ratings import (
     rated_seats,
     rated_types,
     steps_before,
+    store_lines,
     store_results,
     store_steps,
 )
@@ -81,23 +82,39 @@ BEFORE_ALL: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 async def enter(connection: Connection, games: Iterable[FinishedGame]) -> None:
     """Enter the points and results of games, without rating them."""
-    scores, results = [], []
-    for game in games:
-        if not game.private:
-            scores += [Score(seat.agent_id, game.game_type, seat.points, 1) for seat in game.seats]
-        results += results_of(game)
+    games = list(games)
+    await _enter_points(connection, games)
+    await store_results(connection, [result for game in games for result in results_of(game)])
+
+
+async def _enter_points(connection: Connection, games: Iterable[FinishedGame]) -> None:
+    scores = [
+        Score(seat.agent_id, game.game_type, seat.points, 1)
+        for game in games
+        if not game.private
+        for seat in game.seats
+    ]
     await add_scores(connection, scores)
-    await store_results(connection, results)
 
 
 async def enter_and_rate(connection: Connection, games: Iterable[FinishedGame]) -> None:
     """Enter games and rate again from the earliest of them: one may be older than games already rated."""
     games = list(games)
-    await enter(connection, games)
-    rated = [game for game in games if game.rated]
-    for game_type in sorted({game.game_type for game in rated}):
-        earliest = min(game.ended_at for game in rated if game.game_type == game_type)
-        await _rate(connection, game_type, earliest)
+    await _enter_points(connection, games)
+    results = [result for game in games for result in results_of(game)]
+    steps: list[Step] = []
+    for game_type in sorted({game.game_type for game in games if game.rated}):
+        entered = sorted(
+            [result for result in results if result.game_type == game_type and result.rated and result.competes],
+            key=lambda result: (result.ended_at, result.game_id, result.seat),
+        )
+        steps += await _rate(connection, game_type, entered[0].ended_at, [_rated_seat(result) for result in entered])
+    await store_results(connection, results, steps)
+
+
+def _rated_seat(result: SeatResult) -> RatedSeat:
+    place = Place(result.ended_at, result.game_id)
+    return RatedSeat(place, result.agent_id, result.version, result.rank or 0, result.points)
 
 
 async def rate_all(connection: Connection) -> None:
@@ -106,16 +123,30 @@ async def rate_all(connection: Connection) -> None:
         await _rate(connection, game_type, BEFORE_ALL)
 
 
-async def _rate(connection: Connection, game_type: str, since: datetime) -> None:
-    """Rate the games of a type that ended at or after a time, including those that were rated already."""
+async def _rate(
+    connection: Connection, game_type: str, since: datetime, entered: Sequence[RatedSeat] = ()
+) -> list[Step]:
+    """Rate the games of a type that ended at or after a time: those with results, again, and those of `entered`, which
+    have none yet, in the order of games. Returns the steps of the latter, to be stored with their results."""
     before = place = Place(since, "")
-    ladder, learnt = Ladder(), set[str]()
-    while seats := await rated_seats(connection, game_type, place, _GAMES):
+    fresh = {seat.place for seat in entered}
+    ladder, learnt, unstored = Ladder(), set[str](), list[Step]()
+    more = True
+    while more:
+        seats = await rated_seats(connection, game_type, place, _GAMES)
+        more = bool(seats)
+        place = seats[-1].place if seats else place
+        due = [seat for seat in entered if not more or seat.place <= place]
+        entered = entered[len(due) :]
+        seats = sorted([*seats, *due], key=lambda seat: seat.place) if due else seats
         strangers = {seat.agent_id for seat in seats} - learnt
         ladder.learn(await steps_before(connection, game_type, sorted(strangers), before))
         learnt |= strangers
-        await store_steps(connection, game_type, [step for game in by_game(seats) for step in ladder.rate(game)])
-        place = seats[-1].place
+        steps = [step for game in by_game(seats) for step in ladder.rate(game)]
+        await store_steps(connection, [step for step in steps if step.place not in fresh])
+        await store_lines(connection, game_type, steps)
+        unstored += [step for step in steps if step.place in fresh]
+    return unstored
 
 
 def results_of(game: FinishedGame) -> list[SeatResult]:

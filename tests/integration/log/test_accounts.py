@@ -159,13 +159,14 @@ async def test_of_many_rotations_with_one_key_one_succeeds(accounts: PgAccounts)
 async def test_a_joins_key_belongs_to_one_body(accounts: PgAccounts) -> None:
     await accounts.create_agent("agent-1", NewAgent("one"), key("1"))
     await accounts.create_agent("agent-2", NewAgent("two"), key("2"))
-    bodies = ["ox", "trial"] * 4
-    claimed = await asyncio.gather(*(accounts.claim_join("agent-1", "command", body) for body in bodies))
+    command, another, ox, trial = "1" * 32, "2" * 32, "a" * 64, "b" * 64
+    bodies = [ox, trial] * 4
+    claimed = await asyncio.gather(*(accounts.claim_join("agent-1", command, body) for body in bodies))
     assert claimed in ([True, False] * 4, [False, True] * 4)
     won = bodies[claimed.index(True)]
-    assert await accounts.claim_join("agent-1", "command", won)
-    assert await accounts.claim_join("agent-1", "another", "trial" if won == "ox" else "ox")
-    assert await accounts.claim_join("agent-2", "command", "trial" if won == "ox" else "ox")
+    assert await accounts.claim_join("agent-1", command, won)
+    assert await accounts.claim_join("agent-1", another, trial if won == ox else ox)
+    assert await accounts.claim_join("agent-2", command, trial if won == ox else ox)
 
 
 @pytest.mark.parametrize("at", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"])

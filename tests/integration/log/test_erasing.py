@@ -33,7 +33,7 @@ async def opened(pool: Pool, stream: str, *, records: int = 3) -> Game:
     """A session of agent-1."""
     game = Game(stream)
     await store_key(pool, stream)
-    outcome = Outcome(stream=stream, command_id="c1", fingerprint="", body=b'{"text":"marker"}')
+    outcome = Outcome(stream=stream, command_id="1" * 32, fingerprint="", body=b'{"text":"marker"}')
     unit = Unit(streams=[game.adds(records, summary=RUNNING)], outcomes=[outcome])
     assert statuses(await PostgresLog(pool).append([unit])) == ["appended"]
     return game

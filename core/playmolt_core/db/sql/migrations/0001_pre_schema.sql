@@ -92,7 +92,8 @@ CREATE TABLE log.stream (
   UNIQUE (number, shard),
   CHECK ((phase IS NULL) = (over IS NULL))
 ) WITH (fillfactor = 45);
-CREATE INDEX stream_due ON log.stream (game, due, stream) WHERE due IS NOT NULL;
+-- Without the stream: equal times are rare, and an entry is written for each new time.
+CREATE INDEX stream_due ON log.stream (game, due) WHERE due IS NOT NULL;
 CREATE INDEX stream_newest ON log.stream (game, created_at DESC, stream DESC);
 CREATE UNIQUE INDEX stream_invite ON log.stream (invite, shard) WHERE invite IS NOT NULL;
 CREATE INDEX stream_running ON log.stream (game, created_at DESC, stream DESC) WHERE NOT over;
@@ -146,7 +147,7 @@ ALTER TABLE log.record
 -- The results of games, for leaderboards.
 CREATE INDEX record_results ON log.record (position) WHERE type = 'game_end';
 -- Seats taken in a stream, for the list of an agent's games.
-CREATE INDEX record_joined ON log.record ((data ->> 'agent_id') COLLATE "C", number) WHERE type = 'agent_joined';
+CREATE INDEX record_joined ON log.record (hashtext(data ->> 'agent_id'), number) WHERE type = 'agent_joined';
 -- The opener of a stream, for the list of a person's sessions.
 CREATE INDEX record_opened_by ON log.record (coalesce('agent-' || actor::text, metadata ->> 'actor') COLLATE "C", number)
   WHERE version = 1;
@@ -192,11 +193,12 @@ END $$;
 CREATE TRIGGER note_opening AFTER INSERT ON log.record FOR EACH ROW
   WHEN (NEW.version = 1 AND NEW.type = 'game_created') EXECUTE FUNCTION log.note_opening();
 
--- The answer to a command, for its repetition, if it does not follow from the command's records.
+-- The answer to a command, for its repetition, if it does not follow from the command's records. Ids and fingerprints are
+-- stored as bytes, half of their hex digits, here and in `account.join_key`.
 CREATE TABLE log.outcome (
   stream      text COLLATE "C" NOT NULL,
-  command_id  text COLLATE "C" NOT NULL,
-  fingerprint text             NOT NULL,
+  command_id  uuid             NOT NULL,
+  fingerprint bytea            NOT NULL,
   body        bytea            NOT NULL,
   shard       smallint         NOT NULL,
   PRIMARY KEY (stream, command_id, shard)
@@ -408,7 +410,8 @@ BEGIN
 
     IF cardinality(p_outcomes) > 0 THEN
       INSERT INTO log.outcome (stream, command_id, fingerprint, body, shard)
-      SELECT a.stream, a.command_id, a.fingerprint, a.body, log.shard_of(a.stream) FROM unnest(p_outcomes) AS a;
+      SELECT a.stream, a.command_id::uuid, decode(a.fingerprint, 'hex'), a.body, log.shard_of(a.stream)
+      FROM unnest(p_outcomes) AS a;
     END IF;
 
     FOR i IN 1 .. cardinality(p_shards) LOOP
@@ -570,7 +573,8 @@ END $$;
 CREATE FUNCTION log.joined_by(p_agent text) RETURNS SETOF text ROWS 20
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT s.stream FROM log.record AS e JOIN log.stream AS s ON s.number = e.number
-  WHERE e.type = 'agent_joined' AND (e.data ->> 'agent_id') COLLATE "C" = p_agent AND NOT EXISTS (
+  WHERE e.type = 'agent_joined' AND hashtext(e.data ->> 'agent_id') = hashtext(p_agent) AND e.data ->> 'agent_id' = p_agent
+    AND NOT EXISTS (
       SELECT FROM log.record AS l
       WHERE l.number = e.number AND l.version > e.version AND l.type = 'agent_left' AND l.data ->> 'agent_id' = p_agent
     )
@@ -756,11 +760,9 @@ CREATE TABLE projection.result (
   line_games  integer,
   line_points bigint,
   PRIMARY KEY (game_id, agent_id)
-) WITH (fillfactor = 80);
+);
 CREATE INDEX result_of_agent ON projection.result (agent_id, ended_at DESC, game_id DESC);
 CREATE INDEX result_order ON projection.result (game_type, ended_at, game_id) WHERE rated AND competes;
-CREATE INDEX result_of_line ON projection.result (agent_id, game_type, version, ended_at DESC, game_id DESC)
-  WHERE rated AND competes;
 
 -- The rating of each agent in one version ("" for none) in one game type. `merit` is the sort key; the last two columns
 -- are the place of its newest game.
@@ -863,8 +865,8 @@ CREATE TRIGGER note_void_key AFTER UPDATE ON account.agent FOR EACH ROW EXECUTE 
 -- each type has its own lobby, and no lobby knows the joins of another.
 CREATE TABLE account.join_key (
   agent_id    text COLLATE "C" NOT NULL REFERENCES account.agent,
-  command_id  text COLLATE "C" NOT NULL,
-  fingerprint text             NOT NULL,
+  command_id  uuid             NOT NULL,
+  fingerprint bytea            NOT NULL,
   PRIMARY KEY (agent_id, command_id)
 );
 

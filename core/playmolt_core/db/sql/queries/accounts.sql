@@ -16,10 +16,10 @@ RETURNING id, name, handle, kind, version, model, about, created_at
 UPDATE account.api_key SET hash = $3, created_at = now() WHERE agent_id = $1 AND hash = $2 RETURNING true
 
 -- name: claim_join
-INSERT INTO account.join_key (agent_id, command_id, fingerprint) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
+INSERT INTO account.join_key (agent_id, command_id, fingerprint) VALUES ($1, $2::text::uuid, decode($3, 'hex')) ON CONFLICT DO NOTHING
 
 -- name: claimed_join
-SELECT fingerprint FROM account.join_key WHERE agent_id = $1 AND command_id = $2
+SELECT encode(fingerprint, 'hex') FROM account.join_key WHERE agent_id = $1 AND command_id = $2::text::uuid
 
 -- name: keep_seat
 -- The new row is not in what the DELETE sees: 99 are left, and it.

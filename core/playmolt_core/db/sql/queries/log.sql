@@ -17,7 +17,7 @@ FROM log.event WHERE stream = $1 AND shard = $4 AND version > $2 AND version <= 
 SELECT
   s.version, s.hash, s.updated_at, s.archived, s.erased_at, f.events, f.times,
   CASE WHEN $3 THEN f.command_ids || ARRAY(
-    SELECT o.command_id FROM log.outcome AS o WHERE o.stream >= $1 AND o.stream <= $1 AND o.shard = $4
+    SELECT replace(o.command_id::text, '-', '') FROM log.outcome AS o WHERE o.stream >= $1 AND o.stream <= $1 AND o.shard = $4
   ) ELSE '{}' END
 FROM log.listed AS s
 CROSS JOIN (
@@ -43,7 +43,7 @@ ON CONFLICT (stream, shard) DO UPDATE SET version = excluded.version, hash = exc
 WHERE s.version < excluded.version
 
 -- name: outcome
-SELECT fingerprint, body FROM log.outcome WHERE stream = $1 AND command_id = $2 AND shard = $3
+SELECT encode(fingerprint, 'hex'), body FROM log.outcome WHERE stream = $1 AND command_id = $2::text::uuid AND shard = $3
 
 -- name: decided
 -- Of a command whose answer follows from its records: where they end, the hash of the first, and whose request it was.

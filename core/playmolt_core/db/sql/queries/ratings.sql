@@ -1,9 +1,9 @@
 -- name: store_results
 INSERT INTO projection.result
-  (game_id, agent_id, game_type, ended_at, seat, rank, points, rated, competes, version)
+  (game_id, agent_id, game_type, ended_at, seat, rank, points, rated, competes, version, mu, sigma, line_games, line_points)
 SELECT * FROM unnest(
   $1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::smallint[], $6::integer[], $7::bigint[], $8::boolean[],
-  $9::boolean[], $10::text[]
+  $9::boolean[], $10::text[], $11::float8[], $12::float8[], $13::integer[], $14::bigint[]
 )
 
 -- name: rated_types
