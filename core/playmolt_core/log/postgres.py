@@ -64,6 +64,8 @@ class PostgresLog:
         """The register of archived streams."""
         self._writer = pool.reserve()
         self._appending = asyncio.Lock()
+        self._types: set[str] = set()
+        """The types of events that the database is known to have."""
         self._reader = pool.reserve(_SQL["settle_reader"])
 
     @property
@@ -92,6 +94,7 @@ class PostgresLog:
         waiting = [number for number in numbers if extends(units[number])]
         while stored := [number for number in waiting if units[number].streams]:
             sound = [units[number] for number in stored]
+            await self._enter_types(sound)
             batch = batch_of(sound, self._shards)
             try:
                 refused, bases = await self._call(batch, sound)
@@ -107,6 +110,13 @@ class PostgresLog:
                 return dict.fromkeys(waiting, ()) | dict(zip(stored, firsts, strict=True))
             waiting = [number for number in waiting if number not in {stored[place] for place in refused}]
         return dict.fromkeys(waiting, ())
+
+    async def _enter_types(self, units: Sequence[Unit]) -> None:
+        """In a transaction of its own: an append must not hold what other engines' new types wait for."""
+        used = {record.type for unit in units for part in unit.streams for record in part.records}
+        if not used <= self._types:
+            await self._pool.fetch(_SQL["enter_types"], list(used))
+            self._types |= used
 
     async def _call(self, batch: Batch, units: Sequence[Unit]) -> tuple[Sequence[int], Sequence[int]]:
         """Store a batch, all or none; see `append_on`."""

@@ -209,6 +209,7 @@ async def test_rival_relays_writers_that_roll_back_and_a_server_killed_again_and
     pool: Pool, log: PostgresLog, nats_server: Nats
 ) -> None:
     chance = random.Random(7)
+    await pool.fetch("SELECT log.enter_types('{moved}')")  # of an append that is rolled back the type would be, too
     async with jetstream(nats_server.url) as one, jetstream(nats_server.url) as two:
         relays = [Relay(log, one, LIMIT), Relay(PostgresLog(pool), two, LIMIT)]
 

@@ -19,7 +19,7 @@ from playmolt_core.vault.vault import KeyRows
 from core.tests.log.log_contract import OVER, Game, LogContract, SealedLogContract, outcome, statuses, unit
 
 APPEND = queries("log")["append"]
-"""Places of p_first and r_part among its arguments."""
+ENTER = "SELECT log.enter_types('{moved}')"
 THERE = "SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE $1"
 WAITING = f"{THERE} AND wait_event_type = 'Lock'"
 
@@ -88,13 +88,14 @@ async def test_reading_by_position_reads_no_more_than_it_gives_before_a_table_wa
             # Each record, its stream, and the record before it for the hash.
             assert scanned["stream"] == 10, (query, scanned)
             assert scanned["record"] <= 20, (query, scanned)
+            assert scanned["event_type"] <= 10, (query, scanned)
         await connection.execute("DISCARD ALL")
 
 
 def _count_scanned(node: dict[str, Any], scanned: "Counter[str]") -> None:
     if table := node.get("Relation Name", ""):
         looked_at = node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
-        scanned["stream" if table == "stream" else "record"] += round(looked_at * node["Actual Loops"])
+        scanned[table if table in ("stream", "event_type") else "record"] += round(looked_at * node["Actual Loops"])
     for inner in node.get("Plans", ()):
         _count_scanned(inner, scanned)
 
@@ -102,6 +103,7 @@ def _count_scanned(node: dict[str, Any], scanned: "Counter[str]") -> None:
 async def test_a_transaction_rolled_back_leaves_no_gap(pool: Pool) -> None:
     """Positions are handed out inside the transaction, so what is rolled back gives them back."""
     finished = asyncio.Event()
+    await pool.fetch(ENTER)
 
     async def write(number: int) -> int:
         log, game, kept = PostgresLog(pool), Game(f"ox-{number}"), 0
@@ -140,6 +142,7 @@ async def test_a_transaction_rolled_back_leaves_no_gap(pool: Pool) -> None:
 async def test_a_commit_that_hangs_holds_back_later_positions(pool: Pool) -> None:
     """A reader must not see position 2 while position 1 may still come."""
     log = PostgresLog(pool)
+    await pool.fetch(ENTER)
     async with pool.connection() as slow:
         transaction = slow.transaction()
         await transaction.start()
@@ -292,6 +295,6 @@ async def test_reads_use_an_index_whatever_the_size(pool: Pool) -> None:
         await connection.execute("SELECT pg_stat_force_next_flush()")
         rows = await connection.fetch(
             "SELECT relname, seq_scan FROM pg_stat_user_tables WHERE schemaname = 'log'"
-            " AND relname NOT IN ('head', 'archived')"
+            " AND relname NOT IN ('head', 'archived', 'event_type')"
         )
     assert {row["relname"]: row["seq_scan"] for row in rows if row["seq_scan"]} == {}

@@ -16,6 +16,7 @@ TABLES = {
     "log.head": "position",
     "log.stream": "version",
     "log.event": "version",
+    "log.event_type": "name",
     "log.listed": "version",
     "log.record": "version",
     "log.record_0": "version",
@@ -69,6 +70,7 @@ OPERATIONS = {
 }
 FUNCTIONS = {
     "log.append": "SELECT log.append('{}', '{}', '{}', '{}', '{}', '{}')",
+    "log.enter_types": "SELECT log.enter_types('{game_end}')",
     "log.prune": "SELECT log.prune('[]', 'a file', '')",
     "log.joined_by": "SELECT log.joined_by('agent-a')",
     "log.opened_by": "SELECT log.opened_by('agent-a')",
@@ -111,13 +113,13 @@ _NO_VIEW = (asyncpg.WrongObjectTypeError, asyncpg.ObjectNotInPrerequisiteStateEr
 """What does not even go with a view."""
 _DERIVED = ("projection.score", "projection.result", "projection.rating")
 _BLOBS = (("SELECT", "blob.text"), ("SELECT", "blob.reply"))
-_BENEATH = (("SELECT", "log.listed"), ("SELECT", "log.record"))
+_BENEATH = (("SELECT", "log.listed"), ("SELECT", "log.record"), ("SELECT", "log.event_type"))
 _ANYBODY = {("SELECT", "migration.applied")}
 """A service looks whether what it needs is applied."""
 ALLOWED = {
     "playmolt_engine": {
         ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"), *_BENEATH, ("SELECT", "log.outcome"),
-        "log.append", "log.joined_by", "log.opened_by",
+        "log.append", "log.enter_types", "log.joined_by", "log.opened_by",
         "limits.admit", "limits.hold", "limits.give_back",
         "lease.take", "lease.extend", "lease.release", "lease.report_faults",
         "limits.reserve", "limits.settle", *_BLOBS, ("INSERT", "blob.text"), ("INSERT", "blob.reply"),
@@ -278,7 +280,7 @@ async def test_append_looks_into_no_schema_of_its_caller(database_url: str) -> N
         " AND n.nspname IN ('log', 'limits', 'lease', 'account', 'projection', 'blob', 'vault', 'pack')"
     )
     await connection.close()
-    assert len(rows) == 47
+    assert len(rows) == 48
     for row in rows:
         assert "search_path=pg_catalog, pg_temp" in row["proconfig"], row["name"]
 

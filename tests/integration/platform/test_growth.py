@@ -7,7 +7,7 @@ from tests.platforms import Stack
 
 MOST_BYTES = 2.5
 MOST_ROWS = 2.0
-TABLES, ROUNDS = 6, 10
+TABLES, ROUNDS = 20, 3
 
 
 def test_sixty_games_take_at_most_two_and_a_half_bytes_for_each_byte_of_data(running: Stack) -> None:

@@ -111,6 +111,27 @@ BEGIN
 END $$;
 CREATE TRIGGER name_game BEFORE INSERT ON log.stream FOR EACH ROW EXECUTE FUNCTION log.name_game();
 
+-- The types of events, which records contain as numbers: a name takes a tenth of a record. Indexes and functions name the
+-- first five by their numbers; `log.append` expects that `log.enter_types` has entered the others.
+CREATE TABLE log.event_type (
+  code smallint         PRIMARY KEY,
+  name text COLLATE "C" NOT NULL UNIQUE CHECK (octet_length(name) BETWEEN 1 AND 100)
+);
+INSERT INTO log.event_type (code, name)
+VALUES (1, 'game_end'), (2, 'game_created'), (3, 'agent_joined'), (4, 'agent_left'), (5, 'session_erased');
+
+-- Enters the types that are missing.
+CREATE FUNCTION log.enter_types(p_names text[]) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF EXISTS (SELECT FROM unnest(p_names) AS n WHERE n NOT IN (SELECT t.name FROM log.event_type AS t)) THEN
+    LOCK TABLE log.event_type IN SHARE ROW EXCLUSIVE MODE;
+    INSERT INTO log.event_type (code, name)
+    SELECT (SELECT max(t.code) FROM log.event_type AS t) + row_number() OVER (ORDER BY n.name), n.name
+    FROM (SELECT DISTINCT unnest(p_names) AS name) AS n WHERE n.name NOT IN (SELECT t.name FROM log.event_type AS t);
+  END IF;
+END $$;
+
 -- The records, without what follows from other columns. The view `log.event` completes them.
 --
 --   prev_hash  null: the hash of the previous record, or of none. Set in the results of archived games.
@@ -126,13 +147,13 @@ CREATE TABLE log.record (
   version        integer     NOT NULL CHECK (version > 0),
   shard          smallint    NOT NULL,
   schema_version smallint    NOT NULL CHECK (schema_version > 0),
+  type           smallint    NOT NULL,  -- its number in log.event_type
   command        uuid,
   actor          uuid,
   closes         boolean     NOT NULL,
   decides        boolean     NOT NULL,
   hash           bytea       NOT NULL CHECK (octet_length(hash) = 32),
   salt           bytea       NOT NULL CHECK (octet_length(salt) = 16),
-  type           text        NOT NULL,
   data           json        NOT NULL,  -- json, not jsonb: the exact bytes that were hashed
   request        bytea       CHECK (octet_length(request) = 16),
   trace          text,
@@ -145,9 +166,9 @@ CREATE TABLE log.record (
 ALTER TABLE log.record
   ALTER COLUMN data SET STORAGE MAIN, ALTER COLUMN metadata SET STORAGE MAIN;
 -- The results of games, for leaderboards.
-CREATE INDEX record_results ON log.record (position) WHERE type = 'game_end';
+CREATE INDEX record_results ON log.record (position) WHERE type = 1;
 -- Seats taken in a stream, for the list of an agent's games.
-CREATE INDEX record_joined ON log.record (hashtext(data ->> 'agent_id'), number) WHERE type = 'agent_joined';
+CREATE INDEX record_joined ON log.record (hashtext(data ->> 'agent_id'), number) WHERE type = 3;
 -- The opener of a stream, for the list of a person's sessions.
 CREATE INDEX record_opened_by ON log.record (coalesce('agent-' || actor::text, metadata ->> 'actor') COLLATE "C", number)
   WHERE version = 1;
@@ -191,7 +212,7 @@ BEGIN
   RETURN NULL;
 END $$;
 CREATE TRIGGER note_opening AFTER INSERT ON log.record FOR EACH ROW
-  WHEN (NEW.version = 1 AND NEW.type = 'game_created') EXECUTE FUNCTION log.note_opening();
+  WHEN (NEW.version = 1 AND NEW.type = 2) EXECUTE FUNCTION log.note_opening();
 
 -- The answer to a command, for its repetition, if it does not follow from the command's records. Ids and fingerprints are
 -- stored as bytes, half of their hex digits, here and in `account.join_key`.
@@ -242,9 +263,11 @@ END $$;
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON log.record   FOR EACH ROW EXECUTE FUNCTION log.refuse();
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON log.outcome  FOR EACH ROW EXECUTE FUNCTION log.refuse();
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON log.archived FOR EACH ROW EXECUTE FUNCTION log.refuse();
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON log.event_type FOR EACH ROW EXECUTE FUNCTION log.refuse();
 CREATE TRIGGER no_truncate BEFORE TRUNCATE ON log.record   FOR EACH STATEMENT EXECUTE FUNCTION log.refuse();
 CREATE TRIGGER no_truncate BEFORE TRUNCATE ON log.outcome  FOR EACH STATEMENT EXECUTE FUNCTION log.refuse();
 CREATE TRIGGER no_truncate BEFORE TRUNCATE ON log.archived FOR EACH STATEMENT EXECUTE FUNCTION log.refuse();
+CREATE TRIGGER no_truncate BEFORE TRUNCATE ON log.event_type FOR EACH STATEMENT EXECUTE FUNCTION log.refuse();
 
 -- The type of a stream; for a lobby, the type of the games it fills.
 CREATE FUNCTION log.type_of(p_stream text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -267,7 +290,8 @@ $$;
 -- The records as they were hashed. A column that is not selected costs nothing.
 CREATE VIEW log.event WITH (security_invoker = true) AS
   SELECT
-    s.stream, r.version, r.position, r.type, r.schema_version, r.data,
+    s.stream, r.version, r.position, (SELECT t.name FROM log.event_type AS t WHERE t.code = r.type) AS type,
+    r.schema_version, r.data,
     CASE
       WHEN starts_with(r.metadata::text, '{') THEN r.metadata
       ELSE concat(
@@ -283,7 +307,7 @@ CREATE VIEW log.event WITH (security_invoker = true) AS
       decode(repeat('00', 32), 'hex')
     ) AS prev_hash,
     r.hash,
-    r.closes, CASE WHEN r.decides THEN r.command END AS command, r.shard
+    r.closes, CASE WHEN r.decides THEN r.command END AS command, r.shard, r.type AS type_code
   FROM log.record AS r JOIN log.stream AS s ON s.number = r.number AND s.shard = r.shard;
 
 -- Streams as listed, with their ends from their records.
@@ -424,7 +448,7 @@ BEGIN
       )
       SELECT
         base + row_number() OVER (ORDER BY p.nth, r.nth), s.number, r.at, p.expected + r.nth, s.shard, r.schema_version, r.command, r.actor, r.closes,
-        r.decides, r.hash, r.salt, r.type, r.data::json, r.request, r.trace, r.metadata::json
+        r.decides, r.hash, r.salt, (SELECT t.code FROM log.event_type AS t WHERE t.name = r.type), r.data::json, r.request, r.trace, r.metadata::json
       FROM unnest(p_parts) WITH ORDINALITY AS p (unit, stream, expected, followed, records, nth)
       CROSS JOIN LATERAL (
         SELECT f.number, f.shard FROM log.stream AS f
@@ -507,7 +531,7 @@ BEGIN
   INSERT INTO log.archived (stream, version, hash, positions, file, sha256, shard)
   SELECT
     s.stream, s.version, s.hash,
-    coalesce(range_agg(int8range(e.position, e.position, '[]')) FILTER (WHERE e.type <> 'game_end'), '{}'),
+    coalesce(range_agg(int8range(e.position, e.position, '[]')) FILTER (WHERE e.type <> 1), '{}'),
     p_file, p_sha256, s.shard
   FROM log.stream AS s JOIN log.record AS e ON e.number = s.number AND e.shard = s.shard
   WHERE s.stream = ANY (names) GROUP BY s.stream, s.shard;
@@ -526,7 +550,7 @@ BEGIN
   JOIN log.stream AS s ON s.stream = a.stream
   JOIN log.record AS e ON e.number = a.number AND e.shard = s.shard
   JOIN log.record AS b ON b.number = e.number AND b.version = e.version - 1 AND b.shard = e.shard
-  WHERE e.type = 'game_end';
+  WHERE e.type = 1;
   GET DIAGNOSTICS kept = ROW_COUNT;
   DELETE FROM log.record AS e WHERE e.number = ANY (former);
   GET DIAGNOSTICS removed = ROW_COUNT;
@@ -573,10 +597,10 @@ END $$;
 CREATE FUNCTION log.joined_by(p_agent text) RETURNS SETOF text ROWS 20
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT s.stream FROM log.record AS e JOIN log.stream AS s ON s.number = e.number
-  WHERE e.type = 'agent_joined' AND hashtext(e.data ->> 'agent_id') = hashtext(p_agent) AND e.data ->> 'agent_id' = p_agent
+  WHERE e.type = 3 AND hashtext(e.data ->> 'agent_id') = hashtext(p_agent) AND e.data ->> 'agent_id' = p_agent
     AND NOT EXISTS (
       SELECT FROM log.record AS l
-      WHERE l.number = e.number AND l.version > e.version AND l.type = 'agent_left' AND l.data ->> 'agent_id' = p_agent
+      WHERE l.number = e.number AND l.version > e.version AND l.type = 4 AND l.data ->> 'agent_id' = p_agent
     )
     AND log.type_of(s.stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(s.stream)]))
 $$;
@@ -598,8 +622,8 @@ CREATE POLICY everything ON log.outcome FOR SELECT TO playmolt_reader USING (tru
 REVOKE ALL ON ALL TABLES IN SCHEMA log FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA log FROM PUBLIC;
 GRANT USAGE ON SCHEMA log TO playmolt_engine, playmolt_relay, playmolt_reader;
-GRANT EXECUTE ON FUNCTION log.append TO playmolt_engine;
-GRANT SELECT ON log.head, log.stream, log.record, log.event, log.listed TO playmolt_engine, playmolt_relay, playmolt_reader;
+GRANT EXECUTE ON FUNCTION log.append, log.enter_types TO playmolt_engine;
+GRANT SELECT ON log.event_type, log.head, log.stream, log.record, log.event, log.listed TO playmolt_engine, playmolt_relay, playmolt_reader;
 GRANT SELECT ON log.outcome TO playmolt_engine, playmolt_reader;
 GRANT SELECT ON log.archived TO playmolt_relay, playmolt_reader;
 GRANT EXECUTE ON FUNCTION log.type_of, log.own_types, log.own_codes, log.code_of, log.joined_by TO playmolt_engine;
@@ -759,10 +783,11 @@ CREATE TABLE projection.result (
   sigma       double precision,
   line_games  integer,
   line_points bigint,
-  PRIMARY KEY (game_id, agent_id)
+  PRIMARY KEY (game_id, seat)
 );
-CREATE INDEX result_of_agent ON projection.result (agent_id, ended_at DESC, game_id DESC);
-CREATE INDEX result_order ON projection.result (game_type, ended_at, game_id) WHERE rated AND competes;
+-- Without the game: equal times are rare, and such entries are half as long.
+CREATE INDEX result_of_agent ON projection.result (agent_id, ended_at DESC);
+CREATE INDEX result_order ON projection.result (game_type, ended_at) WHERE rated AND competes;
 
 -- The rating of each agent in one version ("" for none) in one game type. `merit` is the sort key; the last two columns
 -- are the place of its newest game.
@@ -1776,7 +1801,7 @@ BEGIN
   INSERT INTO log.record (
     position, shard, number, version, type, schema_version, data, metadata, at, salt, hash, closes, decides
   )
-  SELECT h.position, h.shard, s.number, nth, p_record ->> 'type', (p_record ->> 'schema_version')::smallint, said,
+  SELECT h.position, h.shard, s.number, nth, (SELECT t.code FROM log.event_type AS t WHERE t.name = p_record ->> 'type'), (p_record ->> 'schema_version')::smallint, said,
     p_record -> 'metadata', stated, decode(p_record ->> 'salt', 'hex'), decode(p_record ->> 'hash', 'hex'), false, false
   FROM log.head AS h JOIN log.stream AS s ON s.shard = h.shard WHERE s.stream = 'erasure-sessions';
   RETURN true;

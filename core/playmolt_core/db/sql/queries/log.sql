@@ -1,3 +1,6 @@
+-- name: enter_types
+SELECT log.enter_types($1)
+
 -- name: append
 SELECT * FROM log.append($1, $2, $3, $4, $5, $6)
 
@@ -81,25 +84,26 @@ SET enable_hashjoin = off
 -- The JSON of a Record, field for field: see schemas/playmolt_schemas/records.py. What is quoted here is ASCII without
 -- anything to escape, and data and metadata are JSON already.
 SELECT
-  position, e.stream, type,
+  position, e.stream, t.name,
   convert_to(concat(
-    '{"stream":"', e.stream, '","version":', e.version, ',"position":', position, ',"type":"', type,
+    '{"stream":"', e.stream, '","version":', e.version, ',"position":', position, ',"type":"', t.name,
     '","schema_version":', schema_version, ',"data":', data, ',"metadata":', metadata,
     ',"at":"', to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), '","salt":"', encode(salt, 'hex'),
     '","prev_hash":"', encode(prev_hash, 'hex'), '","hash":"', encode(e.hash, 'hex'), '"}'
   ), 'UTF8'),
   closes, CASE WHEN closes THEN '' ELSE coalesce(s.invite, '') END
 FROM log.event AS e JOIN log.stream AS s ON s.stream = e.stream AND s.shard = e.shard
+JOIN log.event_type AS t ON t.code = e.type_code
 WHERE e.shard = $3 AND position > $1 ORDER BY position LIMIT $2
 
 -- name: results
 SELECT e.stream, e.version, e.position, e.type, e.schema_version, e.data, e.metadata, e.at, e.salt, e.prev_hash, e.hash,
   e.closes, s.invite IS NOT NULL
 FROM log.event AS e JOIN log.stream AS s ON s.stream = e.stream AND s.shard = e.shard
-WHERE e.shard = $3 AND e.type = 'game_end' AND e.position > $1 ORDER BY e.position LIMIT $2
+WHERE e.shard = $3 AND e.type_code = 1 AND e.position > $1 ORDER BY e.position LIMIT $2
 
 -- name: last_records
-SELECT s.stream, e.type, e.schema_version, e.closes
+SELECT s.stream, (SELECT t.name FROM log.event_type AS t WHERE t.code = e.type), e.schema_version, e.closes
 FROM log.stream AS s
 CROSS JOIN LATERAL (
   SELECT r.type, r.schema_version, r.closes FROM log.record AS r
