@@ -3,6 +3,7 @@
 import re
 from typing import get_args
 
+import httpx
 import pytest
 from playmolt_schemas.games.legal import ReportSection
 from playwright.sync_api import Page, expect
@@ -105,6 +106,12 @@ def test_a_session_goes_through_its_gates_to_a_report_in_korean(reader: Reader) 
         with page.expect_download(timeout=RENDER_MS) as saved:
             report.get_by_role("group").get_by_text(name, exact=True).click()
         assert saved.value.path().read_bytes().lstrip().startswith(start), name
+        # Where a browser saves nothing, as in apps, the plain address is there for another browser.
+        expect(report).to_contain_text("5분 동안")
+        address = str(report.locator("[data-file]").get_attribute("href"))
+        assert address == saved.value.url
+        assert httpx.get(address, timeout=RENDER_MS).content.lstrip().startswith(start), name
+    expect(page.locator("main")).not_to_contain_text("저장됨")
 
     page.locator("#tab-history").click()
     first = page.locator("#panel-history .log button").first

@@ -1,7 +1,9 @@
-"""Sessions and experiments that their owners share by a secret address."""
+"""What an address shows without a key: shared sessions and experiments, and files of their owners for minutes."""
 
+import hashlib
 import secrets
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
@@ -20,11 +22,22 @@ class Share(msgspec.Struct, frozen=True):
     sections: tuple[str, ...] | None
 
 
-class PgShares:
-    """Shares in Postgres. Every method may raise LogUnavailable."""
+FILE_LINK_SECONDS: Final = 300.0
 
-    def __init__(self, pool: Pool) -> None:
+
+class FileLink(msgspec.Struct, frozen=True):
+    """The one file that a token opens: the path and query of an API route. `caller` is "" for the operator."""
+
+    caller: str
+    path: str
+
+
+class PgShares:
+    """Shares and links of files in Postgres. Every method may raise LogUnavailable."""
+
+    def __init__(self, pool: Pool, *, link_seconds: float = FILE_LINK_SECONDS) -> None:
         self._pool = pool
+        self._link_seconds = link_seconds
 
     async def share(self, share: Share, command_id: str, fingerprint: str) -> str | None:
         """Share, and return the token of the address; None if this key came with another body before.
@@ -45,10 +58,25 @@ class PgShares:
         """Revoke an address, if there is one."""
         await self._pool.value(_SQL["close"], stream)
 
+    async def link_file(self, link: FileLink) -> str:
+        """Store a link, and return its token, which is valid for `link_seconds` and stored as a hash alone."""
+        token = secrets.token_urlsafe(_TOKEN_BYTES)
+        await self._pool.value(_SQL["link_file"], _hash(token), link.caller, link.path, self._link_seconds)
+        return token
+
+    async def linked_file(self, token: str) -> FileLink | None:
+        """The file of a token; None if it is unknown or its time is over."""
+        row = await self._pool.row(_SQL["linked_file"], _hash(token))
+        return None if row is None else FileLink(row["caller"], row["path"])
+
     async def shared(self, token: str) -> Share | None:
         """What a token shows; None if it is unknown or revoked."""
         row = await self._pool.row(_SQL["find"], token)
         return None if row is None else Share(row["stream"], row["owner"], _sections(row["sections"]))
+
+
+def _hash(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()
 
 
 def _sections(stored: Sequence[str] | None) -> tuple[str, ...] | None:

@@ -14,6 +14,7 @@ from playmolt_schemas.routes.legal import LEGAL
 from playmolt_schemas.routes.pages import PAGES_WEB
 from playmolt_schemas.routes.platform import ADMIN, AGENTS, GAMES, PAGES
 from playmolt_schemas.routes.route import Auth, Media, PageOf, Route
+from playmolt_schemas.routes.sharing import FILES
 
 FILE: Final = "docs/api.md"
 
@@ -31,6 +32,7 @@ _SECTIONS: Final = (
     ("Legal simulation", LEGAL),
     ("AI jury", JURY),
     ("Agora experiments", AGORA),
+    ("Files", FILES),
     ("Operator", ADMIN),
     ("Operation and documents", PAGES),
     ("Web pages", PAGES_WEB),

@@ -39,6 +39,7 @@ from playmolt_schemas.routes.route import (
     Route,
     StreamQuery,
 )
+from playmolt_schemas.routes.sharing import FILES
 from playmolt_schemas.skill import PageLanguage
 
 Wait = Annotated[
@@ -480,4 +481,4 @@ PAGES: Final = (
     SKILL,
 )
 
-ROUTES: Final = (*AGENTS, *GAMES, *LEGAL, *JURY, *AGORA, *ADMIN, *PAGES, *PAGES_WEB)
+ROUTES: Final = (*AGENTS, *GAMES, *LEGAL, *JURY, *AGORA, *FILES, *ADMIN, *PAGES, *PAGES_WEB)

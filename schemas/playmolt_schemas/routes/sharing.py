@@ -1,9 +1,12 @@
 """Share links of sessions and experiments: anyone with the link may read the page (arena.md, Sharing)."""
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
+from msgspec import Meta
+
+from playmolt_schemas.routes.route import Auth, Media, Route
 
 ASK: Final = "share"
 """Internal queries from the gateway to a session's engine, in addition to the public routes: may it be shared now
@@ -18,6 +21,19 @@ class Share(msgspec.Struct, frozen=True):
     """The URL of the read-only page. It stays the same until the link is revoked."""
 
     url: str
+
+
+class FileRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file to open: the path and query of a route that answers with one, such as a report, transcript or bundle."""
+
+    path: Annotated[str, Meta(min_length=1, max_length=300)]
+
+
+class FileAddress(msgspec.Struct, frozen=True):
+    """A URL that opens the file in any browser, without a key, for `seconds`."""
+
+    url: str
+    seconds: int
 
 
 class Terms(msgspec.Struct, frozen=True):
@@ -42,3 +58,16 @@ class SharedPage(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the log can be downloaded."""
     ready: bool = True
     """Whether the page is complete; an incomplete page asks the reader to reload it."""
+
+
+LINK_FILE: Final[Route[FileAddress]] = Route(
+    method="POST", path="/api/files", name="link_file", tag="sharing", auth=Auth.ANY,
+    summary="Get a URL for one of your files that any browser opens without a key, for 5 minutes.",
+    request=FileRequest, answers={201: FileAddress},
+)  # fmt: skip
+OPEN_FILE: Final[Route[bytes]] = Route(
+    method="GET", path="/api/files/{token}", name="open_file", tag="sharing", auth=Auth.NONE,
+    summary="Download the file of a URL from POST /api/files.", answers={200: Media("application/octet-stream")},
+    patient=True,
+)  # fmt: skip
+FILES: Final = (LINK_FILE, OPEN_FILE)

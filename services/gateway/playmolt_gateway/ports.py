@@ -11,7 +11,7 @@ from playmolt_core.bus.port import Bus, Watch
 from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Profile
 from playmolt_core.db.limits import SessionLimit
 from playmolt_core.db.projections import Board, Points, Ranked, Rating, RecentGame
-from playmolt_core.db.shares import Share
+from playmolt_core.db.shares import FileLink, Share
 from playmolt_core.effects.callbacks.seats import Callback, CalledSeat, SeatKey
 from playmolt_core.ops.metrics import Sample
 from playmolt_schemas.canonical import Files
@@ -200,3 +200,9 @@ class Shares(Protocol):
     async def unshare(self, stream: str) -> None: ...
 
     async def shared(self, token: str) -> Share | None: ...
+
+    async def link_file(self, link: FileLink) -> str:
+        """The token of a short-lived link to one file."""
+        ...
+
+    async def linked_file(self, token: str) -> FileLink | None: ...

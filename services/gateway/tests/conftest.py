@@ -23,7 +23,7 @@ from playmolt_core.db.cursors import BadCursor
 from playmolt_core.db.limits import SessionLimit
 from playmolt_core.db.projections import Board, Points, Ranked, Rating, RecentGame
 from playmolt_core.db.ratings import RatingRow
-from playmolt_core.db.shares import Share
+from playmolt_core.db.shares import FileLink, Share
 from playmolt_core.effects.callbacks.seats import Callback, CalledSeat, SeatKey
 from playmolt_core.ops.connections import Bounds
 from playmolt_core.ops.metrics import Sample
@@ -178,6 +178,7 @@ class TwinStore:
         self.takes = 0
         self.shares: dict[str, tuple[str, Share]] = {}
         self.share_keys: dict[tuple[str, str], str] = {}
+        self.file_links: dict[str, FileLink] = {}
         self.packs: dict[str, Files] = {}
         self.missing_packs: list[str] = []
         self.away = False
@@ -356,6 +357,16 @@ class TwinStore:
     async def shared(self, token: str) -> Share | None:
         self.check()
         return next((share for known, share in self.shares.values() if known == token), None)
+
+    async def link_file(self, link: FileLink) -> str:
+        self.check()
+        token = secrets.token_urlsafe(16)
+        self.file_links[token] = link
+        return token
+
+    async def linked_file(self, token: str) -> FileLink | None:
+        self.check()
+        return self.file_links.get(token)
 
     async def take(self, key: str, capacity: int, seconds: float, cost: int) -> float:
         self.check()

@@ -181,7 +181,7 @@ def game_of(game_id: str, *, sessions: bool = False) -> str | None:
     return game if game in WATCHED_TYPES or (sessions and game in SESSION_TYPES) else None
 
 
-def _game(route: Route, identifier: str) -> str | None:
+def game_of_route(route: Route, identifier: str) -> str | None:
     """The game type of a request, "" for none; None when the id cannot be of the route's type."""
     if route.service:
         return route.service if not route.names_one or type_of(identifier) == route.service else None
@@ -250,7 +250,7 @@ async def check(services: Services, route: Route, head: RequestHead, request: Re
     query = parse_query(request.scope["query_string"], route.query, overruled=_POSITIONS if last else ())
     if isinstance(query, HttpProblem):
         return query
-    game = _game(route, request.path_params.get("id", ""))
+    game = game_of_route(route, request.path_params.get("id", ""))
     if game is None:
         return (no_such_session if route.service else no_such_game)(request.path_params["id"])
     return CheckedRequest(

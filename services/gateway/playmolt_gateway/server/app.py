@@ -30,6 +30,7 @@ from playmolt_gateway.routes import (  # noqa: F401 -- their handlers register t
     archive,
     documents,
     feeds,
+    files,
     games,
     operation,
     pages,

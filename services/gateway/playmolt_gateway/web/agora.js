@@ -137,7 +137,7 @@ async function experiment(main, id) {
     await post(`${path}/look`, {}, operator);
     await refresh();
   }, { place });
-  const save = (kind, ending) => actionButton(t(`agora.${kind}`), () => download(`${path}/${kind}`, `${id}.${ending}`, "operator"), { place });
+  const save = (kind, ending) => actionButton(t(`agora.${kind}`), () => download(`${path}/${kind}`, `${id}.${ending}`, place, { as: "operator", late: true }), { place });
   const back = el("p", { class: "small" }, el("a", { href: "/agora" }, `‹ ${t("agora.experiments")}`));
   const tools = el("section", { class: "card" }, el("div", { class: "row" }, save("report", "html"), save("bundle", "zip"), look, stop, resume), field(`${t("agora.reason")} (${t("optional")})`, reason), place);
   const begin = inOrder();

@@ -971,6 +971,15 @@ CREATE TABLE account.share_key (
   PRIMARY KEY (stream, command_id)
 );
 
+-- A plain address for one file of a caller, which a browser opens without its key: for minutes, under a hashed token.
+CREATE TABLE account.file_link (
+  token_hash bytea            PRIMARY KEY,
+  caller     text COLLATE "C" NOT NULL,
+  path       text             NOT NULL,
+  until      timestamptz      NOT NULL
+);
+CREATE INDEX file_link_until ON account.file_link (until);
+
 REVOKE ALL ON ALL TABLES IN SCHEMA account FROM PUBLIC;
 REVOKE ALL ON FUNCTION account.begin_call, account.note_void_key FROM PUBLIC;
 GRANT SELECT, INSERT ON account.secret TO playmolt_gateway;
@@ -985,6 +994,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON account.called_seat TO playmolt_gateway;
 GRANT EXECUTE ON FUNCTION account.begin_call TO playmolt_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON account.share TO playmolt_gateway;
 GRANT SELECT, INSERT ON account.share_key TO playmolt_gateway;
+GRANT SELECT, INSERT, DELETE ON account.file_link TO playmolt_gateway;
 
 -- Limits: rates ---------------------------------------------------------------------------------------------------------
 

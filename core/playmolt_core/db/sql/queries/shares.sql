@@ -15,5 +15,13 @@ RETURNING token
 -- name: close
 DELETE FROM account.share WHERE stream = $1
 
+-- name: link_file
+WITH over AS (DELETE FROM account.file_link WHERE until <= clock_timestamp())
+INSERT INTO account.file_link (token_hash, caller, path, until)
+VALUES ($1, $2, $3, clock_timestamp() + make_interval(secs => $4))
+
+-- name: linked_file
+SELECT caller, path FROM account.file_link WHERE token_hash = $1 AND until > clock_timestamp()
+
 -- name: find
 SELECT stream, owner, sections FROM account.share WHERE token = $1

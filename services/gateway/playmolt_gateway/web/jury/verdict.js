@@ -87,7 +87,7 @@ function story(verdict, ending, head, evidence) {
 function kept(game) {
   const place = el("div");
   const save = (format) => actionButton(format.toUpperCase(), () =>
-    download(`${game.path}/transcript?format=${format}`, `${game.session.id}.${format}`), { place, "aria-label": t("game.transcript.as", { format: format.toUpperCase() }) });
+    download(`${game.path}/transcript?format=${format}`, `${game.session.id}.${format}`, place), { place, "aria-label": t("game.transcript.as", { format: format.toUpperCase() }) });
   return el("section", { class: "card" }, el("div", { class: "row apart" }, el("h2", {}, t("game.transcript")),
     el("div", { class: "row" }, save("md"), save("html"))), place);
 }

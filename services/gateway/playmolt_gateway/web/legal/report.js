@@ -20,7 +20,7 @@ async function reportCard(path, session) {
   const report = await get(`${path}/report`);
   const place = el("div");
   const name = `report-${session.id.slice(-12)}`;
-  const saved = (format) => actionButton(format.toUpperCase(), () => download(`${path}/report?format=${format}`, `${name}.${format}`), { place, "aria-label": t("report.save_as", { format: format.toUpperCase() }) });
+  const saved = (format) => actionButton(format.toUpperCase(), () => download(`${path}/report?format=${format}`, `${name}.${format}`, place), { place, "aria-label": t("report.save_as", { format: format.toUpperCase() }) });
   return el("article", { class: "card on stack", "aria-labelledby": "report" },
     el("div", { class: "row apart" }, el("h2", { id: "report" }, t("report.title")),
       el("div", { class: "row", role: "group", "aria-label": t("report.save") }, FORMATS.map(saved))),

@@ -1,7 +1,7 @@
 /** Calls to the gateway. Refusals become a Problem with the server's code and detail. */
 
 import { kept, keptInTab, randomId, within } from "./browser.js";
-import { announce } from "./dom.js";
+import { announce, el, fill } from "./dom.js";
 import { fetched, t } from "./language.js";
 
 const KEY = "playmolt.key";
@@ -126,29 +126,32 @@ export async function picture(path) {
   return answer.text();
 }
 
-/** Get an answer that is made on request: a 202 is polled for as long as a study may take. */
+/** Wait for an answer that is made on request: a 202 is polled for as long as a study may take. */
 async function made(path, as) {
   const end = performance.now() + MAKING_MS;
   for (;;) {
     const answer = await send("GET", path, undefined, as, true);
     if (!answer.ok) throw new Problem(answer.status, await answer.json());
-    if (answer.status !== 202) return answer;
+    await answer.body?.cancel();
+    if (answer.status !== 202) return;
     if (performance.now() >= end) throw new Problem(202, { code: "pending", detail: t("still_made") });
     announce(t("being_made"));
     await pause(Number(answer.headers.get("retry-after")) || 1);
   }
 }
 
-/** Fetch a file with a key and save it. */
-export async function download(path, name, as = "me") {
-  const answer = await made(path, as);
-  const address = URL.createObjectURL(await answer.blob());
-  const link = document.createElement("a");
-  link.href = address;
-  link.download = name;
+/**
+ * Open a file of the caller at an address of its own: browsers in apps save nothing that a script made. The address
+ * stays at `place`, since whether a browser saved the file is not known here. `late`: the file is made on request.
+ */
+export async function download(path, name, place, { as = "me", late = false } = {}) {
+  if (late) await made(path, as);
+  const { url, seconds } = await post("/api/files", { path }, { as });
+  const link = el("a", { href: url, rel: "noreferrer", "data-file": name }, name);
+  fill(place, el("p", {}, link, " ", el("span", { class: "quiet small" }, t("file.opened", { n: Math.floor(seconds / 60) }))));
+  announce(t("file.opening", { name }));
   link.click();
-  setTimeout(() => URL.revokeObjectURL(address), 10_000);
-  announce(t("saved", { name }));
+  setTimeout(() => link.isConnected && fill(place, el("p", { class: "quiet small" }, t("file.expired"))), seconds * 1000);
 }
 
 /** Open a stream with the caller's key; the caller reads and aborts it. */

@@ -65,7 +65,7 @@ export function rewrite(address) {
   try {
     history.replaceState(null, "", address);
   } catch {
-    // The address of such a frame is nobody's to copy.
+    // A reader sees no address of such a frame.
   }
 }
 
@@ -99,7 +99,7 @@ export function within(seconds) {
   return end.signal;
 }
 
-/** 32 hex digits that nobody guesses. */
+/** 32 random hex digits. */
 export function randomId() {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
