@@ -98,6 +98,8 @@ def unavailable() -> Iterator[None]:
     except _REFUSES_WRITES as error:
         raise ReadOnly(f"Postgres accepts no writes; it may be a standby: {error}") from error
     except _UNAVAILABLE_ERRORS as error:
+        if isinstance(error, OSError) and error.filename is not None:  # of a file, not of a connection
+            raise
         raise LogUnavailable(f"Postgres did not answer: {type(error).__name__}: {error}") from error
 
 

@@ -16,8 +16,8 @@ from playmolt_core.effects.callbacks.seats import Callback, CalledSeat, SeatKey
 from playmolt_core.ops.metrics import Sample
 from playmolt_schemas.canonical import Files
 
-UNAVAILABLE_ERRORS: Final = (ConnectionError, TimeoutError, OSError)
-"""What an unavailable dependency raises."""
+UNAVAILABLE_ERRORS: Final = (ConnectionError, TimeoutError)
+"""What an unavailable dependency raises. Other kinds of OSError, such as a missing file, are bugs."""
 
 
 class GatewayBus(Bus, Protocol):

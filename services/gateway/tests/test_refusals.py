@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import pytest
 from playmolt_core.bus.port import BusUnavailable
+from playmolt_core.db.errors import LogUnavailable, NotMigrated, ReadOnly
 from playmolt_gateway.access.auth import hash_of
 from playmolt_schemas.limits import BODY_BYTES, BODY_VALUES
 
@@ -317,6 +318,38 @@ async def test_a_bug_is_a_503_that_tells_nothing(platform: Any, problem: Any, ga
         response = await platform.send(method, path, json={}, headers=key)
         assert problem(response) == (503, "internal_error")
         assert "secret" not in response.text
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        *((kind("gone"), "unavailable") for kind in (
+            ConnectionError, ConnectionResetError, ConnectionRefusedError, ConnectionAbortedError, BrokenPipeError,
+            TimeoutError, BusUnavailable, LogUnavailable, NotMigrated, ReadOnly,
+        )),
+        *((kind(2, "no such thing", "/a/file"), "internal_error") for kind in (
+            FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError, FileExistsError,
+        )),
+        (OSError(28, "No space left on device"), "internal_error"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else value,
+)  # fmt: skip
+async def test_a_lost_connection_is_unavailability_and_a_missing_file_is_a_bug(
+    platform: Any, problem: Any, game: str, error: OSError, code: str
+) -> None:
+    _, key = platform.agent()
+
+    def failing(_game: str, _call: Any) -> Any:
+        raise error
+
+    platform.bus.engine = failing
+    for method, path in (
+        ("POST", f"/api/games/{game}/actions"), ("GET", f"/api/games/{game}/state"), ("POST", "/api/games/join"),
+    ):  # fmt: skip
+        body = {"gameType": game.partition("-")[0]} if path.endswith("join") else {}
+        response = await platform.send(method, path, json=body, headers=key)
+        assert problem(response) == (503, code), path
+        assert "/a/file" not in response.text
 
 
 async def test_hot_route_and_framework_give_equal_documents(make_platform: Any, game: str) -> None:
