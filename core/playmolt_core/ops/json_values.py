@@ -1,13 +1,43 @@
 """JSON as clients send it."""
 
 import json
-from typing import Any
+import math
+from typing import Any, Final
 
 import msgspec
 
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not valid JSON")
+
+
+def finite(text: str) -> float:
+    """The number; raises ValueError if it is out of range."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("a number is out of range")
+    return number
+
+
+decode_json: Final = msgspec.json.Decoder(float_hook=finite).decode
+"""Decode JSON from outside. Raises msgspec.DecodeError and UnicodeDecodeError.
+
+msgspec's own parser takes up to 10 µs for a number such as 2.2250738585072011e-308; Python's takes 0.3 µs for any.
+"""
+
+
+def whole(text: str) -> float | int:
+    """Like `finite`, with an integer for 3.0."""
+    number = float(text)  # not by `finite`: a call per number is half of this function's time
+    if number.is_integer():
+        return int(number)
+    if math.isfinite(number):
+        return number
+    raise ValueError("a number is out of range")
+
+
+decode_whole: Final = msgspec.json.Decoder(float_hook=whole).decode
+"""Like `decode_json`, with `whole_numbers` applied."""
 
 
 def whole_numbers(value: Any) -> Any:
@@ -28,7 +58,7 @@ def parse_json(body: bytes) -> Any:
     invalid field.
     """
     try:
-        return msgspec.json.decode(body)
+        return decode_json(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
         if b"\\u" not in body:
             raise

@@ -82,6 +82,10 @@ async def test_an_engines_refusal_passes_unchanged(platform: Any, game: str) -> 
         assert response.headers["content-type"] == "application/problem+json"
 
 
+BOUNDED = st.floats(-1e99, 1e99).filter(lambda number: number == 0 or abs(number) >= 1e-99)
+"""The floats that a long body may contain."""
+
+
 class TestIdempotency:
     async def send(self, platform: Any, path: str, body: Any, headers: dict[str, str]) -> tuple[str, str]:
         await platform.send("POST", path, content=json.dumps(body), headers=headers)
@@ -168,8 +172,7 @@ class TestIdempotency:
 
     @given(
         st.recursive(
-            st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(-1e99, 1e99)
-            | st.text(),
+            st.none() | st.booleans() | st.integers(-(2**53), 2**53) | BOUNDED | st.text(),
             lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
             max_leaves=12,
         )

@@ -13,6 +13,7 @@ import openai
 
 from playmolt_core.llm.catalogue import ModelEntry
 from playmolt_core.llm.openai.connection import BODY_BYTES, authorized, opened
+from playmolt_core.ops.json_values import decode_json
 
 _ENDPOINT: Final = "/v1/chat/completions"
 _WINDOW: Final = "24h"
@@ -141,7 +142,7 @@ def answered(content: bytes) -> Iterator[tuple[str, str]]:
         if len(line) > BODY_BYTES:
             continue
         try:
-            entry = msgspec.json.decode(line)
+            entry = decode_json(line)
         except msgspec.DecodeError:
             continue
         if not isinstance(entry, Mapping) or not isinstance(entry.get("response"), Mapping):

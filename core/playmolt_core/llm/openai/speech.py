@@ -8,8 +8,8 @@ import msgspec
 
 from playmolt_core.llm.openai.content import THINKS, THOUGHT
 from playmolt_core.llm.port import Listener
+from playmolt_core.ops.json_values import decode_json
 
-_decode: Final = msgspec.json.decode
 _LINE_BYTES: Final = 256 * 1024
 """Longer lines are not part of a speech; the complete reply is read later."""
 _MARK_CHARS: Final = 32
@@ -57,7 +57,7 @@ class Speech:
 
 def _content(data: bytes) -> str:
     with suppress(msgspec.DecodeError, UnicodeDecodeError, KeyError, IndexError, TypeError):
-        event: Any = _decode(data)
+        event: Any = decode_json(data)
         content = event["choices"][0]["delta"]["content"]
         return content if isinstance(content, str) else ""
     return ""

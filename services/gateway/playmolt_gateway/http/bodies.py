@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 from playmolt_core.ops.http_protocol import MESSAGE_BYTES
+from playmolt_core.ops.json_values import decode_whole, whole
 from playmolt_schemas.codes import Code
 from playmolt_schemas.limits import BODY_BYTES, BODY_VALUES, EXPONENT_DIGITS, NUMBER_CHARS
 from starlette.types import Receive
@@ -30,10 +31,13 @@ SMALL_BYTES: Final = 512
 """A body up to this length is cheap to decode whatever its content."""
 _TEXTS: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 """The strings of a body. An unterminated one extends to the end of the body; otherwise matching would be quadratic."""
-_LONG_NUMBER: Final = re.compile(rb"(?<![\d.])[\d.]{%d}|[eE]\+?\d{%d}" % (NUMBER_CHARS + 1, EXPONENT_DIGITS + 1))
+_SHAPES: Final = bytes.maketrans(b"123456789.E", b"0000000000e")
+"""Maps the characters of all numbers to three, and `_SIGNS` are removed, so that a search finds long numbers."""
+_SIGNS: Final = b"+-"
+_LONG: Final = b"0" * (NUMBER_CHARS + 1)
+_LARGE: Final = b"e" + b"0" * (EXPONENT_DIGITS + 1)
 _EMPTY: Final = bad_request("The body is empty. Send a JSON object; see /openapi.json.")
 CUT_SHORT: Final = bad_request("The connection ended before the body was complete. Retry.")
-_decode = msgspec.json.Decoder().decode
 
 
 def too_large(length: int | None, most: int = BODY_BYTES) -> HttpProblem:
@@ -173,7 +177,10 @@ async def _collect(receive: Receive, length: int | None, most: int) -> bytes | H
 
 
 def parse(body: bytes) -> Any | HttpProblem:
-    """Parse JSON. Lone surrogates pass: they are valid JSON, and field checks refuse them by name."""
+    """Parse JSON, with integers for numbers such as 3.0.
+
+    Lone surrogates pass: they are valid JSON, and field checks refuse them by name.
+    """
     if not body:
         return _EMPTY
     if len(body) > SMALL_BYTES and (refusal := costly(body)):
@@ -186,10 +193,16 @@ def parse(body: bytes) -> Any | HttpProblem:
 
 def costly(body: bytes) -> HttpProblem | None:
     """Refuse a body that is expensive to decode for its length, here or in later services."""
-    bare = _TEXTS.sub(b"", body)
-    if bare.count(b",") + bare.count(b"[") + bare.count(b"{") > BODY_VALUES:
+    fault = _fault_of_numbers(body)
+    # What looks like a fault may be part of a string.
+    return _fault_of_numbers(_TEXTS.sub(b"", body)) if fault else None
+
+
+def _fault_of_numbers(text: bytes) -> HttpProblem | None:
+    if text.count(b",") + text.count(b"[") + text.count(b"{") > BODY_VALUES:
         return _TOO_MANY
-    return _TOO_LONG if _LONG_NUMBER.search(bare) else None
+    shape = text.translate(_SHAPES, _SIGNS)
+    return _TOO_LONG if _LONG in shape or _LARGE in shape else None
 
 
 def _nested(value: Any) -> int:
@@ -204,7 +217,7 @@ def _nested(value: Any) -> int:
 
 def _parse(body: bytes) -> Any | HttpProblem:
     try:
-        return _decode(body)
+        return decode_whole(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return _parse_slowly(body)
     except RecursionError:
@@ -212,13 +225,9 @@ def _parse(body: bytes) -> Any | HttpProblem:
 
 
 def _parse_slowly(body: bytes) -> Any | HttpProblem:
-    """Parse what the fast decoder refuses, with our own error messages.
-
-    Only short bodies can overflow: `expensive_fault` limits the exponents of longer ones.
-    """
-    read = _finite if len(body) <= SMALL_BYTES else float
+    """Parse what the fast decoder refuses, with our own error messages."""
     try:
-        return json.loads(body.decode(), parse_constant=_no_constant, parse_float=read)
+        return json.loads(body.decode(), parse_constant=_no_constant, parse_float=_whole)
     except RecursionError:
         return _TOO_DEEP
     except UnicodeDecodeError as error:
@@ -239,8 +248,8 @@ def _no_constant(name: str) -> None:
     raise _NonFiniteNumber(name)
 
 
-def _finite(text: str) -> float:
-    number = float(text)
-    if number in (float("inf"), float("-inf")):
-        raise _NonFiniteNumber(text[:NUMBER_CHARS])
-    return number
+def _whole(text: str) -> float | int:
+    try:
+        return whole(text)
+    except ValueError:
+        raise _NonFiniteNumber(text[:NUMBER_CHARS]) from None

@@ -7,7 +7,6 @@ from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_
 from urllib.parse import unquote_plus
 
 import msgspec
-from playmolt_core.ops.json_values import whole_numbers
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.routes.route import LARGEST
 
@@ -37,9 +36,8 @@ _NAMED: Final = 5
 
 
 def convert(value: Any, kind: type[T]) -> T | HttpProblem:
-    """Check a parsed value against its declared type. A refusal names every invalid field."""
+    """Check a value that `parse` returned against its declared type. A refusal names every invalid field."""
     try:
-        value = whole_numbers(value)
         return msgspec.convert(value, kind)
     except UnicodeEncodeError:
         return bad_request(f"A field name contains a lone surrogate. {_SEE}")

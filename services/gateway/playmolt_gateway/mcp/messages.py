@@ -4,6 +4,7 @@ from asyncio import Task
 from typing import Any, Final
 
 import msgspec
+from playmolt_core.ops.json_values import decode_json
 from playmolt_schemas.routes.route import EVENT_STREAM, JSON
 from playmolt_schemas.text import escape_line_ends
 from starlette.types import Message, Receive, Scope, Send
@@ -28,7 +29,7 @@ def message_of(body: bytes) -> bytes | InvalidMessage:
     if len(body) > SMALL_BYTES and (costs := costly(body)):
         return _error(_INVALID_REQUEST, costs.detail)
     try:
-        message = msgspec.json.decode(body)
+        message = decode_json(body)
         msgspec.json.encode(message).decode()
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return _error(_PARSE_ERROR, _NO_JSON)

@@ -8,7 +8,7 @@ from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 import msgspec
-from playmolt_core.ops.json_values import whole_numbers
+from playmolt_core.ops.json_values import decode_json, whole_numbers
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.limits import IDEMPOTENCY_KEY_CHARS
 from playmolt_schemas.routes.platform import ROUTES
@@ -134,7 +134,7 @@ def fault_of(tool: Tool, arguments: Json) -> FieldFault | None:
 def _object(value: Any) -> Any:
     """Decode an object sent as a JSON string, as some models do."""
     try:
-        read = msgspec.json.decode(value) if isinstance(value, str) else value
+        read = decode_json(value) if isinstance(value, str) else value
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return value
     return read if isinstance(read, dict) else value

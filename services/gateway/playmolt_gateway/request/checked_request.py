@@ -13,7 +13,6 @@ from typing import Any, Final, Generic
 import msgspec
 from opentelemetry.trace import Span
 from playmolt_core.ops import tracing
-from playmolt_core.ops.json_values import whole_numbers
 from playmolt_core.ops.telemetry import log, trace_id, where
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code
@@ -47,8 +46,6 @@ BUSY: Final = HttpProblem(
     Code.UNAVAILABLE, "Too many requests of this kind are waiting. Retry after Retry-After seconds.", retry_after=2
 )
 _VALID: Final = re.compile(rb"[\x21-\x7e]{1,%d}" % IDEMPOTENCY_KEY_CHARS)
-# Every number that Python parses as a float has one of these after a digit; matches in strings cost only time.
-_FRACTION: Final = re.compile(rb"[0-9][.eE]")
 
 
 class CommandId(msgspec.Struct, frozen=True):
@@ -61,7 +58,7 @@ class CommandId(msgspec.Struct, frozen=True):
 def fingerprint(body: bytes, value: Any) -> str:
     """The digest that identifies equal bodies; of the raw bytes if a string has no UTF-8 encoding."""
     try:
-        return digest(whole_numbers(value) if _FRACTION.search(body) else value)
+        return digest(value)
     except UnicodeEncodeError:
         return hashlib.sha256(body).hexdigest()
 

@@ -11,10 +11,13 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from playmolt_core.effects.callbacks.client import _object
 from playmolt_core.engine.pending_call import BadBody, PendingCall, api_request
-from playmolt_core.ops.json_values import whole_numbers
+from playmolt_core.llm.parsing import parse_object
+from playmolt_core.ops.json_values import decode_json, whole_numbers
 from playmolt_gateway.http.bodies import parse
 from playmolt_gateway.http.problems import HttpProblem
+from playmolt_gateway.mcp.messages import message_of
 from playmolt_schemas.envelopes import Call, Op
 from playmolt_schemas.limits import BODY_BYTES, BODY_VALUES
 
@@ -62,6 +65,10 @@ CORPUS = [
 ]
 
 
+TICK = 20e-6
+"""What a measurement costs by itself."""
+
+
 def seconds(work: Callable[[], Any], times: int = 5) -> float:
     """Processor time, the least of several: what comes on top is the machine's."""
     costs = []
@@ -92,6 +99,47 @@ def test_no_body_costs_more_than_a_piece_of_work(number: int) -> None:
     body = CORPUS[number]
     assert len(body) <= BODY_BYTES
     assert costs_no_more(lambda: parse(body))
+
+
+NUMBERS = [
+    b"2.2250738585072011e-308", b"-2.2250738585072011E-308", b"4.9e-324", b"1.7976931348623157e308", b"1e-300",
+    b"12345678901234567890", b"-12345678901234567890", b"9" * 40, b"9007199254740993.0", b"8.7654321987654321e99",
+    b"8.7654321987654321e-99", b"0.1234567890123456789", b"1e22", b"0." + b"0" * 300 + b"1", b"1e-0000000001",
+    b"3.0", b"0.5", b"1" * 4_000,
+]  # fmt: skip
+HARMLESS = b'["' + b"x" * (BODY_BYTES - 4) + b'"]'
+
+
+def _answer_of_a_callback(body: bytes) -> None:
+    _object(body)
+
+
+def _reply_of_a_model(body: bytes) -> None:
+    parse_object(body.decode())
+
+
+@pytest.mark.parametrize("read", [parse, message_of, decode_json, _answer_of_a_callback, _reply_of_a_model])
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("most", [20, BODY_VALUES - 100])
+def test_numbers_cost_no_more_than_to_the_standard_library(
+    read: Callable[[bytes], Any], number: bytes, most: int
+) -> None:
+    """Under three times `json.loads`, beside a harmless body of that length."""
+    body = filled(number, most=most)
+    harmless = HARMLESS[: len(body) - 2] + b'"]'
+
+    def taken(work: Callable[[bytes], Any], on: bytes) -> float:
+        with suppress(ValueError):
+            return seconds(lambda: work(on))
+        return 0.0
+
+    def bounded() -> bool:
+        allowed = 3 * taken(json.loads, body) + taken(read, harmless) + TICK
+        with suppress(ValueError):
+            return seconds(lambda: read(body)) < allowed
+        return True
+
+    assert any(bounded() for _ in range(5))
 
 
 def _called(op: Op, body: bytes) -> PendingCall:

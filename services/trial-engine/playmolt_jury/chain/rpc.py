@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx2
 import msgspec
+from playmolt_core.ops.json_values import finite
 
 from playmolt_jury.chain.contract import error_name
 from playmolt_jury.chain.port import ChainFault, ChainUnavailable, Reverted
@@ -61,6 +62,9 @@ class _Response(msgspec.Struct):
     error: dict[str, Any] | None = None
 
 
+_response_of = msgspec.json.Decoder(_Response, float_hook=finite).decode
+
+
 class Rpc:
     """One node. `where` names it in messages without what may be secret in its URL."""
 
@@ -110,7 +114,7 @@ class Rpc:
         if status == 429 or status >= 500:
             raise ChainUnavailable(f"the chain at {self.where} answers HTTP {status}")
         try:
-            response = msgspec.json.decode(body, type=_Response)
+            response = _response_of(body)
         except msgspec.MsgspecError:
             raise ChainUnavailable(f"the response of {self.where} (HTTP {status}) is not JSON-RPC") from None
         if response.error is not None:
