@@ -228,6 +228,16 @@ async def test_a_bucket_fills_again(database_url: str, pool: Pool) -> None:
     assert await limits.take("k", 1, 600) == 0
 
 
+@pytest.mark.parametrize("changed", [(1_000_000, 60), (3, 600.5), (2, 3600), (7, 1)])
+async def test_a_changed_limit_applies_to_everyone_at_once(pool: Pool, changed: tuple[int, float]) -> None:
+    limits = PgLimits(pool)
+    assert [await limits.take("k", 3, 3600) for _ in range(3)] == [0, 0, 0]
+    assert await limits.take("k", 3, 3600) > 1100
+    capacity, seconds = changed
+    assert await limits.take("k", capacity, seconds, capacity) == 0
+    assert 0 < await limits.take("k", capacity, seconds, capacity) <= seconds
+
+
 async def test_many_takers_at_once_get_the_capacity_and_no_more(pool: Pool) -> None:
     limits = PgLimits(pool)
     waits = await asyncio.gather(*(limits.take("k", 10, 3600) for _ in range(40)))
