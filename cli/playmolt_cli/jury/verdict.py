@@ -48,13 +48,20 @@ class VerdictCheck(msgspec.Struct, frozen=True, kw_only=True):
     chain_id: int
     log_hash: str
     transactions: tuple[str, ...]
+    forgotten: int
+    """Votes whose events the node no longer has: the contract's state alone was compared."""
 
     def summary(self) -> str:
         verdict = (self.verdict or "open").replace("_", " ")
         return (
             f"{'AGREE' if self.agrees else 'DISAGREE'}: {self.records} records of {printable(self.session)} and "
             f"contract {self.contract} on chain {self.chain_id}: "
-            f"{verdict}, {self.guilty} to {self.not_guilty}, {len(self.transactions)} votes"
+            f"{verdict}, {self.guilty} to {self.not_guilty}, {len(self.transactions) + self.forgotten} votes"
+            + (
+                f"; this node no longer has the events of {self.forgotten} votes, and the contract's state was compared"
+                if self.forgotten
+                else ""
+            )
             + (f"; {self.withheld} records have withheld parts and were not fully checked" if self.withheld else "")
         )
 
@@ -130,6 +137,7 @@ def verified(session_id: str, records: Sequence[Record], node: str) -> VerdictCh
         chain_id=chain.chain_id,
         log_hash=chain.log_hash,
         transactions=tuple(vote.tx_hash for vote in chain.votes if vote.tx_hash),
+        forgotten=sum(vote.guilty is not None and not vote.tx_hash for vote in chain.votes),
     )
 
 

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from playmolt_jury.chain import contract, keys, reading
 from playmolt_jury.chain.contract import GUILTY, OPEN, ContractSnapshot
+from playmolt_jury.chain.events import CaseEvent, CaseEvents, mined_in
 from playmolt_jury.chain.keys import Keys
 from playmolt_jury.chain.port import (
     OPEN_SECONDS,
@@ -70,14 +71,14 @@ class JsonRpcChain:
         async def standing() -> ContractSnapshot | None:
             return await reading.find_case(self._rpc, address, "latest")
 
-        now = await standing()
+        now, sent = await standing(), ""
         if now is None:
-            await self._open(case)
+            sent = await self._open(case)
             now = await self._wallet.until(standing, f"the jury of {case.session}")
         if now.log_hash != _log_hash(case) or list(now.jurors) != self._jurors(case):
             raise ChainFault(f"the jury of {case.session} at {address} belongs to another log or other jurors")
-        opened = await reading.opening_transaction(self._rpc, address, now)
-        return DeployedContract(address=address, tx_hash=opened, chain_id=await self._wallet.chain_id())
+        opened = await self._mined(address, sent) or await CaseEvents(self._rpc, address, now).opening()
+        return DeployedContract(address=address, tx_hash=opened.tx_hash, chain_id=await self._wallet.chain_id())
 
     async def vote(self, case: Case, juror_id: str, guilty: bool) -> MinedVote:
         """`guilty` is None when the case closed at its deadline without this vote."""
@@ -92,35 +93,36 @@ class JsonRpcChain:
             return now if now.outcome != OPEN or now.ballots[place] != OPEN else None
 
         now, coming = await reading.mined_and_pending(self._rpc, address)
+        sent = ""
         if now.outcome == OPEN and now.ballots[place] == OPEN:
             if coming.ballots[place] == OPEN:
-                await self._cast(key, address, place, guilty, coming)
+                sent = await self._cast(key, address, place, guilty, coming)
             now = await self._wallet.until(settled, f"the vote of {juror_id} in {case.session}")
-        cast = now.ballots[place] != OPEN
+        cast, event = now.ballots[place] != OPEN, None
+        if cast:
+            event = await self._mined(address, sent) or await CaseEvents(self._rpc, address, now).vote(place)
         return MinedVote(
             juror_id=juror_id,
             address=keys.address_of(key),
             guilty=now.ballots[place] == GUILTY if cast else None,
-            tx_hash=await reading.vote_transaction(self._rpc, address, now, place) if cast else "",
+            tx_hash=event.tx_hash if event else "",
         )
 
     async def verdict(self, case: Case) -> Verdict:
         await self._on_its_chain(case)
         # Asked before the case: blocks that come while it is read count for nothing.
         height = await self._rpc.number("eth_blockNumber")
-        found = await reading.read_verdict(self._rpc, self._address(case))
-        if found.guilty is not None:
-            await self._confirmed(self._address(case), height)
+        found, last = await reading.read_verdict(self._rpc, self._address(case))
+        if found.guilty is not None and (blocks := height - last + 1) < self._confirmations:
+            raise ChainUnavailable(
+                f"the last vote of the case at {found.contract} has {max(blocks, 0)} of {self._confirmations}"
+                " confirmations"
+            )
         votes = zip(case.jurors, found.votes, strict=True)
         return replace(found, votes=tuple(replace(vote, juror_id=juror) for juror, vote in votes))
 
-    async def _confirmed(self, address: str, height: int) -> None:
-        now = await reading.read_case(self._rpc, address, "latest")
-        blocks = height - max(now.opened_in, *now.voted_in) + 1
-        if blocks < self._confirmations:
-            raise ChainUnavailable(
-                f"the last vote of the case at {address} has {max(blocks, 0)} of {self._confirmations} confirmations"
-            )
+    async def _mined(self, address: str, tx_hash: str) -> CaseEvent | None:
+        return await mined_in(self._rpc, address, tx_hash) if tx_hash else None
 
     async def _on_its_chain(self, case: Case) -> None:
         now = await self._wallet.present_chain_id()
@@ -133,20 +135,22 @@ class JsonRpcChain:
     def _jurors(self, case: Case) -> list[str]:
         return [keys.address_of(self._keys.juror(case, juror)) for juror in case.jurors]
 
-    async def _open(self, case: Case) -> None:
+    async def _open(self, case: Case) -> str:
+        """Returns the hash of the transaction."""
         data = contract.creation(self._jurors(case), _log_hash(case), await self._deadline())
         price = await self._wallet.price()
         gas = await self._wallet.creation_gas(data, len(case.jurors))
         shares = _VOTE_GAS * _VOTE_ROOM * price * len(case.jurors)
         key = self._keys.session(case)
         await self._wallet.fill(keys.address_of(key), 0, gas * price + shares, price)
-        await self._wallet.send(key, 0, "", data, gas, price, shares)
+        return await self._wallet.send(key, 0, "", data, gas, price, shares)
 
     async def _deadline(self) -> int:
         block = await self._rpc.call("eth_getBlockByNumber", "latest", False)
         return max(int(time.time()), int(block["timestamp"], 16)) + self._open_seconds
 
-    async def _cast(self, key: bytes, address: str, place: int, guilty: bool, coming: ContractSnapshot) -> None:
+    async def _cast(self, key: bytes, address: str, place: int, guilty: bool, coming: ContractSnapshot) -> str:
+        """Returns the hash of the transaction; "" if the vote is there already, or cannot be cast any more."""
         if coming.time > coming.deadline - MARGIN_SECONDS:
             raise ChainUnavailable(
                 f"the case at {address} closes in {coming.deadline - coming.time} s: too late to vote safely"
@@ -157,17 +161,17 @@ class JsonRpcChain:
         block = await self._rpc.number("eth_blockNumber")
         nonce = await self._wallet.sent(juror, block)
         if nonce and (await reading.read_case(self._rpc, address, hex(block))).ballots[place] != OPEN:
-            return
+            return ""
         try:
             # The estimate runs the vote as the next block would: one that the contract refuses is never sent.
             gas = await self._wallet.call_gas(juror, address, data)
         except Reverted as refused:
             if refused.error in _SETTLED:
-                return
+                return ""
             raise
         price = await self._wallet.price()
         await self._wallet.fill(juror, nonce, gas * price, price)
-        await self._wallet.send(key, nonce, address, data, gas, price)
+        return await self._wallet.send(key, nonce, address, data, gas, price)
 
 
 def _log_hash(case: Case) -> bytes:

@@ -56,7 +56,8 @@ class DeployedContract(msgspec.Struct, frozen=True, kw_only=True):
 
 class MinedVote(msgspec.Struct, frozen=True, kw_only=True):
     """A juror's vote as the chain has it. `juror_id` is "" where it cannot be known; `guilty` is None and `tx_hash` ""
-    while there is none, and for ever if the case closed without it."""
+    while there is none, and for ever if the case closed without it. `tx_hash` alone is "" if the node read by
+    `read_chain` no longer has the event."""
 
     juror_id: str
     address: str

@@ -126,7 +126,7 @@ def _votes(records: Sequence[Record], said: VerdictRead, chain: Verdict) -> Iter
         found = mined.pop(read.address.lower(), None)
         if found is None:
             yield f"the log has {cast.juror_id}'s vote {_vote(cast)}, the chain has none of {read.address}"
-        elif (found.guilty, found.tx_hash) != (cast.guilty, cast.tx_hash.lower()):
+        elif found.guilty != cast.guilty or found.tx_hash not in ("", cast.tx_hash.lower()):
             yield f"{cast.juror_id}'s vote is {_vote(cast)} in the log and {_vote(found)} on the chain"
     yield from (f"log: the verdict names a vote of {juror} that was never cast" for juror in named)
     yield from (f"the chain has a vote of {vote.address} that is missing in the log" for vote in mined.values())

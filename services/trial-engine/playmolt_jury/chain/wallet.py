@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 
 from playmolt_jury.chain import keys
 from playmolt_jury.chain.keys import Keys, Transaction
-from playmolt_jury.chain.port import ChainUnavailable
+from playmolt_jury.chain.port import ChainUnavailable, Reverted
 from playmolt_jury.chain.rpc import KNOWN_WORDS, POOR_WORDS, TAKEN_WORDS, Rpc, RpcRefusal
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 2.0
@@ -68,10 +68,13 @@ class Wallet:
         """How many transactions of an account the chain has up to a block: the nonce of its next one."""
         return await self._rpc.number("eth_getTransactionCount", address, hex(block))
 
-    async def send(self, key: bytes, nonce: int, to: str, data: bytes, gas: int, price: int, value: int = 0) -> None:
-        """Sends a key's transaction of a nonce, unless there is one: then this one is dropped. `to` "" creates."""
+    async def send(self, key: bytes, nonce: int, to: str, data: bytes, gas: int, price: int, value: int = 0) -> str:
+        """Sends a key's transaction of a nonce, unless there is one: then this one is dropped. `to` "" creates.
+
+        Returns the hash that it has if it is the one that counts.
+        """
         try:
-            await self._send(key, Transaction(nonce, price, gas, to, value, data))
+            return await self._send(key, Transaction(nonce, price, gas, to, value, data))
         except RpcRefusal as refusal:
             if refusal.says(POOR_WORDS):
                 raise ChainUnavailable(
@@ -79,6 +82,7 @@ class Wallet:
                 ) from None
             if not refusal.says(TAKEN_WORDS):
                 raise
+            return ""
 
     async def fill(self, address: str, nonce: int, wei: int, price: int) -> None:
         """Ensures that an account has `wei` for its transaction. ChainUnavailable if the deployer cannot pay."""
@@ -191,7 +195,7 @@ class Wallet:
             # Remembered before it is sent: a node that took it may still answer that it is out of order.
             self._payments[numbered.to] = _Payment(numbered, asyncio.get_running_loop().time(), block)
             try:
-                return await self._send(self._deployer, numbered)
+                await self._send(self._deployer, numbered)
             except ChainUnavailable:
                 self._payments[numbered.to] = _Payment(numbered, -self._slow_seconds, block - _SLOW_BLOCKS)
                 raise
@@ -200,20 +204,26 @@ class Wallet:
                 if not refusal.says(TAKEN_WORDS):
                     raise
                 await asyncio.sleep(0.05 * (attempt + 1))
+            else:
+                return
         raise ChainUnavailable(f"other processes keep sending from the deployer {sender}")
 
-    async def _send(self, key: bytes, transaction: Transaction) -> None:
-        """Refusal for a transaction that the chain does not have; one that it has already is sent."""
+    async def _send(self, key: bytes, transaction: Transaction) -> str:
+        """Refusal for a transaction that the chain does not have; one that it has already is sent. Returns its hash."""
         raw = keys.signed(key, transaction, await self.chain_id())
+        sent = keys.hash_of(raw)
         try:
             await self._rpc.call("eth_sendRawTransaction", "0x" + raw.hex())
+        except Reverted:
+            # Some nodes mine a transaction that reverts, and answer with its error and no hash.
+            if not await self._rpc.call("eth_getTransactionReceipt", sent):
+                raise
         except RpcRefusal as refusal:
-            if refusal.says(KNOWN_WORDS):
-                return
             # After an answer that was lost, a repeat of what was mined meanwhile has its own nonce against it.
-            if refusal.says(TAKEN_WORDS) and await self._rpc.call("eth_getTransactionByHash", keys.hash_of(raw)):
-                return
-            raise
+            mined = refusal.says(TAKEN_WORDS) and await self._rpc.call("eth_getTransactionByHash", sent)
+            if not mined and not refusal.says(KNOWN_WORDS):
+                raise
+        return sent
 
     async def _estimate(self, call: dict[str, str]) -> int:
         return await self._rpc.number("eth_estimateGas", call)
