@@ -100,6 +100,57 @@ def compared_with_the_chain(shown: Page, chain: str, hashes: list[str]) -> None:
     shown.locator("button.first").click()
     expect(shown.locator("main [role=status] .notice")).to_be_visible()
     assert points.locator(".tag:not(.plain)").count() >= 2
+    shown.unroute("**/log.jsonl")
+    for forgotten in (FORGETS_TRANSACTIONS, FORGETS_TRANSACTIONS | {"eth_getLogs"}):
+        shown.reload()
+        node_forgets(shown, chain, forgotten)
+        shown.locator("input[type=url]").fill(f"{chain}/")
+        shown.locator("button.first").click()
+        expect(points.locator("p")).to_have_count(5)
+        expect(points.locator(".tag.plain")).to_have_count(10)
+        shown.unroute(f"{chain}/")
+
+
+FORGETS_TRANSACTIONS = {"eth_getTransactionByHash", "eth_getTransactionReceipt"}
+
+
+def node_forgets(shown: Page, chain: str, methods: set[str]) -> None:
+    """Nodes drop old transactions, and some old events too: the contract's state is then all there is."""
+
+    def answered(route: Route) -> None:
+        call = json.loads(route.request.post_data or "{}")
+        if call.get("method") not in methods:
+            route.continue_()
+            return
+        found: Any = [] if call["method"] == "eth_getLogs" else None
+        answer = {"jsonrpc": "2.0", "id": call["id"], "result": found}
+        route.fulfill(json=answer, headers={"Access-Control-Allow-Origin": "*"})
+
+    shown.route(f"{chain}/", answered)
+
+
+SPACES = {
+    "127.0.0.1": "loopback", "127.8.0.1": "loopback", "[::1]": "loopback", "localhost": "loopback",
+    "node.localhost": "loopback", "[::ffff:7f00:1]": "loopback", "10.1.2.3": "local", "192.168.0.9": "local",
+    "172.16.0.1": "local", "172.31.255.1": "local", "169.254.1.1": "local", "[fd00::1]": "local", "[fe80::1]": "local",
+    "node.local": "local", "172.32.0.1": None, "11.0.0.1": None, "example.org": None, "localhost.example.org": None,
+    "[2001:db8::1]": None, "127.example.org": None, "10.example.org": None, "fd.example.org": None,
+}  # fmt: skip
+
+
+def test_a_request_names_the_address_space_that_fits_its_host(reader: Reader) -> None:
+    """A browser that knows the option asks for the right permission; one that does not is given none."""
+    page = reader("/")
+    script = """async (hosts) => {
+  const at = document.querySelector("script[type=module]").src.replace(/[^/]+$/, "");
+  const { addressSpace, spaceOptions } = await import(`${at}parts/browser.js`);
+  const known = "targetAddressSpace" in Request.prototype;
+  return [known, hosts.map((host) => [addressSpace(host), spaceOptions(host).targetAddressSpace ?? null])];
+}"""
+    known, found = page.evaluate(script, list(SPACES))
+    assert dict(zip(SPACES, (space for space, _ in found), strict=True)) == SPACES
+    if not known:
+        assert {option for _, option in found} == {None}
 
 
 def tab(page: Page, name: str) -> None:

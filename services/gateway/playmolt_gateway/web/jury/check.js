@@ -10,7 +10,7 @@ import { canHash, firstBroken, sha256 } from "../parts/chain.js";
 import { el, field, fill } from "../parts/dom.js";
 import { actionButton, page } from "../parts/frame.js";
 import { t, word } from "../parts/language.js";
-import { Node, readCase } from "./node.js";
+import { Node, hasVote, readCase, voteLogs } from "./node.js";
 
 const PENDING = "playmolt.node";
 /** Hashes of the contract code by number of jurors. */
@@ -79,7 +79,7 @@ function visit(node) {
   location.assign(address);
 }
 
-/** [[description, whether it matches]]. */
+/** [[description, whether it matches, note]]. */
 async function compared(records, said, node) {
   const began = records.findLast((record) => record.type === "phase_changed" && record.data.to === "vote");
   const withheld = records.filter((record) => (record.sealed ? !record.seal_key : record.withheld?.length)).length;
@@ -94,7 +94,8 @@ async function compared(records, said, node) {
   for (const [seat, vote] of said.votes.entries()) {
     const shown = vote.guilty === null ? t("abstained") : word("verdict", vote.guilty ? "guilty" : "not_guilty");
     const name = names.get(vote.juror_id) ?? vote.juror_id;
-    points.push([t("onchain.vote", { name, vote: shown, hash: vote.tx_hash || "–" }), await cast(node, said.contract, there, seat, vote)]);
+    const [fits, note] = await cast(node, said.contract, there, seat, vote);
+    points.push([t("onchain.vote", { name, vote: shown, hash: vote.tx_hash || "–" }), fits, note]);
   }
   const outcome = { guilty: 1, not_guilty: 2 }[said.verdict];
   points.push([t("onchain.verdict", { verdict: word("verdict", said.verdict), guilty: said.guilty, not: said.not_guilty }),
@@ -102,21 +103,30 @@ async function compared(records, said, node) {
   return points;
 }
 
-/** Whether the blockchain has this juror's vote in the logged transaction. */
+/** Whether the blockchain has this juror's vote in the logged transaction, and what this node could not show of it. */
 async function cast(node, contract, there, seat, vote) {
   const who = vote.address.toLowerCase();
-  if (there?.jurors[seat] !== who || there.ballots[seat] !== BALLOTS[vote.guilty]) return false;
-  if (vote.guilty === null) return true;
+  if (there?.jurors[seat] !== who || there.ballots[seat] !== BALLOTS[vote.guilty]) return [false];
+  if (vote.guilty === null) return [true];
   const sent = await node.call("eth_getTransactionByHash", vote.tx_hash);
   const mined = await node.call("eth_getTransactionReceipt", vote.tx_hash);
-  return sent?.from?.toLowerCase() === who && sent.to?.toLowerCase() === contract.toLowerCase()
+  if (!sent || !mined) return forgotten(node, contract, there, seat, vote);
+  return [sent.from?.toLowerCase() === who && sent.to?.toLowerCase() === contract.toLowerCase()
     && (sent.input ?? sent.data) === VOTE + String(Number(vote.guilty)).padStart(64, "0")
-    && Number(mined?.status) === 1 && Number(mined.blockNumber) === there.blocks[seat];
+    && Number(mined.status) === 1 && hasVote(mined.logs, contract, who, vote.guilty)];
+}
+
+/** Nodes drop old transactions, some old events too; the contract's state alone does not name the transaction. */
+async function forgotten(node, contract, there, seat, vote) {
+  const logs = await voteLogs(node, contract, vote.address, there.blocks[seat]);
+  if (!logs.length) return [true, t("onchain.forgot_event")];
+  const own = logs.filter((log) => log.transactionHash?.toLowerCase() === vote.tx_hash.toLowerCase());
+  return hasVote(own, contract, vote.address, vote.guilty) ? [true, t("onchain.forgot")] : [false];
 }
 
 function pointList(points) {
   const wrong = points.filter(([, fits]) => !fits).length;
   return [el("p", { class: wrong ? "notice" : "lead" }, el("strong", {}, wrong ? t("onchain.differ", { n: wrong, of: points.length }) : t("onchain.agree"))),
-    el("ol", { class: "stack" }, points.map(([text, fits]) => el("li", { class: "point" },
-      el("span", { class: `tag${fits ? " plain" : ""}` }, t(fits ? "onchain.fits" : "onchain.not")), " ", el("span", {}, text))))];
+    el("ol", { class: "stack" }, points.map(([text, fits, note]) => el("li", { class: "point" },
+      el("span", { class: `tag${fits ? " plain" : ""}` }, t(fits ? "onchain.fits" : "onchain.not")), " ", el("span", {}, text), note ? el("p", { class: "quiet" }, note) : null)))];
 }

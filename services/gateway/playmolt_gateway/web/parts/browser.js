@@ -99,6 +99,44 @@ export function within(seconds) {
   return end.signal;
 }
 
+const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d+){3}|\[::1\]|\[::ffff:7f[0-9a-f]{2}:[0-9a-f]+\])$/;
+const LOCAL = /^(?:10(?:\.\d+){3}|192\.168(?:\.\d+){2}|172\.(?:1[6-9]|2\d|3[01])(?:\.\d+){2}|169\.254(?:\.\d+){2}|.+\.local|\[f[cd][0-9a-f]*:.*\]|\[fe[89ab][0-9a-f]*:.*\])$/;
+
+/** "loopback" for this machine, "local" for its network, null for anywhere else, by a URL's host name. */
+export function addressSpace(host) {
+  if (LOOPBACK.test(host)) return "loopback";
+  return LOCAL.test(host) ? "local" : null;
+}
+
+/**
+ * The option of `fetch` for a host that is not public. From a page on https, Chromium 142 and later refuse such a
+ * request without it, and one with another word than fits. A browser that reads no such option gets none; one that knows
+ * other words refuses it here.
+ */
+export function spaceOptions(host) {
+  const space = addressSpace(host);
+  let asked = false;
+  try {
+    new Request(location.href, { get targetAddressSpace() { asked = true; return space ?? undefined; } });
+  } catch {
+    return {};
+  }
+  return space && asked ? { targetAddressSpace: space } : {};
+}
+
+/** Whether the reader has forbidden this page to reach hosts like this one. */
+export async function spaceDenied(host) {
+  const space = addressSpace(host);
+  for (const name of space ? [`${space}-network`, "local-network-access"] : []) {
+    try {
+      return (await navigator.permissions.query({ name })).state === "denied";
+    } catch {
+      // Another browser, or another version of this one, has another name for it.
+    }
+  }
+  return false;
+}
+
 /** 32 random hex digits. */
 export function randomId() {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
