@@ -15,7 +15,8 @@ TOGETHER = {
     "tests/integration/gateway/audit": (),
     "tests/integration/gateway": (),
     "tests/integration/platform": (
-        "test_bench.py", "test_packs.py", "test_restart.py", "test_soak.py", "test_tracing.py", "test_upgrade.py",
+        "test_bench.py", "test_json_commands.py", "test_packs.py", "test_restart.py", "test_soak.py",
+        "test_tracing.py", "test_upgrade.py",
     ),
 }  # fmt: skip
 """Folder → its files that do without the platform which the others share. The others are one piece: in two workers they

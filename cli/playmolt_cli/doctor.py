@@ -26,7 +26,7 @@ from playmolt_schemas.shards import Places, streams
 from playmolt_cli.local import probe
 from playmolt_cli.local.embedded import ServerError, binaries
 from playmolt_cli.local.folder import Folder, Run
-from playmolt_cli.terminal.options import data_option, json_option, read_settings
+from playmolt_cli.terminal.options import data_option, echo_json, json_option, read_settings
 
 _PYTHON = (3, 11)
 _MIGRATES = """
@@ -67,7 +67,7 @@ def doctor(data: Path | None, as_json: bool) -> None:
     findings = [*_programs(settings, run), *asyncio.run(_services(_effective_settings(settings, run), run))]
     well = all(finding.well for finding in findings)
     if as_json:
-        click.echo(json.dumps({"well": well, "findings": msgspec.to_builtins(findings)}))
+        echo_json({"well": well, "findings": msgspec.to_builtins(findings)})
     else:
         for finding in findings:
             mark = ("ok" if finding.well else "FAULT") if finding.seen else "?"

@@ -1,7 +1,6 @@
 """`playmolt migrate`: brings a database to the current schema."""
 
 import asyncio
-import json
 from pathlib import Path
 
 import click
@@ -12,7 +11,7 @@ from playmolt_core.settings import OtherShards
 
 from playmolt_cli.local.database import database
 from playmolt_cli.terminal.failures import Failure
-from playmolt_cli.terminal.options import FiniteRange, data_option, json_option, read_settings
+from playmolt_cli.terminal.options import FiniteRange, data_option, echo_json, json_option, read_settings
 
 
 class NotMigrated(Failure):
@@ -58,6 +57,6 @@ def migrate(phase: Phase, seconds: float, data: Path | None, as_json: bool) -> N
         except (MigrationRefused, OtherShards) as error:
             raise NotMigrated(str(error)) from error
     if as_json:
-        click.echo(json.dumps({"applied": applied}))
+        echo_json({"applied": applied})
     else:
         click.echo("\n".join(f"applied {name}" for name in applied) or "up to date")

@@ -27,7 +27,7 @@ from playmolt_cli.local.folder import Folder
 from playmolt_cli.terminal import terminal_text
 from playmolt_cli.terminal.failures import Failure, stopping
 from playmolt_cli.terminal.narration import printable
-from playmolt_cli.terminal.options import data_option, json_option, read_settings
+from playmolt_cli.terminal.options import data_option, echo_json, json_bytes, json_option, read_settings
 
 if TYPE_CHECKING:
     from playmolt_agora.checks.symmetry import Certificate
@@ -96,7 +96,7 @@ def plan(file: str | None, preset: str | None, example: bool, as_json: bool) -> 
         return
     preview = agora_plan.examined(agora_plan.source(file, preset))
     if as_json:
-        click.echo(msgspec.json.encode(preview))
+        echo_json(preview)
     else:
         from playmolt_agora.plan.printout import printout  # noqa: PLC0415 -- slow import
 
@@ -118,7 +118,7 @@ def check(file: str | None, preset: str | None, as_json: bool) -> None:
     """
     certificate = _certificate(agora_plan.selected(file, preset).plan if file or preset else None)
     if as_json:
-        click.echo(msgspec.json.encode(certificate))
+        echo_json(certificate)
     else:
         for entry in certificate.lines():
             click.echo(entry)
@@ -160,7 +160,7 @@ def run(
                 state = follow(client, state.experiment, console, blind=blind)
     _conclude(console, state, data)
     if as_json:
-        click.echo(msgspec.json.encode({"experiment": state.experiment}))
+        echo_json({"experiment": state.experiment})
     if state.status != "finished":
         raise SystemExit(1)
 
@@ -181,7 +181,7 @@ def status(experiment: str, data: Path | None, as_json: bool) -> None:
 
     found = read_status(experiment, data)
     if as_json:
-        click.echo(msgspec.json.encode(found))
+        echo_json(found)
         return
     for each in found.runs:
         pause = each.paused
@@ -207,7 +207,7 @@ def analyze(experiment: str, out: Path, data: Path | None, as_json: bool) -> Non
     failed = [each for each in found.measures if each["code"] is not None]
     if as_json:
         result = {"experiment": experiment, "report": str(found.report), "measures": found.measures}
-        click.echo(msgspec.json.encode(result))
+        echo_json(result)
     else:
         click.echo(str(found.report))
         for each in failed:
@@ -230,7 +230,7 @@ def export(experiment: str, out: Path, data: Path | None, as_json: bool) -> None
     """
     manifest = agora_study.export(experiment, out, data, _console(as_json).print)
     result = {"experiment": experiment, "bundle": str(out), "manifest": str(manifest)}
-    click.echo(msgspec.json.encode(result) if as_json else f"{out}: verify it with python {out}/verify.py")
+    click.echo(json_bytes(result) if as_json else f"{out}: verify it with python {out}/verify.py")
 
 
 @agora.command()
@@ -272,7 +272,7 @@ def judge(
         except KeyboardInterrupt:
             console.print(f"{model} is stopped. Run the same command to continue.")
             raise click.Abort from None
-    click.echo(msgspec.json.encode(agora_judge.summary(experiment, done)) if as_json else agora_judge.status_text(done))
+    click.echo(json_bytes(agora_judge.summary(experiment, done)) if as_json else agora_judge.status_text(done))
     if done.status != "done":
         raise SystemExit(1)
 
@@ -308,7 +308,7 @@ def sheet(
     if out is not None and filled is None and coder is None:
         rows = sheets.write(experiment, out, data)
         done = {"experiment": experiment, "sheet": str(out), "rows": rows}
-        click.echo(msgspec.json.encode(done) if as_json else f"{rows} thoughts in {out}")
+        click.echo(json_bytes(done) if as_json else f"{rows} thoughts in {out}")
         return
     if out is not None or filled is None or coder is None:
         raise click.UsageError("Use --out FILE, or --in FILE with --coder NAME.")
@@ -323,7 +323,7 @@ def sheet(
             click.echo(printable(fault), err=True)
         raise SystemExit(1) from None
     done = {"experiment": experiment, "coder": taken.coder, "rows": taken.rows}
-    click.echo(msgspec.json.encode(done) if as_json else f"imported {taken.rows} rows of {taken.coder}")
+    click.echo(json_bytes(done) if as_json else f"imported {taken.rows} rows of {taken.coder}")
 
 
 @agora.command()
@@ -417,7 +417,7 @@ def fork(
                 state = follow(client, made.experiment, console)
     _conclude(console, state, data)
     if as_json:
-        click.echo(msgspec.json.encode({"run": made.run, "experiment": made.experiment}))
+        echo_json({"run": made.run, "experiment": made.experiment})
     if state.status != "finished":
         raise SystemExit(1)
 

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
-import msgspec
 
 from playmolt_cli.terminal.failures import Failure
+from playmolt_cli.terminal.options import echo_json
 
 DRAWS: Final = 1000
 SHORT_DRAWS: Final = 200
@@ -40,7 +40,7 @@ def simulate(
     for each in apart:
         click.echo(f"{check}: {each}", err=True)
     if as_json:
-        click.echo(msgspec.json.encode({"rows": found}))
+        echo_json({"rows": found})
     return not apart and all(row.ok is not False for row in found)
 
 

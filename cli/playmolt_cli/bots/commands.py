@@ -1,7 +1,6 @@
 """`playmolt bots`: house bots, in one game or as a service, and checks for your own bot."""
 
 import asyncio
-import json
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -21,7 +20,7 @@ from playmolt_schemas.api import GameType, Joined
 from playmolt_cli.games import decider_of
 from playmolt_cli.local.folder import Folder
 from playmolt_cli.terminal.failures import CommandGroup, Failure
-from playmolt_cli.terminal.options import data_option, json_option, read_settings
+from playmolt_cli.terminal.options import data_option, echo_json, json_option, read_settings
 
 MODEL: Final = "model:"
 """Prefix of a policy that names a model."""
@@ -128,7 +127,7 @@ def _seat(url: str, game: GameType, players: Players, as_json: bool) -> None:
     except ValueError as error:
         raise Failure(str(error)) from error
     if as_json:
-        click.echo(json.dumps([_brief(result) for result in results]))
+        echo_json([_brief(result) for result in results])
         return
     for result in sorted(results, key=lambda result: (result.game_id, -result.points)):
         click.echo(f"{result.game_id}  {result.points:>4}  {result.name}  ({result.phase})")

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import get_args
 
 import click
-import msgspec
 from playmolt_core.game.packs.entries import read
 from playmolt_core.game.packs.folder import folder_files, game_of
 from playmolt_core.game.packs.frame import PackGame
@@ -19,7 +18,7 @@ from playmolt_cli.content import pack_play as playing
 from playmolt_cli.content import packs as template
 from playmolt_cli.content.packs import KINDS, check_folder
 from playmolt_cli.terminal.failures import Failure
-from playmolt_cli.terminal.options import json_option
+from playmolt_cli.terminal.options import echo_json, json_option
 from playmolt_cli.terminal.terminal_text import console
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -72,7 +71,7 @@ def check(folder: Path | None, as_json: bool) -> None:
     faults = pack.check(files) if folder is None else check_folder(folder)
     digest = files_digest(files)
     if as_json:
-        click.echo(msgspec.json.encode({"ok": not faults, "faults": faults, "digest": digest}))
+        echo_json({"ok": not faults, "faults": faults, "digest": digest})
     else:
         for fault in faults:
             click.echo(str(fault))
@@ -115,7 +114,7 @@ def play(folder: Path, auto: bool, aim: VerdictName, language: Language | None, 
     spoken = _spoken(language, loaded.materials)
     played = playing.play(folder, loaded, spoken, console(err=as_json), auto=auto, aim=aim, seed=seed)
     if as_json and played:
-        click.echo(msgspec.json.encode({"digest": loaded.digest, "verdict": played[0], "ending": played[1]}))
+        echo_json({"digest": loaded.digest, "verdict": played[0], "ending": played[1]})
 
 
 def _play_through(folder: Path, game: PackGame, language: Language | None, as_json: bool) -> None:
@@ -123,7 +122,7 @@ def _play_through(folder: Path, game: PackGame, language: Language | None, as_js
     spoken = _spoken(language, loaded.entries)
     result = playing.play_through(folder, loaded, game, spoken, console(err=as_json))
     if as_json:
-        click.echo(msgspec.json.encode({"digest": loaded.digest, "game_id": result.game_id, "phase": result.phase}))
+        echo_json({"digest": loaded.digest, "game_id": result.game_id, "phase": result.phase})
 
 
 def _spoken(language: Language | None, languages: Collection[Language]) -> Language:

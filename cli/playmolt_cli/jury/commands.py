@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import get_args
 
 import click
-import msgspec
 from playmolt_schemas.games.jury import OpenJuryRequest
 from playmolt_schemas.routes import jury as routes
 from playmolt_schemas.stored.jury import Language, VerdictName
@@ -16,7 +15,7 @@ from playmolt_cli.jury.table import JuryTable
 from playmolt_cli.jury.texts import JuryTexts
 from playmolt_cli.local.session_key import session_client, session_server
 from playmolt_cli.terminal.failures import Failure
-from playmolt_cli.terminal.options import data_option, json_option
+from playmolt_cli.terminal.options import data_option, echo_json, json_option
 from playmolt_cli.terminal.terminal_text import console
 
 
@@ -88,4 +87,4 @@ def _print(table: JuryTable) -> None:
         "verdict": table.client.call(routes.VERDICT, table.id),
         "ending": table.client.call(routes.ENDING, table.id),
     }
-    click.echo(msgspec.json.encode(result))
+    echo_json(result)

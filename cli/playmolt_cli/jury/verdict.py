@@ -29,7 +29,7 @@ from playmolt_cli.local.session_key import session_client, session_server
 from playmolt_cli.log.reading import records_of_kind, with_log
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.narration import printable
-from playmolt_cli.terminal.options import data_option, json_option
+from playmolt_cli.terminal.options import data_option, echo_json, json_bytes, json_option
 
 
 class VerdictCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,7 +94,7 @@ def verify_verdict(
         records = _copied(session_id, copy) if copy else _records(_named(session_id), url, key, data)
     except Erased as erased:
         text = f"ERASED: {erased.stream} can no longer be read; only the chain still has its votes"
-        click.echo(msgspec.json.encode({"session": erased.stream, "erased": True}) if as_json else printable(text))
+        click.echo(json_bytes({"session": erased.stream, "erased": True}) if as_json else printable(text))
         return
     session_id = records[0].stream
     if is_sealed(records[-1]):
@@ -105,7 +105,7 @@ def verify_verdict(
     with chain_url(rpc, data) as node:
         checked = verified(session_id, records, node)
     if as_json:
-        click.echo(msgspec.json.encode(checked))
+        echo_json(checked)
     else:
         _print(checked)
     if not checked.agrees:

@@ -37,7 +37,7 @@ from playmolt_cli.legal.texts import LegalTexts
 from playmolt_cli.local.session_key import RETRY, SessionServer, session_client, session_server
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.narration import printable
-from playmolt_cli.terminal.options import FiniteRange, data_option, json_option
+from playmolt_cli.terminal.options import FiniteRange, data_option, echo_json, json_bytes, json_option
 from playmolt_cli.terminal.terminal_text import console
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -141,7 +141,7 @@ def list_sessions(url: str | None, key: str | None, data: Path | None, as_json: 
     with session_client(session_server(url, data, "legal"), key) as client:
         mine = client.call(routes.LIST_SESSIONS).sessions
     if as_json:
-        click.echo(msgspec.json.encode(mine))
+        echo_json(mine)
         return
     for listed in mine:
         click.echo(printable(_line(listed)))
@@ -232,9 +232,7 @@ def attach(
     )
     with session_client(session_server(url, data, "legal"), key) as client:
         added = client.call(routes.ADD_EVIDENCE, _session(client, session_id).id, body=request)
-    click.echo(
-        msgspec.json.encode(added) if as_json else printable(f"{added.id}  {added.title}  {added.chars} characters")
-    )
+    click.echo(json_bytes(added) if as_json else printable(f"{added.id}  {added.title}  {added.chars} characters"))
 
 
 @legal.command()
@@ -322,7 +320,7 @@ def gate(
 
 def _show_gate(page: LegalPage, session: Session, opened: Gate, as_json: bool) -> None:
     if as_json:
-        click.echo(msgspec.json.encode(opened))
+        echo_json(opened)
         return
     page.gate(session, opened)
     page.line()
@@ -422,7 +420,7 @@ async def _follow(server: SessionServer, key: str, session: Session, as_json: bo
     async with AsyncSessions(server.url, key, retry=RETRY) as feed:
         async for message in feed.follow(session.id, after=0 if as_json else session.version, speaking=True):
             if as_json:
-                click.echo(msgspec.json.encode(message))
+                echo_json(message)
             else:
                 page.narrate(session, message)
 
@@ -500,7 +498,7 @@ def _read_json(text: bytes, what: str) -> Form:
 
 def _print(session: Session, as_json: bool, *, outlook: bool = False) -> None:
     if as_json:
-        click.echo(msgspec.json.encode(session))
+        echo_json(session)
         return
     page = LegalPage(console(), LegalTexts(session.language))
     if outlook:

@@ -8,7 +8,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import click
-import msgspec
 from playmolt_core.db.pool import close, connect, open_pool
 from playmolt_core.log import archive as archiving
 from playmolt_core.log.archive import Archive, FinishedStream, NotArchived
@@ -20,7 +19,7 @@ from playmolt_schemas.identifiers import GAME_TYPES
 from playmolt_cli.local.database import database
 from playmolt_cli.log.stored_copies import archive_bucket
 from playmolt_cli.terminal.failures import Failure
-from playmolt_cli.terminal.options import data_option, json_option, read_settings
+from playmolt_cli.terminal.options import data_option, echo_json, json_option, read_settings
 
 
 @click.command()
@@ -66,7 +65,7 @@ def archive(out: str, idle_days: int | None, games: Sequence[str], data: Path | 
     keep_all = idle_days is None and not days
     done, dropped = archived(data, place, () if keep_all else games or GAME_TYPES, days, verbose=not as_json)
     if as_json:
-        click.echo(msgspec.json.encode({"archives": done, "dropped": dropped}))
+        echo_json({"archives": done, "dropped": dropped})
         return
     if not done:
         click.echo("nothing to archive")

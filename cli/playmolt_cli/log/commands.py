@@ -46,7 +46,7 @@ from playmolt_cli.log.stored_copies import files_argument
 from playmolt_cli.log.tail import tail as end_of_log
 from playmolt_cli.log.verifying import verified
 from playmolt_cli.terminal.failures import Failure
-from playmolt_cli.terminal.options import data_option, json_option
+from playmolt_cli.terminal.options import data_option, echo_json, json_bytes, json_option
 from playmolt_cli.terminal.terminal_text import console
 
 
@@ -110,7 +110,7 @@ def verify(files: Sequence[Path], place: str | None, data: Path | None, as_json:
         raise Failure("--anchors compares the log itself. Remove the files.")
     result = verified_files(files) if files else with_database(data, work, opened=True)
     if as_json:
-        click.echo(msgspec.json.encode(result))
+        echo_json(result)
     else:
         for fault in result.breaks:
             place = "the log" if fault.shard is msgspec.UNSET else f"shard {fault.shard}"
@@ -151,7 +151,7 @@ def check(redecide: bool, files: Sequence[Path], data: Path | None, as_json: boo
 
     checked = fold_records(records_of(files), deciders()) if files else with_log(data, work, opened=True)
     if as_json:
-        click.echo(msgspec.json.encode(checked))
+        echo_json(checked)
     else:
         for difference in checked.differences:
             click.echo(f"DIFFERS  {difference.stream} event {difference.version}: {difference.problem}")
@@ -171,7 +171,7 @@ def _check_decisions(files: Sequence[Path], data: Path | None, as_json: bool) ->
 
     redecided = redecide_records(records_of(files), rules) if files else with_database(data, work, opened=True)
     if as_json:
-        click.echo(msgspec.json.encode(redecided))
+        echo_json(redecided)
     else:
         for each in redecided.differ:
             parts = [name for name in ("events", "results", "points") if getattr(each, name)]
@@ -288,7 +288,7 @@ def stats(data: Path | None, as_json: bool) -> None:
 
     counted, behind = with_database(data, work)
     if as_json:
-        click.echo(msgspec.json.encode(asdict(counted) | ({"lag": behind} if behind else {})))
+        echo_json(asdict(counted) | ({"lag": behind} if behind else {}))
         return
     for game, types in sorted(counted.by_game.items()):
         click.echo(f"{game}: {counted.streams_by_game[game]} streams")
@@ -336,9 +336,9 @@ def tail(
             event_log, deciders(), since=since, count=count, follow=follow, running=running
         ):
             for record in records:
-                click.echo(escape_line_ends(msgspec.json.encode(record)) if as_json else _line(record))
+                click.echo(escape_line_ends(json_bytes(record)) if as_json else _line(record))
             if several:
-                click.echo(msgspec.json.encode({"cursor": write_places(reached)}))
+                echo_json({"cursor": write_places(reached)})
 
     need_keys(data, opened=opened)
     try:

@@ -19,7 +19,7 @@ from playmolt_schemas.identifiers import SEALED_TYPES, rfc3339, type_of
 from playmolt_cli.local.database import database
 from playmolt_cli.log.retention import RetentionReport, erase_due
 from playmolt_cli.terminal.failures import Failure
-from playmolt_cli.terminal.options import data_option, json_option, read_settings
+from playmolt_cli.terminal.options import data_option, echo_json, json_option, read_settings
 
 T = TypeVar("T")
 _BY: Mapping[str, ErasedBy] = {"request": "owner", "retention": "retention", "operator": "operator"}
@@ -75,7 +75,7 @@ def erase(sessions: Sequence[str], reason: str, place: str | None, due: bool, da
     else:
         done, missing = _run(data, lambda pool: _erase_again(pool, place))
     if as_json:
-        click.echo(msgspec.json.encode({"erased": done, "missing": missing}))
+        echo_json({"erased": done, "missing": missing})
     else:
         for each in done:
             click.echo(f"{each.id}: {'already erased' if each.again else 'erased'}, {each.records} records")
@@ -125,7 +125,7 @@ async def _erase_again(pool: Pool, place: str) -> tuple[list[ErasedSession], lis
 
 def _print_due(done: RetentionReport, *, as_json: bool) -> None:
     if as_json:
-        click.echo(msgspec.json.encode(done))
+        echo_json(done)
         return
     for name in done.files:
         click.echo(f"deleted {name}")

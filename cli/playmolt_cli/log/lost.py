@@ -14,7 +14,7 @@ from playmolt_schemas.text import escape_line_ends
 
 from playmolt_cli.log.lost_sources import search
 from playmolt_cli.log.reading import with_database
-from playmolt_cli.terminal.options import data_option, json_option
+from playmolt_cli.terminal.options import data_option, echo_json, json_option
 
 
 @click.command()
@@ -53,7 +53,7 @@ def lost(sources: Sequence[str], out: Path | None, data: Path | None, as_json: b
         lines = (escape_line_ends(msgspec.json.encode(record)) + b"\n" for record in records)
         out.write_bytes(b"".join(lines))
     if as_json:
-        click.echo(msgspec.json.encode(losses))
+        echo_json(losses)
     else:
         for each in losses.streams:
             click.echo(_line(each))

@@ -25,7 +25,7 @@ from playmolt_cli.log.stored_copies import copy_option
 from playmolt_cli.log.stored_game import rules_of, seat_of, stored_game
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.narration import Narration, standings
-from playmolt_cli.terminal.options import FiniteRange, data_option, json_option, language_option
+from playmolt_cli.terminal.options import FiniteRange, data_option, echo_json, json_option, language_option
 from playmolt_cli.terminal.terminal_text import console
 
 _LONGEST_PAUSE_SECONDS = 5.0
@@ -160,7 +160,7 @@ def replay(
 def _print_erased(game_id: str, *, as_json: bool) -> None:
     if as_json:
         document = {"game_id": game_id, "version": 0, "events": [], "state": None, "verdict": "ERASED"}
-        click.echo(msgspec.json.encode(document | {"diverged_at": None, "breaks": []}))
+        echo_json(document | {"diverged_at": None, "breaks": []})
     else:
         click.echo(f"ERASED: {game_id} can no longer be read. `playmolt log verify` still checks its hash chain")
 
@@ -170,7 +170,7 @@ def _list_sealed(game_id: str, records: Sequence[Record], breaks: Sequence[Break
     verdict: Verdict = "DIVERGED" if breaks else "UNVERIFIED"
     if as_json:
         document = {"game_id": game_id, "version": len(records), "events": records, "state": None, "verdict": verdict}
-        click.echo(msgspec.json.encode(document | {"diverged_at": None, "breaks": breaks}))
+        echo_json(document | {"diverged_at": None, "breaks": breaks})
     else:
         for record in records:
             click.echo(f"{record.version:>5}  {time_of(record):%H:%M:%S}  ({record.type.replace('_', ' ')}, sealed)")
@@ -194,7 +194,7 @@ def _print_json(
         "diverged_at": agreement.diverged_at,
         "breaks": agreement.breaks,
     }
-    click.echo(msgspec.json.encode(document))
+    echo_json(document)
 
 
 def _narrate(

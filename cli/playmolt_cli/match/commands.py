@@ -20,7 +20,7 @@ from playmolt_cli.match.reporting.pages import html, lines, markdown
 from playmolt_cli.match.reporting.report import Report
 from playmolt_cli.match.table import GameStuck
 from playmolt_cli.terminal.failures import Failure
-from playmolt_cli.terminal.options import json_option, read_settings
+from playmolt_cli.terminal.options import json_bytes, json_option, read_settings
 
 _DEFAULT_GAME: Final = "ox"
 _DEFAULT_GAMES: Final = 1000
@@ -74,7 +74,7 @@ def match(
     finally:
         running.close()
     _keep(running, report)
-    click.echo(msgspec.json.encode(report) if as_json else "\n".join(lines(report)))
+    click.echo(json_bytes(report) if as_json else "\n".join(lines(report)))
     if report.stopped == "budget":
         raise click.exceptions.Exit(_BUDGET)
 

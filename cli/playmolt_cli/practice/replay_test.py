@@ -23,7 +23,7 @@ from playmolt_cli.match.playing import Watchdog, answer_of
 from playmolt_cli.match.table import TableSeat, TableTurn
 from playmolt_cli.practice.decisions import StoredDecision, action_of, action_text, alike, decisions
 from playmolt_cli.terminal.failures import Failure
-from playmolt_cli.terminal.options import data_option, json_option, read_settings
+from playmolt_cli.terminal.options import data_option, echo_json, json_option, read_settings
 
 _DIFFERS: Final = 1
 
@@ -79,7 +79,7 @@ def replay_test(
     tested = asyncio.run(_tested(bot, games, seat, seed, catalogue))
     total, same = sum(one.decisions for one in tested), sum(one.same for one in tested)
     if as_json:
-        click.echo(msgspec.json.encode({"bot": bot, "decisions": total, "same": same, "games": tested}))
+        echo_json({"bot": bot, "decisions": total, "same": same, "games": tested})
     else:
         for line in _lines(tested):
             click.echo(line)

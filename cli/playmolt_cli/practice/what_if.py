@@ -19,7 +19,7 @@ from playmolt_cli.match.table import GameStuck
 from playmolt_cli.practice.branch import Branch, BranchRun, SeatScore
 from playmolt_cli.practice.decisions import action_text
 from playmolt_cli.terminal.failures import Failure
-from playmolt_cli.terminal.options import data_option, json_option, read_settings
+from playmolt_cli.terminal.options import data_option, json_bytes, json_option, read_settings
 
 _MOST = 10_000
 
@@ -80,7 +80,7 @@ def what_if(
         game_id=game_id, at=version, agent_id=agent_id, name=name, bot=bot, n=count, stored=branch.ended,
         mean_points=fmean(points or [0]), runs=courses,
     )  # fmt: skip
-    click.echo(msgspec.json.encode(answer) if as_json else "\n".join(_lines(answer)))
+    click.echo(json_bytes(answer) if as_json else "\n".join(_lines(answer)))
 
 
 async def _courses(branch: Branch, bot: str, game: str, game_id: str, count: int, seed: str) -> list[BranchRun]:

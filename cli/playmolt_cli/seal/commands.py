@@ -14,7 +14,7 @@ from playmolt_core.vault.stream_key import UnsealFailed
 
 from playmolt_cli.log.reading import seal_keys_path, with_database
 from playmolt_cli.terminal.failures import Failure
-from playmolt_cli.terminal.options import data_option, json_option, read_settings
+from playmolt_cli.terminal.options import data_option, echo_json, json_option, read_settings
 
 T = TypeVar("T")
 
@@ -101,7 +101,7 @@ def rotate(data: Path | None, as_json: bool) -> None:
     moved, dropped = _with_rows(data, work)
     rotated = KeyRotation(key.id if key else None, moved, list(dropped))
     if as_json:
-        click.echo(msgspec.json.encode(rotated))
+        echo_json(rotated)
     else:
         added = f"{rotated.added} added, " if rotated.added else ""
         click.echo(f"{added}{moved} sessions rewrapped with the newest key of {path}, {len(dropped)} keys removed")

@@ -107,7 +107,7 @@ def bounds(hits: int, draws: int) -> tuple[float, float]:
 def _row(point: Point, draws: int, seed: str) -> SimulationRow:
     rng = stream(seed, "simulate", point.test, point.scenario, point.quantity, point.n, point.dispersion, point.effect)
     trial = point.trial()
-    hits = sum(trial(rng) for _ in range(draws))
+    hits = sum(bool(trial(rng)) for _ in range(draws))  # a numpy count would make numpy values of all that follows
     low, high = bounds(hits, draws)
     promised = point.promised
     return SimulationRow(
