@@ -48,7 +48,7 @@ class Stored:
     def __init__(self, folder: Path) -> None:
         (folder / "bots.py").write_text(BOTS)
         self.bots = str(folder / "bots.py")
-        self.report = self.json("match", self.bots, "--n", "1", "--out", str(folder / "match"))
+        self.report = self.json("match", self.bots, "house:mixed", "--n", "1", "--out", str(folder / "match"))
         (game,) = self.report["games"]
         self.id, self.file = game["game_id"], folder / "match" / game["log"]
         self.versions = len(self.file.read_text().splitlines())
