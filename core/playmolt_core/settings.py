@@ -456,7 +456,7 @@ def _kind(base: Any) -> str:
     return " or ".join(f"`{value}`" for value in get_args(base)) or base.__name__
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return "empty" if value in ("", None) else f"`{value}`"
 
 

@@ -47,7 +47,7 @@ class BodyFields:
     __slots__ = ("_before", "_prefix", "body", "faults")
 
     def __init__(
-        self, body: Any, path: str = "", *, what: str = "the body", faults: list[FieldFault] | None = None
+        self, body: object, path: str = "", *, what: str = "the body", faults: list[FieldFault] | None = None
     ) -> None:
         self.body: dict[str, Any] = body if isinstance(body, dict) else {}
         self.faults: list[FieldFault] = [] if faults is None else faults
@@ -218,7 +218,7 @@ class BodyFields:
 
 
 def read_body(
-    kind: type[S], body: Any, *, options: Mapping[str, Collection[str]] | None = None, what: str = "the body"
+    kind: type[S], body: object, *, options: Mapping[str, Collection[str]] | None = None, what: str = "the body"
 ) -> S | Faults:
     """Read a body as `kind` declares it, or give all its faults; `options` as in `BodyFields.struct`."""
     fields = BodyFields(body, what=what)
@@ -228,7 +228,7 @@ def read_body(
     return fields.result(fields.struct(kind, options=options))
 
 
-_Read = Callable[[BodyFields, str, Collection[str] | None], Any]
+_Read = Callable[[BodyFields, str, Collection[str] | None], object]
 """Reads the field of a name, which may have one of some values."""
 
 
@@ -251,11 +251,11 @@ def _declared(kind: type[msgspec.Struct]) -> tuple[_Field, ...]:
     )  # fmt: skip
 
 
-def _members(annotation: Any) -> tuple[Any, ...]:
+def _members(annotation: object) -> tuple[object, ...]:
     return get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
 
 
-def _reader(annotation: Any, default: Any) -> _Read:
+def _reader(annotation: object, default: object) -> _Read:
     """How a field of this type is read."""
     members = [member for member in _members(annotation) if member not in (NoneType, UnsetType)]
     if len(members) == 1:
@@ -342,7 +342,7 @@ _TEXTS: Final[Mapping[str, tuple[Callable[..., str], bool | None]]] = {
 """The pattern of `text_schema` → how such a text is read, and whether it must not be blank."""
 
 
-def _bare(kind: Any) -> Any:
+def _bare(kind: object) -> object:
     return get_args(kind)[0] if get_origin(kind) is Annotated else kind
 
 
@@ -354,7 +354,7 @@ def _schema(kind: Any) -> Mapping[str, Any]:
     return found
 
 
-def _by_hand(fields: BodyFields, name: str, options: Collection[str] | None) -> Any:
+def _by_hand(fields: BodyFields, name: str, options: Collection[str] | None) -> object:
     del fields, options
     raise NotImplementedError(f"{name} must be read by hand: its type does not say how")
 

@@ -7,7 +7,6 @@ compares it with a reference implementation and checks that no event type has a 
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
@@ -15,7 +14,7 @@ canonical_json = msgspec.json.Encoder(order="sorted").encode
 """Encode a message in canonical form."""
 
 
-def digest(value: Any) -> str:
+def digest(value: object) -> str:
     """Hex SHA-256 of the canonical form."""
     return hashlib.sha256(canonical_json(value)).hexdigest()
 

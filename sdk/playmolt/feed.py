@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Set
 from http import HTTPStatus
-from typing import Any
 
 import msgspec
 from playmolt_schemas.limits import HEARTBEAT_SECONDS
@@ -25,7 +24,7 @@ SILENCE_SECONDS = 3.0 * HEARTBEAT_SECONDS
 MESSAGE_BYTES = 4 * 1024 * 1024
 """Maximum size of a message, so that an endless line cannot fill the memory."""
 
-Message = dict[str, Any]
+Message = dict[str, object]
 
 
 class SseReader:

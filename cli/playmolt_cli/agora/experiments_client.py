@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Final, Self, TypeVar
 
 import httpx
 import msgspec
@@ -51,7 +51,7 @@ class ExperimentsClient:
     ) -> None:
         self._client.close()
 
-    def open(self, plan: Any, key: str) -> ExperimentState:
+    def open(self, plan: object, key: str) -> ExperimentState:
         """Lock a plan; idempotent by `key`."""
         open_experiment = msgspec.to_builtins(self._call(routes.OPEN, body=plan, key=key))
         return self.experiment(open_experiment["experiment"])
@@ -113,7 +113,7 @@ class ExperimentsClient:
         return str(pause.get("code", "")), str(pause.get("detail", ""))
 
     def _call(
-        self, route: Route[T], *values: str, query: Query | None = None, body: Any = None, key: str | None = None
+        self, route: Route[T], *values: str, query: Query | None = None, body: object = None, key: str | None = None
     ) -> T:
         try:
             return self._client.call(route, *values, query=query, body=body, idempotency_key=key)

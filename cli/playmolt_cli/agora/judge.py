@@ -1,7 +1,7 @@
 """Runs a model judge over the thoughts of an experiment."""
 
 import time
-from typing import Any, Final
+from typing import Final
 
 from playmolt.errors import Refused
 from playmolt_schemas.agora.coding import Codings, JudgeRequest, JudgeRow
@@ -33,7 +33,7 @@ def run_judge(
         raise
 
 
-def summary(experiment: str, judge: JudgeRow) -> dict[str, Any]:
+def summary(experiment: str, judge: JudgeRow) -> dict[str, object]:
     """The JSON output of the command."""
     return {
         "experiment": experiment,

@@ -1,7 +1,5 @@
 """Starts `agora run`: opens a new experiment, or finds the one already opened with the plan."""
 
-from typing import Any
-
 from playmolt.errors import Refused
 from playmolt_schemas.agora.plan import INTERRUPTED, ExperimentState, Plan
 from playmolt_schemas.codes import Code
@@ -26,7 +24,7 @@ def open_experiment(client: ExperimentsClient, selected: SelectedPlan) -> Experi
     return found
 
 
-def _with_files(client: ExperimentsClient, selected: SelectedPlan) -> Any:
+def _with_files(client: ExperimentsClient, selected: SelectedPlan) -> object:
     """The plan's body; uploads the files of its folder first."""
     if not selected.files:
         return selected.body

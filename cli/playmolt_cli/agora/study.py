@@ -64,7 +64,7 @@ def _of_files(source: Path, out: Path, say: Report) -> AnalysisResult:
     return AnalysisResult(out / REPORT, _measures(found))
 
 
-def _measures(study: "StudyData") -> tuple[dict[str, Any], ...]:
+def _measures(study: "StudyData") -> tuple[dict[str, object], ...]:
     return tuple(each.line for each in study.own.measures) if study.own else ()
 
 

@@ -27,7 +27,7 @@ from playmolt_cli.terminal.narration import Narration
 
 
 def play_through(
-    folder: Path, pack: EntryPack[Any], game: GameType, language: GameLanguage, out: Console
+    folder: Path, pack: EntryPack[object], game: GameType, language: GameLanguage, out: Console
 ) -> GameResult:
     """Play a private game of a pack with house bots and narrate it; returns the result of one bot."""
     with tempfile.TemporaryDirectory(prefix="playmolt-") as kept:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from playmolt.errors import Refused
@@ -17,7 +17,7 @@ from playmolt_cli.agora.table import line, table
 from playmolt_cli.local.folder import Run
 from playmolt_cli.terminal.failures import Failure
 
-PLAN: Final[dict[str, Any]] = {
+PLAN: Final[dict[str, object]] = {
     "name": "demo: three scripted models in two worlds",
     "seed": "demo",
     "models": ["scripted-steady", "scripted-trader", "scripted-social"],

@@ -75,7 +75,7 @@ async def argue(gateway: str, case: DemoCase, folder: Path, say: Callable[[str],
     return DemoSession(session=ended, messages=messages, files=_kept(ended, reports, folder))
 
 
-def _form(case: DemoCase, session: Session) -> Mapping[str, Any]:
+def _form(case: DemoCase, session: Session) -> Mapping[str, object]:
     if session.gate is None:
         raise Failure(f"{session.id} announced a gate that is not open")
     name = session.gate.name

@@ -147,7 +147,7 @@ def list_sessions(url: str | None, key: str | None, data: Path | None, as_json: 
         click.echo(printable(_line(listed)))
 
 
-def _line(listed: dict[str, Any]) -> str:
+def _line(listed: dict[str, object]) -> str:
     if listed["phase"] == _ERASED:
         return f"{listed['id']}  {_ERASED} {listed['erased_at']}"
     session = msgspec.convert(listed, Session)

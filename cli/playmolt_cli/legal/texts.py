@@ -1,7 +1,7 @@
 """Terminal texts of a legal session, in the session's language."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from playmolt_legal import texts
 from playmolt_schemas.games.legal import Language, RefusalReason, Session
@@ -201,7 +201,7 @@ class LegalTexts:
         """A terminal text, formatted with these values."""
         return self._words[key].format(**values)
 
-    def narrate(self, message: Mapping[str, Any]) -> str:
+    def narrate(self, message: Mapping[str, object]) -> str:
         """The sentence for a message of the session's stream, as on its page."""
         return self._narration.sentence(message)
 

@@ -3,7 +3,6 @@
 import json
 from contextlib import closing
 from http.client import HTTPConnection, HTTPException
-from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -47,7 +46,7 @@ def _missing_parts(body: bytes) -> str:
     return ", ".join(sorted(_false_keys(parts))) + reason
 
 
-def _false_keys(parts: Any) -> list[str]:
+def _false_keys(parts: object) -> list[str]:
     if not isinstance(parts, dict):
         return []
     nested = [key for value in parts.values() for key in _false_keys(value)]

@@ -40,7 +40,7 @@ class Folds:
 
     def __init__(self, deciders: Mapping[str, Decider[Any]]) -> None:
         self._deciders = deciders
-        self._states: dict[str, Any] = {}
+        self._states: dict[str, object] = {}
         self._seen: set[str] = set()
         self.differences: dict[str, FoldDifference] = {}
         self.erased = 0

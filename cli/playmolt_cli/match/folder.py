@@ -57,7 +57,7 @@ class MatchFolder:
     def calls(self) -> Path:
         return self.path / "calls.jsonl"
 
-    def hold(self, lock: Mapping[str, Any]) -> None:
+    def hold(self, lock: Mapping[str, object]) -> None:
         """Store the lock, or compare it with the stored one; only the budget may differ. Raises PlanMismatch."""
         path = self.path / "lock.json"
         if path.exists():
@@ -189,7 +189,7 @@ class Transcript:
         self._path.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
 
 
-def _order(line: Mapping[str, Any]) -> tuple[int, int, int]:
+def _order(line: Mapping[str, object]) -> tuple[int, int, int]:
     _, seat, version = str(line["turn"]).split(":")
     return int(version), int(seat), KINDS.index(line["kind"])
 
@@ -214,7 +214,7 @@ def _budgetless(lock: Mapping[str, Any]) -> dict[str, Any]:
     return {**lock, "plan": plan}
 
 
-def _differences(kept: Any, now: Any, key: str) -> list[str]:
+def _differences(kept: object, now: object, key: str) -> list[str]:
     """The keys that differ between two locks."""
     if isinstance(kept, dict) and isinstance(now, dict):
         found = []

@@ -116,7 +116,7 @@ class MatchRun:
         games = [(games.game, games.n, self._deciders[games.game].needed) for games in document.games]
         return list(deals(document.name, document.seed, games, len(self._entrants)))
 
-    def _versions(self) -> dict[str, Any]:
+    def _versions(self) -> dict[str, object]:
         return {
             "playmolt": version("playmolt-cli"),
             "rules": {game: decider.rules_version for game, decider in self._deciders.items()},
@@ -124,7 +124,7 @@ class MatchRun:
         }
 
 
-def _without_floats(value: Any) -> Any:
+def _without_floats(value: object) -> object:
     if isinstance(value, float):
         return repr(value)
     if isinstance(value, dict):

@@ -205,7 +205,7 @@ def _at(document: Any, place: Iterable[str | int]) -> Any:
     return document
 
 
-def _delete(document: Any, place: Sequence[str | int]) -> None:
+def _delete(document: object, place: Sequence[str | int]) -> None:
     with suppress(KeyError, IndexError):  # its parent is already deleted
         held = _at(document, place[:-1])
         if place and isinstance(held, dict):

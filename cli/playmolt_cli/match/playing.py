@@ -105,6 +105,6 @@ def _broke_at(error: BaseException, entrant: Entrant) -> str | None:
     return broke_at(error, entrant.file) if entrant.file else None
 
 
-async def _awaited(answer: Awaitable[Any], seconds: float) -> Any:
+async def _awaited(answer: Awaitable[object], seconds: float) -> object:
     async with asyncio.timeout(seconds):
         return await answer

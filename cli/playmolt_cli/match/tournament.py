@@ -121,7 +121,7 @@ class MemoryRecord:
         self.state = state
         self.broken: list[tuple[str, str, str]] = []
 
-    def commit(self, command: Command, _: Sequence[tuple[Event, Any]], at: str | None) -> None:
+    def commit(self, command: Command, _: Sequence[tuple[Event, object]], at: str | None) -> None:
         if at is not None:
             self.broken.append((getattr(command, "agent_id", ""), getattr(command, "what", ""), at))
 
@@ -155,7 +155,7 @@ def _result(row: Any, seat: int, player: str) -> SeatResult:
     )
 
 
-def place_of(row: Any) -> Place:
+def place_of(row: object) -> Place:
     """The place in a row of a game's results."""
     return getattr(row, "place", Place(None, competes=False))
 

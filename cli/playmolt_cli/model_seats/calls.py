@@ -110,7 +110,7 @@ class Calls:
         os.fsync(self._file.fileno())
 
 
-def whole_lines(path: Path) -> Iterator[dict[str, Any]]:
+def whole_lines(path: Path) -> Iterator[dict[str, object]]:
     """The complete lines of a JSON Lines file; truncates a partial last line left by a kill."""
     if not path.exists():
         return

@@ -103,7 +103,7 @@ class ModelProfile(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens: int = MAX_TOKENS
 
     def asking(
-        self, catalogue: Catalogue, turn: str, state: Mapping[str, Any], offers: Sequence[ActionOffer],
+        self, catalogue: Catalogue, turn: str, state: Mapping[str, object], offers: Sequence[ActionOffer],
         bad: Sequence[RejectedReply],
     ) -> TurnRequest:  # fmt: skip
         """The next request of a turn, after the rejected replies in `bad`."""
@@ -142,7 +142,7 @@ class ModelProfile(msgspec.Struct, frozen=True, kw_only=True):
         return TurnRequest(key=key, turn=turn, kind=kind, request=request)
 
 
-def schema_of(offers: Sequence[ActionOffer]) -> dict[str, Any]:
+def schema_of(offers: Sequence[ActionOffer]) -> dict[str, object]:
     """The JSON Schema of the reply: that of the offered action, or any of several."""
     schemas = [without_turn_id(offer.schema) for offer in offers]
     return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}

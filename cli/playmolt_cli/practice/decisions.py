@@ -42,7 +42,7 @@ def decisions(decider: Decider[Any], records: Sequence[Record]) -> Iterator[Stor
         state = decider.evolve(state, event, at)
 
 
-def decision_point(decider: Decider[Any], state: Any, agent_id: str) -> DecisionPoint:
+def decision_point(decider: Decider[Any], state: object, agent_id: str) -> DecisionPoint:
     card = decider.summary(state)
     return DecisionPoint(agent_id, card.phase, card.round)
 
@@ -60,16 +60,16 @@ def state_after(decider: Decider[Any], records: Sequence[Record]) -> Any:
     return state
 
 
-def alike(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> bool:
+def alike(one: Mapping[str, object] | None, other: Mapping[str, object] | None) -> bool:
     """Whether two actions are equal, ignoring comments."""
     return _without_comment(one) == _without_comment(other)
 
 
-def _without_comment(action: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+def _without_comment(action: Mapping[str, object] | None) -> Mapping[str, object] | None:
     return action and {name: value for name, value in action.items() if name != _COMMENT}
 
 
-def action_text(action: Mapping[str, Any] | None, beside: Mapping[str, Any] | None) -> str:
+def action_text(action: Mapping[str, object] | None, beside: Mapping[str, object] | None) -> str:
     """The fields of an action that differ from the other one."""
     if action is None:
         return "nothing"

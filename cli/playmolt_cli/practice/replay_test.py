@@ -139,7 +139,9 @@ async def _differences(
             )  # fmt: skip
 
 
-def _judged(decider: Decider[Any], one: StoredDecision, answer: Any) -> tuple[Mapping[str, Any] | None, str | None]:
+def _judged(
+    decider: Decider[Any], one: StoredDecision, answer: object
+) -> tuple[Mapping[str, object] | None, str | None]:
     """The action as it would be stored, or why it is invalid."""
     if isinstance(answer, Forfeit):
         at = getattr(answer, "at", None)

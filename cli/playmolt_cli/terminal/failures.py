@@ -82,7 +82,7 @@ class CommandGroup(click.Group):
             sys.exit(1)
         sys.exit(status if isinstance(status, int) else 0)
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         """Run a command; expected errors become Failure."""
         try:
             return super().invoke(ctx)

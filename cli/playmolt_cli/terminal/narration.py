@@ -11,7 +11,7 @@ from typing import Any
 
 from playmolt_schemas.skill import PageLanguage, page_texts
 
-Message = Mapping[str, Any]
+Message = Mapping[str, object]
 _ENVELOPE = ("type", "name", "game_id", "session_id", "version", "at")
 _PART = re.compile(r"<([\w.]+): ([^<>]*)>|\[([^\[\]]*)\]|\{([\w.]+)(?::(\w+))?\}")
 _OPTIONAL = re.compile(r"\[[^\[\]]*\]")

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import nats.errors
@@ -147,7 +147,7 @@ class JetStream:
         The settings say whether it is stored in memory or on disk, on how many servers, and how many bytes it may have:
         a server with a full store accepts nothing for any stream. Deletes and purges are denied.
         """
-        wanted: dict[str, Any] = {
+        wanted: dict[str, object] = {
             "max_msgs": limit,
             "max_bytes": self._most_bytes,
             "allow_atomic": True,

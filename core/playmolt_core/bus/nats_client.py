@@ -112,7 +112,7 @@ class NatsClient(Client):
         except Exception as error:
             await self._error_cb(error)
 
-    async def _process_info(self, info: dict[str, Any], initial_connection: bool = False) -> None:
+    async def _process_info(self, info: dict[str, object], initial_connection: bool = False) -> None:
         """Refuse a server without TLS if TLS is required: the library would send the password unencrypted."""
         wanted = "tls" in self.options or (self._current_server and self._current_server.uri.scheme == "tls")
         if wanted and initial_connection and not info.get("tls_required"):
@@ -133,7 +133,7 @@ class NatsClient(Client):
             with suppress(*_JUST_CLOSED):  # the reader is about to notice
                 self._transport.write(b"PING\r\n")
 
-    async def _send_ping(self, future: asyncio.Future[Any] | None = None) -> None:
+    async def _send_ping(self, future: asyncio.Future[object] | None = None) -> None:
         """Fail as on a lost connection if it was just closed and the reader has not noticed yet."""
         try:
             await super()._send_ping(future)
@@ -161,7 +161,7 @@ class NatsClient(Client):
         if writer is not None:
             writer.transport.abort()
 
-    def choose(self, servers: list[Server], _: Mapping[str, Any]) -> tuple[Server, float]:
+    def choose(self, servers: list[Server], _: Mapping[str, object]) -> tuple[Server, float]:
         """The next server to try, and the pause before: the least tried one; the one just left comes last."""
 
         def tries(one: Server) -> tuple[int, float]:

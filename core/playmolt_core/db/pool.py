@@ -265,7 +265,7 @@ class Pool:
         self._reserved.append(reserved)
         return reserved
 
-    async def fetch(self, query: str, *arguments: Any) -> Sequence[asyncpg.Record]:
+    async def fetch(self, query: str, *arguments: object) -> Sequence[asyncpg.Record]:
         async with self.connection() as connection:
             return await connection.fetch(query, *arguments)
 
@@ -277,7 +277,7 @@ class Pool:
         async with self.connection() as connection:
             return await connection.fetchval(query, *arguments)
 
-    async def poll(self, query: str, *arguments: Any) -> Sequence[asyncpg.Record]:
+    async def poll(self, query: str, *arguments: object) -> Sequence[asyncpg.Record]:
         """As `fetch`, for a statement that is repeated for ever: all of them use one connection, one after another, so
         that the shared ones are closed while there is nothing to do."""
         return await self._polling.fetch(query, *arguments)
@@ -347,7 +347,7 @@ class ReservedConnection:
         self._age = 0
         self._turn = asyncio.Lock()
 
-    async def fetch(self, query: str, *arguments: Any) -> Sequence[asyncpg.Record]:
+    async def fetch(self, query: str, *arguments: object) -> Sequence[asyncpg.Record]:
         """Run a statement; of several callers, one after another."""
         async with self._turn, self.use() as connection:
             try:

@@ -1,14 +1,13 @@
 """Records model calls in the log of the stream that made them."""
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any
 
 from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.game.decider import Command
 from playmolt_core.llm.attempts import recorded
 from playmolt_core.llm.port import TURN_HEADER, Attempt
 
-AsCommand = Callable[[str, str, dict[str, Any]], Command]
+AsCommand = Callable[[str, str, dict[str, object]], Command]
 """Creates the command that stores an attempt, given the turn's name, its kind (`ask`, `repair` …) and the attempt."""
 
 KeepTexts = Callable[[str, Iterable[str]], Awaitable[object]]

@@ -34,7 +34,7 @@ class ApiRequest(msgspec.Struct, frozen=True, kw_only=True):
     command_id: str = ""
     seed: str = "0"
 
-    def with_body(self, body: Any) -> "ApiRequest":
+    def with_body(self, body: object) -> "ApiRequest":
         return msgspec.structs.replace(self, body=body)
 
 

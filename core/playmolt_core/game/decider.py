@@ -168,7 +168,9 @@ class Decider(Protocol[S]):
         """Fold an event, stored at `at`, into the state. Never fails for a stored event."""
         ...
 
-    def public(self, event: Event, viewer: Viewer, state: S | None = None) -> Mapping[str, Any] | msgspec.Struct | None:
+    def public(
+        self, event: Event, viewer: Viewer, state: S | None = None
+    ) -> Mapping[str, object] | msgspec.Struct | None:
         """The flat message of an event for a viewer, without game_id, version and at; None if it has no content.
 
         It follows from the event alone: a relay that fills a gap has nothing else. Only sessions, which have no
@@ -181,7 +183,7 @@ class Decider(Protocol[S]):
         """The state as a viewer may see it: the body of `GET /api/games/{id}/state`."""
         ...
 
-    def operator_view(self, state: S) -> Mapping[str, Any]:
+    def operator_view(self, state: S) -> Mapping[str, object]:
         """The `config` of the game for the operator."""
         ...
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal
 
 import msgspec
 from playmolt_schemas.codes import Code
@@ -75,7 +75,7 @@ class ErasureRules(Game[Erasures]):
         return self.summary(state)
 
     @override
-    def operator_view(self, state: Erasures) -> Mapping[str, Any]:
+    def operator_view(self, state: Erasures) -> Mapping[str, object]:
         return {"erased": state.version}
 
     @override

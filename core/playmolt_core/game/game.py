@@ -34,7 +34,7 @@ class Versioned(Protocol):
 
 S = TypeVar("S", bound=Versioned)
 
-Changes = dict[str, Any]
+Changes = dict[str, object]
 """The fields of a state that an event changes, except `version`."""
 Fold = Callable[[Any, Any, datetime], Changes]
 """Returns the changes for (state, event, time of the event)."""
@@ -84,11 +84,13 @@ class Game(Decider[S]):
         return after
 
     @override
-    def public(self, event: Event, viewer: Viewer, state: S | None = None) -> Mapping[str, Any] | msgspec.Struct | None:
+    def public(
+        self, event: Event, viewer: Viewer, state: S | None = None
+    ) -> Mapping[str, object] | msgspec.Struct | None:
         return None
 
     @override
-    def operator_view(self, state: S) -> Mapping[str, Any]:
+    def operator_view(self, state: S) -> Mapping[str, object]:
         return {}
 
     @override

@@ -123,7 +123,7 @@ class LobbyRules(Game[Lobby]):
         return self.summary(state)
 
     @override
-    def operator_view(self, state: Lobby) -> Mapping[str, Any]:
+    def operator_view(self, state: Lobby) -> Mapping[str, object]:
         return {"open": list(state.open)}
 
     @override

@@ -152,7 +152,7 @@ def _points(end: Event | None) -> dict[str, int]:
     return {result.agent_id: result.points for result in getattr(end, "results", ())}
 
 
-def _without_points(end: Event | None) -> dict[str, Any] | None:
+def _without_points(end: Event | None) -> dict[str, object] | None:
     if end is None:
         return None
     fields = {**msgspec.to_builtins(end), "type": end.type, "faults": None}

@@ -46,7 +46,7 @@ def recorded(attempt: Attempt) -> RecordedAttempt:
     return RecordedAttempt(fields, attempt.raw if apart else None)
 
 
-def _size(fields: dict[str, Any]) -> int:
+def _size(fields: dict[str, object]) -> int:
     return len(msgspec.json.encode(fields))
 
 
@@ -56,7 +56,7 @@ def _room(attempt: Attempt) -> int:
     return (RECORD_BYTES * 3 // 4 if is_sealed_type(session) else RECORD_BYTES) - REST_BYTES
 
 
-def _digested(message: dict[str, Any]) -> dict[str, Any]:
+def _digested(message: dict[str, object]) -> dict[str, object]:
     content = str(message["content"]).encode()
     if len(content) <= SHORT_BYTES:
         return message

@@ -45,7 +45,7 @@ class BatchCalls(Protocol):
     """Keys are hex SHA-256, `stream` is the experiment's. Methods raise LogUnavailable."""
 
     async def put(
-        self, key: str, stream: str, alias: str, body: Mapping[str, Any], tokens: int, money: Decimal, at: datetime
+        self, key: str, stream: str, alias: str, body: Mapping[str, object], tokens: int, money: Decimal, at: datetime
     ) -> None:
         """Add a waiting request; an existing one stays unchanged."""
         ...
@@ -83,7 +83,7 @@ class PgBatchCalls(BatchCalls):
 
     @override
     async def put(
-        self, key: str, stream: str, alias: str, body: Mapping[str, Any], tokens: int, money: Decimal, at: datetime
+        self, key: str, stream: str, alias: str, body: Mapping[str, object], tokens: int, money: Decimal, at: datetime
     ) -> None:
         text = msgspec.json.encode(body).decode()
         await self._pool.fetch(_SQL["put"], bytes.fromhex(key), stream, alias, text, tokens, money, at)

@@ -163,7 +163,7 @@ def load(path: str, environment: Mapping[str, str] | None = None) -> Catalogue:
     return Catalogue(models)
 
 
-def _tables(path: str) -> tuple[Mapping[str, Any], list[str]]:
+def _tables(path: str) -> tuple[Mapping[str, object], list[str]]:
     try:
         document = tomllib.loads(Path(path).read_text("utf-8"), parse_float=Decimal)
     except OSError as error:

@@ -34,7 +34,7 @@ _ENGLISH = (
 A = TypeVar("A")
 R = TypeVar("R")
 
-Check = Callable[[dict[str, Any]], str | None]
+Check = Callable[[dict[str, object]], str | None]
 """A game's own check of an object that is valid under its schema: None, or what the model must fix."""
 
 
@@ -100,7 +100,7 @@ async def ask_object(
     request: ModelRequest,
     record: Record,
     *,
-    accepted: Mapping[str, Any] | None = None,
+    accepted: Mapping[str, object] | None = None,
     check: Check | None = None,
     repairs: int = REPAIRS,
     korean: bool = False,
@@ -144,7 +144,7 @@ async def ask_object(
             return Answered(value=value, reply=reply, attempts=attempts, repairs=requests - 1)
 
 
-def _judge(reply: Reply, accepted: Mapping[str, Any] | None, check: Check | None) -> dict[str, Any] | str:
+def _judge(reply: Reply, accepted: Mapping[str, object] | None, check: Check | None) -> dict[str, object] | str:
     parsed = parse_object(reply.text, accepted)
     if isinstance(parsed, Unparsed):
         return parsed.detail

@@ -51,7 +51,7 @@ _Validator = extend(  # type: ignore[no-untyped-call]  # the stubs leave it out
 )
 
 
-def parse_object(text: str, schema: Mapping[str, Any] | None = None) -> Parsed | Unparsed:
+def parse_object(text: str, schema: Mapping[str, object] | None = None) -> Parsed | Unparsed:
     """Parse a reply that must be one JSON object valid under the schema.
 
     Duplicate keys, NaN, excessive numbers and nesting, NUL and lone surrogates are refused; nothing is guessed.
@@ -64,12 +64,12 @@ def parse_object(text: str, schema: Mapping[str, Any] | None = None) -> Parsed |
     return Unparsed("; ".join(faults)) if faults else Parsed(value)
 
 
-def parse_arguments(call: ToolCall, parameters: Mapping[str, Any]) -> Parsed | Unparsed:
+def parse_arguments(call: ToolCall, parameters: Mapping[str, object]) -> Parsed | Unparsed:
     """Parse the arguments of a tool call; an empty text is an empty object."""
     return parse_object(call.arguments if call.arguments.strip() else "{}", parameters)
 
 
-def schema_faults(value: object, schema: Mapping[str, Any]) -> list[str]:
+def schema_faults(value: object, schema: Mapping[str, object]) -> list[str]:
     """The faults of a value under a schema with their places; at most FAULTS."""
     errors = sorted(
         _Validator(schema).iter_errors(value), key=lambda error: [str(part) for part in error.absolute_path]
@@ -174,7 +174,7 @@ def _spelt_enum(_: ValidationError, value: Any, wanted: Any) -> str:
     return f"is {_quoted(value)}, has to be one of {', '.join(map(_quoted, wanted))}"
 
 
-def _spelt_const(_: ValidationError, value: Any, wanted: Any) -> str:
+def _spelt_const(_: ValidationError, value: Any, wanted: object) -> str:
     return f"is {_quoted(value)}, has to be {_quoted(wanted)}"
 
 
@@ -183,16 +183,16 @@ def _spelt_length(error: ValidationError, value: Any, wanted: Any) -> str:
     return f"has {len(value)} {unit}, {_least_or_most(str(error.validator))} {wanted} are wanted"
 
 
-def _spelt_bound(error: ValidationError, value: Any, wanted: Any) -> str:
+def _spelt_bound(error: ValidationError, value: Any, wanted: object) -> str:
     return f"is {_quoted(value)}, has to be {_least_or_most(str(error.validator))} {_quoted(wanted)}"
 
 
-def _spelt_forms(error: ValidationError, value: Any, _: Any) -> str:
+def _spelt_forms(error: ValidationError, value: Any, _: object) -> str:
     ways = dict.fromkeys(_spelt(inner) for inner in error.context or ())
     return f"{_quoted(value)} fits none of the allowed forms ({' / '.join(list(ways)[:FAULTS])})"
 
 
-_SPELLINGS: Final[Mapping[str, Callable[[ValidationError, Any, Any], str]]] = {
+_SPELLINGS: Final[Mapping[str, Callable[[ValidationError, object, object], str]]] = {
     "type": _spelt_type,
     "required": _spelt_required,
     "additionalProperties": _spelt_additional,

@@ -83,7 +83,7 @@ class _Progress:
 
     __slots__ = ("agreed", "broken", "hash", "state", "version")
 
-    def __init__(self, state: Any) -> None:
+    def __init__(self, state: object) -> None:
         self.version = 0
         self.hash = ZERO_HASH
         self.state = state

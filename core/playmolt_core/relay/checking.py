@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from playmolt_schemas.shards import Places, write_places
 
@@ -102,7 +102,7 @@ async def _ratings(connection: Connection) -> list[Break]:
     return breaks + _differences(newest, await stored_lines(connection), "rating")
 
 
-def _differences(said: Mapping[K, Any], stored: Mapping[K, Any], what: str) -> list[Break]:
+def _differences(said: Mapping[K, object], stored: Mapping[K, object], what: str) -> list[Break]:
     """The rows that differ from the log, each once."""
     return [
         Break("", 0, f"{what} of {_named(key)}: {_problem(said.get(key), stored.get(key))}")

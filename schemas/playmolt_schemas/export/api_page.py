@@ -1,7 +1,7 @@
 """docs/api.md: the HTTP API on one page, generated from the routes and the error codes."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -95,7 +95,7 @@ def _query(route: Route) -> str:
     return "?" + "&".join(f"{name}=" for name in names) if names else ""
 
 
-def _kind(kind: Any) -> str:
+def _kind(kind: object) -> str:
     """Describe a body or an answer, with a link to its schema."""
     if kind is None:
         return "no body"

@@ -79,11 +79,11 @@ class _Schemas:
         return self._schemas[self._kinds.index(kind)]
 
 
-def _kinds(message: Message) -> list[Any]:
+def _kinds(message: Message) -> list[object]:
     return [message.payload, message.headers] if message.headers else [message.payload]
 
 
-def _message(message: Message, schemas: _Schemas) -> dict[str, Any]:
+def _message(message: Message, schemas: _Schemas) -> dict[str, object]:
     said: dict[str, Any] = {"name": message.name, "contentType": message.content_type}
     if message.summary:
         said["summary"] = message.summary
@@ -92,7 +92,7 @@ def _message(message: Message, schemas: _Schemas) -> dict[str, Any]:
     return said | {"payload": schemas.of(message)}
 
 
-def _records(stored: Stored, record: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _records(stored: Stored, record: dict[str, object]) -> Iterator[tuple[str, dict[str, object]]]:
     """A record message for each stored type, whose data refers to the schema file of that type."""
     folder = PurePosixPath(STORED_FOLDER).relative_to(PurePosixPath(FILE).parent)
     for game, kinds in sorted(stored.items()):
@@ -109,7 +109,7 @@ def _records(stored: Stored, record: dict[str, Any]) -> Iterator[tuple[str, dict
             yield name, record | {"name": name, "summary": summary, "payload": payload}
 
 
-def _channel(channel: Channel, schemas: _Schemas, stored: Stored) -> dict[str, Any]:
+def _channel(channel: Channel, schemas: _Schemas, stored: Stored) -> dict[str, object]:
     messages = {message.name: _message(message, schemas) for message in channel.messages}
     if channel.name == _EVENTS and stored:
         (record,) = messages.values()
@@ -130,12 +130,12 @@ def _channel(channel: Channel, schemas: _Schemas, stored: Stored) -> dict[str, A
     return made
 
 
-def _parameter(name: str) -> dict[str, Any]:
+def _parameter(name: str) -> dict[str, object]:
     description, examples = PARAMETERS[name]
     return {"description": description, "examples": list(examples)}
 
 
-def _operation(operation: Operation, channel: Channel, schemas: _Schemas) -> dict[str, Any]:
+def _operation(operation: Operation, channel: Channel, schemas: _Schemas) -> dict[str, object]:
     made: dict[str, Any] = {
         "action": operation.action,
         "channel": {"$ref": f"#/channels/{channel.name}"},

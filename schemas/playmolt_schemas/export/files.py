@@ -4,7 +4,6 @@ import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -12,7 +11,7 @@ Files = Mapping[str, bytes]
 """Path relative to the repository → content."""
 
 
-def json_file(value: Any) -> bytes:
+def json_file(value: object) -> bytes:
     """Encode a document readably: indented, in insertion order, with a final line end."""
     return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
 

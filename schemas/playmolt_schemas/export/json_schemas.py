@@ -35,7 +35,7 @@ _DECLARATIONS: Final = (Query, Route, Media, OneOf, PageOf, GameModule, Referenc
 """Types that only describe the API and the games, and are never sent."""
 
 
-def leaves(kind: Any) -> tuple[type, ...]:
+def leaves(kind: object) -> tuple[type, ...]:
     """The message types in a request, an answer, a list or a union."""
     if isinstance(kind, OneOf):
         return tuple(leaf for part in kind.kinds for leaf in leaves(part))
@@ -82,7 +82,7 @@ def _modules() -> list[str]:
     return [name for name in found if not name.startswith((f"{prefix}export.", f"{prefix}stored."))]
 
 
-def references(value: Any) -> Iterator[str]:
+def references(value: object) -> Iterator[str]:
     """All `$ref`s in a document."""
     if isinstance(value, dict):
         if "$ref" in value:
@@ -112,10 +112,10 @@ def components(kinds: Iterable[Any], template: str) -> tuple[list[dict[str, Any]
     return plain, {name: {**schema, "title": name} for name, schema in titled.items()}
 
 
-def _structs(kinds: Iterable[Any]) -> Iterator[type]:
+def _structs(kinds: Iterable[object]) -> Iterator[type]:
     """All structs in the types, each once."""
     found = set()
-    waiting: list[Any] = list(msgspec.inspect.multi_type_info(kinds))
+    waiting: list[object] = list(msgspec.inspect.multi_type_info(kinds))
     while waiting:
         node = waiting.pop()
         if isinstance(node, msgspec.inspect.StructType):

@@ -112,13 +112,13 @@ class GameEnv(AECEnv[str, Observation, int | None], ABC):
     def points(self, agent: str, view: State) -> float:
         """A seat's points so far; rewards are the differences."""
 
-    def observation_space(self, agent: str) -> spaces.Space[Any]:
+    def observation_space(self, agent: str) -> spaces.Space[object]:
         return self.observation_spaces[agent]
 
-    def action_space(self, agent: str) -> spaces.Space[Any]:
+    def action_space(self, agent: str) -> spaces.Space[object]:
         return self.action_spaces[agent]
 
-    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+    def reset(self, seed: int | None = None, options: dict[str, object] | None = None) -> None:
         """Start a new game: from `seed`, else the next game of the last seed."""
         del options  # required by PettingZoo, unused here
         if seed is not None:
@@ -132,7 +132,7 @@ class GameEnv(AECEnv[str, Observation, int | None], ABC):
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
+        self.infos: dict[str, dict[str, object]] = {agent: {} for agent in self.agents}
         self._got = {agent: self.points(agent, self.view(agent)) for agent in self.agents}
         self._skip_agent_selection = None
         self.agent_selection = self._next()

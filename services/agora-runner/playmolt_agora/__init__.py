@@ -5,7 +5,7 @@ are first needed.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from playmolt_agora.studies.measuring import measure
@@ -26,7 +26,7 @@ _PLACES: Final = {
 __all__ = ["BundleBroken", "Column", "Figure", "Study", "Table", "measure", "open"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"playmolt_agora.studies.{_PLACES[name]}"), name)

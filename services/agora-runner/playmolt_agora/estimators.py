@@ -100,12 +100,12 @@ def ri_star(rows: Any, factor: ritual.Group, rng: np.random.Generator | None = N
     return Test(statistic, tested.p, tested.labelings)
 
 
-def h1(rows: Any, rng: np.random.Generator | None = None) -> dict[str, Test]:
+def h1(rows: object, rng: np.random.Generator | None = None) -> dict[str, Test]:
     """H1a, H1b and H1 of rows (set, run, model, persona, agent, window, h_norm, id_excess)."""
     return _hypothesis("H1", rows, _generator(rng))
 
 
-def h2(rows: Any, rng: np.random.Generator | None = None) -> dict[str, Test]:
+def h2(rows: object, rng: np.random.Generator | None = None) -> dict[str, Test]:
     """H2a, H2b and H2 of the same rows."""
     return _hypothesis("H2", rows, _generator(rng))
 
@@ -118,7 +118,7 @@ def ri_ext(series: Sequence[ArrayLike], rng: np.random.Generator | None = None) 
     return RiExt(beta, *ritual.beyond(beta, kept, _generator(rng)))
 
 
-def _hypothesis(name: str, rows: Any, rng: np.random.Generator) -> dict[str, Test]:
+def _hypothesis(name: str, rows: object, rng: np.random.Generator) -> dict[str, Test]:
     design, entropy, excess = _windows(_dicts(rows))
     runs = design.parts(entropy, excess)
     one, other = (runs[f"{name}{part}"][~np.isnan(runs[f"{name}{part}"])] for part in "ab")

@@ -15,7 +15,7 @@ def data(raw: bytes) -> str:
     return "0x" + raw.hex()
 
 
-def header(found: BlockHeaderAPI) -> dict[str, Any]:
+def header(found: BlockHeaderAPI) -> dict[str, object]:
     """A header without its hash, which pending blocks do not have."""
     return {
         "number": hex(found.block_number or 0),
@@ -46,7 +46,7 @@ def block(found: BlockAPI, full: bool) -> dict[str, Any]:
     return {**header(found.header), "hash": data(found.hash), "size": size, "transactions": sent}
 
 
-def transaction(place: BlockAPI, sent: SignedTransactionAPI) -> dict[str, Any]:
+def transaction(place: BlockAPI, sent: SignedTransactionAPI) -> dict[str, object]:
     kind = _kind(sent)
     fees = {"maxFeePerGas": hex(sent.max_fee_per_gas), "maxPriorityFeePerGas": hex(sent.max_priority_fee_per_gas)}
     return {
@@ -68,7 +68,7 @@ def transaction(place: BlockAPI, sent: SignedTransactionAPI) -> dict[str, Any]:
     }
 
 
-def receipt(found: Mined) -> dict[str, Any]:
+def receipt(found: Mined) -> dict[str, object]:
     place, sent, result = found
     created = None if sent.to else data(keccak(rlp.encode([sent.sender, sent.nonce]))[12:])
     return {
@@ -87,7 +87,7 @@ def receipt(found: Mined) -> dict[str, Any]:
     }
 
 
-def log(found: Mined, index: int, entry: LogAPI) -> dict[str, Any]:
+def log(found: Mined, index: int, entry: LogAPI) -> dict[str, object]:
     return {
         **_place(found.block),
         "transactionHash": data(found.transaction.hash),

@@ -33,7 +33,7 @@ class Methods:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._table: dict[str, Callable[..., Any]] = {
+        self._table: dict[str, Callable[..., object]] = {
             "web3_clientVersion": lambda: CLIENT,
             "net_version": lambda: str(CHAIN_ID),
             "eth_chainId": lambda: hex(CHAIN_ID),
@@ -68,39 +68,39 @@ class Methods:
         except Rejected as rejected:
             raise RpcError(-32000, str(rejected)) from None
 
-    def _balance(self, address: Any, block: Any = "latest") -> str:
+    def _balance(self, address: object, block: object = "latest") -> str:
         return hex(self._ledger.state(self._number(block)).get_balance(_address(address)))
 
-    def _nonce(self, address: Any, block: Any = "latest") -> str:
+    def _nonce(self, address: object, block: object = "latest") -> str:
         return hex(self._ledger.state(self._number(block)).get_nonce(_address(address)))
 
-    def _code(self, address: Any, block: Any = "latest") -> str:
+    def _code(self, address: object, block: object = "latest") -> str:
         return forms.data(self._ledger.state(self._number(block)).get_code(_address(address)))
 
-    def _call(self, call: Any, block: Any = "latest") -> str:
+    def _call(self, call: object, block: object = "latest") -> str:
         return forms.data(self._ledger.call(_called(call), self._number(block)))
 
-    def _estimate(self, call: Any, block: Any = "pending") -> str:
+    def _estimate(self, call: object, block: object = "pending") -> str:
         return hex(self._ledger.estimate(_called(call), self._number(block)))
 
-    def _send(self, raw: Any) -> str:
+    def _send(self, raw: object) -> str:
         return forms.data(self._ledger.send(_data(raw)))
 
-    def _transaction(self, transaction_hash: Any) -> dict[str, Any] | None:
+    def _transaction(self, transaction_hash: object) -> dict[str, object] | None:
         found = self._ledger.mined(_hash(transaction_hash))
         return forms.transaction(found.block, found.transaction) if found else None
 
-    def _receipt(self, transaction_hash: Any) -> dict[str, Any] | None:
+    def _receipt(self, transaction_hash: object) -> dict[str, object] | None:
         found = self._ledger.mined(_hash(transaction_hash))
         return forms.receipt(found) if found else None
 
-    def _block(self, block: Any, full: Any = False) -> dict[str, Any] | None:
+    def _block(self, block: object, full: object = False) -> dict[str, object] | None:
         number = self._number(block)
         if number is None:
             return {**forms.header(self._ledger.coming()), "hash": None, "transactions": []}
         return forms.block(self._ledger.block(number), full is True) if number <= self._ledger.height else None
 
-    def _logs(self, wanted: Any) -> list[dict[str, Any]]:
+    def _logs(self, wanted: object) -> list[dict[str, object]]:
         if not isinstance(wanted, dict) or wanted.keys() - {"fromBlock", "toBlock", "address", "topics"}:
             raise RpcError(-32602, "the filter must be an object with fromBlock, toBlock, address and topics")
         first, last = (self._bound(wanted.get(end, "latest")) for end in ("fromBlock", "toBlock"))
@@ -111,7 +111,7 @@ class Methods:
             entry for number in range(first, last + 1) for entry in self._logs_of(self._ledger.block(number), matches)
         ]
 
-    def _logs_of(self, block: BlockAPI, matches: Callable[[LogAPI], bool]) -> list[dict[str, Any]]:
+    def _logs_of(self, block: BlockAPI, matches: Callable[[LogAPI], bool]) -> list[dict[str, object]]:
         found = [mined for sent in block.transactions if (mined := self._ledger.mined(Hash32(sent.hash)))]
         return [
             forms.log(mined, index, entry)
@@ -120,11 +120,11 @@ class Methods:
             if matches(entry)
         ]
 
-    def _bound(self, block: Any) -> int:
+    def _bound(self, block: object) -> int:
         number = self._number(block)
         return self._ledger.height if number is None else min(number, self._ledger.height)
 
-    def _number(self, block: Any) -> int | None:
+    def _number(self, block: object) -> int | None:
         if block in _NEWEST or block is None:
             return self._ledger.height
         if block == "pending":
@@ -132,7 +132,7 @@ class Methods:
         return 0 if block == "earliest" else _quantity(block)
 
 
-def _matcher(wanted: Mapping[str, Any]) -> Callable[[LogAPI], bool]:
+def _matcher(wanted: Mapping[str, object]) -> Callable[[LogAPI], bool]:
     addresses = {_address(text) for text in _several(wanted.get("address"))}
     topics = [{int.from_bytes(_hash(text), "big") for text in _several(one)} for one in _several(wanted.get("topics"))]
 
@@ -144,13 +144,13 @@ def _matcher(wanted: Mapping[str, Any]) -> Callable[[LogAPI], bool]:
     return matches
 
 
-def _several(value: Any) -> list[Any]:
+def _several(value: object) -> list[object]:
     if value is None:
         return []
     return value if isinstance(value, list) else [value]
 
 
-def _called(call: Any) -> Call:
+def _called(call: object) -> Call:
     if not isinstance(call, dict):
         raise RpcError(-32602, "the call must be an object with from, to, data, value and gas")
     return Call(
@@ -162,26 +162,26 @@ def _called(call: Any) -> Call:
     )
 
 
-def _data(text: Any) -> bytes:
+def _data(text: object) -> bytes:
     if not isinstance(text, str) or not _HEX.fullmatch(text):
         raise RpcError(-32602, f"{str(text)[:80]!r} is not bytes: use 0x and an even number of hex digits")
     return bytes.fromhex(text[2:])
 
 
-def _quantity(text: Any) -> int:
+def _quantity(text: object) -> int:
     if not isinstance(text, str) or not _QUANTITY.fullmatch(text):
         raise RpcError(-32602, f"{str(text)[:80]!r} is not a quantity: use 0x and 1 to 64 hex digits")
     return int(text, 16)
 
 
-def _address(text: Any) -> Address:
+def _address(text: object) -> Address:
     raw = _data(text)
     if len(raw) != 20:
         raise RpcError(-32602, f"{str(text)[:80]!r} is not an address: use 0x and 40 hex digits")
     return Address(raw)
 
 
-def _hash(text: Any) -> Hash32:
+def _hash(text: object) -> Hash32:
     raw = _data(text)
     if len(raw) != 32:
         raise RpcError(-32602, f"{str(text)[:80]!r} is not a hash: use 0x and 64 hex digits")

@@ -86,7 +86,7 @@ def _shows(text: str) -> bool:
     return any(unicodedata.category(char)[0] not in "CZ" for char in text)
 
 
-def _is_likelihood(value: Any) -> bool:
+def _is_likelihood(value: object) -> bool:
     try:
         read_ = msgspec.convert(value, legal.Likelihood)
     except msgspec.ValidationError:
@@ -98,7 +98,7 @@ def _cited(citations: list[str]) -> list[str]:
     return [text for text in citations if text.strip() != legal.NO_CITATION]
 
 
-def fault(value: Any, phase: str, case_type: CaseType) -> str | None:
+def fault(value: object, phase: str, case_type: CaseType) -> str | None:
     """The fault that a model has to fix in its answer; None if `read` accepts it."""
     try:
         read(value, phase, case_type)
@@ -114,12 +114,12 @@ def schema(role: Role, case_type: CaseType, round_: int = 2) -> Mapping[str, Any
 
 
 @cache
-def phase_schema(phase: str, case_type: CaseType) -> Mapping[str, Any]:
+def phase_schema(phase: str, case_type: CaseType) -> Mapping[str, object]:
     return _asked(phase_type(phase, case_type))
 
 
 @cache
-def accepted_schema(phase: str, case_type: CaseType) -> Mapping[str, Any]:
+def accepted_schema(phase: str, case_type: CaseType) -> Mapping[str, object]:
     """The JSON Schema that an answer must satisfy to be accepted: the checks of `read` as a schema."""
     return msgspec.json.schema(phase_type(phase, case_type))
 
@@ -144,7 +144,7 @@ _FIELDS: Final = tuple(
 _PLACE: Final = {field: place for place, field in enumerate((*_FIELDS, "SteeringComplianceCheck"))}
 
 
-def in_order(output: Mapping[str, Any]) -> dict[str, Any]:
+def in_order(output: Mapping[str, object]) -> dict[str, object]:
     """An answer with its fields in the schema's order: the log keeps them sorted by name."""
     return {
         field: [in_order(each) if isinstance(each, dict) else each for each in value]
@@ -202,7 +202,7 @@ def _asked(kind: type[Reply]) -> dict[str, Any]:
     return {**own, "$defs": components} if components else own
 
 
-def _leaves(value: Any) -> Iterator[str]:
+def _leaves(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

@@ -112,7 +112,7 @@ def _continuation(event: SessionOpened, uploads: tuple[EvidenceAdded, ...]) -> c
     )
 
 
-def _facts(event: FactsPosted) -> dict[str, Any]:
+def _facts(event: FactsPosted) -> dict[str, object]:
     narrative = event.narrative
     return {
         "overview": narrative.overview,
@@ -125,25 +125,25 @@ def _facts(event: FactsPosted) -> dict[str, Any]:
     }
 
 
-def _form(form: AnyForm) -> dict[str, Any]:
+def _form(form: AnyForm) -> dict[str, object]:
     """The form as a person may have sent it: without the fields that it leaves open."""
     fields: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(form))
     return {name: value for name, value in fields.items() if value is not None and value != ""}
 
 
-def _stipulation(event: FactsStipulated) -> dict[str, Any]:
+def _stipulation(event: FactsStipulated) -> dict[str, object]:
     """The questions that a model asked. Its facts are stored as what came of them, which `pinned` keeps."""
     questions = [{"text": question.text} for question in event.questions]
     return {"ConfirmedFacts": [], "DisputedFacts": [], "MissingFactsQuestions": questions}
 
 
-def _upload(event: EvidenceAdded) -> dict[str, Any]:
+def _upload(event: EvidenceAdded) -> dict[str, object]:
     item = event.evidence
     read = {name: getattr(item, name) for name in ("title", "kind", "media_type", "bytes", "pages", "sha256")}
     return {**read, "text": event.text}
 
 
-def _change(event: FactChanged) -> dict[str, Any]:
+def _change(event: FactChanged) -> dict[str, object]:
     fields = {"action": event.action, "text": event.text, "reason": event.reason}
     return {name: value for name, value in fields.items() if value is not None}
 

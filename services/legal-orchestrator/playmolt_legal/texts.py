@@ -117,11 +117,11 @@ def steering_block() -> str:
 
 
 @cache
-def _examples() -> Mapping[Language, Mapping[str, Mapping[str, Any]]]:
+def _examples() -> Mapping[Language, Mapping[str, Mapping[str, object]]]:
     return msgspec.json.decode(data("examples.json"), type=dict[Language, dict[str, dict[str, Any]]])
 
 
-def example(language: Language, task: str) -> Mapping[str, Any]:
+def example(language: Language, task: str) -> Mapping[str, object]:
     """A good answer to a task, of a case that has nothing to do with any session."""
     return _examples()[language][task]
 

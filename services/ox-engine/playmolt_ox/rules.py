@@ -71,7 +71,7 @@ class Ox(SeatedGame[State, Seat]):
         return views.view(state, viewer)
 
     @override
-    def operator_view(self, state: State) -> Mapping[str, Any]:
+    def operator_view(self, state: State) -> Mapping[str, object]:
         return views.operator_view(state)
 
     @override
@@ -133,7 +133,7 @@ def _next_step(state: State) -> Event:
     return _open(state, state.round + 1) if state.round < ROUNDS else final_result(state)
 
 
-def _choose(state: State, seat: Seat, action: Mapping[str, Any]) -> Decision:
+def _choose(state: State, seat: Seat, action: Mapping[str, object]) -> Decision:
     fields = BodyFields(action)
     first = fields.struct(FirstChoice, turn_id=UNSET)
     if fields.faults:
@@ -141,7 +141,7 @@ def _choose(state: State, seat: Seat, action: Mapping[str, Any]) -> Decision:
     return Accepted((_chosen(state, seat, first.choice, first.comment),))
 
 
-def _switch(state: State, seat: Seat, action: Mapping[str, Any]) -> Decision:
+def _switch(state: State, seat: Seat, action: Mapping[str, object]) -> Decision:
     fields = BodyFields(action)
     switch = fields.struct(Switch, turn_id=UNSET)
     if fields.faults:

@@ -1,7 +1,7 @@
 """Parses the request bodies of the jury; a refusal names every invalid field."""
 
 from collections.abc import Collection, Mapping
-from typing import Any, Final, get_args
+from typing import Final, get_args
 
 from playmolt_schemas.body_fields import BodyFields, Faults, read_body
 from playmolt_schemas.games.jury import ChatRequest, NoteRequest, OpenJuryRequest, PhaseRequest, TalkRequest
@@ -13,7 +13,7 @@ CHOSEN: Final[tuple[PhaseName, ...]] = ("investigation", "persuasion", "delibera
 
 
 def read_opening(
-    body: Any, aliases: Collection[str], cases: Mapping[str, tuple[Language, ...]], default_case: str
+    body: object, aliases: Collection[str], cases: Mapping[str, tuple[Language, ...]], default_case: str
 ) -> OpenJuryRequest | Faults:
     """`aliases` are the available models, `cases` the available cases with their languages."""
     fields = BodyFields(body)
@@ -25,13 +25,13 @@ def read_opening(
     return fields.result(fields.struct(OpenJuryRequest, options={"model": aliases, "language": spoken}, case=case))
 
 
-def read_phase(body: Any) -> PhaseRequest | Faults:
+def read_phase(body: object) -> PhaseRequest | Faults:
     # Every phase parses: one that cannot be requested is a conflict, not a fault. A fault lists the valid ones.
     known = PHASES if isinstance(body, dict) and body.get("to") in PHASES else CHOSEN
     return read_body(PhaseRequest, body, options={"to": known})
 
 
-def read_talk(body: Any) -> TalkRequest | Faults:
+def read_talk(body: object) -> TalkRequest | Faults:
     """A choice, an item, or neither."""
     fields = BodyFields({} if body is None else body)
     fields.only(TalkRequest.__struct_encode_fields__)
@@ -41,16 +41,16 @@ def read_talk(body: Any) -> TalkRequest | Faults:
     return fields.result(request)
 
 
-def read_chat(body: Any) -> ChatRequest | Faults:
+def read_chat(body: object) -> ChatRequest | Faults:
     return read_body(ChatRequest, body)
 
 
-def read_note(body: Any, jurors: Collection[str]) -> NoteRequest | Faults:
+def read_note(body: object, jurors: Collection[str]) -> NoteRequest | Faults:
     """`jurors` are the ids of the session's jurors."""
     return read_body(NoteRequest, body, options={"juror_id": jurors})
 
 
-def empty_faults(body: Any) -> Faults:
+def empty_faults(body: object) -> Faults:
     """The faults of a body where none is expected."""
     fields = BodyFields({} if body is None else body)
     fields.only(())

@@ -52,7 +52,7 @@ def read_speech(reply: str, allowed: Collection[str]) -> tuple[str, tuple[TopicI
     return read_text(speech.text), kept(speech.topics, allowed)
 
 
-def topics_schema(allowed: Collection[str]) -> dict[str, Any]:
+def topics_schema(allowed: Collection[str]) -> dict[str, object]:
     item = {
         "type": "object",
         "properties": {"topic": {"enum": list(allowed)}, "impact": {"enum": list(IMPACTS)}},
@@ -62,15 +62,15 @@ def topics_schema(allowed: Collection[str]) -> dict[str, Any]:
     return {"type": "array", "items": item}
 
 
-def classify_schema(allowed: Collection[str]) -> dict[str, Any]:
+def classify_schema(allowed: Collection[str]) -> dict[str, object]:
     return _object({"topics": topics_schema(allowed)})
 
 
-def speech_schema(allowed: Collection[str]) -> dict[str, Any]:
+def speech_schema(allowed: Collection[str]) -> dict[str, object]:
     return _object({"text": {"type": "string"}, "topics": topics_schema(allowed)})
 
 
-LOOKUP_PARAMETERS: Final[Mapping[str, Any]] = {
+LOOKUP_PARAMETERS: Final[Mapping[str, object]] = {
     "type": "object",
     "properties": {
         "evidence_ids": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": _IDS},
@@ -78,7 +78,7 @@ LOOKUP_PARAMETERS: Final[Mapping[str, Any]] = {
     "required": ["evidence_ids"],
     "additionalProperties": False,
 }
-CAST_PARAMETERS: Final[Mapping[str, Any]] = {
+CAST_PARAMETERS: Final[Mapping[str, object]] = {
     "type": "object",
     "properties": {"guilty": {"type": "boolean"}},
     "required": ["guilty"],
@@ -94,7 +94,7 @@ def cast_tool(description: str) -> Tool:
     return Tool(CAST, description, CAST_PARAMETERS)
 
 
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
+def _object(properties: dict[str, object]) -> dict[str, object]:
     return {
         "type": "object",
         "properties": properties,

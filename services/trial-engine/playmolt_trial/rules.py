@@ -93,7 +93,7 @@ class Trial(SeatedGame[State, Seat]):
         return views.view(state, viewer)
 
     @override
-    def operator_view(self, state: State) -> Mapping[str, Any]:
+    def operator_view(self, state: State) -> Mapping[str, object]:
         return views.operator_view(state)
 
     @override
@@ -154,7 +154,7 @@ class Trial(SeatedGame[State, Seat]):
         return _voted(seat, None, forfeit=True) if state.phase == "jury_vote" else _spoke(state, seat, "", forfeit=True)
 
 
-def _speak(state: State, seat: Seat, action: Mapping[str, Any]) -> Decision:
+def _speak(state: State, seat: Seat, action: Mapping[str, object]) -> Decision:
     fields = BodyFields(action)
     spoken = fields.struct(Speak, turn_id=UNSET)
     if fields.faults:
@@ -162,7 +162,7 @@ def _speak(state: State, seat: Seat, action: Mapping[str, Any]) -> Decision:
     return Accepted((_spoke(state, seat, spoken.text),))
 
 
-def _vote(seat: Seat, action: Mapping[str, Any]) -> Decision:
+def _vote(seat: Seat, action: Mapping[str, object]) -> Decision:
     fields = BodyFields(action)
     vote = fields.struct(Vote, turn_id=UNSET)
     if fields.faults:

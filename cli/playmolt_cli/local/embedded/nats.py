@@ -102,7 +102,7 @@ def exports(shards: int = 1) -> list[dict[str, Any]]:
     return asked + [{"stream": subject, "accounts": ["READER"]} for subject in _READABLE]
 
 
-def reader_account(password: str, shards: int = 1) -> dict[str, Any]:
+def reader_account(password: str, shards: int = 1) -> dict[str, object]:
     """The reader's account. Its JetStream import replaces the account's default one, which would report that JetStream
     is not enabled; the relay answers the permitted calls."""
     calls = [{"service": {"account": "PLAYMOLT", "subject": subject}} for subject, _ in _reading_calls(shards)]
@@ -164,7 +164,7 @@ def _fed(types: Iterable[str], shards: int) -> Iterator[str]:
             yield f"sealed.{token}{stream}"
 
 
-def users(password_of: Callable[[str], str], shards: int = 1) -> list[dict[str, Any]]:
+def users(password_of: Callable[[str], str], shards: int = 1) -> list[dict[str, object]]:
     """The `users` of the services' account; each service may use only its own subjects.
 
     Clients must use the inbox prefix `_INBOX.<user>`. `admin` has all permissions.
@@ -174,7 +174,7 @@ def users(password_of: Callable[[str], str], shards: int = 1) -> list[dict[str, 
     ]
 
 
-def _user(name: str, password: str, shards: int) -> dict[str, Any]:
+def _user(name: str, password: str, shards: int) -> dict[str, object]:
     publish, subscribe = _permissions(name, shards)
     if name != "relay":
         publish, subscribe = [*publish, _DISCOVERY], [*subscribe, subjects.announced("*")]

@@ -278,7 +278,7 @@ def _player(entrant: Entrant, tables: Mapping[str, _Results], games: Sequence[Fi
     )
 
 
-def _cost(spent: Mapping[str, Spend], budget: Mapping[str, Any] | None) -> Cost:
+def _cost(spent: Mapping[str, Spend], budget: Mapping[str, object] | None) -> Cost:
     known = [Decimal(one.cost) for one in spent.values() if one.cost is not None]
     return Cost(
         calls=sum(one.calls for one in spent.values()),

@@ -38,7 +38,7 @@ class ApiQueries:
         self._api = api
         self._fetches = fetches or {}
         self._erasure = erasure
-        self._making: OrderedDict[tuple[Any, ...], asyncio.Task[ApiReply | Refused]] = OrderedDict()
+        self._making: OrderedDict[tuple[object, ...], asyncio.Task[ApiReply | Refused]] = OrderedDict()
 
     async def query(self, pending: PendingCall) -> Reply:
         """Answer a query; a long body is sent in parts."""
@@ -97,14 +97,14 @@ class ApiQueries:
             self._making.pop(key, None)
             raise
 
-    async def _sessions_of(self, request: ApiRequest) -> list[Any]:
+    async def _sessions_of(self, request: ApiRequest) -> list[object]:
         owner = None if request.operator else request.agent_id
         game, log = self._sources.decider.game, self._sources.log
         found = await log.games(game, phase=None, before=None, limit=_SESSIONS, opened_by=owner)
         rows = [await self._row(each.stream) for each in found]
         return [row for row in rows if row is not None]
 
-    async def _row(self, stream: str) -> Any | ErasedSession | None:
+    async def _row(self, stream: str) -> object | ErasedSession | None:
         try:
             snapshot = await self._sources.unless_archived(stream)
         except Erased:
@@ -112,12 +112,12 @@ class ApiQueries:
         return snapshot.state if snapshot else None
 
 
-def _encoded(api: GameApi[Any], state: Any, request: ApiRequest) -> ApiReply | Refused:
+def _encoded(api: GameApi[Any], state: object, request: ApiRequest) -> ApiReply | Refused:
     made = api.answer(state, request)
     return made if isinstance(made, Refused) else msgspec.structs.replace(made, body=body_of(made))
 
 
-def _newest(api: GameApi[Any], states: list[Any], request: ApiRequest) -> ApiReply | Refused:
+def _newest(api: GameApi[Any], states: list[object], request: ApiRequest) -> ApiReply | Refused:
     """The newest sessions that fit into one message; parts of a list computed twice could differ."""
     while True:
         reply = api.many(states, request)

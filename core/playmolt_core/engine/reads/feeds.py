@@ -109,7 +109,7 @@ class FeedReads:
         after = None if snapshot is None else self._decider.fill_after(snapshot.state)
         return after is not None and game.created_at + timedelta(seconds=after) <= datetime.now(UTC)
 
-    def _line(self, game: ListedGame) -> dict[str, Any]:
+    def _line(self, game: ListedGame) -> dict[str, object]:
         summary = game.summary
         line = GameRow(
             game.stream,

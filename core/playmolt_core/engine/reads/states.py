@@ -1,7 +1,6 @@
 """Answers about a state of a game: `state`, `turn`, `operator`."""
 
 from datetime import UTC, datetime
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -120,7 +119,7 @@ class StateReads:
         times = {"created_at": rfc3339(found.created_at), "updated_at": rfc3339(found.updated_at)}
         return 200, _encode(head | seats | times | {"erased": {"at": rfc3339(found.erased_at), "by": found.erased_by}})
 
-    def _summary(self, snapshot: Snapshot) -> dict[str, Any]:
+    def _summary(self, snapshot: Snapshot) -> dict[str, object]:
         summary = snapshot.summary
         return {
             "phase": summary.phase,
@@ -129,7 +128,7 @@ class StateReads:
             "needed": summary.needed,
         }
 
-    def _inside(self, snapshot: Snapshot) -> dict[str, Any]:
+    def _inside(self, snapshot: Snapshot) -> dict[str, object]:
         people = self._decider.participants(snapshot.state)
         return {
             "participants": [{"id": agent, "name": name} for agent, name in people.items()],

@@ -70,7 +70,7 @@ def append(change: Change, decided: Accepted, at: datetime, call: Call, *, follo
     change.due = min(effect.due for effect in effects) if effects else None
 
 
-def _states(decider: Decider[Any], state: Any, events: Sequence[Event], at: datetime) -> list[Any]:
+def _states(decider: Decider[Any], state: object, events: Sequence[Event], at: datetime) -> list[object]:
     states = []
     for event in events:
         state = decider.evolve(state, event, at)

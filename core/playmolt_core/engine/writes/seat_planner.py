@@ -34,7 +34,7 @@ class SeatRequest(msgspec.Struct, frozen=True):
     deadline_seconds: int | None = None
     pack: str | None = None
 
-    def config(self) -> dict[str, Any]:
+    def config(self) -> dict[str, object]:
         """Its part of the configuration of a new game. Without a language, a pack decides it."""
         named = {"fill": self.fill, "phase_deadline_seconds": self.deadline_seconds, "pack": self.pack}
         named["fill_after_seconds"] = self.fill_after_seconds if self.fill else None
@@ -46,7 +46,7 @@ class SeatPlanner:
     """Plans seats. `config` is the base configuration of new games."""
 
     def __init__(
-        self, decider: Decider[Any], streams: StreamCache, now: Callable[[], datetime], config: dict[str, Any]
+        self, decider: Decider[Any], streams: StreamCache, now: Callable[[], datetime], config: dict[str, object]
     ) -> None:
         self._decider = decider
         self._streams = streams

@@ -98,7 +98,7 @@ def _faults(files: Files, kind: EntryKind[Any]) -> Iterator[PackFault]:
     yield from (located(each, lines.get(each.file, {})) for each in flaws)
 
 
-def _of_file(path: str, content: bytes, kind: EntryKind[Any]) -> tuple[list[PackFlaw], Lines]:
+def _of_file(path: str, content: bytes, kind: EntryKind[object]) -> tuple[list[PackFlaw], Lines]:
     try:
         text = text_of(content)
         value = json.loads(text)

@@ -16,12 +16,12 @@ _NAMES: Final[Mapping[type, str]] = {
 _PYTHON: Final[Mapping[type, type]] = {inspect.StrType: str, inspect.IntType: int, inspect.BoolType: bool}
 
 
-def misshapen(file: str, value: Any, kind: Any) -> Iterator[PackFlaw]:
+def misshapen(file: str, value: object, kind: object) -> Iterator[PackFlaw]:
     """How a value differs from a type of structs, tuples, dicts, strings, numbers and literals."""
     yield from _walk(file, (), value, inspect.type_info(kind))
 
 
-def _walk(file: str, path: Path, value: Any, kind: inspect.Type) -> Iterator[PackFlaw]:
+def _walk(file: str, path: Path, value: object, kind: inspect.Type) -> Iterator[PackFlaw]:
     match kind:
         case inspect.Metadata(type=inner):
             yield from _walk(file, path, value, inner)

@@ -15,7 +15,7 @@ _DIGITS: Final = 400
 """Longer numbers are not usage figures, and parsing them would be expensive."""
 
 
-def document_of(body: bytes) -> Any:
+def document_of(body: bytes) -> object:
     """The document in a body. Raises ValueError or RecursionError if there is none."""
     text = _bare(body.decode("utf-8", "replace"))
     try:
@@ -28,7 +28,7 @@ def document_of(body: bytes) -> Any:
     return _put_together(event for event in events if isinstance(event, dict)) if whole is None else whole
 
 
-def _decoded_events(text: str) -> list[Any]:
+def _decoded_events(text: str) -> list[object]:
     """All events of a stream, without a truncated last one if the reply was already complete."""
     events = [data for data in _events(text) if data != _DONE]
     try:
@@ -51,7 +51,7 @@ def _bare(text: str) -> str:
     return bare.removesuffix(_DONE).rstrip().removesuffix("data:").rstrip() if bare.endswith(_DONE) else bare
 
 
-def _decoded(text: str) -> Any:
+def _decoded(text: str) -> object:
     return json.loads(text, strict=False, parse_int=_integer)
 
 
@@ -84,7 +84,7 @@ def _is_whole(event: object) -> bool:
     return isinstance(choices, list) and any(isinstance(each, dict) and each.get("message") for each in choices)
 
 
-def _put_together(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def _put_together(events: Iterable[Mapping[str, object]]) -> dict[str, object]:
     made: dict[str, Any] = {}
     message: dict[str, Any] = {}
     choice: dict[str, Any] = {"message": message}

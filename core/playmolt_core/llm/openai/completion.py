@@ -72,7 +72,7 @@ def read_completion(body: bytes) -> Completion:
     )
 
 
-def _choice(choices: object) -> Mapping[str, Any] | None:
+def _choice(choices: object) -> Mapping[str, object] | None:
     return next((each for each in choices if isinstance(each, dict)), None) if isinstance(choices, list) else None
 
 
@@ -129,7 +129,7 @@ def empty_detail(reasoning: str | None) -> str:
     return "the reply is empty: the model only thought" if reasoning else "the reply is empty"
 
 
-def _tool_calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
+def _tool_calls(message: Mapping[str, object]) -> tuple[ToolCall, ...]:
     listed = message.get("tool_calls") or []
     if not listed and message.get("function_call"):
         listed = [{"function": message["function_call"]}]

@@ -106,7 +106,7 @@ class ModelConnection:
         return body.replace(self._key.encode(), b"[key]") if len(self._key) >= _KEY_CHARS else body
 
     async def _heard(
-        self, body: Mapping[str, Any], headers: Mapping[str, str], parts: bytearray, listener: Listener | None
+        self, body: Mapping[str, object], headers: Mapping[str, str], parts: bytearray, listener: Listener | None
     ) -> HttpResult:
         if listener is None:
             return await self._send(body, headers, parts, None)

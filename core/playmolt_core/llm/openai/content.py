@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from playmolt_core.llm.openai.storing import json_text
 
@@ -28,7 +28,7 @@ class Content(NamedTuple):
     refusal: str
 
 
-def content_of(message: Mapping[str, Any]) -> Content:
+def content_of(message: Mapping[str, object]) -> Content:
     """The parts of a message. Raises ValueError if its content is unreadable."""
     parts, thought, refused = _parts(message.get("content"))
     text, spoken = _split("".join(parts))

@@ -32,7 +32,7 @@ class Form(msgspec.Struct, frozen=True):
     text_chars: int | None = None
 
 
-def body_of(request: ModelRequest, model: str, form: Form) -> dict[str, Any]:
+def body_of(request: ModelRequest, model: str, form: Form) -> dict[str, object]:
     messages = flattened(request.messages) if form.tools == "text" else request.messages
     offered = offered_tools(request)
     if spelt(request, form):
@@ -74,8 +74,8 @@ def constrained(request: ModelRequest, form: Form) -> bool:
 
 
 def response_format(
-    schema: Mapping[str, Any] | None, name: str, decoding: Decoding, text_chars: int | None = None
-) -> dict[str, Any]:
+    schema: Mapping[str, object] | None, name: str, decoding: Decoding, text_chars: int | None = None
+) -> dict[str, object]:
     """The parameter that constrains the reply to the schema; none for plain text or decoding by prompt."""
     if schema is None or decoding == "prompt":
         return {}
@@ -172,7 +172,7 @@ def _alternating(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
     return joined
 
 
-def _message(message: ChatMessage) -> dict[str, Any]:
+def _message(message: ChatMessage) -> dict[str, object]:
     body: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.tool_calls:
         body["tool_calls"] = [
@@ -182,10 +182,10 @@ def _message(message: ChatMessage) -> dict[str, Any]:
     return body | ({"tool_call_id": message.tool_call_id} if message.role == "tool" else {})
 
 
-def _sampling(request: ModelRequest) -> dict[str, Any]:
+def _sampling(request: ModelRequest) -> dict[str, object]:
     sampling = request.sampling
     numbers = {"temperature": sampling.temperature, "top_p": sampling.top_p}
-    given: dict[str, Any] = {name: float(text) for name, text in numbers.items() if text is not None}
+    given: dict[str, object] = {name: float(text) for name, text in numbers.items() if text is not None}
     return given | ({} if sampling.seed is None else {"seed": sampling.seed})
 
 

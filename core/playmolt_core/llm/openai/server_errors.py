@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -53,7 +53,7 @@ def error_of(body: bytes) -> ServerError:
     return read_error(document.get("error") or document)
 
 
-def error_in(document: Mapping[str, Any], choice: Mapping[str, Any] | None) -> ServerError | None:
+def error_in(document: Mapping[str, object], choice: Mapping[str, object] | None) -> ServerError | None:
     """The error in a 200 body, if any: beside the choices, in one of them, or instead of them."""
     for error in (document.get("error"), choice and choice.get("error")):
         if _is_error(error, readable=bool(choice)):

@@ -95,7 +95,7 @@ def _value(text: str) -> Any:
     return text if value is None and text.strip() != "null" else value
 
 
-def _loaded(text: str) -> Any:
+def _loaded(text: str) -> object:
     try:
         return json.loads(text.strip(), strict=False)
     except (ValueError, RecursionError):

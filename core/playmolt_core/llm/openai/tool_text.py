@@ -4,7 +4,7 @@ The conversation becomes plain messages, and the model answers with one object: 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -46,7 +46,7 @@ def tool_messages(request: ModelRequest) -> tuple[ChatMessage, ...]:
     return (ChatMessage("user", f"Tools you can use:\n{tools}\nReply with exactly one JSON object.\n{_CALL}{answer}"),)
 
 
-def tool_schema(request: ModelRequest) -> dict[str, Any]:
+def tool_schema(request: ModelRequest) -> dict[str, object]:
     """One format per tool, and one for a reply without a tool if none is required."""
     return _any_of(_call_forms(request) + ([] if demands_tool(request) else [dict(request.schema or _TEXT_FORM)]))
 
@@ -72,15 +72,15 @@ def _offered(request: ModelRequest) -> tuple[Tool, ...]:
     return named or request.tools
 
 
-def _call_forms(request: ModelRequest) -> list[dict[str, Any]]:
+def _call_forms(request: ModelRequest) -> list[dict[str, object]]:
     return [_closed({"tool": {"const": tool.name}, "arguments": dict(tool.parameters)}) for tool in _offered(request)]
 
 
-def _any_of(forms: list[dict[str, Any]]) -> dict[str, Any]:
+def _any_of(forms: list[dict[str, object]]) -> dict[str, object]:
     return forms[0] if len(forms) == 1 else {"anyOf": forms}
 
 
-def _closed(properties: dict[str, Any]) -> dict[str, Any]:
+def _closed(properties: dict[str, object]) -> dict[str, object]:
     return {
         "type": "object",
         "properties": properties,

@@ -68,7 +68,7 @@ def sentence(field: str, draw: Draw, *, korean: bool) -> str:
     return options[draw(f"sentence {field}", len(options))]
 
 
-def true_to(schema: Mapping[str, Any], draw: Draw, *, korean: bool = False) -> Any:
+def true_to(schema: Mapping[str, object], draw: Draw, *, korean: bool = False) -> object:
     """A valid value with all properties and random choices.
 
     Raises ValueError for a schema with keywords other than types, bounds, choices and references (such as a pattern):
@@ -81,7 +81,7 @@ def true_to(schema: Mapping[str, Any], draw: Draw, *, korean: bool = False) -> A
 
 
 class _Maker:
-    def __init__(self, root: Mapping[str, Any], draw: Draw, korean: bool) -> None:
+    def __init__(self, root: Mapping[str, object], draw: Draw, korean: bool) -> None:
         self._root = root
         self._draw = draw
         self._korean = korean
@@ -104,8 +104,8 @@ class _Maker:
             return self._integer(schema, path)
         return makers[kind](schema, path) if kind in makers else None
 
-    def _referred(self, reference: str) -> Mapping[str, Any]:
-        target: Any = self._root
+    def _referred(self, reference: str) -> Mapping[str, object]:
+        target: object = self._root
         for part in reference.removeprefix("#").strip("/").split("/"):
             target = target.get(part) if isinstance(target, Mapping) else None
         return target if isinstance(target, Mapping) else {}
@@ -135,7 +135,7 @@ class _Maker:
             text += f" {text}"
         return text[: schema.get("maxLength")]
 
-    def _boolean(self, _: Mapping[str, Any], path: str) -> bool:
+    def _boolean(self, _: Mapping[str, object], path: str) -> bool:
         return self._draw(f"boolean {path}", 2) == 1
 
     def _integer(self, schema: Mapping[str, Any], path: str) -> int:

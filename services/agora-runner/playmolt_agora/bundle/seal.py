@@ -4,7 +4,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from playmolt_schemas.records import Record
@@ -113,7 +113,7 @@ def _events(records: Sequence[Record]) -> str:
     return f"events/{records[0].stream}.jsonl"
 
 
-def _manifest(bundle: Path, contents: Contents) -> dict[str, Any]:
+def _manifest(bundle: Path, contents: Contents) -> dict[str, object]:
     folder = verify.Folder(bundle)
     names = sorted(folder.names() - {"manifest.json"})
     return {
@@ -132,5 +132,5 @@ def _manifest(bundle: Path, contents: Contents) -> dict[str, Any]:
     }
 
 
-def _pretty(value: Any) -> bytes:
+def _pretty(value: object) -> bytes:
     return msgspec.json.format(_encode(value), indent=1) + b"\n"

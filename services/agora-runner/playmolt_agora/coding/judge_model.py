@@ -152,7 +152,7 @@ class JudgeModel:
         entry = self._catalogue.models.get(alias)
         return entry.concurrent if entry else 1
 
-    async def lost(self, experiment: str, alias: str, thought: Thought, logged: int) -> dict[str, Any] | None:
+    async def lost(self, experiment: str, alias: str, thought: Thought, logged: int) -> dict[str, object] | None:
         """The requests about a thought that were lost with their process, as stored, if any.
 
         `logged` requests about it are in the log. Raises LogUnavailable.
@@ -330,13 +330,13 @@ def _mark(experiment: str, alias: str, thought: Thought) -> str:
     return f"{experiment}/judge/{alias}/{thought.key}"
 
 
-def _cached(found: str) -> tuple[Reply | Failed, list[dict[str, Any]]]:
+def _cached(found: str) -> tuple[Reply | Failed, list[dict[str, object]]]:
     said, calls = msgspec.json.decode(found, type=tuple[dict[str, Any], list[dict[str, Any]]])
     answer = msgspec.convert(said, Failed) if "code" in said else msgspec.convert(said, Reply)
     return answer, [call | {"cache_hit": True} for call in calls]
 
 
-def _heard(prompt: str, answer: Reply | Failed, calls: list[dict[str, Any]]) -> JudgeReply:
+def _heard(prompt: str, answer: Reply | Failed, calls: list[dict[str, object]]) -> JudgeReply:
     if isinstance(answer, Reply):
         return JudgeReply(prompt_hash=prompt, calls=tuple(calls), judgement=judgement.read(answer.text))
     if answer.code in port.WITHOUT_REPLY:
@@ -348,7 +348,7 @@ def _heard(prompt: str, answer: Reply | Failed, calls: list[dict[str, Any]]) -> 
     return JudgeReply(prompt_hash=prompt, calls=tuple(calls), judgement=judgement.read(answer.reply))
 
 
-def _unheard(prompt: str, answer: Failed, calls: list[dict[str, Any]]) -> JudgeReply:
+def _unheard(prompt: str, answer: Failed, calls: list[dict[str, object]]) -> JudgeReply:
     outcomes = {call["outcome"] for call in calls}
     codes = [str(call.get("code") or call["status"]) for call in calls]
     if outcomes and outcomes == {"timeout"}:

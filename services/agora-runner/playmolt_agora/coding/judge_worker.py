@@ -4,7 +4,7 @@ import asyncio
 import math
 from collections import Counter
 from collections.abc import Coroutine, Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
 from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.log.folding import facts_of
@@ -156,7 +156,7 @@ class _Work:
         thought: Thought,
         step: str,
         prompt_hash: str,
-        calls: tuple[dict[str, Any], ...],
+        calls: tuple[dict[str, object], ...],
         said: judgement.Judgement | None = None,
     ) -> None:
         recorded = commands.RecordJudgement(

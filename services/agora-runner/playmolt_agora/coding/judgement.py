@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from functools import cache
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 from playmolt_core.llm.port import ChatMessage
@@ -76,7 +76,7 @@ def read(text: str) -> Judgement:
     return Judgement("refusal" if declines else "parse_error")
 
 
-def _judgement(value: Any, code: JudgeCode) -> Judgement:
+def _judgement(value: object, code: JudgeCode) -> Judgement:
     labels = _labels(value)
     if labels is None:
         return Judgement("parse_error")
@@ -84,7 +84,7 @@ def _judgement(value: Any, code: JudgeCode) -> Judgement:
     return Judgement(code if as_asked else "ok_canonicalised", *labels)
 
 
-def _labels(value: Any) -> tuple[bool, bool] | None:
+def _labels(value: object) -> tuple[bool, bool] | None:
     """Both labels, however their names and values are spelt; None if one is missing or occurs twice."""
     if not isinstance(value, dict):
         return None
@@ -96,12 +96,12 @@ def _labels(value: Any) -> tuple[bool, bool] | None:
     return None
 
 
-def _label(value: Any) -> bool | None:
+def _label(value: object) -> bool | None:
     word = str(value).strip().lower() if isinstance(value, str | bool | int) else ""
     return True if word in _YES else False if word in _NO else None
 
 
-def _objects(text: str) -> Iterator[Any]:
+def _objects(text: str) -> Iterator[object]:
     start = -1
     for _ in range(_OPENINGS):
         start = text.find("{", start + 1)
@@ -113,14 +113,14 @@ def _objects(text: str) -> Iterator[Any]:
             start = decoded[1] - 1
 
 
-def _decoded(text: str, start: int) -> tuple[Any, int] | None:
+def _decoded(text: str, start: int) -> tuple[object, int] | None:
     try:
         return _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
         return None
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len({name for name, _ in pairs}) < len(pairs):
         raise ValueError("an object has the same name twice")
     return dict(pairs)

@@ -244,7 +244,7 @@ class JudgeCoded(Event, frozen=True, kw_only=True):
     call: dict[str, Any]
 
     @property
-    def taken(self) -> dict[str, Any]:
+    def taken(self) -> dict[str, object]:
         """The call as those of turns are counted."""
         return {**self.call, "usage": self.usage, "cost": self.cost}
 

@@ -215,7 +215,7 @@ def _run(planned: PlannedRun, **changes: Any) -> Run:
     )
 
 
-def _changed(state: State, run: str, **changes: Any) -> Changes:
+def _changed(state: State, run: str, **changes: object) -> Changes:
     return {"runs": tuple(replace(each, **changes) if each.run == run else each for each in state.runs)}
 
 

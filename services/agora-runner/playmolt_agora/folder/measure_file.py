@@ -74,7 +74,7 @@ def _function(tree: ast.Module) -> None:
         raise _DeclarationFault("measure takes one argument, the turns", found[-1].lineno, "measure_syntax")
 
 
-def _constants(tree: ast.Module) -> tuple[dict[str, Any], dict[str, int]]:
+def _constants(tree: ast.Module) -> tuple[dict[str, object], dict[str, int]]:
     values: dict[str, Any] = {}
     lines: dict[str, int] = {}
     for node in tree.body:
@@ -106,7 +106,7 @@ def _assigned(node: ast.stmt) -> list[tuple[str, ast.expr]]:
     return found
 
 
-def _declared(name: str, text: str, values: Mapping[str, Any], lines: Mapping[str, int]) -> MeasureDeclaration:
+def _declared(name: str, text: str, values: Mapping[str, object], lines: Mapping[str, int]) -> MeasureDeclaration:
     for needed in ("KEYS", "COLUMNS", "LABELS"):
         if needed not in values:
             raise _DeclarationFault(f"{needed} is missing at the top level")
@@ -124,7 +124,7 @@ def _declared(name: str, text: str, values: Mapping[str, Any], lines: Mapping[st
     )
 
 
-def _columns(found: Any, line: int) -> dict[str, Kind]:
+def _columns(found: object, line: int) -> dict[str, Kind]:
     if not isinstance(found, dict) or not 0 < len(found) <= _COLUMNS_MOST:
         raise _DeclarationFault(f"COLUMNS is a dict of 1 to {_COLUMNS_MOST} columns, name to type", line)
     for name, kind in found.items():
@@ -137,11 +137,11 @@ def _columns(found: Any, line: int) -> dict[str, Kind]:
     return dict(found)
 
 
-def _is_column(name: Any) -> bool:
+def _is_column(name: object) -> bool:
     return isinstance(name, str) and name.isidentifier() and len(name) <= _NAME_CHARS
 
 
-def _keys(found: Any, columns: Mapping[str, Kind], line: int) -> tuple[str, ...]:
+def _keys(found: object, columns: Mapping[str, Kind], line: int) -> tuple[str, ...]:
     if not isinstance(found, tuple | list) or not found or len(set(map(str, found))) != len(found):
         raise _DeclarationFault("KEYS is a tuple of the columns that make a row unique", line)
     for key in found:
@@ -150,7 +150,7 @@ def _keys(found: Any, columns: Mapping[str, Kind], line: int) -> tuple[str, ...]
     return tuple(found)
 
 
-def _labels(found: Any, columns: Mapping[str, Kind], keys: tuple[str, ...], line: int) -> dict[str, dict[str, str]]:
+def _labels(found: object, columns: Mapping[str, Kind], keys: tuple[str, ...], line: int) -> dict[str, dict[str, str]]:
     if not isinstance(found, dict):
         raise _DeclarationFault('LABELS is a dict, column to {"ko": …, "en": …}', line)
     for name in columns:
@@ -163,7 +163,7 @@ def _labels(found: Any, columns: Mapping[str, Kind], keys: tuple[str, ...], line
     return {name: dict(label) for name, label in found.items() if _is_label(label)}
 
 
-def _is_label(label: Any) -> bool:
+def _is_label(label: object) -> bool:
     texts = [label.get(language) for language in ("ko", "en")] if isinstance(label, dict) else [None]
     return all(isinstance(text, str) and text.strip() and not has_line_breaks_or_controls(text) for text in texts)
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from playmolt_schemas.agora.plan import PlanFault
@@ -63,7 +63,7 @@ def _declared(source: Source) -> tuple[DeclaredDifference, ...]:
     found = toml_file.read(source, PATH)
     if found is None:
         return ()
-    listed: Any = found.values.get("declared", [])
+    listed: object = found.values.get("declared", [])
     source.faults += [
         found.at.fault(key, "unknown key; the only key is [[declared]]", "unknown_key")
         for key in found.values

@@ -69,7 +69,7 @@ def partly(kind: type[S], values: Any, at: KeyLines, field: str) -> tuple[S | No
     if not isinstance(values, Mapping):
         return None, [at.fault(field, "must be a table", "wrong_type")]
     fields = {each.encode_name: each for each in msgspec.structs.fields(kind)}
-    sound: dict[str, Any] = {}
+    sound: dict[str, object] = {}
     faults: list[PlanFault] = []
     for name, value in values.items():
         if name not in fields:

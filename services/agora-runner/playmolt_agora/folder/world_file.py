@@ -182,7 +182,7 @@ def _applied(
     return faults
 
 
-def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+def _merged(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:
     whole = dict(base)
     for name, value in over.items():
         held = whole.get(name)
@@ -249,7 +249,7 @@ def _packaged(name: str, place: Place, table: Mapping[str, Any]) -> Place:
     return msgspec.structs.replace(place, capacity=table["capacity"][kind])
 
 
-def _tables(source: Source, values: Any, kind: type[Strict], at: KeyLines, field: str) -> dict[str, Any]:
+def _tables(source: Source, values: object, kind: type[Strict], at: KeyLines, field: str) -> dict[str, object]:
     if not isinstance(values, dict):
         source.faults.append(at.fault(field, f"must be a table of tables: write [{field}.NAME]", "wrong_type"))
         return {}
@@ -275,7 +275,7 @@ def _is_name(name: str) -> bool:
     return True
 
 
-def _kept(source: Source, name: str, partly: tuple[Strict | None, list[PlanFault]]) -> dict[str, Any]:
+def _kept(source: Source, name: str, partly: tuple[Strict | None, list[PlanFault]]) -> dict[str, object]:
     found, faults = partly
     source.faults += faults
     if found is None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -19,7 +19,7 @@ from playmolt_agora.measures.inference.streams import stream
 
 COLUMNS: Final = ("label", "coder_a", "coder_b", "n", "agree", "kappa", "ci_lo", "ci_hi")
 LEXICON: Final = "lexicon"
-_SCALES: Final[Mapping[str, tuple[Any, ...]]] = {
+_SCALES: Final[Mapping[str, tuple[object, ...]]] = {
     "survival": (False, True),
     "social": (False, True),
     "code": ("A", "B", "C", "U"),
@@ -45,7 +45,7 @@ def kappa(turns: Iterable[TurnRecord], codings: Iterable[CodedThought], seed: st
     The interval is the percentile bootstrap over runs, null below three.
     """
     known = {(turn.run, turn.agent, turn.turn): turn for turn in turns}
-    labels: dict[str, dict[str, dict[Place, Any]]] = {name: {} for name in _SCALES}
+    labels: dict[str, dict[str, dict[Place, object]]] = {name: {} for name in _SCALES}
     lexicon = [CodedThought(LEXICON, place, turn.cue_s, turn.cue_o) for place, turn in known.items()]
     coded = [coding for coding in codings if coding.place in known]
     for coding in (*lexicon, *coded) if coded else ():
@@ -56,7 +56,7 @@ def kappa(turns: Iterable[TurnRecord], codings: Iterable[CodedThought], seed: st
     return list(_rows(labels, seed))
 
 
-def _labels(coding: CodedThought, turn: TurnRecord) -> Iterator[tuple[str, Any]]:
+def _labels(coding: CodedThought, turn: TurnRecord) -> Iterator[tuple[str, object]]:
     yield "survival", coding.survival
     yield "social", coding.social
     if coding.survival is None or coding.social is None:
@@ -66,7 +66,7 @@ def _labels(coding: CodedThought, turn: TurnRecord) -> Iterator[tuple[str, Any]]
     yield "code", dissoc(cues, valid=True, action=turn.action_base, target=turn.target)
 
 
-def _rows(labels: Mapping[str, Mapping[str, Mapping[Place, Any]]], seed: str) -> Iterator[Result]:
+def _rows(labels: Mapping[str, Mapping[str, Mapping[Place, object]]], seed: str) -> Iterator[Result]:
     for label, coders in labels.items():
         for one, other in combinations(coders, 2):
             both = [place for place in coders[one] if place in coders[other]]
@@ -89,7 +89,7 @@ def _rows(labels: Mapping[str, Mapping[str, Mapping[Place, Any]]], seed: str) ->
             yield Result(row, runs=runs, n=len(both), unit="turn")
 
 
-def _by_run(runs: Sequence[str], scale: Sequence[Any], said: Iterable[tuple[str, Any, Any]]) -> Integers:
+def _by_run(runs: Sequence[str], scale: Sequence[object], said: Iterable[tuple[str, object, object]]) -> Integers:
     """What two coders said of the turns that both coded: runs × scale × scale."""
     numbers = {run: number for number, run in enumerate(runs)}
     counts = np.zeros((len(runs), len(scale), len(scale)), dtype=np.int64)

@@ -7,7 +7,7 @@ exploratory run and no model of a run with more than a fifth of its turns failed
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from playmolt_schemas.agora.turn import TurnRecord
 
@@ -20,7 +20,7 @@ from playmolt_agora.measures.data.tables import BESIDE, PROVENANCE, TABLES
 from playmolt_agora.measures.gini import Holdings, LoggedGini
 from playmolt_agora.measures.inference import confirmatory, contrasts, hypotheses
 
-Imported = Sequence[Mapping[str, Any]]
+Imported = Sequence[Mapping[str, object]]
 Found = dict[str, list[Result]]
 CONFIRMATORY: Final = ("pcs", "ri_ext", "tests", "delta_pcs")
 CHOSEN: Final = (*CONFIRMATORY, "headline", "pcs_left_out", "unadjusted")
@@ -50,7 +50,7 @@ class Analysis:
 
 
 def analyse(
-    records: Iterable[Mapping[str, Any] | TurnRecord],
+    records: Iterable[Mapping[str, object] | TurnRecord],
     *,
     ginis: Iterable[LoggedGini | Holdings] = (),
     seed: str = "",
@@ -61,7 +61,7 @@ def analyse(
 
 
 def study(
-    records: Iterable[Mapping[str, Any] | TurnRecord],
+    records: Iterable[Mapping[str, object] | TurnRecord],
     *,
     ginis: Iterable[LoggedGini | Holdings] = (),
     seed: str = "",

@@ -22,7 +22,7 @@ def shares(counts: ArrayLike, alpha: float) -> Floats:
     return np.asarray(np.divide(smoothed, total, out=np.full_like(smoothed, np.nan), where=total > 0))
 
 
-def entropy(p: ArrayLike) -> Any:
+def entropy(p: ArrayLike) -> object:
     """Entropy in bits along the last axis; 0 log 0 = 0."""
     values = np.asarray(p, dtype=np.float64)
     return -(values * np.log2(values, out=np.zeros_like(values), where=values > 0)).sum(axis=-1)

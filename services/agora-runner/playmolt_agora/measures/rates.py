@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from playmolt_schemas.agora.turn import ACTIONS
@@ -62,7 +62,7 @@ def agents(turns: Frame) -> list[Result]:
 
 def cells(turns: Frame) -> list[Result]:
     """A row per phase, set, model, language and action; every ratio is a ratio of sums."""
-    seats_of: dict[tuple[Any, ...], list[int]] = {}
+    seats_of: dict[tuple[object, ...], list[int]] = {}
     for number, seat in enumerate(turns.seats):
         seats_of.setdefault((seat.phase, seat.set, seat.model, seat.language), []).append(number)
     group = np.zeros(len(turns.seats), dtype=np.int64)
@@ -86,7 +86,7 @@ def _rows(level: str, seats: Sequence[Seat], sums: Tallies, runs: Sequence[tuple
     ]
 
 
-def _key(level: str, seat: Seat) -> dict[str, Any]:
+def _key(level: str, seat: Seat) -> dict[str, object]:
     alone = level == "agent"
     return {
         "level": level,
@@ -100,7 +100,7 @@ def _key(level: str, seat: Seat) -> dict[str, Any]:
     }
 
 
-def _figures(sums: Tallies, at: int, column: int, action: str) -> dict[str, Any]:
+def _figures(sums: Tallies, at: int, column: int, action: str) -> dict[str, object]:
     count, possible = int(sums.count[at, column]), int(sums.feasible[at, column])
     exposure, dyads = int(sums.exposure[at]), int(sums.dyads[at])
     return {

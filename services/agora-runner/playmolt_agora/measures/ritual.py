@@ -111,7 +111,7 @@ def _possible(turns: Frame) -> Bools:
 
 
 def _level(
-    level: Level, turns: Frame, sums: dict[str, Integers], chosen: list[int], key: Callable[[Seat], Any]
+    level: Level, turns: Frame, sums: dict[str, Integers], chosen: list[int], key: Callable[[Seat], object]
 ) -> list[Result]:
     groups: dict[Any, list[int]] = {}
     for at in chosen:

@@ -62,7 +62,7 @@ class Guard:
         if (mode and set(mode) & set("wax+")) or (writes and path != os.devnull):
             self.refuse(f"open {path!r} for writing")
 
-    def refuse(self, what: Any) -> None:
+    def refuse(self, what: object) -> None:
         """Note that it was tried, and refuse it."""
         self.tried.append(str(what)[:200])
         raise Forbidden(f"a measure may not do that: {what}")
@@ -158,7 +158,7 @@ def main() -> None:
     task, turns = _read()
     try:
         table = _run(task, turns, guard)
-        head: dict[str, Any] = {"code": None, "detail": ""}
+        head: dict[str, object] = {"code": None, "detail": ""}
     except MemoryError:
         guard.on, table = False, None
         head = {"code": "measure_memory", "detail": f"took more than {task['memory_mb']} MB"}

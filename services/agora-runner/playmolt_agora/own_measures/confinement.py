@@ -22,7 +22,7 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _NO_NEW_PRIVS, _SET_SECCOMP, _FILTER = 38, 22, 2
 
 # socket, execve, execveat, ptrace, io_uring_setup, and whatever changes what a folder holds
-_NUMBERS: Mapping[str, Mapping[str, Any]] = {
+_NUMBERS: Mapping[str, Mapping[str, object]] = {
     "x86_64": {
         "arch": 0xC000003E, "openat": 257, "open": 2, "clone": 56, "unknown": (435, 437),
         "refused": (41, 57, 58, 59, 322, 101, 425, 76, 82, 83, 84, 85, 86, 87, 88, 258, 263, 264, 265, 266, 316),

@@ -33,7 +33,7 @@ _AT: Final = datetime(2000, 1, 1, tzinfo=UTC)
 _ALIAS: Final = "scripted"
 
 
-def records(plan: Plan, rooms: Sequence[LockedRoom], texts: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def records(plan: Plan, rooms: Sequence[LockedRoom], texts: Mapping[str, str]) -> Iterator[dict[str, object]]:
     """The turns of each cell's first run, as `turns.jsonl` holds them."""
     for cell in matrix.cells(plan, rooms):
         if cell.runs:
@@ -96,7 +96,7 @@ def tried(plan: Plan | None, folder: PlanFolder) -> PlanFolder:
     return msgspec.structs.replace(folder, faults=(*folder.faults, *faults))
 
 
-def _faults(declared: MeasureDeclaration, turns: Any) -> Iterator[PlanFault]:
+def _faults(declared: MeasureDeclaration, turns: object) -> Iterator[PlanFault]:
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.map(lambda _: measured(declared, turns, seconds=min(SECONDS, declared.seconds)), range(2))
     found = unlike(first, second)

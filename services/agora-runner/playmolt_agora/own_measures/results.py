@@ -63,7 +63,7 @@ def write(results: Sequence[OwnResult], out: Path) -> tuple[Path, ...]:
     return tuple(files)
 
 
-def _of(name: str, text: str, turns: Any) -> OwnResult:
+def _of(name: str, text: str, turns: object) -> OwnResult:
     declared = declaration.read(name, text)
     if isinstance(declared, PlanFault):
         return OwnResult(name=name, code=declared.code, detail=declared.message)

@@ -29,7 +29,7 @@ def load(text: str) -> Any:
         raise Unreadable("nested too deeply") from None
 
 
-def _yaml(text: str) -> Any:
+def _yaml(text: str) -> object:
     try:
         return yaml.load(text, Loader=_Loader)  # noqa: S506 -- a SafeLoader that takes less
     except yaml.MarkedYAMLError as error:
@@ -94,11 +94,11 @@ def _number(text: str) -> Decimal | int:
     return int(number) if abs(number) <= _LARGEST and number == number.to_integral_value() else number
 
 
-def _constant(name: str) -> Any:
+def _constant(name: str) -> object:
     raise Unreadable(f"{name} is not a number that a plan may hold")
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     read = dict(pairs)
     if len(read) < len(pairs):
         names = [name for name, _ in pairs]
@@ -124,7 +124,7 @@ class _Loader(yaml.SafeLoader):
         finally:
             self._depth -= 1
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
         seen = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode) or key.tag == "tag:yaml.org,2002:merge":

@@ -3,7 +3,7 @@
 import hashlib
 import uuid
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec import UNSET
@@ -231,7 +231,7 @@ def _set_cells(plan: Plan) -> tuple[Cell, ...]:
     )
 
 
-def _rules(plan: Plan, arm: Arm) -> dict[str, Any]:
+def _rules(plan: Plan, arm: Arm) -> dict[str, object]:
     phase = plans.phase_of(plan, arm)
     rules = plans.overrides(arm, phase.rules if phase else {})
     if arm == "phase2" and plan.seed_events:

@@ -1,7 +1,7 @@
 """What a plan says: its arms, cells, models, languages, sets and tests."""
 
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import msgspec
 from playmolt_schemas.agora.plan import (
@@ -58,7 +58,7 @@ def world(phase: Arm) -> PhaseName:
     return "phase1" if phase == COSTS_REAL else phase
 
 
-def overrides(phase: Arm, rules: Mapping[str, Any]) -> dict[str, Any]:
+def overrides(phase: Arm, rules: Mapping[str, object]) -> dict[str, object]:
     """An arm's changes to its world's preset, the plan's own included."""
     return {"energy.ledger": "real", **rules} if phase == COSTS_REAL else dict(rules)
 

@@ -39,12 +39,12 @@ def read(text: str, imported: Mapping[str, str] | None = None) -> Plan | Faults:
     return _sound(reading(text, imported))
 
 
-def read_document(values: Any, imported: Mapping[str, str] | None = None) -> Plan | Faults:
+def read_document(values: object, imported: Mapping[str, str] | None = None) -> Plan | Faults:
     """Read a plan that has been parsed already, as a request's body is; else as `read`."""
     return _sound(reading(values, imported))
 
 
-def reading(body: Any, imported: Mapping[str, str] | None = None) -> ParsedPlan:
+def reading(body: object, imported: Mapping[str, str] | None = None) -> ParsedPlan:
     """Read as much of a plan, a text or a parsed one, as there is, with every fault of it."""
     try:
         values = document.plain(_loaded(body) if isinstance(body, str) else body)
@@ -74,7 +74,7 @@ def _sound(found: ParsedPlan) -> Plan | Faults:
     return found.plan if found.plan is not None and not found.faults else found.faults
 
 
-def _loaded(text: str) -> Any:
+def _loaded(text: str) -> object:
     if len(text.encode("utf-8", "surrogatepass")) > PLAN_BYTES:
         raise document.Unreadable(f"a plan has at most {PLAN_BYTES} bytes")
     if unstorable(text):

@@ -70,7 +70,7 @@ def rows(plan: Plan) -> list[dict[str, Any]]:
     ]
 
 
-def _rows(text: str) -> Iterable[Any]:
+def _rows(text: str) -> Iterable[object]:
     text = text.removeprefix("\ufeff")  # spreadsheets write it, and the first column would not be found
     if text.lstrip().startswith("["):
         rows = document.load(text)

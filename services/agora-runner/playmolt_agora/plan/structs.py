@@ -24,7 +24,7 @@ def read(kind: type[S], values: Any, path: str = "") -> S | Faults:
     return found if found is not None and not faults else tuple(faults)
 
 
-def partly(kind: type[S], values: Any, path: str = "") -> tuple[S | None, list[PlanFault]]:
+def partly(kind: type[S], values: object, path: str = "") -> tuple[S | None, list[PlanFault]]:
     """Read what there is to read, and every fault; a field at fault has its default, None where a required one has.
 
     Of a list the entries that are sound are kept.
@@ -98,7 +98,7 @@ def _code(message: str) -> FaultCode:
     return "wrong_type" if ", got" in message or "missing required" in message else "out_of_range"
 
 
-def _nested(value: Any) -> Any:
+def _nested(value: object) -> object:
     """Numbers deep inside a value, as in a list of hypotheses, are texts by the same names."""
     if isinstance(value, list):
         return [_nested(inner) for inner in value]

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 import msgspec
 from playmolt_schemas.agora.plan import CostRow, Noticed, Spent
@@ -322,7 +321,7 @@ def _read(records: Sequence[Record], known: Mapping[tuple[str, int], type[Event]
         yield msgspec.json.decode(record.data, type=reader)
 
 
-def _columns(names: Sequence[str], lines: Sequence[tuple[Any, ...]]) -> Table:
+def _columns(names: Sequence[str], lines: Sequence[tuple[object, ...]]) -> Table:
     return {name: [line[number] for line in lines] for number, name in enumerate(names)}
 
 

@@ -1,7 +1,6 @@
 """The parts that sections of the report are put together from."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import msgspec
 
@@ -40,7 +39,7 @@ def figures_markup(study: StudyData, drawn: Mapping[str, Plot], *names: str) -> 
     return "".join(_figure(study, drawn[name]) for name in names if name in drawn)
 
 
-def rows_markup(caption: str, lines: Sequence[Mapping[str, Any]], columns: Sequence[str] = ()) -> str:
+def rows_markup(caption: str, lines: Sequence[Mapping[str, object]], columns: Sequence[str] = ()) -> str:
     """Rows as a table; without named columns those of the first row, less what is null everywhere."""
     known = columns or [
         column for column in (lines[0] if lines else ()) if any(line[column] is not None for line in lines)
@@ -48,6 +47,6 @@ def rows_markup(caption: str, lines: Sequence[Mapping[str, Any]], columns: Seque
     return markup.table(caption, known, [[_cell(column, line.get(column)) for column in known] for line in lines])
 
 
-def _cell(column: str, value: Any) -> object:
+def _cell(column: str, value: object) -> object:
     is_p = column in {"p_perm", "p_holm", "p_min"}
     return markup.shown_p(value) if is_p and isinstance(value, int | float) else value

@@ -10,7 +10,7 @@ from playmolt_schemas.agora.turn import Language, Parent, TurnRecord
 from playmolt_agora.bundle.seal import ModelNote
 from playmolt_agora.own_measures.results import OwnContent
 
-Table = Mapping[str, Sequence[Any]]
+Table = Mapping[str, Sequence[object]]
 """Ordered columns; all of one length. Null is None."""
 
 
@@ -142,7 +142,7 @@ class StudyData(msgspec.Struct, frozen=True, kw_only=True):
     """What came with the plan, where it has a folder."""
 
     @property
-    def described(self) -> dict[str, Any]:
+    def described(self) -> dict[str, object]:
         """What was locked and what came after, for readers of the tables."""
         return {
             "id": self.experiment,
@@ -158,7 +158,7 @@ class StudyData(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-def _declared(own: OwnContent | None) -> dict[str, Any]:
+def _declared(own: OwnContent | None) -> dict[str, object]:
     """Keys and labels of the tables of custom measures."""
     held = [each.declared for each in own.measures if each.declared and each.table is not None] if own else []
     return {each.table: {"keys": each.keys, "labels": each.labels} for each in held}

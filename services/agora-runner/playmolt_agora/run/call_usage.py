@@ -39,7 +39,7 @@ def with_call(spent: Spent, call: dict[str, Any]) -> Spent:
     )
 
 
-def cost_of(call: dict[str, Any]) -> str | None:
+def cost_of(call: dict[str, object]) -> str | None:
     """What a call cost; None if unknown. An error response without usage cost nothing."""
     if call.get("cost") is not None:
         return str(call["cost"])
@@ -61,13 +61,13 @@ def _took_nothing(call: dict[str, Any]) -> bool:
     return call["status"] >= _ERRORS or call.get("outcome") in _REPORTED_ERRORS
 
 
-def by_model(spent: Mapping[str, Spent], call: dict[str, Any]) -> dict[str, Spent]:
+def by_model(spent: Mapping[str, Spent], call: dict[str, object]) -> dict[str, Spent]:
     """Add a call to its model's usage. A lost call names no model if its process ended first."""
     alias = str(call.get("alias") or "")
     return {**spent, alias: with_call(spent.get(alias, Spent()), call)}
 
 
-def lost_call(lost: int, ask: int) -> dict[str, Any]:
+def lost_call(lost: int, ask: int) -> dict[str, object]:
     """Requests lost with their process, as stored; `ask` is the number of the question in its turn."""
     return {"outcome": LOST, "lost": lost, "ask": ask, "detail": "the process ended before it recorded the reply"}
 
@@ -76,6 +76,6 @@ def lost_of(calls: Iterable[dict[str, Any]]) -> int:
     return sum(int(call["lost"]) for call in calls if call.get("outcome") == LOST)
 
 
-def is_call(call: dict[str, Any]) -> bool:
+def is_call(call: dict[str, object]) -> bool:
     """Whether a request counts as a call: one refused with 429 does not."""
     return call.get("outcome") != _REFUSED

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, cast
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -51,9 +51,8 @@ def evolve(state: RunState, event: Event, at: datetime) -> RunState:
     changes = _FOLDS[type(event)](state, event, at)
     witnessed = visibility.of(state, event)
     if witnessed:
-        changes["agents"] = visibility.heard(
-            changes.get("agents", state.agents), witnessed, visibility.kept(state.rules)
-        )
+        agents = cast("Mapping[str, Agent]", changes.get("agents", state.agents))
+        changes["agents"] = visibility.heard(agents, witnessed, visibility.kept(state.rules))
     after = replace(state, version=state.version + 1, **changes)
     stage = _stage(after)
     return after if stage == after.stage else replace(after, stage=stage)

@@ -37,5 +37,5 @@ def _records(turns: Any) -> Iterable[Mapping[str, Any]]:
     return map(plain, turns)
 
 
-def _listed(row: Mapping[str, Any]) -> dict[str, Any]:
+def _listed(row: Mapping[str, object]) -> dict[str, object]:
     return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in row.items()}

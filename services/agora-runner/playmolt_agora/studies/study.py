@@ -128,10 +128,10 @@ def _table(path: Path, own: Mapping[str, Any]) -> Table:
     return Table(path.stem, partial(_parquet, path), texts, own.get("keys", ()))
 
 
-def _parquet(path: Path) -> Any:
+def _parquet(path: Path) -> object:
     with path.open("rb") as file:  # pyarrow takes no path that is not UTF-8
         return import_module("pyarrow.parquet").read_table(file)
 
 
-def _rows(columns: list[str], lines: list[list[Any]]) -> Any:
+def _rows(columns: list[str], lines: list[list[object]]) -> object:
     return import_module("pyarrow").table({name: [line[at] for line in lines] for at, name in enumerate(columns)})

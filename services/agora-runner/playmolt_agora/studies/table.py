@@ -69,7 +69,9 @@ class Column(NamedTuple):
 class Table:
     """A table that is read when it is first asked for."""
 
-    def __init__(self, name: str, read: Callable[[], Any], own: Labels | None = None, keys: Iterable[str] = ()) -> None:
+    def __init__(
+        self, name: str, read: Callable[[], object], own: Labels | None = None, keys: Iterable[str] = ()
+    ) -> None:
         """`read` gives a pyarrow Table; `own` labels those columns that a researcher has named, `keys` are theirs."""
         self.name = name
         self._read = read

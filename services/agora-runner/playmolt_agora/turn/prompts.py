@@ -92,7 +92,7 @@ def _parts(template: str) -> tuple[str, ...]:
 
 
 @cache
-def _preset(phase: PhaseName) -> Mapping[str, Any]:
+def _preset(phase: PhaseName) -> Mapping[str, object]:
     rules: dict[str, Any] = msgspec.to_builtins(worlds.preset(phase))
     return rules
 

@@ -131,7 +131,7 @@ def reask_message(parsed: Parsed, language: Language) -> str:
     return prompts.fill(texts.of(language).own.reask["message"], {"fault": parsed.fault})
 
 
-def reply_schema(scene: Scene) -> dict[str, Any]:
+def reply_schema(scene: Scene) -> dict[str, object]:
     """The JSON Schema of the reply for servers that bind or check it; the skills are the architect's alone."""
     properties: dict[str, Any] = {
         "thought": {"type": "string"},
@@ -205,14 +205,14 @@ def _objects(text: str) -> Iterator[_Pairs]:
             start = decoded[1] - 1
 
 
-def _decoded(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int] | None:
+def _decoded(decoder: json.JSONDecoder, text: str, start: int) -> tuple[object, int] | None:
     try:
         return decoder.raw_decode(text, start)
     except (ValueError, RecursionError):
         return None
 
 
-def _no_constant(name: str) -> Any:
+def _no_constant(name: str) -> object:
     raise ValueError(f"{name} is not JSON")
 
 
@@ -229,7 +229,7 @@ def _declines(text: str) -> bool:
     return text.lower().replace("’", "'").lstrip("\"'*# ").startswith(spelling().refusals)
 
 
-def _fields(pairs: Sequence[tuple[str, Any]]) -> tuple[Mapping[str, str | None], bool]:
+def _fields(pairs: Sequence[tuple[str, object]]) -> tuple[Mapping[str, str | None], bool]:
     """The four fields as texts, and whether any had to be read into shape. Keys that mean nothing are left out.
 
     A synonym counts only if the field itself is missing.

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any
 
 from playmolt_core.db.budgets import Account, ExhaustedAccount, PgBudgets
 from playmolt_core.llm.catalogue import Catalogue
@@ -38,7 +37,7 @@ class BudgetReservations:
             await self._budgets.settle(accounts, tokens=-tokens, money=-money)
 
     async def settle(
-        self, spec: RunSpec, limits: Budget, reserved: Charge, times: int, attempts: Sequence[dict[str, Any]]
+        self, spec: RunSpec, limits: Budget, reserved: Charge, times: int, attempts: Sequence[dict[str, object]]
     ) -> None:
         """Replace `times` reserved worst cases by the actual usage; a reply without usage keeps its worst case."""
         accounts = _accounts(spec, limits)

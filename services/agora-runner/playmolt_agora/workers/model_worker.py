@@ -4,7 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
 from playmolt_core.effects.leased_effect import LeasedEffect, Submit
@@ -114,7 +114,7 @@ class ModelWorker:
                 await self._progress(leased, effect, usage, "progress")
                 reported = time.monotonic()
 
-    async def _record_loss(self, leased: LeasedEffect, effect: Effect, logged: int) -> tuple[dict[str, Any], ...]:
+    async def _record_loss(self, leased: LeasedEffect, effect: Effect, logged: int) -> tuple[dict[str, object], ...]:
         """Record the calls of a turn whose process ended; their cost is unknown."""
         turn: AgentTurn = effect.payload
         budget = (await self._statuses.of(turn.spec.experiment)).budget
@@ -210,7 +210,7 @@ class _Usage:
     def noticed(self) -> Noticed:
         return self._notices.noticed()
 
-    def add_calls(self, calls: Iterable[dict[str, Any]]) -> None:
+    def add_calls(self, calls: Iterable[dict[str, object]]) -> None:
         for call in calls:
             self.spent = with_call(self.spent, call)
             self._notices.add(call)

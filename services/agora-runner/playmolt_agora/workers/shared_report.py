@@ -4,7 +4,7 @@ import csv
 import re
 from collections import Counter
 from io import StringIO
-from typing import Any, Final
+from typing import Final
 
 from playmolt_schemas.routes.sharing import SharedPage
 
@@ -33,7 +33,7 @@ def shared_page(state: State, report: str, shares: str, *, made: bool) -> Shared
     )
 
 
-def _scene(state: State, shares: str) -> dict[str, Any]:
+def _scene(state: State, shares: str) -> dict[str, object]:
     """What a drawing shows: of each model the actions of its valid turns, the most frequent first."""
     counted: dict[str, Counter[str]] = {model.alias: Counter() for model in state.models}
     for row in csv.DictReader(StringIO(shares)):
@@ -49,7 +49,7 @@ def _scene(state: State, shares: str) -> dict[str, Any]:
     }
 
 
-def _acts(counted: Counter[str]) -> list[dict[str, Any]]:
+def _acts(counted: Counter[str]) -> list[dict[str, object]]:
     total = counted.total()
     return [{"action": action, "percent": round(100 * n / total)} for action, n in counted.most_common() if n]
 

@@ -249,7 +249,7 @@ class TurnModel:
         await self._settle(spec, limits, reserved, calls, attempts, marked=key is not None)
         return _Answer(answer, tuple(attempts), cached=False)
 
-    async def _keep(self, spec: RunSpec, key: str, answer: Reply | Failed, attempts: list[dict[str, Any]]) -> None:
+    async def _keep(self, spec: RunSpec, key: str, answer: Reply | Failed, attempts: list[dict[str, object]]) -> None:
         await self._in_flight.keep_reply(spec.run, key, msgspec.json.encode([answer, attempts]).decode())
         if self._batched is not None:
             await self._batched.drop(key)
@@ -315,7 +315,7 @@ class TurnModel:
         limits: Budget,
         reserved: Charge,
         calls: int,
-        attempts: list[dict[str, Any]],
+        attempts: list[dict[str, object]],
         *,
         marked: bool,
     ) -> None:
@@ -370,7 +370,7 @@ def _stored(attempt: dict[str, Any], digest: str, request: ModelRequest) -> dict
     return attempt | {"request": attempt["request"] | {"messages": {"prompt": digest, "added": added}}}
 
 
-def _over(reached: LimitReached, attempts: Sequence[dict[str, Any]] = ()) -> Halt:
+def _over(reached: LimitReached, attempts: Sequence[dict[str, object]] = ()) -> Halt:
     return Halt(code="budget", detail=reached.detail, reached=reached, attempts=tuple(attempts))
 
 

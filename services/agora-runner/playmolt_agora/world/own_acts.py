@@ -119,7 +119,7 @@ def class_of(world: OwnWorld, name: str) -> FnClass | None:
     return coding.fn_class(base_of(world, name))
 
 
-def least(value: Any) -> Any:
+def least(value: object) -> object:
     """The least value of an amount: 0 if the act names it."""
     return 0 if value == "amount" else value
 

@@ -246,7 +246,7 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return whole
 
 
-def flattened(overrides: Mapping[str, Any], head: str = "") -> Iterator[tuple[str, Any]]:
+def flattened(overrides: Mapping[str, Any], head: str = "") -> Iterator[tuple[str, object]]:
     for name, value in overrides.items():
         if isinstance(value, Mapping):
             yield from flattened(value, f"{head}{name}.")

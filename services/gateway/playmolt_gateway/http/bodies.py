@@ -205,7 +205,7 @@ def _fault_of_numbers(text: bytes) -> HttpProblem | None:
     return _TOO_LONG if _LONG in shape or _LARGE in shape else None
 
 
-def _nested(value: Any) -> int:
+def _nested(value: object) -> int:
     """The nesting depth of a value, computed without recursion."""
     depth, level = 0, [value]
     while level:

@@ -77,7 +77,7 @@ def _alone(kind: Any, name: str) -> type[msgspec.Struct]:
     return msgspec.defstruct("Alone", [(field.name, field.type)], rename={field.name: name})
 
 
-def _fault(text: str, kind: Any) -> FieldFault:
+def _fault(text: str, kind: object) -> FieldFault:
     if match := _UNKNOWN.match(text):
         return FieldFault(_path(match[2], match[1][:64]), "is an unknown field")
     if match := _MISSING.match(text):
@@ -91,7 +91,7 @@ def _path(inside: str | None, name: str) -> str:
     return f"{inside}.{name}" if inside else name
 
 
-def _wanted(fault: str, kind: Any, field: str) -> str:
+def _wanted(fault: str, kind: object, field: str) -> str:
     annotation = _annotation(kind, field)
     if choices := tuple(dict.fromkeys(_choices(annotation))):
         return f"one of {', '.join(choice or 'empty' for choice in choices)}"
@@ -126,7 +126,7 @@ def patterns(kind: type[msgspec.Struct]) -> dict[str, str]:
     }
 
 
-def _notes(annotation: Any) -> Iterator[msgspec.Meta]:
+def _notes(annotation: object) -> Iterator[msgspec.Meta]:
     """The annotations of a type and of its parts."""
     for part in get_args(annotation):
         if isinstance(part, msgspec.Meta):
@@ -134,7 +134,7 @@ def _notes(annotation: Any) -> Iterator[msgspec.Meta]:
         yield from _notes(part)
 
 
-def _choices(annotation: Any) -> Iterator[str]:
+def _choices(annotation: object) -> Iterator[str]:
     if get_origin(annotation) is Literal:
         yield from map(str, get_args(annotation))
         return
@@ -151,7 +151,7 @@ def _pairs(query_string: bytes) -> list[tuple[str, str]]:
     return [(unquote_plus(name), unquote_plus(value, errors="replace")) for name, _, value in parts]
 
 
-def _typed(text: str, annotation: str) -> Any:
+def _typed(text: str, annotation: str) -> object:
     """Parse a value for its field's type; unparsable text is left for the type check to refuse."""
     if "int" in annotation and _INTEGER.fullmatch(text):
         return max(-LARGEST - 1, min(int(text), LARGEST + 1))  # stays beyond every bound without a 400-digit number

@@ -30,7 +30,7 @@ _DESCRIPTION: Final = (
 )
 
 
-def _types(routes: Iterable[Route]) -> list[Any]:
+def _types(routes: Iterable[Route]) -> list[object]:
     found: list[Any] = [Problem]
     for route in routes:
         found += _parts(route.request)
@@ -39,7 +39,7 @@ def _types(routes: Iterable[Route]) -> list[Any]:
     return list(dict.fromkeys(found))
 
 
-def _parts(answer: Any) -> list[Any]:
+def _parts(answer: object) -> list[object]:
     if isinstance(answer, OneOf):
         return list(answer.kinds)
     if isinstance(answer, PageOf):
@@ -66,7 +66,7 @@ class _SchemaIndex:
         return next(schema for known, schema in self._of if known is kind or known == kind)
 
 
-def _parameters(route: Route) -> list[dict[str, Any]]:
+def _parameters(route: Route) -> list[dict[str, object]]:
     path = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
         for name in re.findall(r"{(\w+)}", route.path)
@@ -93,7 +93,7 @@ def without_null(schema: dict[str, Any]) -> dict[str, Any]:
     return kept | (choices[0] if len(choices) == 1 else {"anyOf": choices} if choices else {})
 
 
-def _header_parameters(route: Route) -> list[dict[str, Any]]:
+def _header_parameters(route: Route) -> list[dict[str, object]]:
     headers = []
     if route.idempotent:
         schema = {"type": "string", "pattern": rf"^[\x21-\x7e]{{1,{IDEMPOTENCY_KEY_CHARS}}}$"}
@@ -117,7 +117,7 @@ def _content(answer: Any, schemas: _SchemaIndex) -> dict[str, Any]:
     return {"content": {answer.content_type.partition(";")[0]: media}}
 
 
-def _document(content_type: str) -> tuple[str, dict[str, Any]]:
+def _document(content_type: str) -> tuple[str, dict[str, object]]:
     """The media type and schema of a text or file."""
     kind = content_type.partition(";")[0]
     return kind, {"schema": {"type": "string"} if kind.startswith("text/") else {"contentMediaType": kind}}

@@ -1,7 +1,7 @@
 """Checks and adapters around the MCP library: one JSON-RPC message per request, answers as JSON or as an event."""
 
 from asyncio import Task
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from playmolt_core.ops.json_values import decode_json
@@ -44,7 +44,7 @@ def _error(code: int, text: str) -> InvalidMessage:
     return InvalidMessage(msgspec.json.encode({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": text}}))
 
 
-def _fault(message: Any) -> str:
+def _fault(message: object) -> str:
     if isinstance(message, list):
         return "Send one message per request."
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":

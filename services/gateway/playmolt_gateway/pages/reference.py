@@ -106,12 +106,12 @@ def _links(holder: dict[str, Any]) -> str:
     return " ".join(f'<a href="#{escape(name)}">{escape(name)}</a>' for name in names)
 
 
-def _references(node: Any) -> list[str]:
+def _references(node: object) -> list[str]:
     if isinstance(node, dict):
         own = [node["$ref"]] if "$ref" in node else []
         return own + [found for value in node.values() for found in _references(value)]
     return [found for value in node for found in _references(value)] if isinstance(node, list) else []
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return f"<pre tabindex='0'>{escape(msgspec.json.format(msgspec.json.encode(value)).decode())}</pre>"

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -70,7 +70,7 @@ class Picture(msgspec.Struct, frozen=True):
         ).markup()  # fmt: skip
 
 
-Drawing = Callable[[Mapping[str, Any], PictureTexts, Sheet], Picture]
+Drawing = Callable[[Mapping[str, object], PictureTexts, Sheet], Picture]
 """Draws a game's state (JSON). Pure: equal states give equal pictures."""
 
 

@@ -156,7 +156,7 @@ def _body_of(route: Route) -> type:
     return msgspec.Raw if route.raw_body else route.request
 
 
-def _members(kind: Any) -> tuple[Any, ...]:
+def _members(kind: object) -> tuple[object, ...]:
     return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
 
 

@@ -134,7 +134,7 @@ async def _framework_refusal(request: Request, error: Exception) -> Response:
 
 
 @cache
-def _openapi() -> dict[str, Any]:
+def _openapi() -> dict[str, object]:
     document: dict[str, Any] = msgspec.json.decode(documents.openapi_bytes())
     return document
 

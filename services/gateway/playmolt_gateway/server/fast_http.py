@@ -11,7 +11,7 @@ import asyncio
 import re
 from asyncio import Future
 from http import HTTPStatus
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from playmolt_core.ops.connections import ConnectionLimiter
 from playmolt_core.ops.http_protocol import BoundedProtocol
@@ -76,7 +76,7 @@ class GatewayProtocol(BoundedProtocol):
     route: ActionRoute
     response_heads: ResponseHeads
 
-    def __init__(self, *args: Any, **options: Any) -> None:
+    def __init__(self, *args: object, **options: object) -> None:
         super().__init__(*args, **options)
         self._action = ActionCycle()
 

@@ -5,7 +5,7 @@ import binascii
 import hashlib
 import unicodedata
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from playmolt_schemas.body_fields import BodyFields, Faults
 from playmolt_schemas.games.legal import (
@@ -29,7 +29,7 @@ _FAULTS: Final[Mapping[Fault, str]] = {
 }
 
 
-async def read_upload(body: Any, pdfs: PdfReaders) -> ReadUpload | Faults:
+async def read_upload(body: object, pdfs: PdfReaders) -> ReadUpload | Faults:
     """Read the body of `POST …/evidence`. Raises PdfReadersBusy."""
     fields = BodyFields(body)
     if not fields.sound:

@@ -18,7 +18,7 @@ _PROPOSALS: Final = ("ConfirmedFacts", "DisputedFacts")
 _QUESTIONS: Final = "MissingFactsQuestions"
 
 
-def refused(state: State, output: Mapping[str, Any]) -> tuple[RefusedItem, ...]:
+def refused(state: State, output: Mapping[str, object]) -> tuple[RefusedItem, ...]:
     """The refused items of a stipulation, each with its reason."""
     check = _ProposalCheck(state)
     return tuple(fault for _, _, fault in check.judged(output) if fault)
@@ -126,7 +126,7 @@ class _FactSet:
         else:
             self.dispute(item)
 
-    def dispute(self, item: Mapping[str, Any]) -> None:
+    def dispute(self, item: Mapping[str, object]) -> None:
         self._put("D", item, state="disputed", source="model")
 
     def _named(self, item: Mapping[str, Any]) -> list[str]:

@@ -39,7 +39,7 @@ _LATER: Final[Mapping[str, Any]] = {"missing_evidence_answers": {}}
 """The answers depend on what the gate asks; they are read last."""
 
 
-def named_gate(body: Any) -> GateName | Faults:
+def named_gate(body: object) -> GateName | Faults:
     """Read which gate a form is for."""
     fields = BodyFields(body, what="the form")
     if not fields.sound or not fields.required("gate"):
@@ -47,7 +47,7 @@ def named_gate(body: Any) -> GateName | Faults:
     return fields.result(fields.one_of("gate", GATES))
 
 
-def read_form(body: Mapping[str, Any], state: State, gate: GateOpened) -> AnyForm | Faults:
+def read_form(body: Mapping[str, object], state: State, gate: GateOpened) -> AnyForm | Faults:
     """Read the form of the open gate; gives every fault instead when there is one."""
     fields = BodyFields(body)
     form = _READERS[gate.gate](fields, state, gate)
@@ -151,7 +151,7 @@ def merged_steering(steering: SteeringSettings, form: AnyForm) -> SteeringSettin
     return replace(steering, **given)
 
 
-def _steering_fields(form: AnyForm) -> dict[str, Any]:
+def _steering_fields(form: AnyForm) -> dict[str, object]:
     match form:
         case Round1Form():
             return {"focus_issues": form.focus_issues, "goal": form.goal, "stance": form.stance}

@@ -29,7 +29,7 @@ class PostedFacts(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...]
 
 
-def read_opening(body: Any, aliases: Collection[str]) -> OpenSessionRequest | Faults:
+def read_opening(body: object, aliases: Collection[str]) -> OpenSessionRequest | Faults:
     """Read the body of `POST /api/sessions`; `aliases` are the models there are."""
     return read_body(OpenSessionRequest, body, options={"model": aliases})
 
@@ -78,7 +78,7 @@ def check_answers(fields: BodyFields, answers: Sequence[QuestionAnswer], known: 
             fields.fault(f"answers[{place}].id", f"is not an open question; open questions: {open_questions}")
 
 
-def facts_schema(*, carried: bool) -> Mapping[str, Any]:
+def facts_schema(*, carried: bool) -> Mapping[str, object]:
     """The JSON Schema of the body of `POST …/facts`; nothing is required of a session that carries facts over."""
     text: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": NARRATIVE_CHARS}
     lines: dict[str, Any] = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
@@ -96,5 +96,5 @@ def facts_schema(*, carried: bool) -> Mapping[str, Any]:
     }
 
 
-def _entries(*required: str) -> dict[str, Any]:
+def _entries(*required: str) -> dict[str, object]:
     return {"type": "array", "maxItems": ENTRIES, "items": {"type": "object", "required": list(required)}}

@@ -128,7 +128,7 @@ _CLAUSE: Final = re.compile(
 )
 
 
-def _certain(output: Mapping[str, Any]) -> tuple[list[Hit], list[Hit]]:
+def _certain(output: Mapping[str, object]) -> tuple[list[Hit], list[Hit]]:
     """A promised outcome is a hit, certainty alone a warning. A verifier's quote of an unsupported claim is neither."""
     hits, warnings = [], []
     for field, text in outputs.texts(output):
@@ -224,7 +224,7 @@ _NO_COUNSEL: Final = tuple(
 )
 
 
-def _excluded(state: State, output: Mapping[str, Any]) -> Iterator[Hit]:
+def _excluded(state: State, output: Mapping[str, object]) -> Iterator[Hit]:
     breaks = tuple(_breaches(state))
     for field, text in outputs.texts(output):
         for sentence in sentences(text):
@@ -271,7 +271,7 @@ def _recommends(clause: str) -> bool:
     return any(found and not no.search(clause) for found, no in zip(others, nots, strict=True))
 
 
-def _citations(supplied: Corpus, output: Mapping[str, Any]) -> tuple[Citation, ...] | None:
+def _citations(supplied: Corpus, output: Mapping[str, object]) -> tuple[Citation, ...] | None:
     if "Citations" not in output:
         return None
     cited = output["Citations"]
@@ -281,6 +281,6 @@ def _citations(supplied: Corpus, output: Mapping[str, Any]) -> tuple[Citation, .
     )
 
 
-def _unverified(supplied: Corpus, output: Mapping[str, Any]) -> tuple[str, ...]:
+def _unverified(supplied: Corpus, output: Mapping[str, object]) -> tuple[str, ...]:
     found = (text for _, value in outputs.texts(output) for text in corpus.uncited(supplied, value))
     return tuple(dict.fromkeys(found))[:MOST_HITS]

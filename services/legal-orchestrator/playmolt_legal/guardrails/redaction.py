@@ -46,11 +46,11 @@ def mark(fact: Fact) -> str:
     return f"［{fact.id}: {fact.state}］"
 
 
-def redactor(facts: Facts, evidence: tuple[str, ...]) -> Callable[[Any], Any]:
+def redactor(facts: Facts, evidence: tuple[str, ...]) -> Callable[[object], object]:
     """Redacts past facts in every text of a value, except what evidence also says."""
     redactions = [_redaction(facts, evidence, fact) for fact in facts.past]
 
-    def redacted(value: Any) -> Any:
+    def redacted(value: object) -> object:
         match value:
             case str():
                 for each in redactions:
@@ -65,7 +65,7 @@ def redactor(facts: Facts, evidence: tuple[str, ...]) -> Callable[[Any], Any]:
     return redacted if redactions else lambda value: value
 
 
-def without(facts: Facts, output: dict[str, Any]) -> dict[str, Any]:
+def without(facts: Facts, output: dict[str, object]) -> dict[str, object]:
     """A turn's answer in which a mark replaces each statement that rests on a past fact."""
     marks = {fact.id: mark(fact) for fact in facts.past}
 
@@ -79,7 +79,7 @@ def without(facts: Facts, output: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def relies(facts: Facts, evidence: tuple[str, ...], fact: Fact, output: dict[str, Any]) -> bool:
+def relies(facts: Facts, evidence: tuple[str, ...], fact: Fact, output: dict[str, object]) -> bool:
     """Whether an answer cites a fact by id, or has a date, sum or name that only this fact named."""
     if fact.id in _cited(output):
         return True
@@ -128,7 +128,7 @@ def _same(one: Particular, other: Particular) -> bool:
     return not set(one.readings).isdisjoint(other.readings)
 
 
-def _cited(output: dict[str, Any]) -> set[str]:
+def _cited(output: dict[str, object]) -> set[str]:
     ids: set[str] = set()
     for field, value in output.items():
         if field == "Citations" and isinstance(value, list):
@@ -141,7 +141,7 @@ def _cited(output: dict[str, Any]) -> set[str]:
     return ids
 
 
-def _leaves(value: Any) -> Iterator[str]:
+def _leaves(value: object) -> Iterator[str]:
     match value:
         case str():
             yield value

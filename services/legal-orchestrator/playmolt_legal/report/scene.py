@@ -14,7 +14,7 @@ _DECIDES: Final = ("choice", "goal", "evidence_level", "resolution")
 """The field of each gate's form that says how it went on."""
 
 
-def scene(state: State) -> dict[str, Any]:
+def scene(state: State) -> dict[str, object]:
     """As far as the session is: sides that have not spoken have said nothing."""
     titles = texts.of(state.language).titles[state.case_type]
     judge = state.newest("judge")
@@ -53,7 +53,7 @@ def _about(said: Sequence[Mapping[str, Any]], issue: str, place: int) -> str | N
     return said[place]["text"] if place < len(said) else None
 
 
-def _gates(state: State) -> Iterator[dict[str, Any]]:
+def _gates(state: State) -> Iterator[dict[str, object]]:
     """The decision of each gate, oldest first: its choices, none of the words that were typed."""
     for entry in state.gate_history:
         form = msgspec.to_builtins(entry.form)
@@ -61,7 +61,7 @@ def _gates(state: State) -> Iterator[dict[str, Any]]:
         yield {"gate": entry.gate, "field": field, "choice": form.get(field)}
 
 
-def _likelihood(state: State) -> dict[str, Any] | None:
+def _likelihood(state: State) -> dict[str, object] | None:
     for turn in reversed(state.turns):
         if turn.role == "judge" and "Likelihood" in turn.output:
             side = "claimant" if state.side == "neutral" else state.side

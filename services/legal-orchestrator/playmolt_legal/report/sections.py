@@ -318,7 +318,7 @@ class Writer:
                 anchor = self.points.of(phase, field, place)
                 yield msgspec.structs.replace(self._item(self.words.outputs[field], item), anchor=anchor)
 
-    def _item(self, label: str, item: Any) -> ReportLine:
+    def _item(self, label: str, item: object) -> ReportLine:
         label = f"{label}{self.colon}"
         if not isinstance(item, dict):
             return ReportLine(text=f"{label}{self.marked(self.words.values.get(str(item), str(item)))}")

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -16,7 +15,7 @@ from playmolt_legal.report.document import SECTIONS, Document, document
 from playmolt_legal.report.sections import CHOICES, Writer
 
 
-def page(report: Report, state: Mapping[str, Any], sections: Sequence[str] | None) -> SharedPage:
+def page(report: Report, state: Mapping[str, object], sections: Sequence[str] | None) -> SharedPage:
     """`sections` None: all. Superseded and withdrawn facts are not shown."""
     chosen = [name for name in SECTIONS if sections is None or name in sections]
     shown = document(_without_private(report), chosen)

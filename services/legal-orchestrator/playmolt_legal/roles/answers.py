@@ -45,7 +45,7 @@ def _by_check(state: State, hits: tuple[Hit, ...]) -> tuple[GuardrailHit, ...]:
     return tuple(GuardrailHit(phase=state.asked, check=check, hits=group) for check, group in grouped if group)
 
 
-def _status(state: State, output: Mapping[str, Any], hits: tuple[Hit, ...]) -> GateStatus | None:
+def _status(state: State, output: Mapping[str, object], hits: tuple[Hit, ...]) -> GateStatus | None:
     """The effective gate status: an invalid one is Conditional, and so is Go with unresolved hits."""
     if "GateStatus" not in output:
         return None

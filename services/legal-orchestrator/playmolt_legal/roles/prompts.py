@@ -77,7 +77,7 @@ def _listed(values: Iterable[str]) -> str:
     return "; ".join(values)
 
 
-def as_data(value: Any) -> str:
+def as_data(value: object) -> str:
     """Write JSON in which no text can pass for the prompt's own: all on one line, brackets inside texts escaped."""
     return _STRING.sub(_escape, json.dumps(msgspec.to_builtins(value), ensure_ascii=False))
 
@@ -198,7 +198,7 @@ def _material(state: State, here: phases.TurnPhase | None) -> str:
     return f"{words.material}\n{as_data(data)}"
 
 
-def _facts(state: State) -> dict[str, Any]:
+def _facts(state: State) -> dict[str, object]:
     facts, redacted = state.facts, _redactor(state)
     return {
         "confirmed": [_fact(fact) for fact in facts.confirmed],
@@ -210,7 +210,7 @@ def _facts(state: State) -> dict[str, Any]:
     }
 
 
-def _redactor(state: State) -> Callable[[Any], Any]:
+def _redactor(state: State) -> Callable[[object], object]:
     return redaction.redactor(state.facts, state.evidence_texts)
 
 
@@ -234,12 +234,12 @@ def _uploads(state: State) -> list[dict[str, Any]]:
     return listed
 
 
-def _fact(fact: Fact) -> dict[str, Any]:
+def _fact(fact: Fact) -> dict[str, object]:
     fields = {"id": fact.id, "text": fact.text, "wording": fact.wording, "state": fact.state, "source": fact.source}
     return {**fields, "evidence": fact.evidence, "timeline": fact.timeline}
 
 
-def _turn(state: State, turn: TurnRecord) -> dict[str, Any]:
+def _turn(state: State, turn: TurnRecord) -> dict[str, object]:
     output = redaction.without(state.facts, turn.output)
     made = _redactor(state)(msgspec.to_builtins(points.of(turn)))
     return {"phase": turn.phase, "output": output, "points": made, "unsupported": [hit.text for hit in turn.unresolved]}
@@ -282,7 +282,7 @@ def _refusal(words: texts.LegalTexts, item: RefusedItem) -> str:
     return f"- {item.reason} ({words.refusals[item.reason]}): {as_data(what)} / {as_data(item.text)}"
 
 
-def _rewrite(words: texts.LegalTexts, draft: dict[str, Any], hits: Iterable[Hit]) -> list[Message]:
+def _rewrite(words: texts.LegalTexts, draft: dict[str, object], hits: Iterable[Hit]) -> list[Message]:
     named = [f"- {words.checks[hit.check]} / {hit.field}: {as_data(hit.text)}" for hit in hits]
     return [
         {"role": "assistant", "content": json.dumps(draft, ensure_ascii=False)},

@@ -86,7 +86,7 @@ class _Script:
     def _one(self, phrases: tuple[str, ...], name: str) -> str:
         return draws.choice(self._seed, f"{self._phase} {name}", phrases)
 
-    def stipulation(self) -> dict[str, Any]:
+    def stipulation(self) -> dict[str, object]:
         state, words = self._state, self._words
         confirmed = [
             {
@@ -138,7 +138,7 @@ class _Script:
             case "verifier":
                 return self._verifier(round_)
 
-    def final(self) -> dict[str, Any]:
+    def final(self) -> dict[str, object]:
         return {
             "Answer": [self._said(self._words.finding, f"answer {place}", place) for place in range(2)],
             "NotFollowed": [],
@@ -164,7 +164,7 @@ class _Script:
     def _asked(self, phrases: tuple[str, ...], name: str, place: int = 0) -> dict[str, Any]:
         return {"text": self._one(phrases, name), "basis": UNKNOWN, "issue": self._issue(place)}
 
-    def _answering(self, said: dict[str, Any], role: Role) -> dict[str, Any]:
+    def _answering(self, said: dict[str, object], role: Role) -> dict[str, object]:
         """Let a statement answer every point that the role was given."""
         asked = [point.id for point in points.to_answer(self._state.before, role)]
         return {**said, "answers": asked} if asked else said
@@ -174,7 +174,7 @@ class _Script:
             return list(self._focus)
         return list(self._words.issues if self._state.case_type == "civil" else self._words.issues_criminal)
 
-    def _judge(self, round_: int) -> dict[str, Any]:
+    def _judge(self, round_: int) -> dict[str, object]:
         words = self._words
         cited = [item.id for item in self._state.facts.evidence]
         return {
@@ -187,14 +187,14 @@ class _Script:
             **(self._estimate() if round_ > 1 else {}),
         }
 
-    def _estimate(self) -> dict[str, Any]:
+    def _estimate(self) -> dict[str, object]:
         """An even chance of what is confirmed; none where nothing is."""
         confirmed = self._state.facts.confirmed
         if not confirmed:
             return {}
         return {"Likelihood": {"low": 40, "high": 60, "text": self._words.estimate, "basis": [confirmed[0].id]}}
 
-    def _claimant(self) -> dict[str, Any]:
+    def _claimant(self) -> dict[str, object]:
         words, state = self._words, self._state
         claims = [self._answering(self._said(words.claim, "claim"), "claimant")]
         if self._profile == "stubborn" or (self._profile == "rash" and state.draft is None):
@@ -221,7 +221,7 @@ class _Script:
             said["SettlementOptions"] = [self._asked((option,), "option") for option in options[:2]]
         return said
 
-    def _verifier(self, round_: int) -> dict[str, Any]:
+    def _verifier(self, round_: int) -> dict[str, object]:
         words = self._words
         status = "Go"
         if self._profile == "conditional":

@@ -161,13 +161,15 @@ def history(state: State, juror_id: str) -> str:
     )
 
 
-def as_data(value: Any) -> str:
+def as_data(value: object) -> str:
     """JSON on one line: no text in it can end the line and pass for the prompt's own words."""
     text = json.dumps(msgspec.to_builtins(value), ensure_ascii=False)
     return _LINES.sub(lambda char: f"\\u{ord(char[0]):04x}", text)
 
 
-def _juror(state: State, material: Material, turn: Turn, task: str, data: Mapping[str, Any]) -> tuple[ChatMessage, ...]:
+def _juror(
+    state: State, material: Material, turn: Turn, task: str, data: Mapping[str, object]
+) -> tuple[ChatMessage, ...]:
     setting = filled(
         phrases(state.language).juror,
         role=state.juror(turn.juror_id).role_prompt.strip(),
@@ -177,7 +179,7 @@ def _juror(state: State, material: Material, turn: Turn, task: str, data: Mappin
     return _asked(f"{setting}\n\n{task}", data)
 
 
-def _self(state: State, material: Material, juror_id: str) -> dict[str, Any]:
+def _self(state: State, material: Material, juror_id: str) -> dict[str, object]:
     """The juror's personality and its latest move."""
     move = state.juror_states[juror_id].last_move
     return {
@@ -194,7 +196,7 @@ def _self(state: State, material: Material, juror_id: str) -> dict[str, Any]:
     }
 
 
-def _repetition(state: State, turn: Turn, topics: tuple[TopicImpact, ...]) -> dict[str, Any]:
+def _repetition(state: State, turn: Turn, topics: tuple[TopicImpact, ...]) -> dict[str, object]:
     """What the message repeats; empty if nothing."""
     again, remembered = turn_events.repeated(state, turn, topics), state.juror_states[turn.juror_id].remembered
     if not again.repeats:

@@ -246,7 +246,7 @@ def _voice(turn: ScriptedTurn) -> _Voice:
     return voice if voice and voice.of in system else voices[_ANYBODY]
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 

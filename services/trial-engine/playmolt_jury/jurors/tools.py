@@ -58,7 +58,7 @@ class Toolbox:
         return _use(call, given, result)
 
     @property
-    def _handlers(self) -> Mapping[str, Callable[[dict[str, Any]], str]]:
+    def _handlers(self) -> Mapping[str, Callable[[dict[str, object]], str]]:
         return {replies.LOOKUP: self._lookup}
 
     def _lookup(self, arguments: dict[str, Any]) -> str:
@@ -94,7 +94,7 @@ class BallotBox(Toolbox):
         return (*super().tools, replies.cast_tool(self._phrases.cast))
 
     @property
-    def _handlers(self) -> Mapping[str, Callable[[dict[str, Any]], str]]:
+    def _handlers(self) -> Mapping[str, Callable[[dict[str, object]], str]]:
         return {replies.LOOKUP: self._lookup, replies.CAST: self._cast}
 
     def _cast(self, arguments: dict[str, Any]) -> str:
@@ -110,11 +110,11 @@ class BallotBox(Toolbox):
         return prompts.filled(self._phrases.vote_taken, conclusion=self._conclusion)
 
 
-def _raw(call: ToolCall) -> dict[str, Any]:
+def _raw(call: ToolCall) -> dict[str, object]:
     return {"arguments": call.arguments[:_RAW_CHARS]}
 
 
-def _use(call: ToolCall, given: dict[str, Any], result: str) -> ToolUse:
+def _use(call: ToolCall, given: dict[str, object], result: str) -> ToolUse:
     return ToolUse(tool=call.name[:_NAME_CHARS], input=given, result=result)
 
 

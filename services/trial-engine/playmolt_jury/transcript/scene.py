@@ -18,7 +18,7 @@ _LINES: Final = 3
 _SAID: Final = OverseerSaid | JurorSaid | Speech | EvidencePresented | WitnessTalked
 
 
-def scene(state: State, material: Material, events: Sequence[Event]) -> dict[str, Any]:
+def scene(state: State, material: Material, events: Sequence[Event]) -> dict[str, object]:
     """`state` is that of the last of `events`."""
     verdict = state.verdict
     ending = next((each for each in material.endings if each.id == state.ending), None)
@@ -38,7 +38,7 @@ def scene(state: State, material: Material, events: Sequence[Event]) -> dict[str
     }  # fmt: skip
 
 
-def _juror(state: State, juror: str) -> dict[str, Any]:
+def _juror(state: State, juror: str) -> dict[str, object]:
     ballot = state.ballots.get(juror)
     cast = ballot if ballot and ballot.tx_hash else None
     return {
@@ -50,13 +50,13 @@ def _juror(state: State, juror: str) -> dict[str, Any]:
     }
 
 
-def _lines(state: State, material: Material, events: Iterable[Event]) -> list[dict[str, Any]]:
+def _lines(state: State, material: Material, events: Iterable[Event]) -> list[dict[str, object]]:
     """The latest lines in order: who spoke (`overseer`, a juror, a witness), to whom, and what."""
     said = [event for event in in_reading_order(events) if isinstance(event, _SAID)]
     return [line for event in said[-_LINES:] for line in _line(state, material, event)]
 
 
-def _line(state: State, material: Material, event: Event) -> Iterator[dict[str, Any]]:
+def _line(state: State, material: Material, event: Event) -> Iterator[dict[str, object]]:
     titles = {item.id: item.title for item in material.evidence}
     match event:
         case OverseerSaid():

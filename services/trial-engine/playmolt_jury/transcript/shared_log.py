@@ -11,7 +11,7 @@ import msgspec
 from playmolt_schemas.records import OpenedRecord, Record
 
 _NO_PERSON: Final = ("", "host", "operator")
-_BLANK: Final[Mapping[str, Any]] = {"owner": "", "name": "", "text": "", "topics": [], "parts": [], "attempt": {}}
+_BLANK: Final[Mapping[str, object]] = {"owner": "", "name": "", "text": "", "topics": [], "parts": [], "attempt": {}}
 _encode, _decode = msgspec.json.encode, msgspec.json.decode
 
 
@@ -51,8 +51,8 @@ def _may_quote(turn: str, noted: set[str]) -> bool:
     return bool(noted) if kind == "classify" else juror.partition(":")[0] in noted
 
 
-def _without(record: Record, data: dict[str, Any], secrets: Sequence[str]) -> SharedRecord:
-    metadata: dict[str, Any] = _decode(record.metadata)
+def _without(record: Record, data: dict[str, object], secrets: Sequence[str]) -> SharedRecord:
+    metadata: dict[str, object] = _decode(record.metadata)
     withheld = [f"data.{name}" for name in secrets]
     if metadata["actor"] not in _NO_PERSON:
         withheld.append("metadata.actor")

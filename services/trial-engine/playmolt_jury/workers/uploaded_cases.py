@@ -65,7 +65,7 @@ class UploadedCases:
     def fetches(self) -> Mapping[str, Fetch]:
         return {CASES: self._list, BRING_CASE: self._bring, DROP_CASE: self._drop}
 
-    async def complete(self, request: ApiRequest) -> Any | Refused:
+    async def complete(self, request: ApiRequest) -> object | Refused:
         """The body of a request that opens a session, and the cases that its caller may name. Loads the pack that the
         body names, and stores it for the session."""
         offers = {offer.id: offer for offer in await self._packs.offers(request.agent_id)}
@@ -155,7 +155,7 @@ class UploadedCases:
         shipped = each is self._cases.shipped
         return msgspec.structs.replace(_view(each), by=None if shipped else _BY_OPERATOR, shipped=shipped)
 
-    async def _bring(self, _: Any, request: ApiRequest) -> ApiReply | Refused:
+    async def _bring(self, _: object, request: ApiRequest) -> ApiReply | Refused:
         """Checks the files that the gateway stored, and offers the case."""
         await self._packs.sweep()
         digest = request.body["digest"]
@@ -187,7 +187,7 @@ class UploadedCases:
         body = CaseAdded(id=found.id, title=found.title, digest=found.digest, languages=languages)
         return ApiReply(body, 201 if said == "new" else 200)
 
-    async def _drop(self, _: Any, request: ApiRequest) -> ApiReply | Refused:
+    async def _drop(self, _: object, request: ApiRequest) -> ApiReply | Refused:
         owner = None if request.operator else request.agent_id
         if not await self._packs.withdraw(owner, request.params["case"]):
             return Refused(Code.NOT_FOUND, "You have not uploaded this case. List the cases with GET /api/jury/cases.")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-Table = dict[str, list[Any]]
+Table = dict[str, list[object]]
 """Columns in their order, each a list of equal length; what has no value is None."""
 
 

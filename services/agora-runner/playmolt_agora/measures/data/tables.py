@@ -89,7 +89,7 @@ COUNTS: Final = frozenset(
 which a study of many runs has more than 64 bits can count."""
 
 
-def csv_text(table: Mapping[str, Sequence[Any]]) -> str:
+def csv_text(table: Mapping[str, Sequence[object]]) -> str:
     """A table as CSV: a head line, `\\n` ends, shortest decimals that read back the same, `true` and `false`."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -104,7 +104,7 @@ def _field(value: object) -> object:
     return "" if value is None else value
 
 
-def arrow_table(table: Mapping[str, Sequence[Any]]) -> Any:
+def arrow_table(table: Mapping[str, Sequence[object]]) -> object:
     """A table with the types that its columns' names say."""
     arrow = import_module("pyarrow")
     kinds = {"text": arrow.string(), "flag": arrow.bool_(), "count": arrow.int64(), "measure": arrow.float64()}
@@ -116,7 +116,7 @@ def arrow_table(table: Mapping[str, Sequence[Any]]) -> Any:
     return arrow.Table.from_arrays(columns, schema=schema)
 
 
-def kind_of(column: str, values: Sequence[Any]) -> str:
+def kind_of(column: str, values: Sequence[object]) -> str:
     """What a column holds: text, flag, count or measure. By its name, so that a column of nulls has a type, too."""
     for names, kind in ((TEXTS, "text"), (FLAGS, "flag"), (COUNTS, "count")):
         if column in names:

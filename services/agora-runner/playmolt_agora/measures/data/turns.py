@@ -41,7 +41,7 @@ def schema() -> Any:
     return arrow.schema([(field.name, _type(field.type)) for field in msgspec.structs.fields(TurnRecord)])
 
 
-def _batches(records: Iterable[Mapping[str, Any]]) -> Iterator[Any]:
+def _batches(records: Iterable[Mapping[str, object]]) -> Iterator[object]:
     arrow = import_module("pyarrow")
     waiting = iter(records)
     while batch := list(islice(waiting, _AT_ONCE)):
@@ -52,7 +52,7 @@ def _batches(records: Iterable[Mapping[str, Any]]) -> Iterator[Any]:
         yield arrow.RecordBatch.from_arrays(columns, schema=schema())
 
 
-def _fields(row: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+def _fields(row: Mapping[str, object]) -> Iterator[tuple[str, object, object]]:
     kinds = {field.name: field.type for field in msgspec.structs.fields(TurnRecord)}
     return ((name, value, kinds.get(name)) for name, value in row.items())
 
@@ -102,7 +102,7 @@ def _plain(value: Any, kind: Any) -> Any:
     return _scalar(value)
 
 
-def _scalar(value: Any) -> Any:
+def _scalar(value: object) -> object:
     """pandas has its own missing value and number types."""
     if isinstance(value, str | bool | int | Sequence):
         return value

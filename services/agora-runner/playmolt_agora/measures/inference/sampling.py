@@ -1,7 +1,7 @@
 """The intervals that adaptive sampling looks at (agora.md, `adaptive`; `measures.md`, sections 0 and 3)."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from playmolt_schemas.agora.plan import AdaptiveMeasure
@@ -20,10 +20,10 @@ _FEWEST: Final = 2
 
 
 def intervals(
-    records: Iterable[Mapping[str, Any] | TurnRecord],
+    records: Iterable[Mapping[str, object] | TurnRecord],
     measure: AdaptiveMeasure,
     seed: str,
-    stage1_import: Sequence[Mapping[str, Any]] = (),
+    stage1_import: Sequence[Mapping[str, object]] = (),
 ) -> dict[tuple[str, str], Interval | None]:
     """(model, language) → the 95 % interval of a measure over the runs so far; None where there is none.
 
@@ -36,7 +36,7 @@ def intervals(
     }
 
 
-def _of_pcs(turns: Frame, stage1_import: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], bootstrap.Interval]:
+def _of_pcs(turns: Frame, stage1_import: Sequence[Mapping[str, object]]) -> dict[tuple[str, str], bootstrap.Interval]:
     return {(cell.model, cell.language): cell.interval() for cell in pcs.cells(turns, stage1_import)}
 
 

@@ -160,7 +160,7 @@ _COMPANIONS: Final = (
 )  # fmt: skip
 
 
-def _companions(found: Sequence[dict[str, Any]]) -> str:
+def _companions(found: Sequence[dict[str, object]]) -> str:
     """One column a cell: there are more figures than cells."""
     head = ("figure", *(f"{row['model']} · {row['language']}" for row in found))
     lines = [(name, *(_figure(name, row.get(name)) for row in found)) for name in _COMPANIONS]

@@ -1,7 +1,6 @@
 """The section on custom material: files, worlds, personas, events, and measures with their tables."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import msgspec
 from msgspec import UNSET
@@ -61,7 +60,7 @@ def _measure(result: OwnResult) -> str:
     return head + markup.table(f"{result.declared.table}{more}", columns, lines)
 
 
-def _flat(value: Any, head: str = "") -> Iterator[tuple[str, Any]]:
+def _flat(value: object, head: str = "") -> Iterator[tuple[str, object]]:
     if isinstance(value, Mapping) and value:
         for name, inner in value.items():
             yield from _flat(inner, f"{head}.{name}" if head else str(name))

@@ -79,7 +79,7 @@ def _row(panel: Panel, number: int, cell: dict[str, Any]) -> None:
     drawing.mark("circle", panel.x(cell["pcs"]), middle, hue="#1b1f24", size=5, hollow=bool(cell.get("indicative")))
 
 
-def _estimates(cells: list[dict[str, Any]]) -> str:
+def _estimates(cells: list[dict[str, object]]) -> str:
     said = [
         f"{cell['model']} {cell['language']}: PCS {shown(cell.get('pcs'))}, interval {shown(cell.get('ci_lo'))} to "
         f"{shown(cell.get('ci_hi'))}, floors {', '.join(shown(cell.get(name)) for name, _, _ in _FLOORS)}"
@@ -129,7 +129,7 @@ def _parts(cells: list[dict[str, Any]], alt: str) -> str:
     return drawing.svg("fig-pcs-parts", "PCS by action", alt)
 
 
-def _parts_alt(cells: list[dict[str, Any]]) -> str:
+def _parts_alt(cells: list[dict[str, object]]) -> str:
     said = []
     for cell in cells:
         if cell.get("pcs") is None:

@@ -52,7 +52,7 @@ def ritual_figure(study: StudyData) -> Plot:
 _COLUMNS = ("level", "set", "language", "run", "model", "persona", "t_valid", "ritual", "ri_star", "ri_opp")
 
 
-def _personas(lines: Sequence[dict[str, Any]]) -> list[str]:
+def _personas(lines: Sequence[dict[str, object]]) -> list[str]:
     return sorted(in_order(row["persona"] for row in lines), key=lambda name: (name in STRONG, name))
 
 

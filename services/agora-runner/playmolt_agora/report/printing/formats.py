@@ -13,7 +13,7 @@ from functools import cache
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Final
 from xml.etree import ElementTree as ET
 
 import msgspec
@@ -232,7 +232,7 @@ def _formats(figure: Plot, folder: Path, *, printed: bool) -> Iterable[Path]:
         yield path
 
 
-def _entries(study: StudyData, figures: Iterable[Plot]) -> Iterable[dict[str, Any]]:
+def _entries(study: StudyData, figures: Iterable[Plot]) -> Iterable[dict[str, object]]:
     for figure in figures:
         width, height = size(figure.svg)
         yield {
