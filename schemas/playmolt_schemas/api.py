@@ -21,7 +21,7 @@ from playmolt_schemas.limits import (
     REASON_CHARS,
     VERSION_CHARS,
 )
-from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, GameLanguage, Kind
+from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, DEFAULT_PACE, GameLanguage, Kind, Pace
 from playmolt_schemas.text import LINE, LINES, text_schema
 
 Version = Annotated[
@@ -110,6 +110,9 @@ class JoinRequest(Request, frozen=True):
 
     gameType: Annotated[GameType, Meta(description="Game type.")]  # noqa: N815 -- the wire's spelling
     language: Language = DEFAULT_LANGUAGE
+    pace: Annotated[Pace, Meta(description="`slow`: every phase waits 10 minutes. Ignored with `invite`.")] = (
+        DEFAULT_PACE
+    )
     invite: Invite | None = None
 
 
@@ -370,6 +373,7 @@ class GameRow(msgspec.Struct, frozen=True):
     language: GameLanguage = DEFAULT_LANGUAGE
     private: bool | UnsetType = UNSET
     """True for private games, which are listed after they end."""
+    pace: Pace = DEFAULT_PACE
 
 
 class Games(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ from playmolt_schemas.limits import TURN_ID_CHARS
 from playmolt_schemas.stored import seats
 from playmolt_schemas.stored.event import stored_types
 from playmolt_schemas.stored.seats import GameAborted
-from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, GameLanguage
+from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, DEFAULT_PACE, GameLanguage, Pace
 
 TurnId = Annotated[
     str, Meta(max_length=TURN_ID_CHARS, description="The `turn_id` of the turn that this action answers.")
@@ -70,6 +70,7 @@ class GameSummary(msgspec.Struct, frozen=True):
     language: GameLanguage = DEFAULT_LANGUAGE
     invite: str = ""
     """The hex SHA-256 of a private game's invite; "" for a public game."""
+    pace: Pace = DEFAULT_PACE
 
     @property
     def hidden(self) -> bool:
@@ -88,6 +89,7 @@ class LobbyMessage(msgspec.Struct, frozen=True, kw_only=True):
     needed: int
     at: str
     language: GameLanguage = DEFAULT_LANGUAGE
+    pace: Pace = DEFAULT_PACE
 
 
 def lobby_type(summary: GameSummary) -> LobbyType:

@@ -4,11 +4,14 @@ import re
 import unicodedata
 from typing import Final, Literal
 
+from playmolt_schemas.stored.values import Pace
+
 BoardKind = Literal["bot", "house", "all"]
 """Which agents a leaderboard lists: bots and persons, house bots, or all."""
 Ranking = Literal["points", "rating"]
 Versions = Literal["latest", "all"]
 
+SLOW_LADDER: Final = "_slow"
 SLUG_CHARS: Final = 24
 _OTHER: Final = re.compile("[^a-z0-9]+")
 
@@ -17,6 +20,11 @@ def slug(name: str) -> str:
     """A name as part of a handle: ASCII letters and digits, with one `-` for every run of other characters."""
     ascii_only = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
     return _OTHER.sub("-", ascii_only.lower()).strip("-")[:SLUG_CHARS].strip("-") or "agent"
+
+
+def ladder_of(game_type: str, pace: Pace) -> str:
+    """The name under which the ratings of a game type and pace are kept and shown."""
+    return game_type if pace == "quick" else f"{game_type}{SLOW_LADDER}"
 
 
 def search_key(text: str) -> str:

@@ -42,7 +42,7 @@ from playmolt_schemas.limits import PAGE_MAX
 from playmolt_schemas.records import Record
 from playmolt_schemas.routes import platform
 from playmolt_schemas.routes.route import NDJSON, Media, OneOf, PageOf, Route
-from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, GameLanguage, Kind
+from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, DEFAULT_PACE, GameLanguage, Kind, Pace
 
 T = TypeVar("T")
 State = dict[str, Any]
@@ -179,14 +179,15 @@ def join(
     game: GameType,
     *,
     language: GameLanguage = DEFAULT_LANGUAGE,
+    pace: Pace = DEFAULT_PACE,
     invite: str | None = None,
     idempotency_key: str | None = None,
 ) -> Request[Joined]:
-    """Join a game; with `invite`, that private game.
+    """Join a game; with `invite`, that private game. In a slow game every phase waits 10 minutes.
 
     If the agent is already waiting or playing in this game type, returns that game.
     """
-    body = JoinRequest(gameType=game, language=language, invite=invite)
+    body = JoinRequest(gameType=game, language=language, pace=pace, invite=invite)
     return request(platform.JOIN_GAME, body=body, idempotency_key=idempotency_key)
 
 

@@ -31,7 +31,10 @@ class Score(msgspec.Struct, frozen=True):
 
 
 class Board(msgspec.Struct, frozen=True):
-    """A leaderboard: of one game type or (by points) of all types, for a kind of agents, by rating of some versions."""
+    """A leaderboard: of one game type or (by points) of all types, for a kind of agents, by rating of some versions.
+
+    By rating, `game_type` is the name of a ladder.
+    """
 
     game_type: str = ALL_TYPES
     by: Ranking = "points"
@@ -141,18 +144,21 @@ class PgProjections:
         )
 
     async def ratings_of(self, agent_id: str, version: str | None) -> Mapping[str, Rating]:
-        """The ratings of a version of an agent, by game types in which the agent was rated."""
+        """The ratings of a version of an agent, by ladders on which the agent was rated."""
         ratings: dict[str, Rating] = {}
-        for game_type, of, *line in await self._pool.fetch(_SQL["lines_of"], agent_id):
+        for ladder, of, *line in await self._pool.fetch(_SQL["lines_of"], agent_id):
             if of == (version or ""):
-                ratings[game_type] = Rating(RatingRow(*line), version)
-            elif game_type not in ratings:
-                ratings[game_type] = Rating(next_version(RatingRow(*line)), version)
+                ratings[ladder] = Rating(RatingRow(*line), version)
+            elif ladder not in ratings:
+                ratings[ladder] = Rating(next_version(RatingRow(*line)), version)
         return ratings
 
     async def recent(self, agent_id: str) -> Sequence[RecentGame]:
         """An agent's last finished games, newest first."""
-        return [RecentGame(*row) for row in await self._pool.fetch(_SQL["recent"], agent_id, _RECENT_GAMES)]
+        return [
+            RecentGame(game_id, game_id.partition("-")[0], *row)
+            for game_id, *row in await self._pool.fetch(_SQL["recent"], agent_id, _RECENT_GAMES)
+        ]
 
     async def places(self) -> Places | None:
         """The position of each shard that the projections include; None if they must be rebuilt."""

@@ -1,4 +1,7 @@
-"""Results and ratings of agents, derived from the log: a result a seat, a rating row an agent and version."""
+"""Results and ratings of agents, derived from the log: a result a seat, a rating row an agent and version.
+
+A ladder has ratings of its own: `ladder_of` a game type and a pace.
+"""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -16,7 +19,7 @@ PROVISIONAL_GAMES: Final = 20
 
 
 class RatingRow(msgspec.Struct, frozen=True, gc=False):
-    """The rating of one version of an agent after its rated games of a type."""
+    """The rating of one version of an agent after its rated games on a ladder."""
 
     mu: float
     sigma: float
@@ -58,7 +61,7 @@ class SeatResult(msgspec.Struct, frozen=True, gc=False):
 
     game_id: str
     agent_id: str
-    game_type: str
+    ladder: str
     ended_at: datetime
     seat: int
     rank: int | None
@@ -101,19 +104,19 @@ async def store_results(connection: Connection, results: Sequence[SeatResult], s
     await connection.execute(_SQL["store_results"], *map(list, zip(*rows, strict=True)))
 
 
-async def rated_types(connection: Connection) -> Sequence[str]:
-    return [game_type for (game_type,) in await connection.fetch(_SQL["rated_types"])]
+async def rated_ladders(connection: Connection) -> Sequence[str]:
+    return [ladder for (ladder,) in await connection.fetch(_SQL["rated_ladders"])]
 
 
-async def rated_seats(connection: Connection, game_type: str, after: Place, limit: int) -> Sequence[RatedSeat]:
+async def rated_seats(connection: Connection, ladder: str, after: Place, limit: int) -> Sequence[RatedSeat]:
     """The rated seats of the next `limit` games after a place, in the order of games."""
-    rows = await connection.fetch(_SQL["rated_seats"], game_type, after.ended_at, after.game_id, limit)
+    rows = await connection.fetch(_SQL["rated_seats"], ladder, after.ended_at, after.game_id, limit)
     return [RatedSeat(Place(at, game), *seat) for at, game, *seat in rows]
 
 
-async def steps_before(connection: Connection, game_type: str, agents: Sequence[str], place: Place) -> Sequence[Step]:
+async def steps_before(connection: Connection, ladder: str, agents: Sequence[str], place: Place) -> Sequence[Step]:
     """For each rating of the agents, the newest step before a place."""
-    rows = await connection.fetch(_SQL["steps_before"], game_type, agents, place.ended_at, place.game_id)
+    rows = await connection.fetch(_SQL["steps_before"], ladder, agents, place.ended_at, place.game_id)
     return [Step(Place(at, game), agent, version, RatingRow(*line)) for at, game, agent, version, *line in rows]
 
 
@@ -124,7 +127,7 @@ async def store_steps(connection: Connection, steps: Sequence[Step]) -> None:
         await connection.execute(_SQL["store_steps"], *map(list, zip(*rows, strict=True)))
 
 
-async def store_lines(connection: Connection, game_type: str, steps: Sequence[Step]) -> None:
+async def store_lines(connection: Connection, ladder: str, steps: Sequence[Step]) -> None:
     """Store the ratings of agents and versions: the newest of the steps, which are in the order of games."""
     if not steps:
         return
@@ -133,7 +136,7 @@ async def store_lines(connection: Connection, game_type: str, steps: Sequence[St
         (agent, version, *msgspec.structs.astuple(step.line), step.line.merit, step.place.ended_at, step.place.game_id)
         for (agent, version), step in sorted(newest.items())
     ]
-    await connection.execute(_SQL["store_lines"], game_type, *map(list, zip(*lines, strict=True)))
+    await connection.execute(_SQL["store_lines"], ladder, *map(list, zip(*lines, strict=True)))
 
 
 async def stored_results(connection: Connection, games: Sequence[str] | None) -> Sequence[SeatResult]:
@@ -152,10 +155,10 @@ async def stored_steps(connection: Connection, games: Sequence[str]) -> Sequence
 
 
 async def stored_lines(connection: Connection) -> Mapping[tuple[str, str, str], Step | None]:
-    """Each stored rating by game type, agent and version; None if its stored merit does not follow from it."""
+    """Each stored rating by ladder, agent and version; None if its stored merit does not follow from it."""
     lines: dict[tuple[str, str, str], Step | None] = {}
-    for game_type, at, game, agent, version, merit, *of in await connection.fetch(_SQL["stored_lines"]):
+    for ladder, at, game, agent, version, merit, *of in await connection.fetch(_SQL["stored_lines"]):
         line = RatingRow(*of)
         step = Step(Place(at, game), agent, version, line)
-        lines[game_type, agent, version] = step if merit == line.merit else None
+        lines[ladder, agent, version] = step if merit == line.merit else None
     return lines

@@ -48,5 +48,5 @@ def lobby_message(
         return None
     return LobbyMessage(
         type=kind, game_id=stream, gameType=game, phase=after.phase, seated=after.seated, needed=after.needed,
-        at=at, language=after.language,
+        at=at, language=after.language, pace=after.pace,
     )  # fmt: skip

@@ -14,7 +14,7 @@ from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import ZERO_HASH, Record
 from playmolt_schemas.shards import shard_of
-from playmolt_schemas.stored.values import Fault
+from playmolt_schemas.stored.values import DEFAULT_PACE, Fault, Pace
 
 from playmolt_core.log.batch import check, follows
 from playmolt_core.log.port import (
@@ -57,6 +57,7 @@ class _Stream:
         self.summary: GameSummary | None = None
         self.due: datetime | None = None
         self.invite = ""
+        self.pace: Pace = DEFAULT_PACE
         self.archived = False
         self.created_at = self.updated_at = created_at
 
@@ -166,6 +167,7 @@ class MemoryLog:
                 stream.summary, stream.due = part.summary, part.due
             if part.summary is not None:
                 stream.invite = part.summary.invite
+                stream.pace = part.summary.pace
                 if part.summary.over:
                     self._faults.pop(part.stream, None)
             for new in part.records:
@@ -271,7 +273,9 @@ class MemoryLog:
 
     async def results(self, after: int, limit: int, shard: int = 0) -> Sequence[LogEntry]:
         ends = [entry for entry in self._logs[shard][after:] if entry.record.type == GAME_END][:limit]
-        return [_entry(end, private=bool(self._invite_of(end))) for end in ends]
+        return [
+            _entry(end, private=bool(self._invite_of(end)), pace=self._streams[end.record.stream].pace) for end in ends
+        ]
 
     async def last_records(self, after: str, limit: int, shard: int = 0) -> Sequence[LastRecord]:
         streams = sorted(
@@ -358,8 +362,8 @@ def _stored(stream: str, new: NewRecord, position: int) -> _Stored:
     return _Stored(record, new.closes)
 
 
-def _entry(stored: _Stored, *, private: bool = False) -> LogEntry:
-    return LogEntry(record=stored.record, closes=stored.closes, private=private)
+def _entry(stored: _Stored, *, private: bool = False, pace: Pace = DEFAULT_PACE) -> LogEntry:
+    return LogEntry(record=stored.record, closes=stored.closes, private=private, pace=pace)
 
 
 def _outgoing(entry: _Stored, invite: str) -> OutgoingRecord:

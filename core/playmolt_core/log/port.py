@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, Protocol
 import msgspec
 from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.records import Record
-from playmolt_schemas.stored.values import Fault
+from playmolt_schemas.stored.values import DEFAULT_PACE, Fault, Pace
 
 from playmolt_core.vault.stream_key import StreamKey
 
@@ -181,6 +181,8 @@ class LogEntry(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     closes: bool
     private: bool = False
     """Whether the game was private; set by `results` only."""
+    pace: Pace = DEFAULT_PACE
+    """The pace of the game; set by `results` only."""
     key: StreamKey | None = None
     """The key of a sealed stream, if the log has opened it."""
 

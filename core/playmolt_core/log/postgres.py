@@ -11,7 +11,7 @@ from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.identifiers import is_lobby, rfc3339
 from playmolt_schemas.records import Record
 from playmolt_schemas.shards import Places, shard_of
-from playmolt_schemas.stored.values import Fault, GameLanguage
+from playmolt_schemas.stored.values import Fault, GameLanguage, Pace
 
 from playmolt_core.db.migrate import counted_shards
 from playmolt_core.db.pool import Connection, Pool, UniqueViolation, queries
@@ -242,7 +242,10 @@ class PostgresLog:
 
     async def _entries(self, query: str, after: int, limit: int, shard: int, *part: int) -> Sequence[LogEntry]:
         rows = await self._by_position(query, after, limit, shard, *part)
-        return [LogEntry(record=_record(*fields), closes=closes, private=private) for *fields, closes, private in rows]
+        return [
+            LogEntry(record=_record(*fields), closes=closes, private=private, pace=pace)
+            for *fields, closes, private, pace in rows
+        ]
 
     async def _by_position(
         self, query: str, after: int, limit: int, shard: int, *part: int
@@ -350,10 +353,11 @@ def _game(
     updated_at: datetime,
     version: int,
     language: GameLanguage,
+    pace: Pace,
     invite: str,
 ) -> ListedGame:
     summary = GameSummary(
-        phase=phase, round=round, seated=seated, needed=needed, over=over, language=language, invite=invite
+        phase=phase, round=round, seated=seated, needed=needed, over=over, language=language, pace=pace, invite=invite
     )
     return ListedGame(stream=stream, summary=summary, created_at=created_at, updated_at=updated_at, version=version)
 

@@ -11,8 +11,8 @@ from playmolt_core.db.projections import ALL_TYPES, held, stored_scores
 from playmolt_core.db.ratings import (
     Place,
     Step,
+    rated_ladders,
     rated_seats,
-    rated_types,
     stored_lines,
     stored_results,
     stored_steps,
@@ -90,11 +90,11 @@ async def _compared_results(connection: Connection, games: list[FinishedGame]) -
 async def _ratings(connection: Connection) -> list[Break]:
     breaks: list[Break] = []
     newest: dict[tuple[str, str, str], Step] = {}
-    for game_type in await rated_types(connection):
+    for ladder_name in await rated_ladders(connection):
         ladder, place = Ladder(), Place(BEFORE_ALL, "")
-        while seats := await rated_seats(connection, game_type, place, _GAMES):
+        while seats := await rated_seats(connection, ladder_name, place, _GAMES):
             steps = [step for game in by_game(seats) for step in ladder.rate(game)]
-            newest |= {(game_type, step.agent_id, step.version): step for step in steps}
+            newest |= {(ladder_name, step.agent_id, step.version): step for step in steps}
             said = {f"{step.agent_id} in {step.place.game_id}": step for step in steps}
             found = await stored_steps(connection, sorted({seat.place.game_id for seat in seats}))
             breaks += _differences(said, {f"{step.agent_id} in {step.place.game_id}": step for step in found}, "rating")

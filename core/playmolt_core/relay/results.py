@@ -7,8 +7,9 @@ from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
+from playmolt_schemas.identity import ladder_of
 from playmolt_schemas.registry import bot_games
-from playmolt_schemas.stored.values import Identity, Place
+from playmolt_schemas.stored.values import DEFAULT_PACE, Identity, Pace, Place
 
 from playmolt_core.engine.feed import game_of
 from playmolt_core.game.fold import time_of
@@ -40,6 +41,12 @@ class FinishedGame(msgspec.Struct, frozen=True, gc=False):
     ended_at: datetime
     seats: tuple[FinishedSeat, ...]
     private: bool
+    pace: Pace = DEFAULT_PACE
+
+    @property
+    def ladder(self) -> str:
+        """The ratings that the game counts for if it is rated."""
+        return ladder_of(self.game_type, self.pace)
 
     @property
     def rated(self) -> bool:
@@ -67,7 +74,7 @@ def finished_games(entries: Iterable[LogEntry]) -> Iterator[FinishedGame]:
         except msgspec.MsgspecError as error:
             _log.error("unreadable_results", stream=record.stream, version=record.version, detail=str(error))
             continue
-        yield FinishedGame(record.stream, game_type, time_of(record), seats, entry.private)
+        yield FinishedGame(record.stream, game_type, time_of(record), seats, entry.private, entry.pace)
 
 
 def _seat(result: Any) -> FinishedSeat:

@@ -16,8 +16,8 @@ from playmolt_core.db.ratings import (
     SeatResult,
     Step,
     next_version,
+    rated_ladders,
     rated_seats,
-    rated_types,
     steps_before,
     store_lines,
     store_results,
@@ -27,7 +27,7 @@ from playmolt_core.relay.results import FinishedGame
 
 
 class Ladder:
-    """The ratings of the agents of one game type. Call `learn` for an agent before it is rated."""
+    """The ratings of the agents of one game type and pace. Call `learn` for an agent before it is rated."""
 
     def __init__(self) -> None:
         self._model = PlackettLuce()
@@ -103,12 +103,12 @@ async def enter_and_rate(connection: Connection, games: Iterable[FinishedGame]) 
     await _enter_points(connection, games)
     results = [result for game in games for result in results_of(game)]
     steps: list[Step] = []
-    for game_type in sorted({game.game_type for game in games if game.rated}):
+    for ladder in sorted({game.ladder for game in games if game.rated}):
         entered = sorted(
-            [result for result in results if result.game_type == game_type and result.rated and result.competes],
+            [result for result in results if result.ladder == ladder and result.rated and result.competes],
             key=lambda result: (result.ended_at, result.game_id, result.seat),
         )
-        steps += await _rate(connection, game_type, entered[0].ended_at, [_rated_seat(result) for result in entered])
+        steps += await _rate(connection, ladder, entered[0].ended_at, [_rated_seat(result) for result in entered])
     await store_results(connection, results, steps)
 
 
@@ -119,32 +119,30 @@ def _rated_seat(result: SeatResult) -> RatedSeat:
 
 async def rate_all(connection: Connection) -> None:
     """Rate all entered games."""
-    for game_type in await rated_types(connection):
-        await _rate(connection, game_type, BEFORE_ALL)
+    for ladder in await rated_ladders(connection):
+        await _rate(connection, ladder, BEFORE_ALL)
 
 
-async def _rate(
-    connection: Connection, game_type: str, since: datetime, entered: Sequence[RatedSeat] = ()
-) -> list[Step]:
-    """Rate the games of a type that ended at or after a time: those with results, again, and those of `entered`, which
+async def _rate(connection: Connection, name: str, since: datetime, entered: Sequence[RatedSeat] = ()) -> list[Step]:
+    """Rate the games of a ladder that ended at or after a time: those with results, again, and those of `entered`, which
     have none yet, in the order of games. Returns the steps of the latter, to be stored with their results."""
     before = place = Place(since, "")
     fresh = {seat.place for seat in entered}
     ladder, learnt, unstored = Ladder(), set[str](), list[Step]()
     more = True
     while more:
-        seats = await rated_seats(connection, game_type, place, _GAMES)
+        seats = await rated_seats(connection, name, place, _GAMES)
         more = bool(seats)
         place = seats[-1].place if seats else place
         due = [seat for seat in entered if not more or seat.place <= place]
         entered = entered[len(due) :]
         seats = sorted([*seats, *due], key=lambda seat: seat.place) if due else seats
         strangers = {seat.agent_id for seat in seats} - learnt
-        ladder.learn(await steps_before(connection, game_type, sorted(strangers), before))
+        ladder.learn(await steps_before(connection, name, sorted(strangers), before))
         learnt |= strangers
         steps = [step for game in by_game(seats) for step in ladder.rate(game)]
         await store_steps(connection, [step for step in steps if step.place not in fresh])
-        await store_lines(connection, game_type, steps)
+        await store_lines(connection, name, steps)
         unstored += [step for step in steps if step.place in fresh]
     return unstored
 
@@ -155,7 +153,7 @@ def results_of(game: FinishedGame) -> list[SeatResult]:
         SeatResult(
             game_id=game.game_id,
             agent_id=seat.agent_id,
-            game_type=game.game_type,
+            ladder=game.ladder,
             ended_at=game.ended_at,
             seat=number,
             rank=seat.rank,

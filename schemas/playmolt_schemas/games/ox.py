@@ -10,7 +10,7 @@ from playmolt_schemas.feed_messages import FeedMessages
 from playmolt_schemas.game_messages import SEAT_MESSAGES, Action, GameMessages, PhaseSubmissions
 from playmolt_schemas.limits import COMMENT_CHARS
 from playmolt_schemas.stored.ox import EVENTS, Choice, Distribution, OxResult, Player, ScoreRow
-from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, Fault, GameLanguage
+from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, DEFAULT_PACE, Fault, GameLanguage, Pace
 from playmolt_schemas.text import SPEECH, SPOKEN, text_schema
 
 Phase = Literal["waiting", "first_choice", "switch", "end", "aborted"]
@@ -125,6 +125,7 @@ class OxState(msgspec.Struct, frozen=True, kw_only=True):
     deadline: str | None = None
     seconds_left: float | None = None
     language: GameLanguage = DEFAULT_LANGUAGE
+    pace: Pace = DEFAULT_PACE
     private: bool | UnsetType = UNSET
     rated: bool | UnsetType = UNSET
     invite: str | UnsetType = UNSET

@@ -10,7 +10,7 @@ from playmolt_schemas.feed_messages import FeedMessages
 from playmolt_schemas.game_messages import SEAT_MESSAGES, Action, GameMessages, PhaseSubmissions
 from playmolt_schemas.limits import SPEAK_CHARS
 from playmolt_schemas.stored.trial import EVENTS, Case, JurorVote, Phase, Role, TrialResult, Verdict
-from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, Fault, GameLanguage, Identity
+from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, DEFAULT_PACE, Fault, GameLanguage, Identity, Pace
 from playmolt_schemas.text import SPEECH, text_schema
 
 ARGUMENT_ROUNDS: Final = 3
@@ -93,6 +93,7 @@ class TrialState(msgspec.Struct, frozen=True, kw_only=True):
     deadline: str | None = None
     seconds_left: float | None = None
     language: GameLanguage = DEFAULT_LANGUAGE
+    pace: Pace = DEFAULT_PACE
     private: bool | UnsetType = UNSET
     rated: bool | UnsetType = UNSET
     invite: str | UnsetType = UNSET

@@ -41,6 +41,7 @@ from playmolt_schemas.routes.route import (
 )
 from playmolt_schemas.routes.sharing import FILES
 from playmolt_schemas.skill import PageLanguage
+from playmolt_schemas.stored.values import DEFAULT_PACE, Pace
 
 Wait = Annotated[
     float,
@@ -96,12 +97,13 @@ class AdminGamesQuery(Query, frozen=True):
 
 
 class LeaderboardQuery(Query, frozen=True):
-    """`GET /api/leaderboard`. `by=rating` requires `gameType`; `version` applies to ratings only."""
+    """`GET /api/leaderboard`. `by=rating` requires `gameType`; `version` and `pace` apply to ratings only."""
 
     gameType: api.GameType | None = None  # noqa: N815
     by: Ranking = "points"
     kind: BoardKind = "bot"
     version: Versions = "latest"
+    pace: Pace = DEFAULT_PACE
     limit: Limit = limits.PAGE_DEFAULT
     cursor: Cursor | None = None
 

@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from playmolt_schemas.limits import LONGEST_DEADLINE_SECONDS
 from playmolt_schemas.stored.event import Event, Public, Shown
-from playmolt_schemas.stored.values import Fault, GameLanguage, Kind
+from playmolt_schemas.stored.values import Fault, GameLanguage, Kind, Pace
 
 _Seconds = Annotated[int, Meta(ge=0, le=LONGEST_DEADLINE_SECONDS)]
 
@@ -28,6 +28,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The deadlines of single phases; other phases have none."""
     language: GameLanguage | None = None
     """The language of its content; always set in a stored event."""
+    pace: Pace | UnsetType = UNSET
+    """UNSET: quick."""
     invite_sha256: str | UnsetType = UNSET
     """Of a private game: the hash of its invite. Without the invite or a seat the game is invisible until it ends."""
     fill: Literal["house"] | UnsetType = UNSET

@@ -10,6 +10,9 @@ Kind = Literal["bot", "person", "house"]
 GameLanguage = Literal["ko", "en", "zh"]
 """Language of a game's content."""
 DEFAULT_LANGUAGE: Final[GameLanguage] = "ko"
+Pace = Literal["quick", "slow"]
+"""How long the phases of a public game wait; the games of each pace have a lobby and ratings of their own."""
+DEFAULT_PACE: Final[Pace] = "quick"
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True, gc=False):

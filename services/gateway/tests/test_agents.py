@@ -30,7 +30,7 @@ async def test_registering_gives_a_key_that_works_and_is_stored_as_a_hash(platfo
         "id": made["id"], "name": made["name"], "handle": made["handle"], "kind": "bot", "version": None,
         "model": None, "about": None, "created_at": "2026-01-01T00:00:00.000000Z", "points": 0,
         "points_by_type": {"trial": 0, "ox": 0}, "games": {"trial": 0, "ox": 0},
-        "ratings": {"trial": None, "ox": None},
+        "ratings": {"trial": None, "ox": None, "trial_slow": None, "ox_slow": None},
     }  # fmt: skip
 
 
@@ -447,6 +447,14 @@ async def test_a_leaderboard_by_rating_is_that_of_a_game_type(platform: Any) -> 
     (shown,) = (await platform.send("GET", path)).json()["leaderboard"]
     assert (shown["rating"], shown["uncertainty"], shown["provisional"]) == (1560.0, 240.0, True)
     assert platform.store.board == Board("ox", "rating", "all", "all")
+    assert (await platform.send("GET", f"{path}&pace=slow")).status_code == 200
+    assert platform.store.board == Board("ox_slow", "rating", "all", "all")
+
+
+async def test_points_count_games_of_every_pace(platform: Any) -> None:
+    refused = await platform.send("GET", "/api/leaderboard?gameType=ox&pace=slow")
+    assert refused.status_code == 400
+    assert [fault["field"] for fault in refused.json()["errors"]] == ["pace"]
 
 
 async def test_a_profile_has_the_line_of_the_present_version_and_the_recent_games(platform: Any) -> None:
@@ -457,6 +465,8 @@ async def test_a_profile_has_the_line_of_the_present_version_and_the_recent_game
     shown = (await platform.send("GET", f"/api/agents/{agent}")).json()
     assert shown["ratings"] == {
         "trial": None,
+        "trial_slow": None,
+        "ox_slow": None,
         "ox": {"rating": 1440.0, "uncertainty": 480.0, "games": 20, "version": None, "provisional": False},
     }
     assert shown["recent"] == [

@@ -86,6 +86,24 @@ async def test_a_forfeit_names_what_went_wrong(arena: Arena) -> None:
     assert ("a", "timeout", 1) in await arena.faults()
 
 
+async def test_slow_games_have_a_lobby_and_deadlines_of_their_own() -> None:
+    arena = Arena(phase_deadline_seconds=7)
+    games = {}
+    for agent, pace in zip("abcdefghij", ["slow", "quick"] * 5, strict=True):
+        _, joined = await arena.call("join", agent, {"pace": pace}, target="")
+        games.setdefault(pace, set()).add(joined["game_id"])
+    for pace, seconds in (("slow", 600), ("quick", 7)):
+        [arena.game] = games[pace]
+        _, state = await arena.call("state", "")
+        assert (state["pace"], state["phase"]) == (pace, "first_choice")
+        assert seconds - 5 < state["seconds_left"] <= seconds
+    _, listed = await arena.call("games", "", {"limit": 5}, target="")
+    assert {(row["game_id"], row["pace"]) for row in listed["games"]} == {
+        (game, pace) for pace, [game] in games.items()
+    }
+    await arena.engine.stop()
+
+
 async def away() -> Arena:
     """An arena whose seat "a" is away."""
     arena = Arena()

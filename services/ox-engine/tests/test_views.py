@@ -61,6 +61,7 @@ def test_a_waiting_game_shows_its_seats(table: Any) -> None:
         "seconds_left": None,
         "turn_id": None,
         "language": "ko",
+        "pace": "quick",
     }
 
 
@@ -297,6 +298,7 @@ def test_the_card_follows_the_game(table: Any) -> None:
         "needed": 5,
         "over": False,
         "language": "ko",
+        "pace": "quick",
         "invite": "",
     }
     assert table.decider.summary(table.played_to("end", 5).state).over

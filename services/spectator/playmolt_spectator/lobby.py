@@ -11,7 +11,7 @@ from playmolt_core.ops.telemetry import log
 from playmolt_schemas.game_messages import GameSummary, LobbyMessage, lobby_type
 from playmolt_schemas.identifiers import GAME_TYPES
 from playmolt_schemas.limits import PAGE_MAX
-from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, GameLanguage
+from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, DEFAULT_PACE, GameLanguage, Pace
 
 from playmolt_spectator.channel import Channel
 from playmolt_spectator.frames import Message
@@ -37,6 +37,7 @@ class ListedGame(msgspec.Struct, frozen=True):
     updated_at: str
     over: bool = False
     language: GameLanguage = DEFAULT_LANGUAGE
+    pace: Pace = DEFAULT_PACE
 
 
 class _Lines(msgspec.Struct):
@@ -59,6 +60,7 @@ def shown(line: ListedGame) -> LobbyMessage:
         needed=line.needed,
         at=line.updated_at,
         language=line.language,
+        pace=line.pace,
     )
 
 

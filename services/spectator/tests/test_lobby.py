@@ -47,6 +47,7 @@ async def test_the_present_list_comes_first_then_live_messages_as_they_came(bus:
             "seated": 2,
             "needed": 2,
             "language": "ko",
+            "pace": "quick",
             "at": "2026-01-01T00:00:01.000000Z",
         }
         assert told(first) == [("game_started", 1, 2), ("game_waiting", 2, 1)]

@@ -59,6 +59,7 @@ def test_a_waiting_trial_shows_its_seats_without_roles(table: Any) -> None:
         "seconds_left": None,
         "turn_id": None,
         "language": "ko",
+        "pace": "quick",
     }
 
 
@@ -192,6 +193,7 @@ def test_the_card_follows_the_game(table: Any) -> None:
         "needed": 6,
         "over": False,
         "language": "ko",
+        "pace": "quick",
         "invite": "",
     }
     assert table.played_to("verdict").speak("JUDGE").decider.summary(table.state).over

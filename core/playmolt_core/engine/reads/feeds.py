@@ -121,6 +121,7 @@ class FeedReads:
             rfc3339(game.created_at),
             summary.language,
             True if summary.invite else UNSET,
+            summary.pace,
         )
         extra = {"over": summary.over, "updated_at": rfc3339(game.updated_at), "version": game.version}
         shown: dict[str, Any] = msgspec.to_builtins(line)

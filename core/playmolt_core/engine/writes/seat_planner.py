@@ -10,7 +10,7 @@ from playmolt_schemas.codes import Code
 from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.identifiers import lobby_of, time_ordered_id
 from playmolt_schemas.stored.event import Event
-from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, GameLanguage
+from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, DEFAULT_PACE, GameLanguage, Pace
 
 from playmolt_core.engine.cached_stream import CachedStream, fresh_stream, number_of
 from playmolt_core.engine.pending_call import NO_GAME, PendingCall, closed_to
@@ -29,6 +29,7 @@ class SeatRequest(msgspec.Struct, frozen=True):
     """Body of `join` and `open`."""
 
     language: GameLanguage | None = None
+    pace: Pace = DEFAULT_PACE
     fill: Literal["house"] | None = None
     fill_after_seconds: int = 0
     deadline_seconds: int | None = None
@@ -39,6 +40,7 @@ class SeatRequest(msgspec.Struct, frozen=True):
         named = {"fill": self.fill, "phase_deadline_seconds": self.deadline_seconds, "pack": self.pack}
         named["fill_after_seconds"] = self.fill_after_seconds if self.fill else None
         named["language"] = self.language or (None if self.pack else DEFAULT_LANGUAGE)
+        named["pace"] = self.pace if self.pace != DEFAULT_PACE else None
         return {name: value for name, value in named.items() if value is not None}
 
 
@@ -108,11 +110,12 @@ class SeatPlanner:
         return Plan((Change(lobby), Change(entry)), 200, body, remember_on=lobby if pending.call.fingerprint else None)
 
     def _seat(self, pending: PendingCall, lobby: CachedStream, known: Known) -> Planned:
-        """Seat the caller in the first waiting game in the language, or in a new one.
+        """Seat the caller in the first waiting game of the language and pace, or in a new one.
 
         Games before it that no longer wait are closed in the lobby.
         """
-        language = pending.decoded(SeatRequest).language or DEFAULT_LANGUAGE
+        asked = pending.decoded(SeatRequest)
+        wanted = (asked.language or DEFAULT_LANGUAGE, asked.pace)
         happened: list[Event] = []
         for game_id in lobby.head.state.open:
             game = None if game_id in known.archived else self._streams.get(game_id)
@@ -120,7 +123,7 @@ class SeatPlanner:
                 return Need(game_id)
             if game is None or game.head.summary.phase != "waiting":
                 happened.append(GameClosed(game_id=game_id))
-            elif game.head.summary.language == language:
+            elif (game.head.summary.language, game.head.summary.pace) == wanted:
                 return self._take_seat(pending, lobby, game, happened)
         at = max(self._now(), lobby.head.at)
         game = fresh_stream(self._decider, time_ordered_id(self._decider.game, at, pending.call.command_id))

@@ -11,6 +11,7 @@ from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code, FieldFault, faults
 from playmolt_schemas.feed_messages import FeedMessage
 from playmolt_schemas.game_messages import GameMessages, GameSummary
+from playmolt_schemas.limits import SLOW_PHASE_SECONDS
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.stored.seats import (
     AgentJoined,
@@ -168,6 +169,7 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
             over=state.over,
             language=state.language,
             invite=state.invite_sha256,
+            pace=state.pace,
         )
 
     @override
@@ -265,6 +267,8 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
     def _settled(self, config: Config) -> Config:
         """The configuration with its language and, unless the operator set one for all phases, the game's deadlines."""
         config = replace(config, language=config.language or DEFAULT_LANGUAGE)
+        if config.pace == "slow":
+            return replace(config, phase_deadline_seconds=SLOW_PHASE_SECONDS)
         if config.phase_deadline_seconds is not None or config.deadlines:
             return config
         deadlines = (PhaseDeadline(phase=phase, seconds=seconds) for phase, seconds in self.deadlines.items())

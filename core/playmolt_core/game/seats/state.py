@@ -22,7 +22,15 @@ from playmolt_schemas.stored.seats import (
     SeatResigned,
     Submitted,
 )
-from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, Fault, GameLanguage, Identity, identity_of
+from playmolt_schemas.stored.values import (
+    DEFAULT_LANGUAGE,
+    DEFAULT_PACE,
+    Fault,
+    GameLanguage,
+    Identity,
+    Pace,
+    identity_of,
+)
 
 from playmolt_core.game.game import Changes, Fold
 from playmolt_core.game.seats.ledger import added
@@ -71,6 +79,7 @@ class SeatedState(msgspec.Struct, Generic[T], frozen=True, gc=False, kw_only=Tru
     faults: tuple[Fault, ...] = ()
     """The ledger so far."""
     language: GameLanguage = DEFAULT_LANGUAGE
+    pace: Pace = DEFAULT_PACE
     invite_sha256: str = ""
     """The hash of a private game's invite; "" for a public game."""
     fill_after_seconds: int | None = None
@@ -174,6 +183,7 @@ def _created(_: SeatedState[Any], event: GameCreated, __: datetime) -> Changes:
         "phase_deadline_seconds": config.phase_deadline_seconds,
         "deadlines": config.deadlines,
         "language": config.language or DEFAULT_LANGUAGE,
+        "pace": config.pace or DEFAULT_PACE,
         "invite_sha256": config.invite_sha256 or "",
         "fill_after_seconds": None if config.fill_after_seconds is UNSET else config.fill_after_seconds,
         "pack_digest": config.pack_digest or "",

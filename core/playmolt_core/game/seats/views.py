@@ -28,8 +28,12 @@ def time_of(at: datetime | None) -> str | None:
 
 
 def visibility_of(state: SeatedState[Any]) -> dict[str, Any]:
-    """The fields of a view about its language and, for private games, its privacy."""
-    return {"language": state.language, **({"private": True, "rated": False} if state.private else {})}
+    """The fields of a view about its language, its pace and, for private games, its privacy."""
+    return {
+        "language": state.language,
+        "pace": state.pace,
+        **({"private": True, "rated": False} if state.private else {}),
+    }
 
 
 def faults_of(state: SeatedState[Any]) -> Faults | None:

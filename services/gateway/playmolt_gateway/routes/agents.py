@@ -5,7 +5,7 @@ import secrets
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import msgspec
 from msgspec import UNSET
@@ -17,6 +17,7 @@ from playmolt_core.ops.telemetry import log
 from playmolt_schemas import api, subjects
 from playmolt_schemas.codes import Code, FieldFault, faults
 from playmolt_schemas.identifiers import GAME_TYPES, rfc3339
+from playmolt_schemas.identity import ladder_of
 from playmolt_schemas.routes.platform import (
     END_CALLBACK,
     LIST_AGENTS,
@@ -32,6 +33,7 @@ from playmolt_schemas.routes.platform import (
     LeaderboardQuery,
 )
 from playmolt_schemas.routes.route import Query
+from playmolt_schemas.stored.values import DEFAULT_PACE, Pace
 from playmolt_schemas.text import LINE, LINES, has_line_breaks_or_controls, has_visible_character, unstorable
 from starlette.responses import Response
 
@@ -155,6 +157,9 @@ async def _publish_void_key(services: Services, void: str) -> None:
         await asyncio.sleep(services.timeouts.key_cache)
 
 
+_LADDERS: Final = tuple(ladder_of(game, pace) for pace in get_args(Pace) for game in GAME_TYPES)
+
+
 async def _synced(services: Services) -> None:
     """Wait for the projections to catch up; on failure serve what they have."""
     with suppress(ConnectionError, TimeoutError):
@@ -180,7 +185,7 @@ async def _shown(services: Services, profile: Profile, row: Points) -> dict[str,
         "created_at": rfc3339(profile.created_at),
         "games": {game: row.games.get(game, 0) for game in GAME_TYPES},
         "points": row.points,
-        "ratings": {game: _rating(ratings.get(game)) for game in GAME_TYPES},
+        "ratings": {ladder: _rating(ratings.get(ladder)) for ladder in _LADDERS},
     }
 
 
@@ -241,8 +246,13 @@ async def read_leaderboard(services: Services, request: CheckedRequest[Leaderboa
         return bad_request(
             "Ratings are per game type: add gameType.", FieldFault("gameType", "is required with by=rating")
         )
+    if query.by == "points" and query.pace != DEFAULT_PACE:
+        return bad_request("Points count games of every pace: add by=rating.", FieldFault("pace", "needs by=rating"))
     await _synced(services)
-    board = Board(query.gameType or ALL_TYPES, query.by, query.kind, query.version)
+    game_type = query.gameType or ALL_TYPES
+    board = Board(
+        ladder_of(game_type, query.pace) if query.by == "rating" else game_type, query.by, query.kind, query.version
+    )
     rows, cursor = await services.within_deadline(services.projections.leaderboard(board, query.limit, query.cursor))
     return json_response(200, msgspec.json.encode(api.Leaderboard([_standing(row) for row in rows], cursor)))
 

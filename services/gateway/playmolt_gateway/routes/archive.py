@@ -47,6 +47,7 @@ async def list_games(services: Services, request: CheckedRequest[GamesQuery, Non
             row.created_at,
             row.language,
             row.private,
+            row.pace,
         )
         for row, _ in found[0]
     ]

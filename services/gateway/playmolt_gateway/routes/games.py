@@ -133,7 +133,8 @@ async def join_game(services: Services, request: CheckedRequest[Query, api.JoinR
         if not isinstance(found, str):
             return found
         game_id = found
-    return answer_response(await _seated(services, request, "join", game_id, {"language": body.language}, body.invite))
+    wanted = {"language": body.language, "pace": body.pace}
+    return answer_response(await _seated(services, request, "join", game_id, wanted, body.invite))
 
 
 async def _invited(services: Services, request: CheckedRequest, body: api.JoinRequest) -> str | Reply:

@@ -78,8 +78,9 @@ CREATE TABLE log.stream (
   updated_at timestamptz      NOT NULL,
   -- An archived stream stands at its version on a hash of zeros, which nothing can follow: append refuses it as it is.
   archived   boolean          NOT NULL DEFAULT false,
-  -- Both follow from the first event. `invite`: the hex SHA-256 of what a private game is shared by.
+  -- All follow from the first event. `invite`: the hex SHA-256 of what a private game is shared by.
   language   text             NOT NULL DEFAULT 'ko',
+  pace       text             NOT NULL DEFAULT 'quick',
   invite     text COLLATE "C",
   -- Of a session that was erased: when, on whose word, and which session was begun
   -- from it. It stands on a hash of zeros, too.
@@ -207,7 +208,8 @@ END $$;
 CREATE FUNCTION log.note_opening() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   UPDATE log.stream AS s
-  SET language = coalesce(NEW.data #>> '{config,language}', s.language), invite = NEW.data #>> '{config,invite_sha256}'
+  SET language = coalesce(NEW.data #>> '{config,language}', s.language),
+    pace = coalesce(NEW.data #>> '{config,pace}', s.pace), invite = NEW.data #>> '{config,invite_sha256}'
   WHERE s.number = NEW.number;
   RETURN NULL;
 END $$;
@@ -312,7 +314,7 @@ CREATE VIEW log.event WITH (security_invoker = true) AS
 
 -- Streams as listed, with their ends from their records.
 CREATE VIEW log.listed WITH (security_invoker = true) AS
-  SELECT s.stream, s.game, s.phase, s.round, s.seated, s.needed, s.over, s.created_at, s.language, s.invite,
+  SELECT s.stream, s.game, s.phase, s.round, s.seated, s.needed, s.over, s.created_at, s.language, s.pace, s.invite,
     coalesce(e.at, s.updated_at) AS updated_at, coalesce(e.version, s.version) AS version, coalesce(e.hash, s.hash) AS hash,
     s.archived, s.erased_at, s.shard, s.number
   FROM log.stream AS s
@@ -766,12 +768,12 @@ CREATE TABLE projection.score (
 ) WITH (fillfactor = 80);
 CREATE INDEX score_ranking ON projection.score (game_type, points DESC, agent_id);
 
--- A seat of a finished game. `rated`: the game is rated; `competes`: it rates this seat. `mu` to `line_points`: the agent's
+-- A seat of a finished game. `ladder`: the ratings that it counts for, a game type and "_slow" after it for a slow game; `rated`: the game is rated; `competes`: it rates this seat. `mu` to `line_points`: the agent's
 -- rating after this game.
 CREATE TABLE projection.result (
   game_id     text COLLATE "C" NOT NULL,
   agent_id    text COLLATE "C" NOT NULL,
-  game_type   text COLLATE "C" NOT NULL,
+  ladder      text COLLATE "C" NOT NULL,
   ended_at    timestamptz      NOT NULL,
   seat        smallint         NOT NULL,
   rank        integer,
@@ -787,12 +789,12 @@ CREATE TABLE projection.result (
 );
 -- Without the game: equal times are rare, and such entries are half as long.
 CREATE INDEX result_of_agent ON projection.result (agent_id, ended_at DESC);
-CREATE INDEX result_order ON projection.result (game_type, ended_at) WHERE rated AND competes;
+CREATE INDEX result_order ON projection.result (ladder, ended_at) WHERE rated AND competes;
 
--- The rating of each agent in one version ("" for none) in one game type. `merit` is the sort key; the last two columns
+-- The rating of each agent in one version ("" for none) on one ladder. `merit` is the sort key; the last two columns
 -- are the place of its newest game.
 CREATE TABLE projection.rating (
-  game_type text COLLATE "C"  NOT NULL,
+  ladder    text COLLATE "C"  NOT NULL,
   agent_id  text COLLATE "C"  NOT NULL,
   version   text COLLATE "C"  NOT NULL,
   mu        double precision  NOT NULL,
@@ -802,9 +804,9 @@ CREATE TABLE projection.rating (
   merit     integer           NOT NULL,
   ended_at  timestamptz       NOT NULL,
   game_id   text COLLATE "C"  NOT NULL,
-  PRIMARY KEY (agent_id, game_type, version)
+  PRIMARY KEY (agent_id, ladder, version)
 ) WITH (fillfactor = 80);
-CREATE INDEX rating_ranking ON projection.rating (game_type, merit DESC, agent_id, version);
+CREATE INDEX rating_ranking ON projection.rating (ladder, merit DESC, agent_id, version);
 
 REVOKE ALL ON ALL TABLES IN SCHEMA projection FROM PUBLIC;
 GRANT USAGE ON SCHEMA projection TO playmolt_relay, playmolt_gateway, playmolt_reader;

@@ -58,11 +58,11 @@ SELECT stream, CASE WHEN erased_at IS NOT NULL THEN -2 WHEN archived THEN -1 ELS
 FROM log.listed WHERE stream = ANY ($1)
 
 -- name: forward
-SELECT stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash, hash, closes, false
+SELECT stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash, hash, closes, false, 'quick'
 FROM log.event WHERE shard = $3 AND position > $1 ORDER BY position LIMIT $2
 
 -- name: forward_part
-SELECT stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash, hash, closes, false
+SELECT stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash, hash, closes, false, 'quick'
 FROM log.event
 WHERE shard = $3 AND position > $1 AND (hashtext(stream) & 2147483647) % $5::integer = $4::integer
 ORDER BY position LIMIT $2
@@ -98,7 +98,7 @@ WHERE e.shard = $3 AND position > $1 ORDER BY position LIMIT $2
 
 -- name: results
 SELECT e.stream, e.version, e.position, e.type, e.schema_version, e.data, e.metadata, e.at, e.salt, e.prev_hash, e.hash,
-  e.closes, s.invite IS NOT NULL
+  e.closes, s.invite IS NOT NULL, s.pace
 FROM log.event AS e JOIN log.stream AS s ON s.stream = e.stream AND s.shard = e.shard
 WHERE e.shard = $3 AND e.type_code = 1 AND e.position > $1 ORDER BY e.position LIMIT $2
 
@@ -127,7 +127,7 @@ SELECT coalesce(max(upper(positions)) - 1, 0) FROM log.archived WHERE shard = $1
 SELECT stream FROM log.stream WHERE game = $1 AND due <= $2 ORDER BY due, stream LIMIT $3
 
 -- name: games
-SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, coalesce(invite, '')
+SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, pace, coalesce(invite, '')
 FROM log.listed
 WHERE game = $1 AND phase IS NOT NULL AND (created_at, stream) < ($2, $3) AND (invite IS NULL OR over OR $5)
 ORDER BY created_at DESC, stream DESC LIMIT $4
@@ -136,14 +136,14 @@ ORDER BY created_at DESC, stream DESC LIMIT $4
 -- Those that run, and those that are over: an index has the ones without a phase, another the others by it. Asked for
 -- together, every game there ever was is looked at for the few that wait.
 (
-  SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, coalesce(invite, '')
+  SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, pace, coalesce(invite, '')
   FROM log.listed
   WHERE game = $1 AND NOT over AND phase = $5 AND (created_at, stream) < ($2, $3) AND (invite IS NULL OR $6)
   ORDER BY created_at DESC, stream DESC LIMIT $4
 )
 UNION ALL
 (
-  SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, coalesce(invite, '')
+  SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, pace, coalesce(invite, '')
   FROM log.listed
   WHERE game = $1 AND over AND phase COLLATE "C" = $5 AND (created_at, stream) < ($2, $3)
   ORDER BY created_at DESC, stream DESC LIMIT $4
@@ -151,7 +151,7 @@ UNION ALL
 ORDER BY created_at DESC, stream DESC LIMIT $4
 
 -- name: games_running
-SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, coalesce(invite, '')
+SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, pace, coalesce(invite, '')
 FROM log.listed
 WHERE game = $1 AND NOT over AND (created_at, stream) < ($2, $3)
   AND ($5::text IS NULL OR phase = $5) AND ($6::timestamptz IS NULL OR updated_at <= $6)
@@ -160,7 +160,7 @@ ORDER BY created_at DESC, stream DESC LIMIT $4
 
 -- name: games_of_agent
 SELECT s.stream, s.phase, s.round, s.seated, s.needed, s.over, s.created_at, s.updated_at, s.version,
-  s.language, coalesce(s.invite, '')
+  s.language, s.pace, coalesce(s.invite, '')
 FROM log.listed AS s
 WHERE s.stream IN (SELECT * FROM log.joined_by($6))
   AND s.game = $1 AND s.phase IS NOT NULL AND ($5::text IS NULL OR s.phase = $5) AND (s.created_at, s.stream) < ($2, $3)
@@ -168,12 +168,12 @@ WHERE s.stream IN (SELECT * FROM log.joined_by($6))
 ORDER BY s.created_at DESC, s.stream DESC LIMIT $4
 
 -- name: game_of_invite
-SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, coalesce(invite, '')
+SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, pace, coalesce(invite, '')
 FROM log.listed WHERE game = $1 AND invite = $2 AND phase IS NOT NULL
 
 -- name: games_opened_by
 SELECT s.stream, s.phase, s.round, s.seated, s.needed, s.over, s.created_at, s.updated_at, s.version,
-  s.language, coalesce(s.invite, '')
+  s.language, s.pace, coalesce(s.invite, '')
 FROM log.listed AS s
 WHERE s.stream IN (SELECT * FROM log.opened_by($5)) AND s.game = $1 AND s.phase IS NOT NULL
   AND (s.created_at, s.stream) < ($2, $3)

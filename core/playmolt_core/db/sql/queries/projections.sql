@@ -35,7 +35,7 @@ SELECT rank() OVER (ORDER BY l.merit DESC), l.agent_id, coalesce(l.name, l.agent
 FROM (
   SELECT r.*, a.name, a.handle, a.kind, a.model
   FROM projection.rating AS r LEFT JOIN account.agent AS a ON a.id = r.agent_id
-  WHERE r.game_type = $1 AND CASE $2 WHEN 'all' THEN true WHEN 'house' THEN a.kind = 'house' ELSE a.kind IS DISTINCT FROM 'house' END
+  WHERE r.ladder = $1 AND CASE $2 WHEN 'all' THEN true WHEN 'house' THEN a.kind = 'house' ELSE a.kind IS DISTINCT FROM 'house' END
     AND ($3 = 'all' OR a.id IS NULL OR r.version = coalesce(a.version, ''))
   ORDER BY r.merit DESC, r.agent_id, r.version LIMIT $4
 ) AS l
@@ -45,7 +45,7 @@ ORDER BY l.merit DESC, l.agent_id, l.version
 WITH line AS NOT MATERIALIZED (
   SELECT r.*, a.name, a.handle, a.kind, a.model
   FROM projection.rating AS r LEFT JOIN account.agent AS a ON a.id = r.agent_id
-  WHERE r.game_type = $1 AND CASE $2 WHEN 'all' THEN true WHEN 'house' THEN a.kind = 'house' ELSE a.kind IS DISTINCT FROM 'house' END
+  WHERE r.ladder = $1 AND CASE $2 WHEN 'all' THEN true WHEN 'house' THEN a.kind = 'house' ELSE a.kind IS DISTINCT FROM 'house' END
     AND ($3 = 'all' OR a.id IS NULL OR r.version = coalesce(a.version, ''))
 ), before AS (
   SELECT count(*) FILTER (WHERE merit > $5) AS better, count(*) AS counted FROM line
@@ -62,11 +62,11 @@ FROM page AS p CROSS JOIN before AS b
 ORDER BY p.merit DESC, p.agent_id, p.version
 
 -- name: lines_of
-SELECT game_type, version, mu, sigma, games, points FROM projection.rating
-WHERE agent_id = $1 ORDER BY game_type, ended_at DESC, game_id DESC
+SELECT ladder, version, mu, sigma, games, points FROM projection.rating
+WHERE agent_id = $1 ORDER BY ladder, ended_at DESC, game_id DESC
 
 -- name: recent
-SELECT game_id, game_type, ended_at, rank, points, rated FROM projection.result
+SELECT game_id, ended_at, rank, points, rated FROM projection.result
 WHERE agent_id = $1 ORDER BY ended_at DESC, game_id DESC LIMIT $2
 
 -- name: points_of

@@ -1,19 +1,19 @@
 -- name: store_results
 INSERT INTO projection.result
-  (game_id, agent_id, game_type, ended_at, seat, rank, points, rated, competes, version, mu, sigma, line_games, line_points)
+  (game_id, agent_id, ladder, ended_at, seat, rank, points, rated, competes, version, mu, sigma, line_games, line_points)
 SELECT * FROM unnest(
   $1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::smallint[], $6::integer[], $7::bigint[], $8::boolean[],
   $9::boolean[], $10::text[], $11::float8[], $12::float8[], $13::integer[], $14::bigint[]
 )
 
--- name: rated_types
-SELECT DISTINCT game_type FROM projection.result WHERE rated ORDER BY game_type
+-- name: rated_ladders
+SELECT DISTINCT ladder FROM projection.result WHERE rated ORDER BY ladder
 
 -- name: rated_seats
 SELECT r.ended_at, r.game_id, r.agent_id, r.version, r.rank, r.points
 FROM (
   SELECT DISTINCT ended_at, game_id FROM projection.result
-  WHERE game_type = $1 AND rated AND competes AND (ended_at, game_id) > ($2, $3)
+  WHERE ladder = $1 AND rated AND competes AND (ended_at, game_id) > ($2, $3)
   ORDER BY ended_at, game_id LIMIT $4
 ) AS g
 CROSS JOIN LATERAL (SELECT * FROM projection.result AS s WHERE s.game_id = g.game_id AND s.competes OFFSET 0) AS r
@@ -24,11 +24,11 @@ SELECT s.ended_at, s.game_id, l.agent_id, l.version, s.mu, s.sigma, s.line_games
 FROM projection.rating AS l
 CROSS JOIN LATERAL (
   SELECT * FROM projection.result AS r
-  WHERE r.agent_id = l.agent_id AND r.game_type = l.game_type AND r.version = l.version AND r.rated AND r.competes
+  WHERE r.agent_id = l.agent_id AND r.ladder = l.ladder AND r.version = l.version AND r.rated AND r.competes
     AND (r.ended_at, r.game_id) < ($3, $4)
   ORDER BY r.ended_at DESC, r.game_id DESC LIMIT 1
 ) AS s
-WHERE l.game_type = $1 AND l.agent_id = ANY ($2)
+WHERE l.ladder = $1 AND l.agent_id = ANY ($2)
 
 -- name: store_steps
 UPDATE projection.result AS r SET mu = u.mu, sigma = u.sigma, line_games = u.games, line_points = u.points
@@ -38,17 +38,17 @@ WHERE r.game_id = u.game_id AND r.agent_id = u.agent_id
 
 -- name: store_lines
 INSERT INTO projection.rating
-  (game_type, agent_id, version, mu, sigma, games, points, merit, ended_at, game_id)
+  (ladder, agent_id, version, mu, sigma, games, points, merit, ended_at, game_id)
 SELECT $1, u.* FROM unnest(
   $2::text[], $3::text[], $4::float8[], $5::float8[], $6::integer[], $7::bigint[], $8::integer[], $9::timestamptz[],
   $10::text[]
 ) AS u
-ON CONFLICT (agent_id, game_type, version) DO UPDATE SET
+ON CONFLICT (agent_id, ladder, version) DO UPDATE SET
   mu = excluded.mu, sigma = excluded.sigma, games = excluded.games, points = excluded.points, merit = excluded.merit,
   ended_at = excluded.ended_at, game_id = excluded.game_id
 
 -- name: stored_results
-SELECT game_id, agent_id, game_type, ended_at, seat, rank, points, rated, competes, version
+SELECT game_id, agent_id, ladder, ended_at, seat, rank, points, rated, competes, version
 FROM projection.result WHERE $1::text[] IS NULL OR game_id = ANY ($1)
 
 -- name: total_results
@@ -59,4 +59,4 @@ SELECT ended_at, game_id, agent_id, version, mu, sigma, line_games, line_points
 FROM projection.result WHERE game_id = ANY ($1) AND mu IS NOT NULL
 
 -- name: stored_lines
-SELECT game_type, ended_at, game_id, agent_id, version, merit, mu, sigma, games, points FROM projection.rating
+SELECT ladder, ended_at, game_id, agent_id, version, merit, mu, sigma, games, points FROM projection.rating
