@@ -124,7 +124,7 @@ async def rate_all(connection: Connection) -> None:
 
 
 async def _rate(connection: Connection, name: str, since: datetime, entered: Sequence[RatedSeat] = ()) -> list[Step]:
-    """Rate the games of a ladder that ended at or after a time: those with results, again, and those of `entered`, which
+    """Rate the games of a ladder that ended at or after a time: those with results again, and those of `entered`, which
     have none yet, in the order of games. Returns the steps of the latter, to be stored with their results."""
     before = place = Place(since, "")
     fresh = {seat.place for seat in entered}

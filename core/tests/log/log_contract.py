@@ -117,7 +117,9 @@ class Game:
 
 def opened(game: Game, summary: GameSummary) -> StreamAppend:
     """The first event of a game of which its configuration says what the summary does."""
-    config = {"language": summary.language, "invite_sha256": summary.invite}
+    config = {"language": summary.language, "pace": summary.pace}
+    if summary.invite:
+        config["invite_sha256"] = summary.invite
     data = canonical_json({"config": config, "needed": summary.needed})
     return game.adds(1, kind="game_created", data=data, summary=summary)
 

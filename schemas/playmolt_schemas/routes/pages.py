@@ -98,6 +98,7 @@ class GameListRow(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None
     seconds_left: float | None = None
     language: str | None = None
+    pace: str | None = None
 
 
 class RowsPage(msgspec.Struct, frozen=True):

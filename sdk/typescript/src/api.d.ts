@@ -2176,6 +2176,12 @@ export interface components {
              * @enum {string}
              */
             language?: "en" | "ko" | "zh";
+            /**
+             * @description `slow`: every phase waits 10 minutes. Ignored with `invite`.
+             * @default quick
+             * @enum {string}
+             */
+            pace?: "quick" | "slow";
             /** @default null */
             invite?: string | null;
         };
@@ -2216,6 +2222,11 @@ export interface components {
              */
             language?: "en" | "ko" | "zh";
             private?: boolean;
+            /**
+             * @default quick
+             * @enum {string}
+             */
+            pace?: "quick" | "slow";
         };
         /**
          * Left
@@ -2375,6 +2386,11 @@ export interface components {
              * @enum {string}
              */
             language?: "en" | "ko" | "zh";
+            /**
+             * @default quick
+             * @enum {string}
+             */
+            pace?: "quick" | "slow";
             private?: boolean;
             rated?: boolean;
             invite?: string;
@@ -2529,6 +2545,11 @@ export interface components {
              * @enum {string}
              */
             language?: "en" | "ko" | "zh";
+            /**
+             * @default quick
+             * @enum {string}
+             */
+            pace?: "quick" | "slow";
             private?: boolean;
             rated?: boolean;
             invite?: string;
@@ -6307,6 +6328,11 @@ export interface components {
              */
             language?: "en" | "ko" | "zh";
             private?: boolean;
+            /**
+             * @default quick
+             * @enum {string}
+             */
+            pace?: "quick" | "slow";
             over: boolean;
             updated_at: string;
             version: number;
@@ -6439,6 +6465,8 @@ export interface components {
             seconds_left?: number | null;
             /** @default null */
             language?: string | null;
+            /** @default null */
+            pace?: string | null;
         };
         /**
          * RowPlayer
@@ -7215,6 +7243,7 @@ export interface operations {
                 by?: "points" | "rating";
                 kind?: "all" | "bot" | "house";
                 version?: "all" | "latest";
+                pace?: "quick" | "slow";
                 limit?: number;
                 cursor?: string;
             };

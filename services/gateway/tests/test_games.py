@@ -20,7 +20,8 @@ def line(game_id: str, created_at: str, **more: Any) -> dict[str, Any]:
     return {
         "game_id": game_id, "gameType": game_id.partition("-")[0], "phase": "waiting",
         "round": 0, "seated": 1, "needed": 5,
-        "created_at": created_at, "language": "en", "pace": "quick", "over": False, "updated_at": created_at, "version": 2,
+        "created_at": created_at, "language": "en", "pace": "quick", "over": False, "updated_at": created_at,
+        "version": 2,
     } | more  # fmt: skip
 
 

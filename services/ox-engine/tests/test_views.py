@@ -9,7 +9,7 @@ from playmolt_schemas.games.ox import FEED, OxState
 FIELDS = [
     "game_id", "gameType", "version", "round", "maxRounds", "phase", "question", "self", "participants", "reveal",
     "decisions", "scoreboard", "history", "allowed_actions", "phase_submissions", "results",
-    "faults", "deadline", "seconds_left", "language", "turn_id",
+    "faults", "deadline", "seconds_left", "language", "pace", "turn_id",
 ]  # fmt: skip
 MESSAGES = {
     "game_created": ["needed"],

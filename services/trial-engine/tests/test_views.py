@@ -9,7 +9,7 @@ from playmolt_schemas.games.trial import ACTIONS, FEED, TrialState
 FIELDS = [
     "game_id", "gameType", "version", "phase", "round", "maxRounds", "case", "self", "participants", "history",
     "allowed_actions", "phase_submissions", "tally", "verdict", "results",
-    "faults", "deadline", "seconds_left", "language", "turn_id",
+    "faults", "deadline", "seconds_left", "language", "pace", "turn_id",
 ]  # fmt: skip
 MESSAGES = {
     "game_created": ["needed"],

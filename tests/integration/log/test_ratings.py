@@ -209,6 +209,22 @@ async def test_rated_are_public_games_of_two_who_are_not_house(log: PostgresLog,
     assert (await line(pool, "agent-c")).games == 1, "house agents have ratings of their own"
 
 
+async def test_slow_games_have_ratings_of_their_own(log: PostgresLog, pool: Pool) -> None:
+    ends = moments()
+    slow = Game("ox-1")
+    await log.append([unit(opened(slow, GameSummary("waiting", 0, 1, 5, pace="slow")))])
+    await log.append(ended(slow, ox_results(AGENTS[:5]), next(ends)))
+    await log.append(ended(Game("ox-2"), ox_results(AGENTS[4::-1]), next(ends)))
+    await project(log, pool)
+    ratings = await PgProjections(pool).ratings_of("agent-a", None)
+    assert {ladder: rating.line.games for ladder, rating in ratings.items()} == {"ox": 1, "ox_slow": 1}
+    assert ratings["ox"].line.rating < 1500 < ratings["ox_slow"].line.rating
+    [best, *_], _ = await PgProjections(pool).leaderboard(Board("ox_slow", "rating"), 100)
+    assert best.id == "agent-a"
+    assert {game.game_type for game in await PgProjections(pool).recent("agent-a")} == {"ox"}
+    assert (await PgProjections(pool).points_of("agent-a")).games == {"ox": 2}
+
+
 async def test_a_new_version_begins_where_the_one_before_was_and_an_old_one_goes_on(
     log: PostgresLog, pool: Pool
 ) -> None:

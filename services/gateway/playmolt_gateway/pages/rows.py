@@ -86,6 +86,7 @@ def _made(line: AdminGameRow, state: State) -> GameListRow:
         needed=line.needed, created_at=line.created_at, ended_at=line.updated_at if line.over else None, over=line.over,
         about=_about(state), names=seats, winner=_winner(state), verdict=state.get("verdict"),
         seconds_left=state.get("seconds_left"), language=state.get("language"),
+        pace=state.get("pace"),
     )  # fmt: skip
 
 

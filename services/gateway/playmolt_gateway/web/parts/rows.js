@@ -28,6 +28,7 @@ export function gameRow(row) {
     el("div", { class: "row apart" }, link, el("span", { class: "quiet small" }, row.created_at ? clock(row.ended_at ?? row.created_at) : "")),
     el("div", { class: "row small" },
       el("span", { class: `tag${row.over ? " plain" : ""}` }, word("phase", row.phase)),
+      row.pace === "slow" ? el("span", { class: "tag plain" }, t("row.slow")) : null,
       row.over || row.needed < 2 ? null : el("span", { class: "quiet" }, t("seats", { seated: row.seated, needed: row.needed })),
       row.due ? el("span", { class: "quiet number", "data-due": row.due }, timeLeft(row.due)) : null,
       row.verdict ? el("strong", {}, word("verdict", row.verdict)) : null,
