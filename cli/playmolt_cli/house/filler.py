@@ -15,6 +15,7 @@ from playmolt.errors import PlayMoltError
 from playmolt.loop import Bot
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.api import GameRow, GameToFill
+from playmolt_schemas.stored.values import DEFAULT_PACE
 
 from playmolt_cli.house.models import HouseModels
 
@@ -110,7 +111,8 @@ class LobbyFiller:
         pool = self._idle.setdefault(alias or "", [])
         client = pool.pop() if pool else await self._registered(name, alias)
         try:
-            joined = await client.join(game.gameType, language=game.language, invite=invite)
+            pace = game.pace if isinstance(game, GameRow) else DEFAULT_PACE
+            joined = await client.join(game.gameType, language=game.language, pace=pace, invite=invite)
         except PlayMoltError:
             await client.aclose()
             raise

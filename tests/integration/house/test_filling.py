@@ -50,6 +50,14 @@ async def test_a_private_game_that_asks_for_it_is_filled_also_where_lobbies_are_
     assert [seat["kind"] for seat in result.state["participants"]] == ["bot", *["house"] * 4]
 
 
+async def test_the_house_fills_a_slow_game_too(stack: Stack) -> None:
+    async with AsyncClient(stack.run.gateway) as client:
+        await client.register("thinks for minutes")
+        joined = await client.join("ox", pace="slow")
+        result = await client.play(seats("ox", 1)[0], "ox", game_id=joined.game_id)
+    assert (result.phase, result.state["pace"]) == ("end", "slow")
+
+
 async def test_the_house_leaves_a_lobby_in_which_nobody_waits(stack: Stack) -> None:
     async with AsyncClient(stack.run.gateway) as client:
         await client.register("in two minds")
