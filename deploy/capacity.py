@@ -10,11 +10,13 @@ CPU_MICROSECONDS: Final = {"gateway": 90, "ox-engine": 125, "relay": 40, "nats":
 SECONDS_IN_FLIGHT: Final = 0.0248
 IN_FLIGHT_PER_GATEWAY: Final = 24
 READERS_PER_SPECTATOR: Final = 5000
-"""Set: a quarter of the connections that a spectator takes."""
+"""Planned: a quarter of the connections that a spectator takes."""
+MESSAGES_PER_SPECTATOR: Final = 18_000
+"""A second, set: what one that uses of its processor what is planned writes to its readers."""
 DELIVERY_MICROSECONDS: Final = 6.82
 """Of a message to one reader, `python -m bench.fanout`."""
-WAITS_PER_GATEWAY: Final = 4000
-"""Set, not measured: a fifth of the connections that a gateway takes."""
+CONNECTIONS_PER_POD: Final = 15_000
+"""Set: three quarters of the connections that a gateway or a spectator takes. Waiting is no work, but takes one."""
 COMMANDS_PER_ENGINE: Final = 256
 """Set: what one that gets no more than it asks for has decided in `seconds_in_hand`, well within the objective."""
 EFFECTS_PER_ENGINE: Final = 40

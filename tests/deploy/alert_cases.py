@@ -42,6 +42,17 @@ def _up(*away: str) -> Figures:
     return {f'up{{playmolt_component="{part}",pod="a"}}': "0x60" if part in away else "1x60" for part in PARTS}
 
 
+def _scaling(*missing: str) -> Figures:
+    """What KEDA reads while there is nothing to do, without the metrics that are missing."""
+    read = (
+        "playmolt_gateway_work_seconds_total{}", "playmolt_gateway_open_waits{}", "playmolt_spectator_readers{}",
+        "playmolt_spectator_messages_sent_total{}",
+        *(f'playmolt_commands_under_way{{game="{game}"}}' for game in ("ox", "trial", "jury")),
+        *(f'playmolt_effects_pending{{game="{game}"}}' for game in ("trial", "jury", "legal", "agora", "experiment")),
+    )  # fmt: skip
+    return {name: "0x60" for name in read if name.partition("{")[0] not in missing}
+
+
 def _burnt(bad: int, minutes: int = _LONG) -> tuple[Figures, Figures, Figures]:
     """So many of a thousand actions that are refused, slow, or told late, each minute."""
     all_ = f"0+1000x{minutes}"
@@ -164,6 +175,7 @@ CASES: Final[Mapping[str, tuple[Figures, Figures]]] = {
         },
     ),
     "MetricsMissing": (_up("nats"), _up()),
+    "ScalerBlind": (_scaling("playmolt_effects_pending"), _scaling()),
     "NatsCutOff": (
         {'playmolt_nats_moves_total{pod="a",reason="alone"}': "0x50 1x10"},
         {'playmolt_nats_moves_total{pod="a",reason="alone"}': "1x60"},

@@ -9,16 +9,17 @@ from playmolt_core.settings import Settings
 from deploy import capacity_kinds
 from deploy.capacity import (
     COMMANDS_PER_ENGINE,
+    CONNECTIONS_PER_POD,
     CPU_MICROSECONDS,
     DELIVERY_MICROSECONDS,
     EFFECTS_PER_ENGINE,
     GAME_BYTES,
     IN_FLIGHT_PER_GATEWAY,
     LEAST,
+    MESSAGES_PER_SPECTATOR,
     POD_CORES,
     READERS_PER_SPECTATOR,
     STANDING_CORES,
-    WAITS_PER_GATEWAY,
     Prices,
     messages_a_reader,
     need,
@@ -72,25 +73,28 @@ def test_pods_are_started_at_the_figures_of_the_table() -> None:
         for one in of_kind(objects, "ScaledObject")
     }
     assert thresholds == {
-        "gateway": [IN_FLIGHT_PER_GATEWAY, WAITS_PER_GATEWAY],
+        "gateway": [IN_FLIGHT_PER_GATEWAY, CONNECTIONS_PER_POD],
         "ox-engine": [COMMANDS_PER_ENGINE],
         "trial-engine": [COMMANDS_PER_ENGINE, EFFECTS_PER_ENGINE],
         "legal-orchestrator": [EFFECTS_PER_ENGINE],
         "agora-runner": [EFFECTS_PER_ENGINE],
-        "spectator": [READERS_PER_SPECTATOR],
+        "spectator": [MESSAGES_PER_SPECTATOR, CONNECTIONS_PER_POD],
     }
     assert {name: named(objects, "ScaledObject", name)["spec"]["minReplicaCount"] for name in LEAST} == LEAST
 
 
 def test_what_was_set_stands_as_it_is_said_to_in_what_a_process_bears() -> None:
-    assert READERS_PER_SPECTATOR * 4 == WAITS_PER_GATEWAY * 5 == CONNECTIONS
+    assert READERS_PER_SPECTATOR * 12 == CONNECTIONS_PER_POD * 4 == CONNECTIONS * 3
+    assert pytest.approx(READERS_PER_SPECTATOR * messages_a_reader(), rel=0.03) == MESSAGES_PER_SPECTATOR
     assert Settings().effects_at_once * 5 == EFFECTS_PER_ENGINE * 8
     assert seconds_in_hand() == pytest.approx(0.128)
     (objective,) = re.findall(r"of them are answered in ([\d.]+) s", PAGE)
     assert seconds_in_hand() < float(objective) / 2
     assert f"{messages_a_reader():.1f} messages a second to each, at {DELIVERY_MICROSECONDS} µs a delivery" in PAGE
     shown = re.findall(r"^\| (\d[\d,]*) \| (?:measured|set) \|", PAGE, re.MULTILINE)
-    wanted = [IN_FLIGHT_PER_GATEWAY, WAITS_PER_GATEWAY, COMMANDS_PER_ENGINE, EFFECTS_PER_ENGINE, READERS_PER_SPECTATOR]
+    wanted = [
+        IN_FLIGHT_PER_GATEWAY, COMMANDS_PER_ENGINE, EFFECTS_PER_ENGINE, MESSAGES_PER_SPECTATOR, CONNECTIONS_PER_POD,
+    ]  # fmt: skip
     assert [int(each.replace(",", "")) for each in shown] == wanted
 
 

@@ -37,7 +37,16 @@ OF_OTHERS = {
 }
 """Of kube-state-metrics, the kubelet, the database operator and its backup plugin, and the exporter of NATS."""
 KEYWORDS = {"sum", "max", "min", "by", "on", "and", "or", "rate", "increase", "absent", "time", "offset", "le"}
-KEYWORDS |= {"histogram_quantile", "label_values", "namespace", "predict_linear", "unless", "vector", "group_left"}
+KEYWORDS |= {
+    "histogram_quantile",
+    "label_values",
+    "namespace",
+    "predict_linear",
+    "unless",
+    "vector",
+    "group_left",
+    "label_replace",
+}
 SUFFIXES = {"histogram": ("_bucket", "_sum", "_count"), "counter": ("",), "gauge": ("",)}
 PAGE = (ROOT / "docs" / "operating.md").read_text()
 SETTINGS = yaml.safe_load((ROOT / "deploy" / "k8s" / "monitoring" / "settings.yaml").read_text())
@@ -123,7 +132,7 @@ def test_a_counter_is_only_asked_for_its_growth() -> None:
     for where, expression in expressions():
         for name in names(expression) & own().keys():
             if METRICS[own()[name]].kind != "gauge":
-                assert re.search(rf"(rate|increase)\({name}\{{", expression), (where, name)
+                assert re.search(rf"(rate|increase|absent)\({name}\{{", expression), (where, name)
 
 
 SHOWN_BY_ANOTHER = {
@@ -298,11 +307,31 @@ def test_the_names_in_an_expression_are_found() -> None:
     assert dict(labels('sum(rate(a_metric{namespace="x",status!="200"}[5m]))')) == {"a_metric": {"namespace", "status"}}
 
 
-def test_a_figure_that_may_be_missing_counts_as_none_where_it_scales() -> None:
+def scaled_by() -> Iterator[tuple[str, Json]]:
+    """What is scaled → each of its triggers."""
     for one in of_kind(render("prod"), "ScaledObject"):
-        for trigger in one["spec"]["triggers"]:
-            query = trigger["metadata"]["query"]
-            assert ("playmolt_effects_pending" in query) is query.endswith(" or vector(0)"), one["metadata"]["name"]
+        yield from ((one["metadata"]["name"], trigger) for trigger in one["spec"]["triggers"])
+
+
+def test_a_missing_figure_scales_nothing_and_is_alerted() -> None:
+    (blind,) = (rule["expr"] for rule in alerts() if rule["alert"] == "ScalerBlind")
+    stays = {one["spec"]["fallback"]["behavior"] for one in of_kind(render("prod"), "ScaledObject")}
+    assert stays == {"currentReplicas"}
+    for name, trigger in scaled_by():
+        query = trigger["metadata"]["query"]
+        assert "vector(" not in query, name
+        assert trigger["metadata"]["ignoreNullValues"] == "false", name
+        selectors = re.findall(r"\w+\{[^}]*\}", query)
+        assert selectors, name
+        assert [each for each in selectors if f"absent({each})" not in blind] == [], name
+
+
+def test_no_trigger_reads_the_time_of_requests_that_wait() -> None:
+    read = {name for _, trigger in scaled_by() for name in names(trigger["metadata"]["query"])}
+    assert read == {
+        "playmolt_gateway_work_seconds_total", "playmolt_gateway_open_waits", "playmolt_commands_under_way",
+        "playmolt_effects_pending", "playmolt_spectator_messages_sent_total", "playmolt_spectator_readers",
+    }  # fmt: skip
 
 
 def test_outcomes_that_the_runbook_names_exist() -> None:

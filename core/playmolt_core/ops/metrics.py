@@ -28,6 +28,9 @@ class Metric(msgspec.Struct, frozen=True):
 METRICS: Final[dict[str, Metric]] = {
     "playmolt_gateway_requests_total": Metric("gateway", "counter", "route, status", "Requests answered."),
     "playmolt_gateway_request_seconds": Metric("gateway", "histogram", "route", "Time from request to answer."),
+    "playmolt_gateway_work_seconds_total": Metric(
+        "gateway", "counter", "", "Time of answered requests, without the time in which they only waited."
+    ),
     "playmolt_gateway_in_flight": Metric("gateway", "gauge", "", "Requests being served."),
     "playmolt_gateway_open_waits": Metric("gateway", "gauge", "", "Open long polls and streams."),
     "playmolt_gateway_cached_keys": Metric("gateway", "gauge", "", "Valid API keys in the cache."),

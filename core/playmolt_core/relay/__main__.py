@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Final
 
 import msgspec
 from msgspec.structs import asdict
 from playmolt_schemas import subjects
 from playmolt_schemas.export.wire import Lag, LogPageRequest, ShardLag, lag_of
+from playmolt_schemas.identifiers import ENGINES
 from playmolt_schemas.limits import PAGE_MAX
 from playmolt_schemas.shards import BadPlaces, read_places, write_places
 
@@ -219,6 +221,10 @@ def _lags(lag: Lag) -> Iterator[Sample]:
             yield Sample("playmolt_relay_lag_events", max(0, each.log - position), labels)
 
 
+_NONE_PENDING: Final = dict.fromkeys((game for games in ENGINES.values() for game in games), 0)
+"""Games without pending effects show 0, so that nothing to do differs from a missing metric."""
+
+
 def _seen(lag: Lag, phases: Mapping[tuple[str, str], int], pending: Mapping[str, int]) -> list[Sample]:
     return [
         *_lags(lag),
@@ -226,7 +232,10 @@ def _seen(lag: Lag, phases: Mapping[tuple[str, str], int], pending: Mapping[str,
             Sample("playmolt_games", count, f"{label('game', game)},{label('phase', phase)}")
             for (game, phase), count in phases.items()
         ),
-        *(Sample("playmolt_effects_pending", count, label("game", game)) for game, count in pending.items()),
+        *(
+            Sample("playmolt_effects_pending", count, label("game", game))
+            for game, count in {**_NONE_PENDING, **pending}.items()
+        ),
     ]
 
 

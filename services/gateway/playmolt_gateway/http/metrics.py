@@ -1,6 +1,10 @@
 """Metrics of requests and callbacks: plain integers, rendered on demand."""
 
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from time import perf_counter
 from typing import Final, Literal, get_args
 
 from playmolt_core.effects.callbacks.faults import CallbackFault
@@ -15,6 +19,41 @@ ALERTED: Final = tuple(sorted({500, *(code.status for code in Code if code.statu
 """Statuses initialized to 0: alerts use their increase, which a series created by its first fault does not have."""
 
 
+_waited: ContextVar["RequestClock | None"] = ContextVar("waited", default=None)
+
+
+class RequestClock:
+    """Times one request: all of it, and the part in which it only waited for something to happen."""
+
+    __slots__ = ("_started", "waited")
+
+    def __init__(self) -> None:
+        self._started = perf_counter()
+        self.waited = 0.0
+
+    @classmethod
+    def start(cls) -> "RequestClock":
+        """The clock of the request that this task serves from now on."""
+        clock = cls()
+        _waited.set(clock)
+        return clock
+
+    @property
+    def seconds(self) -> float:
+        return perf_counter() - self._started
+
+
+@contextmanager
+def waiting() -> Iterator[None]:
+    """Count the block as waiting, not work, of the request that this task serves."""
+    started = perf_counter()
+    try:
+        yield
+    finally:
+        if clock := _waited.get():
+            clock.waited += perf_counter() - started
+
+
 class _Route:
     __slots__ = ("seconds", "statuses")
 
@@ -26,11 +65,14 @@ class _Route:
 class Metrics:
     def __init__(self) -> None:
         self.in_flight = 0
+        self.work_seconds = 0.0
         self._routes: defaultdict[str, _Route] = defaultdict(_Route)
         for name in (*(route.name for route in ROUTES), MCP):
             self._routes[name].statuses.update(dict.fromkeys(ALERTED, 0))
 
-    def observe(self, route: str, status: int, seconds: float) -> None:
+    def observe(self, route: str, status: int, seconds: float, work: float) -> None:
+        """Count an answered request; `work` are the seconds in which it did more than wait."""
+        self.work_seconds += max(work, 0.0)
         entry = self._routes[route]
         entry.statuses[status] += 1
         entry.seconds.observe(seconds)
@@ -45,7 +87,10 @@ class Metrics:
         ]
         times = [Sample(f"{_PREFIX}_request_seconds", entry.seconds, route) for route, entry in routes]
         now = {"in_flight": self.in_flight, **gauges}
-        return render([*counts, *times, *samples, *(Sample(f"{_PREFIX}_{name}", value) for name, value in now.items())])
+        work = Sample(f"{_PREFIX}_work_seconds_total", self.work_seconds)
+        return render(
+            [*counts, *times, work, *samples, *(Sample(f"{_PREFIX}_{name}", value) for name, value in now.items())]
+        )
 
 
 Outcome = Literal["answered", "refused"] | CallbackFault

@@ -79,7 +79,7 @@ class McpEndpoint:
             else:
                 await self._answer(scope, receive, counted)
         finally:
-            self._services.metrics.observe(MCP, status, perf_counter() - started)
+            self._services.metrics.observe(MCP, status, perf_counter() - started, 0)  # its tool call is counted
 
     async def _answer_in_turn(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a caller without a key, in a slot until its tool calls a route, which takes its own slot."""

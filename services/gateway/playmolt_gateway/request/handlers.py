@@ -8,7 +8,6 @@ its route fails at import.
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing
-from time import perf_counter
 from types import NoneType, UnionType
 from typing import Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -23,6 +22,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from playmolt_gateway.http.metrics import RequestClock
 from playmolt_gateway.http.problems import HttpProblem, away, bad_request
 from playmolt_gateway.http.responses import bug_response, reconnect_response, refusal_response
 from playmolt_gateway.ports import UNAVAILABLE_ERRORS
@@ -162,7 +162,7 @@ def _members(kind: object) -> tuple[object, ...]:
 
 async def reply_to(services: Services, route: Route, handler: Handler, request: Request) -> Response:
     """Serve one request. Never raises: refusals, unavailable dependencies and bugs become problem documents."""
-    started = perf_counter()
+    clock = RequestClock.start()
     services.metrics.in_flight += 1
     head = read_head(request.scope["headers"])
     span = traced(head, route.name)
@@ -173,7 +173,8 @@ async def reply_to(services: Services, route: Route, handler: Handler, request: 
         services.metrics.in_flight -= 1
     if span:
         tracing.answered(span, response.status_code)
-    services.metrics.observe(route.name, response.status_code, perf_counter() - started)
+    seconds = clock.seconds
+    services.metrics.observe(route.name, response.status_code, seconds, seconds - clock.waited)
     return response
 
 

@@ -16,6 +16,7 @@ from playmolt_schemas.limits import WAIT_SECONDS
 from starlette.types import Receive, Scope
 
 from playmolt_gateway.access.auth import Caller
+from playmolt_gateway.http.metrics import waiting
 from playmolt_gateway.http.problems import HttpProblem
 from playmolt_gateway.settings import GatewaySettings
 
@@ -193,7 +194,8 @@ class LongPoll:
         """Return when one of the awaitables is done, after `seconds`, or when `over`. Cancels the others."""
         tasks = [asyncio.ensure_future(wait) for wait in waits]
         try:
-            await asyncio.wait([*tasks, self._end], timeout=max(0.0, seconds), return_when=asyncio.FIRST_COMPLETED)
+            with waiting():
+                await asyncio.wait([*tasks, self._end], timeout=max(0.0, seconds), return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in tasks:
                 task.cancel()

@@ -77,7 +77,8 @@ class ActionObservation:
 
     def end(self, status: int) -> None:
         self._metrics.in_flight -= 1
-        self._metrics.observe(ACT.name, status, perf_counter() - self._started)
+        seconds = perf_counter() - self._started
+        self._metrics.observe(ACT.name, status, seconds, seconds)
         if self._span:
             tracing.answered(self._span, status)
 

@@ -128,7 +128,7 @@ async def _framework_refusal(request: Request, error: Exception) -> Response:
     else:
         return bug_response()
     services: Services = request.app.state.services
-    services.metrics.observe("none", refusal.status, 0.0)
+    services.metrics.observe("none", refusal.status, 0.0, 0.0)
     page = pages.not_found_page(services, request) if refusal.code is Code.NOT_FOUND else None
     return page or refusal_response(refusal)
 
