@@ -1,12 +1,14 @@
 """What browsers refuse: storage, a frame's origin, the clipboard, questions of their own. The pages work without."""
 
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
-from tests.browser.conftest import WAIT_MS, Ended
+from tests.browser.conftest import WAIT_MS, Ended, Reader
 from tests.browser.engines import shown
+from tests.browser.players import Seat
 from tests.browser.test_engines import ENGINES, running
 
 NO_STORAGE = """for (const kind of ["localStorage", "sessionStorage"]) {
@@ -144,3 +146,77 @@ def test_an_older_browser_plays_a_game(context: BrowserContext, ended: Ended) ->
     page.goto("/")
     expect(page.locator(".tag.live").first).to_be_visible()
     assert page.evaluate("typeof AbortSignal.timeout") == "undefined"
+
+
+def test_a_lobby_without_its_spectator_shows_the_games_of_the_gateway(reader: Reader, platform: str) -> None:
+    page = reader("/nowhere")
+    page.route("**/sse/**", lambda route: route.abort())
+    page.goto("/")
+    state = page.locator("section[aria-labelledby=now] .tag").first
+    expect(state).to_have_text("Live")
+    seat = Seat(platform)
+    game = seat.join("trial")
+    row = page.locator("section[aria-labelledby=now] li", has=page.locator(f"a[href='/watch/{game}']"))
+    expect(row).to_be_visible()
+    page.goto(f"/watch/{game}")
+    expect(page.locator("main .row.apart .tag").first).to_have_text("Live")
+    page.goto("/")
+    expect(row).to_be_visible()
+    seat.client.post(f"/api/games/{game}/leave", json={})
+    expect(row).to_have_count(0)
+    seat.close()
+
+
+def test_a_page_opened_by_another_name_follows_the_spectator_of_that_name(reader: Reader, platform: str) -> None:
+    page = reader("/nowhere")
+    page.goto(f"http://arena.localhost:{urlsplit(platform).port}/")
+    feeds: list[str] = []
+    page.on("request", lambda request: feeds.append(request.url))
+    page.reload()
+    expect(page.locator("section[aria-labelledby=now] .tag.live").first).to_be_visible()
+    assert [url for url in feeds if "/sse/lobby" in url and "//arena.localhost" in url]
+
+
+def drafts(page: Page) -> list[str]:
+    return list(page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('playmolt.draft'))"))
+
+
+def test_a_draft_outlives_another_language_and_is_erased_with_its_session(reader: Reader) -> None:
+    page = reader("/legal")
+    page.get_by_label("Title").fill("A deposit")
+    page.locator("section[aria-labelledby=open] select").first.select_option("criminal")
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.locator(".top select").select_option("ko")
+    opening = page.locator("section[aria-labelledby=open]")
+    expect(opening.locator("input[name=title]")).to_have_value("A deposit")
+    expect(opening.locator("select[name=case_type]")).to_have_value("criminal")
+    opening.locator("button.first").click()
+    facts = page.locator("section[aria-labelledby=facts-form]")
+    facts.locator("textarea").first.fill("She paid $3,100.")
+    facts.locator("fieldset[data-path=timeline] input").first.fill("January")
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.locator(".top select").select_option("zh")
+    expect(facts.locator("textarea").first).to_have_value("She paid $3,100.")
+    expect(facts.locator("fieldset[data-path=timeline] input").first).to_have_value("January")
+    assert len(drafts(page)) == 1
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.locator("main > .row.end button").click()
+    expect(page.locator("main h1")).to_have_text("已删除")
+    assert drafts(page) == []
+
+
+def test_a_draft_of_a_jury_is_erased_with_its_session(reader: Reader) -> None:
+    page = reader("/game")
+    page.locator("main button[lang=en]").click()
+    page.get_by_role("button", name="investigat").click()
+    page.locator(".row button.first", has_text="ersua").last.click()
+    page.locator("main ul.thirds button").first.click()
+    words = page.locator("textarea").first
+    words.fill("Look at the tape.")
+    assert len(drafts(page)) == 1
+    # Erased elsewhere: this browser forgets the draft when it learns of it.
+    page.evaluate("""() => fetch(`/api/jury/sessions/${new URLSearchParams(location.search).get("session")}`, {
+      method: "DELETE", headers: { Authorization: `Bearer ${localStorage.getItem("playmolt.key")}` } })""")
+    page.goto("/game")
+    expect(page.locator("section[aria-labelledby=mine] .tag")).to_be_visible()
+    assert drafts(page) == []

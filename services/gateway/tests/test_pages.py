@@ -16,6 +16,7 @@ from playmolt_gateway.server.app import ReadOnlyCors
 from playmolt_schemas.agora import feed, plan, turn
 from playmolt_schemas.games import jury, legal, ox, trial
 from playmolt_schemas.routes.pages import PAGES_WEB
+from playmolt_schemas.stored import jury as stored_jury
 
 WEB = Path(str(files("playmolt_gateway").joinpath("web")))
 PATHS = {
@@ -45,7 +46,7 @@ CODES: dict[str, tuple[str, ...]] = {
     "verdict": (*get_args(trial.Verdict), *get_args(jury.VerdictName)),
     "band": get_args(jury.Band),
     "why": tuple(cause for cause in get_args(jury.Cause) if cause != "speech"),
-    "impact": get_args(jury.Impact),
+    "impact": get_args(stored_jury.Impact),
     "gate": get_args(legal.GateName),
     "refusal": get_args(legal.RefusalReason),
     "section": get_args(legal.ReportSection),
@@ -107,21 +108,33 @@ async def test_a_page_runs_only_what_this_server_sends(platform: Any, path: str)
 
 
 @pytest.mark.parametrize(
-    ("host", "port", "reached"),
+    ("asked", "settings", "feed"),
     [
-        ("127.0.0.1", 8081, ["http://127.0.0.1:8081", "http://localhost:8081"]),
-        ("10.0.0.7", 9000, ["http://10.0.0.7:9000"]),
-        ("0.0.0.0", 8081, ["http://*:8081"]),  # noqa: S104 -- a setting, nothing is bound
-        ("127.0.0.1", 0, []),
+        ("127.0.0.1:8080", {}, "http://127.0.0.1:8081"),
+        ("localhost:8080", {}, "http://localhost:8081"),
+        ("arena.local:8080", {}, "http://arena.local:8081"),
+        ("10.0.0.7", {"host": "10.0.0.7", "spectator_port": 9000}, "http://10.0.0.7:9000"),
+        ("a-name", {"host": "0.0.0.0"}, "http://a-name:8081"),  # noqa: S104 -- a setting, nothing is bound
+        ("a-name", {"spectator_port": 0}, ""),
+        ("a-name", {"spectator_url": "https://feeds.example:444/x"}, "https://feeds.example:444"),
+        # No policy can name these: the page uses the gateway's feeds.
+        ("[::1]:8080", {}, None),
+        ("a_name:8080", {}, None),
+        ("a-name.:8080", {}, None),
+        # What is no host is not repeated.
+        ("x; script-src *", {}, "http://gateway:8081"),
+        ("*.example", {}, "http://gateway:8081"),
     ],
 )
-async def test_a_page_connects_to_its_server_and_the_spectator_alone(
-    make_platform: Callable[..., Any], host: str, port: int, reached: list[str]
+async def test_a_page_connects_to_its_server_and_the_spectator_of_the_asked_host(
+    make_platform: Callable[..., Any], asked: str, settings: dict[str, Any], feed: str | None
 ) -> None:
-    platform = make_platform(host=host, spectator_port=port)
-    answer = await platform.send("GET", "/")
-    assert policy(answer)["connect-src"] == ["'self'", *reached]
-    assert f'<meta name="spectator-port" content="{port}">' in answer.text
+    platform = make_platform(**{"spectator_port": 8081, **settings})
+    answer = await platform.send("GET", "/", headers={"host": asked})
+    assert policy(answer)["connect-src"] == ["'self'", *filter(None, [feed])]
+    assert f'<meta name="spectator" content="{"none" if feed is None else feed}">' in answer.text
+    assert policy(answer)["script-src"] == ["'self'"]
+    assert answer.headers["cache-control"] == "private, no-cache"
     await platform.client.aclose()
 
 

@@ -38,3 +38,15 @@ def test_markdown_becomes_html_and_no_text_becomes_markup() -> None:
         "<h1>A &lt;b&gt;</h1>\n<p>One <code>x &lt; y</code> and <strong>two</strong>.</p>\n"
         "<ul><li>first line</li><li>second</li></ul>"
     )
+
+
+@pytest.mark.parametrize(
+    ("language", "browser"), [("en", "In your browser"), ("ko", "브라우저 안"), ("zh", "浏览器里")]
+)
+async def test_the_page_names_the_days_that_a_draft_is_kept(platform: Any, language: str, browser: str) -> None:
+    script = (await platform.send("GET", "/assets/x/sessions/drafts.js")).text
+    days = re.search(r"const DAYS = (\d+);", script)
+    assert days
+    text = (await platform.send("GET", f"/privacy?lang={language}")).text
+    [item] = [item for item in re.findall(r"<li>(.*?)</li>", text) if browser in item]
+    assert days[1] in item

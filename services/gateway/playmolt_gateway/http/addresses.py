@@ -12,6 +12,8 @@ from playmolt_gateway.settings import GatewaySettings
 
 _OWN_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
 _HOST: Final = re.compile(r"(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
+_POLICY_HOST: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9-]+(?:\.[a-z0-9-]+)*", re.IGNORECASE | re.ASCII)
+"""A host as the grammar of content security policies has it; a host of another form is no source."""
 _PORTS: Final = {"http": ":80", "https": ":443"}
 
 
@@ -39,6 +41,20 @@ class PublicAddress:
         own = urlsplit(self.gateway(scope))
         name = f"[{own.hostname}]" if ":" in (own.hostname or "") else own.hostname
         return f"{own.scheme}://{name}:{self._spectator_port}"
+
+    def page_feed(self, scope: Scope) -> str | None:
+        """The spectator's origin for a page of this request: "" if it is the page's own.
+
+        None if a content security policy cannot name it, as an IPv6 literal: the page uses the gateway's feeds.
+        """
+        if self._spectator:
+            origin = urlsplit(self._spectator)
+            return f"{origin.scheme}://{origin.netloc}" if _POLICY_HOST.fullmatch(origin.hostname or "") else None
+        # A port of the spectator's own has no TLS: under https it is behind the page's origin.
+        if not self._spectator_port or self._scheme(scope) == "https":
+            return ""
+        name = urlsplit(f"//{self._host(scope)}").hostname or ""
+        return f"http://{name}:{self._spectator_port}" if _POLICY_HOST.fullmatch(name) else None
 
     def expects(self, host: str) -> bool:
         """Whether a Host header is a loopback or configured name. Others may come from DNS rebinding."""

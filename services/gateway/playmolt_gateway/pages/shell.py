@@ -11,12 +11,9 @@ from starlette.responses import Response
 
 from playmolt_gateway.http.responses import html_response
 from playmolt_gateway.pages.assets import FILES, compressed, version_of_all
-from playmolt_gateway.settings import GatewaySettings
 
 _SHELL: Final = "shell.html"
 _NAME: Final = "PlayMolt"
-_LOOPBACK: Final = ("127.0.0.1", "localhost", "::1", "[::1]")
-_ANY_ADDRESS: Final = ("0.0.0.0", "::", "[::]")  # noqa: S104 -- compared, not bound
 
 
 class PageHead(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,13 +41,16 @@ def page_response(
     module: str,
     head: PageHead,
     language: PageLanguage,
-    settings: GatewaySettings,
+    feed: str | None,
     accepts: str,
     *,
     framed: bool = False,
     node: str = "",
 ) -> Response:
-    """Send a page. `framed`: other sites may embed it; `node`: a further origin that it may call."""
+    """Send a page. `framed`: other sites may embed it.
+
+    It may call the origins `feed`, the spectator (`PublicAddress.page_feed`), and `node`.
+    """
     html = _shell().substitute(
         language=language,
         title=escape(titled(head)),
@@ -58,11 +58,12 @@ def page_response(
         head=head_markup(head) + ("" if framed else _early(module, language)),
         module=escape(module),
         version=version_of_all(),
-        spectator_port=settings.spectator_port,
+        spectator="none" if feed is None else escape(feed),
     )
     body, encoding = compressed(html.encode(), accepts)
-    response = html_response(body, _policy(settings, node), framed=framed)
-    response.headers["cache-control"] = "no-cache"
+    response = html_response(body, _policy(feed, node), framed=framed)
+    # Its policy names the host that was asked for: no shared cache may keep it.
+    response.headers["cache-control"] = "private, no-cache"
     response.headers["vary"] = "Accept, Accept-Encoding, Accept-Language"
     if encoding:
         response.headers["content-encoding"] = encoding
@@ -107,21 +108,9 @@ def _shell() -> Template:
     return Template((FILES / _SHELL).read_text(encoding="utf-8"))
 
 
-def _policy(settings: GatewaySettings, node: str) -> str:
-    connect = " ".join(("'self'", *_spectators(settings), *filter(None, (node,))))
+def _policy(feed: str | None, node: str) -> str:
+    connect = " ".join(("'self'", *filter(None, (feed, node))))
     return (
         f"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src {connect}; "
         "object-src 'none'"
     )
-
-
-def _spectators(settings: GatewaySettings) -> tuple[str, ...]:
-    """Origins of the spectator; none if it shares the page's origin (port 0)."""
-    host, port = settings.host, settings.spectator_port
-    if not port:
-        return ()
-    if host in _ANY_ADDRESS:
-        # The server may be reached under any host name.
-        return (f"http://*:{port}",)
-    named = _LOOPBACK[:2] if host in _LOOPBACK else (host,)
-    return tuple(f"http://{name}:{port}" for name in named)

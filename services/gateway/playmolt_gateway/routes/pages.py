@@ -60,6 +60,7 @@ class PageRequest:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         asked = parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=50)
         self.values: Mapping[str, str] = {name: found[0] for name, found in asked.items()}
+        self.scope = scope
         self.encodings = headers.get("accept-encoding", "")
         self.language: PageLanguage = language_of(self.values.get("lang"), headers.get("accept-language", ""))
 
@@ -73,7 +74,7 @@ def page_request_of(request: CheckedRequest) -> PageRequest:
 
 def _send(services: Services, asked: PageRequest, page: str, head: PageHead | None = None) -> Response:
     head = head or head_of(page, asked.language)
-    return page_response(_MODULES[page], head, asked.language, services.settings, asked.encodings)
+    return page_response(_MODULES[page], head, asked.language, services.address.page_feed(asked.scope), asked.encodings)
 
 
 @serves(PAGE_LOBBY)

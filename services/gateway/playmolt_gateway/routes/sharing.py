@@ -125,8 +125,8 @@ async def page_check(services: Services, request: CheckedRequest) -> Reply:
         return missing_page(services, asked)
     node = asked.values.get("node", "")
     response = page_response(
-        "jury/check.js", head_of("check", asked.language), asked.language, services.settings, asked.encodings,
-        node=node if _NODE.fullmatch(node) else "",
+        "jury/check.js", head_of("check", asked.language), asked.language,
+        services.address.page_feed(request.scope), asked.encodings, node=node if _NODE.fullmatch(node) else "",
     )  # fmt: skip
     response.headers["cache-control"] = "private, no-store"
     response.headers["x-robots-tag"] = "noindex"

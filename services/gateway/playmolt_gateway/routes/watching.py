@@ -51,7 +51,8 @@ async def _page(services: Services, request: CheckedRequest, module: str, *, fra
     state = await state_if_there(services.bus, game, moment, asked.values.get("invite")) if known else None
     origin = services.address.gateway(request.scope)
     head = _head(state, asked, origin) if state else _plain_head(asked)
-    response = page_response(module, head, asked.language, services.settings, asked.encodings, framed=framed)
+    feed = services.address.page_feed(request.scope)
+    response = page_response(module, head, asked.language, feed, asked.encodings, framed=framed)
     if not known or (state is None and await _is_missing(services, game, asked.values.get("invite"))):
         response.status_code = Code.NOT_FOUND.status
     return response

@@ -82,7 +82,7 @@ class JurorTalk {
     this.juror = juror;
     this.reactions = [];
     this.said = el("div", { class: "talk", tabindex: "0", role: "log", "aria-label": t("game.conversation") });
-    this.text = el("textarea", { maxlength: CHAT_CHARS, rows: 3 });
+    this.text = el("textarea", { name: "text", maxlength: CHAT_CHARS, rows: 3 });
     this.items = select([]);
     this.place = el("div");
     const name = this.game.juror(juror);
@@ -153,8 +153,8 @@ export function deliberationPanel(game) {
   const jurors = el("ul", { class: "thirds", "aria-label": t("game.jurors") });
   const rounds = el("div", { class: "stack" });
   const place = el("div");
-  const text = el("textarea", { maxlength: NOTE_CHARS, rows: 2 });
-  const to = select(game.session.jurors.map((juror) => [juror.id, juror.name]));
+  const text = el("textarea", { name: "note", maxlength: NOTE_CHARS, rows: 2 });
+  const to = select(game.session.jurors.map((juror) => [juror.id, juror.name]), null, { name: "to" });
   const left = el("span", { class: "quiet small" });
   const draw = () => {
     fill(jurors, game.session.jurors.map((juror) => el("li", { class: "card plain" }, el("h3", {}, juror.name), bandView(juror.band, juror.stance))));

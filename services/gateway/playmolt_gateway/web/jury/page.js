@@ -3,7 +3,7 @@
 import { ensureKey, forgetKey, get, key, post } from "../parts/api.js";
 import { go, kept } from "../parts/browser.js";
 import { announce, el, fill, focusOn } from "../parts/dom.js";
-import { leftBehind } from "../sessions/drafts.js";
+import { forgetDrafts, leftBehind } from "../sessions/drafts.js";
 import { eraseCard, erasedLine } from "../sessions/erase.js";
 import { watchSession } from "../parts/feed.js";
 import { actionButton, page, sure, trouble } from "../parts/frame.js";
@@ -38,6 +38,7 @@ async function draw(main, show) {
     const { witnesses } = await get(`/api/jury/sessions/${session.id}/witnesses`);
     return new Game(main, session, new Map(witnesses.map((one) => [one.id, one.name]))).begin();
   } catch (error) {
+    if (error.code === "erased") forgetDrafts(asked());
     fill(main, el("h1", {}, t("game.title")), trouble(error), el("p", {}, el("a", { href: "/game" }, t("game.again"))));
     return undefined;
   }

@@ -17,6 +17,7 @@ export function factsForm(path, session, done) {
   const carried = session.previous_session !== null;
   const area = (rows) => el("textarea", { rows, maxlength: NARRATIVE });
   const controls = { overview: area(4), acts: area(4), opposing_claims: area(3) };
+  for (const [name, control] of Object.entries(controls)) control.name = name;
   const fields = Object.fromEntries(Object.entries(controls).map(([name, control]) => [name, field(t(`facts.${name}`), control, { hint: t(`facts.${name}_hint`) })]));
   const rows = {
     timeline: new Rows("timeline", { title: t("facts.timeline"), items: { properties: { when: entry, what: entry, agreed: { type: "boolean" } } } }, {}),

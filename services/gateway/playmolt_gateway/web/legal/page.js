@@ -3,7 +3,7 @@
 import { ensureKey, forgetKey, get, key, post } from "../parts/api.js";
 import { go, kept } from "../parts/browser.js";
 import { announce, el, field, fill, focusOn, select } from "../parts/dom.js";
-import { keepDraft, leftBehind } from "../sessions/drafts.js";
+import { forgetDrafts, keepDraft, leftBehind } from "../sessions/drafts.js";
 import { eraseCard, erasedLine } from "../sessions/erase.js";
 import { watchSession } from "../parts/feed.js";
 import { actionButton, inWords, page, trouble } from "../parts/frame.js";
@@ -32,6 +32,7 @@ async function draw(main) {
   try {
     return new Session(main, await get(`/api/sessions/${encodeURIComponent(asked())}`)).begin();
   } catch (error) {
+    if (error.code === "erased") forgetDrafts(asked());
     fill(main, el("h1", {}, t("legal.title")), trouble(error), el("p", {}, el("a", { href: "/legal" }, t("legal.all"))));
     return undefined;
   }
@@ -52,6 +53,7 @@ function opening() {
     exclusions: el("input", { type: "text", maxlength: 300 }),
     model: el("input", { type: "text", value: "scripted", autocomplete: "off" }),
   };
+  for (const [name, control] of Object.entries(controls)) control.name = name;
   const fields = {
     title: field(t("legal.case_title"), controls.title),
     jurisdiction: field(t("legal.jurisdiction"), controls.jurisdiction),

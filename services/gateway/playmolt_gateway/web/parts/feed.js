@@ -3,17 +3,22 @@
  * six connections per host, which six tabs would use up.
  */
 
-import { openStream } from "./api.js";
+import { get, openStream } from "./api.js";
 
 const CLOSING = ["game_end", "game_aborted", "run_ended", "session_done", "ended"];
 const SILENCE_MS = 40_000;
+/** A feed that has not begun after this time is left for the next one. */
+const BEGIN_MS = 6000;
+const LIST_MS = 3000;
+const LISTED = 24;
 const RETRY_FIRST = 500;
 const RETRY_MOST = 10_000;
 
-/** The spectator's origin: its port on this host, or the page's origin ("") with TLS or without a port. */
+/** The spectator's origin: "" for the page's own, null if the policy cannot name it. */
 export function spectator() {
-  const port = Number(document.querySelector('meta[name="spectator-port"]')?.content);
-  return port && location.protocol === "http:" ? `http://${location.hostname}:${port}` : "";
+  const origin = document.querySelector('meta[name="spectator"]')?.content ?? "";
+  if (origin === "none") return null;
+  return origin.startsWith("http:") && location.protocol === "https:" ? "" : origin;
 }
 
 /**
@@ -23,7 +28,8 @@ export function spectator() {
  * Uses the spectator's feed, or the gateway's if the spectator is unreachable.
  */
 export function watchGame(id, after, take, onStatus = () => {}) {
-  return follow([`${spectator()}/sse/games/${id}`, `/api/games/${id}/stream`], "anonymous", after, take, onStatus);
+  const own = `/api/games/${id}/stream`;
+  return follow(spectator() === null ? [own] : [`${spectator()}/sse/games/${id}`, own], "anonymous", after, take, onStatus);
 }
 
 /** Follow a session's stream with the owner's key; like `watchGame`. */
@@ -31,9 +37,74 @@ export function watchSession(path, after, take, onStatus = () => {}) {
   return follow([path], "me", after, take, onStatus);
 }
 
-/** The lobby: the current list, then changes. Returns a function that stops it. */
+/**
+ * The lobby: the current list, then changes. Returns a function that stops it. While the spectator is unreachable the
+ * gateway's list is read every few seconds.
+ */
 export function watchLobby(take, onStatus = () => {}) {
-  return follow([`${spectator()}/sse/lobby`], "anonymous", null, take, onStatus);
+  const list = new ListedLobby(take, onStatus);
+  if (spectator() === null) {
+    list.begin();
+    return () => list.end();
+  }
+  const stop = follow([`${spectator()}/sse/lobby`], "anonymous", null, take, (status) => {
+    if (status === "away") {
+      list.begin();
+      return;
+    }
+    // What the list gave is replaced by what the feed begins with.
+    if (list.end() && status === "live") onStatus("hidden");
+    onStatus(status);
+  });
+  return () => {
+    stop();
+    list.end();
+  };
+}
+
+/** The lobby's messages made of the gateway's list. */
+class ListedLobby {
+  constructor(take, onStatus) {
+    this.take = take;
+    this.onStatus = onStatus;
+    this.timer = null;
+  }
+
+  begin() {
+    if (this.timer !== null) return;
+    this.shown = new Map();
+    this.timer = setInterval(() => this.#read(), LIST_MS);
+    this.#read();
+  }
+
+  /** Whether it was running. */
+  end() {
+    const running = this.timer !== null;
+    clearInterval(this.timer);
+    this.timer = null;
+    return running;
+  }
+
+  async #read() {
+    if (document.hidden) return;
+    try {
+      const { rows } = await get(`/games/rows?limit=${LISTED}`, { as: "anonymous", patient: false });
+      if (this.timer === null) return;
+      this.onStatus("live");
+      const open = new Map(rows.filter((row) => !row.over).map((row) => [row.game_id, row]));
+      for (const [id, row] of open) {
+        if (JSON.stringify(row) === this.shown.get(id)) continue;
+        this.shown.set(id, JSON.stringify(row));
+        this.take({ ...row, type: row.phase === "waiting" ? "game_waiting" : "game_started", at: row.created_at });
+      }
+      for (const id of [...this.shown.keys()].filter((one) => !open.has(one))) {
+        this.shown.delete(id);
+        this.take({ type: "game_end", game_id: id });
+      }
+    } catch {
+      if (this.timer !== null) this.onStatus("away");
+    }
+  }
 }
 
 function follow(paths, as, after, take, onStatus) {
@@ -59,6 +130,7 @@ async function run(paths, as, after, take, onStatus, signal) {
       if (answer.status === 404 && place === paths.length - 1) return onStatus("unknown");
       if (answer.status === 204) return onStatus("ended");
       if (!answer.ok) throw new Error(`the feed answered ${answer.status}`);
+      connection.touch();
       onStatus("live");
       for await (const message of events(answer.body, connection)) {
         wait = RETRY_FIRST;
@@ -113,12 +185,12 @@ class FeedConnection {
     };
     stopped.addEventListener("abort", this.cut);
     document.addEventListener("visibilitychange", this.look);
-    this.touch();
+    this.touch(BEGIN_MS);
   }
 
-  touch() {
+  touch(silence = SILENCE_MS) {
     clearTimeout(this.timer);
-    this.timer = setTimeout(this.cut, SILENCE_MS);
+    this.timer = setTimeout(this.cut, silence);
   }
 
   close() {

@@ -6,11 +6,15 @@ import { t } from "../parts/language.js";
 
 const PREFIX = "playmolt.draft ";
 const DAYS = 30;
-const CONTROLS = "textarea, input:not([type=range]):not([type=password]):not([readonly])";
+const CONTROLS = "textarea, select, input:not([type=range]):not([type=password]):not([type=file]):not([readonly])";
 
-/** Save and restore the input of a node under a name. Returns a function that deletes it. */
+/**
+ * Save and restore the input of a node under a name, which begins with the session's id. Each control needs a `name` or
+ * `data-field`: a label is in the page's language. Returns a function that deletes the draft.
+ */
 export function keepDraft(name, node) {
   const key = PREFIX + name;
+  for (const choice of node.querySelectorAll("select")) choice.dataset.initial = choice.value;
   for (const [control, value] of Object.entries(read(key).values ?? {})) restore(node, control, value);
   const keep = () => {
     const values = Object.fromEntries(controls(node).filter(([, control]) => typed(control)).map(([id, control]) => [id, value(control)]));
@@ -20,6 +24,11 @@ export function keepDraft(name, node) {
   node.addEventListener("input", keep);
   node.addEventListener("change", keep);
   return () => kept.remove(key);
+}
+
+/** Delete all drafts of an erased session. */
+export function forgetDrafts(session) {
+  for (const key of kept.names().filter((one) => one.startsWith(PREFIX + session))) kept.remove(key);
 }
 
 /** Unsent texts whose names have this prefix. */
@@ -46,8 +55,8 @@ function read(key) {
 /** [id, control] of a node's controls; equal names are numbered. */
 function controls(node) {
   const counts = new Map();
-  return [...node.querySelectorAll(CONTROLS)].map((control) => {
-    const group = control.dataset.field || control.name || control.closest(".field")?.querySelector("label")?.textContent || control.type;
+  return [...node.querySelectorAll(CONTROLS)].filter((control) => control.dataset.field || control.name).map((control) => {
+    const group = control.dataset.field || control.name;
     const id = ["radio", "checkbox"].includes(control.type) && control.value !== "on" ? `${group}=${control.value}` : group;
     counts.set(id, (counts.get(id) ?? 0) + 1);
     return [`${id}#${counts.get(id)}`, control];
@@ -56,7 +65,7 @@ function controls(node) {
 
 const ticked = (control) => ["radio", "checkbox"].includes(control.type);
 const value = (control) => (ticked(control) ? control.checked : control.value);
-const typed = (control) => (ticked(control) ? control.checked : control.value !== (control.defaultValue ?? ""));
+const typed = (control) => (ticked(control) ? control.checked : control.value !== (control.dataset.initial ?? control.defaultValue ?? ""));
 
 function restore(node, id, draft) {
   let found = controls(node).find(([one]) => one === id);
@@ -68,7 +77,7 @@ function restore(node, id, draft) {
   }
   if (!found) return;
   if (ticked(found[1])) found[1].checked = draft;
-  else found[1].value = draft;
+  else if (found[1].tagName !== "SELECT" || [...found[1].options].some((one) => one.value === draft)) found[1].value = draft;
   found[1].dispatchEvent(new Event("change", { bubbles: true }));
 }
 

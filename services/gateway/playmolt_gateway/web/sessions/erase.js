@@ -3,6 +3,7 @@
 import { call } from "../parts/api.js";
 import { el, fill } from "../parts/dom.js";
 import { actionButton, sure } from "../parts/frame.js";
+import { forgetDrafts } from "./drafts.js";
 import { clock, t } from "../parts/language.js";
 
 /** `back` is the page of all sessions; `stop` ends this page's work. */
@@ -12,6 +13,7 @@ export function eraseCard(path, back, stop) {
     if (!(await sure(t("erase.sure")))) return;
     const { linked } = await call("DELETE", path);
     stop();
+    forgetDrafts(path.split("/").pop());
     fill(document.getElementById("main"), el("section", { class: "stack" }, el("h1", {}, t("erased")),
       linked ? el("p", {}, t("erased.linked"), " ", el("a", { href: `${back}?session=${linked}` }, linked)) : null,
       el("p", {}, el("a", { href: "/privacy" }, t("erase.more"))), el("p", {}, el("a", { href: back }, t("erase.back")))));
@@ -21,6 +23,7 @@ export function eraseCard(path, back, stop) {
 
 /** A list row; erased sessions have no link. */
 export function erasedLine(one) {
+  forgetDrafts(one.id);
   return el("li", {}, el("span", { class: "quiet" }, one.id.slice(0, 14), " ", el("span", { class: "tag plain" }, t("erased.on")),
     el("span", { class: "side" }, clock(one.erased_at))));
 }
