@@ -36,6 +36,9 @@ OF_OTHERS = {
     "nats_varz_slow_consumers",
 }
 """Of kube-state-metrics, the kubelet, the database operator and its backup plugin, and the exporter of NATS."""
+EXPORTERS = {
+    "kube-state-metrics", "kubelet", "CloudNativePG", "Barman Cloud plugin", "prometheus-nats-exporter", "Prometheus",
+}  # fmt: skip
 KEYWORDS = {"sum", "max", "min", "by", "on", "and", "or", "rate", "increase", "absent", "time", "offset", "le"}
 KEYWORDS |= {
     "histogram_quantile",
@@ -118,6 +121,25 @@ def test_every_figure_that_is_asked_for_exists() -> None:
     assert {(where, name) for where, name in asked if name not in own().keys() | OF_OTHERS} == set()
     assert len(asked) > 60
     assert {name for _, name in asked} >= OF_OTHERS
+
+
+def test_the_page_names_what_other_exporters_show_and_which_alerts_are_silent_without_it() -> None:
+    page = (ROOT / "docs" / "telemetry.md").read_text()
+    block = page.split("<!-- others -->\n", 1)[1].split("<!-- /others -->", 1)[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines()[2:]]
+    assert {name.strip("`") for name, *_ in rows} == OF_OTHERS | {"up"}
+    for name, exporter, version, silent, without in rows:
+        asked = re.compile(rf"(?<![\w]){name.strip('`')}(?=[{{\s)])")
+        reading = sorted(rule["alert"] for rule in alerts() if asked.search(rule["expr"]))
+        assert re.findall(r"`(\w+)`", silent) == reading, name
+        assert reading, name
+        assert exporter in EXPORTERS, name
+        assert re.fullmatch(r"(Kubernetes )?\d+\.\d+(\.\d+)?", version), name
+        assert without.endswith("."), name
+    (nats,) = {version for _, exporter, version, *_ in rows if exporter == "prometheus-nats-exporter"}
+    images = [each["image"] for _, pod in templates(render("prod")) for each in pod["spec"]["containers"]]
+    assert any(image.startswith(f"natsio/prometheus-nats-exporter:{nats}") for image in images)
+    assert all(exporter in PAGE for exporter in EXPORTERS - {"kubelet", "prometheus-nats-exporter"})
 
 
 def test_labels_that_are_matched_exist() -> None:
