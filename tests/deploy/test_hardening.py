@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.manifests import ALL, OVERLAYS, Json, containers, of_kind, render, templates
+from tests.deploy.manifests import ALL, OVERLAYS, ROOT, Json, containers, of_kind, render, templates
 
 BASELINE: Mapping[str, Mapping[str, str]] = json.loads(Path(__file__).with_name("policy_baseline.json").read_text())
 VERSION = re.compile(r"playmolt:unreleased|[^:@\s]+(:v?\d+\.\d+(\.\d+)?(-[a-z0-9]+)?|@sha256:[0-9a-f]{64})")
@@ -144,3 +144,15 @@ def test_jobs_end(overlay: str) -> None:
     jobs += [one["spec"]["jobTemplate"]["spec"] for one in of_kind(objects, "CronJob")]
     assert len(jobs) == {"dev": 4, "prod": 7}[overlay]
     assert all(0 < job["activeDeadlineSeconds"] <= 14400 and job["backoffLimit"] <= 5 for job in jobs)
+
+
+def test_a_promotion_never_loses_a_commit_that_was_answered() -> None:
+    """A commit is on the primary and one of two standbys: without both of these the third must not be promoted."""
+    for overlay in ("prod", "recovery", "example"):
+        (cluster,) = of_kind(render(overlay), "Cluster")
+        synchronous = cluster["spec"]["postgresql"]["synchronous"]
+        assert synchronous["failoverQuorum"] is True, overlay
+        assert (synchronous["dataDurability"], synchronous["number"]) == ("required", 1), overlay
+    page = (ROOT / "docs" / "operating.md").read_text()
+    assert "CloudNativePG 1.28 or newer" in page
+    assert "no standby is promoted on purpose" in page
