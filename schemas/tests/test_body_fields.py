@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 from playmolt_schemas.api import ModelAlias, Request
 from playmolt_schemas.body_fields import BodyFields, _by_hand, _declared, read_body
 from playmolt_schemas.games import jury, legal, ox, trial
+from playmolt_schemas.stored import legal as stored_legal
 from playmolt_schemas.text import LINE, SPEECH, SPOKEN, STORABLE, text_schema
 
 
@@ -230,10 +231,16 @@ def test_a_default_is_one_of_the_options_too() -> None:
     assert [(one.field, one.message) for one in read] == [("model", "must be one of big")]
 
 
+STORED_BODIES = (
+    stored_legal.Form, stored_legal.TimelineEntry, stored_legal.EvidenceEntry, stored_legal.QuestionAnswer,
+    stored_legal.MoreFacts,
+)  # fmt: skip
+
+
 def _bodies() -> Iterator[type[msgspec.Struct]]:
-    for module in (jury, legal, ox, trial):
+    for module in (jury, legal, ox, trial, stored_legal):
         for kind in vars(module).values():
-            if isinstance(kind, type) and issubclass(kind, Request | legal.Form | ox.Action):
+            if isinstance(kind, type) and issubclass(kind, (Request, ox.Action, *STORED_BODIES)):
                 yield kind
 
 

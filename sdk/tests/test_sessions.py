@@ -10,8 +10,9 @@ import pytest
 from playmolt import Refused, Retry, Unavailable
 from playmolt.sessions import AsyncSessions
 from playmolt_schemas.codes import Code, problem_bytes
-from playmolt_schemas.games.legal import Facts, OpenSessionRequest, Session, SteeringSettings
+from playmolt_schemas.games.legal import OpenSessionRequest, Session
 from playmolt_schemas.routes import legal
+from playmolt_schemas.stored.legal import Facts, SteeringSettings
 
 QUICK = Retry(attempts=4, seconds=5.0, base=0.01, cap=0.02)
 SESSION = Session(

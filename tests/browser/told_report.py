@@ -6,6 +6,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from playmolt_schemas.games import legal
+from playmolt_schemas.stored.legal import Round2Form
 
 OUTPUT = {"Claims": [{"text": "«output»", "basis": ["F1"]}]}
 FIXED: dict[str, Any] = {
@@ -44,7 +45,7 @@ def _made(kind: Any, path: str) -> Any:
         return OUTPUT
     origin, args = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
-        structs = [one for one in args if isinstance(one, type) and issubclass(one, legal.Round2Form)]
+        structs = [one for one in args if isinstance(one, type) and issubclass(one, Round2Form)]
         return _made(structs[0] if structs else args[0], path)
     if origin is Literal:
         return args[0]

@@ -16,19 +16,17 @@ from playmolt.errors import Refused
 from playmolt.sessions import AsyncSessions
 from playmolt_schemas.games.legal import (
     UPLOAD_BYTES,
-    CaseType,
     FactAction,
     FactChangeRequest,
     Gate,
-    Language,
     OpenSessionRequest,
     RedoRequest,
     Session,
-    Side,
     UploadRequest,
 )
 from playmolt_schemas.routes import legal as routes
 from playmolt_schemas.routes.legal import ReportFormat
+from playmolt_schemas.stored.legal import CaseType, Language, Side
 
 from playmolt_cli.legal.form import Form, prompt_facts, prompt_form, with_fields
 from playmolt_cli.legal.page import LegalPage, speaking

@@ -7,7 +7,8 @@ import msgspec
 from playmolt_legal.outputs import in_order
 from playmolt_legal.phases import FINAL
 from playmolt_legal.report.blocks import Marker
-from playmolt_schemas.games.legal import Fact, Facts, Gate, Hit, RefusedItem, Session, SessionTurn, SteeringSettings
+from playmolt_schemas.games.legal import Gate, Session, SessionTurn
+from playmolt_schemas.stored.legal import Fact, Facts, Hit, RefusedItem, SteeringSettings
 from rich.console import Console
 from rich.text import Text
 

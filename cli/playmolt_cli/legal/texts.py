@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from playmolt_legal import texts
-from playmolt_schemas.games.legal import Language, RefusalReason, Session
+from playmolt_schemas.games.legal import Session
 from playmolt_schemas.skill import page_texts
+from playmolt_schemas.stored.legal import Language, RefusalReason
 
 from playmolt_cli.terminal.narration import Narration
 

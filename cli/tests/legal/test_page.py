@@ -6,18 +6,15 @@ from typing import Any
 import pytest
 from playmolt_cli.legal.page import LegalPage, speaking
 from playmolt_cli.legal.texts import LegalTexts
-from playmolt_schemas.games.legal import (
+from playmolt_schemas.games.legal import Failed, Gate, Session, SessionTurn
+from playmolt_schemas.stored.legal import (
     Citation,
     Fact,
     Facts,
-    Failed,
-    Gate,
     Hit,
     Language,
     NumberedText,
     RefusedItem,
-    Session,
-    SessionTurn,
     SteeringSettings,
 )
 from rich.cells import cell_len

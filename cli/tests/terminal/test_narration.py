@@ -16,8 +16,7 @@ from msgspec import inspect as types
 from playmolt_cli.games import deciders
 from playmolt_cli.terminal.narration import Narration, standings
 from playmolt_core.game.decider import PUBLIC, read_event
-from playmolt_schemas.games import jury
-from playmolt_schemas.games.legal import LegalMessage
+from playmolt_schemas.games import jury, legal
 from playmolt_schemas.registry import games, house_types
 from playmolt_schemas.skill import PAGE_LANGUAGES, PageLanguage, page_texts
 
@@ -26,7 +25,7 @@ JOINED = {"type": "agent_joined", "agent_id": AGENT, "name": "Ada"}
 SWITCH = {"type": "switch_submitted", "agent_id": AGENT, "name": "Ada"}
 SPEAK = {"type": "speak", "agent_id": AGENT, "name": "Ada", "role": "JUDGE"}
 GOLDEN = Path(str(files("playmolt_schemas").joinpath("golden")))
-MESSAGES: dict[str, UnionType] = {"jury": jury.FEED.union, "legal": LegalMessage} | {
+MESSAGES: dict[str, UnionType] = {"jury": jury.FEED.union, "legal": legal.FEED.union} | {
     game.type: game.messages.load().message
     for game in games().values()
     if game.messages is not None and game.type in house_types()
@@ -175,7 +174,7 @@ def _sample(kind: types.Type, drawn: random.Random) -> Any:
 
 
 PAGE = """
-globalThis.document = { documentElement: {} };
+globalThis.document = { documentElement: {}, querySelectorAll: () => [] };
 const { speak } = await import(process.argv[1] + "/parts/language.js");
 const { Narration } = await import(process.argv[1] + "/parts/narration.js");
 const chunks = [];

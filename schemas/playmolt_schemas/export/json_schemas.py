@@ -94,8 +94,8 @@ def references(value: object) -> Iterator[str]:
 
 
 def name_of(kind: type) -> str:
-    """A message's name: module path without the package and `games`, and class, for example `agora_feed.RunView`."""
-    path = kind.__module__.partition(".")[2].removeprefix("games.").removeprefix("export.")
+    """A message's name: module path without package, `games` and `stored`, and class: `agora_feed.RunView`."""
+    path = kind.__module__.partition(".")[2].removeprefix("games.").removeprefix("export.").removeprefix("stored.")
     return f"{path.replace('.', '_')}.{kind.__name__}"
 
 

@@ -6,53 +6,55 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from playmolt_schemas.api import ModelAlias, Request, Schema
-from playmolt_schemas.feed_messages import SessionMessage
-from playmolt_schemas.text import BLANK, LINE, STORABLE, WORDS, text_schema
+from playmolt_schemas.feed_messages import FeedMessages, SessionMessage
+from playmolt_schemas.stored.legal import (
+    ENTRIES,
+    ENTRY_CHARS,
+    EVENTS,
+    NARRATIVE_CHARS,
+    NOTE_CHARS,
+    UP_TO_ENTRIES,
+    AnyForm,
+    CaseType,
+    Check,
+    Citation,
+    Correction,
+    Evidence,
+    EvidenceEntry,
+    EvidenceKind,
+    Fact,
+    FactChange,
+    FactRecord,
+    Facts,
+    FactState,
+    FailureCode,
+    GateName,
+    GateStatus,
+    Hit,
+    Kind,
+    Language,
+    MediaType,
+    NumberedText,
+    RefusedItem,
+    Side,
+    SteeringSettings,
+    TimelineEntry,
+    TimelineItem,
+    distinct,
+)
+from playmolt_schemas.text import LINE, STORABLE, WORDS, text_schema
 
-CaseType = Literal["criminal", "civil"]
-Language = Literal["ko", "en", "zh"]
-Side = Literal["claimant", "opposing", "neutral"]
-"""The side that the user is on."""
 Role = Literal["judge", "claimant", "opposing", "verifier"]
-GateName = Literal["facts", "round1", "round2", "end"]
-FactsChoice = Literal["add_facts", "proceed_unclear"]
-Goal = Literal["win_likelihood", "risk_minimization", "early_settlement", "evidence_reinforcement"]
-Stance = Literal["hardline", "neutral", "flexible"]
-EvidenceLevel = Literal["none", "weak", "moderate", "strong"]
 Constraint = Literal["decide_within_2_weeks", "budget_cap", "no_outside_counsel"]
-Resolution = Literal["final_report", "extend", "new_session"]
-ReportStyle = Literal["risk", "strategy", "settlement"]
-GateStatus = Literal["Go", "Conditional", "No-Go"]
 Compliance = Literal["OK", "NOT_OK"]
-Check = Literal["unsupported_fact", "certain_advice", "out_of_focus", "exclusion"]
-FailureCode = Literal["model_unavailable", "invalid_reply", "refused", "budget_spent"]
-Kind = Literal["ask", "repair", "rewrite"]
-FactState = Literal["proposed", "agreed", "disputed", "superseded", "withdrawn"]
-FactSource = Literal["agreed", "evidence", "person", "model"]
-"""The source of a fact: an agreed timeline entry, evidence, the user, or only a model."""
 FactAction = Literal["confirm", "correct", "dispute", "withdraw"]
-FactChange = Literal["stipulated", "confirm", "correct", "dispute", "withdraw", "questioned"]
-"""A change of a fact: what a user does, and `questioned` by a correction that names no fact."""
-RefusalReason = Literal["quote_not_found", "particular_not_supplied"]
-EvidenceKind = Literal["evidence", "statute"]
-MediaType = Literal["text/plain", "application/pdf"]
 
 TITLE_CHARS: Final = 200
 JURISDICTION_CHARS: Final = 100
-NOTE_CHARS: Final = 300
-"""Corrections of facts and instructions (legal.md, Gates)."""
-FORM_TEXT_CHARS: Final = 1000
-NARRATIVE_CHARS: Final = 20_000
-"""Overview, acts, opposing claims, and facts added by the user."""
-ENTRY_CHARS: Final = 2000
-ENTRIES: Final = 100
-"""Timeline entries, pieces of evidence, answers and list items in a body."""
-FOCUS_ISSUES: Final = 2
 OPEN_QUESTIONS: Final = 3
 """The number of open questions from which the facts gate opens."""
 FACTS_ADDED: Final = 3
 """How many times `add_facts` is accepted."""
-QUESTION_ID_CHARS: Final = 16
 UPLOAD_BYTES: Final = 1024 * 1024
 UPLOAD_CHARS: Final = 20_000
 UPLOADS: Final = 20
@@ -62,29 +64,8 @@ UPLOAD_BODY_BYTES: Final = 1536 * 1024
 _BASE64: Final = r"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$(?!\n)"
 
 
-def _different(most: int, least: int = 0) -> Meta:
-    return Meta(extra_json_schema={"minItems": least, "maxItems": most, "uniqueItems": True})
-
-
-_ENTRIES: Final = Meta(extra_json_schema={"maxItems": ENTRIES})
 _Line = Annotated[str, text_schema(NARRATIVE_CHARS, STORABLE)]
 _Lines = Annotated[list[_Line], Meta(extra_json_schema={"minItems": 1, "contains": {"pattern": WORDS}})]
-_Texts = Annotated[tuple[Annotated[str, text_schema(FORM_TEXT_CHARS)], ...], _different(ENTRIES, 1)]
-
-
-class TimelineEntry(Request, frozen=True, kw_only=True):
-    """A timeline entry; `agreed`: the parties agree on it."""
-
-    when: Annotated[str, text_schema(ENTRY_CHARS)]
-    what: Annotated[str, text_schema(ENTRY_CHARS)]
-    agreed: bool = False
-
-
-class EvidenceEntry(Request, frozen=True, kw_only=True):
-    """A piece of evidence."""
-
-    title: Annotated[str, text_schema(ENTRY_CHARS, LINE)]
-    description: Annotated[str, text_schema(ENTRY_CHARS)]
 
 
 class OpenSessionRequest(Request, frozen=True, kw_only=True):
@@ -95,7 +76,7 @@ class OpenSessionRequest(Request, frozen=True, kw_only=True):
     title: Annotated[str, text_schema(TITLE_CHARS, LINE)]
     language: Language
     exclusions: (
-        Annotated[tuple[Annotated[str, text_schema(NOTE_CHARS)], ...], _different(ENTRIES)]
+        Annotated[tuple[Annotated[str, text_schema(NOTE_CHARS)], ...], distinct(ENTRIES)]
         | Annotated[str, text_schema(NOTE_CHARS, STORABLE)]
     ) = ()
     model: ModelAlias = "scripted"
@@ -109,8 +90,8 @@ class FactsRequest(Request, frozen=True, kw_only=True):
 
     overview: Annotated[str, text_schema(NARRATIVE_CHARS)] | _Lines | UnsetType = UNSET
     acts: Annotated[str, text_schema(NARRATIVE_CHARS)] | _Lines | UnsetType = UNSET
-    timeline: Annotated[list[TimelineEntry], _ENTRIES] | UnsetType = UNSET
-    evidence: Annotated[list[EvidenceEntry], _ENTRIES] | UnsetType = UNSET
+    timeline: Annotated[list[TimelineEntry], UP_TO_ENTRIES] | UnsetType = UNSET
+    evidence: Annotated[list[EvidenceEntry], UP_TO_ENTRIES] | UnsetType = UNSET
     opposing_claims: Annotated[str, text_schema(NARRATIVE_CHARS, STORABLE)] | list[_Line] | UnsetType = UNSET
 
 
@@ -165,94 +146,6 @@ class RedoRequest(Request, frozen=True, kw_only=True):
     """`POST …/redo`: the numbers of stale turns. Default: all stale turns."""
 
     turns: list[int] | UnsetType = UNSET
-
-
-class Form(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="gate", omit_defaults=True):
-    """The user's form at a gate (`POST /api/sessions/{id}/steering`)."""
-
-    missing_evidence_answers: dict[str, Annotated[str, text_schema(FORM_TEXT_CHARS)]] = {}
-
-
-class QuestionAnswer(Request, frozen=True, kw_only=True):
-    """An answer to an open question, by the question's id."""
-
-    id: Annotated[str, text_schema(QUESTION_ID_CHARS)]
-    text: Annotated[str, text_schema(ENTRY_CHARS)]
-
-
-class MoreFacts(Request, frozen=True, kw_only=True, omit_defaults=True):
-    """Facts added at the facts gate; at least one field must not be empty."""
-
-    SCHEMA: ClassVar[Schema] = {
-        "not": {
-            "properties": {
-                "text": {"pattern": BLANK},
-                "answers": {"maxItems": 0},
-                "timeline": {"maxItems": 0},
-                "evidence": {"maxItems": 0},
-            }
-        }
-    }
-
-    text: Annotated[str, text_schema(NARRATIVE_CHARS, STORABLE)] = ""
-    answers: Annotated[tuple[QuestionAnswer, ...], _ENTRIES] = ()
-    timeline: Annotated[tuple[TimelineEntry, ...], _ENTRIES] = ()
-    evidence: Annotated[tuple[EvidenceEntry, ...], _ENTRIES] = ()
-
-
-class FactsForm(Form, frozen=True, kw_only=True, tag="facts"):
-    """Add facts, or proceed with open questions and accept the risk."""
-
-    SCHEMA: ClassVar[Schema] = {
-        "not": {
-            "anyOf": [
-                {"properties": {"choice": {"enum": ["add_facts"]}}, "not": {"required": ["facts"]}},
-                {"properties": {"choice": {"enum": ["add_facts"]}, "facts": {"type": "null"}}},
-                {
-                    "required": ["facts"],
-                    "properties": {
-                        "choice": {"enum": ["proceed_unclear"]},
-                        "facts": {"type": "object", "minProperties": 1},
-                    },
-                },
-            ]
-        }
-    }
-
-    choice: FactsChoice
-    facts: MoreFacts | None = None
-
-
-class Round1Form(Form, frozen=True, kw_only=True, tag="round1"):
-    """Focus issues, goal and stance."""
-
-    focus_issues: Annotated[tuple[Annotated[str, text_schema(FORM_TEXT_CHARS)], ...], _different(FOCUS_ISSUES, 1)]
-    goal: Goal
-    stance: Stance
-    fact_corrections: Annotated[str, text_schema(NOTE_CHARS, STORABLE)] = ""
-
-
-class Round2Form(Form, frozen=True, kw_only=True, tag="round2"):
-    """What to prove with which evidence and under which constraints; settlement applies to civil cases only."""
-
-    proof_priority: Annotated[str, text_schema(FORM_TEXT_CHARS)]
-    evidence_level: EvidenceLevel
-    obtainable_evidence: _Texts
-    settlement_interest: bool | None = None
-    concession_range: Annotated[str, text_schema(FORM_TEXT_CHARS, STORABLE)] = ""
-    constraints: _Texts
-    instructions: Annotated[str, text_schema(NOTE_CHARS, STORABLE)] = ""
-
-
-class EndForm(Form, frozen=True, kw_only=True, tag="end"):
-    """How the session ends, and the style of the report."""
-
-    resolution: Resolution
-    report_style: ReportStyle
-    final_instructions: Annotated[str, text_schema(FORM_TEXT_CHARS, STORABLE)] = ""
-
-
-AnyForm = FactsForm | Round1Form | Round2Form | EndForm
 
 
 # Model replies
@@ -415,63 +308,6 @@ class FinalOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
 # The session
 
 
-class Fact(msgspec.Struct, frozen=True, kw_only=True):
-    """A fact with its state and source. The first letter of its id shows its origin.
-
-    `text` is the wording of the input, `wording` a model's version of it; `quote` is the passage of an input that
-    supports a proposal. `replaces` and `replaced_by` are ids; `reason` explains the latest change.
-    """
-
-    id: str
-    text: str
-    wording: str | None = None
-    quote: str | None = None
-    state: FactState = "proposed"
-    source: FactSource = "model"
-    evidence: tuple[str, ...] = ()
-    timeline: tuple[str, ...] = ()
-    replaces: str | None = None
-    replaced_by: str | None = None
-    reason: str | None = None
-
-
-class RefusedItem(msgspec.Struct, frozen=True, kw_only=True):
-    """A model's proposal that no input supports. `particular` is the date, sum, name or law that no input contains."""
-
-    text: str
-    quote: str | None
-    reason: RefusalReason
-    particular: str | None
-
-
-class NumberedText(msgspec.Struct, frozen=True, kw_only=True):
-    """A text with its id."""
-
-    id: str
-    text: str
-
-
-class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """A piece of evidence, or a statute, with its id. Typed evidence has no `media_type`, an upload no `description`.
-
-    A session shows all fields; the stored form of typed evidence has only the first three.
-    """
-
-    id: str
-    title: str
-    description: str
-    kind: EvidenceKind | UnsetType = UNSET
-    media_type: MediaType | UnsetType | None = UNSET
-    bytes: int | UnsetType | None = UNSET
-    chars: int | UnsetType | None = UNSET
-    pages: int | UnsetType | None = UNSET
-    sha256: str | UnsetType | None = UNSET
-
-    @property
-    def uploaded(self) -> bool:
-        return bool(self.media_type)
-
-
 class Upload(msgspec.Struct, frozen=True, kw_only=True):
     """An upload: `chars` is the length of its text, `pages` the number of pages of a PDF."""
 
@@ -503,82 +339,6 @@ class ReadUpload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     sha256: str
 
 
-class TimelineItem(msgspec.Struct, frozen=True, kw_only=True):
-    """A timeline entry with its id."""
-
-    id: str
-    when: str
-    what: str
-    agreed: bool
-
-
-class FactRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of a fact, with old and new text if it was corrected. `by` is null for a model's proposal."""
-
-    n: int
-    id: str
-    action: FactChange
-    from_: FactState | None = msgspec.field(name="from")
-    to: FactState
-    old: str | None
-    new: str | None
-    new_id: str | None
-    reason: str | None
-    by: str | None
-    at: str
-
-
-class Correction(msgspec.Struct, frozen=True, kw_only=True):
-    """A correction by the user."""
-
-    id: str = ""
-    text: str
-    by: str
-    at: str
-
-
-class RiskAccepted(msgspec.Struct, frozen=True, kw_only=True):
-    """Who accepted the risk of open questions, and when."""
-
-    by: str
-    at: str
-
-
-class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """The facts of a session; `questions` are still open.
-
-    `confirmed` facts are agreed or supported by evidence, `past` ones are superseded or withdrawn, and `refused` ones
-    were proposed by a model without support in any input.
-    """
-
-    confirmed: tuple[Fact, ...] = ()
-    disputed: tuple[Fact, ...] = ()
-    questions: tuple[NumberedText, ...] = ()
-    refused: tuple[RefusedItem, ...] = ()
-    past: tuple[Fact, ...] = ()
-    history: tuple[FactRecord, ...] = ()
-    evidence: tuple[Evidence, ...] = ()
-    timeline: tuple[TimelineItem, ...] = ()
-    corrections: tuple[Correction, ...] = ()
-    risk_accepted: RiskAccepted | None = None
-
-
-class SteeringSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The user's instructions, merged field by field; null and empty values are unset."""
-
-    focus_issues: tuple[str, ...] = ()
-    goal: Goal | None = None
-    stance: Stance | None = None
-    constraints: tuple[str, ...] = ()
-    note: str = ""
-    proof_priority: str = ""
-    evidence_level: EvidenceLevel | None = None
-    obtainable_evidence: tuple[str, ...] = ()
-    settlement_interest: bool | None = None
-    concession_range: str = ""
-    report_style: ReportStyle | None = None
-
-
 class SteeringVersion(msgspec.Struct, frozen=True, kw_only=True):
     """A version of the steering: who set it, and when."""
 
@@ -586,21 +346,6 @@ class SteeringVersion(msgspec.Struct, frozen=True, kw_only=True):
     steering: SteeringSettings
     by: str
     at: str
-
-
-class Hit(msgspec.Struct, frozen=True, kw_only=True):
-    """A guardrail violation: the field of the output and the sentence."""
-
-    check: Check
-    field: str
-    text: str
-
-
-class Citation(msgspec.Struct, frozen=True, kw_only=True):
-    """A citation; `unverified`: the user did not supply it."""
-
-    text: str
-    unverified: bool
 
 
 class EarlierOutput(msgspec.Struct, frozen=True, kw_only=True):
@@ -710,12 +455,6 @@ class LegalProgressMessage(SessionMessage, frozen=True, kw_only=True, tag="progr
     """An event without public content."""
 
 
-class LegalTurnStartedMessage(SessionMessage, frozen=True, kw_only=True, tag="turn_started"):
-    """A turn started: the model was called."""
-
-    phase: str
-
-
 class TurnDoneMessage(SessionMessage, frozen=True, kw_only=True, tag="turn_done"):
     """A turn was recorded; `unverified` as in `SessionTurn`."""
 
@@ -733,13 +472,6 @@ class LegalTurnFailedMessage(SessionMessage, frozen=True, kw_only=True, tag="tur
     attempts: int | UnsetType = UNSET
 
 
-class GuardrailHitMessage(SessionMessage, frozen=True, kw_only=True, tag="guardrail_hit"):
-    """An output violated a guardrail and is rewritten once."""
-
-    phase: str
-    check: Check
-
-
 class FactChangedMessage(SessionMessage, frozen=True, kw_only=True, tag="fact_changed"):
     """A fact was confirmed, corrected, disputed, withdrawn or questioned; `new_id` replaces it."""
 
@@ -749,22 +481,10 @@ class FactChangedMessage(SessionMessage, frozen=True, kw_only=True, tag="fact_ch
     new_id: str | None
 
 
-class TurnsStaleMessage(SessionMessage, frozen=True, kw_only=True, tag="turns_stale"):
-    """Turns rely on a fact that is no longer valid."""
-
-    turns: tuple[int, ...]
-
-
 class EvidenceAddedMessage(SessionMessage, frozen=True, kw_only=True, tag="evidence_added"):
     """Evidence was uploaded."""
 
     evidence_id: str
-
-
-class GateOpenedMessage(SessionMessage, frozen=True, kw_only=True, tag="gate_opened"):
-    """A gate opened and waits for the user."""
-
-    gate: GateName
 
 
 class SessionDoneMessage(SessionMessage, frozen=True, kw_only=True, tag="session_done"):
@@ -784,19 +504,20 @@ class SpeakingMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="type
     delta: str
 
 
-LegalMessage = (
-    LegalProgressMessage
-    | LegalTurnStartedMessage
-    | TurnDoneMessage
-    | LegalTurnFailedMessage
-    | GuardrailHitMessage
-    | FactChangedMessage
-    | TurnsStaleMessage
-    | EvidenceAddedMessage
-    | GateOpenedMessage
-    | SessionDoneMessage
+FEED: Final = FeedMessages(
+    EVENTS,
+    __name__,
+    SessionMessage,
+    written=(
+        LegalProgressMessage,
+        TurnDoneMessage,
+        LegalTurnFailedMessage,
+        FactChangedMessage,
+        EvidenceAddedMessage,
+        SessionDoneMessage,
+    ),
 )
-"""All messages of a session's stream."""
+"""The messages of a session for its owner."""
 
 
 # The report

@@ -25,9 +25,10 @@ from playmolt_schemas.routes.route import (
     StreamQuery,
 )
 from playmolt_schemas.routes.sharing import Share
+from playmolt_schemas.stored.legal import EndForm, FactsForm, Round1Form, Round2Form
 
 _PATH: Final = "/api/sessions"
-FORMS: Final = OneOf((legal.FactsForm, legal.Round1Form, legal.Round2Form, legal.EndForm))
+FORMS: Final = OneOf((FactsForm, Round1Form, Round2Form, EndForm))
 
 
 ReportFormat = Literal["json", "md", "html", "docx", "pdf"]
@@ -107,7 +108,7 @@ READ_REPORT: Final[Route[bytes]] = Route(
 STREAM_SESSION: Final[Route[bytes | None]] = Route(
     method="GET", path=_PATH + "/{id}/stream", name="stream_session", tag="legal", auth=Auth.AGENT,
     service="legal", speaks=True, summary="Stream the events of the session; the stream ends after session_done.",
-    query=StreamQuery, answers={200: Media(EVENT_STREAM, legal.LegalMessage), 204: None},
+    query=StreamQuery, answers={200: Media(EVENT_STREAM, legal.FEED.union), 204: None},
 )  # fmt: skip
 READ_LOG: Final[Route[list[OpenedRecord]]] = Route(
     method="GET", path=_PATH + "/{id}/log", name="read_session_log", tag="legal", auth=Auth.AGENT, service="legal",

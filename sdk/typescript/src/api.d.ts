@@ -4371,12 +4371,13 @@ export interface components {
             draft: unknown;
         };
         /**
-         * LegalProgressMessage
-         * @description An event without public content.
+         * LegalTurnStartedMessage
+         * @description A turn started: the model was called. A retry of a failed turn starts its phase again.
          */
-        LegalProgressMessage: {
+        LegalTurnStartedMessage: {
             /** @enum {string} */
-            type: "progress";
+            type: "turn_started";
+            phase: string;
             session_id: string;
             version: number;
             /**
@@ -4386,13 +4387,63 @@ export interface components {
             at: string;
         };
         /**
-         * LegalTurnStartedMessage
-         * @description A turn started: the model was called.
+         * GuardrailHitMessage
+         * @description An output violated a guardrail and is rewritten once.
          */
-        LegalTurnStartedMessage: {
+        GuardrailHitMessage: {
             /** @enum {string} */
-            type: "turn_started";
+            type: "guardrail_hit";
             phase: string;
+            /** @enum {string} */
+            check: "certain_advice" | "exclusion" | "out_of_focus" | "unsupported_fact";
+            session_id: string;
+            version: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, six decimals.
+             */
+            at: string;
+        };
+        /**
+         * GateOpenedMessage
+         * @description A gate opened and waits for the user.
+         */
+        GateOpenedMessage: {
+            /** @enum {string} */
+            type: "gate_opened";
+            /** @enum {string} */
+            gate: "end" | "facts" | "round1" | "round2";
+            session_id: string;
+            version: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, six decimals.
+             */
+            at: string;
+        };
+        /**
+         * TurnsStaleMessage
+         * @description Turns, by number, rely on a fact that is no longer valid.
+         */
+        TurnsStaleMessage: {
+            /** @enum {string} */
+            type: "turns_stale";
+            turns: number[];
+            session_id: string;
+            version: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, six decimals.
+             */
+            at: string;
+        };
+        /**
+         * LegalProgressMessage
+         * @description An event without public content.
+         */
+        LegalProgressMessage: {
+            /** @enum {string} */
+            type: "progress";
             session_id: string;
             version: number;
             /**
@@ -4440,24 +4491,6 @@ export interface components {
             at: string;
         };
         /**
-         * GuardrailHitMessage
-         * @description An output violated a guardrail and is rewritten once.
-         */
-        GuardrailHitMessage: {
-            /** @enum {string} */
-            type: "guardrail_hit";
-            phase: string;
-            /** @enum {string} */
-            check: "certain_advice" | "exclusion" | "out_of_focus" | "unsupported_fact";
-            session_id: string;
-            version: number;
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, six decimals.
-             */
-            at: string;
-        };
-        /**
          * FactChangedMessage
          * @description A fact was confirmed, corrected, disputed, withdrawn or questioned; `new_id` replaces it.
          */
@@ -4479,22 +4512,6 @@ export interface components {
             at: string;
         };
         /**
-         * TurnsStaleMessage
-         * @description Turns rely on a fact that is no longer valid.
-         */
-        TurnsStaleMessage: {
-            /** @enum {string} */
-            type: "turns_stale";
-            turns: number[];
-            session_id: string;
-            version: number;
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, six decimals.
-             */
-            at: string;
-        };
-        /**
          * EvidenceAddedMessage
          * @description Evidence was uploaded.
          */
@@ -4502,23 +4519,6 @@ export interface components {
             /** @enum {string} */
             type: "evidence_added";
             evidence_id: string;
-            session_id: string;
-            version: number;
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, six decimals.
-             */
-            at: string;
-        };
-        /**
-         * GateOpenedMessage
-         * @description A gate opened and waits for the user.
-         */
-        GateOpenedMessage: {
-            /** @enum {string} */
-            type: "gate_opened";
-            /** @enum {string} */
-            gate: "end" | "facts" | "round1" | "round2";
             session_id: string;
             version: number;
             /**

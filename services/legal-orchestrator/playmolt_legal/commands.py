@@ -3,9 +3,7 @@
 from typing import Any
 
 from playmolt_core.game.decider import Command
-from playmolt_schemas.games.legal import Facts, FailureCode, Kind, Side
-
-from playmolt_legal.events import EvidenceAdded, Narrative
+from playmolt_schemas.stored.legal import EvidenceAdded, Facts, FailureCode, Kind, Narrative, Side
 
 
 class OpenSession(Command, frozen=True, kw_only=True):

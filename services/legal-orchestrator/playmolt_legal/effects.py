@@ -5,7 +5,7 @@ from typing import Any, Final
 import msgspec
 from playmolt_core.game.decider import Effect
 from playmolt_schemas.canonical import digest
-from playmolt_schemas.games.legal import Hit, Kind
+from playmolt_schemas.stored.legal import Hit, Kind
 
 from playmolt_legal.state import State
 

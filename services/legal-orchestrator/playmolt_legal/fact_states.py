@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 from msgspec.structs import replace
-from playmolt_schemas.games.legal import Fact, FactAction, FactRecord, Facts, FactState
+from playmolt_schemas.games.legal import FactAction
+from playmolt_schemas.stored.legal import Fact, FactChanged, FactRecord, Facts, FactState
 
-from playmolt_legal.events import FactChanged
 from playmolt_legal.texts import plain
 
 STANDING = ("proposed", "agreed", "disputed")

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import msgspec
 from playmolt_schemas.games import legal
-from playmolt_schemas.games.legal import CaseType, Reply, Role
+from playmolt_schemas.games.legal import Reply, Role
+from playmolt_schemas.stored.legal import CaseType
 from playmolt_schemas.text import composed, unstorable
 
 from playmolt_legal import phases

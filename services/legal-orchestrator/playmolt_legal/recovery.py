@@ -6,15 +6,14 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 from playmolt_core.game.decider import Command, EndGame
-from playmolt_schemas.games.legal import AnyForm, Facts
 from playmolt_schemas.stored.event import Event
-
-from playmolt_legal import commands, effects
-from playmolt_legal.events import (
+from playmolt_schemas.stored.legal import (
+    AnyForm,
     AttemptMade,
     DraftSetAside,
     EvidenceAdded,
     FactChanged,
+    Facts,
     FactsPosted,
     FactsStipulated,
     GateAnswered,
@@ -28,6 +27,8 @@ from playmolt_legal.events import (
     TurnRecorded,
     TurnStarted,
 )
+
+from playmolt_legal import commands, effects
 from playmolt_legal.state import State
 
 

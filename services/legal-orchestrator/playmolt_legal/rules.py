@@ -8,29 +8,21 @@ from msgspec.structs import replace
 from playmolt_core.game.decider import Accepted, AllowedAction, Command, Decision, Effect, EndGame, Refused, Viewer
 from playmolt_core.game.game import Game, ended
 from playmolt_schemas.codes import Code, FieldFault, faults
+from playmolt_schemas.feed_messages import FeedMessage
 from playmolt_schemas.game_messages import GameSummary
-from playmolt_schemas.games.legal import (
-    OPEN_QUESTIONS,
+from playmolt_schemas.games.legal import OPEN_QUESTIONS, Session, Unseen
+from playmolt_schemas.stored.event import Event
+from playmolt_schemas.stored.legal import (
+    EVENTS,
+    AttemptMade,
     CaseType,
     EndForm,
     FactsForm,
-    Language,
-    LegalMessage,
-    Round1Form,
-    Session,
-    Unseen,
-)
-from playmolt_schemas.stored.event import Event
-from typing_extensions import override
-
-from playmolt_legal import commands, effects, outputs, phases, recovery, texts, views
-from playmolt_legal.codes import NO_SESSION, invalid_request, listed, refused
-from playmolt_legal.events import (
-    EVENTS,
-    AttemptMade,
     FactsPosted,
     GateAnswered,
+    Language,
     RiskTaken,
+    Round1Form,
     SessionAborted,
     SessionDone,
     SessionOpened,
@@ -39,6 +31,10 @@ from playmolt_legal.events import (
     TurnFailed,
     TurnStarted,
 )
+from typing_extensions import override
+
+from playmolt_legal import commands, effects, outputs, phases, recovery, texts, views
+from playmolt_legal.codes import NO_SESSION, invalid_request, listed, refused
 from playmolt_legal.facts import fact_changes, uploads
 from playmolt_legal.forms import gates
 from playmolt_legal.forms.gate_forms import merged_steering, named_gate, read_form
@@ -102,7 +98,7 @@ class Legal(Game[State]):
         return TurnStarted(phase=following) if following else gates.round_gate(state, state.turns[-1])
 
     @override
-    def public(self, event: Event, viewer: Viewer, state: State | None = None) -> LegalMessage | None:
+    def public(self, event: Event, viewer: Viewer, state: State | None = None) -> FeedMessage | None:
         return views.public(state, event) if state and _owns(state, viewer.agent_id) else None
 
     @override

@@ -7,58 +7,52 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec.structs import replace
 from playmolt_core.game.game import Changes, Fold
-from playmolt_schemas.games.legal import (
-    CaseType,
-    Citation,
-    Correction,
-    EarlierOutput,
-    EndForm,
-    Evidence,
-    Facts,
-    FactsForm,
-    Failed,
-    GateEntry,
-    GateStatus,
-    Hit,
-    Language,
-    MoreFacts,
-    RiskAccepted,
-    Role,
-    Side,
-    SteeringSettings,
-    SteeringVersion,
-    TimelineItem,
-)
+from playmolt_schemas.games.legal import EarlierOutput, Failed, GateEntry, Role, SteeringVersion
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.stored.event import Event
-
-from playmolt_legal import fact_states, outputs, phases
-from playmolt_legal.events import (
+from playmolt_schemas.stored.legal import (
     Addition,
     AnsweredQuestion,
     AttemptMade,
+    CaseType,
+    Citation,
+    Correction,
     DraftSetAside,
+    EndForm,
+    Evidence,
     EvidenceAdded,
     FactChanged,
+    Facts,
     FactsCorrected,
+    FactsForm,
     FactsPosted,
     FactsStipulated,
     GateAnswered,
     GateOpened,
+    GateStatus,
     GuardrailHit,
+    Hit,
+    Language,
+    MoreFacts,
     Narrative,
     RedoAsked,
+    RiskAccepted,
     RiskTaken,
     SessionAborted,
     SessionDone,
     SessionOpened,
     SessionRested,
+    Side,
     SteeringSet,
+    SteeringSettings,
+    TimelineItem,
     TurnFailed,
     TurnRecorded,
     TurnsStale,
     TurnStarted,
 )
+
+from playmolt_legal import fact_states, outputs, phases
 
 
 class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):

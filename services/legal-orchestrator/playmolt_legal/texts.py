@@ -10,7 +10,8 @@ from typing import Any, Final
 
 import msgspec
 from playmolt_schemas.canonical import digest
-from playmolt_schemas.games.legal import (
+from playmolt_schemas.games.legal import Role
+from playmolt_schemas.stored.legal import (
     CaseType,
     Check,
     FactChange,
@@ -19,7 +20,6 @@ from playmolt_schemas.games.legal import (
     GateName,
     Language,
     RefusalReason,
-    Role,
     Side,
 )
 

@@ -6,41 +6,35 @@ from typing import Any, Final
 
 from msgspec import UNSET
 from playmolt_core.game.decider import AllowedAction
+from playmolt_schemas.feed_messages import FeedMessage
 from playmolt_schemas.games.legal import (
-    EndForm,
+    FEED,
     EvidenceAddedMessage,
     FactChangedMessage,
     FinalTurn,
     Gate,
-    GateOpenedMessage,
-    GuardrailHitMessage,
-    LegalMessage,
     LegalProgressMessage,
     LegalTurnFailedMessage,
-    LegalTurnStartedMessage,
     Session,
     SessionDoneMessage,
     SessionTurn,
     TurnDoneMessage,
-    TurnsStaleMessage,
 )
 from playmolt_schemas.stored.event import Event
-
-from playmolt_legal import fact_states, outputs, texts
-from playmolt_legal.events import (
+from playmolt_schemas.stored.legal import (
+    EndForm,
     EvidenceAdded,
     FactChanged,
     FactsStipulated,
     GateOpened,
-    GuardrailHit,
     SessionAborted,
     SessionDone,
     SessionRested,
     TurnFailed,
     TurnRecorded,
-    TurnsStale,
-    TurnStarted,
 )
+
+from playmolt_legal import fact_states, outputs, texts
 from playmolt_legal.facts import uploads
 from playmolt_legal.forms import gate_schemas, intake
 from playmolt_legal.guardrails import corpus
@@ -92,12 +86,14 @@ def allowed_actions(state: State) -> tuple[AllowedAction, ...]:
     return ()
 
 
-def public(state: State, event: Event) -> LegalMessage:
+def public(state: State, event: Event) -> FeedMessage:
     """The owner's message for an event; LegalProgressMessage if the event has no message of its own."""
     if isinstance(event, FactsStipulated):
         return _stipulated(state, event)
-    message_of = _PUBLIC.get(type(event))
-    return message_of(event) if message_of else LegalProgressMessage()
+    if written := _WRITTEN.get(type(event)):
+        return written(event)
+    copy = FEED.copies.get(type(event))
+    return copy(event, None) if copy else LegalProgressMessage()
 
 
 def _turn(state: State, number: int, turn: TurnRecord) -> SessionTurn:
@@ -141,11 +137,7 @@ def _gate(state: State, gate: GateOpened) -> Gate:
     )
 
 
-def _started(event: TurnStarted) -> LegalMessage:
-    return LegalTurnStartedMessage(phase=event.phase)
-
-
-def _stipulated(state: State, event: FactsStipulated) -> LegalMessage:
+def _stipulated(state: State, event: FactsStipulated) -> FeedMessage:
     output = {
         "ConfirmedFacts": event.confirmed,
         "DisputedFacts": event.disputed,
@@ -157,50 +149,35 @@ def _stipulated(state: State, event: FactsStipulated) -> LegalMessage:
     return TurnDoneMessage(phase=STIPULATE, output=output, unverified=unverified or UNSET)
 
 
-def _recorded(event: TurnRecorded) -> LegalMessage:
+def _recorded(event: TurnRecorded) -> FeedMessage:
     output = outputs.in_order(event.output)
     return TurnDoneMessage(phase=event.phase, output=output, unverified=event.unverified or UNSET)
 
 
-def _failed(event: TurnFailed) -> LegalMessage:
+def _failed(event: TurnFailed) -> FeedMessage:
     return LegalTurnFailedMessage(phase=event.phase, code=event.code, detail=event.detail, attempts=event.attempts)
 
 
-def _hit(event: GuardrailHit) -> LegalMessage:
-    return GuardrailHitMessage(phase=event.phase, check=event.check)
-
-
-def _fact_changed(event: FactChanged) -> LegalMessage:
+def _fact_changed(event: FactChanged) -> FeedMessage:
     state = fact_states.to_state(event.action)
     return FactChangedMessage(fact_id=event.fact_id, action=event.action, state=state, new_id=event.new_id)
 
 
-def _evidence_added(event: EvidenceAdded) -> LegalMessage:
+def _evidence_added(event: EvidenceAdded) -> FeedMessage:
     return EvidenceAddedMessage(evidence_id=event.evidence.id)
 
 
-def _stale(event: TurnsStale) -> LegalMessage:
-    return TurnsStaleMessage(turns=event.turns)
-
-
-def _gate_opened(event: GateOpened) -> LegalMessage:
-    return GateOpenedMessage(gate=event.gate)
-
-
-def _done(_: SessionDone | SessionRested | SessionAborted) -> LegalMessage:
+def _done(_: SessionDone | SessionRested | SessionAborted) -> FeedMessage:
     return SessionDoneMessage()
 
 
-_PUBLIC: Final[Mapping[type[Event], Callable[[Any], LegalMessage]]] = {
-    TurnStarted: _started,
+_WRITTEN: Final[Mapping[type[Event], Callable[[Any], FeedMessage]]] = {
     TurnRecorded: _recorded,
     TurnFailed: _failed,
-    GuardrailHit: _hit,
     FactChanged: _fact_changed,
-    TurnsStale: _stale,
     EvidenceAdded: _evidence_added,
-    GateOpened: _gate_opened,
     SessionDone: _done,
     SessionRested: _done,
     SessionAborted: _done,
 }
+"""The messages with other content than their event's fields, besides those that need more than the event."""

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from playmolt_core.game.decider import Accepted
 from playmolt_legal import commands, effects
-from playmolt_legal.events import SessionOpened
 from playmolt_legal.roles import scripted
 from playmolt_legal.rules import Legal
 from playmolt_legal.state import State
+from playmolt_schemas.stored.legal import SessionOpened
 from typing_extensions import override
 
 from core.tests.effect_scenario import EffectScenario

@@ -7,7 +7,8 @@ import pytest
 from playmolt_legal.report.chronology import chronology
 from playmolt_legal.report.markdown_format import render_md
 from playmolt_legal.report.report import report
-from playmolt_schemas.games.legal import ChronologyEntry, Language, Report, TimelineItem
+from playmolt_schemas.games.legal import ChronologyEntry, Report
+from playmolt_schemas.stored.legal import Language, TimelineItem
 
 
 def of(language: Language, *whens: str) -> tuple[ChronologyEntry, ...]:

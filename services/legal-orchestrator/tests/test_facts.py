@@ -9,10 +9,10 @@ from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.scripted.model import Cast, Said
-from playmolt_legal.events import AttemptMade, FactsStipulated, TurnStarted
 from playmolt_legal.facts import stipulation
 from playmolt_legal.texts import plain
 from playmolt_legal.workers.model_worker import ModelWorker
+from playmolt_schemas.stored.legal import AttemptMade, FactsStipulated, TurnStarted
 
 from core.tests.effect_scenario import no_long_texts
 from core.tests.scenario import like

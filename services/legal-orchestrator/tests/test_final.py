@@ -7,19 +7,12 @@ import msgspec
 import pytest
 from playmolt_core.game.decider import EndGame, Refused
 from playmolt_legal import commands, effects, texts
-from playmolt_legal.events import (
-    AttemptMade,
-    SessionDone,
-    SessionRested,
-    TurnFailed,
-    TurnRecorded,
-    TurnStarted,
-)
 from playmolt_legal.report import formats
 from playmolt_legal.report.report import report
 from playmolt_legal.roles import prompts
 from playmolt_legal.rules import Legal
 from playmolt_schemas.codes import Code
+from playmolt_schemas.stored.legal import AttemptMade, SessionDone, SessionRested, TurnFailed, TurnRecorded, TurnStarted
 
 from core.tests.decided_again import redecided
 from core.tests.scenario import like

@@ -5,12 +5,11 @@ import unicodedata
 from typing import Any
 
 import pytest
-from playmolt_legal.events import DraftSetAside, GuardrailHit
 from playmolt_legal.guardrails import corpus, guardrails
 from playmolt_legal.guardrails.names import names
 from playmolt_legal.guardrails.particulars import particulars
 from playmolt_legal.guardrails.sentences import sentences
-from playmolt_schemas.games.legal import Citation
+from playmolt_schemas.stored.legal import Citation, DraftSetAside, GuardrailHit
 
 from core.tests.scenario import like
 

@@ -6,7 +6,10 @@ from typing import Any
 import pytest
 from playmolt_core.game.decider import Accepted
 from playmolt_legal import effects
-from playmolt_legal.events import (
+from playmolt_legal.report.report import report
+from playmolt_legal.roles import prompts
+from playmolt_schemas.codes import Code
+from playmolt_schemas.stored.legal import (
     DraftSetAside,
     FactChanged,
     FactsCorrected,
@@ -20,9 +23,6 @@ from playmolt_legal.events import (
     TurnsStale,
     TurnStarted,
 )
-from playmolt_legal.report.report import report
-from playmolt_legal.roles import prompts
-from playmolt_schemas.codes import Code
 
 from core.tests.scenario import like
 

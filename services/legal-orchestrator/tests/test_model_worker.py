@@ -13,12 +13,12 @@ from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.scripted.model import Cast
 from playmolt_legal import commands
-from playmolt_legal.events import AttemptMade, DraftSetAside, TurnFailed, TurnRecorded
 from playmolt_legal.facts import inputs
 from playmolt_legal.guardrails import corpus
 from playmolt_legal.texts import plain
 from playmolt_legal.workers.model_worker import ModelWorker, _request
 from playmolt_schemas.codes import Code
+from playmolt_schemas.stored.legal import AttemptMade, DraftSetAside, TurnFailed, TurnRecorded
 
 from core.tests.effect_scenario import no_long_texts
 from core.tests.scenario import like

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from playmolt_core.game.decider import EndGame, Refused
 from playmolt_legal import commands, phases
-from playmolt_legal.events import TurnStarted
 from playmolt_legal.rules import Legal
 from playmolt_legal.state import State
 from playmolt_schemas.stored.event import Event
+from playmolt_schemas.stored.legal import TurnStarted
 from typing_extensions import override
 
 from core.tests.decided_again import redecided

@@ -20,7 +20,8 @@ from playmolt_legal.report.html_format import render_html
 from playmolt_legal.report.markdown_format import render_md
 from playmolt_legal.report.pdf_format import render_pdf
 from playmolt_legal.rules import Legal
-from playmolt_schemas.games.legal import Citation, RefusedItem, Report
+from playmolt_schemas.games.legal import Report
+from playmolt_schemas.stored.legal import Citation, RefusedItem
 
 TEXT = {"md": render_md, "html": render_html}
 BOOKS = {"docx": render_docx, "pdf": render_pdf}

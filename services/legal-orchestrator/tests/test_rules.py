@@ -8,7 +8,10 @@ import pytest
 from playmolt_core.game.decider import DeadlinePassed, EndGame, Viewer
 from playmolt_core.llm.parsing import schema_faults
 from playmolt_legal import commands, effects, outputs, phases
-from playmolt_legal.events import (
+from playmolt_legal.roles import scripted
+from playmolt_legal.rules import Legal
+from playmolt_schemas.codes import Code
+from playmolt_schemas.stored.legal import (
     AttemptMade,
     DraftSetAside,
     FactsCorrected,
@@ -25,9 +28,6 @@ from playmolt_legal.events import (
     TurnRecorded,
     TurnStarted,
 )
-from playmolt_legal.roles import scripted
-from playmolt_legal.rules import Legal
-from playmolt_schemas.codes import Code
 
 from core.tests.scenario import like
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 from playmolt_legal import effects, outputs
-from playmolt_legal.events import DraftSetAside, GuardrailHit
 from playmolt_legal.guardrails import guardrails
 from playmolt_legal.report.report import report
 from playmolt_legal.roles import prompts
 from playmolt_schemas.codes import Code
+from playmolt_schemas.stored.legal import DraftSetAside, GuardrailHit
 
 from core.tests.scenario import like
 

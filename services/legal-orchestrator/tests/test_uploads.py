@@ -10,13 +10,13 @@ from playmolt_core.game.decider import Refused
 from playmolt_legal import commands
 from playmolt_legal.api import LegalApi
 from playmolt_legal.effects import effects
-from playmolt_legal.events import EvidenceAdded
 from playmolt_legal.guardrails import corpus, guardrails
 from playmolt_legal.roles import prompts
 from playmolt_legal.rules import Legal
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.legal import UPLOADS, UPLOADS_CHARS
 from playmolt_schemas.routes.legal import ADD_EVIDENCE, READ_EVIDENCE
+from playmolt_schemas.stored.legal import EvidenceAdded
 
 from core.tests.decided_again import redecided
 from core.tests.scenario import like

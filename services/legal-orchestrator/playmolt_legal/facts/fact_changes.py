@@ -7,12 +7,12 @@ from typing import Final
 from playmolt_core.game.decider import Accepted, Decision
 from playmolt_schemas.body_fields import BodyFields
 from playmolt_schemas.codes import Code
-from playmolt_schemas.games.legal import FactAction, FactChangeRequest, Facts, RedoRequest
+from playmolt_schemas.games.legal import FactAction, FactChangeRequest, RedoRequest
 from playmolt_schemas.stored.event import Event
+from playmolt_schemas.stored.legal import FactChanged, Facts, FactsCorrected, RedoAsked, TurnsStale
 
 from playmolt_legal import commands, fact_states
 from playmolt_legal.codes import NO_SESSION, invalid_request, listed, refused
-from playmolt_legal.events import FactChanged, FactsCorrected, RedoAsked, TurnsStale
 from playmolt_legal.guardrails import redaction
 from playmolt_legal.state import State
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 import msgspec
-from playmolt_schemas.games.legal import TimelineItem
+from playmolt_schemas.stored.legal import TimelineItem
 
 from playmolt_legal.guardrails import corpus
 from playmolt_legal.guardrails.corpus import Corpus

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from msgspec.structs import replace
-from playmolt_schemas.games.legal import Fact, NumberedText, RefusedItem
+from playmolt_schemas.stored.legal import Fact, FactsStipulated, NumberedText, RefusedItem
 
-from playmolt_legal.events import FactsStipulated
 from playmolt_legal.facts.inputs import entry_input, inputs, quoted, supplied
 from playmolt_legal.guardrails import guardrails
 from playmolt_legal.guardrails.corpus import Corpus

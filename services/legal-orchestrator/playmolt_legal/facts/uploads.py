@@ -4,20 +4,11 @@ import msgspec
 from msgspec.structs import replace
 from playmolt_core.game.decider import Accepted, Decision
 from playmolt_schemas.codes import Code, FieldFault
-from playmolt_schemas.games.legal import (
-    UPLOADS,
-    UPLOADS_CHARS,
-    Evidence,
-    EvidenceKind,
-    Facts,
-    ReadUpload,
-    Upload,
-    UploadText,
-)
+from playmolt_schemas.games.legal import UPLOADS, UPLOADS_CHARS, ReadUpload, Upload, UploadText
+from playmolt_schemas.stored.legal import Evidence, EvidenceAdded, EvidenceKind, Facts
 
 from playmolt_legal import commands
 from playmolt_legal.codes import NO_SESSION, invalid_request, refused
-from playmolt_legal.events import EvidenceAdded
 from playmolt_legal.state import State, evidence_number
 
 _LETTERS: dict[EvidenceKind, str] = {"evidence": "E", "statute": "L"}

@@ -5,7 +5,7 @@ from typing import Any, Final, get_args
 
 from msgspec.structs import replace
 from playmolt_schemas.body_fields import BodyFields, Faults
-from playmolt_schemas.games.legal import (
+from playmolt_schemas.stored.legal import (
     ENTRIES,
     FORM_TEXT_CHARS,
     AnyForm,
@@ -14,6 +14,7 @@ from playmolt_schemas.games.legal import (
     FactsChoice,
     FactsForm,
     GateName,
+    GateOpened,
     Goal,
     MoreFacts,
     ReportStyle,
@@ -24,7 +25,6 @@ from playmolt_schemas.games.legal import (
     SteeringSettings,
 )
 
-from playmolt_legal.events import GateOpened
 from playmolt_legal.forms.intake import check_answers
 from playmolt_legal.state import State
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from playmolt_schemas.games.legal import (
+from playmolt_schemas.stored.legal import (
     ENTRIES,
     ENTRY_CHARS,
     FOCUS_ISSUES,
@@ -11,10 +11,10 @@ from playmolt_schemas.games.legal import (
     NARRATIVE_CHARS,
     NOTE_CHARS,
     GateName,
+    GateOpened,
 )
 
 from playmolt_legal import texts
-from playmolt_legal.events import GateOpened
 from playmolt_legal.forms.gate_forms import GOALS, LEVELS, STANCES, STYLES
 from playmolt_legal.state import State
 

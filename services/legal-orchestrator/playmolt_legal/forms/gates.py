@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import Final
 
-from playmolt_schemas.games.legal import FACTS_ADDED, EndForm, FactsForm, GateName, Hit, NumberedText
+from playmolt_schemas.games.legal import FACTS_ADDED
+from playmolt_schemas.stored.legal import EndForm, FactsForm, GateName, GateOpened, Hit, NumberedText
 
 from playmolt_legal import phases, texts
-from playmolt_legal.events import GateOpened
 from playmolt_legal.guardrails import guardrails
 from playmolt_legal.state import State, TurnRecord
 

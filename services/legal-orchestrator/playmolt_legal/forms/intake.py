@@ -5,19 +5,18 @@ from typing import Any
 
 import msgspec
 from playmolt_schemas.body_fields import BodyFields, Faults, read_body
-from playmolt_schemas.games.legal import (
+from playmolt_schemas.games.legal import FactsRequest, OpenSessionRequest
+from playmolt_schemas.stored.legal import (
     ENTRIES,
     NARRATIVE_CHARS,
     Evidence,
     Facts,
-    FactsRequest,
     MoreFacts,
-    OpenSessionRequest,
+    Narrative,
     QuestionAnswer,
     TimelineItem,
 )
 
-from playmolt_legal.events import Narrative
 from playmolt_legal.state import numbered_evidence, numbered_timeline
 
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 import msgspec
-from playmolt_schemas.games.legal import Fact, Facts, FactsForm, NumberedText, Round1Form
+from playmolt_schemas.stored.legal import Fact, Facts, FactsForm, NumberedText, Round1Form
 
 from playmolt_legal.guardrails import redaction
 from playmolt_legal.guardrails.particulars import Particular, particulars

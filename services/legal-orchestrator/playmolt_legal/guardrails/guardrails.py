@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.games.legal import UNKNOWN, Check, Citation, Hit, Language
+from playmolt_schemas.games.legal import UNKNOWN
+from playmolt_schemas.stored.legal import Check, Citation, Hit, Language
 
 from playmolt_legal import outputs
 from playmolt_legal.guardrails import corpus

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.games.legal import Fact, Facts
+from playmolt_schemas.stored.legal import Fact, Facts
 
 from playmolt_legal.guardrails.names import names
 from playmolt_legal.guardrails.particulars import Particular, particulars

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 import msgspec
-from playmolt_schemas.games.legal import Language
+from playmolt_schemas.stored.legal import Language
 
 from playmolt_legal import texts
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 import msgspec
-from playmolt_schemas.games.legal import Citation
+from playmolt_schemas.stored.legal import Citation
 
 
 class ReportLine(msgspec.Struct, frozen=True, kw_only=True):

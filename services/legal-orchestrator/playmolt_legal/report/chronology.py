@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from typing import Final, Literal, NamedTuple
 
-from playmolt_schemas.games.legal import ChronologyEntry, Language, TimelineItem
+from playmolt_schemas.games.legal import ChronologyEntry
+from playmolt_schemas.stored.legal import Language, TimelineItem
 
 from playmolt_legal.guardrails import dates
 from playmolt_legal.guardrails.numbers import SPELT_ZH, chinese, english

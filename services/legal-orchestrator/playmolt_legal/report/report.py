@@ -10,7 +10,6 @@ from playmolt_schemas.games.legal import (
     Argument,
     BestCases,
     Burden,
-    Citation,
     EvidenceMatrixRow,
     FinalAnswer,
     NoGo,
@@ -21,14 +20,13 @@ from playmolt_schemas.games.legal import (
     ReportedHit,
     ReportedTurn,
     ReportFacts,
-    ReportStyle,
     Role,
-    Side,
     SideLikelihood,
     StaleTurn,
     Statement,
     VerifiedRound,
 )
+from playmolt_schemas.stored.legal import Citation, ReportStyle, Side
 
 from playmolt_legal import outputs, phases, texts
 from playmolt_legal.forms import gates

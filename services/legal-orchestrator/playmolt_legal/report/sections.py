@@ -4,17 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.games.legal import (
-    ChronologyEntry,
-    Fact,
-    FactRecord,
-    GateEntry,
-    RefusedItem,
-    Report,
-    ReportedHit,
-    Statement,
-    VerifiedRound,
-)
+from playmolt_schemas.games.legal import ChronologyEntry, GateEntry, Report, ReportedHit, Statement, VerifiedRound
+from playmolt_schemas.stored.legal import Fact, FactRecord, RefusedItem
 
 from playmolt_legal import phases, texts
 from playmolt_legal.guardrails.guardrails import HIT_CHARS

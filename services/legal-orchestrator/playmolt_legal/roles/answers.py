@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from playmolt_schemas.games.legal import Check, GateStatus, Hit
 from playmolt_schemas.stored.event import Event
+from playmolt_schemas.stored.legal import Check, DraftSetAside, GateStatus, GuardrailHit, Hit, TurnRecorded
 
 from playmolt_legal import outputs, phases
-from playmolt_legal.events import DraftSetAside, GuardrailHit, TurnRecorded
 from playmolt_legal.facts import stipulation
 from playmolt_legal.forms import gates
 from playmolt_legal.guardrails import corpus, guardrails

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from playmolt_schemas.games.legal import NumberedText, Report, Role
+from playmolt_schemas.games.legal import Report, Role
+from playmolt_schemas.stored.legal import NumberedText
 
 from playmolt_legal import outputs, phases
 from playmolt_legal.state import TurnRecord

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.games.legal import UNKNOWN, Fact, Facts, FactsForm, Hit, RefusedItem, Side
+from playmolt_schemas.games.legal import UNKNOWN
+from playmolt_schemas.stored.legal import Fact, Facts, FactsForm, Hit, RefusedItem, Side
 
 from playmolt_legal import outputs, phases, texts
 from playmolt_legal.effects import PendingTurn

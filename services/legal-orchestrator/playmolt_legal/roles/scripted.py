@@ -6,7 +6,8 @@ from typing import Any, Final, Literal
 
 import msgspec
 from playmolt_core.game import draws
-from playmolt_schemas.games.legal import NO_CITATION, OPEN_QUESTIONS, UNKNOWN, Language, Role
+from playmolt_schemas.games.legal import NO_CITATION, OPEN_QUESTIONS, UNKNOWN, Role
+from playmolt_schemas.stored.legal import Language
 
 from playmolt_legal import phases, texts
 from playmolt_legal.guardrails import guardrails

@@ -12,7 +12,7 @@ from playmolt_core.llm.conversation import QUOTED_CHARS, REPAIRS, Answered, ask_
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import ChatMessage, Failed, Model, ModelRequest, TurnHeader
 from playmolt_core.llm.scripted.model import Cast, Said, ScriptedModel, ScriptedTurn
-from playmolt_schemas.games.legal import Kind
+from playmolt_schemas.stored.legal import Kind
 
 from playmolt_legal import commands, outputs, phases
 from playmolt_legal.effects import PendingTurn

@@ -7,7 +7,8 @@ from typing import Final, cast
 
 import msgspec
 from playmolt_core.llm.port import Listener, TurnHeader
-from playmolt_schemas.games.legal import Kind, SpeakingMessage
+from playmolt_schemas.games.legal import SpeakingMessage
+from playmolt_schemas.stored.legal import Kind
 from typing_extensions import override
 
 SECONDS: Final = 0.1
