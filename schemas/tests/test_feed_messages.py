@@ -243,7 +243,7 @@ def opened(game: str) -> Any:
 COMPARED = {
     **{game: {"game_created.seed", "game_created.config", "game_aborted.counted"} for game in WATCHED},
     "jury": {"vote_decided.stance", "vote_cast.stance", "chain_changed.detail"},
-    "legal": {"session_opened.seed", "gate_answered.form", "guardrail_hit.hits", "gate_opened.checklist"},
+    "legal": {"session_opened.seed", "gate_answered.by", "guardrail_hit.hits", "gate_opened.checklist"},
 }
 """Game → some of the fields that its samples vary."""
 
