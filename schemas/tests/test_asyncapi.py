@@ -82,7 +82,8 @@ STRUCTURE = objects(
 def found(reference: str) -> Any:
     """Follow a reference inside the document, or to a schema beside it; KeyError, OSError when it leads nowhere."""
     if not reference.startswith("#/"):
-        return json.loads((FOLDER / reference).read_text(encoding="utf-8"))
+        file, _, name = reference.partition("#/$defs/")
+        return json.loads((FOLDER / file).read_text(encoding="utf-8"))["$defs"][name]
     return reduce(lambda part, name: part[name], reference[2:].split("/"), DOCUMENT)
 
 
@@ -216,7 +217,8 @@ def test_a_record_of_each_stored_type_is_tied_to_the_schema_of_its_data() -> Non
         kind, number = (bound["properties"][field]["const"] for field in ("type", "schema_version"))
         data = found(bound["properties"]["data"]["$ref"])
         assert message["name"].split(".")[1:] == [kind, str(number)]
-        assert data["$id"] == f"{message['name']}.json"
+        assert bound["properties"]["data"]["$ref"].endswith(f"/{message['name'].replace('.', '.json#/$defs/', 1)}")
+        assert data["description"]
 
 
 def test_every_public_message_travels_on_every_feed_of_games() -> None:

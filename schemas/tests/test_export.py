@@ -21,15 +21,28 @@ from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.export import wire
 from playmolt_schemas.export.__main__ import files
 from playmolt_schemas.export.files import Files, json_file, run, stale, write
-from playmolt_schemas.export.json_schemas import FOLDER, STORED_FOLDER, document, leaves, messages, name_of, references
+from playmolt_schemas.export.json_schemas import (
+    FOLDER,
+    SHARED,
+    bundle_of,
+    document,
+    file_of,
+    leaves,
+    messages,
+    name_of,
+    references,
+    stored_place,
+)
 from playmolt_schemas.games import ox, trial
 from playmolt_schemas.identifiers import rfc3339
-from playmolt_schemas.registry import bot_games
+from playmolt_schemas.registry import bot_games, house_types
 from playmolt_schemas.routes import platform
 from playmolt_schemas.stored.event import Event
+from referencing import Registry, Resource
+
+from schemas.tests.samples import samples
 
 ROOT = Path(__file__).parents[2]
-GOLDEN = ROOT / "schemas" / "playmolt_schemas" / "golden"
 
 
 @cache
@@ -37,12 +50,16 @@ def generated() -> Files:
     return {**files(), **stored.files()}
 
 
-def message_files() -> list[str]:
-    return [name for name in generated() if name.startswith(FOLDER)]
+@cache
+def bundles() -> dict[str, dict[str, Any]]:
+    """The bundles by their `$id`."""
+    found = [json.loads(content) for name, content in generated().items() if name.startswith(f"{FOLDER}/")]
+    return {bundle["$id"]: bundle for bundle in found}
 
 
-def stored_files() -> list[str]:
-    return [name for name in generated() if name.startswith(STORED_FOLDER)]
+@cache
+def registry() -> Registry[Any]:
+    return Registry().with_resources((name, Resource.from_contents(bundle)) for name, bundle in bundles().items())
 
 
 @cache
@@ -62,7 +79,7 @@ def schema(kind: type) -> Validator:
 
 
 def test_nothing_in_the_repository_is_stale() -> None:
-    assert stale(ROOT, generated(), [FOLDER, STORED_FOLDER]) == [], "run `make docs`"
+    assert stale(ROOT, generated(), [FOLDER]) == [], "run `make docs`"
 
 
 FILES: Files = {"docs/a.md": b"a\n", "schemas/json/b.json": b"{}\n"}
@@ -107,13 +124,27 @@ class TestWriting:
         assert "--root" in capsys.readouterr().err
 
 
-def test_a_file_is_a_schema_that_stands_alone() -> None:
-    for file in (*message_files(), *stored_files()):
-        found = json.loads(generated()[file])
-        Draft202012Validator.check_schema(found)
-        assert found["$id"] == file.rpartition("/")[2]
-        assert found["description"], file
-        assert all(ref.removeprefix("#/$defs/") in found["$defs"] for ref in references(found)), file
+def test_there_is_a_bundle_for_each_game_and_one_of_what_they_share() -> None:
+    assert bundles().keys() == {f"{name}.json" for name in (*house_types(), "lobby", "erasure", SHARED)}
+    assert len(list((ROOT / "schemas").rglob("*.json"))) <= 40
+
+
+def test_a_bundle_refers_to_itself_and_to_what_is_shared() -> None:
+    for name, bundle in bundles().items():
+        Draft202012Validator.check_schema(bundle)
+        for reference in references(bundle):
+            file, _, pointer = reference.partition("#/$defs/")
+            assert file in ("", f"{SHARED}.json"), (name, reference)
+            assert pointer in bundles()[file or name]["$defs"], (name, reference)
+        for sent in (*bundle["x-messages"], *bundle["x-stored"]):
+            assert bundle["$defs"][sent]["description"], (name, sent)
+
+
+def test_what_is_shared_and_not_sent_is_used() -> None:
+    used = {reference for bundle in bundles().values() for reference in references(bundle)}
+    shared = bundles()[f"{SHARED}.json"]
+    unused = {name for name in shared["$defs"] if not {f"#/$defs/{name}", f"{SHARED}.json#/$defs/{name}"} & used}
+    assert unused <= {*shared["x-messages"]}
 
 
 DECLARATIONS = {
@@ -142,22 +173,21 @@ def test_every_message_type_is_described(module: ModuleType) -> None:
         and kind not in DECLARATIONS
         and not issubclass(kind, platform.Query)
     }
-    described: set[str] = set()
-    for file in message_files():
-        found = json.loads(generated()[file])
-        described |= {found["title"], *found.get("$defs", ())}
+    described = {name for bundle in bundles().values() for name in bundle["$defs"]}
     assert declared <= described
     assert declared
 
 
-def test_two_messages_never_share_a_file() -> None:
-    assert len({name_of(kind) for kind in messages().values()}) == len(messages()) == len(message_files())
+def test_two_messages_never_share_a_name() -> None:
+    sent = [(name, message) for name, bundle in bundles().items() for message in bundle["x-messages"]]
+    assert len({name_of(kind) for kind in messages().values()}) == len(messages()) == len(set(sent))
+    assert {file_of(bundle_of(kind)) for kind in messages().values()} <= generated().keys()
 
 
 def test_the_samples_of_stored_events_fit_their_schemas(game: str, decider: Decider[Any]) -> None:
-    for (kind, version), event in decider.events.items():
-        sample = json.loads((GOLDEN / game / f"{kind}.{version}.json").read_bytes())
-        assert f"{STORED_FOLDER}/{game}.{kind}.{version}.json" in stored_files()
+    for kind, version, written in samples(game):
+        event, sample = decider.events[kind, version], json.loads(written)
+        Draft202012Validator({"$ref": stored_place(game, kind, version)}, registry=registry()).validate(sample)
         assert schema(event).is_valid(sample)
         for field in document(event, "")["required"]:
             assert not schema(event).is_valid({key: value for key, value in sample.items() if key != field})

@@ -23,8 +23,9 @@ from playmolt_schemas.registry import watched_games
 from playmolt_schemas.stored.event import Event, Own, Public, Shown, marks, stored_types
 from playmolt_schemas.stored.seats import ClosingEvent, Submitted
 
+from schemas.tests import samples as golden
+
 ROOT = Path(__file__).parents[2]
-GOLDEN = ROOT / "schemas" / "playmolt_schemas" / "golden"
 JURY_SAMPLES = ROOT / "services" / "trial-engine" / "tests" / "jury" / "golden" / "events.jsonl"
 HAND_WRITTEN = {"agora", "experiment"}
 """Games whose messages are not derived yet. A game leaves this list with its conversion."""
@@ -141,9 +142,8 @@ def samples(game: str) -> Iterator[Event]:
     if game == "jury":
         for record in map(json.loads, JURY_SAMPLES.read_text().splitlines()):
             yield read_event(decider, record["type"], record["schema_version"], json.dumps(record["data"]).encode())
-    for path in sorted((GOLDEN / game).glob("*.json")):
-        kind, version = path.name.split(".")[:2]
-        yield read_event(decider, kind, int(version), path.read_bytes())
+    for kind, version, sample in golden.samples(game):
+        yield read_event(decider, kind, version, sample)
 
 
 @pytest.mark.parametrize("game", FEEDS)

@@ -1,6 +1,5 @@
 """Every stored type and version has samples that must read and write back to the same bytes."""
 
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,20 +10,14 @@ from playmolt_core.game.lobby import LobbyRules
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.stored.event import Event
 
-GOLDEN = Path(__file__).parents[1] / "playmolt_schemas" / "golden"
+from schemas.tests.samples import samples
 
 
 def _samples(game: str) -> dict[tuple[str, int], list[bytes]]:
-    """The samples by type and version: `TYPE.VERSION.json`, and `TYPE.VERSION.WHAT.json` with optional fields."""
-    samples: dict[tuple[str, int], list[bytes]] = {}
-    for path in sorted((GOLDEN / game).glob("*.json")):
-        kind, version = path.name.split(".")[:2]
-        samples.setdefault((kind, int(version)), []).append(path.read_bytes().removesuffix(b"\n"))
-    return samples
-
-
-def _each(game: str) -> list[tuple[str, int, bytes]]:
-    return [(kind, version, sample) for (kind, version), all_of_it in _samples(game).items() for sample in all_of_it]
+    found: dict[tuple[str, int], list[bytes]] = {}
+    for kind, version, sample in samples(game):
+        found.setdefault((kind, version), []).append(sample)
+    return found
 
 
 def test_every_stored_type_and_version_has_a_sample(game: str, decider: Decider[Any]) -> None:
@@ -32,19 +25,19 @@ def test_every_stored_type_and_version_has_a_sample(game: str, decider: Decider[
 
 
 def test_every_sample_reads_and_writes_back_to_the_same_bytes(game: str, decider: Decider[Any]) -> None:
-    for kind, version, sample in _each(game):
+    for kind, version, sample in samples(game):
         event = read_event(decider, kind, version, sample)
         assert (event.type, event.schema_version) == (kind, version)
         assert canonical_json(event) == sample
 
 
 def test_what_is_stored_today_has_the_fields_of_its_sample(game: str, events: list[Event]) -> None:
-    samples = {
+    fields = {
         key: [msgspec.json.decode(sample).keys() for sample in all_of_it] for key, all_of_it in _samples(game).items()
     }
-    assert {(event.type, event.schema_version) for event in events} == samples.keys()
+    assert {(event.type, event.schema_version) for event in events} == fields.keys()
     for event in events:
-        assert msgspec.to_builtins(event).keys() in samples[event.type, event.schema_version]
+        assert msgspec.to_builtins(event).keys() in fields[event.type, event.schema_version]
 
 
 def test_an_unknown_type_is_not_guessed(decider: Decider[Any]) -> None:
@@ -56,7 +49,6 @@ def test_an_unknown_type_is_not_guessed(decider: Decider[Any]) -> None:
 
 @pytest.mark.parametrize("rules", [LobbyRules(), ErasureRules()], ids=["lobby", "erasure"])
 def test_events_of_no_game_have_samples_that_read_and_write_back(rules: Decider[Any]) -> None:
-    samples = _samples(rules.game)
-    assert samples.keys() == rules.events.keys()
-    for kind, version, sample in _each(rules.game):
+    assert _samples(rules.game).keys() == rules.events.keys()
+    for kind, version, sample in samples(rules.game):
         assert canonical_json(read_event(rules, kind, version, sample)) == sample

@@ -20,11 +20,12 @@ from playmolt_schemas.games import jury, legal
 from playmolt_schemas.registry import games, house_types
 from playmolt_schemas.skill import PAGE_LANGUAGES, PageLanguage, page_texts
 
+from schemas.tests.samples import samples
+
 AGENT = "agent-1"
 JOINED = {"type": "agent_joined", "agent_id": AGENT, "name": "Ada"}
 SWITCH = {"type": "switch_submitted", "agent_id": AGENT, "name": "Ada"}
 SPEAK = {"type": "speak", "agent_id": AGENT, "name": "Ada", "role": "JUDGE"}
-GOLDEN = Path(str(files("playmolt_schemas").joinpath("golden")))
 MESSAGES: dict[str, UnionType] = {"jury": jury.FEED.union, "legal": legal.FEED.union} | {
     game.type: game.messages.load().message
     for game in games().values()
@@ -138,9 +139,8 @@ def _messages(game: str) -> list[dict[str, Any]]:
 
 def _golden(game: str) -> list[Any]:
     rules, found = deciders()[game], list[Any]()
-    for path in sorted((GOLDEN / game).glob("*.json")):
-        kind, version = path.name.split(".")[:2]
-        event = read_event(rules, kind, int(version), path.read_bytes())
+    for kind, version, sample in samples(game):
+        event = read_event(rules, kind, version, sample)
         found.append(rules.public(event, PUBLIC, rules.initial(f"{game}-1")) or {"type": "progress"})
     return found
 

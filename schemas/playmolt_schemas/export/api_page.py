@@ -5,8 +5,8 @@ from typing import Final
 
 import msgspec
 
-from playmolt_schemas.codes import Code
-from playmolt_schemas.export.json_schemas import FOLDER, leaves, name_of
+from playmolt_schemas.codes import Code, Problem
+from playmolt_schemas.export.json_schemas import bundle_of, file_of, leaves, name_of
 from playmolt_schemas.limits import BODY_BYTES, IDEMPOTENCY_KEY_CHARS
 from playmolt_schemas.routes.agora import AGORA
 from playmolt_schemas.routes.jury import JURY
@@ -113,7 +113,7 @@ def _kind(kind: object) -> str:
 
 
 def _link(kind: type) -> str:
-    return f"[{kind.__name__}](../{FOLDER}/{name_of(kind)}.json)"
+    return f"[{kind.__name__}](../{file_of(bundle_of(kind))})"
 
 
 def _codes() -> str:
@@ -121,7 +121,7 @@ def _codes() -> str:
         "## Codes",
         "",
         "Every refusal is an `application/problem+json` document ([Problem]"
-        f"(../{FOLDER}/codes.Problem.json)). Branch on `code`; `detail` describes what to do next.",
+        f"(../{file_of(bundle_of(Problem))})). Branch on `code`; `detail` describes what to do next.",
         "",
         "| status | code |",
         "|---|---|",

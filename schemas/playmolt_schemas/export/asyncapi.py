@@ -1,13 +1,13 @@
 """The AsyncAPI 3.0 document of all NATS subjects and feeds, generated from the subjects and types of the code."""
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any, Final
 
 from playmolt_schemas.export.channels import CHANNELS, MSGPACK, PARAMETERS, Channel, Message, parameters
 from playmolt_schemas.export.files import json_file
-from playmolt_schemas.export.json_schemas import STORED_FOLDER, components, stored_file
+from playmolt_schemas.export.json_schemas import FOLDER, Stored, bundles, components, stored_place
 from playmolt_schemas.export.operations import OPERATIONS, Operation
 from playmolt_schemas.limits import HEARTBEAT_SECONDS
 from playmolt_schemas.routes.route import StreamQuery
@@ -49,8 +49,6 @@ _SERVERS: Final = {
         "security": [{"$ref": "#/components/securitySchemes/agent"}],
     },
 }
-Stored = Mapping[str, Mapping[tuple[str, int], type]]
-"""Game → (type, schema_version) of a stored event → its class."""
 _EVENTS: Final = "events"
 _LAST_EVENT_ID: Final = "The Last-Event-ID header overrides `after`."
 
@@ -93,15 +91,15 @@ def _message(message: Message, schemas: _Schemas) -> dict[str, object]:
 
 
 def _records(stored: Stored, record: dict[str, object]) -> Iterator[tuple[str, dict[str, object]]]:
-    """A record message for each stored type, whose data refers to the schema file of that type."""
-    folder = PurePosixPath(STORED_FOLDER).relative_to(PurePosixPath(FILE).parent)
+    """A record message for each stored type, whose data refers to the schema of that type."""
+    folder = PurePosixPath(FOLDER).relative_to(PurePosixPath(FILE).parent)
     for game, kinds in sorted(stored.items()):
         for (kind, version), event in sorted(kinds.items()):
             bound = {
                 "stream": {"pattern": f"^{game}-"},
                 "type": {"const": kind},
                 "schema_version": {"const": version},
-                "data": {"$ref": str(folder / stored_file(game, kind, version))},
+                "data": {"$ref": str(folder / stored_place(game, kind, version))},
             }
             payload = {"allOf": [record["payload"], {"type": "object", "properties": bound}]}
             summary = inspect.cleandoc(event.__doc__ or "").partition("\n")[0]
@@ -179,5 +177,5 @@ def document(stored: Stored) -> dict[str, Any]:
 
 
 def files(stored: Stored) -> dict[str, bytes]:
-    """Path and content of the document."""
-    return {FILE: json_file(document(stored))}
+    """Path and content of the document and of the bundles."""
+    return {FILE: json_file(document(stored)), **bundles(stored)}

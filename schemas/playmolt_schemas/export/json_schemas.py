@@ -1,10 +1,14 @@
-"""JSON Schema 2020-12 of every message, each in a self-contained file; and schemas for client generators."""
+"""JSON Schema 2020-12 of all messages and stored events: a bundle for each game, and one of what games share.
+
+Also schemas for client generators.
+"""
 
 import importlib
 import inspect
 import pkgutil
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from types import UnionType
 from typing import Any, Final, Union, get_args, get_origin
 
@@ -16,11 +20,13 @@ from playmolt_schemas.export.files import json_file
 from playmolt_schemas.feed_messages import FeedMessage
 from playmolt_schemas.game_messages import Action
 from playmolt_schemas.manifest import GameModule, Reference, Resource
+from playmolt_schemas.registry import games
 from playmolt_schemas.routes.platform import ROUTES
 from playmolt_schemas.routes.route import Media, OneOf, PageOf, Query, Route
 
-FOLDER: Final = "schemas/json/messages"
-STORED_FOLDER: Final = "schemas/json/stored"
+FOLDER: Final = "schemas/json"
+SHARED: Final = "shared"
+"""The bundle of what is not of one game."""
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _STAMPED: Final = {
@@ -101,6 +107,14 @@ def name_of(kind: type) -> str:
 
 def components(kinds: Iterable[Any], template: str) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
     """A schema for each type, and the named schemas that they refer to by `template`."""
+    schemas, named, _ = _components(kinds, template)
+    return schemas, named
+
+
+def _components(
+    kinds: Iterable[Any], template: str
+) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]], dict[str, type]]:
+    """As `components`, with the struct of each named schema."""
     kinds = list(kinds)
     structs = list(_structs(kinds))
     schemas, named = msgspec.json.schema_components([*kinds, *structs], ref_template="{name}")
@@ -109,7 +123,8 @@ def components(kinds: Iterable[Any], template: str) -> tuple[list[dict[str, Any]
         _complete(schema, known.get(name))
     plain = [_portable(schema, template) for schema in schemas[: len(kinds)]]
     titled = {component_name(name): _portable(schema, template) for name, schema in named.items()}
-    return plain, {name: {**schema, "title": name} for name, schema in titled.items()}
+    classes = {component_name(name): kind for name, kind in known.items()}
+    return plain, {name: {**schema, "title": name} for name, schema in titled.items()}, classes
 
 
 def _structs(kinds: Iterable[object]) -> Iterator[type]:
@@ -167,22 +182,79 @@ def document(kind: type, file: str) -> dict[str, Any]:
     return {"$schema": _DIALECT, "$id": file, **own, **({"$defs": dict(sorted(named.items()))} if named else {})}
 
 
-def files() -> dict[str, bytes]:
-    return {f"{FOLDER}/{name}.json": json_file(document(kind, f"{name}.json")) for name, kind in messages().items()}
+Stored = Mapping[str, Mapping[tuple[str, int], type]]
+"""Game → (type, schema_version) of a stored event → its class."""
 
 
-def stored_file(game: str, kind: str, version: int) -> str:
-    return f"{game}.{kind}.{version}.json"
+def bundle_of(kind: type | None) -> str:
+    """The name of the bundle that defines a message."""
+    path = kind.__module__.removeprefix(f"{playmolt_schemas.__name__}.").split(".") if kind else []
+    return next((part for part in path if part in games()), SHARED)
 
 
-def stored_files(events: Mapping[str, Mapping[tuple[str, int], type]]) -> dict[str, bytes]:
-    """The schema files of stored events, given game → (type, schema_version) → class."""
-    named = {
-        stored_file(game, kind, version): event
-        for game, kinds in events.items()
-        for (kind, version), event in kinds.items()
+def file_of(bundle: str) -> str:
+    return f"{FOLDER}/{bundle}.json"
+
+
+def stored_place(game: str, kind: str, version: int) -> str:
+    """The reference to a stored event's schema, relative to the folder of the bundles."""
+    return f"{game}.json#/$defs/{kind}.{version}"
+
+
+def bundles(stored: Stored) -> dict[str, bytes]:
+    """The bundles of messages and stored events.
+
+    A message is defined under its class name, a stored event under `TYPE.VERSION`, what only stored events contain
+    under `stored.NAME`. References lead to definitions of the same bundle or of the shared one.
+    """
+    kinds = set(messages().values())
+    _, named, classes = _components(sorted(kinds, key=name_of), "{name}")
+    homes = {name: bundle_of(classes.get(name)) for name in named}
+    defined: dict[str, dict[str, Any]] = {name: {} for name in (*homes.values(), *stored)}
+    for name, schema in named.items():
+        defined[homes[name]][name] = _referring(schema, partial(_message_place, homes, homes[name]))
+    for game, events in stored.items():
+        defined[game] |= _stored(events)
+    sent = sorted(name for name in named if classes.get(name) in kinds)
+    return {
+        file_of(bundle): json_file(
+            {
+                "$schema": _DIALECT,
+                "$id": f"{bundle}.json",
+                "title": f"PlayMolt: {bundle}",
+                "x-messages": [name for name in sent if homes[name] == bundle],
+                "x-stored": sorted(f"{kind}.{version}" for kind, version in stored.get(bundle, ())),
+                "$defs": dict(sorted(schemas.items())),
+            }
+        )
+        for bundle, schemas in sorted(defined.items())
     }
-    return {f"{STORED_FOLDER}/{file}": json_file(document(event, file)) for file, event in sorted(named.items())}
+
+
+def _message_place(homes: Mapping[str, str], home: str, name: str) -> str:
+    """The reference from a bundle to a message."""
+    return f"{'' if homes[name] == home else f'{homes[name]}.json'}#/$defs/{name}"
+
+
+def _stored(events: Mapping[tuple[str, int], type]) -> dict[str, Any]:
+    _, named, classes = _components(events.values(), "{name}")
+    keys = {event: f"{kind}.{version}" for (kind, version), event in events.items()}
+    places = {name: keys.get(classes.get(name, object), f"stored.{name}") for name in named}
+    return {places[name]: _referring(schema, lambda to: f"#/$defs/{places[to]}") for name, schema in named.items()}
+
+
+def _referring(schema: Any, place: Callable[[str], str]) -> Any:
+    """A schema whose references to names lead to their places."""
+    if isinstance(schema, list):
+        return [_referring(part, place) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    moved = {key: _referring(value, place) for key, value in schema.items()}
+    if isinstance(moved.get("$ref"), str):
+        moved["$ref"] = place(moved["$ref"])
+    if isinstance(moved.get("propertyName"), str) and "mapping" in moved:
+        moved["mapping"] = {tag: place(name) for tag, name in moved["mapping"].items()}
+    return moved
 
 
 def _complete(schema: dict[str, Any], kind: type | None) -> None:

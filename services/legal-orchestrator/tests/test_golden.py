@@ -1,11 +1,9 @@
 """Every stored type and version has a sample that must read for ever. A sample is never changed, only added to."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import msgspec
-import playmolt_schemas
 import pytest
 from playmolt_core.game.decider import EndGame, read_event
 from playmolt_legal import commands, effects
@@ -13,7 +11,8 @@ from playmolt_legal.rules import Legal
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.stored.event import Event
 
-GOLDEN = Path(playmolt_schemas.__file__).parent / "golden" / "legal"
+from schemas.tests import samples as golden
+
 RULES = Legal()
 UPLOAD = {
     "title": "특약서",
@@ -27,11 +26,7 @@ UPLOAD = {
 
 
 def samples() -> dict[tuple[str, int], bytes]:
-    read = {}
-    for path in sorted(GOLDEN.glob("*.json")):
-        kind, version = path.stem.rsplit(".", 1)
-        read[kind, int(version)] = path.read_bytes().removesuffix(b"\n")
-    return read
+    return {(kind, version): sample for kind, version, sample in golden.samples("legal")}
 
 
 def every_event(sessions: Callable[..., Any]) -> list[Event]:

@@ -2,11 +2,9 @@
 
 import json
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import msgspec
-import playmolt_schemas
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -46,10 +44,10 @@ from playmolt_schemas.codes import Code
 from playmolt_schemas.stored.event import Event
 
 from core.tests.scenario import Scenario, like
+from schemas.tests import samples as golden
 
 RULES = Experiment()
 ID = "experiment-00000000-0000-4000-8000-000000000001"
-GOLDEN = Path(playmolt_schemas.__file__).parent / "golden" / "experiment"
 CATALOGUE = Catalogue(
     {
         "paid": ModelEntry(
@@ -58,6 +56,7 @@ CATALOGUE = Catalogue(
         "unpriced": ModelEntry(base_url="http://127.0.0.1:1/v1", model="local"),
     }
 )
+
 SMALL: dict[str, Any] = {
     "name": "small",
     "seed": "7",
@@ -1019,8 +1018,7 @@ class TestStoredEvents:
 
     @pytest.fixture
     def samples(self) -> dict[tuple[str, int], bytes]:
-        stems = {path: path.stem.rsplit(".", 1) for path in sorted(GOLDEN.glob("*.json"))}
-        return {(kind, int(version)): path.read_bytes().removesuffix(b"\n") for path, (kind, version) in stems.items()}
+        return {(kind, version): sample for kind, version, sample in golden.samples("experiment")}
 
     def test_every_type_has_a_sample_that_reads_and_writes_back(self, samples: dict[tuple[str, int], bytes]) -> None:
         assert samples.keys() == RULES.events.keys()

@@ -1,10 +1,8 @@
 """Every stored type and version has a sample that must read for ever. A sample is never changed, only added to."""
 
-from pathlib import Path
 from typing import Any
 
 import msgspec
-import playmolt_schemas
 import pytest
 from playmolt_agora.run import commands
 from playmolt_agora.run.rules import Agora
@@ -13,16 +11,13 @@ from playmolt_core.game.decider import EndGame, read_event
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.stored.event import Event
 
-GOLDEN = Path(playmolt_schemas.__file__).parent / "golden" / "agora"
+from schemas.tests import samples as golden
+
 RULES = Agora()
 
 
 def samples() -> dict[tuple[str, int], bytes]:
-    read = {}
-    for path in sorted(GOLDEN.glob("*.json")):
-        kind, version = path.stem.rsplit(".", 1)
-        read[kind, int(version)] = path.read_bytes().removesuffix(b"\n")
-    return read
+    return {(kind, version): sample for kind, version, sample in golden.samples("agora")}
 
 
 def choose(state: Any, agent: str) -> Any:
