@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -40,7 +41,9 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     key = folder / "key.pem"
     key.write_bytes(Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     made = folder / "dist"
-    done = release(made, PARTS="wheels sbom manifests provenance", PROVENANCE_KEY=str(key), REGISTRY="images.example/x")
+    done = release(
+        made, PARTS="wheels typescript sbom manifests provenance", PROVENANCE_KEY=str(key), REGISTRY="images.example/x"
+    )
     assert (done.returncode, done.stderr) == (0, "")
     return made
 
@@ -61,6 +64,18 @@ def test_everything_is_listed_with_its_sum(dist: Path) -> None:
 def test_the_wheels_are_all_our_packages_in_one_version(dist: Path) -> None:
     names = {name.replace("-", "_") for name in OWN if name != "playmolt-workspace"}
     assert {path.name for path in (dist / "wheels").iterdir()} == {f"{n}-{VERSION}-py3-none-any.whl" for n in names}
+
+
+def test_the_typescript_package_has_the_types_of_every_call(dist: Path) -> None:
+    (packed,) = (dist / "typescript").iterdir()
+    assert packed.name == f"playmolt-{VERSION}.tgz"
+    with tarfile.open(packed) as archive:
+        names = {name.removeprefix("package/") for name in archive.getnames()}
+        types = archive.extractfile("package/dist/src/index.d.ts")
+        assert types is not None
+        assert b"./api.js" in types.read()
+    assert {"package.json", "README.md", "dist/src/index.js", "dist/src/index.d.ts", "dist/src/api.d.ts"} <= names
+    assert not any(name.startswith("src/") for name in names)
 
 
 def test_the_bill_names_what_the_image_is_installed_from(dist: Path) -> None:

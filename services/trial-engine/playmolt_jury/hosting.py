@@ -5,7 +5,6 @@ from playmolt_core.effects.leased_effect import Worker
 from playmolt_core.llm.catalogue import SCRIPTED
 from playmolt_core.llm.scripted.model import Cast
 from playmolt_core.service.process import HostedGame, ServiceContext
-from playmolt_core.settings import parse_address
 
 from playmolt_jury import rules
 from playmolt_jury.api import OPEN, JuryApi
@@ -23,12 +22,7 @@ from playmolt_jury.workers.uploaded_cases import UploadedCases
 def build(context: ServiceContext[JurySettings]) -> HostedGame:
     """Raises ValueError for a chain without a deployer key, and for an invalid pack."""
     settings = context.settings
-    jury = rules.jury(
-        packs(settings.packs),
-        show_stances=settings.jury_show_stances,
-        explorer=parse_address(settings.evm_explorer),
-        kept=settings.hot_games,
-    )
+    jury = rules.jury(packs(settings.packs), settings, kept=settings.hot_games)
     uploaded = UploadedCases(jury.cases, PgPacks(context.pool))
     key = deployer_key(settings.evm_rpc_url, settings.evm_deployer_key)
 

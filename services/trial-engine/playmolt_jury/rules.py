@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
+import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 from playmolt_core.game.decider import Accepted, Command, Decision, Effect, EndGame, Refused, Viewer
@@ -75,12 +76,28 @@ _EVIDENCE_PHASES: Final[frozenset[PhaseName]] = frozenset(("prologue", "investig
 """Later reads are not logged: the last record before the vote is the phase change."""
 
 
-class Jury(Game[State]):
-    """The decider of the AI jury.
+class ViewSettings(Protocol):
+    """The settings that views show; `JurySettings` has them."""
 
-    `show_stances` shows stances as numbers, not only as bands. `explorer` is the address of a block explorer, "" for
-    none.
-    """
+    @property
+    def jury_show_stances(self) -> bool: ...
+
+    @property
+    def evm_explorer(self) -> str: ...
+
+
+class DefaultView(msgspec.Struct, frozen=True, kw_only=True):
+    """The defaults of `ViewSettings`: stances are shown as bands, and values of the chain are not linked."""
+
+    jury_show_stances: bool = False
+    evm_explorer: str = ""
+
+
+DEFAULT_VIEW: Final = DefaultView()
+
+
+class Jury(Game[State]):
+    """The decider of the AI jury. Its events do not depend on `shown`."""
 
     game = "jury"
     rules_version = 2
@@ -94,12 +111,10 @@ class Jury(Game[State]):
         Code.INVALID_REQUEST, "A jury session is not a bot game. Use the routes under /api/jury/sessions."
     )
 
-    def __init__(
-        self, cases: PackLibrary, content_version: str, *, show_stances: bool = False, explorer: str = ""
-    ) -> None:
+    def __init__(self, cases: PackLibrary, content_version: str, shown: ViewSettings = DEFAULT_VIEW) -> None:
         self.content_version = content_version
-        self.show_stances = show_stances
-        self.explorer = explorer or UNSET
+        self.shown = shown
+        self.explorer = shown.evm_explorer.rstrip("/") or UNSET
         self.cases = cases
         super().__init__(
             {
@@ -174,8 +189,8 @@ class Jury(Game[State]):
         return replace(state.verdict, explorer=self.explorer) if state.verdict else None
 
     def shows_stances(self, state: State) -> bool:
-        """Whether stances are shown as numbers: after the verdict, or if `show_stances` is set."""
-        return self.show_stances or state.verdict is not None
+        """Whether stances are shown as numbers: after the verdict, or if the settings say so."""
+        return self.shown.jury_show_stances or state.verdict is not None
 
     @override
     def operator_view(self, state: State) -> Mapping[str, Any]:
@@ -285,10 +300,10 @@ class Jury(Game[State]):
         return next(each for each in endings if each.verdict == verdict and each.when == state.found)
 
 
-def jury(packs: Iterable[Pack] = (), *, show_stances: bool = False, explorer: str = "", kept: int = KEPT) -> Jury:
+def jury(packs: Iterable[Pack] = (), shown: ViewSettings = DEFAULT_VIEW, *, kept: int = KEPT) -> Jury:
     """The jury with all content loaded; raises ValueError naming every fault of it. `kept` as in `PackLibrary`."""
     cases = PackLibrary(pack.shipped(), packs, kept=kept)
-    return Jury(cases, pack.content_version(), show_stances=show_stances, explorer=explorer)
+    return Jury(cases, pack.content_version(), shown)
 
 
 def owns(state: State, agent_id: str | None) -> bool:

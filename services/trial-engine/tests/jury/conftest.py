@@ -305,7 +305,7 @@ def sessions() -> Callable[..., Session]:
         small = Pack(
             id="small", title="Small", digest="d" * 64, structure=pack.shipped().structure, materials=materials
         )
-        return Session(Jury(PackLibrary(small), "v1", show_stances=show), **options)
+        return Session(Jury(PackLibrary(small), "v1", rules.DefaultView(jury_show_stances=show)), **options)
 
     return open_session
 

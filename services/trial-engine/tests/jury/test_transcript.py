@@ -94,7 +94,7 @@ def test_a_text_shows_each_vote_in_full_and_no_note(played: Any, render: Callabl
 
 def test_an_explorer_is_linked_for_each_transaction_and_address_and_named_in_answer_and_message(played: Any) -> None:
     explorer, state = "https://explorer.example", played.state
-    jury = rules.jury(explorer=explorer)
+    jury = rules.jury(shown=rules.DefaultView(evm_explorer=explorer))
     shown = jury.shown_verdict(state)
     assert shown is not None
     assert msgspec.to_builtins(shown)["explorer"] == explorer
