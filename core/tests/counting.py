@@ -203,4 +203,4 @@ class Counting(Game[Count]):
         if not state.seconds or state.phase != "playing":
             return ()
         due = state.since + timedelta(seconds=state.seconds)
-        return (Effect(id=f"{state.game_id}/{state.version}", kind="deadline", due=due),)
+        return (Effect(id=f"{state.game_id}/{state.version}", kind="deadline", due=due, payload=None),)

@@ -2,14 +2,16 @@
 
 import hashlib
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol
 
 from playmolt_schemas.codes import Code
+from typing_extensions import TypeVar
 
 from playmolt_core.db.errors import LogUnavailable
-from playmolt_core.game.decider import Accepted, Command, Effect, Refused
-from playmolt_core.game.fold import Snapshot
+from playmolt_core.game.decider import Accepted, Command, Effect, Refused, S
+from playmolt_core.game.fold import S_co, Snapshot
 
+P = TypeVar("P", default=Any)
 Submit = Callable[[str, Command, str], Awaitable[Accepted | Refused]]
 """Commits a command, given (stream, command, command id), and returns the result. The same id commits only once.
 
@@ -17,12 +19,12 @@ Refused with `Code.UNAVAILABLE`: the engine is busy or its log unavailable, and 
 """
 
 
-class CommittedStreams(Protocol):
-    def present(self, stream: str) -> Snapshot | None:
+class CommittedStreams(Protocol[S_co]):
+    def present(self, stream: str) -> Snapshot[S_co] | None:
         """A stream as last committed by this engine, if it is in memory."""
         ...
 
-    async def snapshot(self, stream: str) -> Snapshot | None:
+    async def snapshot(self, stream: str) -> Snapshot[S_co] | None:
         """A stream as committed now; None if it does not exist. Raises Archived and LogUnavailable."""
         ...
 
@@ -41,7 +43,7 @@ class CommandRefused(Exception):
         self.refused = refused
 
 
-class LeasedEffect:
+class LeasedEffect(Generic[P, S]):
     """An effect that only this worker carries out now. `attempt` is 1 plus the number of workers that were lost.
 
     `snapshot` is the stream as read under the lease.
@@ -50,11 +52,11 @@ class LeasedEffect:
     def __init__(
         self,
         stream: str,
-        effect: Effect,
-        snapshot: Snapshot,
+        effect: Effect[P],
+        snapshot: Snapshot[S],
         attempt: int,
         submit: Submit,
-        streams: CommittedStreams,
+        streams: CommittedStreams[S],
         stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         self.stream = stream
@@ -66,8 +68,8 @@ class LeasedEffect:
         self._stopping = stopping
 
     @property
-    def payload(self) -> Any:
-        """The input of the worker, of the game's own type for this kind of effect."""
+    def payload(self) -> P:
+        """The input of the worker."""
         return self.effect.payload
 
     @property
@@ -75,7 +77,7 @@ class LeasedEffect:
         """Whether this process is stopping: start no further effect under this lease."""
         return self._stopping()
 
-    async def present(self) -> Snapshot:
+    async def present(self) -> Snapshot[S]:
         """The stream as committed now. Raises LogUnavailable."""
         snapshot = self._streams.present(self.stream) or await self._streams.snapshot(self.stream)
         if snapshot is None:

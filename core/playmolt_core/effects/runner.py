@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
+from typing import Generic
 
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.effects.leased_effect import (
@@ -21,7 +21,7 @@ from playmolt_core.effects.leased_effect import (
 )
 from playmolt_core.effects.leases import LeaseLost, Leases, holding
 from playmolt_core.effects.outages import Outages
-from playmolt_core.game.decider import DeadlinePassed, Decider, Effect, Refused
+from playmolt_core.game.decider import DeadlinePassed, Decider, Effect, Refused, S
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.log.port import Archived, GameIndex
 from playmolt_core.ops import tracing
@@ -39,14 +39,14 @@ _PAUSE_MOST = 60.0
 _DRAIN_SECONDS = 5.0
 
 
-class EffectRunner:
+class EffectRunner(Generic[S]):
     """Carries out effects when they are due. `workers` maps a kind to its worker; each effect runs under a lease."""
 
     def __init__(
         self,
-        decider: Decider[Any],
+        decider: Decider[S],
         event_log: GameIndex,
-        streams: CommittedStreams,
+        streams: CommittedStreams[S],
         submit: Submit,
         *,
         on_due: Callable[[Callable[[str], None]], None] = lambda _: None,
@@ -116,7 +116,7 @@ class EffectRunner:
         if snapshot is not None:
             self._take_up_all(stream, snapshot, now)
 
-    def _take_up_all(self, stream: str, snapshot: Snapshot, now: datetime) -> None:
+    def _take_up_all(self, stream: str, snapshot: Snapshot[S], now: datetime) -> None:
         if self._stopping:
             return
         try:
@@ -139,7 +139,7 @@ class EffectRunner:
         self._under_way[name] = task
         task.add_done_callback(lambda _: self._under_way.pop(name, None))
 
-    def _owed(self, snapshot: Snapshot, effect_id: str) -> Effect | None:
+    def _owed(self, snapshot: Snapshot[S], effect_id: str) -> Effect | None:
         return next((each for each in self._decider.effects(snapshot.state) if each.id == effect_id), None)
 
     async def _pass_deadline(self, stream: str, effect: Effect) -> None:

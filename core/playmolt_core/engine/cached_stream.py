@@ -2,11 +2,11 @@
 
 from datetime import UTC, datetime
 from types import EllipsisType
-from typing import Any
+from typing import Generic
 
 from playmolt_schemas.records import ZERO_HASH
 
-from playmolt_core.game.decider import Decider
+from playmolt_core.game.decider import Decider, S
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.log.folding import fold
 from playmolt_core.log.port import StoredFacts
@@ -15,16 +15,16 @@ from playmolt_core.vault.stream_key import StreamKey
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class CachedStream:
+class CachedStream(Generic[S]):
     """A stream with its decided head (`head`) and its committed head (`committed`). Readers see only the latter."""
 
     __slots__ = ("committed", "decider", "due", "head", "key", "seen", "since", "stream", "uncommitted")
 
     def __init__(
         self,
-        decider: Decider[Any],
+        decider: Decider[S],
         stream: str,
-        snapshot: Snapshot,
+        snapshot: Snapshot[S],
         seen: set[int],
         key: StreamKey | None = None,
         since: int = 0,
@@ -50,13 +50,13 @@ def number_of(command_id: str) -> int:
     return int(command_id, 16)
 
 
-def fresh_stream(decider: Decider[Any], stream: str, key: StreamKey | None = None) -> CachedStream:
+def fresh_stream(decider: Decider[S], stream: str, key: StreamKey | None = None) -> CachedStream[S]:
     """The entry of a new stream; `key` is the key from the log that seals it."""
     state = decider.initial(stream)
     return CachedStream(decider, stream, Snapshot(state, 0, ZERO_HASH, EPOCH, decider.summary(state)), set(), key)
 
 
-def read_stream(decider: Decider[Any], stream: str, stored: StoredFacts) -> CachedStream:
+def read_stream(decider: Decider[S], stream: str, stored: StoredFacts) -> CachedStream[S]:
     """Fold a stored stream from its first record."""
     state = fold(decider, stream, stored)
     head = stored.head

@@ -2,20 +2,23 @@
 
 import asyncio
 from asyncio import Future
+from typing import Generic
 
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.stream_cache import StreamCache
+from playmolt_core.game.decider import S
 from playmolt_core.game.fold import Snapshot
+from playmolt_core.game.lobby import Lobby
 from playmolt_core.log.port import ARCHIVED, ERASED, Archived, StoredFacts, StreamReader
 from playmolt_core.vault.vault import Erased
 
 _ATTEMPTS = 4
 
 
-class CommittedReads:
+class CommittedReads(Generic[S]):
     """Committed snapshots. Concurrent requests read the versions of all their streams in one query."""
 
-    def __init__(self, event_log: StreamReader, streams: StreamCache) -> None:
+    def __init__(self, event_log: StreamReader, streams: StreamCache[S]) -> None:
         self._log = event_log
         self._streams = streams
         self._requested: dict[str, Future[int]] = {}
@@ -46,7 +49,7 @@ class CommittedReads:
             self._wanted.set()
         return future
 
-    def present(self, stream: str) -> Snapshot | None:
+    def present(self, stream: str) -> Snapshot[S] | None:
         """A stream as last committed by this engine, if it is in memory."""
         entry = self._streams.get(stream)
         return entry.committed if entry is not None and entry.committed.version else None
@@ -55,7 +58,12 @@ class CommittedReads:
         """The facts that were read for the snapshot of this stream, if it was the last stream read."""
         return self._streams.read_last(stream)
 
-    async def snapshot(self, stream: str) -> Snapshot | None:
+    async def lobby(self, stream: str) -> Snapshot[Lobby] | None:
+        """As `snapshot`, for a lobby."""
+        found: Snapshot | None = await self.snapshot(stream)
+        return found
+
+    async def snapshot(self, stream: str) -> Snapshot[S] | None:
         """A stream as committed now; None if it does not exist. Raises Archived, Erased and LogUnavailable."""
         version = await asyncio.shield(self._version(stream))
         if version == ERASED:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Generic
 
 from playmolt_schemas.codes import Code
 from playmolt_schemas.envelopes import WRITES, Call
@@ -25,7 +25,7 @@ from playmolt_core.engine.writes.group_committer import GroupCommitter, OnCommit
 from playmolt_core.engine.writes.outcomes import Outcomes
 from playmolt_core.engine.writes.planner import Planner
 from playmolt_core.game.api import GameApi
-from playmolt_core.game.decider import Accepted, Command, Decider, Refused
+from playmolt_core.game.decider import Accepted, Command, Decider, Refused, S
 from playmolt_core.log.port import EngineLog
 from playmolt_core.ops.metrics import Histogram, Sample, label
 from playmolt_core.settings import Settings
@@ -35,24 +35,24 @@ _now = partial(datetime.now, UTC)
 _PUBLIC_OPS = frozenset({"feed", "games"})
 
 
-class Engine:
+class Engine(Generic[S]):
     """Runs one decider on the log, with its API and its workers."""
 
     def __init__(
         self,
-        decider: Decider[Any],
+        decider: Decider[S],
         event_log: EngineLog,
         settings: Settings,
         on_commit: OnCommit,
         *,
-        api: GameApi[Any] | None = None,
+        api: GameApi[S] | None = None,
         workers: Mapping[str, Worker] | None = None,
         leases: Leases | None = None,
         outages: Outages | None = None,
         fetches: Mapping[str, Fetch] | None = None,
         eraser: Eraser | None = None,
         completes: Mapping[str, Complete] | None = None,
-        prepare: Prepare | None = None,
+        prepare: Prepare[S] | None = None,
         now: Callable[[], datetime] = _now,
     ) -> None:
         self.decider = decider

@@ -23,7 +23,7 @@ def outgrown(entry: CachedStream) -> bool:
     return entry.decider is _RULES and not entry.uncommitted and grown >= 2 * SNAPSHOT_EVERY
 
 
-async def read_lobby(log: GameReader, stream: str, game: str) -> CachedStream:
+async def read_lobby(log: GameReader, stream: str, game: str) -> CachedStream[Lobby]:
     """Read the lobby of a game, and store a snapshot if the last one is old. Raises LogUnavailable."""
     kept = await log.snapshot(stream)
     start = decode_lobby(kept.version, kept.state) if kept else None

@@ -8,14 +8,14 @@ from playmolt_schemas.identifiers import SESSION_TYPES
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.text import escape_line_ends
 
-from playmolt_core.game.decider import Decider, Viewer
+from playmolt_core.game.decider import Decider, S, Viewer
 
 _encode = msgspec.json.encode
 _PROGRESS = b'{"type":"progress"}'
 
 
 def message(
-    decider: Decider[Any], stream: str, version: int, at: str, event: Event, viewer: Viewer, state: Any = None
+    decider: Decider[S], stream: str, version: int, at: str, event: Event, viewer: Viewer, state: Any = None
 ) -> bytes:
     """The flat message of an event for a viewer, with game_id, version and at after the game's own fields.
 

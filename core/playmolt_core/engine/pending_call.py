@@ -15,7 +15,7 @@ from playmolt_schemas.envelopes import Answer, Call
 from typing_extensions import override
 
 from playmolt_core.game.api import ApiReply, ApiRequest
-from playmolt_core.game.decider import Accepted, Command, Decider, Refused
+from playmolt_core.game.decider import Accepted, Command, Decider, Refused, S
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.ops.json_values import parse_json
 
@@ -175,7 +175,7 @@ def body_of(reply: ApiReply) -> bytes:
     return reply.body if isinstance(reply.body, bytes) else _encode(reply.body)
 
 
-def closed_to(decider: Decider[Any], snapshot: Snapshot, call: Call) -> bool:
+def closed_to(decider: Decider[S], snapshot: Snapshot[S], call: Call) -> bool:
     """Whether a private game must look to the caller as if it did not exist."""
     if not snapshot.summary.hidden or call.operator or call.agent in decider.participants(snapshot.state):
         return False

@@ -1,7 +1,7 @@
 """Erasure of sessions of this engine's type, and the refusal of calls about erased sessions."""
 
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Generic, Protocol
 
 import msgspec
 from playmolt_schemas.api import ErasedSession, SessionErased
@@ -13,7 +13,7 @@ from playmolt_core.engine.committed_reads import CommittedReads
 from playmolt_core.engine.pending_call import PendingCall
 from playmolt_core.engine.reads.sources import NO_SESSION, Reply, refusal
 from playmolt_core.game.api import GameApi
-from playmolt_core.game.decider import Refused
+from playmolt_core.game.decider import Refused, S
 from playmolt_core.game.erasures import ErasedBy
 from playmolt_core.log.erasing import StoredSession
 from playmolt_core.log.port import Archived
@@ -32,10 +32,10 @@ class Eraser(Protocol):
     async def erase(self, stream: str, by: ErasedBy, linked: str | None = None) -> StoredSession | None: ...
 
 
-class SessionErasure:
+class SessionErasure(Generic[S]):
     """Erases sessions. It reads the owner from the database, so that unreadable sessions can be erased too."""
 
-    def __init__(self, eraser: Eraser, streams: CommittedReads, api: GameApi[Any] | None) -> None:
+    def __init__(self, eraser: Eraser, streams: CommittedReads[S], api: GameApi[S] | None) -> None:
         self._eraser = eraser
         self._streams = streams
         self._api = api

@@ -4,21 +4,22 @@ import asyncio
 from collections import OrderedDict, defaultdict
 from collections.abc import Awaitable, Callable
 from itertools import islice
-from typing import Any
+from typing import Generic
 
 from playmolt_schemas.identifiers import is_lobby
 
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.cached_stream import CachedStream, fresh_stream, read_stream
 from playmolt_core.engine.lobbies import outgrown, read_lobby
-from playmolt_core.game.decider import Decider
+from playmolt_core.game.decider import Decider, S
+from playmolt_core.game.lobby import Lobby
 from playmolt_core.log.port import Archived, EngineLog, StoredFacts
 from playmolt_core.ops.telemetry import log, where
 from playmolt_core.vault.vault import Erased
 
 _log = log("loading")
 _READING = 32
-Prepare = Callable[[Any], Awaitable[None]]
+Prepare = Callable[[S], Awaitable[None]]
 """Loads what the rules need in memory for a state. Raises LogUnavailable."""
 RETRY_SECONDS = 0.2
 """The pause before a retry if the log is unavailable."""
@@ -28,27 +29,31 @@ class StreamUnreadable(Exception):
     """A stored event of the stream does not fold. It was logged."""
 
 
-class StreamCache:
+class StreamCache(Generic[S]):
     """A bounded LRU cache of streams; entries with uncommitted changes are never evicted."""
 
-    def __init__(self, decider: Decider[Any], log: EngineLog, limit: int, prepare: Prepare | None = None) -> None:
+    def __init__(self, decider: Decider[S], log: EngineLog, limit: int, prepare: Prepare[S] | None = None) -> None:
         self._decider = decider
         self._log = log
         self._limit = limit
         self._prepare = prepare
         self._entries: OrderedDict[str, CachedStream] = OrderedDict()
         self._reads = asyncio.Semaphore(_READING)
-        self._loading: dict[str, asyncio.Task[CachedStream | None]] = {}
+        self._loading: dict[str, asyncio.Task[CachedStream[S] | None]] = {}
         self._waiting: defaultdict[str, list[asyncio.Future[None]]] = defaultdict(list)
         self._read_last: tuple[str, StoredFacts] | None = None
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    def get(self, stream: str) -> CachedStream | None:
+    def get(self, stream: str) -> CachedStream[S] | None:
         entry = self._entries.get(stream)
         if entry is not None:
             self._entries.move_to_end(stream)
+        return entry
+
+    def lobby(self, stream: str) -> CachedStream[Lobby] | None:
+        entry: CachedStream | None = self.get(stream)
         return entry
 
     def put(self, entry: CachedStream) -> None:
@@ -59,7 +64,7 @@ class StreamCache:
             if not self._entries[stream].uncommitted and not is_lobby(stream):
                 del self._entries[stream]
 
-    def fresh(self, stream: str) -> CachedStream:
+    def fresh(self, stream: str) -> CachedStream[S]:
         """A new stream of this engine's game."""
         return fresh_stream(self._decider, stream, self._log.new_key(stream))
 
@@ -96,7 +101,7 @@ class StreamCache:
         """The facts of a stream, if it was the last stream read."""
         return self._read_last[1] if self._read_last and self._read_last[0] == stream else None
 
-    async def load(self, stream: str) -> CachedStream | None:
+    async def load(self, stream: str) -> CachedStream[S] | None:
         """Read a stream once for all who wait for it, and keep it; None if it does not exist.
 
         Raises Archived, Erased, LogUnavailable and StreamUnreadable.
@@ -107,7 +112,7 @@ class StreamCache:
             reading.add_done_callback(lambda _: self._loading.pop(stream, None))
         return await asyncio.shield(reading)
 
-    async def _load(self, stream: str) -> CachedStream | None:
+    async def _load(self, stream: str) -> CachedStream[S] | None:
         try:
             entry = await self.read(stream)
         except (Archived, Erased, LogUnavailable):

@@ -5,14 +5,15 @@ The gateway mounts and forwards the routes; the engine handles streams, commits 
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic
 
 import msgspec
 from playmolt_schemas.api import ErasedSession
+from typing_extensions import TypeVar
 
 from playmolt_core.game.decider import Command, Refused
 
-S_contra = TypeVar("S_contra", contravariant=True)
+S_contra = TypeVar("S_contra", contravariant=True, default=Any)
 
 
 class ApiRequest(msgspec.Struct, frozen=True, kw_only=True):

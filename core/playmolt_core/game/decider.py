@@ -3,13 +3,19 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol
 
 import msgspec
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.stored.values import NO_IDENTITY, Fault, Identity
+from typing_extensions import TypeVar
+
+S = TypeVar("S", default=Any)
+"""The state of a game; where a type does not name it, of any game."""
+P_co = TypeVar("P_co", covariant=True, default=Any)
+"""The payload of an effect."""
 
 
 class Command(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -118,7 +124,7 @@ class Viewer(msgspec.Struct, frozen=True, gc=False):
 PUBLIC = Viewer()
 
 
-class Effect(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+class Effect(msgspec.Struct, Generic[P_co], frozen=True, gc=False, kw_only=True):
     """External work that a game waits for. `id` is derived from the state, so it is the same after a crash."""
 
     id: str
@@ -127,7 +133,7 @@ class Effect(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """When to carry it out: the time of a deadline, or for immediate work the time of its creation."""
     lease: str = ""
     """The name of its lease; "" for its id. Successive effects with the same name can run under one lease."""
-    payload: Any = None
+    payload: P_co
     """The input of its worker, of the game's own type for the kind. For a deadline: its start."""
 
 
@@ -136,9 +142,6 @@ class AllowedAction(msgspec.Struct, frozen=True):
 
     type: str
     schema: Mapping[str, Any]
-
-
-S = TypeVar("S")
 
 
 class Decider(Protocol[S]):
@@ -239,7 +242,7 @@ _decoder = lru_cache(maxsize=None)(msgspec.json.Decoder)
 """Cached, because creating a decoder costs more than decoding most events."""
 
 
-def read_event(decider: Decider[Any], kind: str, schema_version: int, data: bytes | msgspec.Raw) -> Event:
+def read_event(decider: Decider, kind: str, schema_version: int, data: bytes | msgspec.Raw) -> Event:
     """Decode a stored event. Raises LookupError for an unknown type."""
     try:
         reader = decider.events[kind, schema_version]

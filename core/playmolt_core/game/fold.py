@@ -2,16 +2,17 @@
 
 import hashlib
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Generic
 
 import msgspec
 from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.records import Record
 from rpds import HashTrieMap
+from typing_extensions import TypeVar
 
-from playmolt_core.game.decider import Decider, read_event
+from playmolt_core.game.decider import Decider, S, read_event
 
-S = TypeVar("S")
+S_co = TypeVar("S_co", covariant=True, default=Any)
 
 _HASH_EVERY = 25
 LOBBY_HASHED = 1_024
@@ -61,10 +62,10 @@ def step(decider: Decider[S], state: S, record: Record) -> S:
     return decider.evolve(state, event, time_of(record))
 
 
-class Snapshot(msgspec.Struct, frozen=True, gc=False):
+class Snapshot(msgspec.Struct, Generic[S_co], frozen=True, gc=False):
     """The state with the version, hash and time of its last record."""
 
-    state: Any
+    state: S_co
     version: int
     hash: str
     at: datetime

@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 from playmolt_schemas.identifiers import ENGINES, GAME_TYPES, SEALED_TYPES
@@ -82,32 +82,35 @@ class ServiceContext(Generic[S_co]):
         return Models(self.catalogue, self._limits, cast, day=day, seed=seed)
 
 
-class HostedGame(msgspec.Struct, frozen=True):
+T = TypeVar("T")
+"""The state of a hosted game."""
+
+
+class HostedGame(msgspec.Struct, Generic[T], frozen=True):
     """A game of a service: rules, API, workers by kind of effect."""
 
-    decider: Any
-    api: Any = None
+    decider: Decider[T]
+    api: GameApi[T] | None = None
     workers: Mapping[str, Worker] = {}
     fetches: Mapping[str, Fetch] = {}
     """Routes whose answer is fetched from elsewhere, after the API has authorized the caller."""
     completes: Mapping[str, Complete] = {}
     """Routes whose body refers to external data, which is loaded before the rules decide."""
-    prepare: Prepare | None = None
+    prepare: Prepare[T] | None = None
     """Loads what the rules need in memory for a stream that was read from the log."""
-    upkeep: Callable[[], Coroutine[Any, Any, None]] | None = None
+    upkeep: Callable[[], Coroutine[None, None, None]] | None = None
     """A background task that runs as long as the process serves."""
 
 
-BuildGame: TypeAlias = Callable[[ServiceContext[S_co]], HostedGame]
+BuildGame: TypeAlias = Callable[[ServiceContext[S_co]], HostedGame[Any]]
 
 
-def _engine(hosted: HostedGame, context: ServiceContext, bus: EngineBus) -> Engine:
-    decider: Decider[Any] = hosted.decider
-    api: GameApi[Any] | None = hosted.api
+def _engine(hosted: HostedGame[T], context: ServiceContext, bus: EngineBus) -> Engine[T]:
+    decider = hosted.decider
     feed = Feed(bus.publish, bus.send, context.log.shards)
     return Engine(
         decider, context.log, context.settings, feed.committed,
-        api=api, workers=hosted.workers, leases=PgLeases(context.pool), outages=context.outages(decider.game),
+        api=hosted.api, workers=hosted.workers, leases=PgLeases(context.pool), outages=context.outages(decider.game),
         fetches=hosted.fetches, completes=hosted.completes, prepare=hosted.prepare,
         eraser=SessionEraser(context.pool) if decider.game in SEALED_TYPES else None,
     )  # fmt: skip
@@ -162,7 +165,7 @@ async def _play(
     health_port: int,
 ) -> None:
     """Serve all games until the stop signal, then finish accepted calls."""
-    hosts: list[HostedGame] = []
+    hosts: list[HostedGame[Any]] = []
     for build in builds:
         hosted = build(context)
         hosts.append(hosted)

@@ -21,6 +21,7 @@ from playmolt_agora.coding.judge_worker import JudgeWorker
 from playmolt_agora.experiment import effects as experiment_effects
 from playmolt_agora.experiment.api import OPEN, PUT_FILE, ExperimentApi
 from playmolt_agora.experiment.rules import Experiment
+from playmolt_agora.experiment.state import State
 from playmolt_agora.run import effects as run_effects
 from playmolt_agora.run.rules import Agora
 from playmolt_agora.scripted import residents
@@ -30,9 +31,10 @@ from playmolt_agora.workers.library import Library
 from playmolt_agora.workers.model_worker import LoadBalancer, ModelWorker
 from playmolt_agora.workers.run_workers import LookWorker, PauseWorker, RunOpener, RunWatcher
 from playmolt_agora.workers.turn_model import TurnModel
+from playmolt_agora.world.state import RunState
 
 
-def runs(context: ServiceContext) -> HostedGame:
+def runs(context: ServiceContext) -> HostedGame[RunState]:
     """The experiments' engine is there by the time a worker is first asked."""
     cast, blobs = residents.cast(), PgBlobs(context.pool)
     models, statuses = context.models(cast), ExperimentStatuses(context.engines)
@@ -48,7 +50,7 @@ def runs(context: ServiceContext) -> HostedGame:
     )
     balancer = LoadBalancer()
 
-    async def take_turns(leased: LeasedEffect) -> None:
+    async def take_turns(leased: LeasedEffect[run_effects.Payload, RunState]) -> None:
         # After a loss the lease counts what may have been paid for: giving it back would forget that.
         if leased.attempt == 1 and balancer.leaves_to_others(leased.stream):
             return
@@ -65,8 +67,8 @@ def runs(context: ServiceContext) -> HostedGame:
     return HostedGame(Agora(), None, workers)
 
 
-def experiment(context: ServiceContext) -> HostedGame:
-    async def open_run(leased: LeasedEffect) -> None:
+def experiment(context: ServiceContext) -> HostedGame[State]:
+    async def open_run(leased: LeasedEffect[experiment_effects.RunToOpen, State]) -> None:
         await RunOpener(context.log, context.engines["agora"].submit)(leased)
 
     blobs = PgBlobs(context.pool)

@@ -12,11 +12,12 @@ from playmolt_legal.api import LegalApi
 from playmolt_legal.effects import TURN_EFFECT
 from playmolt_legal.roles.scripted import ALIASES
 from playmolt_legal.rules import Legal
+from playmolt_legal.state import State
 from playmolt_legal.workers.model_worker import ModelWorker
 from playmolt_legal.workers.pictures import SessionPictures
 
 
-def build(context: ServiceContext) -> HostedGame:
+def build(context: ServiceContext) -> HostedGame[State]:
     rules = Legal()
     aliases = (*ALIASES, *context.catalogue.models)
     worker = ModelWorker(context.models(Cast()), context.texts.put, speak=partial(context.speak, rules.game))

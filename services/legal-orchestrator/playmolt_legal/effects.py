@@ -29,7 +29,7 @@ class PendingTurn(msgspec.Struct, frozen=True, kw_only=True):
         return "ask" if self.draft is None else "rewrite"
 
 
-def effects(state: State) -> tuple[Effect, ...]:
+def effects(state: State) -> tuple[Effect[PendingTurn], ...]:
     """The turn in progress; a failed turn waits for a retry."""
     if not state.version or state.waiting != "model" or state.started_at is None:
         return ()

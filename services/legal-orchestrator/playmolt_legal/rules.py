@@ -35,6 +35,7 @@ from typing_extensions import override
 
 from playmolt_legal import commands, effects, outputs, phases, recovery, texts, views
 from playmolt_legal.codes import NO_SESSION, invalid_request, listed, refused
+from playmolt_legal.effects import PendingTurn
 from playmolt_legal.facts import fact_changes, uploads
 from playmolt_legal.forms import gates
 from playmolt_legal.forms.gate_forms import merged_steering, named_gate, read_form
@@ -123,7 +124,7 @@ class Legal(Game[State]):
         return views.allowed_actions(state) if _owns(state, agent_id) else ()
 
     @override
-    def effects(self, state: State) -> Sequence[Effect]:
+    def effects(self, state: State) -> Sequence[Effect[PendingTurn]]:
         return effects.effects(state)
 
     @override

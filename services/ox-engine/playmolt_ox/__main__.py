@@ -7,9 +7,10 @@ from playmolt_core.settings import Settings
 
 from playmolt_ox.content import QUESTIONS
 from playmolt_ox.rules import Ox
+from playmolt_ox.state import State
 
 
-def build(context: ServiceContext) -> HostedGame:
+def build(context: ServiceContext) -> HostedGame[State]:
     return HostedGame(Ox(packs=entry_packs(context.settings.packs, QUESTIONS)))
 
 

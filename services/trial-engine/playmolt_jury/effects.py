@@ -35,7 +35,7 @@ class ChainTask(msgspec.Struct, frozen=True, kw_only=True):
     cast: tuple[tuple[str, bool], ...] = ()
 
 
-def effects(state: State) -> tuple[Effect, ...]:
+def effects(state: State) -> tuple[Effect[Turn | ChainTask], ...]:
     """All pending effects. Jurors work in parallel, each on one turn at a time."""
     firsts: dict[str, Turn] = {}
     for turn in state.turns:
@@ -66,7 +66,7 @@ def _payload(state: State, effect_id: str) -> Turn | ChainTask | None:
     return next((effect.payload for effect in effects(state) if effect.id == effect_id), None)
 
 
-def _chain(state: State) -> tuple[Effect, ...]:
+def _chain(state: State) -> tuple[Effect[ChainTask], ...]:
     called, contract = state.vote_called_at, state.contract
     if called is None or state.over or state.verdict or state.failed:
         return ()
@@ -84,7 +84,7 @@ def _chain(state: State) -> tuple[Effect, ...]:
     return (_task(state, "verdict", called if whole else contract.deployed_at + _OPEN),)
 
 
-def _task(state: State, work: Work, due: datetime, juror_id: str = "", *, guilty: bool = False) -> Effect:
+def _task(state: State, work: Work, due: datetime, juror_id: str = "", *, guilty: bool = False) -> Effect[ChainTask]:
     log_hash = state.contract.log_hash if state.contract else ""
     cast = tuple((juror, ballot.guilty) for juror, ballot in state.ballots.items() if ballot.tx_hash)
     task = ChainTask(

@@ -13,13 +13,14 @@ from playmolt_jury.content.pack_folder import packs
 from playmolt_jury.effects import CHAIN_EFFECT, TURN_EFFECT
 from playmolt_jury.jurors import scripted
 from playmolt_jury.settings import JurySettings
+from playmolt_jury.state import State
 from playmolt_jury.workers.chain_worker import ChainWorker
 from playmolt_jury.workers.model_worker import ModelWorker
 from playmolt_jury.workers.session_documents import SessionDocuments
 from playmolt_jury.workers.uploaded_cases import UploadedCases
 
 
-def build(context: ServiceContext[JurySettings]) -> HostedGame:
+def build(context: ServiceContext[JurySettings]) -> HostedGame[State]:
     """Raises ValueError for a chain without a deployer key, and for an invalid pack."""
     settings = context.settings
     jury = rules.jury(packs(settings.packs), settings, kept=settings.hot_games)

@@ -60,7 +60,7 @@ from playmolt_jury.content.pack import Pack
 from playmolt_jury.dialogue import Talk
 from playmolt_jury.events import EVENTS, JuryOpened
 from playmolt_jury.persuasion import stance
-from playmolt_jury.state import FOLDS, FailedCall, State
+from playmolt_jury.state import FOLDS, FailedCall, State, Turn
 from playmolt_jury.vote_rules import DETAIL_CHARS
 
 MOVES: Final[frozenset[tuple[PhaseName, PhaseName]]] = frozenset(
@@ -206,7 +206,7 @@ class Jury(Game[State]):
         return {state.owner: state.name} if state.version else {}
 
     @override
-    def effects(self, state: State) -> Sequence[Effect]:
+    def effects(self, state: State) -> Sequence[Effect[Turn | effects.ChainTask]]:
         return effects.effects(state)
 
     @override

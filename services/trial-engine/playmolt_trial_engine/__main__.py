@@ -8,6 +8,7 @@ from playmolt_jury.rules import jury
 from playmolt_jury.settings import JurySettings
 from playmolt_trial.content import CASES
 from playmolt_trial.rules import Trial
+from playmolt_trial.state import State
 
 
 def preload() -> None:
@@ -15,7 +16,7 @@ def preload() -> None:
     jury()
 
 
-def build_trial(context: ServiceContext) -> HostedGame:
+def build_trial(context: ServiceContext) -> HostedGame[State]:
     return HostedGame(Trial(packs=entry_packs(context.settings.packs, CASES)))
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, Generic
 
 import msgspec
 from playmolt_schemas.api import ErasedSession
@@ -13,7 +13,7 @@ from playmolt_core.engine.pending_call import NO_GAME, PendingCall, api_request,
 from playmolt_core.engine.reads.sources import Reply, Sources, refusal
 from playmolt_core.engine.session_erasure import SessionErasure
 from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
-from playmolt_core.game.decider import Refused
+from playmolt_core.game.decider import Refused, S
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.vault.vault import Erased
 
@@ -24,15 +24,15 @@ Fetch = Callable[[Any, ApiRequest], Awaitable[ApiReply | Refused]]
 """Fetches the answer of a route for a state."""
 
 
-class ApiQueries:
+class ApiQueries(Generic[S]):
     """Answers the routes of one game. `fetches` handles routes with external answers, after the API authorized them."""
 
     def __init__(
         self,
-        sources: Sources,
-        api: GameApi[Any] | None,
+        sources: Sources[S],
+        api: GameApi[S] | None,
         fetches: Mapping[str, Fetch] | None,
-        erasure: SessionErasure | None = None,
+        erasure: SessionErasure[S] | None = None,
     ) -> None:
         self._sources = sources
         self._api = api
@@ -54,7 +54,7 @@ class ApiQueries:
         offset = offset_of(pending)
         return found.status, body[offset : offset + BUS_REPLY_BYTES], found.content_type, len(body)
 
-    async def _answered(self, api: GameApi[Any], request: ApiRequest) -> ApiReply | Refused:
+    async def _answered(self, api: GameApi[S], request: ApiRequest) -> ApiReply | Refused:
         if request.route in api.unbound:
             return await self._fetches[request.route](None, request)
         if request.route in api.lists:
@@ -70,11 +70,11 @@ class ApiQueries:
             return await self._made(api, snapshot, request)
         return api.answer(snapshot.state, request)
 
-    def unknown(self, api: GameApi[Any], request: ApiRequest) -> ApiReply | Refused:
+    def unknown(self, api: GameApi[S], request: ApiRequest) -> ApiReply | Refused:
         """The answer about a session that does not exist."""
         return api.answer(self._sources.decider.initial(request.stream), request)
 
-    async def _made(self, api: GameApi[Any], snapshot: Snapshot, request: ApiRequest) -> ApiReply | Refused:
+    async def _made(self, api: GameApi[S], snapshot: Snapshot[S], request: ApiRequest) -> ApiReply | Refused:
         """Compute an answer in a thread; it is cached for repeated calls and for calls that fetch its other parts."""
         key = (
             request.stream,
@@ -97,14 +97,14 @@ class ApiQueries:
             self._making.pop(key, None)
             raise
 
-    async def _sessions_of(self, request: ApiRequest) -> list[object]:
+    async def _sessions_of(self, request: ApiRequest) -> list[S | ErasedSession]:
         owner = None if request.operator else request.agent_id
         game, log = self._sources.decider.game, self._sources.log
         found = await log.games(game, phase=None, before=None, limit=_SESSIONS, opened_by=owner)
         rows = [await self._row(each.stream) for each in found]
         return [row for row in rows if row is not None]
 
-    async def _row(self, stream: str) -> object | ErasedSession | None:
+    async def _row(self, stream: str) -> S | ErasedSession | None:
         try:
             snapshot = await self._sources.unless_archived(stream)
         except Erased:
@@ -112,12 +112,12 @@ class ApiQueries:
         return snapshot.state if snapshot else None
 
 
-def _encoded(api: GameApi[Any], state: object, request: ApiRequest) -> ApiReply | Refused:
+def _encoded(api: GameApi[S], state: S, request: ApiRequest) -> ApiReply | Refused:
     made = api.answer(state, request)
     return made if isinstance(made, Refused) else msgspec.structs.replace(made, body=body_of(made))
 
 
-def _newest(api: GameApi[Any], states: list[object], request: ApiRequest) -> ApiReply | Refused:
+def _newest(api: GameApi[S], states: list[S | ErasedSession], request: ApiRequest) -> ApiReply | Refused:
     """The newest sessions that fit into one message; parts of a list computed twice could differ."""
     while True:
         reply = api.many(states, request)

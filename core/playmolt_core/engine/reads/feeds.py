@@ -1,7 +1,7 @@
 """Paged answers: `events`, `feed`, `games`, `log`."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Generic
 
 import msgspec
 from msgspec import UNSET
@@ -14,7 +14,7 @@ from playmolt_schemas.text import escape_line_ends
 from playmolt_core.engine.messages import message
 from playmolt_core.engine.pending_call import NO_GAME, PendingCall
 from playmolt_core.engine.reads.sources import NO_SESSION, Page, Reply, Sources, fitting, refusal
-from playmolt_core.game.decider import PUBLIC, Refused, Viewer
+from playmolt_core.game.decider import PUBLIC, Refused, S, Viewer
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.log.folding import facts_of
 from playmolt_core.log.port import ListedGame
@@ -37,10 +37,10 @@ class List(msgspec.Struct, frozen=True):
     """Only private games that are waiting for house bots; for the operator."""
 
 
-class FeedReads:
+class FeedReads(Generic[S]):
     """Reads events as their viewers may see them, and lists games."""
 
-    def __init__(self, sources: Sources) -> None:
+    def __init__(self, sources: Sources[S]) -> None:
         self._sources = sources
         self._decider = sources.decider
         self._log = sources.log
@@ -64,7 +64,7 @@ class FeedReads:
         over = b"true" if snapshot.summary.over else b"false"
         return 200, b'{"messages":[%b],"version":%d,"closed":%b}' % (messages, snapshot.version, over)
 
-    async def _messages(self, stream: str, snapshot: Snapshot, viewer: Viewer, page: Page) -> list[bytes]:
+    async def _messages(self, stream: str, snapshot: Snapshot[S], viewer: Viewer, page: Page) -> list[bytes]:
         if page.after >= snapshot.version:
             return []
         if viewer == PUBLIC:
@@ -142,7 +142,7 @@ class FeedReads:
         more = b"true" if next_after < snapshot.version else b"false"
         return 200, b'{"records":[%b],"next_after":%d,"more":%b}' % (b",".join(taken), next_after, more)
 
-    def _log_closed(self, pending: PendingCall, snapshot: Snapshot) -> Refused | None:
+    def _log_closed(self, pending: PendingCall, snapshot: Snapshot[S]) -> Refused | None:
         """Why a caller other than the operator may not read the log; None if allowed."""
         private = self._sources.private
         if private and self._sources.viewer(snapshot, pending.call.agent) == PUBLIC:

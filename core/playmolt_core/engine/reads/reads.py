@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Generic
 
 import msgspec
 
@@ -16,7 +16,7 @@ from playmolt_core.engine.reads.sources import NO_SESSION, Reply, Sources
 from playmolt_core.engine.reads.states import StateReads
 from playmolt_core.engine.session_erasure import SessionErasure
 from playmolt_core.game.api import GameApi
-from playmolt_core.game.decider import Decider, Refused
+from playmolt_core.game.decider import Decider, Refused, S
 from playmolt_core.log.port import Archived, GameReader
 from playmolt_core.ops.telemetry import log, where
 from playmolt_core.vault.vault import Erased
@@ -27,17 +27,17 @@ _SECONDS = 10.0
 """The timeout of a call that does not say how long it waits."""
 
 
-class Reads:
+class Reads(Generic[S]):
     """Answers calls concurrently, bounded in number and by the caller's timeout."""
 
     def __init__(
         self,
-        decider: Decider[Any],
+        decider: Decider[S],
         event_log: GameReader,
-        streams: CommittedReads,
-        api: GameApi[Any] | None = None,
+        streams: CommittedReads[S],
+        api: GameApi[S] | None = None,
         fetches: Mapping[str, Fetch] | None = None,
-        erasure: SessionErasure | None = None,
+        erasure: SessionErasure[S] | None = None,
         submit: Submit | None = None,
     ) -> None:
         sources = Sources(decider, event_log, streams, submit)

@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Any
+from typing import Any, Generic
 
 import msgspec
 from playmolt_schemas import codes
@@ -17,7 +17,7 @@ from playmolt_schemas.stored.event import Event
 from playmolt_core.effects.leased_effect import Submit
 from playmolt_core.engine.committed_reads import CommittedReads
 from playmolt_core.engine.pending_call import NO_GAME, closed_to
-from playmolt_core.game.decider import PUBLIC, Decider, Refused, Viewer
+from playmolt_core.game.decider import PUBLIC, Decider, Refused, S, Viewer
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.log.folding import facts_of
 from playmolt_core.log.port import Archived, GameReader, StoredFacts, StreamReader
@@ -25,7 +25,7 @@ from playmolt_core.log.port import Archived, GameReader, StoredFacts, StreamRead
 _KEPT = 128
 
 
-class Moment(msgspec.Struct, frozen=True):
+class Moment(msgspec.Struct, Generic[S], frozen=True):
     """An event, its time, and the state after it."""
 
     event: Event
@@ -33,18 +33,18 @@ class Moment(msgspec.Struct, frozen=True):
     state: Any
 
 
-class Histories:
+class Histories(Generic[S]):
     """Cached histories of recently requested games, extended from the log on demand."""
 
     def __init__(
-        self, decider: Decider[Any], event_log: StreamReader, read_last: Callable[[str], StoredFacts | None]
+        self, decider: Decider[S], event_log: StreamReader, read_last: Callable[[str], StoredFacts | None]
     ) -> None:
         self._read_last = read_last
         self._decider = decider
         self._log = event_log
-        self._kept: OrderedDict[str, tuple[Moment, ...]] = OrderedDict()
+        self._kept: OrderedDict[str, tuple[Moment[S], ...]] = OrderedDict()
 
-    async def of(self, stream: str, version: int) -> tuple[Moment, ...]:
+    async def of(self, stream: str, version: int) -> tuple[Moment[S], ...]:
         """The moments from 1 to at least `version` (index = version - 1). Raises LogUnavailable."""
         moments = self._kept.get(stream, ())
         if len(moments) < version:
@@ -59,7 +59,7 @@ class Histories:
             self._kept.move_to_end(stream)
         return moments
 
-    def _extended(self, stream: str, moments: tuple[Moment, ...], stored: StoredFacts) -> tuple[Moment, ...]:
+    def _extended(self, stream: str, moments: tuple[Moment[S], ...], stored: StoredFacts) -> tuple[Moment[S], ...]:
         state = moments[-1].state if moments else self._decider.initial(stream)
         more = []
         for event, at in facts_of(self._decider, stored):
@@ -101,11 +101,11 @@ def fitting(items: Iterable[bytes]) -> list[bytes]:
     return taken
 
 
-class Sources:
+class Sources(Generic[S]):
     """The committed streams of one game, their log and their history."""
 
     def __init__(
-        self, decider: Decider[Any], event_log: GameReader, streams: CommittedReads, submit: Submit | None = None
+        self, decider: Decider[S], event_log: GameReader, streams: CommittedReads[S], submit: Submit | None = None
     ) -> None:
         self._submit = submit
         self.decider = decider
@@ -116,17 +116,17 @@ class Sources:
         """Whether each stream belongs to one owner."""
         self.unknown = NO_SESSION if self.private else NO_GAME
 
-    def viewer(self, snapshot: Snapshot, agent: str) -> Viewer:
+    def viewer(self, snapshot: Snapshot[S], agent: str) -> Viewer:
         return Viewer(agent) if agent and agent in self.decider.participants(snapshot.state) else PUBLIC
 
-    async def shown(self, call: Call) -> Snapshot | None:
+    async def shown(self, call: Call) -> Snapshot[S] | None:
         """The game of a call; None if the caller may not see it. Raises LogUnavailable, Archived."""
         snapshot = await self.streams.snapshot(call.target)
         if snapshot is None or closed_to(self.decider, snapshot, call):
             return None
         return await self.after_sign(call, call.target, snapshot)
 
-    async def after_sign(self, call: Call, stream: str, snapshot: Snapshot) -> Snapshot:
+    async def after_sign(self, call: Call, stream: str, snapshot: Snapshot[S]) -> Snapshot[S]:
         """A game after the sign of presence that the call is. Best effort: without it the call is answered as well."""
         if self._submit is None or not call.present or not call.agent:
             return snapshot
@@ -136,7 +136,7 @@ class Sources:
         await self._submit(stream, command, digest(["sign", stream, call.agent, snapshot.version])[:32])
         return await self.streams.snapshot(stream) or snapshot
 
-    async def unless_archived(self, stream: str) -> Snapshot | None:
+    async def unless_archived(self, stream: str) -> Snapshot[S] | None:
         """Raises Erased and LogUnavailable."""
         try:
             return await self.streams.snapshot(stream)

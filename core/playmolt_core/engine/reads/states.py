@@ -1,6 +1,7 @@
 """Answers about a state of a game: `state`, `turn`, `operator`."""
 
 from datetime import UTC, datetime
+from typing import Generic
 
 import msgspec
 from msgspec.structs import replace
@@ -12,7 +13,7 @@ from playmolt_schemas.identifiers import lobby_of, rfc3339
 from playmolt_core.engine.pending_call import NO_GAME, PendingCall
 from playmolt_core.engine.reads.sources import Reply, Sources, refusal
 from playmolt_core.engine.session_erasure import SessionErasure
-from playmolt_core.game.decider import PUBLIC, Refused, Viewer
+from playmolt_core.game.decider import PUBLIC, Refused, S, Viewer
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.vault.vault import Erased
 
@@ -35,10 +36,10 @@ def timed(view: msgspec.Struct) -> msgspec.Struct:
     return replace(view, seconds_left=round(max(left, 0.0), 1))
 
 
-class StateReads:
+class StateReads(Generic[S]):
     """Reads states: as a viewer may see them, as an agent's turn, and for the operator."""
 
-    def __init__(self, sources: Sources, erasure: SessionErasure | None = None) -> None:
+    def __init__(self, sources: Sources[S], erasure: SessionErasure[S] | None = None) -> None:
         self._erasure = erasure
         self._sources = sources
         self._decider = sources.decider
@@ -60,7 +61,7 @@ class StateReads:
             return 200, _encode(self._decider.view(state, viewer))
         return 200, _encode(timed(self._decider.view(state, viewer)))
 
-    def _viewer(self, pending: PendingCall, snapshot: Snapshot, request: StateAt) -> Viewer | Refused:
+    def _viewer(self, pending: PendingCall, snapshot: Snapshot[S], request: StateAt) -> Viewer | Refused:
         """Anyone may read a seat's view of a finished game; other past states are shown as to a spectator."""
         if request.seat is None:
             return PUBLIC if request.at is not None else self._sources.viewer(snapshot, pending.call.agent)
@@ -87,7 +88,7 @@ class StateReads:
 
     async def _seated(self, call: Call) -> tuple[str, Snapshot] | None:
         """The unfinished game in which the caller has a seat, with its snapshot."""
-        lobby = await self._sources.streams.snapshot(lobby_of(self._decider.game))
+        lobby = await self._sources.streams.lobby(lobby_of(self._decider.game))
         stream = lobby.state.seat_of(call.agent) if lobby else None
         snapshot = await self._sources.unless_archived(stream) if stream else None
         if stream is None or snapshot is None or snapshot.summary.over:
@@ -119,7 +120,7 @@ class StateReads:
         times = {"created_at": rfc3339(found.created_at), "updated_at": rfc3339(found.updated_at)}
         return 200, _encode(head | seats | times | {"erased": {"at": rfc3339(found.erased_at), "by": found.erased_by}})
 
-    def _summary(self, snapshot: Snapshot) -> dict[str, object]:
+    def _summary(self, snapshot: Snapshot[S]) -> dict[str, object]:
         summary = snapshot.summary
         return {
             "phase": summary.phase,
@@ -128,7 +129,7 @@ class StateReads:
             "needed": summary.needed,
         }
 
-    def _inside(self, snapshot: Snapshot) -> dict[str, object]:
+    def _inside(self, snapshot: Snapshot[S]) -> dict[str, object]:
         people = self._decider.participants(snapshot.state)
         return {
             "participants": [{"id": agent, "name": name} for agent, name in people.items()],

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import Any, Generic
 
 from playmolt_schemas.codes import Code, problem_bytes
 
@@ -12,21 +12,21 @@ from playmolt_core.engine.stream_cache import StreamCache
 from playmolt_core.engine.writes.plans import Change, Known, Plan, draw_seed, refusal
 from playmolt_core.engine.writes.record_chain import append
 from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
-from playmolt_core.game.decider import Accepted, Command, Decider, Decision, Refused
+from playmolt_core.game.decider import Accepted, Command, Decider, Decision, Refused, S
 
 
-class ApiCommands:
+class ApiCommands(Generic[S]):
     """Plans the writing routes of one game."""
 
     def __init__(
-        self, decider: Decider[Any], api: GameApi[Any] | None, streams: StreamCache, now: Callable[[], datetime]
+        self, decider: Decider[S], api: GameApi[S] | None, streams: StreamCache[S], now: Callable[[], datetime]
     ) -> None:
         self._decider = decider
         self._api = api
         self._streams = streams
         self._now = now
 
-    def plan(self, pending: PendingCall, entry: CachedStream, known: Known) -> Plan:
+    def plan(self, pending: PendingCall, entry: CachedStream[S], known: Known) -> Plan:
         """Raises BadBody."""
         api, request = self._api, api_request(pending, draw_seed())
         if api is None or request.route not in api.writes:
@@ -80,7 +80,7 @@ class ApiCommands:
         """The status of a stored answer."""
         return 201 if self._api and request.route in self._api.opens else 200
 
-    def _decided(self, api: GameApi[Any], state: Any, request: ApiRequest, at: datetime) -> Decision:
+    def _decided(self, api: GameApi[S], state: Any, request: ApiRequest, at: datetime) -> Decision:
         command = api.command(state, request)
         if isinstance(command, Command):
             return self._decider.decide(state, command, at)

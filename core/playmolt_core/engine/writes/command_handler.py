@@ -8,7 +8,7 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from typing import Any, Final
+from typing import Any, Final, Generic
 
 from msgspec.structs import replace
 from playmolt_schemas.envelopes import Call
@@ -31,7 +31,7 @@ from playmolt_core.engine.writes.outcomes import Outcomes
 from playmolt_core.engine.writes.planner import Planner
 from playmolt_core.engine.writes.plans import NOTHING, Known, Need, NeedFaults, Plan, Planned, Repeat
 from playmolt_core.game.api import ApiRequest
-from playmolt_core.game.decider import Accepted, Command, Decider, Refused
+from playmolt_core.game.decider import Accepted, Command, Decider, Refused, S
 from playmolt_core.log.port import Appender, Archived
 from playmolt_core.ops import tracing
 from playmolt_core.ops.telemetry import log, trace_id, where
@@ -46,7 +46,7 @@ Complete = Callable[[ApiRequest], Awaitable[Any | Refused]]
 """Returns the body of a command with the external data that it refers to, or a refusal. Raises LogUnavailable."""
 
 
-class CommandHandler:
+class CommandHandler(Generic[S]):
     """Decides calls, and decides them again after conflicting commits, a limited number of times.
 
     `erased` returns the refusal of a call about an erased session; None if the session must look missing.
@@ -54,12 +54,12 @@ class CommandHandler:
 
     def __init__(
         self,
-        decider: Decider[Any],
+        decider: Decider[S],
         appender: Appender,
-        planner: Planner,
-        streams: StreamCache,
+        planner: Planner[S],
+        streams: StreamCache[S],
         committer: GroupCommitter,
-        outcomes: Outcomes,
+        outcomes: Outcomes[S],
         *,
         most: int,
         erased: Callable[[Call], Awaitable[Refused | None]],

@@ -1,6 +1,6 @@
 """Answers repeated commands with their stored outcome."""
 
-from typing import Any, Literal
+from typing import Generic, Literal
 
 from playmolt_schemas.codes import MISMATCH, Code
 from playmolt_schemas.envelopes import Call
@@ -9,7 +9,7 @@ from playmolt_core.engine.pending_call import PendingCall, api_request, body_of
 from playmolt_core.engine.stream_cache import StreamCache
 from playmolt_core.engine.writes.api_commands import ApiCommands
 from playmolt_core.engine.writes.plans import answer
-from playmolt_core.game.decider import Decider, Refused
+from playmolt_core.game.decider import Decider, Refused, S
 from playmolt_core.log.folding import fold
 from playmolt_core.log.port import Archived, Decided, Outcome, StreamReader
 from playmolt_core.vault.stream_key import StreamKey, fingerprint_under, short_fingerprint
@@ -19,11 +19,11 @@ Answered = Literal["answered", "missing", "afresh"]
 """`missing`: the log has no outcome. `afresh`: decide it again, because the outcome had no result for lack of data."""
 
 
-class Outcomes:
+class Outcomes(Generic[S]):
     """Looks up outcomes."""
 
     def __init__(
-        self, decider: Decider[Any], event_log: StreamReader, api_commands: ApiCommands, streams: StreamCache
+        self, decider: Decider[S], event_log: StreamReader, api_commands: ApiCommands[S], streams: StreamCache[S]
     ) -> None:
         self._decider = decider
         self._log = event_log

@@ -5,7 +5,7 @@ Nothing here waits. If a stream is missing in memory, the result is `Need`; the 
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import Any, Generic
 
 import msgspec
 from msgspec.structs import replace
@@ -33,7 +33,7 @@ from playmolt_core.engine.writes.plans import (
 from playmolt_core.engine.writes.record_chain import append
 from playmolt_core.engine.writes.seat_planner import SeatPlanner
 from playmolt_core.game.api import GameApi
-from playmolt_core.game.decider import Accepted, Act, Command, Decider, EndGame, Forfeit, Refused, Resign
+from playmolt_core.game.decider import Accepted, Act, Command, Decider, EndGame, Forfeit, Refused, Resign, S
 from playmolt_core.ops.json_values import whole_numbers
 
 
@@ -43,16 +43,16 @@ class _FaultRequest(msgspec.Struct, frozen=True):
     what: CallbackFault
 
 
-class Planner:
+class Planner(Generic[S]):
     """Turns a call into events and an answer, using only memory. `config` is the base configuration of new games."""
 
     def __init__(
         self,
-        decider: Decider[Any],
-        streams: StreamCache,
+        decider: Decider[S],
+        streams: StreamCache[S],
         now: Callable[[], datetime],
         config: dict[str, Any],
-        api: GameApi[Any] | None = None,
+        api: GameApi[S] | None = None,
     ) -> None:
         self._decider = decider
         self._streams = streams
@@ -75,14 +75,14 @@ class Planner:
             return refusal(entry, self.api_commands.unknown(pending))
         return self._of_a_seat(pending, entry, known)
 
-    def _of_a_seat(self, pending: PendingCall, entry: CachedStream, known: Known) -> Planned:
+    def _of_a_seat(self, pending: PendingCall, entry: CachedStream[S], known: Known) -> Planned:
         if pending.call.op == "leave":
             return self._seats.leave(pending, entry)
         if pending.call.op == "fault":
             return self._count(pending, entry)
         return self._decide(pending, entry, known, _command(pending))
 
-    def _count(self, pending: PendingCall, entry: CachedStream) -> Plan | NeedFaults:
+    def _count(self, pending: PendingCall, entry: CachedStream[S]) -> Plan | NeedFaults:
         """Plan to count a fault of a bot that sent no action, like that of a refusal."""
         agent, summary = pending.call.agent, entry.head.summary
         if agent not in self._decider.participants(entry.head.state):
@@ -96,7 +96,9 @@ class Planner:
             return self._decide(pending, entry, NOTHING, replace(sign, gathered=(fault,)))
         return Plan((Change(entry),), 200, b"{}", fault=fault)
 
-    def _decide(self, pending: PendingCall, entry: CachedStream, known: Known, command: Command) -> Plan | NeedFaults:
+    def _decide(
+        self, pending: PendingCall, entry: CachedStream[S], known: Known, command: Command
+    ) -> Plan | NeedFaults:
         at = max(self._now(), entry.head.at)
         decision = self._decider.decide(entry.head.state, command, at)
         if decision.events and decision.events[-1].closes:
@@ -114,7 +116,7 @@ class Planner:
         remember = entry if change.records or call.fingerprint else None
         return Plan((change,), 200, body, remember_on=remember, follows=receipt is not None)
 
-    def _refused(self, pending: PendingCall, entry: CachedStream, refused: Refused, at: datetime) -> Plan:
+    def _refused(self, pending: PendingCall, entry: CachedStream[S], refused: Refused, at: datetime) -> Plan:
         """Plan a refusal: its events are stored; its fault is counted until the game ends."""
         if refused.events:
             change = Change(entry)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 import msgspec
 from playmolt_schemas.canonical import canonical_json
@@ -70,7 +69,7 @@ def append(change: Change, decided: Accepted, at: datetime, call: Call, *, follo
     change.due = min(effect.due for effect in effects) if effects else None
 
 
-def _states(decider: Decider[Any], state: object, events: Sequence[Event], at: datetime) -> list[object]:
+def _states(decider: Decider, state: object, events: Sequence[Event], at: datetime) -> list[object]:
     states = []
     for event in events:
         state = decider.evolve(state, event, at)

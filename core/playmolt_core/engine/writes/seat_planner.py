@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, Literal
+from typing import Generic, Literal
 
 import msgspec
 from playmolt_schemas.api import Joined, Left
@@ -17,7 +17,7 @@ from playmolt_core.engine.pending_call import NO_GAME, PendingCall, closed_to
 from playmolt_core.engine.stream_cache import StreamCache
 from playmolt_core.engine.writes.plans import Change, Known, Need, Plan, Planned, Repeat, draw_seed, refusal
 from playmolt_core.engine.writes.record_chain import append
-from playmolt_core.game.decider import Accepted, Command, Create, Decider, Join, Leave, Refused
+from playmolt_core.game.decider import Accepted, Command, Create, Decider, Join, Leave, Refused, S
 from playmolt_core.game.lobby import GameClosed, GameOpened, Lobby, SeatLeft, SeatTaken
 from playmolt_core.ops.telemetry import log
 
@@ -44,11 +44,11 @@ class SeatRequest(msgspec.Struct, frozen=True):
         return {name: value for name, value in named.items() if value is not None}
 
 
-class SeatPlanner:
+class SeatPlanner(Generic[S]):
     """Plans seats. `config` is the base configuration of new games."""
 
     def __init__(
-        self, decider: Decider[Any], streams: StreamCache, now: Callable[[], datetime], config: dict[str, object]
+        self, decider: Decider[S], streams: StreamCache[S], now: Callable[[], datetime], config: dict[str, object]
     ) -> None:
         self._decider = decider
         self._streams = streams
@@ -56,8 +56,8 @@ class SeatPlanner:
         self._config = config
         self._lobby = lobby_of(decider.game)
 
-    def leave(self, pending: PendingCall, entry: CachedStream) -> Planned:
-        if (lobby := self._streams.get(self._lobby)) is None:
+    def leave(self, pending: PendingCall, entry: CachedStream[S]) -> Planned:
+        if (lobby := self._streams.lobby(self._lobby)) is None:
             return Need(self._lobby)
         agent, at = pending.call.agent, max(self._now(), entry.head.at, lobby.head.at)
         decision = self._decider.decide(entry.head.state, Leave(agent_id=agent), at)
@@ -70,7 +70,7 @@ class SeatPlanner:
 
     def seat(self, pending: PendingCall, known: Known) -> Planned:
         """Seat the caller: in a new private game (`open`), in the private game of its invite, or in a public one."""
-        if (lobby := self._streams.get(self._lobby)) is None:
+        if (lobby := self._streams.lobby(self._lobby)) is None:
             return Need(self._lobby)
         if decided := _decided_before(pending, lobby, known):
             return decided
@@ -84,7 +84,7 @@ class SeatPlanner:
             return self._enter(pending, lobby, seated)
         return self._seat(pending, lobby, known) if seated is None else self._seated_already(pending, lobby, seated)
 
-    def _enter(self, pending: PendingCall, lobby: CachedStream, seated: CachedStream | None) -> Planned:
+    def _enter(self, pending: PendingCall, lobby: CachedStream[Lobby], seated: CachedStream[S] | None) -> Planned:
         """Seat the caller in the private game of the call, if the invite is valid."""
         if (game := self._streams.get(pending.call.target)) is None:
             return Need(pending.call.target)
@@ -94,10 +94,9 @@ class SeatPlanner:
             return self._seated_already(pending, lobby, game)
         return self._take_seat(pending, lobby, game, []) if seated is None else _already_seated(seated)
 
-    def _sits(self, pending: PendingCall, lobby: CachedStream, known: Known) -> CachedStream | Need | None:
+    def _sits(self, pending: PendingCall, lobby: CachedStream[Lobby], known: Known) -> CachedStream[S] | Need | None:
         """The unfinished game of this type in which the caller has a seat."""
-        state: Lobby = lobby.head.state
-        seated = state.seat_of(pending.call.agent)
+        seated = lobby.head.state.seat_of(pending.call.agent)
         if seated is None or seated in known.archived:
             return None
         if (entry := self._streams.get(seated)) is None:
@@ -105,11 +104,11 @@ class SeatPlanner:
         done = entry.head.summary.over or self._decider.resigned(entry.head.state, pending.call.agent)
         return None if done else entry
 
-    def _seated_already(self, pending: PendingCall, lobby: CachedStream, entry: CachedStream) -> Plan:
+    def _seated_already(self, pending: PendingCall, lobby: CachedStream[Lobby], entry: CachedStream[S]) -> Plan:
         body = self._joined(entry.stream, entry.head.summary)
         return Plan((Change(lobby), Change(entry)), 200, body, remember_on=lobby if pending.call.fingerprint else None)
 
-    def _seat(self, pending: PendingCall, lobby: CachedStream, known: Known) -> Planned:
+    def _seat(self, pending: PendingCall, lobby: CachedStream[Lobby], known: Known) -> Planned:
         """Seat the caller in the first waiting game of the language and pace, or in a new one.
 
         Games before it that no longer wait are closed in the lobby.
@@ -130,7 +129,9 @@ class SeatPlanner:
         happened.append(GameOpened(game_id=game.stream))
         return self._take_seat(pending, lobby, game, happened)
 
-    def _take_seat(self, pending: PendingCall, lobby: CachedStream, game: CachedStream, happened: list[Event]) -> Plan:
+    def _take_seat(
+        self, pending: PendingCall, lobby: CachedStream[Lobby], game: CachedStream[S], happened: list[Event]
+    ) -> Plan:
         """Seat the caller in a game; `happened` are further events of the lobby."""
         call, change, seat = pending.call, Change(game), Change(lobby)
         at = max(self._now(), lobby.head.at, game.head.at)
@@ -156,7 +157,7 @@ class SeatPlanner:
         return _encode(Joined(stream, self._decider.game, summary.phase, summary.seated, summary.needed))
 
 
-def _decided_before(pending: PendingCall, lobby: CachedStream, known: Known) -> Repeat | None:
+def _decided_before(pending: PendingCall, lobby: CachedStream[Lobby], known: Known) -> Repeat | None:
     if number_of(pending.call.command_id) in lobby.seen:
         return Repeat(lobby.stream)
     asked = not lobby.since or known.not_in_log == lobby.since
@@ -168,6 +169,6 @@ def _pack_missing(digest: str) -> Refused:
     return Refused(Code.UNAVAILABLE, f"The pack of this game is missing ({digest}). Ask the operator to restore it.")
 
 
-def _already_seated(entry: CachedStream) -> Plan:
+def _already_seated(entry: CachedStream[S]) -> Plan:
     detail = f"You already have a seat in {entry.stream}. Leave that game or finish it before you join another one."
     return refusal(entry, Refused(Code.ALREADY_SEATED, detail, game_id=entry.stream))

@@ -209,7 +209,7 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
         return state.turn_id(agent_id) if self.allowed_actions(state, agent_id) else None
 
     @override
-    def effects(self, state: S) -> Sequence[Effect]:
+    def effects(self, state: S) -> Sequence[Effect[datetime | None]]:
         deadline = state.deadline
         return () if deadline is None else (_deadline(state, deadline),)
 
@@ -465,7 +465,7 @@ def _extended(state: SeatedState[Any], missing: Sequence[Seat], lost_ms: int) ->
     return PhaseExtended(phase=state.phase, round=state.round, extended_ms=lost_ms, counted=faults)
 
 
-def _deadline(state: SeatedState[Any], due: datetime) -> Effect:
+def _deadline(state: SeatedState[Any], due: datetime) -> Effect[datetime | None]:
     return Effect(id=_effect_id(state), kind="deadline", due=due, payload=state.entered_at)
 
 

@@ -57,9 +57,9 @@ class BatchWorker:
         self._clock = clock
         self._rhythms: dict[str, _PollInterval] = {}
 
-    async def __call__(self, leased: LeasedEffect) -> None:
+    async def __call__(self, leased: LeasedEffect[None, State]) -> None:
         while not leased.stopping:
-            state: State = (await leased.present()).state
+            state = (await leased.present()).state
             if not batches_are_due(state):
                 return
             for batch in state.batches:
@@ -67,7 +67,7 @@ class BatchWorker:
             await self._submit(leased, state)
             await self._sleep(LOOK_SECONDS)
 
-    async def _poll(self, leased: LeasedEffect, batch: OpenBatch) -> None:
+    async def _poll(self, leased: LeasedEffect[None, State], batch: OpenBatch) -> None:
         rhythm = self._rhythms.setdefault(batch.batch, _PollInterval(self._clock() + POLL_SECONDS))
         if self._clock() < rhythm.due:
             return
@@ -93,7 +93,7 @@ class BatchWorker:
             _log.warning("batch_away", batch=batch.batch, detail=str(error))
             return None
 
-    async def _submit(self, leased: LeasedEffect, state: State) -> None:
+    async def _submit(self, leased: LeasedEffect[None, State], state: State) -> None:
         waiting = await self._calls.waiting(leased.stream)
         under_way = {each.model: each for each in state.batches}
         for name, calls in _named(waiting):
@@ -109,7 +109,9 @@ class BatchWorker:
             await self._calls.named(leased.stream, [call.key for call in calls], name)
             await self._send(leased, name, calls, again=False)
 
-    async def _send(self, leased: LeasedEffect, name: str, calls: list[WaitingCall], *, again: bool) -> None:
+    async def _send(
+        self, leased: LeasedEffect[None, State], name: str, calls: list[WaitingCall], *, again: bool
+    ) -> None:
         """Submit a batch, or find the one submitted before a kill."""
         from playmolt_core.llm.openai.batches import BatchRefused, BatchUnavailable  # noqa: PLC0415  # as above
 

@@ -35,9 +35,9 @@ class JudgeWorker:
         self._log = log
         self._model = model
 
-    async def __call__(self, leased: LeasedEffect) -> None:
-        due: ThoughtsToCode = leased.payload
-        state: State = leased.snapshot.state
+    async def __call__(self, leased: LeasedEffect[ThoughtsToCode, State]) -> None:
+        due = leased.payload
+        state = leased.snapshot.state
         judge = state.judge(due.judge)
         if judge is None or state.plan is None:
             raise LookupError(f"{due.judge} judges nothing of {state.game_id}")
@@ -90,7 +90,14 @@ class _EarlierCodings:
 
 class _Work:
     def __init__(
-        self, leased: LeasedEffect, plan: Plan, judge: Judge, model: JudgeModel, before: _EarlierCodings, *, batch: bool
+        self,
+        leased: LeasedEffect[ThoughtsToCode, State],
+        plan: Plan,
+        judge: Judge,
+        model: JudgeModel,
+        before: _EarlierCodings,
+        *,
+        batch: bool,
     ) -> None:
         pinned = judge.judge
         prices = Prices(pinned.input_price, pinned.output_price, pinned.cached_price, pinned.reasoning_price)

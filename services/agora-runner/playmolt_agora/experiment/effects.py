@@ -47,7 +47,10 @@ class ThoughtsToCode(msgspec.Struct, frozen=True, gc=False):
     turns: Which
 
 
-def effects(state: State) -> Iterator[Effect]:
+Payload = RunToOpen | ThoughtsToCode | LookDue | OpenRuns | None
+
+
+def effects(state: State) -> Iterator[Effect[Payload]]:
     """All unopened runs at once; judges also work on finished experiments."""
     if state.status not in ("unlocked", "aborted"):
         yield from (_judging(state, judge) for judge in state.judges if judge.status == "running")
@@ -56,7 +59,7 @@ def effects(state: State) -> Iterator[Effect]:
         yield Effect(id=digest([BATCHES, state.game_id])[:32], kind=BATCHES, due=state.since, payload=None)
 
 
-def _judging(state: State, judge: Judge) -> Effect:
+def _judging(state: State, judge: Judge) -> Effect[ThoughtsToCode]:
     alias = judge.judge.alias
     due = ThoughtsToCode(alias, judge.number, judge.turns)
     # Begun otherwise while a question is under way, it waits for that: nothing is asked twice.
@@ -64,7 +67,7 @@ def _judging(state: State, judge: Judge) -> Effect:
     return Effect(id=judge_effect(state, judge.number), kind=JUDGE, due=judge.since, payload=due, lease=lease)
 
 
-def _of_runs(state: State) -> Iterator[Effect]:
+def _of_runs(state: State) -> Iterator[Effect[Payload]]:
     if state.status != "running" or state.since is None:
         return
     for run in state.runs:
@@ -87,7 +90,7 @@ def batches_are_due(state: State) -> bool:
     return playing or judging or (bool(state.batches) and state.status == "running")
 
 
-def watch(state: State) -> Effect | None:
+def watch(state: State) -> Effect[OpenRuns] | None:
     opened = tuple(run.run for run in state.open)
     if not opened or state.status != "running" or state.since is None:
         return None

@@ -117,7 +117,7 @@ class Experiment(Game[State]):
         return GameSummary(phase=state.status, round=state.finished, seated=total, needed=total, over=state.over)
 
     @override
-    def effects(self, state: State) -> Sequence[Effect]:
+    def effects(self, state: State) -> Sequence[Effect[effects.Payload]]:
         return tuple(effects.effects(state))
 
     def _open(self, state: State, command: commands.OpenExperiment) -> Decision:

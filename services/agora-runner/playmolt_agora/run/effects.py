@@ -38,10 +38,11 @@ class RunReport(msgspec.Struct, frozen=True, gc=False):
     outcome: Outcome
 
 
-_KINDS: Final[dict[type, str]] = {AgentTurn: TURN, EndOfPause: RESUME, RunReport: REPORT}
+Payload = AgentTurn | EndOfPause | RunReport
+_KINDS: Final[dict[type[Payload], str]] = {AgentTurn: TURN, EndOfPause: RESUME, RunReport: REPORT}
 
 
-def effect(state: RunState) -> Effect | None:
+def effect(state: RunState) -> Effect[Payload] | None:
     """All effects of a run share one lease, so that one worker can take turn after turn."""
     identifier = effect_id(state)
     if identifier is None or state.due is None:

@@ -122,7 +122,7 @@ class Agora(Game[RunState]):
         return {seat.agent: seat.model for seat in state.seats}
 
     @override
-    def effects(self, state: RunState) -> Sequence[Effect]:
+    def effects(self, state: RunState) -> Sequence[Effect[effects.Payload]]:
         owed = effects.effect(state)
         return () if owed is None else (owed,)
 

@@ -81,7 +81,7 @@ class ModelWorker:
         self._experiments = submit_to_experiment
         self._catalogue = catalogue
 
-    async def __call__(self, leased: LeasedEffect) -> None:
+    async def __call__(self, leased: LeasedEffect[effects.Payload, RunState]) -> None:
         """Take turns until none are due; a request in flight of an ended worker counts as a lost call of its turn."""
         snapshot = leased.snapshot
         before = await events_of(self._log, leased.stream)
@@ -91,32 +91,33 @@ class ModelWorker:
         await self._compare(leased, snapshot.state.run.experiment)
         reported = time.monotonic()
         while not leased.stopping and (effect := effects.effect(snapshot.state)) is not None:
-            if effect.kind == effects.REPORT:
-                await self._report(leased, effect, snapshot, usage)
-            if effect.kind != effects.TURN:
+            turn = effect.payload
+            if isinstance(turn, RunReport):
+                await self._report(leased, effect, turn, snapshot, usage)
+            if not isinstance(turn, AgentTurn):
                 return
-            turn: AgentTurn = effect.payload
             if taken_up:
-                found = await self._record_loss(leased, effect, logged)
+                found = await self._record_loss(leased, effect, turn, logged)
                 usage.add_calls(found)
                 logged, lost = logged + lost_of(found), lost + lost_of(found)
             reply = await self._reply(turn, snapshot.state, lost, logged)
             if isinstance(reply, Halt):
                 usage.add_calls(reply.attempts)
-                await self._progress(leased, effect, usage, f"halt/{snapshot.version}")
-                await self._pause(leased, effect, f"halt/{snapshot.version}", reply)
+                await self._progress(leased, effect, turn, usage, f"halt/{snapshot.version}")
+                await self._pause(leased, effect, turn, f"halt/{snapshot.version}", reply)
                 return
             await leased.submit(commands.TakeTurn(effect_id=effect.id, reply=reply), effect=effect)
             usage.add_calls(reply.attempts)
             snapshot, lost, logged, taken_up = await leased.present(), 0, 0, False
             usage.add_turn(snapshot.state)
             if time.monotonic() - reported > PROGRESS_SECONDS:
-                await self._progress(leased, effect, usage, "progress")
+                await self._progress(leased, effect, turn, usage, "progress")
                 reported = time.monotonic()
 
-    async def _record_loss(self, leased: LeasedEffect, effect: Effect, logged: int) -> tuple[dict[str, object], ...]:
+    async def _record_loss(
+        self, leased: LeasedEffect[effects.Payload, RunState], effect: Effect, turn: AgentTurn, logged: int
+    ) -> tuple[dict[str, object], ...]:
         """Record the calls of a turn whose process ended; their cost is unknown."""
-        turn: AgentTurn = effect.payload
         budget = (await self._statuses.of(turn.spec.experiment)).budget
         lost = await self._asking.lost(turn.spec, turn.turn, turn.agent, budget, logged)
         if lost is None:
@@ -135,9 +136,10 @@ class ModelWorker:
             return Halt(code=status.halted, detail=status.detail)
         return await self._asking.turn(turn.spec, scenes.scene(state, turn.agent), status.budget, lost, logged)
 
-    async def _pause(self, leased: LeasedEffect, effect: Effect, step: str, halt: Halt) -> None:
+    async def _pause(
+        self, leased: LeasedEffect[effects.Payload, RunState], effect: Effect, turn: AgentTurn, step: str, halt: Halt
+    ) -> None:
         """Pause the run; a spent budget or a setting that a server rejects stops the experiment."""
-        turn: AgentTurn = effect.payload
         for number, call in enumerate(halt.attempts):
             made = commands.RecordCall(turn=turn.turn, agent=turn.agent, call=call)
             await leased.submit(made, f"{step}/call/{number}", effect=effect)
@@ -156,7 +158,7 @@ class ModelWorker:
             await leased.submit(rejected, f"{step}/experiment", effect=effect, to=whole)
         await leased.submit(commands.PauseRun(code=halt.code, detail=halt.detail), step, effect=effect)
 
-    async def _compare(self, leased: LeasedEffect, experiment: str) -> None:
+    async def _compare(self, leased: LeasedEffect[effects.Payload, RunState], experiment: str) -> None:
         """Let the experiment record where this runner's texts and models differ from those preregistered."""
         plan = await self._statuses.plan(experiment)
         if plan is None:
@@ -167,8 +169,14 @@ class ModelWorker:
         step = f"compare/{digest([compared.pins, compared.models])}"
         await leased.submit(compared, step, to=(self._experiments, experiment))
 
-    async def _progress(self, leased: LeasedEffect, effect: Effect, usage: "_Usage", step: str) -> None:
-        turn: AgentTurn = effect.payload
+    async def _progress(
+        self,
+        leased: LeasedEffect[effects.Payload, RunState],
+        effect: Effect,
+        turn: AgentTurn,
+        usage: "_Usage",
+        step: str,
+    ) -> None:
         progressed = experiments.ReportRunProgress(
             run=turn.spec.run, spent=usage.spent, acts=dict(usage.acts), noticed=usage.noticed, models=usage.models
         )
@@ -176,9 +184,15 @@ class ModelWorker:
             progressed, f"{step}/{effect.id}", effect=effect, to=(self._experiments, turn.spec.experiment)
         )
 
-    async def _report(self, leased: LeasedEffect, effect: Effect, snapshot: Snapshot, usage: "_Usage") -> None:
+    async def _report(
+        self,
+        leased: LeasedEffect[effects.Payload, RunState],
+        effect: Effect,
+        report: RunReport,
+        snapshot: Snapshot[RunState],
+        usage: "_Usage",
+    ) -> None:
         """Report to the experiment first: an ended run is not polled again."""
-        report: RunReport = effect.payload
         finished = experiments.ReportRunFinished(
             run=report.spec.run,
             outcome=report.outcome,

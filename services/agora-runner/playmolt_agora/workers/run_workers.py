@@ -19,10 +19,12 @@ from playmolt_agora.experiment import commands as experiments
 from playmolt_agora.experiment.effects import LookDue, OpenRuns, RunToOpen
 from playmolt_agora.experiment.forking import registered_spec
 from playmolt_agora.experiment.interim_pcs import six_decimals
+from playmolt_agora.experiment.state import State
 from playmolt_agora.plan import stage1_import
 from playmolt_agora.run import branch, commands
 from playmolt_agora.run.effects import EndOfPause
 from playmolt_agora.world.events import AgentActed, TurnFailed
+from playmolt_agora.world.state import RunState
 
 _log = log("openings")
 
@@ -34,8 +36,8 @@ class RunOpener:
         self._log = log
         self._runs = runs
 
-    async def __call__(self, leased: LeasedEffect) -> None:
-        payload: RunToOpen = leased.payload
+    async def __call__(self, leased: LeasedEffect[RunToOpen, State]) -> None:
+        payload = leased.payload
         spec = registered_spec(leased.snapshot.state, payload.run)
         opening = await self._opening(spec)
         try:
@@ -78,8 +80,8 @@ class PauseWorker:
         self._clock = clock
         self._seconds = seconds
 
-    async def __call__(self, leased: LeasedEffect) -> None:
-        pause: EndOfPause = leased.payload
+    async def __call__(self, leased: LeasedEffect[EndOfPause, RunState]) -> None:
+        pause = leased.payload
         for _ in range(_PAUSE_CHECKS):
             await asyncio.sleep(self._seconds)
             if leased.stopping:
@@ -102,8 +104,8 @@ class LookWorker:
     def __init__(self, log: StreamReader) -> None:
         self._log = log
 
-    async def __call__(self, leased: LeasedEffect) -> None:
-        payload: LookDue = leased.payload
+    async def __call__(self, leased: LeasedEffect[LookDue, State]) -> None:
+        payload = leased.payload
         records: list[TurnRecord] = []
         for run in payload.runs:
             events = await events_of(self._log, run)
@@ -138,12 +140,12 @@ class RunWatcher:
         self._log = log
         self._engines = engines
 
-    async def __call__(self, leased: LeasedEffect) -> None:
+    async def __call__(self, leased: LeasedEffect[OpenRuns, State]) -> None:
         for _ in range(_WATCHES):
             watch = effects.watch((await leased.present()).state)
             if leased.stopping or watch is None:
                 return
-            opened: OpenRuns = watch.payload
+            opened = watch.payload
             running = await self._running()
             for run in opened.runs:
                 if run not in running:
@@ -161,7 +163,7 @@ class RunWatcher:
                 return found
             before = (page[-1].created_at, page[-1].stream)
 
-    async def _look_at(self, leased: LeasedEffect, run: str) -> None:
+    async def _look_at(self, leased: LeasedEffect[OpenRuns, State], run: str) -> None:
         try:
             snapshot = await self._engines["agora"].committed.snapshot(run)
         except Archived:

@@ -34,7 +34,7 @@ class ModelWorker:
         self._keep = keep
         self._speak = speak
 
-    async def __call__(self, leased: LeasedEffect) -> None:
+    async def __call__(self, leased: LeasedEffect[PendingTurn, State]) -> None:
         """End a turn: with TurnSpoken, or with FailTurn when no usable answer came."""
         # Reading long texts would block the event loop for too long; the rules then find the result cached.
         await asyncio.to_thread(_read, leased.snapshot.state)
@@ -54,8 +54,8 @@ class ModelWorker:
             raise RuntimeError("every request is of a turn")
         return ReplyForwarder(self._speak, request.turn)
 
-    async def _asked(self, leased: LeasedEffect, turn: PendingTurn) -> Answered | Failed:
-        state: State = leased.snapshot.state
+    async def _asked(self, leased: LeasedEffect[PendingTurn, State], turn: PendingTurn) -> Answered | Failed:
+        state = leased.snapshot.state
         model = _scripted(state, turn) or self._models.get(state.model)
         if model is None:
             detail = f"the model {state.model!r} is no longer available; ask the operator or open another session"

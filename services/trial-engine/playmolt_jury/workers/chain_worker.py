@@ -39,9 +39,9 @@ class ChainWorker:
         self._log = event_log
         self._chain: Chain | None = None
 
-    async def __call__(self, leased: LeasedEffect) -> None:
+    async def __call__(self, leased: LeasedEffect[ChainTask]) -> None:
         """Does the task and submits the resulting state of the chain."""
-        task: ChainTask = leased.payload
+        task = leased.payload
         hashed = task.log_hash or await self._log_hash(leased.stream)
         case = Case(session=leased.stream, log_hash=hashed, jurors=task.jurors, chain_id=task.chain_id)
         clock = asyncio.get_running_loop().time

@@ -29,13 +29,13 @@ class ModelWorker:
         self._keep = keep
         self._begun = begun
 
-    async def __call__(self, leased: LeasedEffect) -> None:
+    async def __call__(self, leased: LeasedEffect[Turn, State]) -> None:
         """Plays a turn and submits JurorTurn, or TurnLost if the model gave no usable answer."""
         self._begun()
         await leased.submit(await self._played(leased, leased.payload))
 
-    async def _played(self, leased: LeasedEffect, turn: Turn) -> Command:
-        state: State = leased.snapshot.state
+    async def _played(self, leased: LeasedEffect[Turn, State], turn: Turn) -> Command:
+        state = leased.snapshot.state
         model = self._models.get(state.model)
         if model is None:
             detail = f"the model {state.model!r} is no longer available; ask the operator"
