@@ -123,7 +123,7 @@ def _records(stream: str, count: int) -> Sequence[Any]:
     return records
 
 
-async def _replayed(log: PostgresLog, decider: Decider[Any], stream: str) -> int:
+async def _replayed(log: PostgresLog, decider: Decider, stream: str) -> int:
     stored = await log.facts(stream)
     assert stored is not None
     return int(fold(decider, stream, stored).version)
@@ -136,7 +136,7 @@ async def _product(url: str, size: Size) -> tuple[list[float], list[float]]:
     for stream in STREAMS:
         append = StreamAppend(stream=stream, expected=0, prev_hash=ZERO_HASH, records=_records(stream, size.events))
         await log.append([Unit(streams=[append])])
-    decider: Decider[Any] = Adding()  # type: ignore[assignment]  # a replay needs no more of it
+    decider: Decider = Adding()  # type: ignore[assignment]  # a replay needs no more of it
     library, events = _library(url, size.events), size.events * len(STREAMS)
     ours, theirs = [], []
     for _ in range(size.rounds):

@@ -15,7 +15,7 @@ from playmolt_schemas.registry import games
 from playmolt_cli.terminal.options import read_settings
 
 
-def deciders() -> dict[str, Decider[Any]]:
+def deciders() -> dict[str, Decider]:
     """Id prefix → rules, including lobbies and erasures.
 
     Rules are imported on this call, so that commands without a log, such as `up`, start faster.
@@ -23,7 +23,7 @@ def deciders() -> dict[str, Decider[Any]]:
     return {"lobby": LobbyRules(), "erasure": ErasureRules(), **{game: decider_of(game) for game in games()}}
 
 
-async def with_packs(rules: Mapping[str, Decider[Any]], pool: Pool) -> None:
+async def with_packs(rules: Mapping[str, Decider], pool: Pool) -> None:
     """Add the packs of a database's sessions to the jury rules, as far as this login may read them."""
     jury: Any = rules.get("jury")
     if jury is None:
@@ -38,7 +38,7 @@ async def with_packs(rules: Mapping[str, Decider[Any]], pool: Pool) -> None:
                 jury.cases.keep(assembled(files))
 
 
-def decider_of(game: str) -> Decider[Any]:
+def decider_of(game: str) -> Decider:
     """The rules of one game, without importing the others. Jury rules include the packs of the settings."""
     rules: Any = engines()[games()[game].service].deciders[game].load()()
     if game == "jury" and (folders := read_settings().packs):
@@ -46,5 +46,5 @@ def decider_of(game: str) -> Decider[Any]:
 
         for pack in packs(folders):
             rules.cases.offer(pack)
-    decider: Decider[Any] = rules
+    decider: Decider = rules
     return decider

@@ -15,7 +15,7 @@ COMMANDS_OF_A_GAME = 400
 class RecordedTable(SeatedTable):
     """A table that tells which command each event came from, and gathers the faults of refusals as an engine does."""
 
-    def __init__(self, decider: Decider[Any], seed: str, deadline: int = 60) -> None:
+    def __init__(self, decider: Decider, seed: str, deadline: int = 60) -> None:
         self.facts: list[Fact] = []
         self.gathered: tuple[Fault, ...] = ()
         super().__init__(decider, seed, deadline)
@@ -41,7 +41,7 @@ def _fields(command: Any) -> dict[str, Any]:
     return {name: getattr(command, name) for name in command.__struct_fields__}
 
 
-def played(decider: Decider[Any], seed: int, action: Callable[[random.Random], Any]) -> RecordedTable:
+def played(decider: Decider, seed: int, action: Callable[[random.Random], Any]) -> RecordedTable:
     """A game in which agents act in and out of turn, resign, let things go and miss deadlines, to its end."""
     chance, table = random.Random(seed), RecordedTable(decider, str(seed))
     table.seated()
@@ -60,11 +60,11 @@ def played(decider: Decider[Any], seed: int, action: Callable[[random.Random], A
     return table.end()
 
 
-def decided_again(rules: Decider[Any], table: RecordedTable) -> Redecision[Any]:
+def decided_again(rules: Decider, table: RecordedTable) -> Redecision[Any]:
     return redecided(rules, table.facts)
 
 
-def redecided(rules: Decider[Any], facts: Iterable[Fact]) -> Redecision[Any]:
+def redecided(rules: Decider, facts: Iterable[Fact]) -> Redecision[Any]:
     redecision = Redecision(rules)
     for fact in facts:
         redecision.take(fact)

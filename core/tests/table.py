@@ -11,7 +11,7 @@ from core.tests.scenario import Scenario
 class SeatedTable(Scenario[Any]):
     """A game that was created; `agents` fill its seats."""
 
-    def __init__(self, decider: Decider[Any], seed: str, deadline: int) -> None:
+    def __init__(self, decider: Decider, seed: str, deadline: int) -> None:
         super().__init__(decider)
         self.agents = tuple(f"agent-{n}" for n in range(decider.needed))
         self.when(Create(seed=seed, config={"phase_deadline_seconds": deadline}))

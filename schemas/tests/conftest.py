@@ -24,7 +24,7 @@ from playmolt_schemas.identifiers import GAME_TYPES
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.stored.values import Identity
 
-DECIDERS: Mapping[str, Decider[Any]] = {game: rules for game, rules in deciders().items() if game in GAME_TYPES}
+DECIDERS: Mapping[str, Decider] = {game: rules for game, rules in deciders().items() if game in GAME_TYPES}
 VALID_ACTIONS: Mapping[str, list[dict[str, Any]]] = {
     "speak": [{"type": "speak", "text": "검사의 말이 맞습니다. 😀"}],
     "vote": [{"type": "vote", "verdict": verdict} for verdict in ("GUILTY", "NOT_GUILTY")],
@@ -33,11 +33,11 @@ VALID_ACTIONS: Mapping[str, list[dict[str, Any]]] = {
 }
 
 
-def agents(decider: Decider[Any]) -> list[str]:
+def agents(decider: Decider) -> list[str]:
     return [f"agent-{n}" for n in range(decider.needed)]
 
 
-def commands_of_a_game(decider: Decider[Any], *, deadline: int = 0) -> list[Command]:
+def commands_of_a_game(decider: Decider, *, deadline: int = 0) -> list[Command]:
     """What opens a game and fills it, with one agent that leaves again."""
     joins = [
         Join(agent_id=agent, name=f"이름 {agent}", identity=Identity(handle=agent, kind="bot", version="2", model=None))
@@ -51,7 +51,7 @@ def commands_of_a_game(decider: Decider[Any], *, deadline: int = 0) -> list[Comm
 class Play:
     """One game as it is played: its state and every event with the time it was stored at."""
 
-    def __init__(self, decider: Decider[Any], game_id: str) -> None:
+    def __init__(self, decider: Decider, game_id: str) -> None:
         self.decider = decider
         self.state = decider.initial(game_id)
         self.log: list[tuple[Event, datetime, Any]] = []
@@ -133,7 +133,7 @@ def game(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def decider(game: str) -> Decider[Any]:
+def decider(game: str) -> Decider:
     return DECIDERS[game]
 
 

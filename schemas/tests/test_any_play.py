@@ -68,7 +68,7 @@ PLAIN = {
 class AnyPlay(RuleBasedStateMachine):
     """Plays one game at random; the live state is held against the fold of what would be stored."""
 
-    decider: Decider[Any]
+    decider: Decider
 
     @initialize(seed=st.integers(0, 2**256), deadline=st.sampled_from([0, 60]))
     def create(self, seed: int, deadline: int) -> None:

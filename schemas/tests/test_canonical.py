@@ -75,7 +75,7 @@ def test_canonical_json_is_rfc_8785(event: Event) -> None:
     assert msgspec.json.decode(stored, type=type(event)) == event
 
 
-def test_played_events_are_rfc_8785_too(decider: Decider[Any], events: list[Event]) -> None:
+def test_played_events_are_rfc_8785_too(decider: Decider, events: list[Event]) -> None:
     for event in events:
         stored = canonical_json(event)
         assert stored == rfc8785.dumps(msgspec.json.decode(stored))

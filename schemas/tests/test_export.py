@@ -184,7 +184,7 @@ def test_two_messages_never_share_a_name() -> None:
     assert {file_of(bundle_of(kind)) for kind in messages().values()} <= generated().keys()
 
 
-def test_the_samples_of_stored_events_fit_their_schemas(game: str, decider: Decider[Any]) -> None:
+def test_the_samples_of_stored_events_fit_their_schemas(game: str, decider: Decider) -> None:
     for kind, version, written in samples(game):
         event, sample = decider.events[kind, version], json.loads(written)
         Draft202012Validator({"$ref": stored_place(game, kind, version)}, registry=registry()).validate(sample)
@@ -201,7 +201,7 @@ def test_what_is_stored_fits_its_schema(events: list[Event]) -> None:
 BOT_GAMES = {str(game): messages for game, messages in bot_games().items()}
 
 
-def test_every_public_message_fits_the_schema_of_its_type(game: str, decider: Decider[Any], plays: Any) -> None:
+def test_every_public_message_fits_the_schema_of_its_type(game: str, decider: Decider, plays: Any) -> None:
     told = (*leaves(BOT_GAMES[game].message), wire.ProgressMessage)
     kinds = {document(kind, "")["properties"]["type"]["enum"][0]: schema(kind) for kind in told}
     play = plays(game).to_the_end()
@@ -212,7 +212,7 @@ def test_every_public_message_fits_the_schema_of_its_type(game: str, decider: De
             assert not kinds[said["type"]].is_valid({key: said[key] for key in said if key != "version"})
 
 
-def test_an_event_with_nothing_to_tell_fits_too(game: str, decider: Decider[Any], plays: Any) -> None:
+def test_an_event_with_nothing_to_tell_fits_too(game: str, decider: Decider, plays: Any) -> None:
     event, at, _ = plays(game).log[0]
 
     class Silent:
@@ -224,7 +224,7 @@ def test_an_event_with_nothing_to_tell_fits_too(game: str, decider: Decider[Any]
     schema(wire.ProgressMessage).validate(json.loads(message(Silent(), "ox-1", 1, rfc3339(at), None, event, PUBLIC)))  # type: ignore[arg-type]
 
 
-def test_every_view_fits_its_schema(game: str, decider: Decider[Any], plays: Any) -> None:
+def test_every_view_fits_its_schema(game: str, decider: Decider, plays: Any) -> None:
     play, view = plays(game).to_the_end(), schema(BOT_GAMES[game].state)
     viewers = (PUBLIC, *map(Viewer, decider.participants(play.state)))
     seen = {msgspec.json.encode(decider.view(state, viewer)) for viewer in viewers for _, _, state in play.log}

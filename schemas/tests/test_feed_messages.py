@@ -218,7 +218,7 @@ def variants(value: Any, text: str) -> Iterator[Any]:
                 yield from ([*value[:place], other, *value[place + 1 :]] for other in variants(part, text))
 
 
-def twins(decider: Decider[Any], event: Event, field: str, text: str) -> Iterator[Event]:
+def twins(decider: Decider, event: Event, field: str, text: str) -> Iterator[Event]:
     """The event with other values in a field; without those that its type forbids."""
     stored = json.loads(msgspec.json.encode(event))
     for value in variants(stored.get(field), text):
@@ -227,7 +227,7 @@ def twins(decider: Decider[Any], event: Event, field: str, text: str) -> Iterato
             yield read_event(decider, event.type, event.schema_version, twin)
 
 
-def shown(decider: Decider[Any], event: Event, viewer: Viewer, state: Any = None) -> bytes:
+def shown(decider: Decider, event: Event, viewer: Viewer, state: Any = None) -> bytes:
     return msgspec.json.encode(decider.public(event, viewer, state))
 
 

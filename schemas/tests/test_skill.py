@@ -59,7 +59,7 @@ def test_every_example_action_is_of_a_known_type(guide: str, decider: Any) -> No
     assert examples[0] in [json.loads(line)["arguments"].get("action") for line in tools.splitlines()]
 
 
-def test_the_example_bot_plays_a_game_to_its_end(guide: str, game: str, decider: Decider[Any], plays: Any) -> None:
+def test_the_example_bot_plays_a_game_to_its_end(guide: str, game: str, decider: Decider, plays: Any) -> None:
     (source,) = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
     play, posted, calls = plays(game), [], []
     me = "agent-0"

@@ -16,7 +16,7 @@ from playmolt_schemas.stored.event import Event
 Change = Callable[[Any], Event]
 
 
-def _seen(decider: Decider[Any], log: list[tuple[Any, Any]], viewer: Viewer) -> list[bytes]:
+def _seen(decider: Decider, log: list[tuple[Any, Any]], viewer: Viewer) -> list[bytes]:
     """What a viewer gets while a log unfolds: of each event the message, view, allowed actions and summary."""
     state, seen = decider.initial(f"{decider.game}-1"), []
     for event, at in log:

@@ -1,7 +1,6 @@
 """Checks whether the current rules fold every stored game to the same states and messages."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 import msgspec
 from playmolt_core.game.decider import Decider, read_event
@@ -38,7 +37,7 @@ class FoldReport(msgspec.Struct, frozen=True):
 class Folds:
     """The states of unfinished streams. A stream is skipped after its first difference."""
 
-    def __init__(self, deciders: Mapping[str, Decider[Any]]) -> None:
+    def __init__(self, deciders: Mapping[str, Decider]) -> None:
         self._deciders = deciders
         self._states: dict[str, object] = {}
         self._seen: set[str] = set()
@@ -80,7 +79,7 @@ class Folds:
         return ""
 
 
-async def check(log: ShardReader, deciders: Mapping[str, Decider[Any]], progress: Callable[[int], None]) -> FoldReport:
+async def check(log: ShardReader, deciders: Mapping[str, Decider], progress: Callable[[int], None]) -> FoldReport:
     """Fold the whole log; calls `progress` with the number of folded events after each chunk.
 
     Keeps only unfinished games in memory.
@@ -94,7 +93,7 @@ async def check(log: ShardReader, deciders: Mapping[str, Decider[Any]], progress
     return FoldReport(folds.streams, events, list(folds.differences.values()), folds.erased)
 
 
-def fold_records(records: Iterable[Record], deciders: Mapping[str, Decider[Any]]) -> FoldReport:
+def fold_records(records: Iterable[Record], deciders: Mapping[str, Decider]) -> FoldReport:
     """Fold the streams of a file."""
     folds, events = Folds(deciders), 0
     for record in records:

@@ -1,7 +1,6 @@
 """Decides the commands of every stored game again by the current rules."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 import msgspec
 from playmolt_core.game.decider import Decider, read_event
@@ -50,7 +49,7 @@ class _ReplayedGame:
 
     __slots__ = ("redecision", "state", "unreadable_at")
 
-    def __init__(self, decider: Decider[Any], stream: str) -> None:
+    def __init__(self, decider: Decider, stream: str) -> None:
         self.redecision = Redecision(decider)
         self.state = decider.initial(stream)
         self.unreadable_at = 0
@@ -62,7 +61,7 @@ class Redecisions:
     Lobbies, and streams whose commands cannot be derived from events, are skipped.
     """
 
-    def __init__(self, deciders: Mapping[str, Decider[Any]]) -> None:
+    def __init__(self, deciders: Mapping[str, Decider]) -> None:
         self._deciders = {game: rules for game, rules in deciders.items() if game not in ("lobby", "erasure")}
         self._running: dict[str, _ReplayedGame] = {}
         self._games = 0
@@ -83,7 +82,7 @@ class Redecisions:
         if closes:
             self._finish(record.stream)
 
-    def _step(self, decider: Decider[Any], course: _ReplayedGame, record: Record) -> None:
+    def _step(self, decider: Decider, course: _ReplayedGame, record: Record) -> None:
         try:
             event, at = read_event(decider, record.type, record.schema_version, record.data), time_of(record)
             before, course.state = course.state, decider.evolve(course.state, event, at)
@@ -124,7 +123,7 @@ class Redecisions:
 
 
 async def redecide(
-    log: ShardReader, deciders: Mapping[str, Decider[Any]], progress: Callable[[int], None]
+    log: ShardReader, deciders: Mapping[str, Decider], progress: Callable[[int], None]
 ) -> RedecisionReport:
     """Decide the whole log again; calls `progress` with the number of events after each chunk."""
     redecisions, events = Redecisions(deciders), 0
@@ -136,7 +135,7 @@ async def redecide(
     return redecisions.finish()
 
 
-def redecide_records(records: Iterable[Record], deciders: Mapping[str, Decider[Any]]) -> RedecisionReport:
+def redecide_records(records: Iterable[Record], deciders: Mapping[str, Decider]) -> RedecisionReport:
     """Decide the streams of a file again."""
     redecisions = Redecisions(deciders)
     for record in records:

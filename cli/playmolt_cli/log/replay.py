@@ -71,7 +71,7 @@ class ReplayVerdict:
 
 
 def moments(
-    decider: Decider[Any],
+    decider: Decider,
     game_id: str,
     records: Sequence[Record],
     viewer: Viewer = PUBLIC,
@@ -180,7 +180,7 @@ def _list_sealed(game_id: str, records: Sequence[Record], breaks: Sequence[Break
 
 
 def _print_json(
-    decider: Decider[Any], game_id: str, shown: Sequence[Moment], agreement: ReplayVerdict, viewer: Viewer
+    decider: Decider, game_id: str, shown: Sequence[Moment], agreement: ReplayVerdict, viewer: Viewer
 ) -> None:
     for moment in shown:
         agreement.take(moment)
@@ -198,7 +198,7 @@ def _print_json(
 
 
 def _narrate(
-    decider: Decider[Any],
+    decider: Decider,
     narration: Narration,
     shown: Iterator[Moment],
     speed: float,

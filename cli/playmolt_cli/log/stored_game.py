@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from playmolt_core.db.pool import Pool
 from playmolt_core.game.decider import Decider
@@ -20,7 +19,7 @@ from playmolt_cli.log.reading import records_of, verified_files, with_database, 
 from playmolt_cli.terminal.failures import Failure
 
 
-def rules_of(game_id: str) -> Decider[Any]:
+def rules_of(game_id: str) -> Decider:
     """The rules of the game that an id names; raises Failure."""
     decider = deciders().get(type_of(game_id) or "")
     if decider is None:
@@ -44,7 +43,7 @@ def finished_games(game_ids: Sequence[str], data: Path | None, copy: Path | None
 
 
 def stored_game(
-    decider: Decider[Any], game_id: str, data: Path | None, copy: Path | None, *, opened: bool = False
+    decider: Decider, game_id: str, data: Path | None, copy: Path | None, *, opened: bool = False
 ) -> tuple[Sequence[Record], Sequence[Break], StreamKey | None]:
     """A game's records, their breaks and their key; raises Failure if there are none.
 
@@ -61,7 +60,7 @@ def stored_game(
     return stored.records, _breaks(decider, stored.records, stored.key), stored.key
 
 
-def seat_of(decider: Decider[Any], game_id: str, records: Sequence[Record], seat: str) -> str:
+def seat_of(decider: Decider, game_id: str, records: Sequence[Record], seat: str) -> str:
     """The agent id for an id or name in a finished game; raises Failure."""
     _need_end(decider, game_id, records)
     state = decider.initial(game_id)
@@ -76,12 +75,12 @@ def seat_of(decider: Decider[Any], game_id: str, records: Sequence[Record], seat
     return found[0]
 
 
-def _need_end(decider: Decider[Any], game_id: str, records: Sequence[Record]) -> None:
+def _need_end(decider: Decider, game_id: str, records: Sequence[Record]) -> None:
     if not rests({decider.game: decider}, records[-1]):
         raise Failure(f"{game_id} is not over. Seats are shown only after the game ends.")
 
 
-def _breaks(decider: Decider[Any], records: Sequence[Record], key: StreamKey | None = None) -> Sequence[Break]:
+def _breaks(decider: Decider, records: Sequence[Record], key: StreamKey | None = None) -> Sequence[Break]:
     verifier = Verifier({decider.game: decider})
     for record in records:
         verifier.take(record, closes=False, key=key)

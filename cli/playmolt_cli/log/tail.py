@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
 
 from playmolt_core.game.decider import Decider
 from playmolt_core.log.port import ARCHIVED, Archived, LogReader
@@ -22,7 +21,7 @@ Batch = tuple[Sequence[Record], Places]
 
 async def tail(
     log: LogReader,
-    deciders: Mapping[str, Decider[Any]],
+    deciders: Mapping[str, Decider],
     *,
     count: int,
     follow: bool,
@@ -65,7 +64,7 @@ def _noted(records: Sequence[Record], sent: dict[str, int]) -> Sequence[Record]:
 
 
 async def _whole(
-    log: LogReader, deciders: Mapping[str, Decider[Any]], records: Sequence[Record], sent: dict[str, int]
+    log: LogReader, deciders: Mapping[str, Decider], records: Sequence[Record], sent: dict[str, int]
 ) -> Sequence[Record]:
     """The unsent records of games that one of these records ends."""
     whole: list[Record] = []
@@ -78,7 +77,7 @@ async def _whole(
 
 
 async def _newest(
-    log: LogReader, deciders: Mapping[str, Decider[Any]], ends: Places, count: int, over: dict[str, bool] | None
+    log: LogReader, deciders: Mapping[str, Decider], ends: Places, count: int, over: dict[str, bool] | None
 ) -> Sequence[Record]:
     """The last `count` records before a position; only finished games if `over` is given."""
     newest = in_turn([await _newest_of(log, deciders, shard, end, count, over) for shard, end in enumerate(ends)])
@@ -87,7 +86,7 @@ async def _newest(
 
 async def _newest_of(
     log: LogReader,
-    deciders: Mapping[str, Decider[Any]],
+    deciders: Mapping[str, Decider],
     shard: int,
     position: int,
     count: int,
@@ -110,13 +109,13 @@ async def _newest_of(
     return newest[max(0, len(newest) - count) :]
 
 
-async def _ended(log: LogReader, deciders: Mapping[str, Decider[Any]], stream: str, over: dict[str, bool]) -> bool:
+async def _ended(log: LogReader, deciders: Mapping[str, Decider], stream: str, over: dict[str, bool]) -> bool:
     if stream not in over:
         over[stream] = await _is_over(log, deciders, stream)
     return over[stream]
 
 
-async def _is_over(log: LogReader, deciders: Mapping[str, Decider[Any]], stream: str) -> bool:
+async def _is_over(log: LogReader, deciders: Mapping[str, Decider], stream: str) -> bool:
     version = (await log.versions([stream])).get(stream, 0)
     if version == ARCHIVED:
         return True

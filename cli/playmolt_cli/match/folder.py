@@ -77,7 +77,7 @@ class MatchFolder:
             os.fsync(file.fileno())
         aside.replace(path)
 
-    def game(self, decider: Decider[Any], deal: Deal) -> "GameFile":
+    def game(self, decider: Decider, deal: Deal) -> "GameFile":
         """The file of a game; restarts a game that was interrupted while its seats were being filled."""
         path = self.path / "games" / f"{deal.number}-{deal.game}.jsonl"
         file = GameFile(path, decider, deal.game_id)
@@ -94,7 +94,7 @@ class MatchFolder:
 class GameFile:
     """The records of one game, in the export format. Existing records are folded."""
 
-    def __init__(self, path: Path, decider: Decider[Any], game_id: str) -> None:
+    def __init__(self, path: Path, decider: Decider, game_id: str) -> None:
         self._decider = decider
         self._game_id = game_id
         self._prev_hash = ZERO_HASH

@@ -4,7 +4,7 @@ import gc
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from playmolt_core.game.decider import Decider
@@ -28,9 +28,7 @@ _GARBAGE: Final = 100_000
 class MatchRun:
     """A match in progress; it can be reported at any time."""
 
-    def __init__(
-        self, plan: Plan, deciders: Mapping[str, Decider[Any]], catalogue: Catalogue, out: Path | None
-    ) -> None:
+    def __init__(self, plan: Plan, deciders: Mapping[str, Decider], catalogue: Catalogue, out: Path | None) -> None:
         """Raises InUse and PlanMismatch if `out` cannot be used."""
         document = plan.document
         self._plan = plan

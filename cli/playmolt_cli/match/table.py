@@ -51,7 +51,7 @@ class TableTurn:
     over: Final = False
 
     def __init__(
-        self, decider: Decider[Any], state: Any, seat: TableSeat, offers: list[ActionOffer], refused: Problem | None
+        self, decider: Decider, state: Any, seat: TableSeat, offers: list[ActionOffer], refused: Problem | None
     ) -> None:
         self._decider = decider
         self._state = state
@@ -91,7 +91,7 @@ class GameTable:
 
     def __init__(
         self,
-        decider: Decider[Any],
+        decider: Decider,
         state: Any,
         seats: Sequence[TableSeat],
         commit: Commit | None = None,

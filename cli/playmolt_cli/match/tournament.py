@@ -58,7 +58,7 @@ class Tournament:
 
     def __init__(
         self,
-        deciders: Mapping[str, Decider[Any]],
+        deciders: Mapping[str, Decider],
         entrants: Sequence[Entrant],
         watchdog: Watchdog,
         folder: MatchFolder | None = None,

@@ -57,7 +57,7 @@ class BranchRun(msgspec.Struct, frozen=True, kw_only=True):
 class Branch:
     """A game up to an event, and the stored decisions after it."""
 
-    def __init__(self, decider: Decider[Any], records: Sequence[Record], version: int, agent_id: str) -> None:
+    def __init__(self, decider: Decider, records: Sequence[Record], version: int, agent_id: str) -> None:
         self._decider = decider
         self._agent_id = agent_id
         version = _end_of_step(records, version)
@@ -110,7 +110,7 @@ class Branch:
 class _Others:
     """The other seats: repeat their stored decisions while the rules accept them, else a house bot decides."""
 
-    def __init__(self, decider: Decider[Any], table: GameTable, stored: Sequence[StoredDecision]) -> None:
+    def __init__(self, decider: Decider, table: GameTable, stored: Sequence[StoredDecision]) -> None:
         self._decider = decider
         self._table = table
         self._stored: Mapping[DecisionPoint, deque[StoredDecision]] = defaultdict(deque)

@@ -31,7 +31,7 @@ class StoredDecision(msgspec.Struct, frozen=True):
     action: Mapping[str, Any] | None
 
 
-def decisions(decider: Decider[Any], records: Sequence[Record]) -> Iterator[StoredDecision]:
+def decisions(decider: Decider, records: Sequence[Record]) -> Iterator[StoredDecision]:
     """The submissions of a game, in order."""
     state = decider.initial(records[0].stream)
     for record in records:
@@ -42,7 +42,7 @@ def decisions(decider: Decider[Any], records: Sequence[Record]) -> Iterator[Stor
         state = decider.evolve(state, event, at)
 
 
-def decision_point(decider: Decider[Any], state: object, agent_id: str) -> DecisionPoint:
+def decision_point(decider: Decider, state: object, agent_id: str) -> DecisionPoint:
     card = decider.summary(state)
     return DecisionPoint(agent_id, card.phase, card.round)
 
@@ -52,7 +52,7 @@ def action_of(decider: Any, event: Submitted) -> Mapping[str, Any] | None:
     return None if event.forfeit else decider.action_of(event)
 
 
-def state_after(decider: Decider[Any], records: Sequence[Record]) -> Any:
+def state_after(decider: Decider, records: Sequence[Record]) -> Any:
     state = decider.initial(records[0].stream)
     for record in records:
         event = read_event(decider, record.type, record.schema_version, record.data)

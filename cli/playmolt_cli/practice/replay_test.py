@@ -121,7 +121,7 @@ async def _game(
 
 
 async def _differences(
-    decider: Decider[Any], entrant: Entrant, deal: Deal, stored: Iterable[StoredDecision], watchdog: Watchdog
+    decider: Decider, entrant: Entrant, deal: Deal, stored: Iterable[StoredDecision], watchdog: Watchdog
 ) -> Any:
     players: dict[str, Any] = {}
     for one in stored:
@@ -139,9 +139,7 @@ async def _differences(
             )  # fmt: skip
 
 
-def _judged(
-    decider: Decider[Any], one: StoredDecision, answer: object
-) -> tuple[Mapping[str, object] | None, str | None]:
+def _judged(decider: Decider, one: StoredDecision, answer: object) -> tuple[Mapping[str, object] | None, str | None]:
     """The action as it would be stored, or why it is invalid."""
     if isinstance(answer, Forfeit):
         at = getattr(answer, "at", None)

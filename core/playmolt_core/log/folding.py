@@ -31,7 +31,7 @@ def fold(
     return state
 
 
-def facts_of(decider: Decider[Any], stored: StoredFacts) -> Iterator[tuple[Event, datetime]]:
+def facts_of(decider: Decider, stored: StoredFacts) -> Iterator[tuple[Event, datetime]]:
     """Events with their decision times. Raises LookupError as `read_event` does."""
     try:
         tagged = _reader(tuple(decider.events.items()))(stored.events)

@@ -4,7 +4,6 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
 from heapq import heapify, heappop, heapreplace, merge
-from typing import Any
 
 from playmolt_schemas.records import Record
 from playmolt_schemas.shards import Places, shard_of
@@ -36,7 +35,7 @@ async def chunks_of(
     processed."""
     last = await log.position(shard)
 
-    def read(limit: int) -> Coroutine[Any, Any, Sequence[LogEntry]]:
+    def read(limit: int) -> Coroutine[None, None, Sequence[LogEntry]]:
         return log.forward(after, limit, shard) if part == WHOLE else log.forward_part(after, limit, shard, part)
 
     def begun() -> "asyncio.Task[Sequence[LogEntry]] | None":

@@ -6,7 +6,7 @@ from concurrent.futures import ProcessPoolExecutor
 from itertools import pairwise
 from multiprocessing import get_context
 from multiprocessing.sharedctypes import SynchronizedArray
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -105,7 +105,7 @@ class Verifier:
 
     def __init__(
         self,
-        deciders: Mapping[str, Decider[Any]],
+        deciders: Mapping[str, Decider],
         *,
         hashes_required: bool = False,
     ) -> None:
@@ -193,7 +193,7 @@ class Verifier:
     def fault(self, problem: str, shard: int | msgspec.UnsetType = msgspec.UNSET) -> None:
         self._breaks.append(Break("", 0, problem, shard))
 
-    def _decider(self, stream: str) -> Decider[Any] | None:
+    def _decider(self, stream: str) -> Decider | None:
         return self._deciders.get(stream.partition("-")[0])
 
     def _begun(self, stream: str) -> _Progress:
@@ -258,26 +258,26 @@ def _archived_problem(record: Record, archived: ArchivedStream) -> str:
     return ""
 
 
-def closes(deciders: Mapping[str, Decider[Any]], record: Record) -> bool:
+def closes(deciders: Mapping[str, Decider], record: Record) -> bool:
     """Whether a stream ends with this record, by these rules."""
     event = _event(deciders, record)
     return event is not None and event.closes
 
 
-def rests(deciders: Mapping[str, Decider[Any]], record: Record | LastRecord) -> bool:
+def rests(deciders: Mapping[str, Decider], record: Record | LastRecord) -> bool:
     """Whether a stream is over if this record is its last, by these rules."""
     event = _event(deciders, record)
     return event is not None and (event.closes or event.rests)
 
 
-def _event(deciders: Mapping[str, Decider[Any]], record: Record | LastRecord) -> type[Event] | None:
+def _event(deciders: Mapping[str, Decider], record: Record | LastRecord) -> type[Event] | None:
     decider = deciders.get(record.stream.partition("-")[0])
     return decider.events.get((record.type, record.schema_version)) if decider else None
 
 
 async def verify(
     log: LogReader,
-    deciders: Mapping[str, Decider[Any]],
+    deciders: Mapping[str, Decider],
     *,
     register: Register | None = None,
     erased: ErasedHeads | None = None,
@@ -323,7 +323,7 @@ def together(found: Iterable[Verification]) -> Verification:
 
 async def verify_streams(
     log: LogReader,
-    deciders: Mapping[str, Decider[Any]],
+    deciders: Mapping[str, Decider],
     *,
     register: Register | None,
     erased: Mapping[str, tuple[int, str]],

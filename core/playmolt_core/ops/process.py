@@ -8,7 +8,7 @@ import signal
 import socket
 from collections.abc import Coroutine
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 BACKLOG: Final = 4096
 ANY: Final = "::"
@@ -31,7 +31,7 @@ def _bound(host: str, port: int) -> socket.socket:
     return socket.socket(fileno=made.detach())
 
 
-async def done_before(stopping: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:
+async def done_before(stopping: asyncio.Event, work: Coroutine[None, None, None]) -> bool:
     """Run work until it is done or the process has to stop, which cancels it; return whether it was done."""
     task, stopped = asyncio.ensure_future(work), asyncio.ensure_future(stopping.wait())
     try:

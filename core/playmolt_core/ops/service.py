@@ -10,7 +10,7 @@ import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, Generic, NoReturn, TypeAlias
+from typing import Final, Generic, NoReturn, TypeAlias
 
 import msgspec
 import uvloop
@@ -38,7 +38,7 @@ class Start(msgspec.Struct, Generic[S_co], frozen=True):
     fd: int | None = None
 
 
-Build: TypeAlias = Callable[[Start[S_co]], Coroutine[Any, Any, None]]
+Build: TypeAlias = Callable[[Start[S_co]], Coroutine[None, None, None]]
 
 
 @contextmanager

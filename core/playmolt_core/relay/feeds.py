@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import msgspec
 from playmolt_schemas import subjects
@@ -66,7 +66,7 @@ def type_of_stream(stream: str) -> str:
 class PublicForms:
     """The public messages of records, made by the rules of their games as the engines make them."""
 
-    def __init__(self, rules_of: Callable[[str], Decider[Any]]) -> None:
+    def __init__(self, rules_of: Callable[[str], Decider]) -> None:
         self._rules_of = cache(rules_of)
 
     def of(self, record: Record) -> bytes | None:
@@ -84,9 +84,9 @@ class PublicForms:
         return message(rules, record.stream, record.version, record.at, event, PUBLIC)
 
 
-def rules_of(game: str) -> Decider[Any]:
+def rules_of(game: str) -> Decider:
     """The rules of a game, by its entry point."""
-    rules: Decider[Any] = engines()[games()[game].service].deciders[game].load()()
+    rules: Decider = engines()[games()[game].service].deciders[game].load()()
     return rules
 
 

@@ -56,10 +56,10 @@ class Adder:
         return ()
 
 
-RULES = {"sum": cast("Decider[Any]", Adder())}
+RULES = {"sum": cast("Decider", Adder())}
 
 
-def rules() -> dict[str, Decider[Any]]:
+def rules() -> dict[str, Decider]:
     return RULES
 
 
@@ -270,7 +270,7 @@ async def test_what_is_appended_meanwhile_is_not_a_break() -> None:
 
 async def test_an_event_that_the_rules_do_not_read_is_a_break() -> None:
     log = await written(game("sum-1", [1]))
-    strange = {"sum": cast("Decider[Any]", Adder())}
+    strange = {"sum": cast("Decider", Adder())}
     strange["sum"].events = {}
     result = await verify(log, strange)
     assert result.diverged == 1

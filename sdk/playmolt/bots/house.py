@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import AsyncExitStack, suppress
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from playmolt_schemas.api import GameType, Joined
 
@@ -105,7 +105,7 @@ async def _give_back(clients: Sequence[AsyncClient], seats: Sequence[Joined]) ->
             await asyncio.gather(*leaving, return_exceptions=True)
 
 
-async def _all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+async def _all(work: Iterable[Coroutine[None, None, T]]) -> list[T]:
     """Run all concurrently; the first failure cancels the rest and is raised."""
     try:
         async with asyncio.TaskGroup() as group:

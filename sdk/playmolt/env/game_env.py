@@ -24,9 +24,7 @@ _AT: Final = datetime(2026, 1, 1, tzinfo=UTC)
 class LocalGame:
     """One game with all seats taken, on its rules and without a server."""
 
-    def __init__(
-        self, decider: Decider[Any], seats: Sequence[str], game: str, seed: str, language: GameLanguage
-    ) -> None:
+    def __init__(self, decider: Decider, seats: Sequence[str], game: str, seed: str, language: GameLanguage) -> None:
         self._decider = decider
         self._state = decider.initial(f"{game}-env")
         self._views: dict[str, State] = {}
@@ -93,7 +91,7 @@ class GameEnv(AECEnv[str, Observation, int | None], ABC):
         self.action_spaces = {agent: spaces.Discrete(self.actions) for agent in self.possible_agents}
 
     @abstractmethod
-    def decider(self) -> Decider[Any]:
+    def decider(self) -> Decider:
         """The rules, with their shipped content."""
 
     @abstractmethod

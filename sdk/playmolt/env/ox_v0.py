@@ -34,7 +34,7 @@ class _OxEnv(GameEnv):
     size = len(_PHASES) + ROUNDS + _SEATS * 7
 
     @override
-    def decider(self) -> Decider[Any]:
+    def decider(self) -> Decider:
         return Ox()
 
     @override

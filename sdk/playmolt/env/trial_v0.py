@@ -43,7 +43,7 @@ class _TrialEnv(GameEnv):
     size = len(_PHASES) + 1 + len(_ROLES) + len(_ROLES) * (1 + _PIECES) + 2 * len(_VERDICTS)
 
     @override
-    def decider(self) -> Decider[Any]:
+    def decider(self) -> Decider:
         return Trial()
 
     @override

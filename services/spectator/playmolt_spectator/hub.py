@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
-from typing import Any
 
 import msgspec
 from opentelemetry.trace import SpanKind
@@ -272,7 +271,7 @@ class Hub:
         self._feeds.clear()
         await asyncio.gather(*self._closing, return_exceptions=True)
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)

@@ -4,7 +4,7 @@ import asyncio
 import codecs
 from abc import abstractmethod
 from collections.abc import Callable, Coroutine
-from typing import Any, Final
+from typing import Final
 
 from playmolt_core.ops.telemetry import log
 from typing_extensions import override
@@ -37,7 +37,7 @@ class Watcher(FrameWriter):
         self._linger: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
 
-    def feed(self, source: Coroutine[Any, Any, None]) -> None:
+    def feed(self, source: Coroutine[None, None, None]) -> None:
         """Run the coroutine that serves the watcher; it is cancelled when the watcher ends."""
         self._task = asyncio.create_task(source)
         self._task.add_done_callback(self._fed)

@@ -113,7 +113,7 @@ class CommandHandler(Generic[S]):
         while self.under_way and time.monotonic() < end:  # noqa: ASYNC110 -- once per process; an event would be set on every answer
             await asyncio.sleep(0.01)
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+    def _start(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

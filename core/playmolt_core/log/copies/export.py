@@ -16,7 +16,7 @@ from playmolt_core.log.port import ShardReader
 from playmolt_core.log.reading import chunks_of, in_order, last_records
 from playmolt_core.log.verify import rests
 
-Deciders = Mapping[str, Decider[Any]]
+Deciders = Mapping[str, Decider]
 
 _encode = msgspec.json.Encoder().encode
 _REPEATED: Final = ["stream", "type"]

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -14,7 +13,7 @@ from playmolt_core.log.copies.files import NoRecords, records_in
 from playmolt_core.log.copies.manifest import ListedStream, Manifest, ManifestBuilder, NoManifest, manifest_of
 from playmolt_core.log.verify import Break, Verification, VerifiedStream, Verifier, closes, rests, together
 
-Deciders = Mapping[str, Decider[Any]]
+Deciders = Mapping[str, Decider]
 
 
 def verify_copies(paths: Iterable[Path], deciders: Deciders) -> Verification:

@@ -62,7 +62,7 @@ class Log:
         self.position = 0
         self.now = NOON
 
-    def give(self, decider: Decider[Any], state: Any, stream: str, command: Command) -> Any:
+    def give(self, decider: Decider, state: Any, stream: str, command: Command) -> Any:
         """Decide a command and store what follows; the state after it."""
         self.now += timedelta(milliseconds=10)
         decision = decider.decide(state, command, self.now)
