@@ -101,6 +101,7 @@ def test_a_session_goes_through_its_gates_to_a_report_in_korean(reader: Reader) 
     assert headings.index("합의안") < headings.index("리스크")
     target = report.locator("a.tag").first.get_attribute("href")
     expect(report.locator(str(target))).to_have_count(1)
+    expect(report.locator("dl.facts").first).to_contain_text(re.compile(r"GMT|UTC|[A-Z]{3,4}"))
     magic = {"PDF": b"%PDF", "DOCX": b"PK", "HTML": b"<", "MD": b"#", "JSON": b"{"}
     for name, start in magic.items():
         with page.expect_download(timeout=RENDER_MS) as saved:

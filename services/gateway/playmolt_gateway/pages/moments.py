@@ -86,4 +86,4 @@ def drawn(state: State, language: PageLanguage, sheet: Sheet) -> Picture | None:
     if module is None or module.drawing is None:
         return None
     draw: Drawing = module.drawing.load()
-    return draw(state, PictureTexts(page_texts(language)), sheet)
+    return msgspec.structs.replace(draw(state, PictureTexts(page_texts(language)), sheet), language=language)

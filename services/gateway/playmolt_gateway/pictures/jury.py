@@ -16,7 +16,7 @@ _GAP: Final = 14
 def draw(state: State, words: PictureTexts, sheet: Sheet) -> Picture:
     title = _title(state, words)
     phase = words.word("phase", state["phase"])
-    nodes = heading(sheet, f"{words.word('game', 'jury')} · {phase}", state["title"])
+    nodes = heading(sheet, f"{words.word('game', 'jury')} · {phase}", state["title"], state.get("language"))
     nodes += headline(sheet, title)
     legend = words.text("picture.jury.legend")
     nodes.append(label(legend, sheet.width - MARGIN, 44, 18, width=260, class_="p-quiet", text_anchor="end"))
@@ -129,7 +129,8 @@ def _dialogue(state: State, words: PictureTexts, sheet: Sheet) -> list[Node]:
         drawn.append(label(_who(line, words), x + 18, y + 30, 20, width=width - 36, class_="p-accent p-bold"))
         room = max(1, int((height - 42) // 28))
         drawn += paragraph(
-            f"“{line['text']}”", x + 18, y + 60, 21, width=width - 56, lines=room, class_="p-ink"
+            f"“{line['text']}”", x + 18, y + 60, 21, width=width - 56, lines=room, class_="p-ink",
+            lang=state.get("language"),
         )  # fmt: skip
     return drawn
 

@@ -18,7 +18,7 @@ _SIZES: Final = (32.0, 28.0, 24.0, 19.0)
 def draw(state: State, words: PictureTexts, sheet: Sheet) -> Picture:
     title = _title(state, words)
     kicker = f"{words.word('game', 'legal')} · {words.word('phase', state['phase'])}"
-    nodes = heading(sheet, kicker, state["title"])
+    nodes = heading(sheet, kicker, state["title"], state.get("language"))
     nodes += headline(sheet, title)
     nodes += _issues(state, words, sheet)
     nodes += _gates(state, words, sheet)
@@ -52,7 +52,9 @@ def _issue(
 ) -> list[Node]:
     """The issue above its claim (left) and answer (right); in a column on a tall sheet."""
     x, y, width, height = box
-    drawn: list[Node] = [label(issue["issue"], x + 4, y + 22, 21, width=width - 8, class_="p-ink p-bold")]
+    drawn: list[Node] = [
+        label(issue["issue"], x + 4, y + 22, 21, width=width - 8, class_="p-ink p-bold", lang=state.get("language"))
+    ]
     room = height - 34
     for place, side in enumerate(_SIDES):
         if sheet.tall:
@@ -70,7 +72,7 @@ def _issue(
                 label(state["sides"][side], 16, 25, 18, width=wide - 32, class_="p-accent p-bold"),
                 paragraph(
                     text, 16, 32 + size, size, width=wide - 48, lines=lines,
-                    class_="p-ink" if said else "p-quiet",
+                    class_="p-ink" if said else "p-quiet", lang=state.get("language") if said else None,
                 ),
                 x=left, y=top, role="img", aria_label=state["sides"][side],
             )

@@ -26,7 +26,12 @@ _GAP: Final = 24
 def draw(state: State, words: PictureTexts, sheet: Sheet) -> Picture:
     sides = _sides(state)
     title = _title(state, words)
-    nodes = heading(sheet, _kicker(state, words), state["question"] or words.text("waiting_for_agents"))
+    nodes = heading(
+        sheet,
+        _kicker(state, words),
+        state["question"] or words.text("waiting_for_agents"),
+        state.get("language") if state["question"] else None,
+    )
     nodes += _floor(state, words, sheet, sides)
     nodes += _scores(state, sheet)
     nodes += headline(sheet, title)

@@ -55,6 +55,8 @@ class Picture(msgspec.Struct, frozen=True):
     title: str
     description: str
     nodes: Sequence[Node]
+    language: str | None = None
+    """Of the page's own words; content names the language of its game (`lang`)."""
 
     def svg(self, style: str = "") -> str:
         sheet = self.sheet
@@ -66,7 +68,7 @@ class Picture(msgspec.Struct, frozen=True):
             node("rect", width=sheet.width, height=sheet.height, class_="p-paper"),
             self.nodes,
             xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {sheet.width} {sheet.height}", class_="picture",
-            width=sheet.width, height=sheet.height, role="img", aria_label=self.title,
+            width=sheet.width, height=sheet.height, role="img", aria_label=self.title, lang=self.language,
         ).markup()  # fmt: skip
 
 
@@ -74,13 +76,13 @@ Drawing = Callable[[Mapping[str, object], PictureTexts, Sheet], Picture]
 """Draws a game's state (JSON). Pure: equal states give equal pictures."""
 
 
-def heading(sheet: Sheet, kicker: str, title: str) -> list[Node]:
-    """A kicker and the title, in at most two lines."""
+def heading(sheet: Sheet, kicker: str, title: str, language: str | None = None) -> list[Node]:
+    """A kicker and the title, in at most two lines; `language` is the title's."""
     most = 28 if sheet.tall else 34
     size = fitted(title, most, sheet.inner, least=most * 0.75)
     return [
         label(kicker, MARGIN, 44, 22, width=sheet.inner, class_="p-accent p-bold"),
-        *paragraph(title, MARGIN, 88, size, width=sheet.inner, lines=2, class_="p-ink p-bold"),
+        *paragraph(title, MARGIN, 88, size, width=sheet.inner, lines=2, class_="p-ink p-bold", lang=language),
     ]
 
 

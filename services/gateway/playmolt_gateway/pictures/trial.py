@@ -24,7 +24,12 @@ Place = tuple[float, float]
 def draw(state: State, words: PictureTexts, sheet: Sheet) -> Picture:
     title = _title(state, words)
     case = state["case"]
-    nodes = heading(sheet, _kicker(state, words), case["title"] if case else words.text("waiting_for_agents"))
+    nodes = heading(
+        sheet,
+        _kicker(state, words),
+        case["title"] if case else words.text("waiting_for_agents"),
+        state.get("language") if case else None,
+    )
     nodes += headline(sheet, title)
     nodes += _room(state, words, sheet)
     nodes += _speech(state, words, sheet)
@@ -90,7 +95,9 @@ def _evidence(
     most = 1 if sheet.tall else 2
     for place, item in enumerate(items[:3]):
         down = top + 32 + place * (30 if sheet.tall else 62)
-        drawn += paragraph(f"• {item}", left, down, 20, width=room, lines=most, class_="p-ink")
+        drawn += paragraph(
+            f"• {item}", left, down, 20, width=room, lines=most, class_="p-ink", lang=state.get("language")
+        )
     return drawn
 
 
@@ -105,7 +112,16 @@ def _speech(state: State, words: PictureTexts, sheet: Sheet) -> list[Node]:
     return [
         panel(x, y, width, height, "p-speech"),
         label(who, x + 20, y + 32, 20, width=width - 40, class_="p-accent p-bold"),
-        *paragraph(text, x + 20, y + 62, 22, width=width - 40, lines=4 if sheet.tall else 3, class_="p-ink"),
+        *paragraph(
+            text,
+            x + 20,
+            y + 62,
+            22,
+            width=width - 40,
+            lines=4 if sheet.tall else 3,
+            class_="p-ink",
+            lang=None if last.get("forfeit") else state.get("language"),
+        ),
     ]
 
 

@@ -8,6 +8,7 @@ import { t, word } from "./parts/language.js";
 import { gameRow } from "./parts/rows.js";
 
 const PAGE = 25;
+const DAY = /^\d{4}-\d\d-\d\d$/;
 const NAMES = ["gameType", "agent", "q", "winner", "from", "to", "cursor"];
 const bots = GAMES.filter(({ kind }) => kind === "game");
 
@@ -22,8 +23,8 @@ async function draw(main) {
     gameType: select([["", t("all_games")], ...bots.map(({ type }) => [type, word("game", type)])], said.get("gameType") ?? "", { name: "gameType" }),
     winner: el("input", { type: "text", maxlength: 64, name: "winner", value: said.get("winner") ?? "" }),
     agent: el("input", { type: "text", maxlength: 64, name: "agent", value: said.get("agent") ?? "" }),
-    from: el("input", { type: "date", name: "from", value: (said.get("from") ?? "").slice(0, 10) }),
-    to: el("input", { type: "date", name: "to", value: (said.get("to") ?? "").slice(0, 10) }),
+    from: el("input", { type: "date", name: "from", value: dayOf(said.get("from")) }),
+    to: el("input", { type: "date", name: "to", value: dayOf(said.get("to")) }),
   };
   const form = el("form", { class: "card search", role: "search", action: "/games" },
     el("div", { class: "thirds" },
@@ -40,15 +41,24 @@ async function draw(main) {
   await load(said, list, more);
 }
 
-/** The first instant of a day, or its last for the end of a range. */
+/** The first instant of the reader's day, or its last for the end of a range. Times of records have microseconds. */
 function timeOf(name, text) {
-  if (name === "from") return `${text}T00:00:00Z`;
-  return name === "to" ? `${text}T23:59:59.999999Z` : text;
+  if (!["from", "to"].includes(name) || !DAY.test(text)) return text;
+  const [year, month, day] = text.split("-").map(Number);
+  if (name === "from") return new Date(year, month - 1, day).toISOString();
+  return new Date(new Date(year, month - 1, day + 1) - 1).toISOString().replace("Z", "999Z");
+}
+
+/** The reader's day of a time in the address, as a field of dates has it. */
+function dayOf(text) {
+  const at = new Date(text ?? "");
+  if (DAY.test(text) || Number.isNaN(at.getTime())) return DAY.test(text) ? text : "";
+  return [at.getFullYear(), at.getMonth() + 1, at.getDate()].map((one) => String(one).padStart(2, "0")).join("-");
 }
 
 async function load(said, list, more) {
   const asked = new URLSearchParams({ limit: PAGE, over: true });
-  for (const name of NAMES) if (said.get(name)) asked.set(name, /^\d{4}-\d\d-\d\d$/.test(said.get(name)) ? timeOf(name, said.get(name)) : said.get(name));
+  for (const name of NAMES) if (said.get(name)) asked.set(name, timeOf(name, said.get(name)));
   try {
     const { rows, next_cursor: next } = await get(`/games/rows?${asked}`, { as: "anonymous" });
     fill(list, rows.length ? rows.map(gameRow) : el("li", { class: "quiet" }, t("archive.none")));

@@ -131,7 +131,7 @@ class Featured {
       this.picture = new Picture(`/watch/${row.game_id}/picture.svg`);
       fill(this.stage, this.picture.node);
     }
-    fill(this.about, el("a", { class: "button first", href: `/watch/${row.game_id}` }, t("way.watch")), named(row.about));
+    fill(this.about, el("a", { class: "button first", href: `/watch/${row.game_id}` }, t("way.watch")), named(row.about, row.language));
     await this.picture.newest().catch(() => {});
   }
 }

@@ -1,7 +1,7 @@
 /** The case of the AI jury: dossier, evidence, witnesses. */
 
 import { get, post } from "../parts/api.js";
-import { announce, el, field, fill, focusOn, select } from "../parts/dom.js";
+import { announce, content, el, field, fill, focusOn, ofContent, select } from "../parts/dom.js";
 import { actionButton, trouble } from "../parts/frame.js";
 import { t } from "../parts/language.js";
 
@@ -27,7 +27,7 @@ function dossier(game) {
   const panel = el("div", { class: "card" });
   return loading(panel, async () => {
     const dossier = await get(`${game.path}/dossier`);
-    fill(panel, el("h2", {}, dossier.title), el("p", { class: "prose" }, dossier.text));
+    fill(panel, el("h2", ofContent(), dossier.title), el("p", { class: "prose", ...ofContent() }, dossier.text));
   });
 }
 
@@ -41,13 +41,13 @@ function evidence(game) {
     const { evidence: items } = await get(`${game.path}/evidence`);
     fill(shelf, items.map((item) => el("li", {}, el("button", { type: "button", class: "line", disabled: item.locked, "data-focus": item.id,
       onclick: () => open(item.id) },
-      item.locked ? `${item.id} · ${t("game.locked")}` : `${item.id} · ${item.title}${read.has(item.id) ? " ✓" : ""}`))));
+      item.locked ? `${item.id} · ${t("game.locked")}` : [`${item.id} · `, content(item.title), read.has(item.id) ? " ✓" : ""]))));
   };
   const open = async (id) => {
     try {
       const item = await get(`${game.path}/evidence/${id}`);
-      const head = el("h2", {}, `${item.id} · ${item.title}`);
-      fill(page, head, el("p", { class: "prose" }, item.text));
+      const head = el("h2", {}, `${item.id} · `, content(item.title));
+      fill(page, head, el("p", { class: "prose", ...ofContent() }, item.text));
       focusOn(head);
     } catch (error) {
       fill(page, trouble(error));
@@ -102,18 +102,18 @@ class Talk {
 
   async draw(talk, said) {
     const items = await openItems(this.game);
-    const head = el("h2", {}, this.witness.name);
+    const head = el("h2", ofContent(), this.witness.name);
     const shown = select(items);
     fill(this.stage,
       el("div", { class: "row apart" }, head,
         el("span", { class: "quiet small" }, talk.cracked ? t("game.cracked") : t("game.pressure", { n: talk.pressure }))),
       said ? el("p", { class: "said mine" }, said) : null,
-      el("blockquote", { class: "speech pre", "data-node": talk.node }, talk.text),
+      el("blockquote", { ...ofContent(), class: "speech pre", "data-node": talk.node }, talk.text),
       talk.unlocked.length
         ? el("p", { class: "notice", role: "status" }, t("game.unlocked", { ids: talk.unlocked.join(", ") })) : null,
       talk.choices.length ? el("ul", { class: "tight", "aria-label": t("game.say") }, talk.choices.map((choice) =>
         el("li", {}, el("button", { type: "button", class: "line", "data-choice": choice.id,
-          onclick: () => this.step({ choice: choice.id }, choice.text) }, choice.text))))
+          onclick: () => this.step({ choice: choice.id }, choice.text) }, content(choice.text)))))
         : el("p", { class: "quiet" }, t("game.nothing_to_say")),
       items.length ? el("div", { class: "row bottom" }, field(t("game.show_item"), shown),
         actionButton(t("game.show"), () => this.step({ evidence_id: shown.value }, shown.selectedOptions[0].textContent))) : null,

@@ -1,7 +1,7 @@
 /** The jurors: conversation, evidence, debate, secret notes. */
 
 import { post } from "../parts/api.js";
-import { announce, el, field, fill, focusOn, select } from "../parts/dom.js";
+import { announce, content, el, field, fill, focusOn, ofContent, select } from "../parts/dom.js";
 import { keepDraft } from "../sessions/drafts.js";
 import { actionButton, trouble } from "../parts/frame.js";
 import { openItems } from "./case.js";
@@ -33,7 +33,7 @@ export function jurorsPanel(game) {
   let chosen = game.session.jurors[0].id;
   const draw = () => fill(cards, game.session.jurors.map((juror) => el("li", {},
     el("div", { class: `card plain${juror.id === chosen ? " on" : ""}` },
-      el("h3", {}, juror.name),
+      el("h3", ofContent(), juror.name),
       el("p", { class: "quiet small" }, juror.personality.join(" · ")),
       bandView(juror.band, juror.stance),
       el("div", { class: "row apart" }, el("span", { class: "quiet small" }, t("game.rounds_left", { n: juror.rounds_left })),
@@ -130,9 +130,9 @@ class JurorTalk {
     if (message.type === "overseer_said") this.topics = message.topics;
     if (message.type === "evidence_presented") this.topics = [];
     const text = {
-      overseer_said: () => el("p", { class: "said mine" }, el("span", { class: "who" }, t("you")), message.text),
+      overseer_said: () => el("p", { class: "said mine" }, el("span", { class: "who" }, t("you")), content(message.text)),
       evidence_presented: () => el("p", { class: "said mine" }, el("span", { class: "who" }, t("you")), t("game.presented", { id: message.evidence_id })),
-      juror_said: () => el("p", { class: "said" }, el("span", { class: "who" }, name), message.text),
+      juror_said: () => el("p", { class: "said" }, el("span", { class: "who" }, name), content(message.text)),
       turn_failed: () => el("p", { class: "fault" }, this.game.narration.line(message)),
       stance_changed: () => el("p", { class: "quiet small" }, whyMoved(this.game, message, message.cause === "chat" ? this.topics : [])),
     }[message.type]?.();
@@ -157,7 +157,7 @@ export function deliberationPanel(game) {
   const to = select(game.session.jurors.map((juror) => [juror.id, juror.name]), null, { name: "to" });
   const left = el("span", { class: "quiet small" });
   const draw = () => {
-    fill(jurors, game.session.jurors.map((juror) => el("li", { class: "card plain" }, el("h3", {}, juror.name), bandView(juror.band, juror.stance))));
+    fill(jurors, game.session.jurors.map((juror) => el("li", { class: "card plain" }, el("h3", ofContent(), juror.name), bandView(juror.band, juror.stance))));
     fill(rounds, roundsOf(game));
     fill(left, t("game.notes_left", { n: game.session.notes_left }));
     const of = game.session.rounds ?? ROUNDS;
@@ -203,7 +203,7 @@ export function roundsOf(game, messages = game.messages) {
       round.topics[message.juror_id] = message.topics;
       round.parts.push(el("div", { class: `speech${message.juror_id === round.leader ? " now" : ""}` },
         el("p", { class: "who" }, el("strong", {}, game.juror(message.juror_id)), message.juror_id === round.leader ? ` · ${t("game.leads")}` : ""),
-        el("p", { class: "pre" }, message.text)));
+        el("p", { class: "pre", ...ofContent() }, message.text)));
     } else if (message.type === "stance_changed" && message.cause === "speech" && message.band_before !== message.band) {
       round.parts.push(el("p", { class: "small" }, whyMoved(game, message, round.topics[message.by])));
     }

@@ -2,7 +2,7 @@
 
 import { ensureKey, forgetKey, get, key, post } from "../parts/api.js";
 import { go, kept } from "../parts/browser.js";
-import { announce, el, fill, focusOn } from "../parts/dom.js";
+import { announce, contentIn, el, fill, focusOn, ofContent } from "../parts/dom.js";
 import { forgetDrafts, leftBehind } from "../sessions/drafts.js";
 import { eraseCard, erasedLine } from "../sessions/erase.js";
 import { watchSession } from "../parts/feed.js";
@@ -84,6 +84,7 @@ async function mine() {
 class Game {
   constructor(main, session, witnesses) {
     this.session = session;
+    contentIn(session.language);
     this.path = `/api/jury/sessions/${session.id}`;
     this.narration = new Narration("jury");
     for (const [id, name] of [...witnesses, ...session.jurors.map((one) => [one.id, one.name])]) this.narration.call(id, name);
@@ -184,7 +185,7 @@ class Game {
   prologue() {
     return el("div", { class: "story stack" },
       this.session.prologue.map((line) => el("div", { class: "speech" },
-        el("p", { class: "who" }, el("strong", {}, line.speaker)), el("p", { class: "pre" }, line.text))),
+        el("p", { class: "who" }, el("strong", ofContent(), line.speaker)), el("p", { class: "pre", ...ofContent() }, line.text))),
       el("div", {}, this.way("investigation", t("game.to_investigation"))));
   }
 

@@ -1,7 +1,7 @@
 /** The vote on the blockchain, the verdict read from it, and the ending. */
 
 import { download, get, post } from "../parts/api.js";
-import { el, fill, focusOn, table } from "../parts/dom.js";
+import { el, fill, focusOn, ofContent, table } from "../parts/dom.js";
 import { actionButton, trouble } from "../parts/frame.js";
 import { bandView, roundsOf } from "./jurors.js";
 import { t, word } from "../parts/language.js";
@@ -23,7 +23,7 @@ export function verdictPanel(game) {
       const verdict = await get(`${game.path}/verdict`);
       const ending = await get(`${game.path}/ending`);
       const { evidence } = await get(`${game.path}/evidence`);
-      const head = el("h2", {}, ending.title);
+      const head = el("h2", ofContent(), ending.title);
       fill(panel, story(verdict, ending, head, evidence), votes(game, verdict), kept(game), shareCard(game.path, "jury"));
       if (!game.history.over) focusOn(head);
     } catch (error) {
@@ -79,7 +79,7 @@ function story(verdict, ending, head, evidence) {
   return el("article", { class: "card story" },
     el("p", {}, el("span", { class: "tag" }, word("verdict", verdict.verdict)), " ",
       t("game.tally", { guilty: verdict.guilty, not: verdict.not_guilty })),
-    head, el("p", { class: "prose" }, ending.text),
+    head, el("p", { class: "prose", ...ofContent() }, ending.text),
     el("p", { class: "quiet small" }, t("game.found", found), " ", el("a", { href: "/game" }, t("game.again"))));
 }
 

@@ -1,7 +1,7 @@
 /** Changing facts at an open gate, and repeating the turns that relied on them. */
 
 import { post } from "../parts/api.js";
-import { el, field } from "../parts/dom.js";
+import { content, el, field } from "../parts/dom.js";
 import { actionButton, inWords } from "../parts/frame.js";
 import { t } from "../parts/language.js";
 
@@ -45,7 +45,7 @@ export function settling(path, session, done) {
   const redo = async () => done(await post(`${path}/redo`, {}));
   return el("section", { class: "card", "aria-labelledby": "settle" }, el("h2", { id: "settle" }, t("fact.settle")),
     doubted.length ? el("ul", { class: "tight" }, doubted.map((fact) => el("li", {},
-      el("span", { class: "tag plain" }, fact.id), " ", el("span", {}, fact.text), changeFact(path, fact, done)))) : null,
+      el("span", { class: "tag plain" }, fact.id), " ", content(fact.text), changeFact(path, fact, done)))) : null,
     stale.length ? [el("p", {}, t("fact.stale", { turns: stale.map((turn) => turn.n).join(", ") })), place,
       el("div", { class: "row end" }, actionButton(t("fact.redo"), redo, { place }))] : null);
 }

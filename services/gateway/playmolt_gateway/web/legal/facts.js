@@ -1,7 +1,7 @@
 /** The facts form and the list of facts. */
 
 import { post } from "../parts/api.js";
-import { el, field } from "../parts/dom.js";
+import { content, el, field } from "../parts/dom.js";
 import { keepDraft } from "../sessions/drafts.js";
 import { Rows } from "../parts/form.js";
 import { actionButton, inWords } from "../parts/frame.js";
@@ -68,8 +68,8 @@ export function factsView(facts, unverified, changing = () => null) {
     list(t("facts.disputed"), facts.disputed, (fact) => [factShown(fact), changing(fact)]),
     list(t("facts.questions"), facts.questions, (question) => marked(question.text, unverified)),
     list(t("facts.evidence"), facts.evidence, (item) => (item.media_type ? `${item.title} (${t(`upload.${item.kind}`)}, ${t("upload.chars", { n: item.chars })})` : `${item.title}: ${item.description}`)),
-    list(t("facts.timeline"), facts.timeline, (item) => `${item.when}: ${item.what}${item.agreed ? ` ✓ ${t("field.agreed")}` : ""}`),
-    facts.corrections.length ? list(t("facts.corrections"), facts.corrections, (one) => one.text) : null,
+    list(t("facts.timeline"), facts.timeline, (item) => [content(`${item.when}: ${item.what}`), item.agreed ? ` ✓ ${t("field.agreed")}` : ""]),
+    facts.corrections.length ? list(t("facts.corrections"), facts.corrections, (one) => content(one.text)) : null,
     facts.past.length ? list(t("facts.past"), facts.past, factShown) : null,
     facts.refused.length ? list(t("facts.refused"), facts.refused.map((one) => ({ ...one, id: null })), (one) => [one.text, ` (${word("refusal", one.reason)}${one.particular ? `: ${one.particular}` : ""})`]) : null);
 }

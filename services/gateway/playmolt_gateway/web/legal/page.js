@@ -2,7 +2,7 @@
 
 import { ensureKey, forgetKey, get, key, post } from "../parts/api.js";
 import { go, kept } from "../parts/browser.js";
-import { announce, el, field, fill, focusOn, select } from "../parts/dom.js";
+import { announce, contentIn, el, field, fill, focusOn, ofContent, select } from "../parts/dom.js";
 import { forgetDrafts, keepDraft, leftBehind } from "../sessions/drafts.js";
 import { eraseCard, erasedLine } from "../sessions/erase.js";
 import { watchSession } from "../parts/feed.js";
@@ -98,7 +98,7 @@ async function mine() {
   try {
     const { sessions } = await get("/api/sessions");
     card.append(sessions.length ? el("ul", { class: "games" }, sessions.map((one) => one.phase === "erased" ? erasedLine(one) : el("li", {},
-      el("a", { href: `/legal?session=${one.id}` }, el("strong", {}, one.title), el("span", { class: "tag plain" }, word("phase", one.phase)),
+      el("a", { href: `/legal?session=${one.id}` }, el("strong", { lang: one.language }, one.title), el("span", { class: "tag plain" }, word("phase", one.phase)),
         el("span", { class: "side" }, clock(one.created_at)))))) : el("p", { class: "quiet" }, t("legal.none")));
   } catch (error) {
     if (error.code === "unauthorized") forgetKey();
@@ -110,12 +110,13 @@ async function mine() {
 class Session {
   constructor(node, session) {
     this.session = session;
+    contentIn(session.language);
     this.path = `/api/sessions/${session.id}`;
     this.status = el("p", { class: "row", role: "status" });
     this.settling = el("div");
     this.task = el("div", { class: "stack" });
     this.unsent = el("div");
-    this.speech = el("p", { class: "card pre quiet", hidden: true, "aria-live": "off" });
+    this.speech = el("p", { class: "card pre quiet", hidden: true, "aria-live": "off", ...ofContent() });
     this.turns = el("ol", { class: "stack" });
     this.facts = el("div", { class: "stack" });
     this.uploads = el("div", { hidden: true }, uploadCard(this.path, () => this.refresh()));
@@ -131,7 +132,7 @@ class Session {
     this.stipulated = [];
     node.append(el("div", { class: "tight" },
       el("p", { class: "small" }, el("a", { href: "/legal" }, `‹ ${t("legal.all")}`)),
-      el("h1", {}, session.title),
+      el("h1", ofContent(), session.title),
       el("p", { class: "quiet" }, [word("case", session.case_type), session.jurisdiction, word("side", session.side), word("language", session.language), session.model].join(" · ")),
       this.status), this.history.drawn, this.unsent, this.speech, this.settling, this.task, this.tabs, eraseCard(this.path, "/legal", () => this.end()));
   }

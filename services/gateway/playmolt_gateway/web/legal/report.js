@@ -3,7 +3,7 @@
 import { download, get } from "../parts/api.js";
 import { el } from "../parts/dom.js";
 import { actionButton } from "../parts/frame.js";
-import { clock, t, word } from "../parts/language.js";
+import { t, word, zoned } from "../parts/language.js";
 import { shareCard } from "../share.js";
 import { Sections } from "./sections.js";
 
@@ -32,7 +32,7 @@ async function reportCard(path, session) {
 function caseShown(report) {
   const { case_type, jurisdiction, parties, title } = report.case;
   const rows = [["legal.case_title", title], ["legal.case_type", word("case", case_type)], ["legal.jurisdiction", jurisdiction], ["report.parties", `${parties.claimant} / ${parties.opposing}`],
-    ["legal.side", word("side", report.side)], ["legal.language", word("language", report.language)], ["report.ended", clock(report.ended_at)]];
+    ["legal.side", word("side", report.side)], ["legal.language", word("language", report.language)], ["report.ended", zoned(report.ended_at)]];
   return el("dl", { class: "facts" }, rows.map(([key, value]) => [el("dt", {}, t(key)), el("dd", {}, value)]));
 }
 

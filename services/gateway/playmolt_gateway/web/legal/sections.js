@@ -1,7 +1,7 @@
 /** The contents of the report's sections; null for empty parts. */
 
 import { el, table } from "../parts/dom.js";
-import { clock, t, word } from "../parts/language.js";
+import { t, word, zoned } from "../parts/language.js";
 import { marked, outputView, percent, statement } from "./turn.js";
 
 const FINAL = "FINAL";
@@ -48,7 +48,7 @@ export class Sections {
   }
 
   change({ action, at, id, new: text, new_id: next, old, reason }) {
-    return [quiet(clock(at)), " ", linked(id), ` ${word("change", action)}`, text ? [": ", this.text(old), " → ", this.text(text), next && next !== id ? [" ", linked(next)] : null] : null,
+    return [quiet(zoned(at)), " ", linked(id), ` ${word("change", action)}`, text ? [": ", this.text(old), " → ", this.text(text), next && next !== id ? [" ", linked(next)] : null] : null,
       reason ? ` (${reason})` : null];
   }
 
@@ -186,7 +186,7 @@ const items = (some, render) => (some.length ? el("ul", { class: "tight" }, some
 const listed = (key, some, render) => (some.length ? [heading(key), items(some, render)] : null);
 const side = (name, said) => (said ? el("div", { class: "tight" }, el("strong", {}, name), said) : null);
 const quiet = (text) => el("span", { class: "quiet small" }, text);
-const byYou = (at) => `${t("fact_source.person")}, ${clock(at)}`;
+const byYou = (at) => `${t("fact_source.person")}, ${zoned(at)}`;
 const anchor = (id) => el("span", { class: "tag plain", id: `report-${id}` }, id);
 const linked = (id) => el("a", { class: "tag", href: `#report-${id}` }, id);
 const refs = (ids) => ids.map((id) => [" ", id === "Unknown" ? el("span", { class: "tag plain" }, t("unknown")) : linked(id)]);

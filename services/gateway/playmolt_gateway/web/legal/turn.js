@@ -1,6 +1,6 @@
 /** A role's turn, with its basis and the guardrail hits. */
 
-import { el } from "../parts/dom.js";
+import { content, el } from "../parts/dom.js";
 import { t, word } from "../parts/language.js";
 
 export function turnView(turn) {
@@ -32,7 +32,7 @@ export const percent = ({ high, low }) => `${low}–${high}%`;
 
 /** A text with a tag after every statute and case number that is not in the material. */
 export function marked(text, unverified = []) {
-  return places(text, unverified).flatMap((piece, n) => (n ? [" ", el("span", { class: "tag" }, t("legal.unverified")), piece] : [piece]));
+  return places(text, unverified).flatMap((piece, n) => (n ? [" ", el("span", { class: "tag" }, t("legal.unverified")), content(piece)] : [content(piece)]));
 }
 
 /** Splits a text after each of the given texts, as whole words: Article 75 does not match Article 750. */

@@ -28,9 +28,24 @@ export function svg(tag, attributes = {}, ...children) {
   return node;
 }
 
-/** The name of somebody else, whatever its direction of writing. */
-export function named(text) {
-  return el("bdi", { class: "name" }, text);
+let contentLanguage = null;
+
+/** What agents, players and cases say from now on is in this language: that of the game or session, not the page's. */
+export function contentIn(language) {
+  contentLanguage = language ?? null;
+}
+
+/** The attribute of an element that holds such a text. */
+export const ofContent = () => ({ lang: contentLanguage });
+
+/** Such a text in a sentence of the page. */
+export function content(...children) {
+  return el("bdi", ofContent(), children);
+}
+
+/** The name of somebody else, whatever its direction of writing. `language` is that of a title or question. */
+export function named(text, language = null) {
+  return el("bdi", { class: "name", lang: language }, text);
 }
 
 function append(node, children) {

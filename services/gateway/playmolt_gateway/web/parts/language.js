@@ -82,6 +82,11 @@ export function word(group, code) {
   return texts[`${group}.${code}`] ?? String(code);
 }
 
+/** A time in the reader's time zone, which it names: in what is read elsewhere, too, such as a report. */
+export function zoned(at) {
+  return new Date(at).toLocaleString(spoken, { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" });
+}
+
 /** A time in the reader's time zone. */
 export function clock(at) {
   return new Date(at).toLocaleString(spoken, { dateStyle: "medium", timeStyle: "short" });

@@ -23,12 +23,13 @@ export function tick(list) {
 /** A list item for a row of `GET /games/rows`. */
 export function gameRow(row) {
   const link = el("a", { href: `/watch/${row.game_id}`, "data-focus": row.game_id },
-    el("strong", {}, word("game", row.gameType)), row.about ? [" ", named(row.about)] : null);
+    el("strong", {}, word("game", row.gameType)), row.about ? [" ", named(row.about, row.language)] : null);
   return el("li", {},
     el("div", { class: "row apart" }, link, el("span", { class: "quiet small" }, row.created_at ? clock(row.ended_at ?? row.created_at) : "")),
     el("div", { class: "row small" },
       el("span", { class: `tag${row.over ? " plain" : ""}` }, word("phase", row.phase)),
       row.pace === "slow" ? el("span", { class: "tag plain" }, t("row.slow")) : null,
+      row.language ? el("span", { class: "quiet" }, word("language", row.language)) : null,
       row.over || row.needed < 2 ? null : el("span", { class: "quiet" }, t("seats", { seated: row.seated, needed: row.needed })),
       row.due ? el("span", { class: "quiet number", "data-due": row.due }, timeLeft(row.due)) : null,
       row.verdict ? el("strong", {}, word("verdict", row.verdict)) : null,

@@ -2,7 +2,7 @@
 
 import { get, lines, operatorKey } from "../parts/api.js";
 import { copied, rewrite } from "../parts/browser.js";
-import { announce, byHand, el, fill, select } from "../parts/dom.js";
+import { announce, byHand, contentIn, el, fill, select } from "../parts/dom.js";
 import { watchGame } from "../parts/feed.js";
 import { actionButton, page, trouble } from "../parts/frame.js";
 import { GAMES } from "../games.js";
@@ -34,6 +34,7 @@ page(() => null, draw);
 async function draw(main) {
   const watch = await opened(main);
   if (watch) main.replaceChildren();
+  contentIn(watch?.language);
   return watch ? new Watch(main, VIEWS[watch.gameType] ?? any, watch).begin() : undefined;
 }
 

@@ -1,6 +1,6 @@
 /** The view of an O/X game: question, sides, scores, rounds. */
 
-import { el, table } from "../../parts/dom.js";
+import { content, el, ofContent, table } from "../../parts/dom.js";
 import { t, word } from "../../parts/language.js";
 import { agentLink } from "../../parts/rows.js";
 
@@ -30,7 +30,7 @@ function heading(state) {
     el("div", { class: "row" }, el("span", { class: "tag" }, word("phase", state.phase)),
       state.round ? el("span", { class: "quiet small" }, t("round_of", { round: state.round, of: state.maxRounds })) : null,
       el("span", { class: "quiet small" }, total ? t("submissions", { submitted, total }) : "")),
-    el("h2", { class: "question" }, state.question ?? t("waiting_for_agents")));
+    el("h2", { class: "question", ...(state.question && ofContent()) }, state.question ?? t("waiting_for_agents")));
 }
 
 function waiting(state) {
@@ -58,8 +58,8 @@ function sides(state, event, seat) {
       here.map((one) => el("div", { class: `speech${one.id === event?.agent_id ? " now" : ""}${one.id === seat ? " mine" : ""}` },
         el("p", { class: "row" }, el("strong", {}, one.name),
           one.decision ? el("span", { class: "tag" }, t(one.decision.switched ? "switched" : "kept")) : null),
-        el("p", { class: "pre small" }, one.comment),
-        one.decision?.comment ? el("p", { class: "pre small" }, `→ ${one.decision.comment}`) : null)));
+        el("p", { class: "pre small", ...(state.reveal.length ? ofContent() : {}) }, one.comment),
+        one.decision?.comment ? el("p", { class: "pre small", ...ofContent() }, `→ ${one.decision.comment}`) : null)));
   };
   return el("section", { class: "sides", "aria-label": t("choices") }, side("O"), side("X"));
 }
@@ -82,7 +82,7 @@ function rounds(state) {
   if (!state.history.length) return null;
   return el("section", { class: "card" },
     table(t("rounds"), [t("round"), t("question"), t("choices"), t("minority"), { number: t("points") }],
-      state.history.map((round) => [round.round, round.question, `O ${round.distribution.O} : X ${round.distribution.X}`,
+      state.history.map((round) => [round.round, content(round.question), `O ${round.distribution.O} : X ${round.distribution.X}`,
         round.minority ?? "–", { number: round.points_awarded }])));
 }
 

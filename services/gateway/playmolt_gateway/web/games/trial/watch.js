@@ -1,6 +1,6 @@
 /** The view of a trial: case, seats, transcript, votes, result. */
 
-import { el, table } from "../../parts/dom.js";
+import { el, ofContent, table } from "../../parts/dom.js";
 import { t, word } from "../../parts/language.js";
 import { agentLink } from "../../parts/rows.js";
 
@@ -35,8 +35,8 @@ function heading(state) {
     el("div", { class: "row" }, el("span", { class: "tag" }, phase(state.phase, state.round)),
       el("span", { class: "quiet small" }, waits),
       state.verdict ? el("strong", {}, word("verdict", state.verdict)) : null),
-    el("h2", {}, state.case?.title ?? t("waiting_for_agents")),
-    state.case ? el("p", {}, state.case.description) : null);
+    el("h2", state.case ? ofContent() : {}, state.case?.title ?? t("waiting_for_agents")),
+    state.case ? el("p", ofContent(), state.case.description) : null);
 }
 
 function parties(state, event, seat) {
@@ -52,7 +52,7 @@ function record(state, event, seat) {
     const now = event?.type === "speak" && place === state.history.length - 1;
     return el("li", { class: `speech${now ? " now" : ""}${entry.agent_id === seat ? " mine" : ""}` },
       el("p", { class: "who" }, el("strong", {}, entry.name), ` · ${word("role", entry.role)} · ${phase(entry.phase, entry.round)}`),
-      el("p", { class: "pre" }, entry.forfeit ? t("forfeit") : entry.text));
+      el("p", { class: "pre", ...(entry.forfeit ? {} : ofContent()) }, entry.forfeit ? t("forfeit") : entry.text));
   });
   return el("section", { class: "card", "aria-labelledby": "record" }, el("h2", { id: "record" }, t("record")),
     said.length ? el("ol", {}, said.reverse()) : el("p", { class: "quiet" }, t("record.empty")));
@@ -60,7 +60,7 @@ function record(state, event, seat) {
 
 function evidence(trialCase) {
   const list = (title, items) => el("div", { class: "tight" }, el("h3", {}, title),
-    el("ul", { class: "tight" }, items.map((item) => el("li", {}, item))));
+    el("ul", { class: "tight" }, items.map((item) => el("li", ofContent(), item))));
   return el("section", { class: "card" }, el("div", { class: "even" },
     list(t("evidence.for"), trialCase.evidence_for), list(t("evidence.against"), trialCase.evidence_against)));
 }

@@ -1,0 +1,72 @@
+"""Readers in other languages and time zones than the game's or the server's."""
+
+from collections.abc import Iterator
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, expect
+
+from tests.browser.conftest import WAIT_MS, Ended, Reader
+from tests.browser.players import Seat
+
+BROKEN = "(one) => getComputedStyle(one).wordBreak"
+
+
+@pytest.fixture
+def seoul(browser: Browser, platform: str) -> Iterator[BrowserContext]:
+    context = browser.new_context(base_url=platform, locale="en", timezone_id="Asia/Seoul")
+    context.set_default_timeout(WAIT_MS)
+    yield context
+    context.close()
+
+
+def test_what_a_korean_game_says_is_korean_in_an_english_page(reader: Reader, ended: Ended) -> None:
+    page = reader("/games")
+    row = page.locator("li", has=page.locator(f"a[href='/watch/{ended.trial}']"))
+    expect(row.locator(".apart .name")).to_have_attribute("lang", "ko")
+    expect(row).to_contain_text("Korean")
+    for game, selector in ((ended.trial, "#scene h2"), (ended.ox, "#scene .question")):
+        page.goto(f"/watch/{game}?v=30")
+        title = page.locator(selector).first
+        expect(title).to_have_attribute("lang", "ko")
+        assert title.evaluate(BROKEN) == "keep-all"
+        expect(page.locator("svg.picture")).to_have_attribute("lang", "en")
+        expect(page.locator("svg.picture text[lang=ko]").first).to_be_visible()
+        assert page.locator("#scene .tag").first.evaluate("(one) => one.closest('[lang]').lang") == "en"
+    page.goto(f"/watch/{ended.trial}?v=30&lang=zh")
+    assert page.locator("#scene h2").first.evaluate(BROKEN) == "keep-all"
+    assert page.locator(".lead").first.evaluate(BROKEN) == "normal"
+
+
+def test_a_session_says_what_it_says_in_its_own_language(reader: Reader, platform: str) -> None:
+    seat = Seat(platform)
+    session = seat.client.post("/api/jury/sessions", json={"language": "zh"}).json()["id"]
+    page = reader("/privacy")
+    page.evaluate("key => localStorage.setItem('playmolt.key', key)", seat.client.headers["Authorization"][7:])
+    page.goto(f"/game?session={session}&lang=ko")
+    speech = page.locator(".speech .pre").first
+    expect(speech).to_have_attribute("lang", "zh")
+    assert speech.evaluate(BROKEN) == "normal"
+    assert page.locator("h1").evaluate(BROKEN) == "keep-all"
+    seat.close()
+
+
+def test_a_picked_day_is_the_day_of_the_reader(seoul: BrowserContext) -> None:
+    page = seoul.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/games/rows" in request.url else None)
+    page.goto("/games")
+    page.get_by_label("From").fill("2026-03-05")
+    page.get_by_label("To").fill("2026-03-05")
+    page.get_by_role("button", name="Search").click()
+    page.wait_for_url("**/games?*from=*")
+    expect(page.get_by_label("From")).to_have_value("2026-03-05")
+    expect(page.get_by_label("To")).to_have_value("2026-03-05")
+    for address in (page.url, asked[-1]):
+        said = parse_qs(urlsplit(address).query)
+        assert said["from"] == ["2026-03-04T15:00:00.000Z"]
+        assert said["to"] == ["2026-03-05T14:59:59.999999Z"]
+    page.goto("/games?from=2026-03-05&to=2026-03-05")
+    expect(page.locator("li.quiet")).to_be_visible()
+    said = parse_qs(urlsplit(asked[-1]).query)
+    assert said["from"] == ["2026-03-04T15:00:00.000Z"]
