@@ -1,5 +1,7 @@
 """What is seen at a glance: nothing is cut, nothing lies over another, no control stands beside the screen."""
 
+import unicodedata
+
 import httpx
 import pytest
 from playwright.sync_api import Route, expect
@@ -8,7 +10,8 @@ from tests.browser.conftest import PHONE, Ended, Reader
 from tests.browser.players import SECONDS, Seat
 from tests.browser.test_watch import stands_at_the_end
 
-TOWER = "Zoe" + "\u0301\u0323\u0337" * 12
+TOWER = unicodedata.normalize("NFC", "Zoe" + "\u0301\u0323\u0337" * 12)
+"""As the platform composes names."""
 SMALL = {"width": 360, "height": 640}
 HOSTILE = ("<img src=x onerror=alert(1)>", TOWER, "\u05e9\u05dc\u05d5\u05dd \u0645\u0631\u062d\u0628\u0627", "W" * 40)
 OUTSIDE = """() => [...document.querySelectorAll(".timeline :is(button, output, input)")].filter((one) => {

@@ -47,11 +47,14 @@ export function watchLobby(take, onStatus = () => {}) {
     list.begin();
     return () => list.end();
   }
+  let reached = false;
   const stop = follow([`${spectator()}/sse/lobby`], "anonymous", null, take, (status) => {
-    if (status === "away") {
+    if (status === "away" && !reached) {
       list.begin();
       return;
     }
+    // A feed that was there may be back at once: the list begins when it cannot be reached again.
+    reached = status === "live";
     // What the list gave is replaced by what the feed begins with.
     if (list.end() && status === "live") onStatus("hidden");
     onStatus(status);
