@@ -74,7 +74,7 @@ def test_a_reader_finds_tags_bookmarks_pages_and_whose_it_is(session: Any) -> No
 
 def elements(node: Any) -> Iterator[Any]:
     for kid in node.get("/K", []):
-        if isinstance(kid := kid.get_object(), DictionaryObject):
+        if isinstance(kid := kid.get_object(), DictionaryObject) and "/S" in kid:
             yield kid
 
 
@@ -152,10 +152,59 @@ def test_every_mark_of_a_page_is_found_from_the_page_and_from_the_tree(session: 
     for page in reader.pages:
         owners = by_page[page["/StructParents"]]
         for mark, owner in enumerate(owners):
-            assert list(owner["/K"]) == [mark]
+            assert owner["/K"][0] == mark
+            assert (len(owner["/K"]) == 2) is (owner["/S"] == "/Link")
             assert owner["/Pg"].indirect_reference == page.indirect_reference
             assert owner.indirect_reference in owner["/P"].get("/K", [])
-    kinds = Counter(str(each["/P"]["/S"]) for owners in by_page.values() for each in owners)
+    marked = [by_page[page["/StructParents"]] for page in reader.pages]
+    kinds = Counter(str(each["/P"]["/S"]) for owners in marked for each in owners)
     assert kinds["/TH"] >= 4
     assert kinds["/TD"] >= 4
     assert words
+
+
+def test_links_are_tied_to_their_annotations(session: Any) -> None:
+    made = reports.report(session.to("FINALIZE_DONE").state)
+    assert isinstance(made, Report)
+    reader = PdfReader(io.BytesIO(render_pdf(made)))
+    numbers = reader.trailer["/Root"]["/StructTreeRoot"]["/ParentTree"]["/Nums"]
+    assert list(numbers[::2]) == sorted(set(numbers[::2]))
+    by_number = dict(zip(numbers[::2], numbers[1::2], strict=True))
+    words, _ = marked_texts(reader)
+    annotations = 0
+    for page in reader.pages:
+        for annotation in page.get("/Annots", []):
+            element = by_number[annotation.get_object()["/StructParent"]].get_object()
+            assert element["/S"] == "/Link"
+            assert element["/K"][1]["/Obj"].indirect_reference == annotation.indirect_reference
+            assert element["/Pg"].indirect_reference == page.indirect_reference
+            assert annotation.get_object()["/Contents"] == read(element, words).strip()
+            annotations += 1
+        assert page["/Tabs"] == "/S"
+    assert annotations > 10
+
+
+def test_lists_are_items_of_label_and_body_in_standard_types(session: Any) -> None:
+    made = reports.report(session.to("FINALIZE_DONE").state)
+    assert isinstance(made, Report)
+    reader = PdfReader(io.BytesIO(render_pdf(made)))
+    root = reader.trailer["/Root"]["/StructTreeRoot"]
+    inside = {"/L": {"/LI"}, "/LI": {"/Lbl", "/LBody"}, "/LBody": {"/Span", "/Link"}, "/P": {"/Span", "/Link"}}
+    found: Counter[str] = Counter()
+
+    def walk(element: Any) -> None:
+        kind, kids = str(element["/S"]), list(elements(element))
+        found[kind] += 1
+        names = [str(kid["/S"]) for kid in kids]
+        assert set(names) <= inside.get(kind, set(names))
+        assert kind != "/LI" or names == ["/Lbl", "/LBody"]
+        assert kind not in ("/Lbl", "/LI", "/LBody") or element["/P"]["/S"] == {"/LI": "/L"}.get(kind, "/LI")
+        for kid in kids:
+            walk(kid)
+
+    walk(next(elements(root)))
+    assert found["/LI"] == found["/Lbl"] == found["/LBody"] > 50
+    standard = {"/Document", "/P", "/H1", "/H2", "/L", "/LI", "/Lbl", "/LBody", "/Span", "/Link", "/Table", "/TR"}
+    assert {root["/RoleMap"].get(kind, kind) for kind in found} <= standard | {"/TH", "/TD"}
+    assert reader.xmp_metadata.dc_title["x-default"] == reader.metadata.title
+    assert reader.trailer["/Root"]["/ViewerPreferences"]["/DisplayDocTitle"].value is True

@@ -6,16 +6,22 @@ What no font has a picture of is written as its number, and a note at the end sa
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from itertools import groupby
 from typing import Final
+from xml.sax.saxutils import escape
 
 import msgspec
 from fpdf import FPDF
+from fpdf.annotations import PDFAnnotation
 from fpdf.fonts import CoreFont, TTFFont
+from fpdf.prefs import ViewerPreferences
+from fpdf.structure_tree import StructElem
+from fpdf.syntax import Name
 from playmolt_schemas.games.legal import Report
 from typing_extensions import override
 
 from playmolt_legal import texts
-from playmolt_legal.report.blocks import Cell, Heading, ReportLine, ReportTable
+from playmolt_legal.report.blocks import Block, Cell, Heading, ReportLine, ReportTable
 from playmolt_legal.report.document import Document, Section, document
 from playmolt_legal.report.pdf_structure import Element, Structure
 from playmolt_legal.report.runs import FontName, Run, drawn, font_of, path, runs
@@ -68,6 +74,7 @@ _MARGIN: Final = 20
 _KEPT: Final = 4 * _LINE
 _TITLES: Final = (24, 52, 94)
 _SHADE: Final = (232, 237, 243)
+_DISCS: Final = "<</O /List /ListNumbering /Disc>>"
 _COLUMN: Final = "<</O /Table /Scope /Column>>"
 """A heading is one of its column."""
 _OWN_PAGES: Final = 2
@@ -77,6 +84,15 @@ _STAND_INS: Final[Mapping[str, str]] = {
     "ko": "이 문서의 글꼴에 없는 문자는 유니코드 번호로 적었습니다: {}.",
     "zh": "本文件字体所缺的字符以 Unicode 编号表示：{}。",
 }
+
+
+_XMP: Final = """\
+<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
+<rdf:Description rdf:about="" xmlns:dc="http://purl.org/dc/elements/1.1/">
+<dc:title><rdf:Alt><rdf:li xml:lang="x-default">{title}</rdf:li></rdf:Alt></dc:title>
+<dc:creator><rdf:Seq><rdf:li>PlayMolt</rdf:li></rdf:Seq></dc:creator>
+<dc:language><rdf:Bag><rdf:li>{language}</rdf:li></rdf:Bag></dc:language>
+</rdf:Description></rdf:RDF></x:xmpmeta>"""
 
 
 def render_pdf(report: Report) -> bytes:
@@ -109,14 +125,24 @@ class _Sheet(FPDF):
         """How wide a text is in the fonts that draw it, at the present size."""
         return sum(self._wide(run) for run in runs(text, self.base))
 
-    def write_line(self, height: float, text: str, link: int | str = "") -> None:
+    def write_line(self, height: float, text: str) -> None:
         """A text on one line, from here to the right."""
         for run in runs(text, self.base):
             if run.font != self.font_family:
                 self.choose(run.font, self.font_size_pt)
-            self.cell(self._wide(run), height, run.text, link=link)
+            self.cell(self._wide(run), height, run.text)
         if self.font_family != self.base:
             self.choose(self.base, self.font_size_pt)
+
+    def annotated(self, x: float, y: float, width: float, height: float, link: int, contents: str) -> PDFAnnotation:
+        """A link on this page from this rectangle to a place."""
+        scale = self.k
+        annotation = PDFAnnotation(
+            "Link", x=x * scale, y=self.h_pt - y * scale, width=width * scale, height=height * scale,
+            dest=self.links[link], contents=contents,
+        )  # fmt: skip
+        self.pages[self.page].add_annotation(annotation)
+        return annotation
 
     def _wide(self, run: Run) -> float:
         # The library's own function copies the state of the page for every text.
@@ -164,6 +190,8 @@ class _Paper:
         pdf.set_author("PlayMolt")
         pdf.set_creator("PlayMolt")
         pdf.set_lang(laid_out.language)
+        pdf.viewer_preferences = ViewerPreferences(display_doc_title=True)
+        pdf.set_xmp_metadata(_XMP.format(title=escape(laid_out.title), language=laid_out.language))
         pdf.base = font_of(laid_out.language)
         self._stand_ins: dict[str, None] = {}
         pdf.choose(pdf.base, 8)
@@ -174,6 +202,8 @@ class _Paper:
 
     def written(self) -> bytes:
         self.lay_out()
+        for page in self._pdf.pages.values():
+            vars(page)["tabs"] = Name("S")  # the tab key follows the structure
         return bytes(self._pdf.output())
 
     def lay_out(self) -> None:
@@ -182,8 +212,9 @@ class _Paper:
         pdf.set_y(_COVER)
         self._head(self._laid_out.title, 22, "/Title")
         pdf.ln(_LINE)
-        for line in self._laid_out.cover:
-            self._line(line)
+        with self._element("/L", _DISCS):
+            for line in self._laid_out.cover:
+                self._line(line)
         pdf.ln(_LINE)
         self._line(ReportLine(text=self._laid_out.notice), bullet="")
         for place, section in enumerate(self._laid_out.sections):
@@ -207,14 +238,14 @@ class _Paper:
         return wrapped(text, width, self._pdf.wide)
 
     @contextmanager
-    def _tagged(self, kind: str) -> Iterator[None]:
+    def _tagged(self, kind: str) -> Iterator[StructElem]:
         """What is drawn inside is one element of the document's structure; it stays on its page."""
         pdf = self._pdf
         mark = self._marks.get(pdf.page, 0)
         self._marks[pdf.page] = mark + 1
-        pdf._add_marked_content(struct_type=kind, mcid=mark)  # noqa: SLF001 -- the library has no call for tags of texts
+        made = pdf._add_marked_content(struct_type=kind, mcid=mark)  # noqa: SLF001 -- the library has no call for this
         pdf._out(f"{kind} <</MCID {mark}>> BDC")  # noqa: SLF001
-        yield
+        yield made
         pdf._out("EMC")  # noqa: SLF001
 
     def _room(self, height: float) -> float:
@@ -245,14 +276,25 @@ class _Paper:
             self._pdf.add_page()
         self._pdf.start_section(section.title)
         self._head(section.title, 15, "/H1", kept)
-        for block in section.blocks:
-            match block:
-                case ReportLine():
-                    self._line(block, "•" if block.listed else "")
-                case Heading(text=text):
-                    self._head(text, 11, "/H2")
-                case ReportTable():
-                    self._table(block)
+        for listed, blocks in groupby(section.blocks, key=lambda block: isinstance(block, ReportLine) and block.listed):
+            with self._element("/L", _DISCS) if listed else nullcontext():
+                for block in blocks:
+                    self._block(block)
+
+    def _block(self, block: Block) -> None:
+        match block:
+            case ReportLine():
+                self._line(block, "•" if block.listed else "")
+            case Heading(text=text):
+                self._head(text, 11, "/H2")
+            case ReportTable():
+                self._table(block)
+
+    @contextmanager
+    def _element(self, kind: str, attributes: str | None = None) -> Iterator[None]:
+        """What is drawn inside belongs to one element, which may go on on the next page."""
+        with self._structure.within(self._structure.element(kind, self._pdf.page, attributes)):
+            yield
 
     def _spans(self, line: ReportLine, width: float) -> list[_Spans]:
         """A wrapped sentence, followed by the ids it rests on."""
@@ -269,25 +311,44 @@ class _Paper:
                 rows[-1].append(span)
         return [tuple(row) for row in rows]
 
-    def _draw(self, x: float, y: float, spans: _Spans, kind: str) -> None:
-        """`kind` "": inside of what is tagged already."""
+    def _draw(self, x: float, y: float, spans: _Spans, *, tagged: bool = True) -> None:
+        """A row of text; each span is an element, a link with its annotation."""
         pdf = self._pdf
         pdf.set_xy(x, y)
-        with self._tagged(kind) if kind else nullcontext():
-            for span in spans:
-                pdf.write_line(_LINE, span.text, self._links.get(span.ref, ""))
+        for span in spans:
+            link = self._links.get(span.ref) if tagged else None
+            left = pdf.get_x()
+            with self._tagged("/Span" if link is None else "/Link") if tagged else nullcontext() as element:
+                pdf.write_line(_LINE, span.text)
+            if element is not None and link is not None:
+                name = span.text.strip()
+                self._structure.tie(element, pdf.annotated(left, y, pdf.get_x() - left, _LINE, link, name))
 
     def _line(self, line: ReportLine, bullet: str = "•") -> None:
+        """A paragraph; with a bullet, an item of the list that is open."""
         pdf = self._pdf
-        for place, spans in enumerate(self._spans(line, pdf.epw - _INDENT)):
+        rows = self._spans(line, pdf.epw - _INDENT)
+        if self._room(_LINE) < 0:
+            pdf.add_page()
+        self._anchor(line.anchor, pdf.get_y())
+        if not bullet:
+            with self._element("/P"):
+                self._rows(rows, _MARGIN)
+            return
+        with self._element("/LI"):
+            pdf.set_xy(_MARGIN, pdf.get_y())
+            with self._tagged("/Lbl"):
+                pdf.write_line(_LINE, bullet)
+            with self._element("/LBody"):
+                self._rows(rows, _MARGIN + _INDENT)
+
+    def _rows(self, rows: Sequence[_Spans], x: float) -> None:
+        pdf = self._pdf
+        for spans in rows:
             if self._room(_LINE) < 0:
                 pdf.add_page()
             y = pdf.get_y()
-            if place == 0:
-                self._anchor(line.anchor, y)
-                if bullet:
-                    self._draw(_MARGIN, y, (_Span(bullet),), "/Lbl")
-            self._draw(_MARGIN + (_INDENT if bullet else 0), y, spans, "/P")
+            self._draw(x, y, spans)
             pdf.set_y(y + _LINE)
 
     def _anchor(self, name: str, y: float) -> None:
@@ -356,7 +417,7 @@ class _Paper:
                 pdf.rect(x, y, width, height, style="DF" if shaded else "D")
             with self._structure.within(elements[place]) if elements else self._artifact():
                 for number, spans in enumerate(cell):
-                    self._draw(x + _PAD, y + _PAD + number * _LINE, spans, "/P" if elements else "")
+                    self._draw(x + _PAD, y + _PAD + number * _LINE, spans, tagged=bool(elements))
             x += width
         pdf.set_y(y + height)
 
