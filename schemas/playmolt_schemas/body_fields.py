@@ -228,6 +228,20 @@ def read_body(
     return fields.result(fields.struct(kind, options=options))
 
 
+def bounds(kind: type[msgspec.Struct], name: str) -> Mapping[str, Any]:
+    """The bounds of a field as JSON Schema: of its text, or of its list with those of each text under `items`.
+
+    A field that is a text or a list of lines has those of the text, an object those of its values.
+    """
+    annotation = get_type_hints(kind, include_extras=True)[name]
+    if get_origin(annotation) is dict:
+        annotation = get_args(annotation)[1]
+    members = [member for member in _members(annotation) if _schema(member)]
+    found = next((member for member in members if _bare(member) is str), members[0])
+    inner = get_args(_bare(found))[:1]
+    return {**_schema(found), **({"items": dict(_schema(inner[0]))} if inner else {})}
+
+
 _Read = Callable[[BodyFields, str, Collection[str] | None], object]
 """Reads the field of a name, which may have one of some values."""
 

@@ -8,10 +8,11 @@ import msgspec
 import pytest
 from msgspec import UNSET, Meta, UnsetType
 from playmolt_schemas.api import ModelAlias, Request
-from playmolt_schemas.body_fields import BodyFields, _by_hand, _declared, read_body
+from playmolt_schemas.body_fields import BodyFields, _by_hand, _declared, bounds, read_body
 from playmolt_schemas.games import jury, legal, ox, trial
+from playmolt_schemas.stored import legal as forms
 from playmolt_schemas.stored import legal as stored_legal
-from playmolt_schemas.text import LINE, SPEECH, SPOKEN, STORABLE, text_schema
+from playmolt_schemas.text import LINE, SPEECH, SPOKEN, STORABLE, WORDS, text_schema
 
 
 def _named(fields: BodyFields) -> list[tuple[str, str]]:
@@ -275,3 +276,24 @@ def test_texts_that_differ_in_their_parts_alone_are_one() -> None:
     fields = BodyFields({"texts": ["김민수", unicodedata.normalize("NFD", "김민수")]})
     fields.texts("texts", 10, entries=2)
     assert _named(fields) == [("texts", "contains a duplicate")]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("title", {"minLength": 1, "maxLength": 5, "pattern": LINE}),
+        ("aside", {"maxLength": 5, "pattern": SPOKEN}),
+        ("lines", {"minLength": 1, "maxLength": 4, "pattern": WORDS}),
+        ("entries", {"maxItems": 2, "items": {}}),
+        ("texts", {
+            "minItems": 1, "maxItems": 2, "uniqueItems": True,
+            "items": {"minLength": 1, "maxLength": 4, "pattern": WORDS},
+        }),
+    ],
+)  # fmt: skip
+def test_the_bounds_of_a_field_are_those_of_its_type(name: str, expected: dict[str, Any]) -> None:
+    assert bounds(_Body, name) == expected
+
+
+def test_the_bounds_of_an_object_are_those_of_its_values() -> None:
+    assert bounds(forms.EndForm, "missing_evidence_answers")["maxLength"] == forms.FORM_TEXT_CHARS

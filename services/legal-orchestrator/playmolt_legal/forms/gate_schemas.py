@@ -3,15 +3,18 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+import msgspec
+from playmolt_schemas.body_fields import bounds
 from playmolt_schemas.stored.legal import (
-    ENTRIES,
-    ENTRY_CHARS,
-    FOCUS_ISSUES,
-    FORM_TEXT_CHARS,
-    NARRATIVE_CHARS,
-    NOTE_CHARS,
+    EndForm,
+    EvidenceEntry,
     GateName,
     GateOpened,
+    MoreFacts,
+    QuestionAnswer,
+    Round1Form,
+    Round2Form,
+    TimelineEntry,
 )
 
 from playmolt_legal import texts
@@ -36,13 +39,23 @@ def schema(state: State, gate: GateOpened) -> dict[str, Any]:
     return closed | ({"allOf": rules} if rules else {})
 
 
-def _text(most: int, fewest: int = 1) -> dict[str, Any]:
+def _text(kind: type[msgspec.Struct], name: str) -> dict[str, Any]:
+    return _text_within(bounds(kind, name))
+
+
+def _text_within(bound: Mapping[str, Any]) -> dict[str, Any]:
     # Blank counts as empty; the pattern says so to a page, since minLength counts blanks.
-    return {"type": "string", "maxLength": most} | ({"minLength": fewest, "pattern": r"\S"} if fewest else {})
+    filled = {"minLength": 1, "pattern": r"\S"} if bound.get("minLength") else {}
+    return {"type": "string", "maxLength": bound["maxLength"], **filled}
 
 
-def _list(items: dict[str, Any], most: int) -> dict[str, Any]:
-    return {"type": "array", "items": items, "minItems": 1, "maxItems": most, "uniqueItems": True}
+def _list(kind: type[msgspec.Struct], name: str, **item: Any) -> dict[str, Any]:
+    bound = bounds(kind, name)
+    return {
+        "type": "array",
+        "items": {**_text_within(bound["items"]), **item},
+        **{key: bound[key] for key in ("minItems", "maxItems", "uniqueItems")},
+    }
 
 
 def _choice(options: tuple[str, ...], labels: Mapping[str, str]) -> dict[str, Any]:
@@ -57,24 +70,37 @@ def _if(field: str, value: Any, then: dict[str, Any]) -> dict[str, Any]:
     return {"if": {"properties": {field: {"const": value}}, "required": [field]}, "then": then}
 
 
-def _objects(**fields: dict[str, Any]) -> dict[str, Any]:
+def _objects(name: str, **fields: dict[str, Any]) -> dict[str, Any]:
     required = [name for name in fields if name != "agreed"]
     item = {"type": "object", "properties": fields, "required": required, "additionalProperties": False}
-    return {"type": "array", "items": item, "maxItems": ENTRIES}
+    return {"type": "array", "items": item, "maxItems": bounds(MoreFacts, name)["maxItems"]}
 
 
 def _facts_schema(state: State, gate: GateOpened, words: texts.LegalTexts) -> Rules:
-    entry, questions = _text(ENTRY_CHARS), [question.id for question in state.facts.questions]
+    questions = [question.id for question in state.facts.questions]
     more = {
         "type": "object",
         "properties": {
-            "text": {"title": words.fields["text"], **_text(NARRATIVE_CHARS, 0)},
-            "answers": {"title": words.fields["answers"], **_objects(id={"enum": questions}, text=entry)},
+            "text": {"title": words.fields["text"], **_text(MoreFacts, "text")},
+            "answers": {
+                "title": words.fields["answers"],
+                **_objects("answers", id={"enum": questions}, text=_text(QuestionAnswer, "text")),
+            },
             "timeline": {
                 "title": words.fields["timeline"],
-                **_objects(when=entry, what=entry, agreed={"type": "boolean"}),
+                **_objects(
+                    "timeline",
+                    when=_text(TimelineEntry, "when"),
+                    what=_text(TimelineEntry, "what"),
+                    agreed={"type": "boolean"},
+                ),
             },
-            "evidence": {"title": words.fields["evidence"], **_objects(title=entry, description=entry)},
+            "evidence": {
+                "title": words.fields["evidence"],
+                **_objects(
+                    "evidence", title=_text(EvidenceEntry, "title"), description=_text(EvidenceEntry, "description")
+                ),
+            },
         },
         "additionalProperties": False,
         "minProperties": 1,
@@ -86,30 +112,33 @@ def _facts_schema(state: State, gate: GateOpened, words: texts.LegalTexts) -> Ru
 
 
 def _round1_schema(_: State, gate: GateOpened, words: texts.LegalTexts) -> Rules:
-    focus = _list(_text(FORM_TEXT_CHARS), FOCUS_ISSUES) | ({"examples": list(gate.issues)} if gate.issues else {})
+    focus = _list(Round1Form, "focus_issues") | ({"examples": list(gate.issues)} if gate.issues else {})
     properties = {
         "focus_issues": focus,
         "goal": _choice(GOALS, words.goals),
         "stance": _choice(STANCES, words.stances),
-        "fact_corrections": _text(NOTE_CHARS, 0),
+        "fact_corrections": _text(Round1Form, "fact_corrections"),
     }
     return properties, ["focus_issues", "goal", "stance"], []
 
 
 def _round2_schema(state: State, _: GateOpened, words: texts.LegalTexts) -> Rules:
     offered = [{"const": code, "title": label} for code, label in words.constraints.items()]
-    free = _text(FORM_TEXT_CHARS)
+    free = _text(Round2Form, "proof_priority")
     properties: dict[str, Any] = {
         "proof_priority": free,
         "evidence_level": _choice(LEVELS, words.levels),
-        "obtainable_evidence": _list(free, ENTRIES),
-        "constraints": _list(free | {"anyOf": [*offered, {"type": "string"}]}, ENTRIES),
-        "instructions": _text(NOTE_CHARS, 0),
+        "obtainable_evidence": _list(Round2Form, "obtainable_evidence"),
+        "constraints": _list(Round2Form, "constraints", anyOf=[*offered, {"type": "string"}]),
+        "instructions": _text(Round2Form, "instructions"),
     }
     required = ["proof_priority", "evidence_level", "obtainable_evidence", "constraints"]
     if state.case_type == "criminal":
         return properties, required, []
-    properties |= {"settlement_interest": {"type": "boolean"}, "concession_range": _text(FORM_TEXT_CHARS, 0)}
+    properties |= {
+        "settlement_interest": {"type": "boolean"},
+        "concession_range": _text(Round2Form, "concession_range"),
+    }
     conceded = {"required": ["concession_range"], "properties": {"concession_range": free}}
     rules = [
         _if("settlement_interest", True, conceded),
@@ -122,13 +151,14 @@ def _end_schema(_: State, gate: GateOpened, words: texts.LegalTexts) -> Rules:
     properties = {
         "resolution": _choice(gate.options, words.resolutions),
         "report_style": _choice(STYLES, words.styles),
-        "final_instructions": _text(FORM_TEXT_CHARS, 0),
+        "final_instructions": _text(EndForm, "final_instructions"),
     }
     return properties, ["resolution", "report_style"], []
 
 
 def _missing_schema(gate: GateOpened) -> dict[str, Any]:
-    answers = {item.id: {"title": item.text, **_text(FORM_TEXT_CHARS)} for item in gate.missing_evidence}
+    answer = _text(Round1Form, "missing_evidence_answers")
+    answers = {item.id: {"title": item.text, **answer} for item in gate.missing_evidence}
     return {
         "missing_evidence_answers": {
             "type": "object",

@@ -4,11 +4,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from playmolt_schemas.body_fields import BodyFields, Faults, read_body
+from playmolt_schemas.body_fields import BodyFields, Faults, bounds, read_body
 from playmolt_schemas.games.legal import FactsRequest, OpenSessionRequest
 from playmolt_schemas.stored.legal import (
-    ENTRIES,
-    NARRATIVE_CHARS,
     Evidence,
     Facts,
     MoreFacts,
@@ -79,15 +77,19 @@ def check_answers(fields: BodyFields, answers: Sequence[QuestionAnswer], known: 
 
 def facts_schema(*, carried: bool) -> Mapping[str, object]:
     """The JSON Schema of the body of `POST …/facts`; nothing is required of a session that carries facts over."""
-    text: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": NARRATIVE_CHARS}
+    text: dict[str, Any] = {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": bounds(FactsRequest, "overview")["maxLength"],
+    }
     lines: dict[str, Any] = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
     return {
         "type": "object",
         "properties": {
             "overview": text,
             "acts": lines,
-            "timeline": _entries("when", "what"),
-            "evidence": _entries("title", "description"),
+            "timeline": _entries("timeline", "when", "what"),
+            "evidence": _entries("evidence", "title", "description"),
             "opposing_claims": lines,
         },
         "required": [] if carried else list(FactsRequest.__struct_fields__),
@@ -95,5 +97,6 @@ def facts_schema(*, carried: bool) -> Mapping[str, object]:
     }
 
 
-def _entries(*required: str) -> dict[str, object]:
-    return {"type": "array", "maxItems": ENTRIES, "items": {"type": "object", "required": list(required)}}
+def _entries(name: str, *required: str) -> dict[str, object]:
+    most = bounds(FactsRequest, name)["maxItems"]
+    return {"type": "array", "maxItems": most, "items": {"type": "object", "required": list(required)}}
