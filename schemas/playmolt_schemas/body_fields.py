@@ -4,7 +4,7 @@ A body is declared once, as a struct: `read_body` derives from its annotations h
 """
 
 from collections.abc import Callable, Collection, Mapping
-from functools import cache
+from functools import cache, partial
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -186,20 +186,21 @@ class BodyFields:
         its default, which must be one of its options, too; null is absent where the type allows null. Unknown fields
         are the caller's to report (`only`).
         """
-        allowed = options or {}
-        for field in _declared(kind):
-            if field.name not in read:
-                value = self.body.get(field.wire, UNSET)
-                absent = value is UNSET or (value is None and field.nullable)
-                if absent and not field.required and not (field.default and field.wire in allowed):
+        body = self.body
+        for name, wire, required, nullable, default, reader in _declared(kind):  # unpacked: actions are read here
+            if name in read:
+                continue
+            allowed = options.get(wire) if options else None
+            if not required and not (default and allowed is not None):
+                value = body.get(wire, UNSET)
+                if value is UNSET or (nullable and value is None):
                     continue
-                read[field.name] = field.read(self, field.wire, allowed.get(field.wire))
+            read[name] = reader(self, wire, allowed)
         return kind(**read)
 
     def field(self, kind: type[msgspec.Struct], name: str) -> Any:
         """Read a field as `kind` declares it, present or not."""
-        found = next(field for field in _declared(kind) if field.wire == name)
-        return found.read(self, name, None)
+        return _readers(kind)[name](self, name, None)
 
     def _text(self, name: str, value: Any, most: int, *, required: bool = True) -> str:
         fault, text = "", composed_text(trimmed(value)) if isinstance(value, str) else None
@@ -263,6 +264,11 @@ def _declared(kind: type[msgspec.Struct]) -> tuple[_Field, ...]:
                field.default, _reader(hints[field.name], field.default))
         for field in msgspec.structs.fields(kind)
     )  # fmt: skip
+
+
+@cache
+def _readers(kind: type[msgspec.Struct]) -> Mapping[str, _Read]:
+    return {field.wire: field.read for field in _declared(kind)}
 
 
 def _members(annotation: object) -> tuple[object, ...]:
@@ -329,12 +335,12 @@ def _text_reader(kind: Any, default: Any) -> _Read:
     schema = _schema(kind)
     if schema.get("pattern") not in _TEXTS:  # one of the values that there are now, such as the alias of a model
         return lambda fields, name, options: fields.known(name, options or (), default)
-    read, required = _TEXTS[schema["pattern"]]
+    read, _ = _TEXTS[schema["pattern"]]
     most = schema["maxLength"]
 
     def text(fields: BodyFields, name: str, options: Collection[str] | None) -> str:
-        found: str = read(fields, name, most) if required is None else read(fields, name, most, required=required)
-        if found and options is not None and found not in options:
+        found = read(fields, name, most)
+        if options is not None and found and found not in options:
             fields.fault(name, f"must be one of {', '.join(options)}")
         return found
 
@@ -343,15 +349,15 @@ def _text_reader(kind: Any, default: Any) -> _Read:
 
 def _text_bounds(kind: Any) -> tuple[int, bool]:
     schema = _schema(kind)
-    return schema["maxLength"], bool(_TEXTS[schema["pattern"]][1])
+    return schema["maxLength"], _TEXTS[schema["pattern"]][1]
 
 
-_TEXTS: Final[Mapping[str, tuple[Callable[..., str], bool | None]]] = {
+_TEXTS: Final[Mapping[str, tuple[Callable[[BodyFields, str, int], str], bool]]] = {
     WORDS: (BodyFields.text, True),
-    STORABLE: (BodyFields.text, False),
+    STORABLE: (partial(BodyFields.text, required=False), False),
     SPEECH: (BodyFields.spoken, True),
-    SPOKEN: (BodyFields.spoken, False),
-    LINE: (BodyFields.line, None),
+    SPOKEN: (partial(BodyFields.spoken, required=False), False),
+    LINE: (BodyFields.line, True),
 }
 """The pattern of `text_schema` → how such a text is read, and whether it must not be blank."""
 

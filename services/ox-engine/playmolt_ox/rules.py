@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from msgspec import UNSET
 from playmolt_core.game import draws
 from playmolt_core.game.decider import Accepted, AllowedAction, Decision, Refused, Viewer
 from playmolt_core.game.packs.entries import EntryPack, PackLibrary
@@ -135,20 +134,22 @@ def _next_step(state: State) -> Event:
 
 def _choose(state: State, seat: Seat, action: Mapping[str, object]) -> Decision:
     fields = BodyFields(action)
-    first = fields.struct(FirstChoice, turn_id=UNSET)
+    choice: Choice = fields.field(FirstChoice, "choice")
+    comment: str = fields.field(FirstChoice, "comment")
     if fields.faults:
         return invalid(tuple(fields.faults))
-    return Accepted((_chosen(state, seat, first.choice, first.comment),))
+    return Accepted((_chosen(state, seat, choice, comment),))
 
 
 def _switch(state: State, seat: Seat, action: Mapping[str, object]) -> Decision:
     fields = BodyFields(action)
-    switch = fields.struct(Switch, turn_id=UNSET)
+    switched: bool = fields.field(Switch, "use_switch")
+    comment: str = fields.field(Switch, "comment")
     if fields.faults:
         return invalid(tuple(fields.faults))
-    if switch.use_switch and seat.switch_used:
+    if switched and seat.switch_used:
         return Refused(Code.SWITCH_UNAVAILABLE, "You have used your one switch. Send use_switch: false to keep.")
-    return Accepted((_decided(state, seat, switch.comment, switched=switch.use_switch),))
+    return Accepted((_decided(state, seat, comment, switched=switched),))
 
 
 def _drawn(state: State, seat: Seat) -> Choice:

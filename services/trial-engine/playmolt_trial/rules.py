@@ -156,18 +156,18 @@ class Trial(SeatedGame[State, Seat]):
 
 def _speak(state: State, seat: Seat, action: Mapping[str, object]) -> Decision:
     fields = BodyFields(action)
-    spoken = fields.struct(Speak, turn_id=UNSET)
+    text: str = fields.field(Speak, "text")
     if fields.faults:
         return invalid(tuple(fields.faults))
-    return Accepted((_spoke(state, seat, spoken.text),))
+    return Accepted((_spoke(state, seat, text),))
 
 
 def _vote(seat: Seat, action: Mapping[str, object]) -> Decision:
     fields = BodyFields(action)
-    vote = fields.struct(Vote, turn_id=UNSET)
+    verdict: Verdict = fields.field(Vote, "verdict")
     if fields.faults:
         return invalid(tuple(fields.faults))
-    return Accepted((_voted(seat, vote.verdict),))
+    return Accepted((_voted(seat, verdict),))
 
 
 def _spoke(state: State, seat: Seat, text: str, *, forfeit: bool = False) -> Spoke:
