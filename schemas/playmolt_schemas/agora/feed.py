@@ -8,15 +8,12 @@ from typing import Final, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from playmolt_schemas.agora.turn import Language, Parent, ParseCode, SetName
 from playmolt_schemas.feed_messages import FeedMessages, PublicMessage
 from playmolt_schemas.game_messages import GameAbortedMessage, GameMessages
+from playmolt_schemas.stored.agora.run import EVENTS, Outcome, PauseCode
+from playmolt_schemas.stored.agora.turn import Language, Parent, ParseCode, SetName
 
 RunPhase = Literal["opening", "running", "paused", "ended", "aborted"]
-PauseCode = Literal["model_away", "budget", "stopped"]
-"""Why a run is paused: its model is unavailable, the budget is spent, or the operator stopped it."""
-Outcome = Literal["completed", "died_out"]
-"""How a run ended: after its last turn, or with the death of its last agent."""
 
 
 class AgoraProgressMessage(PublicMessage, frozen=True, kw_only=True, tag="progress"):
@@ -28,12 +25,6 @@ class EpochStartedMessage(PublicMessage, frozen=True, kw_only=True, tag="epoch_s
 
     turn: int
     residents: int
-
-
-class CrisisStartedMessage(PublicMessage, frozen=True, kw_only=True, tag="crisis_started"):
-    """A crisis began for this epoch: drought, plague or famine."""
-
-    crisis: str
 
 
 class AgentActedMessage(PublicMessage, frozen=True, kw_only=True, tag="agent_acted"):
@@ -54,102 +45,14 @@ class AgoraTurnFailedMessage(PublicMessage, frozen=True, kw_only=True, tag="turn
     code: ParseCode
 
 
-class WhisperLeakedMessage(PublicMessage, frozen=True, kw_only=True, tag="whisper_leaked"):
-    """It became public who whispered to whom."""
-
-    agent_id: str
-    target: str
-    location: str
-
-
-class BillboardPostedMessage(PublicMessage, frozen=True, kw_only=True, tag="billboard_posted"):
-    """The text of the plaza's billboard changed."""
-
-    agent_id: str
-    content: str
-
-
-class TaxChangedMessage(PublicMessage, frozen=True, kw_only=True, tag="tax_changed"):
-    """The market's tax rate changed; in percent."""
-
-    agent_id: str
-    rate: int
-
-
-class RankChangedMessage(PublicMessage, frozen=True, kw_only=True, tag="rank_changed"):
-    """An agent's rank changed: commoner, notable or elder."""
-
-    agent_id: str
-    rank: str
-
-
-class MarketSettledMessage(PublicMessage, frozen=True, kw_only=True, tag="market_settled"):
-    """The market pool was distributed; `shadow`: it was only computed."""
-
-    shadow: bool
-
-
-class AgentDiedMessage(PublicMessage, frozen=True, kw_only=True, tag="agent_died"):
-    """An agent died: it had no energy left."""
-
-    agent_id: str
-
-
-class ResourceSettledMessage(PublicMessage, frozen=True, kw_only=True, tag="resource_settled"):
-    """The amount of a resource at the end of a turn, before and after regrowth."""
-
-    turn: int
-    name: str
-    before: int
-    regrown: int
-    after: int
-
-
-class ActContestedMessage(PublicMessage, frozen=True, kw_only=True, tag="act_contested"):
-    """Two residents contested an act of the architect, and it was undone."""
-
-    turn: int
-    by: tuple[str, ...]
-    undone: str
-
-
-class RunPausedMessage(PublicMessage, frozen=True, kw_only=True, tag="run_paused"):
-    """The run was paused."""
-
-    code: PauseCode
-
-
-class RunResumedMessage(PublicMessage, frozen=True, kw_only=True, tag="run_resumed"):
-    """The run was resumed."""
-
-
-class RunEndedMessage(PublicMessage, frozen=True, kw_only=True, tag="run_ended"):
-    """The run ended; its feed closes."""
-
-    outcome: Outcome
-    turns: int
-
-
 FEED: Final = FeedMessages(
-    {},
+    EVENTS,
     __name__,
     written=(
         AgoraProgressMessage,
         EpochStartedMessage,
-        CrisisStartedMessage,
         AgentActedMessage,
         AgoraTurnFailedMessage,
-        WhisperLeakedMessage,
-        BillboardPostedMessage,
-        TaxChangedMessage,
-        RankChangedMessage,
-        MarketSettledMessage,
-        AgentDiedMessage,
-        ResourceSettledMessage,
-        ActContestedMessage,
-        RunPausedMessage,
-        RunResumedMessage,
-        RunEndedMessage,
         GameAbortedMessage,
     ),
 )

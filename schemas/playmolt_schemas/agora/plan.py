@@ -8,8 +8,8 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from playmolt_schemas.agora.turn import Action, Decoding, Language, Persona, SamplingSettings, SetName
 from playmolt_schemas.codes import FieldFault
+from playmolt_schemas.stored.agora.turn import Action, Decoding, Language, Persona, SamplingSettings, SetName
 
 PLAN_BYTES: Final = 60 * 1024
 """The size of a plan in UTF-8: it must fit into a request and into one record."""

@@ -23,6 +23,7 @@ from playmolt_schemas.manifest import GameModule, Reference, Resource
 from playmolt_schemas.registry import games
 from playmolt_schemas.routes.platform import ROUTES
 from playmolt_schemas.routes.route import Media, OneOf, PageOf, Query, Route
+from playmolt_schemas.stored.agora.turn import RunSpec, TurnRecord
 
 FOLDER: Final = "schemas/json"
 SHARED: Final = "shared"
@@ -39,6 +40,10 @@ _PACKED: Final = "An array in the order of the fields, encoded as MessagePack: b
 
 _DECLARATIONS: Final = (Query, Route, Media, OneOf, PageOf, GameModule, Reference, Resource)
 """Types that only describe the API and the games, and are never sent."""
+
+
+PUBLISHED: Final = (RunSpec, TurnRecord)
+"""Stored values that are published as files, without a route that names them."""
 
 
 def leaves(kind: object) -> tuple[type, ...]:
@@ -60,7 +65,7 @@ def messages() -> dict[str, type]:
     Messages are the requests and answers of routes, and all types of this package that are not part of another type.
     """
     routed = [leaf for route in ROUTES for kind in (route.request, *route.answers.values()) for leaf in leaves(kind)]
-    kinds = sorted({*routed, *_declared()}, key=name_of)
+    kinds = sorted({*routed, *_declared(), *PUBLISHED}, key=name_of)
     schemas, named = msgspec.json.schema_components(kinds, ref_template="{name}")
     parts = {part for name, schema in named.items() for part in references(schema) if part != name}
     pairs = zip(kinds, schemas, strict=True)

@@ -8,7 +8,6 @@ from msgspec import Meta
 from playmolt_schemas import api
 from playmolt_schemas.agora import coding, feed
 from playmolt_schemas.agora import plan as agora_plan
-from playmolt_schemas.agora.turn import Parent
 from playmolt_schemas.codes import Code
 from playmolt_schemas.limits import PAGE_DEFAULT
 from playmolt_schemas.routes.route import (
@@ -27,6 +26,7 @@ from playmolt_schemas.routes.route import (
     Route,
 )
 from playmolt_schemas.routes.sharing import Share
+from playmolt_schemas.stored.agora.turn import Parent
 
 _EXPERIMENTS: Final = "/api/agora/experiments"
 _RUNS: Final = "/api/agora/runs"

@@ -13,10 +13,12 @@ import msgspec
 import pytest
 from playmolt_gateway.pages.assets import BUNDLED, UnbundledImport, bundle
 from playmolt_gateway.server.app import ReadOnlyCors
-from playmolt_schemas.agora import feed, plan, turn
+from playmolt_schemas.agora import plan
 from playmolt_schemas.games import jury, legal, ox, trial
 from playmolt_schemas.routes.pages import PAGES_WEB
 from playmolt_schemas.stored import jury as stored_jury
+from playmolt_schemas.stored import legal as stored_legal
+from playmolt_schemas.stored.agora import run, turn
 
 WEB = Path(str(files("playmolt_gateway").joinpath("web")))
 PATHS = {
@@ -47,28 +49,28 @@ CODES: dict[str, tuple[str, ...]] = {
     "band": get_args(jury.Band),
     "why": tuple(cause for cause in get_args(jury.Cause) if cause != "speech"),
     "impact": get_args(stored_jury.Impact),
-    "gate": get_args(legal.GateName),
-    "refusal": get_args(legal.RefusalReason),
+    "gate": get_args(stored_legal.GateName),
+    "refusal": get_args(stored_legal.RefusalReason),
     "section": get_args(legal.ReportSection),
-    "side": get_args(legal.Side),
-    "change": tuple(action for action in get_args(legal.FactChange) if action != "stipulated"),
-    "fact_source": get_args(legal.FactSource),
-    "fact": get_args(legal.FactState),
-    "fact_state": get_args(legal.FactState),
-    "check": get_args(legal.Check),
-    "case": get_args(legal.CaseType),
+    "side": get_args(stored_legal.Side),
+    "change": tuple(action for action in get_args(stored_legal.FactChange) if action != "stipulated"),
+    "fact_source": get_args(stored_legal.FactSource),
+    "fact": get_args(stored_legal.FactState),
+    "fact_state": get_args(stored_legal.FactState),
+    "check": get_args(stored_legal.Check),
+    "case": get_args(stored_legal.CaseType),
     "role_legal": get_args(legal.Role),
-    "code.goal": get_args(legal.Goal),
-    "code.stance": get_args(legal.Stance),
-    "code.evidence_level": get_args(legal.EvidenceLevel),
+    "code.goal": get_args(stored_legal.Goal),
+    "code.stance": get_args(stored_legal.Stance),
+    "code.evidence_level": get_args(stored_legal.EvidenceLevel),
     "code.constraints": get_args(legal.Constraint),
-    "code.report_style": get_args(legal.ReportStyle),
-    "field": legal.SteeringSettings.__struct_fields__,
+    "code.report_style": get_args(stored_legal.ReportStyle),
+    "field": stored_legal.SteeringSettings.__struct_fields__,
     "act": (*get_args(turn.Action), *get_args(turn.Skill)),
     "persona": get_args(turn.Persona),
     "world": get_args(turn.PhaseName),
-    "pause": get_args(feed.PauseCode),
-    "outcome": get_args(feed.Outcome),
+    "pause": get_args(run.PauseCode),
+    "outcome": get_args(run.Outcome),
     "status": (*get_args(plan.ExperimentStatus), *get_args(plan.RunStatus)),
 }  # fmt: skip
 """Codes that a page shows by their words."""

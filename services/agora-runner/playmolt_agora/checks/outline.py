@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 import msgspec
-from playmolt_schemas.agora.turn import ACTIONS, SKILLS
+from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS
 
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?%?")
 _SLOT: Final = re.compile(r"\{\w+\}%?")

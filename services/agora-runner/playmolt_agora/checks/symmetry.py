@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
-from playmolt_schemas.agora.turn import Language, PhaseName
+from playmolt_schemas.stored.agora.turn import Language, PhaseName
 
 from playmolt_agora.checks.outline import Mark, outline
 from playmolt_agora.turn import prompts, texts

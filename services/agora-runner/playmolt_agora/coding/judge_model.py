@@ -17,8 +17,8 @@ from playmolt_core.llm.port import Attempt, Failed, Model, ModelRequest, Reply
 from playmolt_core.llm.scripted.model import Cast, Said, ScriptedModel, ScriptedTurn
 from playmolt_schemas.agora.coding import JudgeBudget, JudgingStatus
 from playmolt_schemas.agora.plan import Budget, Plan, Spent
-from playmolt_schemas.agora.turn import Language
 from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.stored.agora.turn import Language
 
 from playmolt_agora import budget
 from playmolt_agora.budget import Charge, Prices

@@ -10,6 +10,7 @@ from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.log.folding import facts_of
 from playmolt_core.log.port import StreamReader
 from playmolt_schemas.agora.plan import Plan
+from playmolt_schemas.stored.agora.run import AgentActed
 from playmolt_schemas.stored.event import Event
 
 from playmolt_agora.budget import Prices
@@ -23,7 +24,6 @@ from playmolt_agora.experiment.events import JudgeCoded
 from playmolt_agora.experiment.rules import Experiment
 from playmolt_agora.experiment.state import Judge, State
 from playmolt_agora.run.call_usage import is_call, lost_of
-from playmolt_agora.world.events import AgentActed
 
 _LOOK_SECONDS: Final = 2.0
 

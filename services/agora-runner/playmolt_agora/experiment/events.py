@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Final
 import msgspec
 from playmolt_schemas.agora.coding import JudgeBudget, JudgingStatus, SheetRow, Which
 from playmolt_schemas.agora.plan import Budget, Folder, Noticed, PcsSoFar, Plan, Spent, Square, StopKind
-from playmolt_schemas.agora.turn import Parent
+from playmolt_schemas.stored.agora.turn import Parent
 from playmolt_schemas.stored.event import Event, stored_types
 
 from playmolt_agora.budget import LimitName, Scope

@@ -5,9 +5,9 @@ from typing import Final
 from playmolt_core.game.decider import Accepted, Decision, Refused
 from playmolt_core.llm.catalogue import Catalogue, is_scripted
 from playmolt_schemas.agora.plan import Plan
-from playmolt_schemas.agora.turn import Parent, RunSpec
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.stored.agora.turn import Parent, RunSpec
 from playmolt_schemas.text import unstorable
 
 from playmolt_agora.experiment import commands, preregistration

@@ -7,8 +7,8 @@ from typing import Final
 from playmolt_core.game.decider import Accepted, Decision, Refused
 from playmolt_core.llm.catalogue import decimal_text
 from playmolt_schemas.agora.plan import PcsSoFar, Plan, Stage1Import
-from playmolt_schemas.agora.turn import ACTIONS
 from playmolt_schemas.codes import Code
+from playmolt_schemas.stored.agora.turn import ACTIONS
 
 from playmolt_agora.experiment import commands
 from playmolt_agora.experiment.events import PcsSeen

@@ -6,8 +6,8 @@ from typing import Final
 import msgspec
 from playmolt_core.llm.catalogue import Catalogue, is_scripted
 from playmolt_schemas.agora.plan import Plan, Preview, Square
-from playmolt_schemas.agora.turn import RunSpec
 from playmolt_schemas.canonical import digest
+from playmolt_schemas.stored.agora.turn import RunSpec
 
 from playmolt_agora import budget
 from playmolt_agora.experiment.events import PinnedModel, PinnedTest, Pins, PlannedRun, Preregistered

@@ -21,9 +21,9 @@ from playmolt_schemas.agora.plan import (
     Spent,
     StoppedBy,
 )
-from playmolt_schemas.agora.turn import Parent
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.stored.agora.turn import Parent
 from playmolt_schemas.stored.event import Event
 
 from playmolt_agora import budget

@@ -6,7 +6,7 @@ from typing import Annotated, Final, get_args
 import msgspec
 from msgspec import Meta
 from playmolt_schemas.agora.plan import Name
-from playmolt_schemas.agora.turn import ConstraintLevel, Language, Persona
+from playmolt_schemas.stored.agora.turn import ConstraintLevel, Language, Persona
 
 from playmolt_agora.folder import toml_file
 from playmolt_agora.folder.source import Source

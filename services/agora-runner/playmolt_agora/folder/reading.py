@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 from playmolt_schemas.agora.plan import SEATS, Folder, Plan, PlanFault, RoomPlan, RoomSeat
-from playmolt_schemas.agora.turn import ConstraintLevel, Language
+from playmolt_schemas.stored.agora.turn import ConstraintLevel, Language
 
 from playmolt_agora.folder import measure_file as declaration
 from playmolt_agora.folder import personas, symmetry, texts, toml_file, world_checks, world_file

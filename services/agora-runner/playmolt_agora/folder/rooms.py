@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
-from playmolt_schemas.agora.turn import ConstraintLevel, Language, PhaseName
+from playmolt_schemas.stored.agora.turn import ConstraintLevel, Language, PhaseName
 
 
 class LockedSeat(msgspec.Struct, frozen=True, kw_only=True):

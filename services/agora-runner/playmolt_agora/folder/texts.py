@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from playmolt_schemas.agora.plan import PlanFault
-from playmolt_schemas.agora.turn import Language
+from playmolt_schemas.stored.agora.turn import Language
 
 from playmolt_agora.folder.source import KeyLines, Source
 from playmolt_agora.folder.symmetry import Pair, both

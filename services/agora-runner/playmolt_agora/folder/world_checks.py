@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from msgspec import UNSET
 from playmolt_schemas.agora.plan import PlanFault
-from playmolt_schemas.agora.turn import ACTIONS, Language
+from playmolt_schemas.stored.agora.turn import ACTIONS, Language
 
 from playmolt_agora.folder.source import KeyLines
 from playmolt_agora.world import ledger

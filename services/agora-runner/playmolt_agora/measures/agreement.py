@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 import numpy as np
-from playmolt_schemas.agora.turn import TurnRecord
+from playmolt_schemas.stored.agora.turn import TurnRecord
 
 from playmolt_agora.measures import dissociation
 from playmolt_agora.measures.data.coding import Cues, dissoc

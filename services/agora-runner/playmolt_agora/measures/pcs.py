@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from playmolt_schemas.agora.turn import ACTIONS
+from playmolt_schemas.stored.agora.turn import ACTIONS
 
 from playmolt_agora.measures.data.arms import COSTS_REAL
 from playmolt_agora.measures.data.definitions import EARLY_EPOCHS, INDICATIVE_RUNS

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Final
 
 import numpy as np
-from playmolt_schemas.agora.turn import ACTIONS
+from playmolt_schemas.stored.agora.turn import ACTIONS
 
 from playmolt_agora.measures.data.frame import SPEAK, Frame, Integers, Seat
 from playmolt_agora.measures.data.results import Result, ratio

@@ -10,7 +10,8 @@ from playmolt_core.game.decider import Accepted, Command
 from playmolt_core.llm.port import ChatMessage, ModelRequest
 from playmolt_core.llm.scripted.model import ScriptedTurn
 from playmolt_schemas.agora.plan import Plan, PlanFault
-from playmolt_schemas.agora.turn import RunSpec, Tokens
+from playmolt_schemas.stored.agora.run import AgentActed, TurnFailed
+from playmolt_schemas.stored.agora.turn import RunSpec, Tokens
 
 from playmolt_agora.folder.measure_file import MeasureDeclaration
 from playmolt_agora.folder.personas import dressed
@@ -25,7 +26,6 @@ from playmolt_agora.scripted import residents, visitors
 from playmolt_agora.turn import prompts, reply_parser, scenes
 from playmolt_agora.turn.reply_parser import TurnReply
 from playmolt_agora.turn.scene import Scene
-from playmolt_agora.world.events import AgentActed, TurnFailed
 from playmolt_agora.world.state import RunState
 
 TURNS: Final = 3

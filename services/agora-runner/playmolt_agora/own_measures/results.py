@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 from playmolt_schemas.agora.plan import FaultCode, Folder, PlanFault
-from playmolt_schemas.agora.turn import TurnRecord
+from playmolt_schemas.stored.agora.turn import TurnRecord
 
 from playmolt_agora.folder import measure_file as declaration
 from playmolt_agora.folder.measure_file import MeasureDeclaration

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 from playmolt_schemas.agora.plan import Hypothesis, Plan, PlannedTest, SquareAgent
-from playmolt_schemas.agora.turn import Language
+from playmolt_schemas.stored.agora.turn import Language
 
 from playmolt_agora.measures.data.definitions import windows
 from playmolt_agora.measures.inference import attainable_p

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 from playmolt_core.llm.catalogue import Catalogue, is_scripted
 from playmolt_schemas.agora.plan import ModelCost, Plan
-from playmolt_schemas.agora.turn import Language, PhaseName
+from playmolt_schemas.stored.agora.turn import Language, PhaseName
 
 from playmolt_agora import budget
 from playmolt_agora.plan import matrix

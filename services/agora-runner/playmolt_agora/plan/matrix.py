@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET
 from playmolt_core.llm.catalogue import is_scripted
 from playmolt_schemas.agora.plan import Arm, Plan
-from playmolt_schemas.agora.turn import Language, Persona, PersonaCondition, RunSpec, Seat, SetName
+from playmolt_schemas.stored.agora.turn import Language, Persona, PersonaCondition, RunSpec, Seat, SetName
 
 from playmolt_agora.folder.rooms import LockedRoom
 from playmolt_agora.measures.data.arms import ARMS

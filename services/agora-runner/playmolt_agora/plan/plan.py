@@ -15,8 +15,8 @@ from playmolt_schemas.agora.plan import (
     Plan,
     Stage1Import,
 )
-from playmolt_schemas.agora.turn import Language, PhaseName, SetName
 from playmolt_schemas.canonical import digest
+from playmolt_schemas.stored.agora.turn import Language, PhaseName, SetName
 
 from playmolt_agora.checks import symmetry
 from playmolt_agora.measures.data.arms import ARMS, COSTS_REAL

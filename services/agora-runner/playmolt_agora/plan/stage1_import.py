@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 from playmolt_schemas.agora.plan import ImportedRun, Plan, PlanFault, Stage1Import
-from playmolt_schemas.agora.turn import ACTIONS, Action
+from playmolt_schemas.stored.agora.turn import ACTIONS, Action
 
 from playmolt_agora.plan import document
 

@@ -5,8 +5,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from playmolt_schemas.agora.plan import CostRow, Noticed, Spent
-from playmolt_schemas.agora.turn import TurnRecord
 from playmolt_schemas.records import Record
+from playmolt_schemas.stored.agora.run import (
+    AgentActed,
+    CallMade,
+    EpochStarted,
+    GameAborted,
+    MarketSettled,
+    RunEnded,
+    TurnFailed,
+)
+from playmolt_schemas.stored.agora.turn import TurnRecord
 from playmolt_schemas.stored.event import Event
 
 from playmolt_agora.bundle.seal import ModelNote
@@ -92,7 +101,7 @@ def turns_of(runs: Runs) -> tuple[TurnRecord, ...]:
         event.record
         for records in runs.values()
         for event in _read(records, run_events.EVENTS, "agent_acted", "turn_failed")
-        if isinstance(event, run_events.AgentActed | run_events.TurnFailed)
+        if isinstance(event, AgentActed | TurnFailed)
     )
 
 
@@ -102,7 +111,7 @@ def costs_of(runs: Runs) -> Table:
     for records in runs.values():
         taken: dict[str, Spent] = {}
         for event in _read(records, run_events.EVENTS, "call_made"):
-            if isinstance(event, run_events.CallMade):
+            if isinstance(event, CallMade):
                 taken = by_model(taken, event.call)
         found.append((run_note(records).cell, taken))
     lines = [msgspec.structs.asdict(line) for line in cost_lines(found)]
@@ -175,7 +184,7 @@ def ginis(runs: Runs) -> tuple[LoggedGini, ...]:
         )
         for run, records in runs.items()
         for event in _read(records, run_events.EVENTS, "epoch_started")
-        if isinstance(event, run_events.EpochStarted)
+        if isinstance(event, EpochStarted)
         for kind, value in event.gini.items()
     )
 
@@ -192,7 +201,7 @@ def _settled(run: str, records: Sequence[Record]) -> Iterator[tuple[str, int, fl
     for event in _read(records, run_events.EVENTS, "run_opened", "market_settled"):
         if isinstance(event, run_events.RunOpened):
             unit = event.rules.unit
-        elif isinstance(event, run_events.MarketSettled):
+        elif isinstance(event, MarketSettled):
             yield run, event.turn, event.treasury / unit
 
 
@@ -223,9 +232,9 @@ def run_note(records: Sequence[Record], spent: Spent | None = None) -> RunNote:
 
 
 def _outcome(last: Event) -> str:
-    if isinstance(last, run_events.RunEnded):
+    if isinstance(last, RunEnded):
         return last.outcome
-    return f"ended by the operator: {last.reason}" if isinstance(last, run_events.GameAborted) else "not finished"
+    return f"ended by the operator: {last.reason}" if isinstance(last, GameAborted) else "not finished"
 
 
 def _registered(preregistered: events.Preregistered, at: str) -> Registered:

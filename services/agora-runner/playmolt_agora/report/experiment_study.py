@@ -17,9 +17,9 @@ from playmolt_core.db.pool import open_pool
 from playmolt_core.log.port import StreamReader
 from playmolt_core.log.postgres import log_of
 from playmolt_core.settings import from_environment
-from playmolt_schemas.agora.turn import TurnRecord
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import Record
+from playmolt_schemas.stored.agora.turn import TurnRecord
 
 from playmolt_agora.bundle.seal import Contents, packed, seal
 from playmolt_agora.experiment import events as experiment_events

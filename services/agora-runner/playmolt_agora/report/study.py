@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import msgspec
 from playmolt_schemas.agora.plan import Spent
-from playmolt_schemas.agora.turn import Language, Parent, TurnRecord
+from playmolt_schemas.stored.agora.turn import Language, Parent, TurnRecord
 
 from playmolt_agora.bundle.seal import ModelNote
 from playmolt_agora.own_measures.results import OwnContent

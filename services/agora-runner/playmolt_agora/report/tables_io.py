@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-from playmolt_schemas.agora.turn import TurnRecord
+from playmolt_schemas.stored.agora.turn import TurnRecord
 
 from playmolt_agora.measures.data.tables import arrow_table, csv_text
 from playmolt_agora.report.study import StudyFault, Table, rows

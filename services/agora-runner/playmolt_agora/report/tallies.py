@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
-from playmolt_schemas.agora.turn import Language, TurnRecord
+from playmolt_schemas.stored.agora.turn import Language, TurnRecord
 
 from playmolt_agora.measures.data.arms import arm_of, is_valid, place_of, rank_of
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from playmolt_core.game.decider import Command
-from playmolt_schemas.agora.feed import PauseCode
-from playmolt_schemas.agora.turn import RunSpec
+from playmolt_schemas.stored.agora.run import PauseCode
+from playmolt_schemas.stored.agora.turn import RunSpec
 from playmolt_schemas.stored.event import Event
 
 from playmolt_agora.turn.reply_parser import TurnReply

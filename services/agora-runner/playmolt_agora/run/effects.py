@@ -5,9 +5,9 @@ from typing import Final
 
 import msgspec
 from playmolt_core.game.decider import Effect
-from playmolt_schemas.agora.feed import Outcome
-from playmolt_schemas.agora.turn import RunSpec
 from playmolt_schemas.canonical import digest
+from playmolt_schemas.stored.agora.run import Outcome
+from playmolt_schemas.stored.agora.turn import RunSpec
 
 from playmolt_agora.world.state import RunState
 

@@ -5,8 +5,8 @@ from typing import Final, get_args
 
 import msgspec
 from msgspec.structs import replace
-from playmolt_schemas.agora.turn import Persona, RunSpec, Seat
 from playmolt_schemas.codes import FieldFault
+from playmolt_schemas.stored.agora.turn import Persona, RunSpec, Seat
 
 from playmolt_agora.turn import scenes
 from playmolt_agora.world import chance, places, worlds

@@ -1,7 +1,7 @@
 """A turn as it is recorded: who, where, what was attempted, what came of it (agora.md, Turn)."""
 
 from msgspec import UNSET, UnsetType
-from playmolt_schemas.agora.turn import ACTIONS, SKILLS, VALID_CODES, Effect, FnClass, TurnRecord
+from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS, VALID_CODES, Effect, FnClass, TurnRecord
 
 from playmolt_agora.measures.data import coding
 from playmolt_agora.turn import scenes

@@ -10,11 +10,20 @@ from msgspec.structs import replace
 from playmolt_core.game.decider import Accepted, Command, Decision, Effect, EndGame, Refused, Viewer
 from playmolt_core.game.game import Game, ended
 from playmolt_schemas.agora.feed import RunView
-from playmolt_schemas.agora.turn import PhaseName
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.feed_messages import FeedMessage
 from playmolt_schemas.game_messages import GameSummary
+from playmolt_schemas.stored.agora.run import (
+    AgentActed,
+    CallMade,
+    GameAborted,
+    RunEnded,
+    RunPaused,
+    RunResumed,
+    TurnFailed,
+)
+from playmolt_schemas.stored.agora.turn import PhaseName
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.text import unstorable
 from typing_extensions import override
@@ -25,17 +34,7 @@ from playmolt_agora.turn import texts
 from playmolt_agora.turn.reply_parser import Parsed
 from playmolt_agora.world import chance, epoch, places, ranks, visibility, worlds
 from playmolt_agora.world.acts import Deed
-from playmolt_agora.world.events import (
-    EVENTS,
-    AgentActed,
-    CallMade,
-    GameAborted,
-    RunEnded,
-    RunOpened,
-    RunPaused,
-    RunResumed,
-    TurnFailed,
-)
+from playmolt_agora.world.events import EVENTS, RunOpened
 from playmolt_agora.world.own_world import OwnWorld
 from playmolt_agora.world.state import RunState
 from playmolt_agora.world.worlds import Rules

@@ -7,52 +7,29 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 from playmolt_schemas.agora.feed import (
-    ActContestedMessage,
+    FEED,
     ActView,
     AgentActedMessage,
-    AgentDiedMessage,
     AgentView,
     AgoraProgressMessage,
     AgoraTurnFailedMessage,
-    BillboardPostedMessage,
-    CrisisStartedMessage,
     EpochStartedMessage,
-    MarketSettledMessage,
-    RankChangedMessage,
-    ResourceSettledMessage,
-    RunEndedMessage,
-    RunPausedMessage,
     RunProgress,
-    RunResumedMessage,
     RunView,
     SeatView,
-    TaxChangedMessage,
-    WhisperLeakedMessage,
 )
-from playmolt_schemas.agora.turn import TurnRecord
 from playmolt_schemas.feed_messages import FeedMessage, PublicMessage
 from playmolt_schemas.game_messages import GameAbortedMessage
+from playmolt_schemas.stored.agora.run import (
+    AgentActed,
+    EpochStarted,
+    GameAborted,
+    TurnFailed,
+)
+from playmolt_schemas.stored.agora.turn import TurnRecord
 from playmolt_schemas.stored.event import Event
 
 from playmolt_agora.turn import prompts, scenes
-from playmolt_agora.world.events import (
-    ActContested,
-    AgentActed,
-    AgentDied,
-    BillboardPosted,
-    CrisisStarted,
-    EpochStarted,
-    GameAborted,
-    MarketSettled,
-    RankChanged,
-    ResourceSettled,
-    RunEnded,
-    RunPaused,
-    RunResumed,
-    TaxChanged,
-    TurnFailed,
-    WhisperLeaked,
-)
 from playmolt_agora.world.state import Act, Observation, RunState
 
 _UNHEARD: Final = "…"
@@ -64,8 +41,10 @@ class Unopened(msgspec.Struct, frozen=True):
 
 def public(event: Event) -> FeedMessage:
     """An event's message, the same for every viewer; progress if the event has no message of its own."""
-    message = _PUBLIC.get(type(event))
-    return message(event) if message else AgoraProgressMessage()
+    if written := _WRITTEN.get(type(event)):
+        return written(event)
+    copy = FEED.copies.get(type(event))
+    return copy(event, None) if copy else AgoraProgressMessage()
 
 
 def run(state: RunState, seat: str | None = None) -> RunView:
@@ -159,10 +138,6 @@ def _epoch(event: EpochStarted) -> PublicMessage:
     return EpochStartedMessage(turn=event.turn, residents=len(event.order))
 
 
-def _crisis(event: CrisisStarted) -> PublicMessage:
-    return CrisisStartedMessage(crisis=event.crisis)
-
-
 def _acted(event: AgentActed) -> PublicMessage:
     record: TurnRecord = event.record
     return AgentActedMessage(
@@ -179,71 +154,14 @@ def _failed(event: TurnFailed) -> PublicMessage:
     return AgoraTurnFailedMessage(agent_id=event.record.agent, code=event.record.parse_code)
 
 
-def _leaked(event: WhisperLeaked) -> PublicMessage:
-    return WhisperLeakedMessage(agent_id=event.agent, target=event.target, location=event.place)
-
-
-def _posted(event: BillboardPosted) -> PublicMessage:
-    return BillboardPostedMessage(agent_id=event.agent, content=event.content)
-
-
-def _taxed(event: TaxChanged) -> PublicMessage:
-    return TaxChangedMessage(agent_id=event.agent, rate=event.rate)
-
-
-def _ranked(event: RankChanged) -> PublicMessage:
-    return RankChangedMessage(agent_id=event.agent, rank=event.rank)
-
-
-def _settled(event: MarketSettled) -> PublicMessage:
-    return MarketSettledMessage(shadow=event.shadow)
-
-
-def _resource(event: ResourceSettled) -> PublicMessage:
-    return ResourceSettledMessage(
-        turn=event.turn, name=event.name, before=event.before, regrown=event.regrown, after=event.after
-    )
-
-
-def _contested(event: ActContested) -> PublicMessage:
-    return ActContestedMessage(turn=event.turn, by=event.by, undone=event.undone)
-
-
-def _died(event: AgentDied) -> PublicMessage:
-    return AgentDiedMessage(agent_id=event.agent)
-
-
-def _paused(event: RunPaused) -> PublicMessage:
-    return RunPausedMessage(code=event.code)
-
-
-def _resumed(_: RunResumed) -> PublicMessage:
-    return RunResumedMessage()
-
-
-def _ended(event: RunEnded) -> PublicMessage:
-    return RunEndedMessage(outcome=event.outcome, turns=event.turns)
-
-
 def _aborted(event: GameAborted) -> FeedMessage:
     return GameAbortedMessage(reason=event.reason)
 
 
-_PUBLIC: Final[Mapping[type[Event], Callable[[Any], FeedMessage]]] = {
+_WRITTEN: Final[Mapping[type[Event], Callable[[Any], FeedMessage]]] = {
     EpochStarted: _epoch,
-    CrisisStarted: _crisis,
     AgentActed: _acted,
     TurnFailed: _failed,
-    WhisperLeaked: _leaked,
-    BillboardPosted: _posted,
-    TaxChanged: _taxed,
-    RankChanged: _ranked,
-    MarketSettled: _settled,
-    ResourceSettled: _resource,
-    ActContested: _contested,
-    AgentDied: _died,
-    RunPaused: _paused,
-    RunResumed: _resumed,
-    RunEnded: _ended,
     GameAborted: _aborted,
 }
+"""The messages with other content than their event's fields."""

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 from playmolt_core.llm.scripted.model import Cast, Character, Said, ScriptedTurn, generic
-from playmolt_schemas.agora.turn import ACTIONS, SKILLS, Action, Language, Persona
+from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS, Action, Language, Persona
 
 from playmolt_agora.turn import texts
 from playmolt_agora.turn.parsed_prompt import ParsedPrompt, parse_prompt

@@ -7,9 +7,9 @@ from typing import Final
 
 import msgspec
 from playmolt_core.llm.catalogue import is_scripted
-from playmolt_schemas.agora.turn import TurnRecord
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import Record
+from playmolt_schemas.stored.agora.turn import TurnRecord
 
 from playmolt_agora.measures.agreement import COLUMNS
 from playmolt_agora.measures.analysis import study as measured

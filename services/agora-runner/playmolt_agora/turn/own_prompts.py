@@ -6,8 +6,8 @@ from functools import cache
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.agora.turn import Language
 from playmolt_schemas.canonical import digest
+from playmolt_schemas.stored.agora.turn import Language
 
 from playmolt_agora.turn import texts
 from playmolt_agora.turn.scene import Numbers, Offer, OwnScene

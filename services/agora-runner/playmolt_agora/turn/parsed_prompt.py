@@ -7,7 +7,7 @@ from typing import Final, cast
 
 import msgspec
 from playmolt_core.llm.port import ChatMessage
-from playmolt_schemas.agora.turn import Language, Persona, PhaseName
+from playmolt_schemas.stored.agora.turn import Language, Persona, PhaseName
 
 from playmolt_agora.turn import texts
 

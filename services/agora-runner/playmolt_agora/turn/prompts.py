@@ -12,8 +12,8 @@ from functools import cache, lru_cache
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.agora.turn import SKILLS, PhaseName
 from playmolt_schemas.canonical import canonical_json, digest
+from playmolt_schemas.stored.agora.turn import SKILLS, PhaseName
 
 from playmolt_agora.turn import own_prompts, texts
 from playmolt_agora.turn.scene import Offer, OwnScene, Scene

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 from playmolt_core.llm.openai.storing import storable
 from playmolt_core.llm.port import REPLY_BYTES
-from playmolt_schemas.agora.turn import ACTIONS, SKILLS, Language, ParseCode, Tokens
+from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS, Language, ParseCode, Tokens
 from playmolt_schemas.text import trimmed
 
 from playmolt_agora.turn import own_spelling, prompts, texts

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from playmolt_schemas.agora.turn import ConstraintLevel, FnClass, Language, PersonaCondition, PhaseName
+from playmolt_schemas.stored.agora.turn import ConstraintLevel, FnClass, Language, PersonaCondition, PhaseName
 
 from playmolt_agora.world.state import Observation
 

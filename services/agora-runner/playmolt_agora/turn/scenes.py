@@ -4,7 +4,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
 
 import msgspec
-from playmolt_schemas.agora.turn import ConstraintLevel, RunSpec, Seat
+from playmolt_schemas.stored.agora.turn import ConstraintLevel, RunSpec, Seat
 
 from playmolt_agora.turn.own_scene import own_scene
 from playmolt_agora.turn.scene import Scene

@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from typing import Final
 
 import msgspec
-from playmolt_schemas.agora.turn import ACTIONS, SKILLS
+from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS
 
 from playmolt_agora.turn import texts
 

@@ -10,8 +10,8 @@ from importlib.resources import files
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.agora.turn import Language, PhaseName
 from playmolt_schemas.canonical import digest
+from playmolt_schemas.stored.agora.turn import Language, PhaseName
 
 _DATA: Final = files("playmolt_agora").joinpath("data")
 LANGUAGES: Final[tuple[Language, ...]] = ("ko", "en")

@@ -14,6 +14,7 @@ from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.log.port import StreamReader
 from playmolt_schemas.agora.plan import Noticed, Spent
 from playmolt_schemas.canonical import digest
+from playmolt_schemas.stored.agora.run import CallMade
 from playmolt_schemas.stored.event import Event
 
 from playmolt_agora.calls.experiment_status import ExperimentStatuses, events_of
@@ -26,7 +27,6 @@ from playmolt_agora.turn import scenes
 from playmolt_agora.turn.reply_parser import TurnReply
 from playmolt_agora.workers.run_usage import Notices, acts_of, requests_recorded, spent_of
 from playmolt_agora.workers.turn_model import Halt, TurnModel
-from playmolt_agora.world.events import CallMade
 from playmolt_agora.world.state import RunState
 
 STEP_SECONDS: Final = 0.25

@@ -10,8 +10,9 @@ from playmolt_core.engine.engine import Engine
 from playmolt_core.game.decider import EndGame
 from playmolt_core.log.port import Archived, GameIndex, StreamReader
 from playmolt_core.ops.telemetry import log
-from playmolt_schemas.agora.turn import RunSpec, TurnRecord
 from playmolt_schemas.limits import PAGE_MAX
+from playmolt_schemas.stored.agora.run import AgentActed, TurnFailed
+from playmolt_schemas.stored.agora.turn import RunSpec, TurnRecord
 
 from playmolt_agora.calls.experiment_status import ExperimentStatuses, events_of
 from playmolt_agora.experiment import adaptive, effects
@@ -23,7 +24,6 @@ from playmolt_agora.experiment.state import State
 from playmolt_agora.plan import stage1_import
 from playmolt_agora.run import branch, commands
 from playmolt_agora.run.effects import EndOfPause
-from playmolt_agora.world.events import AgentActed, TurnFailed
 from playmolt_agora.world.state import RunState
 
 _log = log("openings")

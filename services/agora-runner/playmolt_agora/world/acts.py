@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Final, Literal
 
 import msgspec
-from playmolt_schemas.agora.turn import ACTIONS, Action, Effect
+from playmolt_schemas.stored.agora.turn import ACTIONS, Action, Effect
 
 from playmolt_agora.world import contest, ledger, market, own_acts, places
 from playmolt_agora.world.own_acts import OwnAttempt, OwnReason

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Final
 
 from playmolt_core.game import draws
-from playmolt_schemas.agora.turn import RunSpec
+from playmolt_schemas.stored.agora.turn import RunSpec
 
 CRISES: Final = ("drought", "plague", "famine")
 

@@ -4,7 +4,7 @@ import re
 from typing import Final, Literal
 
 import msgspec
-from playmolt_schemas.agora.turn import Effect
+from playmolt_schemas.stored.agora.turn import Effect
 
 from playmolt_agora.world import ledger, ranks
 from playmolt_agora.world.state import Contestable, RunState

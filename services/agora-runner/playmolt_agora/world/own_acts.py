@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, get_args
 
 import msgspec
 from msgspec import UNSET
-from playmolt_schemas.agora.turn import ACTIONS, FnClass
+from playmolt_schemas.stored.agora.turn import ACTIONS, FnClass
 
 from playmolt_agora.measures.data import coding
 from playmolt_agora.world.own_world import Amounts, OwnAction, OwnWorld

@@ -8,8 +8,9 @@ from datetime import datetime
 from typing import Any, Final, Literal
 
 import msgspec
-from playmolt_schemas.agora.feed import Outcome, PauseCode, RunPhase
-from playmolt_schemas.agora.turn import ParseCode, RunSpec, Seat
+from playmolt_schemas.agora.feed import RunPhase
+from playmolt_schemas.stored.agora.run import Outcome, PauseCode
+from playmolt_schemas.stored.agora.turn import ParseCode, RunSpec, Seat
 
 from playmolt_agora.world import ranks
 from playmolt_agora.world.worlds import Rules, preset

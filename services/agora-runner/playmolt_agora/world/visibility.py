@@ -9,11 +9,7 @@ from typing import Any, Final
 
 from msgspec import UNSET
 from msgspec.structs import replace
-from playmolt_schemas.agora.turn import TurnRecord
-from playmolt_schemas.stored.event import Event
-
-from playmolt_agora.world import places, ranks
-from playmolt_agora.world.events import (
+from playmolt_schemas.stored.agora.run import (
     ActContested,
     AgentActed,
     AgentDied,
@@ -25,6 +21,10 @@ from playmolt_agora.world.events import (
     TaxChanged,
     WhisperLeaked,
 )
+from playmolt_schemas.stored.agora.turn import TurnRecord
+from playmolt_schemas.stored.event import Event
+
+from playmolt_agora.world import places, ranks
 from playmolt_agora.world.own_acts import hearing_is_own
 from playmolt_agora.world.own_world import CONTEST, HearingRule, OwnWorld
 from playmolt_agora.world.state import HISTORY, RECENT, Agent, Observation, RunState, shown

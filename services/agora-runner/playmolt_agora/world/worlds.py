@@ -10,9 +10,9 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
-from playmolt_schemas.agora.turn import Language, PhaseName
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import FieldFault
+from playmolt_schemas.stored.agora.turn import Language, PhaseName
 from playmolt_schemas.text import unstorable
 
 from playmolt_agora.world.own_world import OwnWorld, Strict

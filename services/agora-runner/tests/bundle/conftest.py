@@ -34,10 +34,10 @@ from playmolt_core.llm.scripted.model import ScriptedTurn
 from playmolt_core.log.chain import chain_record
 from playmolt_schemas.agora.coding import SheetRow
 from playmolt_schemas.agora.plan import Spent
-from playmolt_schemas.agora.turn import Tokens
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import ZERO_HASH, Metadata, Record
+from playmolt_schemas.stored.agora.turn import Tokens
 
 PLAN = """
 name: two-arms

@@ -20,7 +20,7 @@ from playmolt_agora.report.study import StudyFault
 from playmolt_agora.studies.sources import study_in
 from playmolt_agora.studies.table import label_of
 from playmolt_schemas.agora.plan import CostRow
-from playmolt_schemas.agora.turn import TurnRecord
+from playmolt_schemas.stored.agora.turn import TurnRecord
 
 from core.tests.counting_proxy import CountingProxy
 

@@ -8,7 +8,7 @@ from playmolt_agora.checks import symmetry
 from playmolt_agora.checks.outline import outline
 from playmolt_agora.turn import texts
 from playmolt_agora.turn.texts import Library, PromptTexts
-from playmolt_schemas.agora.turn import Language, PhaseName
+from playmolt_schemas.stored.agora.turn import Language, PhaseName
 
 
 def broken(language: Language, change: Callable[[PromptTexts], PromptTexts]) -> Library:

@@ -7,7 +7,7 @@ from playmolt_agora.coding import judgement
 from playmolt_agora.coding.judgement import Judgement
 from playmolt_agora.scripted import residents
 from playmolt_agora.turn import texts
-from playmolt_schemas.agora.turn import ACTIONS, Language
+from playmolt_schemas.stored.agora.turn import ACTIONS, Language
 
 YES_NO = '{"survival": true, "social": false}'
 

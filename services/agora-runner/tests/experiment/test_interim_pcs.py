@@ -14,7 +14,7 @@ from playmolt_agora.measures import pcs
 from playmolt_agora.measures.divergence import count_jsd
 from playmolt_agora.plan import reading
 from playmolt_schemas.agora.plan import Plan
-from playmolt_schemas.agora.turn import ACTIONS, Parent
+from playmolt_schemas.stored.agora.turn import ACTIONS, Parent
 
 PHASES = {"stage1": {"runs": 5}, "phase1": {"runs": 3}}
 STAGE1 = ((2, 11, 5, 1, 1, 0), (3, 9, 5, 1, 0, 2), (1, 12, 4, 1, 1, 1), (2, 10, 6, 0, 0, 2), (2, 10, 5, 1, 1, 1))

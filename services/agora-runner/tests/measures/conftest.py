@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 from playmolt_agora.measures.data import coding
-from playmolt_schemas.agora.turn import ACTIONS, VALID_CODES
+from playmolt_schemas.stored.agora.turn import ACTIONS, VALID_CODES
 
 Record = dict[str, Any]
 PERSONAS = ("archivist", "merchant", "jester")

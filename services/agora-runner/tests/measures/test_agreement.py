@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 from playmolt_agora.measures.agreement import CodedThought, kappa
-from playmolt_schemas.agora.turn import TurnRecord
+from playmolt_schemas.stored.agora.turn import TurnRecord
 
 RUNS = tuple(f"run-{number}" for number in range(4))
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from playmolt_agora.bundle.seal import ModelNote
 from playmolt_agora.report.study import DeviationNote, Links, PlannedTest, Registered, RunNote, StudyData
-from playmolt_schemas.agora.turn import ACTIONS, Effect, Parent, SamplingSettings, Tokens, TurnRecord
+from playmolt_schemas.stored.agora.turn import ACTIONS, Effect, Parent, SamplingSettings, Tokens, TurnRecord
 
 MODELS = ("scripted-steady", "scripted-trader", "scripted-wild")
 PERSONAS = ("archivist", "merchant", "jester")

@@ -8,7 +8,7 @@ import pytest
 from playmolt_agora.measures.data.arms import arm_of
 from playmolt_agora.report.study import StudyData
 from playmolt_agora.report.tallies import BINS, action_mix, networks, occupancy, parse_codes, piece_of
-from playmolt_schemas.agora.turn import TurnRecord
+from playmolt_schemas.stored.agora.turn import TurnRecord
 
 Turn = Callable[..., TurnRecord]
 

@@ -15,7 +15,7 @@ from playmolt_agora.turn.scene import Scene
 from playmolt_agora.world.state import Observation
 from playmolt_core.llm.port import Attempt, ChatMessage, Failed, ModelRequest, Reply, TurnHeader
 from playmolt_core.llm.scripted.model import Said, ScriptedModel, ScriptedTurn
-from playmolt_schemas.agora.turn import ACTIONS, Language
+from playmolt_schemas.stored.agora.turn import ACTIONS, Language
 
 Scenes = Callable[..., Scene]
 TURNS = 240

@@ -14,7 +14,7 @@ from playmolt_agora.turn.scene import Scene
 from playmolt_agora.world.acts import Reason
 from playmolt_agora.world.own_acts import OwnReason
 from playmolt_agora.world.state import Observation
-from playmolt_schemas.agora.turn import Language
+from playmolt_schemas.stored.agora.turn import Language
 
 Scenes = Callable[..., Scene]
 LANGUAGES: tuple[Language, ...] = ("ko", "en")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from playmolt_agora.turn import reply_parser
 from playmolt_agora.turn.reply_parser import Parsed, read, reask_message, reply_schema
 from playmolt_agora.turn.scene import Scene
-from playmolt_schemas.agora.turn import ACTIONS, SKILLS, VALID_CODES, ParseCode
+from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS, VALID_CODES, ParseCode
 from playmolt_schemas.text import unstorable
 
 Scenes = Callable[..., Scene]

@@ -29,7 +29,7 @@ from playmolt_core.llm.port import (
     Usage,
 )
 from playmolt_schemas.agora.plan import Budget
-from playmolt_schemas.agora.turn import RunSpec, SamplingSettings, Seat
+from playmolt_schemas.stored.agora.turn import RunSpec, SamplingSettings, Seat
 
 CATALOGUE = Catalogue({"fake": ModelEntry(base_url="http://127.0.0.1:1/v1", model="mini")})
 ACT = json.dumps({"thought": "so", "action": "speak", "target": None, "content": "hello"})

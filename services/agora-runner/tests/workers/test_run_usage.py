@@ -4,8 +4,8 @@ from typing import Any
 
 from playmolt_agora.run.call_usage import lost_call
 from playmolt_agora.workers.run_usage import Notices, requests_recorded
-from playmolt_agora.world.events import CallMade
 from playmolt_schemas.agora.plan import Noticed
+from playmolt_schemas.stored.agora.run import CallMade
 
 
 def called(turn: int, agent: str, call: dict[str, Any]) -> CallMade:

@@ -11,10 +11,10 @@ from playmolt_agora.run.rules import Agora
 from playmolt_agora.turn import scenes
 from playmolt_agora.turn.reply_parser import Parsed, TurnReply
 from playmolt_agora.turn.scene import Scene
-from playmolt_agora.world.events import AgentActed, TurnFailed
 from playmolt_agora.world.state import RunState
 from playmolt_core.game.decider import PUBLIC, Accepted
-from playmolt_schemas.agora.turn import RunSpec, Seat, Tokens, TurnRecord
+from playmolt_schemas.stored.agora.run import AgentActed, TurnFailed
+from playmolt_schemas.stored.agora.turn import RunSpec, Seat, Tokens, TurnRecord
 from playmolt_schemas.stored.event import Event
 
 from core.tests.scenario import Scenario

@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_agora.world import events
-from playmolt_schemas.agora.turn import Effect
+from playmolt_schemas.stored.agora import run as events
+from playmolt_schemas.stored.agora.turn import Effect
 
 from core.tests.scenario import like
 

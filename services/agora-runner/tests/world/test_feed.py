@@ -8,11 +8,11 @@ import msgspec
 import pytest
 from playmolt_agora.run import commands
 from playmolt_agora.turn import prompts, scenes
-from playmolt_agora.world import events
 from playmolt_core.game.decider import PUBLIC, EndGame, Viewer
 from playmolt_schemas.agora.feed import RunView
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.codes import Code
+from playmolt_schemas.stored.agora import run as events
 
 from core.tests.scenario import like
 

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 from playmolt_agora.run import commands
 from playmolt_core.game.decider import PUBLIC
-from playmolt_schemas.agora.turn import Parent
 from playmolt_schemas.codes import Code
+from playmolt_schemas.stored.agora.turn import Parent
 
 HOMES = {"jester_02": "alley_a", "citizen_01": "alley_a"}
 LEAKY = {"leak": "0.5", "leak_observer": "0.5", "crisis": {"p": "0.5", "from": 2}}

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 from playmolt_agora.run import commands
 from playmolt_agora.run.rules import Agora
-from playmolt_agora.world.events import ResourceSettled
 from playmolt_core.game.decider import EndGame, read_event
 from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.stored.agora.run import ResourceSettled
 from playmolt_schemas.stored.event import Event
 
 from schemas.tests import samples as golden

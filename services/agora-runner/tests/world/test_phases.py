@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from playmolt_schemas.agora.turn import Effect
+from playmolt_schemas.stored.agora.turn import Effect
 
 TRADE = ("trade", None, None)
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from playmolt_agora.run import commands
 from playmolt_agora.run.effects import effect_id
 from playmolt_agora.turn import prompts
-from playmolt_agora.world import events
 from playmolt_agora.world.acts import Reason
 from playmolt_core.game.decider import PUBLIC, EndGame, read_event
 from playmolt_core.game.fold import state_hash
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.limits import RECORD_BYTES
+from playmolt_schemas.stored.agora import run as events
 
 from core.tests.scenario import like
 

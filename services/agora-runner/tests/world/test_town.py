@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from playmolt_agora.world import chance, market, worlds
-from playmolt_schemas.agora.turn import Effect
+from playmolt_schemas.stored.agora.turn import Effect
 
 TRADE = ("trade", None, None)
 IDLE = ("idle", None, None)

@@ -3,7 +3,7 @@
 from typing import Final
 
 from playmolt_schemas.agora.plan import Arm
-from playmolt_schemas.agora.turn import ACTIONS, VALID_CODES, TurnRecord
+from playmolt_schemas.stored.agora.turn import ACTIONS, VALID_CODES, TurnRecord
 
 COSTS_REAL: Final = "phase1_costs_real"
 """The optional arm of Phase 1 in which costs are deducted: no Phase 1 run."""

@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Final
 
 import msgspec
-from playmolt_schemas.agora.turn import SKILLS, Dissoc, FnClass, Language
+from playmolt_schemas.stored.agora.turn import SKILLS, Dissoc, FnClass, Language
 
 SKILL: Final = "skill"
 """How measures name any of the architect's skills."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
-from playmolt_schemas.agora.turn import ACTIONS
 from playmolt_schemas.canonical import digest
+from playmolt_schemas.stored.agora.turn import ACTIONS
 
 from playmolt_agora.measures.data.coding import lexicon_version
 

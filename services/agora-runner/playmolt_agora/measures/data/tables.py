@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Final, get_args
 
-from playmolt_schemas.agora.turn import ACTIONS, ParseCode
+from playmolt_schemas.stored.agora.turn import ACTIONS, ParseCode
 
 from playmolt_agora.measures.data.frame import CODES
 

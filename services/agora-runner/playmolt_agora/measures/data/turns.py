@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, Union, get_args, get_origin
 
 import msgspec
-from playmolt_schemas.agora.turn import TurnRecord
+from playmolt_schemas.stored.agora.turn import TurnRecord
 
 _AT_ONCE: Final = 5000
 

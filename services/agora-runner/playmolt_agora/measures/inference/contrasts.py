@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from playmolt_schemas.agora.turn import ACTIONS
+from playmolt_schemas.stored.agora.turn import ACTIONS
 
 from playmolt_agora.measures.data.frame import Frame
 from playmolt_agora.measures.data.results import Result, number

@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 from playmolt_schemas.agora.plan import AdaptiveMeasure
-from playmolt_schemas.agora.turn import ACTIONS, TurnRecord
+from playmolt_schemas.stored.agora.turn import ACTIONS, TurnRecord
 
 from playmolt_agora.measures import pcs
 from playmolt_agora.measures.data.definitions import BOOTSTRAPS

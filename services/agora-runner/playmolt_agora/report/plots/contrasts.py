@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from playmolt_schemas.agora.turn import ACTIONS
+from playmolt_schemas.stored.agora.turn import ACTIONS
 
 from playmolt_agora.report.chart import SOFT, ChartCanvas, Panel, Style, grid, legend, rounded_up, style, ticks
 from playmolt_agora.report.markup import shown

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from playmolt_schemas.agora.turn import ACTIONS
+from playmolt_schemas.stored.agora.turn import ACTIONS
 
 from playmolt_agora.report import prose
 from playmolt_agora.report.chart import HUES, SOFT, ChartCanvas, Panel, legend, rounded_up, style

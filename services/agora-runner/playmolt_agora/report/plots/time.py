@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from playmolt_schemas.agora.turn import ACTIONS
+from playmolt_schemas.stored.agora.turn import ACTIONS
 
 from playmolt_agora.measures.data.arms import PLACES
 from playmolt_agora.report import prose

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 import msgspec
-from playmolt_schemas.agora.turn import TurnRecord
+from playmolt_schemas.stored.agora.turn import TurnRecord
 
 from playmolt_agora.report.markup import escaped
 

@@ -6,8 +6,8 @@ import pytest
 from playmolt_agora.measures.data import definitions
 from playmolt_agora.measures.data.coding import Cues, cues, dissoc, fn_class, lexicon_version, plain
 from playmolt_agora.turn import texts
-from playmolt_schemas.agora.turn import ACTIONS, SKILLS, Dissoc, FnClass, Language
 from playmolt_schemas.canonical import digest
+from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS, Dissoc, FnClass, Language
 
 SERVING = (("trade", None), ("move", "market"))
 SOCIAL = (("speak", None), ("support", "citizen_01"), ("whisper", "citizen_01"), ("move", "plaza"), ("move", "alley_a"))

@@ -1,7 +1,7 @@
 import msgspec
 import pytest
 from playmolt_agora.measures.data.frame import CODES, IDLE, frame
-from playmolt_schemas.agora.turn import ACTIONS, Effect, SamplingSettings, Tokens, TurnRecord
+from playmolt_schemas.stored.agora.turn import ACTIONS, Effect, SamplingSettings, Tokens, TurnRecord
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from playmolt_agora.measures import pcs
 from playmolt_agora.measures.data.frame import frame
 from playmolt_agora.measures.inference import confirmatory, hypotheses
 from playmolt_agora.measures.inference.streams import stream
-from playmolt_schemas.agora.turn import ACTIONS
+from playmolt_schemas.stored.agora.turn import ACTIONS
 from scipy import stats
 from scipy.spatial import distance
 
