@@ -14,6 +14,8 @@ from playmolt_schemas.limits import (
     AGENT_NAME_CHARS,
     CALLBACK_URL_CHARS,
     INVITE_CHARS,
+    INVITE_CODE_CHARS,
+    INVITE_PEOPLE,
     LONGEST_FILL_SECONDS,
     LONGEST_PRIVATE_DEADLINE_SECONDS,
     MODEL_ALIAS_CHARS,
@@ -60,6 +62,16 @@ class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A request body."""
 
 
+InviteCode = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=INVITE_CODE_CHARS,
+        description="Invite code from the operator. It admits you where registration is closed or limited.",
+    ),
+]
+
+
 class RegisterRequest(Request, frozen=True):
     """`POST /api/agents`."""
 
@@ -96,6 +108,42 @@ class RegisterRequest(Request, frozen=True):
         ]
         | None
     ) = None
+    invite_code: InviteCode | None = None
+
+
+class VisitorRequest(Request, frozen=True):
+    """`POST /api/visitors`."""
+
+    invite_code: InviteCode | None = None
+
+
+class Visitor(msgspec.Struct, frozen=True):
+    """The token of a person who opens legal or jury sessions. It is shown only once and belongs to no agent."""
+
+    token: str
+
+
+class InviteRequest(Request, frozen=True):
+    """`POST /api/admin/invites`."""
+
+    people: Annotated[
+        int, Meta(ge=1, le=INVITE_PEOPLE, description="How many agents and visitors the code admits, in all.")
+    ]
+    until: Annotated[
+        str,
+        Meta(
+            pattern=r"^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$",
+            description="When the code expires, RFC 3339.",
+            extra={"is": "a time like 2026-01-31T12:00:00Z"},
+        ),
+    ]
+
+
+class MadeInvite(msgspec.Struct, frozen=True):
+    """An invite code. It is shown only once; the id revokes it."""
+
+    id: str
+    code: str
 
 
 class UpdateMeRequest(Request, frozen=True):

@@ -8,6 +8,8 @@ BODY_VALUES: Final = 5_000
 NUMBER_CHARS: Final = 40
 EXPONENT_DIGITS: Final = 2
 """The digits of an exponent in a body: numbers with larger exponents take about 10 µs each to parse."""
+INVITE_CODE_CHARS: Final = 64
+INVITE_PEOPLE: Final = 10_000
 RECORD_BYTES: Final = 512 * 1024
 AGENT_NAME_CHARS: Final = 40
 VERSION_CHARS: Final = 40

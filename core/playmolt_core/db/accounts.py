@@ -1,4 +1,4 @@
-"""Agents and the hashes of their keys: the gateway's own schema."""
+"""Agents, visitors, invite codes and the hashes of their keys: the gateway's own schema."""
 
 import secrets
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ from playmolt_schemas.identity import search_key
 from playmolt_schemas.stored.values import Kind
 
 from playmolt_core.db.cursors import BadCursor, read_cursor, write_cursor
-from playmolt_core.db.pool import Pool, queries
+from playmolt_core.db.pool import Connection, Pool, queries
 
 _SQL = queries("accounts")
 _STORABLE = (datetime(2000, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC))
@@ -64,15 +64,38 @@ class PgAccounts:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def create_agent(self, agent_id: str, new: NewAgent, key_hash: str) -> str:
-        """Store a new agent and its key, both or neither, and return its handle."""
+    async def create_agent(self, agent_id: str, new: NewAgent, key_hash: str, invite_hash: str = "") -> str | None:
+        """Store a new agent with its key and return its handle. None if an invite code is not valid; nothing is stored."""
         async with self._pool.transaction() as connection:
+            invite = await _admitted(connection, invite_hash)
+            if invite_hash and invite is None:
+                return None
             handle = await connection.fetchval(
                 _SQL["create_agent"],
-                agent_id, new.name, search_key(new.name), new.kind, new.version, new.about, new.model,
+                agent_id, new.name, search_key(new.name), new.kind, new.version, new.about, new.model, invite,
             )  # fmt: skip
             await connection.execute(_SQL["create_key"], agent_id, bytes.fromhex(key_hash))
             return str(handle)
+
+    async def create_visitor(self, visitor_id: str, key_hash: str, invite_hash: str = "") -> bool:
+        """Store a visitor and the hash of its token; False if an invite code is not valid."""
+        async with self._pool.transaction() as connection:
+            invite = await _admitted(connection, invite_hash)
+            if invite_hash and invite is None:
+                return False
+            await connection.execute(_SQL["create_visitor"], visitor_id, bytes.fromhex(key_hash), invite)
+            return True
+
+    async def delete_visitor(self, visitor_id: str) -> None:
+        await self._pool.value(_SQL["delete_visitor"], visitor_id)
+
+    async def create_invite(self, invite_id: str, invite_hash: str, people: int, until: datetime) -> None:
+        """Store the hash of an invite code that admits `people` agents and visitors until a time."""
+        await self._pool.value(_SQL["create_invite"], invite_id, bytes.fromhex(invite_hash), people, until)
+
+    async def delete_invite(self, invite_id: str) -> bool:
+        """Revoke an invite code; False if it does not exist."""
+        return bool(await self._pool.value(_SQL["delete_invite"], invite_id))
 
     async def update_agent(
         self, agent_id: str, version: str | UnsetType | None, about: str | UnsetType | None
@@ -146,6 +169,12 @@ class PgAccounts:
         ]
         more = len(rows) > limit > 0
         return page, write_cursor(_AgentPlace(page[-1].created_at, page[-1].id)) if more else None
+
+
+async def _admitted(connection: Connection, invite_hash: str) -> str | None:
+    """Use an invite code; its id, or None without a valid code."""
+    found = await connection.fetchval(_SQL["use_invite"], bytes.fromhex(invite_hash)) if invite_hash else None
+    return str(found) if found else None
 
 
 def _profile(row: Iterable[Any]) -> Profile:

@@ -41,6 +41,12 @@ class PgLimits:
         sized = f"{key} {capacity}/{seconds:g}"
         return float(await self._pool.value(_SQL["take"], sized, float(capacity), float(seconds), float(cost)))
 
+    async def wait(self, key: str, capacity: int, seconds: float) -> float:
+        """The seconds until a bucket has a token; takes none."""
+        return float(
+            await self._pool.value(_SQL["wait"], f"{key} {capacity}/{seconds:g}", float(capacity), float(seconds))
+        )
+
     async def open_session(self, owner: str, game: str, session: str, most: int, day_most: int) -> SessionLimit | None:
         """Reserve a place for a session until it is in the log (at most a minute), or return the limit that is reached.
 

@@ -12,7 +12,7 @@ from playmolt_schemas.routes.agora import AGORA
 from playmolt_schemas.routes.jury import JURY
 from playmolt_schemas.routes.legal import LEGAL
 from playmolt_schemas.routes.pages import PAGES_WEB
-from playmolt_schemas.routes.platform import ADMIN, AGENTS, GAMES, PAGES
+from playmolt_schemas.routes.platform import ADMIN, AGENTS, GAMES, PAGES, VISITORS
 from playmolt_schemas.routes.route import Auth, Media, PageOf, Route
 from playmolt_schemas.routes.sharing import FILES
 
@@ -24,10 +24,12 @@ _KEYS: Final = {
     Auth.OPTIONAL: "agent's (optional)",
     Auth.ANY: "owner's",
     Auth.AGENT: "agent's",
+    Auth.SESSION: "agent's or visitor's",
     Auth.OPERATOR: "operator's",
 }
 _SECTIONS: Final = (
     ("Agents", AGENTS),
+    ("Visitors", VISITORS),
     ("Games", GAMES),
     ("Legal simulation", LEGAL),
     ("AI jury", JURY),

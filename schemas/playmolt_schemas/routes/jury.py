@@ -43,7 +43,7 @@ class TranscriptQuery(Query, frozen=True):
 
 def _route(method: str, path: str, name: str, summary: str, answers: dict[int, Any], **more: Any) -> Route:
     return Route(
-        method=method, path=path, name=name, tag="jury", auth=Auth.AGENT, service="jury", summary=summary,
+        method=method, path=path, name=name, tag="jury", auth=Auth.SESSION, service="jury", summary=summary,
         answers=answers, idempotent=method == "POST", **more,
     )  # fmt: skip
 

@@ -49,85 +49,85 @@ class ReportQuery(Query, frozen=True):
 
 
 OPEN_SESSION: Final[Route[legal.Session]] = Route(
-    method="POST", path=_PATH, name="open_session", tag="legal", auth=Auth.AGENT, idempotent=True, service="legal",
+    method="POST", path=_PATH, name="open_session", tag="legal", auth=Auth.SESSION, idempotent=True, service="legal",
     summary="Open a legal simulation session.",
     request=legal.OpenSessionRequest, answers={201: legal.Session}, errors=(Code.BUDGET_SPENT,),
 )  # fmt: skip
 LIST_SESSIONS: Final[Route[legal.Sessions]] = Route(
-    method="GET", path=_PATH, name="list_sessions", tag="legal", auth=Auth.AGENT, service="legal",
+    method="GET", path=_PATH, name="list_sessions", tag="legal", auth=Auth.SESSION, service="legal",
     summary="List your sessions, newest first.",
     answers={200: PageOf(legal.Sessions, "sessions", OneOf((legal.Session, api.ErasedSession)))},
 )  # fmt: skip
 READ_SESSION: Final[Route[legal.Session]] = Route(
-    method="GET", path=_PATH + "/{id}", name="read_session", tag="legal", auth=Auth.AGENT, service="legal",
+    method="GET", path=_PATH + "/{id}", name="read_session", tag="legal", auth=Auth.SESSION, service="legal",
     summary="Get a session with its facts, turns and open gate; gate.schema describes the form to submit.",
     answers={200: legal.Session},
 )  # fmt: skip
 POST_FACTS: Final[Route[legal.Session]] = Route(
-    method="POST", path=_PATH + "/{id}/facts", name="post_facts", tag="legal", auth=Auth.AGENT, idempotent=True,
+    method="POST", path=_PATH + "/{id}/facts", name="post_facts", tag="legal", auth=Auth.SESSION, idempotent=True,
     service="legal", summary="Submit the facts of the case.", request=legal.FactsRequest, answers={200: legal.Session},
     errors=(Code.SESSION_PHASE,),
 )  # fmt: skip
 ADD_EVIDENCE: Final[Route[legal.Upload]] = Route(
-    method="POST", path=_PATH + "/{id}/evidence", name="add_evidence", tag="legal", auth=Auth.AGENT, idempotent=True,
+    method="POST", path=_PATH + "/{id}/evidence", name="add_evidence", tag="legal", auth=Auth.SESSION, idempotent=True,
     service="legal", summary="Upload a text file or a PDF with a text layer, as evidence or as a statute.",
     request=legal.UploadRequest, body_bytes=legal.UPLOAD_BODY_BYTES, answers={201: legal.Upload},
     errors=(Code.SESSION_PHASE,),
 )  # fmt: skip
 READ_EVIDENCE: Final[Route[legal.UploadText]] = Route(
-    method="GET", path=_PATH + "/{id}/evidence/{eid}", name="read_evidence", tag="legal", auth=Auth.AGENT,
+    method="GET", path=_PATH + "/{id}/evidence/{eid}", name="read_evidence", tag="legal", auth=Auth.SESSION,
     service="legal", summary="Get an upload with its text.", answers={200: legal.UploadText},
 )  # fmt: skip
 POST_STEERING: Final[Route[legal.Session]] = Route(
-    method="POST", path=_PATH + "/{id}/steering", name="post_steering", tag="legal", auth=Auth.AGENT,
+    method="POST", path=_PATH + "/{id}/steering", name="post_steering", tag="legal", auth=Auth.SESSION,
     idempotent=True, service="legal", summary="Submit the form of the open gate.", request=FORMS,
     answers={200: legal.Session}, errors=(Code.WRONG_GATE, Code.INVALID_FORM),
 )  # fmt: skip
 CHANGE_FACT: Final[Route[legal.Session]] = Route(
-    method="POST", path=_PATH + "/{id}/facts/{fid}", name="change_fact", tag="legal", auth=Auth.AGENT,
+    method="POST", path=_PATH + "/{id}/facts/{fid}", name="change_fact", tag="legal", auth=Auth.SESSION,
     idempotent=True, service="legal", summary="Confirm, correct, dispute or withdraw a fact while a gate is open.",
     request=legal.FactChangeRequest, answers={200: legal.Session},
     errors=(Code.SESSION_PHASE, Code.NOT_STANDING, Code.INVALID_FORM),
 )  # fmt: skip
 REDO_TURNS: Final[Route[legal.Session]] = Route(
-    method="POST", path=_PATH + "/{id}/redo", name="redo_turns", tag="legal", auth=Auth.AGENT, idempotent=True,
+    method="POST", path=_PATH + "/{id}/redo", name="redo_turns", tag="legal", auth=Auth.SESSION, idempotent=True,
     service="legal", summary="Redo stale turns with the current facts.",
     request=legal.RedoRequest, answers={200: legal.Session}, errors=(Code.SESSION_PHASE, Code.NOTHING_TO_REDO),
 )  # fmt: skip
 RETRY_TURN: Final[Route[legal.Session]] = Route(
-    method="POST", path=_PATH + "/{id}/retry", name="retry_turn", tag="legal", auth=Auth.AGENT, idempotent=True,
+    method="POST", path=_PATH + "/{id}/retry", name="retry_turn", tag="legal", auth=Auth.SESSION, idempotent=True,
     service="legal", summary="Retry a failed turn.", request=NoFields, answers={200: legal.Session},
     errors=(Code.NOTHING_TO_RETRY,),
 )  # fmt: skip
 READ_REPORT: Final[Route[bytes]] = Route(
-    method="GET", path=_PATH + "/{id}/report", name="read_report", tag="legal", auth=Auth.AGENT, service="legal",
+    method="GET", path=_PATH + "/{id}/report", name="read_report", tag="legal", auth=Auth.SESSION, service="legal",
     summary="Get the report as JSON or in another format.", query=ReportQuery, patient=True,
     answers={200: legal.Report}, other_media=tuple(kind for kind in REPORT_MEDIA.values() if kind != JSON),
     errors=(Code.NOT_FINISHED,),
 )  # fmt: skip
 STREAM_SESSION: Final[Route[bytes | None]] = Route(
-    method="GET", path=_PATH + "/{id}/stream", name="stream_session", tag="legal", auth=Auth.AGENT,
+    method="GET", path=_PATH + "/{id}/stream", name="stream_session", tag="legal", auth=Auth.SESSION,
     service="legal", speaks=True, summary="Stream the events of the session; the stream ends after session_done.",
     query=StreamQuery, answers={200: Media(EVENT_STREAM, legal.FEED.union), 204: None},
 )  # fmt: skip
 READ_LOG: Final[Route[list[OpenedRecord]]] = Route(
-    method="GET", path=_PATH + "/{id}/log", name="read_session_log", tag="legal", auth=Auth.AGENT, service="legal",
+    method="GET", path=_PATH + "/{id}/log", name="read_session_log", tag="legal", auth=Auth.SESSION, service="legal",
     summary="Download the log of a finished session, one record per line.", answers={200: Media(NDJSON, OpenedRecord)},
     errors=(Code.LOG_NOT_FINISHED,),
 )  # fmt: skip
 DRAW_SESSION: Final[Route[bytes]] = Route(
-    method="GET", path=_PATH + "/{id}/picture.svg", name="draw_session", tag="legal", auth=Auth.AGENT, service="legal",
+    method="GET", path=_PATH + "/{id}/picture.svg", name="draw_session", tag="legal", auth=Auth.SESSION, service="legal",
     summary="Get a picture of the current state of the session.", answers={200: Media(SVG)}, query=PictureQuery,
 )  # fmt: skip
 SHARE_SESSION: Final[Route[Share]] = Route(
-    method="POST", path=_PATH + "/{id}/share", name="share_session", tag="legal", auth=Auth.AGENT, idempotent=True,
+    method="POST", path=_PATH + "/{id}/share", name="share_session", tag="legal", auth=Auth.SESSION, idempotent=True,
     service=
     "legal",
     summary="Create a share link to the report of a finished session. Anyone with the link may read it.",
     request=legal.ShareRequest, answers={201: Share}, errors=(Code.NOT_FINISHED,),
 )  # fmt: skip
 UNSHARE_SESSION: Final[Route[None]] = Route(
-    method="DELETE", path=_PATH + "/{id}/share", name="unshare_session", tag="legal", auth=Auth.AGENT,
+    method="DELETE", path=_PATH + "/{id}/share", name="unshare_session", tag="legal", auth=Auth.SESSION,
     service="legal", summary="Revoke the share link; its page no longer exists.", answers={204: None},
 )  # fmt: skip
 

@@ -264,8 +264,20 @@ MESSAGES: Final = OneOf(tuple(game.message for game in watched_games().values())
 REGISTER_AGENT: Final[Route[api.Registered]] = Route(
     method="POST", path="/api/agents", name="register_agent", tag="agents", load=Load.BUCKET, auth=Auth.OPTIONAL,
     summary="Register an agent. The API key is shown only once.",
-    request=api.RegisterRequest, answers={201: api.Registered}, errors=(Code.REGISTRATION_CLOSED, Code.OPERATOR_ONLY),
+    request=api.RegisterRequest, answers={201: api.Registered}, errors=(Code.REGISTRATION_CLOSED, Code.OPERATOR_ONLY, Code.NOT_FOUND),
 )  # fmt: skip
+OPEN_VISITOR: Final[Route[api.Visitor]] = Route(
+    method="POST", path="/api/visitors", name="open_visitor", tag="visitors", load=Load.BUCKET, auth=Auth.NONE,
+    summary="Get a token for legal and jury sessions, without an agent. The token is shown only once.",
+    request=api.VisitorRequest, answers={201: api.Visitor},
+    errors=(Code.REGISTRATION_CLOSED, Code.NOT_FOUND, Code.RATE_LIMITED),
+)  # fmt: skip
+END_VISITOR: Final[Route[None]] = Route(
+    method="DELETE", path="/api/visitors/me", name="end_visitor", tag="visitors", auth=Auth.SESSION,
+    summary="Delete your visitor's token. Erase your sessions first: nobody can open them without it.",
+    answers={204: None},
+)  # fmt: skip
+VISITORS: Final = (OPEN_VISITOR, END_VISITOR)
 LIST_AGENTS: Final[Route[api.Agents]] = Route(
     method="GET", path="/api/agents", name="list_agents", tag="agents", load=Load.READ,
     summary="List agents, newest first; with `q`, those whose name or handle begins with it.",
@@ -439,7 +451,18 @@ ADMIN_LOG: Final[Route[AdminLog]] = Route(
     summary="Read the whole log, ordered by position.", query=WholeLogQuery, answers={200: AdminLog},
 )  # fmt: skip
 
-ADMIN: Final = (ADMIN_GAMES, ADMIN_GAME, ADMIN_END, ADMIN_AGENTS, ADMIN_LAG, ADMIN_LOG)
+OPEN_INVITE: Final[Route[api.MadeInvite]] = Route(
+    method="POST", path="/api/admin/invites", name="open_invite", tag="admin", auth=Auth.OPERATOR,
+    summary="Make an invite code for agents and visitors. The code is shown only once.",
+    request=api.InviteRequest, answers={201: api.MadeInvite},
+)  # fmt: skip
+END_INVITE: Final[Route[None]] = Route(
+    method="DELETE", path="/api/admin/invites/{id}", name="end_invite", tag="admin", auth=Auth.OPERATOR,
+    summary="Revoke an invite code. Whoever came by it keeps the key or token.", answers={204: None},
+    errors=(Code.NOT_FOUND,),
+)  # fmt: skip
+
+ADMIN: Final = (ADMIN_GAMES, ADMIN_GAME, ADMIN_END, ADMIN_AGENTS, ADMIN_LAG, ADMIN_LOG, OPEN_INVITE, END_INVITE)
 
 HEALTHZ: Final[Route[Alive]] = Route(
     method="GET", path="/healthz", name="healthz", tag="operation", load=Load.PROBE, auth=Auth.NONE, alone=True,
@@ -483,4 +506,4 @@ PAGES: Final = (
     SKILL,
 )
 
-ROUTES: Final = (*AGENTS, *GAMES, *LEGAL, *JURY, *AGORA, *FILES, *ADMIN, *PAGES, *PAGES_WEB)
+ROUTES: Final = (*AGENTS, *VISITORS, *GAMES, *LEGAL, *JURY, *AGORA, *FILES, *ADMIN, *PAGES, *PAGES_WEB)

@@ -40,13 +40,15 @@ Cursor = Annotated[
 class Auth(Enum):
     """The API key that a route requires. A key that is sent must be valid, except on `NONE` routes.
 
-    `ANY`: any valid key; the resource does not exist for a key that has no access to it.
+    `ANY`: any valid key; the resource does not exist for a key that has no access to it. `SESSION`: an agent's key or a
+    visitor's token.
     """
 
     NONE = "none"
     OPTIONAL = "optional"
     ANY = "any"
     AGENT = "agent"
+    SESSION = "session"
     OPERATOR = "operator"
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from playmolt_schemas.routes.route import Auth, Media, Route
+from playmolt_schemas.routes.route import Auth, Load, Media, Route
 
 ASK: Final = "share"
 """Internal queries from the gateway to a session's engine, in addition to the public routes: may it be shared now
@@ -66,7 +66,7 @@ LINK_FILE: Final[Route[FileAddress]] = Route(
     request=FileRequest, answers={201: FileAddress},
 )  # fmt: skip
 OPEN_FILE: Final[Route[bytes]] = Route(
-    method="GET", path="/api/files/{token}", name="open_file", tag="sharing", auth=Auth.NONE,
+    method="GET", path="/api/files/{token}", name="open_file", tag="sharing", load=Load.READ, auth=Auth.NONE,
     summary="Download the file of a URL from POST /api/files.", answers={200: Media("application/octet-stream")},
     patient=True,
 )  # fmt: skip

@@ -4,6 +4,7 @@ Every method may raise UNAVAILABLE_ERRORS, which the caller answers with 503.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Final, Protocol
 
 from msgspec import UnsetType
@@ -59,8 +60,22 @@ class Database(Protocol):
 
 
 class Accounts(Protocol):
-    async def create_agent(self, agent_id: str, new: NewAgent, key_hash: str) -> str:
-        """Store a new agent and its key atomically; returns its handle."""
+    async def create_agent(self, agent_id: str, new: NewAgent, key_hash: str, invite_hash: str = "") -> str | None:
+        """Store a new agent and its key atomically; returns its handle, None if an invite code is not valid."""
+        ...
+
+    async def create_visitor(self, visitor_id: str, key_hash: str, invite_hash: str = "") -> bool:
+        """Store a visitor and its token; False if an invite code is not valid."""
+        ...
+
+    async def delete_visitor(self, visitor_id: str) -> None: ...
+
+    async def create_invite(self, invite_id: str, invite_hash: str, people: int, until: datetime) -> None:
+        """Store an invite code that admits `people` agents and visitors until a time."""
+        ...
+
+    async def delete_invite(self, invite_id: str) -> bool:
+        """Revoke an invite code; False if it does not exist."""
         ...
 
     async def update_agent(
@@ -167,6 +182,10 @@ class Limits(Protocol):
 
     async def take(self, key: str, capacity: int, seconds: float, cost: int) -> float:
         """Take `cost` tokens; returns 0, or takes nothing and returns the seconds until they are available."""
+        ...
+
+    async def wait(self, key: str, capacity: int, seconds: float) -> float:
+        """The seconds until a token is available; takes none."""
         ...
 
     async def open_session(self, owner: str, game: str, session: str, most: int, day_most: int) -> SessionLimit | None:

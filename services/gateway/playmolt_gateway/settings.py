@@ -34,7 +34,11 @@ class GatewaySettings(Settings, frozen=True, kw_only=True):
         ),
     ] = 200
     registration_open: Annotated[
-        bool, setting("PLAYMOLT_REGISTRATION_OPEN", "Whether anyone may register an agent.")
+        bool,
+        setting(
+            "PLAYMOLT_REGISTRATION_OPEN",
+            "Whether anyone may register an agent or open sessions as a visitor. Otherwise an invite code is required.",
+        ),
     ] = True
     registration_limit: Annotated[
         str,
@@ -45,6 +49,15 @@ class GatewaySettings(Settings, frozen=True, kw_only=True):
             check=parse_rate,
         ),
     ] = "30/3600"
+    visitor_limit: Annotated[
+        str,
+        setting(
+            "PLAYMOLT_VISITOR_LIMIT",
+            "Maximum visitors' tokens for one address (IPv6: a /64) over all gateways, as `N/SECONDS`; `off`: no"
+            " limit. People with an invite code are not counted.",
+            check=parse_rate,
+        ),
+    ] = "100/3600"
     public_url: Annotated[
         str,
         setting(

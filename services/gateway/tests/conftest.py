@@ -161,6 +161,8 @@ class TwinStore:
     def __init__(self) -> None:
         self.rows: dict[str, Profile] = {}
         self.keys: dict[str, str] = {}
+        self.visitors: dict[str, str] = {}
+        self.invites: list[tuple[str, str, int, datetime]] = []
         self.joins: dict[tuple[str, str], str] = {}
         self.seat_rows: dict[str, dict[str, None]] = {}
         self.standings: list[Ranked] = []
@@ -199,8 +201,10 @@ class TwinStore:
     async def answers(self) -> bool:
         return not self.away
 
-    async def create_agent(self, agent_id: str, new: NewAgent, key_hash: str) -> str:
+    async def create_agent(self, agent_id: str, new: NewAgent, key_hash: str, invite_hash: str = "") -> str | None:
         self.check()
+        if invite_hash and not self.admitted(invite_hash):
+            return None
         row = Profile(
             agent_id, new.name, f"{slug(new.name)}-{agent_id[-6:]}", new.kind, new.version, new.model,
             about=new.about, created_at=datetime(2026, 1, 1, tzinfo=UTC),
@@ -208,6 +212,34 @@ class TwinStore:
         self.rows[agent_id] = row
         self.keys[key_hash] = agent_id
         return row.handle
+
+    def admitted(self, invite_hash: str) -> bool:
+        for place, (identifier, known, people, until) in enumerate(self.invites):
+            if known == invite_hash and people and until > datetime.now(UTC):
+                self.invites[place] = identifier, known, people - 1, until
+                return True
+        return False
+
+    async def create_visitor(self, visitor_id: str, key_hash: str, invite_hash: str = "") -> bool:
+        self.check()
+        if invite_hash and not self.admitted(invite_hash):
+            return False
+        self.visitors[key_hash] = visitor_id
+        return True
+
+    async def delete_visitor(self, visitor_id: str) -> None:
+        self.check()
+        self.visitors = {key: one for key, one in self.visitors.items() if one != visitor_id}
+
+    async def create_invite(self, invite_id: str, invite_hash: str, people: int, until: datetime) -> None:
+        self.check()
+        self.invites.append((invite_id, invite_hash, people, until))
+
+    async def delete_invite(self, invite_id: str) -> bool:
+        self.check()
+        left = [one for one in self.invites if one[0] != invite_id]
+        self.invites, found = left, len(left) < len(self.invites)
+        return found
 
     async def update_agent(self, agent_id: str, version: Any, about: Any) -> Profile | None:
         self.check()
@@ -293,7 +325,8 @@ class TwinStore:
     async def owners(self, key_hashes: Sequence[str]) -> dict[str, Agent]:
         self.check()
         self.lookups += 1
-        found = {key_hash: self.rows[self.keys[key_hash]] for key_hash in key_hashes if key_hash in self.keys}
+        found: dict[str, Agent] = {key: self.rows[self.keys[key]] for key in key_hashes if key in self.keys}
+        found |= {key: Agent(self.visitors[key], "Visitor") for key in key_hashes if key in self.visitors}
         if self.slow:
             try:
                 await self.slow.wait()
@@ -376,6 +409,10 @@ class TwinStore:
             return 1.5
         self.buckets[key] = used
         return 0.0
+
+    async def wait(self, key: str, capacity: int, seconds: float) -> float:
+        self.check()
+        return 1.5 if self.buckets.get(key, 0) >= capacity else 0.0
 
     async def bring(self, digest: str, files: Files) -> None:
         self.check()

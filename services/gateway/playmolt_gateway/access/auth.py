@@ -30,6 +30,8 @@ _COMMIT_SECONDS: Final = 60.0
 """The longest time from the record of a change to its commit."""
 LOOKUP_SECONDS: Final = 5.0
 WAITING_KEYS: Final = 10_000
+VISITOR_PREFIX: Final = "visitor-"
+"""The beginning of a visitor's id."""
 _PREFIX: Final = "pm_"
 _BEARER: Final = b"Bearer "
 _KEY_CHARS: Final = len(_PREFIX) + 43
@@ -49,6 +51,10 @@ _TWICE: Final = HttpProblem(
     Code.UNAUTHORIZED, "Authorization is empty or was sent more than once. Send one `Bearer KEY`."
 )
 _NOT_AN_AGENT: Final = HttpProblem(Code.UNAUTHORIZED, "This route requires an agent's key, not the operator key.")
+_VISITOR: Final = HttpProblem(
+    Code.UNAUTHORIZED,
+    "A visitor's token opens legal and jury sessions only. Register an agent with POST /api/agents.",
+)
 _OPERATOR_ONLY: Final = HttpProblem(
     Code.OPERATOR_ONLY, "This route is for the operator: send the operator key as Bearer."
 )
@@ -67,6 +73,11 @@ class Caller(msgspec.Struct, frozen=True):
     def id(self) -> str:
         """The agent's id, or ""."""
         return self.agent.id
+
+    @property
+    def visitor(self) -> bool:
+        """Whether it is a person with a token, who owns sessions and has no agent."""
+        return self.agent.id.startswith(VISITOR_PREFIX)
 
     @property
     def scope(self) -> str:
@@ -234,8 +245,10 @@ class Authenticator:
             return UNKNOWN_KEY
         if auth is Auth.ANY and not (caller.id or caller.operator):
             return _MISSING
-        if auth is Auth.AGENT and not caller.id:
+        if auth in (Auth.AGENT, Auth.SESSION) and not caller.id:
             return _NOT_AN_AGENT
+        if auth is Auth.AGENT and caller.visitor:
+            return _VISITOR
         if auth is Auth.OPERATOR and not caller.operator:
             return _OPERATOR_ONLY
         return caller

@@ -1,4 +1,4 @@
-"""Invites of private games, derived from a secret of the installation and the game id; they are not stored."""
+"""Invites of private games, derived from a secret of the installation and the game id, and hashes of invite codes."""
 
 import base64
 import hashlib
@@ -14,6 +14,11 @@ _PURPOSE: Final = "invites"
 def invite_hash(invite: str | None) -> str:
     """The hash that is stored, sent and compared instead of an invite; "" for None."""
     return hashlib.sha256(invite.encode("utf-8", "surrogatepass")).hexdigest() if invite else ""
+
+
+def hash_of_code(code: str) -> str:
+    """The hash that is stored and compared instead of an invite code, whatever its case, spaces and hyphens."""
+    return invite_hash(code.replace(" ", "").replace("-", "").lower() or " ")
 
 
 class InviteIssuer:

@@ -9,7 +9,7 @@ from typing import Final, Literal
 import msgspec
 from playmolt_core.ops.connections import Headers, address_of, bucket_of
 from playmolt_core.settings import parse_networks, parse_rate
-from playmolt_schemas.codes import Code, RateLimit
+from playmolt_schemas.codes import Code, FieldFault, RateLimit
 from playmolt_schemas.limits import SESSION_DAYS
 from starlette.types import Scope
 
@@ -22,6 +22,13 @@ Bucket = Literal["requests", "actions", "reads"]
 DEFAULTS: Final[Mapping[Bucket, str]] = {
     "requests": DEFAULT_RATE, "actions": DEFAULT_ACTION_RATE, "reads": DEFAULT_ANONYMOUS_RATE,
 }  # fmt: skip
+GUESSES: Final = (20, 3600.0)
+"""Invalid invite codes of one address, and in how many seconds."""
+_NOT_ADMITTED: Final = HttpProblem(
+    Code.NOT_FOUND,
+    "The invite code does not exist, is used up, has expired or was revoked. Ask for another one.",
+    (FieldFault("invite_code", "is not valid"),),
+)
 _SHORTEST: Final = 0.001
 _PARTS: Final = 64
 """A bucket is taken in this many parts."""
@@ -47,6 +54,7 @@ class RateLimiter:
     def __init__(self, settings: GatewaySettings, limits: Limits) -> None:
         self._limits = limits
         self._registration = parse_rate(settings.registration_limit)
+        self._visitors = parse_rate(settings.visitor_limit)
         self._trusted = parse_networks(settings.trusted_proxies)
         self._limit_loopback = settings.limit_loopback
         self._sessions = settings.sessions_per_key
@@ -135,13 +143,33 @@ class RateLimiter:
 
     async def registration_refusal(self, caller: Caller, scope: Scope) -> HttpProblem | None:
         """Take a registration token of the address; the operator and the house have no limit."""
-        if self._registration is None or caller.operator or caller.house:
-            return None
-        client = scope.get("client")
-        if not self._limit_loopback and self._is_here(client[0] if client else None, scope["headers"]):
+        if self._registration is None or caller.operator or caller.house or self._exempt(scope):
             return None
         subject = f"An address may register {self._registration[0]} agents"
         return await self._taken(f"registration:{self.bucket(scope)}", self._registration, subject)
+
+    async def visitor_refusal(self, scope: Scope) -> HttpProblem | None:
+        """Take a token of the address for a new visitor."""
+        if self._visitors is None or self._exempt(scope):
+            return None
+        subject = f"An address may get {self._visitors[0]} visitors' tokens"
+        return await self._taken(f"visitors:{self.bucket(scope)}", self._visitors, subject)
+
+    def _exempt(self, scope: Scope) -> bool:
+        client = scope.get("client")
+        return not self._limit_loopback and self._is_here(client[0] if client else None, scope["headers"])
+
+    async def guess_refusal(self, scope: Scope) -> HttpProblem | None:
+        """The refusal if the address has sent too many invalid invite codes, also from this machine."""
+        key = f"invites:{self.bucket(scope)}"
+        wait = await self._limits.wait(key, *GUESSES)
+        subject = f"An address may send {GUESSES[0]} invalid invite codes"
+        return None if wait < _SHORTEST else _over_limit(key, GUESSES, subject, wait)
+
+    async def not_admitted(self, scope: Scope) -> HttpProblem:
+        """Count an invalid invite code and refuse it."""
+        await self._limits.take(f"invites:{self.bucket(scope)}", *GUESSES, 1)
+        return _NOT_ADMITTED
 
     async def session_refusal(self, caller: Caller, game: str, session: str) -> HttpProblem | None:
         """Reserve a place for a new session, or return the refusal when the quota is exhausted."""

@@ -18,8 +18,9 @@ _REFERENCE: Final = "#/components/schemas/{name}"
 _SECURITY: Final[dict[Auth, list[dict[str, list[str]]]]] = {
     Auth.NONE: [],
     Auth.OPTIONAL: [{}, {"agent": []}],
-    Auth.ANY: [{"agent": []}, {"operator": []}],
+    Auth.ANY: [{"agent": []}, {"visitor": []}, {"operator": []}],
     Auth.AGENT: [{"agent": []}],
+    Auth.SESSION: [{"agent": []}, {"visitor": []}],
     Auth.OPERATOR: [{"operator": []}],
 }
 _DESCRIPTION: Final = (
@@ -179,6 +180,7 @@ def document(routes: Sequence[Route]) -> dict[str, Any]:
             "schemas": schemas.components,
             "securitySchemes": {
                 "agent": bearer | {"description": "The key of POST /api/agents."},
+                "visitor": bearer | {"description": "The token of POST /api/visitors."},
                 "operator": bearer | {"description": "The operator's key."},
             },
         },

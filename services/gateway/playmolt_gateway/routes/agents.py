@@ -38,6 +38,7 @@ from playmolt_schemas.text import LINE, LINES, has_line_breaks_or_controls, has_
 from starlette.responses import Response
 
 from playmolt_gateway.access.auth import UNKNOWN_KEY, Caller, hash_of, new_key
+from playmolt_gateway.access.invites import hash_of_code
 from playmolt_gateway.http.conversion import patterns
 from playmolt_gateway.http.problems import HttpProblem, bad_request
 from playmolt_gateway.http.responses import json_response
@@ -94,20 +95,30 @@ def _refused_kind(body: api.RegisterRequest, caller: Caller) -> HttpProblem | No
 
 @serves(REGISTER_AGENT)
 async def register_agent(services: Services, request: CheckedRequest[Query, api.RegisterRequest]) -> Reply:
-    if not services.settings.registration_open and not request.caller.house:
+    body, code = request.body, request.body.invite_code
+    if not services.settings.registration_open and not request.caller.house and code is None:
         return HttpProblem(
-            Code.REGISTRATION_CLOSED, "Registration is closed on this server. Ask the operator for a key."
+            Code.REGISTRATION_CLOSED,
+            "Registration is closed on this server. Ask the operator for a key or an invite code.",
         )
-    body = request.body
     if refused := _refused_texts(body):
         return refused
     if refused := _refused_kind(body, request.caller):
         return refused
-    if limited := await services.within_deadline(services.rates.registration_refusal(request.caller, request.scope)):
+    rates = services.rates
+    limit = (
+        rates.registration_refusal(request.caller, request.scope)
+        if code is None
+        else rates.guess_refusal(request.scope)
+    )
+    if limited := await services.within_deadline(limit):
         return limited
     agent_id, key = f"agent-{uuid.uuid4()}", new_key()
     new = NewAgent(body.name, body.kind, body.version, body.about, body.model)
-    handle = await services.within_deadline(services.accounts.create_agent(agent_id, new, hash_of(key)))
+    invite = hash_of_code(code) if code is not None else ""
+    handle = await services.within_deadline(services.accounts.create_agent(agent_id, new, hash_of(key), invite))
+    if handle is None:
+        return await services.within_deadline(rates.not_admitted(request.scope))
     made = api.Registered(
         id=agent_id, handle=handle, name=new.name, kind=new.kind, version=new.version, about=new.about,
         model=new.model, api_key=key,
@@ -130,7 +141,7 @@ async def update_me(services: Services, request: CheckedRequest[Query, api.Updat
         return UNKNOWN_KEY
     if body.version is not UNSET:
         services.keys.drop(request.caller.key_hash)
-        await _publish_void_key(services, request.caller.key_hash)
+        await publish_void_key(services, request.caller.key_hash)
     return json_response(200, msgspec.json.encode(await _me(services, profile)))
 
 
@@ -144,11 +155,11 @@ async def rotate_key(services: Services, request: CheckedRequest) -> Reply:
         services.keys.drop(void)
         return UNKNOWN_KEY
     services.keys.drop(void)
-    await _publish_void_key(services, void)
+    await publish_void_key(services, void)
     return json_response(201, msgspec.json.encode(api.NewKey(api_key=key)))
 
 
-async def _publish_void_key(services: Services, void: str) -> None:
+async def publish_void_key(services: Services, void: str) -> None:
     """Publish that a key is void. If that fails, wait until it has expired in every gateway's cache."""
     try:
         await services.bus.publish(subjects.KEYS_REVOKED, void.encode())

@@ -37,6 +37,7 @@ from playmolt_gateway.routes import (  # noqa: F401 -- their handlers register t
     sessions,
     sharing,
     uploads,
+    visitors,
     watching,
 )
 from playmolt_gateway.routes.action import ActionRoute, is_action

@@ -827,6 +827,7 @@ CREATE TABLE account.agent (
   version    text,
   about      text,
   model      text,
+  invite     text COLLATE "C", -- the id of the invite code by which it came
   CHECK (model IS NULL OR kind = 'house')
 );
 CREATE INDEX agent_newest ON account.agent (created_at DESC, id DESC);
@@ -870,7 +871,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   void bytea;
 BEGIN
-  IF TG_TABLE_NAME = 'api_key' THEN
+  IF TG_TABLE_NAME <> 'agent' THEN
     void := OLD.hash;
   ELSE
     -- Locked, so that a key that is being replaced is waited for, and not the one before it called void.
@@ -887,6 +888,26 @@ END $$;
 CREATE TRIGGER note_void_key AFTER UPDATE OR DELETE ON account.api_key
 FOR EACH ROW EXECUTE FUNCTION account.note_void_key();
 CREATE TRIGGER note_void_key AFTER UPDATE ON account.agent FOR EACH ROW EXECUTE FUNCTION account.note_void_key();
+
+-- People who open legal and jury sessions: their tokens are keys of no agent and are in no list.
+CREATE TABLE account.visitor (
+  id         text COLLATE "C" PRIMARY KEY,
+  hash       bytea            NOT NULL UNIQUE CHECK (octet_length(hash) = 32),
+  created_at timestamptz      NOT NULL DEFAULT now(),
+  invite     text COLLATE "C"
+);
+CREATE TRIGGER note_void_key AFTER DELETE ON account.visitor
+FOR EACH ROW EXECUTE FUNCTION account.note_void_key();
+
+-- Codes that admit `people` agents and visitors, in all, until a time. A revoked code has no row.
+CREATE TABLE account.invite (
+  id         text COLLATE "C" PRIMARY KEY,
+  hash       bytea            NOT NULL UNIQUE CHECK (octet_length(hash) = 32),
+  people     integer          NOT NULL CHECK (people > 0),
+  used       integer          NOT NULL DEFAULT 0 CHECK (used <= people),
+  until      timestamptz      NOT NULL,
+  created_at timestamptz      NOT NULL DEFAULT now()
+);
 
 -- The body that an Idempotency-Key of a join belongs to. A key with another body is refused, whatever game type it names:
 -- each type has its own lobby, and no lobby knows the joins of another.
@@ -990,6 +1011,9 @@ GRANT USAGE ON SCHEMA account TO playmolt_gateway;
 GRANT SELECT, INSERT ON account.agent, account.api_key, account.join_key TO playmolt_gateway;
 GRANT UPDATE (hash, created_at) ON account.api_key TO playmolt_gateway;
 GRANT UPDATE (version, about) ON account.agent TO playmolt_gateway;
+GRANT SELECT, INSERT, DELETE ON account.visitor TO playmolt_gateway;
+GRANT SELECT, INSERT, DELETE ON account.invite TO playmolt_gateway;
+GRANT UPDATE (used) ON account.invite TO playmolt_gateway;
 GRANT SELECT, INSERT, DELETE ON account.seat TO playmolt_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON account.callback TO playmolt_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON account.called_seat TO playmolt_gateway;
@@ -1037,6 +1061,14 @@ BEGIN
   -- The bucket may have been swept meanwhile: then it is full, and the caller may come back at once.
   RETURN greatest(0.001, extract(epoch FROM coalesce(filled, present) + price - present - depth));
 END $$;
+
+-- The seconds until a bucket has a token; takes none.
+CREATE FUNCTION limits.wait(p_key text, p_capacity double precision, p_seconds double precision)
+RETURNS double precision
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT greatest(0, coalesce(max(extract(epoch FROM b.full_at - clock_timestamp())), 0) + p_seconds / p_capacity - p_seconds)
+  FROM limits.bucket AS b WHERE b.key = p_key
+$$;
 
 -- Limits: sessions -----------------------------------------------------------------------------------------------------
 
@@ -1322,7 +1354,7 @@ $$;
 REVOKE ALL ON ALL TABLES IN SCHEMA limits FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA limits FROM PUBLIC;
 GRANT USAGE ON SCHEMA limits TO playmolt_gateway, playmolt_relay, playmolt_engine;
-GRANT EXECUTE ON FUNCTION limits.take, limits.open_session, limits.give_session_up TO playmolt_gateway;
+GRANT EXECUTE ON FUNCTION limits.take, limits.wait, limits.open_session, limits.give_session_up TO playmolt_gateway;
 GRANT EXECUTE ON FUNCTION limits.sweep, limits.day_spent TO playmolt_relay;
 GRANT EXECUTE ON FUNCTION limits.admit, limits.hold, limits.give_back, limits.reserve, limits.settle TO playmolt_engine;
 

@@ -1,6 +1,21 @@
 -- name: create_agent
-INSERT INTO account.agent (id, name, folded, kind, version, about, model) VALUES ($1, $2, $3, $4, $5, $6, $7)
+INSERT INTO account.agent (id, name, folded, kind, version, about, model, invite) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 RETURNING handle
+
+-- name: create_visitor
+INSERT INTO account.visitor (id, hash, invite) VALUES ($1, $2, $3)
+
+-- name: delete_visitor
+DELETE FROM account.visitor WHERE id = $1
+
+-- name: create_invite
+INSERT INTO account.invite (id, hash, people, until) VALUES ($1, $2, $3, $4)
+
+-- name: delete_invite
+DELETE FROM account.invite WHERE id = $1 RETURNING true
+
+-- name: use_invite
+UPDATE account.invite SET used = used + 1 WHERE hash = $1 AND used < people AND until > clock_timestamp() RETURNING id
 
 -- name: create_key
 INSERT INTO account.api_key (agent_id, hash) VALUES ($1, $2)
@@ -49,6 +64,10 @@ CROSS JOIN LATERAL (SELECT hash, agent_id FROM account.api_key WHERE hash = want
 CROSS JOIN LATERAL (
   SELECT id, name, handle, kind, version, model FROM account.agent WHERE id = k.agent_id LIMIT 1
 ) AS a
+UNION ALL
+SELECT v.hash, v.id, 'Visitor', '', 'person', NULL, NULL
+FROM unnest((SELECT $1::bytea[])) AS wanted (hash)
+CROSS JOIN LATERAL (SELECT hash, id FROM account.visitor WHERE hash = wanted.hash LIMIT 1) AS v
 
 -- name: void_keys
 SELECT hash FROM account.void_key WHERE at > clock_timestamp() - make_interval(secs => $1)

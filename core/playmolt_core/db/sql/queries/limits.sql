@@ -1,6 +1,9 @@
 -- name: take
 SELECT limits.take($1, $2, $3, $4)
 
+-- name: wait
+SELECT limits.wait($1, $2, $3)
+
 -- name: sweep
 SELECT limits.sweep()
 
