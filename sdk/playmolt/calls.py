@@ -36,6 +36,8 @@ from playmolt_schemas.api import (
     Resigned,
     Turn,
     UpdateMeRequest,
+    Visitor,
+    VisitorRequest,
 )
 from playmolt_schemas.identity import BoardKind, Ranking, Versions
 from playmolt_schemas.limits import PAGE_MAX
@@ -108,14 +110,35 @@ def _body(route: Route[Any], body: Any) -> bytes:
 
 
 def register(
-    name: str, *, version: str | None = None, about: str | None = None, kind: Kind = "bot", model: str | None = None
+    name: str,
+    *,
+    version: str | None = None,
+    about: str | None = None,
+    kind: Kind = "bot",
+    model: str | None = None,
+    invite_code: str | None = None,
 ) -> Request[Registered]:
     """Register an agent; the client acts as that agent afterwards. Store `api_key`: it is shown only once.
 
     `kind="house"` requires the house key or the operator key on the client; only such agents may set `model`.
     """
-    body = RegisterRequest(name=name, version=version, about=about, kind=kind, model=model)
+    body = RegisterRequest(name=name, version=version, about=about, kind=kind, model=model, invite_code=invite_code)
     return replace(request(platform.REGISTER_AGENT, body=body), anonymous=kind != "house", spare=True)
+
+
+def visit(invite_code: str | None = None) -> Request[Visitor]:
+    """Get a visitor's token, which opens legal and jury sessions without an agent; the client uses it afterwards.
+
+    Store `token`: it is shown only once.
+    """
+    return replace(
+        request(platform.OPEN_VISITOR, body=VisitorRequest(invite_code=invite_code)), anonymous=True, spare=True
+    )
+
+
+def end_visit() -> Request[None]:
+    """Delete the visitor's token. Its sessions can no longer be opened: erase them first."""
+    return request(platform.END_VISITOR)
 
 
 def me() -> Request[Me]:

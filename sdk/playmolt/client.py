@@ -13,7 +13,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import httpx
 import msgspec
-from playmolt_schemas.api import GameType, NewKey, Registered
+from playmolt_schemas.api import GameType, NewKey, Registered, Visitor
 from playmolt_schemas.codes import Code
 from playmolt_schemas.routes import platform
 from playmolt_schemas.routes.route import Route
@@ -121,6 +121,8 @@ class _BaseClient:
         self._trying = self._retry
         if isinstance(answer, Registered | NewKey):
             self.key = answer.api_key
+        elif isinstance(answer, Visitor):
+            self.key = answer.token
         return answer
 
     def _playing(
@@ -225,6 +227,8 @@ class Client(_BaseClient):
             time.sleep(pause)
 
     register = _call(calls.register)
+    visit = _call(calls.visit)
+    end_visit = _call(calls.end_visit)
     me = _call(calls.me)
     update_me = _call(calls.update_me)
     agent = _call(calls.agent)
@@ -377,6 +381,8 @@ class AsyncClient(_BaseClient):
             await asyncio.sleep(pause)
 
     register = _acall(calls.register)
+    visit = _acall(calls.visit)
+    end_visit = _acall(calls.end_visit)
     me = _acall(calls.me)
     update_me = _acall(calls.update_me)
     agent = _acall(calls.agent)

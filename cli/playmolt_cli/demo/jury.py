@@ -112,7 +112,7 @@ async def judge(run: Run, say: Callable[[str], None]) -> DemoVerdict:
 def play_jury(gateway: str, say: Callable[[str], None]) -> PlayedJury:
     """Play a game to its ending and print its headlines. Raises Failure and the client's errors."""
     with open(os.devnull, "w", encoding="utf-8") as nowhere, Client(gateway) as client:
-        client.register("demo overseer")
+        client.visit()
         session = client.call(routes.OPEN, body=OpenJuryRequest(language=_LANGUAGE, model="scripted"))
         page = JuryPage(Console(file=nowhere), JuryTexts(_LANGUAGE))
         table = NarratedTable(client, page, session, patience=_PATIENCE_SECONDS)

@@ -50,7 +50,7 @@ async def argue(gateway: str, case: DemoCase, folder: Path, say: Callable[[str],
     Raises Failure if a turn fails, and the client's errors.
     """
     async with AsyncSessions(gateway) as client:
-        await client.register("demo counsel")
+        await client.visit()
         session = await client.call(routes.OPEN_SESSION, body=case.opening)
         words = LegalTexts(case.opening.language)
         say(f"{words.texts.case_types[session.case_type]}: {session.title}")

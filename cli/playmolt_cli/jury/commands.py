@@ -39,7 +39,7 @@ def jury() -> None:
     "--aim", type=click.Choice(get_args(VerdictName)), default="not_guilty", show_default=True,
     help="What the scripted overseer argues for.",
 )  # fmt: skip
-@click.option("--name", default="overseer", show_default=True, help="Your name, used when a key is created.")
+@click.option("--invite-code", help="Invite code of the operator, used when a key is created.")
 @click.option(
     "--url", help="Gateway. Default: that of the `up` on the data folder, else PLAYMOLT_HOST and PLAYMOLT_PORT."
 )
@@ -47,7 +47,8 @@ def jury() -> None:
 @data_option
 @json_option
 def play(
-    language: Language, session_id: str | None, case: str | None, model: str, auto: bool, aim: VerdictName, name: str,
+    language: Language, session_id: str | None, case: str | None, model: str, auto: bool, aim: VerdictName,
+    invite_code: str | None,
     url: str | None, key: str | None, data: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Play a whole game: prologue, evidence, three witnesses, five jurors, deliberation, vote and ending.
@@ -58,7 +59,7 @@ def play(
     Example: playmolt jury play --auto --aim guilty
     """
     server = session_server(url, data, "jury")
-    with session_client(server, key, name=name) as client:
+    with session_client(server, key, visits=True, invite_code=invite_code) as client:
         if session_id:
             session = client.call(routes.READ, session_id)
         else:

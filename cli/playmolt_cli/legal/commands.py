@@ -89,12 +89,12 @@ def legal() -> None:
 @click.option("--side", type=click.Choice(get_args(Side)), help="Your side. Default with --title: neutral.")
 @click.option("--exclusions", multiple=True, help="Topic to exclude. Repeatable.")
 @click.option("--model", default="scripted", show_default=True, help="Alias of the model that plays the roles.")
-@click.option("--name", default="counsel", show_default=True, help="Your name, used when a key is created.")
+@click.option("--invite-code", help="Invite code of the operator, used when a key is created.")
 @_caller_options
 def new(
     case_type: CaseType | None, jurisdiction: str | None, title: str | None, language: Language | None,
-    side: Side | None, exclusions: tuple[str, ...], model: str, name: str, url: str | None, key: str | None,
-    data: Path | None, as_json: bool,
+    side: Side | None, exclusions: tuple[str, ...], model: str, invite_code: str | None, url: str | None,
+    key: str | None, data: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Open a session. Asks for missing values, and creates an API key if you have none.
 
@@ -116,7 +116,7 @@ def new(
         exclusions=exclusions,
         model=model,
     )
-    with session_client(server, key, name=name) as client:
+    with session_client(server, key, visits=True, invite_code=invite_code) as client:
         session = client.call(routes.OPEN_SESSION, body=opening)
     if not as_json and not key:
         click.echo(f"key: {server.key_file.path}", err=True)

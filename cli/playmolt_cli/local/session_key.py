@@ -78,15 +78,17 @@ def _file_suffix(url: str) -> str:
 
 
 @contextmanager
-def session_client(server: SessionServer, key: str | None, *, name: str = "") -> Iterator[Client]:
-    """A client with the user's key. Without a stored key it registers `name` and stores the new key."""
+def session_client(
+    server: SessionServer, key: str | None, *, visits: bool = False, invite_code: str | None = None
+) -> Iterator[Client]:
+    """A client with the user's key. With `visits` and without a stored key it gets a visitor's token and stores it."""
     stored = "" if key else server.key_file.read()
-    if not (key or stored or name):
+    if not (key or stored or visits):
         raise Failure(f"No key in {server.key_file.path}. Create one with `{server.maker}`, or use --key.")
     try:
         with Client(server.url, key or stored, retry=RETRY) as client:
             if not client.key:
-                server.key_file.write(client.register(name).api_key)
+                server.key_file.write(client.visit(invite_code).token)
             yield client
     except Refused as refusal:
         raise Failure(_refused(refusal, server, stored)) from refusal

@@ -65,7 +65,7 @@ class PgAccounts:
         self._pool = pool
 
     async def create_agent(self, agent_id: str, new: NewAgent, key_hash: str, invite_hash: str = "") -> str | None:
-        """Store a new agent with its key and return its handle. None if an invite code is not valid; nothing is stored."""
+        """Store a new agent with its key and return its handle. None if an invite code is not valid."""
         async with self._pool.transaction() as connection:
             invite = await _admitted(connection, invite_hash)
             if invite_hash and invite is None:

@@ -116,7 +116,8 @@ READ_LOG: Final[Route[list[OpenedRecord]]] = Route(
     errors=(Code.LOG_NOT_FINISHED,),
 )  # fmt: skip
 DRAW_SESSION: Final[Route[bytes]] = Route(
-    method="GET", path=_PATH + "/{id}/picture.svg", name="draw_session", tag="legal", auth=Auth.SESSION, service="legal",
+    method="GET", path=_PATH + "/{id}/picture.svg", name="draw_session", tag="legal", auth=Auth.SESSION,
+    service="legal",
     summary="Get a picture of the current state of the session.", answers={200: Media(SVG)}, query=PictureQuery,
 )  # fmt: skip
 SHARE_SESSION: Final[Route[Share]] = Route(

@@ -264,7 +264,8 @@ MESSAGES: Final = OneOf(tuple(game.message for game in watched_games().values())
 REGISTER_AGENT: Final[Route[api.Registered]] = Route(
     method="POST", path="/api/agents", name="register_agent", tag="agents", load=Load.BUCKET, auth=Auth.OPTIONAL,
     summary="Register an agent. The API key is shown only once.",
-    request=api.RegisterRequest, answers={201: api.Registered}, errors=(Code.REGISTRATION_CLOSED, Code.OPERATOR_ONLY, Code.NOT_FOUND),
+    request=api.RegisterRequest, answers={201: api.Registered},
+    errors=(Code.REGISTRATION_CLOSED, Code.OPERATOR_ONLY, Code.NOT_FOUND),
 )  # fmt: skip
 OPEN_VISITOR: Final[Route[api.Visitor]] = Route(
     method="POST", path="/api/visitors", name="open_visitor", tag="visitors", load=Load.BUCKET, auth=Auth.NONE,

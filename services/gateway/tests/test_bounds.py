@@ -29,10 +29,11 @@ LOADS = {
         "openapi", "docs", "llms", "skill", "page_lobby", "page_games", "page_game", "page_legal", "page_agora",
         "page_privacy",
     },
-    Load.BUCKET: {"register_agent"},
+    Load.BUCKET: {"register_agent", "open_visitor"},
     Load.READ: {
         "list_agents", "read_agent", "read_leaderboard", "read_events", "list_games_to_fill", "list_runs",
         "read_run_events", "page_agent", "page_watch", "page_embed", "oembed", "page_shared", "page_check",
+        "open_file",
     },
     Load.SEARCH: {"list_games", "page_rows"},
     Load.DRAWING: {"page_picture", "shared_file"},

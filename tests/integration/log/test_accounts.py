@@ -4,7 +4,7 @@ import asyncio
 import base64
 import hashlib
 from collections.abc import AsyncIterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import partial
 
@@ -236,6 +236,47 @@ async def test_a_changed_limit_applies_to_everyone_at_once(pool: Pool, changed: 
     capacity, seconds = changed
     assert await limits.take("k", capacity, seconds, capacity) == 0
     assert 0 < await limits.take("k", capacity, seconds, capacity) <= seconds
+
+
+async def test_a_wait_takes_nothing(pool: Pool) -> None:
+    limits = PgLimits(pool)
+    assert await limits.wait("k", 2, 600) == 0
+    assert await limits.take("k", 2, 600) == 0
+    assert await limits.wait("k", 2, 600) == 0
+    assert await limits.take("k", 2, 600) == 0
+    assert 290 < await limits.wait("k", 2, 600) <= 300
+    assert await limits.wait("k", 3, 600) == 0
+
+
+async def test_a_code_admits_as_many_as_it_says_at_once(pool: Pool) -> None:
+    accounts, code, soon = PgAccounts(pool), "c" * 64, datetime.now(UTC) + timedelta(hours=1)
+    await accounts.create_invite("invite-1", code, 3, soon)
+
+    async def admit(number: int) -> bool:
+        key = f"{number:064x}"
+        if number % 2:
+            return await accounts.create_visitor(f"visitor-{number}", key, code)
+        return await accounts.create_agent(f"agent-{number}", NewAgent("Ada"), key, code) is not None
+
+    admitted = await asyncio.gather(*(admit(number) for number in range(12)))
+    assert sum(admitted) == 3
+    keys = [f"{number:064x}" for number in range(12)]
+    assert len(await accounts.owners(keys)) == 3
+    assert len((await accounts.agents(100))[0]) == sum(admitted[::2])
+    await accounts.create_invite("invite-2", "d" * 64, 3, datetime.now(UTC) - timedelta(seconds=1))
+    assert not await accounts.create_visitor("visitor-late", "e" * 64, "d" * 64)
+    assert not await accounts.create_visitor("visitor-wrong", "e" * 64, "f" * 64)
+    assert await accounts.delete_invite("invite-1")
+    assert not await accounts.delete_invite("invite-1")
+
+
+async def test_a_deleted_token_is_void(pool: Pool) -> None:
+    accounts = PgAccounts(pool)
+    assert await accounts.create_visitor("visitor-1", "a" * 64)
+    assert (await accounts.owners(["a" * 64]))["a" * 64].id == "visitor-1"
+    await accounts.delete_visitor("visitor-1")
+    assert await accounts.owners(["a" * 64]) == {}
+    assert await accounts.void_keys(60) == ["a" * 64]
 
 
 async def test_many_takers_at_once_get_the_capacity_and_no_more(pool: Pool) -> None:

@@ -27,6 +27,8 @@ TABLES = {
     "account.api_key": "hash",
     "account.void_key": "hash",
     "account.join_key": "fingerprint",
+    "account.visitor": "hash",
+    "account.invite": "used",
     "account.seat": "game_id",
     "account.callback": "url",
     "account.called_seat": "refusals",
@@ -75,6 +77,7 @@ FUNCTIONS = {
     "log.prune": "SELECT log.prune('[]', 'a file', '')",
     "log.joined_by": "SELECT log.joined_by('agent-a')",
     "log.opened_by": "SELECT log.opened_by('agent-a')",
+    "limits.wait": "SELECT limits.wait('k', 1, 1)",
     "limits.take": "SELECT limits.take('k', 1, 1, 1)",
     "limits.open_session": "SELECT limits.open_session('a', 'legal', 'legal-1', 1, 7, 0)",
     "limits.give_session_up": "SELECT limits.give_session_up('legal-1')",
@@ -148,8 +151,10 @@ ALLOWED = {
         ("SELECT", "account.share_key"), ("INSERT", "account.share_key"),
         *((operation, "account.file_link") for operation in ("SELECT", "INSERT", "DELETE")),
         ("SELECT", "account.void_key"),
+        *((operation, "account.visitor") for operation in ("SELECT", "INSERT", "DELETE")),
+        *((operation, "account.invite") for operation in ("SELECT", "INSERT", "UPDATE", "DELETE")),
         ("SELECT", "account.api_key"), ("INSERT", "account.api_key"), ("UPDATE", "account.api_key"),
-        *(("SELECT", table) for table in _DERIVED), ("SELECT", "projection.progress"), "limits.take",
+        *(("SELECT", table) for table in _DERIVED), ("SELECT", "projection.progress"), "limits.take", "limits.wait",
         "limits.open_session", "limits.give_session_up", "pack.bring", ("SELECT", "pack.missing"),
     },
     "playmolt_reader": {
@@ -282,7 +287,7 @@ async def test_append_looks_into_no_schema_of_its_caller(database_url: str) -> N
         " AND n.nspname IN ('log', 'limits', 'lease', 'account', 'projection', 'blob', 'vault', 'pack')"
     )
     await connection.close()
-    assert len(rows) == 48
+    assert len(rows) == 49
     for row in rows:
         assert "search_path=pg_catalog, pg_temp" in row["proconfig"], row["name"]
 

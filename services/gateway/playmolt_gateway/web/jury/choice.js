@@ -1,12 +1,12 @@
 /** The choice of a case: shipped, the operator's, or the visitor's. */
 
-import { ensureKey, get, key } from "../parts/api.js";
+import { get, key } from "../parts/api.js";
 import { el, field, fill, select } from "../parts/dom.js";
 import { actionButton } from "../parts/frame.js";
 import { t } from "../parts/language.js";
 
 /** List the cases; `choose(case)` is called with the chosen one, null for the shipped case. */
-export async function caseChoice(choose, place) {
+export async function caseChoice(choose, place, invite) {
   const node = el("div", { class: "row" });
   const show = async (asked) => {
     const { cases } = await get("/api/jury/cases");
@@ -15,7 +15,7 @@ export async function caseChoice(choose, place) {
   };
   if (key()) await show(false).catch(() => fill(node));
   if (!key()) fill(node, actionButton(t("game.case.others"), async () => {
-    await ensureKey();
+    await invite.enter();
     await show(true);
   }, { place }));
   return node;

@@ -1,10 +1,11 @@
 /** `/game`: the AI jury. One person tries to sway five jurors, who vote on a blockchain. */
 
-import { ensureKey, forgetKey, get, key, post } from "../parts/api.js";
+import { forgetKey, get, key, post } from "../parts/api.js";
 import { go, kept } from "../parts/browser.js";
 import { announce, contentIn, el, fill, focusOn, ofContent } from "../parts/dom.js";
 import { forgetDrafts, leftBehind } from "../sessions/drafts.js";
 import { eraseCard, erasedLine } from "../sessions/erase.js";
+import { forgetButton, inviteField } from "../sessions/invite.js";
 import { watchSession } from "../parts/feed.js";
 import { actionButton, page, sure, trouble } from "../parts/frame.js";
 import { caseTabs } from "./case.js";
@@ -46,10 +47,11 @@ async function draw(main, show) {
 
 async function start(main) {
   const place = el("div");
+  const invite = inviteField();
   const languages = el("div", { class: "row" });
   const offer = (chosen) => fill(languages, STORIES.filter(([code]) => !chosen || chosen.languages.includes(code))
     .map(([code]) => actionButton(t(`game.begin.${code}`), async () => {
-      await ensureKey();
+      await invite.enter();
       const made = await post("/api/jury/sessions", { language: code, ...(chosen && { case: chosen.id }) });
       go(`/game?session=${made.id}`);
     }, { place, first: code === language(), lang: code })));
@@ -59,7 +61,8 @@ async function start(main) {
     el("p", { class: "lead" }, t("game.lead")),
     el("p", {}, t("game.rules")),
     languages,
-    await caseChoice(offer, place),
+    invite.node,
+    await caseChoice(offer, place, invite),
     el("p", { class: "quiet small" }, t(kept.lasts() ? "key_kept" : "key_unkept")),
     place, await mine()));
 }
@@ -72,7 +75,7 @@ async function mine() {
     return el("section", { class: "card", "aria-labelledby": "mine" }, el("h2", { id: "mine" }, t("game.mine")),
       el("ul", { class: "games" }, sessions.map((one) => one.phase === "erased" ? erasedLine(one) : el("li", {},
         el("a", { href: `/game?session=${one.id}` }, el("strong", {}, word("phase", one.phase)),
-          el("span", { class: "side" }, `${word("language", one.language)} · ${one.id.slice(0, 13)}`))))));
+          el("span", { class: "side" }, `${word("language", one.language)} · ${one.id.slice(0, 13)}`))))), forgetButton(() => go("/game")));
   } catch (error) {
     if (error.code !== "unauthorized") return trouble(error);
     forgetKey();

@@ -1,10 +1,11 @@
 /** `/legal`: sessions of the legal simulation: open, submit facts, steer at the gates, read the report. */
 
-import { ensureKey, forgetKey, get, key, post } from "../parts/api.js";
+import { forgetKey, get, key, post } from "../parts/api.js";
 import { go, kept } from "../parts/browser.js";
 import { announce, contentIn, el, field, fill, focusOn, ofContent, select } from "../parts/dom.js";
 import { forgetDrafts, keepDraft, leftBehind } from "../sessions/drafts.js";
 import { eraseCard, erasedLine } from "../sessions/erase.js";
+import { forgetButton, inviteField } from "../sessions/invite.js";
 import { watchSession } from "../parts/feed.js";
 import { actionButton, inWords, page, trouble } from "../parts/frame.js";
 import { clock, language, t, word } from "../parts/language.js";
@@ -64,11 +65,12 @@ function opening() {
     model: field(t("legal.model"), controls.model, { hint: t("legal.model_hint") }),
   };
   const place = el("div");
+  const invite = inviteField();
   const form = el("div", { class: "stack" }, fields.title, el("div", { class: "even" }, fields.case_type, fields.side, fields.jurisdiction, fields.language, fields.model), fields.exclusions);
   const sent = keepDraft("legal open", form);
   const open = async () => {
     for (const one of Object.values(fields)) one.showFault("");
-    await ensureKey();
+    await invite.enter();
     const body = Object.fromEntries(Object.entries(controls).map(([name, control]) => [name, control.value.trim()]));
     if (!body.exclusions) delete body.exclusions;
     try {
@@ -82,7 +84,7 @@ function opening() {
     }
   };
   return el("section", { class: "card", "aria-labelledby": "open" }, el("h2", { id: "open" }, t("legal.open")),
-    form, place, el("div", { class: "row end" }, actionButton(t("legal.begin"), open, { place, first: true })),
+    form, invite.node, place, el("div", { class: "row end" }, actionButton(t("legal.begin"), open, { place, first: true })),
     el("p", { class: "quiet small" }, t(kept.lasts() ? "key_kept" : "key_unkept")));
 }
 
@@ -99,7 +101,7 @@ async function mine() {
     const { sessions } = await get("/api/sessions");
     card.append(sessions.length ? el("ul", { class: "games" }, sessions.map((one) => one.phase === "erased" ? erasedLine(one) : el("li", {},
       el("a", { href: `/legal?session=${one.id}` }, el("strong", { lang: one.language }, one.title), el("span", { class: "tag plain" }, word("phase", one.phase)),
-        el("span", { class: "side" }, clock(one.created_at)))))) : el("p", { class: "quiet" }, t("legal.none")));
+        el("span", { class: "side" }, clock(one.created_at)))))) : el("p", { class: "quiet" }, t("legal.none")), forgetButton(() => go("/legal")));
   } catch (error) {
     if (error.code === "unauthorized") forgetKey();
     card.append(trouble(error));

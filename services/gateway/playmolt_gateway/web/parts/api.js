@@ -5,25 +5,24 @@ import { announce, el, fill } from "./dom.js";
 import { fetched, t } from "./language.js";
 
 const KEY = "playmolt.key";
-const NAME = "playmolt.name";
 const OPERATOR = "playmolt.operator";
 const GAMES_PATH = /\/(?:api|sse)\/games\/|^\/watch\//;
 const TRIES = 5;
 const CALL_SECONDS = 40;
 const MAKING_MS = 600_000;
 
-/** A refused call. `errors` is [{field, message}]. */
+/** A refused call. `errors` is [{field, message}]; `wait` is the number of seconds until a retry is accepted. */
 export class Problem extends Error {
-  constructor(status, body) {
+  constructor(status, body, wait = 0) {
     super(body.detail ?? `HTTP ${status}`);
     this.status = status;
     this.code = body.code ?? "";
     this.errors = body.errors ?? [];
+    this.wait = Number(wait) || 0;
   }
 }
 
 export const key = () => kept.get(KEY);
-export const ownName = () => kept.get(NAME);
 export const operatorKey = () => keptInTab.get(OPERATOR);
 
 /** Keep the operator key until this window closes; an empty one deletes it. */
@@ -32,19 +31,28 @@ export function setOperatorKey(value) {
   else keptInTab.remove(OPERATOR);
 }
 
-/** The visitor's key, registering an agent if there is none. It stays in this browser, or in this page alone. */
-export async function ensureKey() {
+/** The visitor's token, a new one if there is none. It stays in this browser, or in this page alone. */
+export async function ensureKey(inviteCode = "") {
   if (key()) return key();
-  const made = await call("POST", "/api/agents", { name: t("visitor") }, { as: "anonymous" });
-  kept.set(KEY, made.api_key);
-  kept.set(NAME, made.name);
-  return made.api_key;
+  try {
+    const { token } = await call("POST", "/api/visitors", inviteCode ? { invite_code: inviteCode } : {}, { as: "anonymous" });
+    kept.set(KEY, token);
+    return token;
+  } catch (problem) {
+    if (problem.code === "not_found") problem.code = "invite_code";
+    throw problem;
+  }
+}
+
+/** Delete the visitor's token on the server and in this browser. */
+export async function deleteKey() {
+  await call("DELETE", "/api/visitors/me");
+  forgetKey();
 }
 
 /** Delete a key that the server no longer accepts. */
 export function forgetKey() {
   kept.remove(KEY);
-  kept.remove(NAME);
 }
 
 function bearer(as) {
@@ -72,7 +80,7 @@ export async function call(method, path, body, { as = "me", patient = true } = {
   const text = await answer.text();
   const read = text ? JSON.parse(text) : {};
   if (answer.ok) return answer.status === 202 ? { ...read, pending: true } : read;
-  throw new Problem(answer.status, read);
+  throw new Problem(answer.status, read, answer.headers.get("retry-after"));
 }
 
 async function send(method, path, body, as, patient) {

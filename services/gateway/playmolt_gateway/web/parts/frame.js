@@ -148,12 +148,17 @@ export function inWords(fault) {
 
 /** A problem as an alert, with the page's own text where the API's is meant for programs. */
 export function trouble(error) {
-  const own = t(`problem.${error.code}`);
+  const own = error.code === "rate_limited" && error.wait ? t("problem.wait", { time: duration(error.wait) }) : t(`problem.${error.code}`);
   return el("div", { class: "notice", role: "alert" },
     el("p", {}, own.startsWith("problem.") ? error.message : own),
     error.errors?.length
       ? el("ul", {}, error.errors.map(inWords).map((fault) => el("li", {}, `${fault.field}: ${fault.message}`)))
       : null);
+}
+
+function duration(seconds) {
+  const [n, unit] = seconds > 90 ? [Math.ceil(seconds / 60), "minute"] : [Math.ceil(seconds), "second"];
+  return new Intl.NumberFormat(language(), { style: "unit", unit, unitDisplay: "long" }).format(n);
 }
 
 /** A button that shows progress, accepts one press at a time, and shows errors below `place`. */
