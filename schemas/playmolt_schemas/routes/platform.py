@@ -275,7 +275,7 @@ OPEN_VISITOR: Final[Route[api.Visitor]] = Route(
 )  # fmt: skip
 END_VISITOR: Final[Route[None]] = Route(
     method="DELETE", path="/api/visitors/me", name="end_visitor", tag="visitors", auth=Auth.SESSION,
-    summary="Delete your visitor's token. Erase your sessions first: nobody can open them without it.",
+    summary="Delete your visitor's token. Erase your sessions first: they cannot be opened without it.",
     answers={204: None},
 )  # fmt: skip
 VISITORS: Final = (OPEN_VISITOR, END_VISITOR)
@@ -459,7 +459,7 @@ OPEN_INVITE: Final[Route[api.MadeInvite]] = Route(
 )  # fmt: skip
 END_INVITE: Final[Route[None]] = Route(
     method="DELETE", path="/api/admin/invites/{id}", name="end_invite", tag="admin", auth=Auth.OPERATOR,
-    summary="Revoke an invite code. Whoever came by it keeps the key or token.", answers={204: None},
+    summary="Revoke an invite code. Agents and visitors that it admitted stay.", answers={204: None},
     errors=(Code.NOT_FOUND,),
 )  # fmt: skip
 
