@@ -288,7 +288,7 @@ class TestRoutes:
         assert len({route.name for route in ROUTES}) == len(ROUTES)
         for route in ROUTES:
             assert (route.request is not None) == (route.method in ("POST", "PUT", "PATCH"))
-            once = ("register_agent", "rotate_key", "jury_bring_case")
+            once = ("register_agent", "rotate_key", "jury_bring_case", "open_visitor", "open_invite", "link_file")
             assert route.idempotent == (route.method == "POST" and route.name not in once)
             operators = route.path.startswith("/api/admin") or (
                 route.tag == "agora" and route.name not in PUBLIC_OF_RUNS and route not in (SHARE, UNSHARE)
@@ -315,7 +315,7 @@ class TestRoutes:
                 assert all(p["required"] for p in declared)
                 assert len({(p["in"], p["name"]) for p in operation["parameters"]}) == len(operation["parameters"])
                 assert all(response["description"] for response in operation["responses"].values())
-                assert all(set(choice) <= {"agent", "operator"} for choice in operation["security"])
+                assert all(set(choice) <= {"agent", "visitor", "operator"} for choice in operation["security"])
                 schemas += [p["schema"] for p in operation["parameters"]]
         for schema in schemas:
             jsonschema.Draft202012Validator.check_schema(schema)

@@ -13,7 +13,7 @@ from playmolt_gateway.settings import GatewaySettings
 _OWN_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
 _HOST: Final = re.compile(r"(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
 _POLICY_HOST: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9-]+(?:\.[a-z0-9-]+)*", re.IGNORECASE | re.ASCII)
-"""A host as the grammar of content security policies has it; a host of another form is no source."""
+"""A host as the grammar of content security policies has it; others cannot be a source."""
 _PORTS: Final = {"http": ":80", "https": ":443"}
 
 
