@@ -259,6 +259,10 @@ class MemoryLog:
     async def forward_positions(self, after: int, limit: int, shard: int = 0) -> Sequence[int]:
         return [entry.record.position for entry in await self.forward(after, limit, shard)]
 
+    async def missing_partitions(self, shard: int = 0) -> Sequence[str]:
+        del shard
+        return ()
+
     def _forward(self, after: int, limit: int, shard: int) -> Iterator[_Stored]:
         return islice(self._left(self._logs[shard][after:], shard), limit)
 

@@ -317,6 +317,11 @@ class ShardReader(Protocol):
         """The positions of the records that `forward` would return."""
         ...
 
+    async def missing_partitions(self, shard: int = 0) -> Sequence[str]:
+        """The tables for records of streams of this shard that the database lacks, by name. A copy of the log may lack
+        some."""
+        ...
+
     async def outgoing(self, after: int, limit: int, shard: int = 0) -> Sequence[OutgoingRecord]:
         """As `forward`, in the form for services: to make that from a `Record` costs three times as much."""
         ...

@@ -231,6 +231,9 @@ class PostgresLog:
     async def forward_positions(self, after: int, limit: int, shard: int = 0) -> Sequence[int]:
         return [position for (position,) in await self._by_position("forward_positions", after, limit, shard)]
 
+    async def missing_partitions(self, shard: int = 0) -> Sequence[str]:
+        return [name for (name,) in await self._pool.fetch(_SQL["missing_partitions"], shard)]
+
     async def outgoing(self, after: int, limit: int, shard: int = 0) -> Sequence[OutgoingRecord]:
         return [OutgoingRecord(*row) for row in await self._by_position("outgoing", after, limit, shard)]
 

@@ -356,17 +356,25 @@ async def verify_streams(
     return verifier.finish()
 
 
+_LACKS: Final = "the partition {} is missing: create it as in the database that this is a copy of, and copy its records"
+
+
 async def _verify_positions(log: LogReader, verifier: Verifier, register: Register | None) -> list[VerifiedShard]:
     """Verify that each shard's positions have no gap and end at the shard's position."""
     shards = list[VerifiedShard]()
     for shard in range(log.shards):
         seen, events, end = 0, 0, await log.position(shard)
+        faults = list[str]()
         while seen < end and (positions := await log.forward_positions(seen, min(_POSITIONS, end - seen), shard)):
             for first, last in await _unaccounted(register, _gaps(seen, positions), shard):
-                verifier.fault(f"position {last + 1} follows {first - 1}", _named(log, shard))
+                faults.append(f"position {last + 1} follows {first - 1}")
             seen, events = positions[-1], events + len(positions)
         if seen < end and await _unaccounted(register, [(seen + 1, end)], shard):
-            verifier.fault(f"the log ends at position {seen}, but its counter is at {end}", _named(log, shard))
+            faults.append(f"the log ends at position {seen}, but its counter is at {end}")
+        if faults:  # without a table, its records look like missing ones
+            faults = [_LACKS.format(name) for name in await log.missing_partitions(shard)] or faults
+        for fault in faults:
+            verifier.fault(fault, _named(log, shard))
         beyond = await log.forward_positions(end, 1, shard)
         if beyond and beyond[0] > (says := await log.position(shard)):
             verifier.fault(f"position {beyond[0]} exists, but the log's counter is at {says}", _named(log, shard))

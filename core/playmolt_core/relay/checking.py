@@ -29,13 +29,14 @@ K = TypeVar("K")
 
 
 async def projection_breaks(pool: Pool, log: ShardReader) -> list[Break]:
-    """Compare the projections with the log up to their position; no breaks if other rules made them.
+    """Compare the projections with the log up to their position; no breaks if other rules made them, or if there are
+    none, as in a database that subscribes to the log.
 
     Needs two connections of the pool.
     """
     async with pool.snapshot() as connection:
         held_to = await held(connection)
-        if held_to is None:
+        if not held_to:
             return []
         ends = await places(log)
         if any(position > end for position, end in zip(held_to, ends, strict=True)):

@@ -70,6 +70,22 @@ ORDER BY position LIMIT $2
 -- name: forward_positions
 SELECT position FROM log.event WHERE shard = $3 AND position > $1 ORDER BY position LIMIT $2
 
+-- name: missing_partitions
+-- As `log.open_part` names them. A default partition takes what has no table of its own.
+WITH wanted AS (
+  SELECT DISTINCT format(
+    'log.record_%s_%s_%s', s.shard, (ARRAY['standing', 'game', 'session', 'kept'])[(s.number >> 48) + 1],
+    (s.number & (1::bigint << 48) - 1) / (1 << 20)
+  ) AS name
+  FROM log.stream AS s WHERE s.shard = $1 AND s.version > 0 AND NOT s.archived
+)
+SELECT name FROM wanted
+WHERE NOT EXISTS (SELECT FROM pg_inherits WHERE inhrelid = to_regclass(name))
+  AND NOT EXISTS (
+    SELECT FROM pg_partitioned_table WHERE partrelid = to_regclass('log.record_' || $1) AND partdefid <> 0
+  )
+ORDER BY name
+
 -- name: settle_reader
 -- One plan for every batch instead of one for each, which takes as long as twenty rows, and that plan in the one shape
 -- that costs what is read: by position, then each record's stream by its number. A table that nobody has analysed yet
