@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
@@ -13,14 +14,14 @@ from msgspec.structs import replace
 from playmolt_core.bus.client import NatsBus, connect
 from playmolt_core.bus.connection import UnsuitableServer, check_server
 from playmolt_core.bus.port import BusUnavailable
-from playmolt_core.db.errors import LogUnavailable, ReadOnly
+from playmolt_core.db.errors import LogUnavailable, PasswordRefused, ReadOnly
 from playmolt_core.db.migrate import MigrationRefused, pending
-from playmolt_core.db.pool import NotPermitted, Pool, close, open_pool
+from playmolt_core.db.pool import PASSWORD, NotPermitted, Pool, close, open_pool
 from playmolt_core.db.pool import connect as connect_database
 from playmolt_core.llm.port import PROMPT_CUT
 from playmolt_core.log.postgres import log_places
 from playmolt_core.ops import process_limits, telemetry
-from playmolt_core.settings import Settings
+from playmolt_core.settings import Settings, split_database_url
 from playmolt_schemas.shards import Places, streams
 
 from playmolt_cli.local import probe
@@ -138,20 +139,27 @@ async def _services(settings: Settings, run: Run | None) -> list[Finding]:
 def _readyz(name: str, url: str) -> Finding:
     answer = probe.ready(url)
     detail = "ready" if answer.ready else f"not ready: {answer.missing}"
-    return Finding(name, answer.ready, f"{url} {detail}", "see its log; a dependency is missing or still starting")
+    advice = "see its log; a dependency is missing or still starting"
+    if answer.missing.endswith(f"({PASSWORD})"):
+        advice = _password_advice(re.sub(r"-\d+$", "", name))
+    return Finding(name, answer.ready, f"{url} {detail}", advice)
+
+
+def _password_advice(role: str, file: str = "") -> str:
+    """What to do about a refused password. In a cluster the Secret is named after the role."""
+    where = f"the file {file} (DATABASE_PASSWORD_FILE)" if file else "DATABASE_URL or DATABASE_PASSWORD_FILE"
+    return (
+        f"the role {role} has another password in Postgres, perhaps since a promotion or a restore: set it to that of"
+        f" the Secret {role}-credentials (ALTER ROLE), or correct the Secret; elsewhere correct {where}"
+    )
 
 
 async def _database(url: str) -> tuple[list[Finding], Places | None]:
     try:
         migrations = await _migrations(url)
         await _takes_writes(url)
-    except ReadOnly:
-        advice = (
-            "this is a standby, perhaps after a failover: point DATABASE_URL to the primary, or promote this server"
-        )
-        return [Finding("database", False, "postgres: read-only", advice)], None
     except LogUnavailable as error:
-        return [Finding("database", False, str(error), "is Postgres running, and is DATABASE_URL right?")], None
+        return [_database_fault(error, url)], None
     except MigrationRefused as error:
         return [Finding("migrations", False, str(error), "run the version of the code that wrote this database")], None
     findings = [Finding("database", True, f"answers at {urlsplit(url).hostname}:{urlsplit(url).port}"), migrations]
@@ -165,9 +173,28 @@ async def _database(url: str) -> tuple[list[Finding], Places | None]:
             else _unchecked("roles", "this login does not run migrations, so it holds few roles")
         )
         log, ends = await _log(pool)
+    except LogUnavailable as error:
+        return [_database_fault(error, url)], None
+    else:
         return [*findings, roles, log], ends
     finally:
         await pool.close()
+
+
+def _database_fault(error: LogUnavailable, url: str) -> Finding:
+    detail, advice = str(error), "is Postgres running, and is DATABASE_URL right?"
+    if isinstance(error, ReadOnly):
+        detail = "postgres: read-only"
+        advice = (
+            "this is a standby, perhaps after a failover: point DATABASE_URL to the primary, or promote this server"
+        )
+    elif isinstance(error, PasswordRefused):
+        plain, file = split_database_url(url)
+        role = urlsplit(plain).username or "postgres"
+        detail, advice = f"postgres: {PASSWORD} of role {role}: {error}", _password_advice(role, file)
+    elif re.search("dropped the settings|unsupported startup parameter", detail):
+        advice = "set up the pooler as docs/operating.md says (Postgres), or connect to Postgres directly"
+    return Finding("database", False, detail, advice)
 
 
 async def _takes_writes(url: str) -> None:

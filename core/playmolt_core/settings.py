@@ -12,7 +12,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Annotated, Any, Final, Literal, cast, get_args, overload
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import msgspec
 from msgspec import Meta
@@ -67,6 +67,10 @@ def setting(variable: str, help_text: str, unset: str = "", check: Callable[[str
     return Meta(description=help_text, extra={"env": variable, "unset": unset, "check": check})
 
 
+_PASSWORD_FILE: Final = "password-file"  # noqa: S105 -- a name
+"""The fragment of a database URL that names the file of its password."""
+
+
 class InvalidSettings(ValueError):
     """The environment does not make sense; the message names every fault."""
 
@@ -86,6 +90,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     database_url: Annotated[
         str,
         setting("DATABASE_URL", "Postgres of the event log, accounts and projections. Empty: `up` starts its own."),
+    ] = ""
+    database_password_file: Annotated[
+        str,
+        setting(
+            "DATABASE_PASSWORD_FILE",
+            "File with the password of the user in `DATABASE_URL`, such as a mounted Secret. It is read again for each"
+            " new connection and takes precedence over a password in the URL.",
+        ),
     ] = ""
     nats_url: Annotated[str, setting("NATS_URL", "NATS server(s), comma separated. Empty: `up` starts its own.")] = ""
     nats_user: Annotated[
@@ -423,7 +435,23 @@ def from_environment(environment: Mapping[str, str] | None = None, *, kind: type
     errors += [f"{name}: no such setting" for name in _unknown(environment, kind)]
     if errors or checks:
         raise InvalidSettings("\n".join([*errors, *checks]))
+    if file := str(values.pop("database_password_file", "")):
+        values |= _with_password_file(str(values.get("database_url", "")), file)
     return msgspec.convert(values, type=kind)
+
+
+def split_database_url(url: str) -> tuple[str, str]:
+    """The URL without its password file, and that file; "" if it has none."""
+    plain, _, fragment = url.partition(f"#{_PASSWORD_FILE}=")
+    return plain, unquote(fragment)
+
+
+def _with_password_file(url: str, file: str) -> dict[str, str]:
+    """The file travels with its URL, so that it is never used for another database, such as that of `up`."""
+    if not url:
+        return {}
+    plain, _ = split_database_url(url)
+    return {"database_url": f"{plain}#{_PASSWORD_FILE}={quote(file)}", "database_password_file": file}
 
 
 def _unknown(environment: Mapping[str, str], kind: type[Settings]) -> list[str]:

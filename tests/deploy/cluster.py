@@ -201,6 +201,11 @@ class Cluster:
         if "DATABASE_URL" in found:
             port = urlsplit(self._postgres.url).port
             found["DATABASE_URL"] = found["DATABASE_URL"].replace("postgres-rw:5432", f"127.0.0.1:{port}")
+        if "DATABASE_PASSWORD_FILE" in found:
+            user = urlsplit(found["DATABASE_URL"]).username
+            mounted = self.folder / f"{user}-password"
+            mounted.write_text(self.secrets[f"{user}-credentials"]["password"])
+            found["DATABASE_PASSWORD_FILE"] = str(mounted)
         addresses = {
             f"nats-{number}.nats-headless:4222": f"127.0.0.1:{port}" for number, port in enumerate(self.nats.clients)
         }

@@ -16,7 +16,7 @@ KEPT_BACK = {"migrations", "verifier"}
 RESERVED_ROLE = "pg_use_reserved_connections"
 SUPERUSERS = 3
 """`superuser_reserved_connections` as it comes."""
-_LOGIN = re.compile(r"postgresql://([\w-]+):")
+_LOGIN = re.compile(r"postgresql://([\w-]+)@")
 
 
 class Use(msgspec.Struct, frozen=True):

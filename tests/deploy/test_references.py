@@ -3,6 +3,8 @@
 import json
 import re
 from collections.abc import Iterator
+from pathlib import PurePosixPath
+from urllib.parse import urlsplit
 
 import pytest
 from playmolt_cli.local.embedded.nats import USERS
@@ -309,3 +311,33 @@ def test_the_edge_ends_no_feed() -> None:
         # "0s" is no limit; left out, a controller may take its own of 15 s.
         assert rule["timeouts"] == {"request": "0s", "backendRequest": "0s"}
     assert not [one.path for one in ROUTES if one.path.startswith(("/ws", "/sse"))], "a route that the edge would hide"
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_every_password_of_postgres_is_the_file_of_its_logins_secret(overlay: str) -> None:
+    """A mounted Secret follows a change without a restart; a variable does not."""
+    found = set()
+    for name, pod in templates(render(overlay)):
+        for one in pod["spec"]["containers"]:
+            variables = {entry["name"]: entry.get("value", "") for entry in one.get("env", [])}
+            if "DATABASE_URL" not in variables:
+                continue
+            url = urlsplit(variables["DATABASE_URL"])
+            assert url.username, name
+            assert url.password is None, name
+            file = PurePosixPath(variables["DATABASE_PASSWORD_FILE"])
+            (mount,) = (each for each in one["volumeMounts"] if each["mountPath"] == str(file.parent))
+            assert "subPath" not in mount, "a mount of one file never changes"
+            (volume,) = (each for each in pod["spec"]["volumes"] if each["name"] == mount["name"])
+            assert volume["secret"]["secretName"] == f"{url.username}-credentials", name
+            assert {"key": "password", "path": file.name} in volume["secret"]["items"], name
+            found.add(url.username)
+    assert found >= {
+        "gateway",
+        "relay",
+        "ox-engine",
+        "trial-engine",
+        "legal-orchestrator",
+        "agora-runner",
+        "migrations",
+    }

@@ -35,8 +35,8 @@ SECRETS = credentials.values() | {
     "trial-engine-chain": {"rpc-url": "http://127.0.0.1:8545", "deployer-key": "0x" + 64 * "1", "jury-secret": "s"}
 }
 RETENTION = (ROOT / "docs" / "retention.md").read_text("utf-8")
-READ_BY_OTHERS = {"DATABASE_PASSWORD", "PGSSLMODE", "PGSSLROOTCERT", SHARE_VARIABLE, *ENDPOINTS}
-"""What a URL is put together of, and what a library reads."""
+READ_BY_OTHERS = {"PGSSLMODE", "PGSSLROOTCERT", SHARE_VARIABLE, *ENDPOINTS}
+"""What a library reads."""
 
 
 def told(objects: list[Json], one: Json) -> dict[str, str]:

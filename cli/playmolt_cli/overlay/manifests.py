@@ -157,9 +157,6 @@ _TRIGGER: Final = """\
 _REQUESTS: Final = "    # Requests in flight, for each replica.\n" + _TRIGGER.format(
     query='sum(playmolt_commands_under_way{namespace="playmolt",GAMES})', threshold=256
 )
-_EFFECTS: Final = (
-    "    # Effects pending, for each replica; the relay shows a game only while it has some.\n"
-    + _TRIGGER.format(
-        query='sum(max by (game) (playmolt_effects_pending{namespace="playmolt",GAMES})) or vector(0)', threshold=40
-    )
+_EFFECTS: Final = "    # Effects pending, for each replica.\n" + _TRIGGER.format(
+    query='sum(max by (game) (playmolt_effects_pending{namespace="playmolt",GAMES}))', threshold=40
 )

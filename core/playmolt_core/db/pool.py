@@ -7,13 +7,15 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
 import asyncpg
 from asyncpg.connect_utils import SessionAttribute
 
-from playmolt_core.db.errors import LogUnavailable, NotMigrated, ReadOnly
+from playmolt_core.db.errors import LogUnavailable, NotMigrated, PasswordRefused, ReadOnly
+from playmolt_core.settings import split_database_url
 
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 
@@ -60,7 +62,8 @@ _SETTINGS = "SELECT name, current_setting(name) AS value FROM unnest($1::text[])
 _REFUSED_SETTING: Final = "unsupported startup parameter: "
 """How PgBouncer begins its refusal of a setting; it names only the first."""
 READ_ONLY: Final = "read_only"
-"""The reason in `/readyz`."""
+PASSWORD: Final = "password"  # noqa: S105 -- the name of a reason
+"""Reasons in `/readyz`."""
 _IS_APPLIED = "SELECT EXISTS (SELECT FROM migration.applied WHERE name = $1)"
 _POLL_SECONDS: Final = 1.0
 _TAKES_NO_WRITES = "SELECT current_setting('transaction_read_only') = 'on'"
@@ -95,6 +98,8 @@ def unavailable() -> Iterator[None]:
         raise
     except _NOT_MIGRATED_ERRORS as error:
         raise NotMigrated(f"the database is not migrated: run `playmolt migrate` ({error})") from error
+    except asyncpg.InvalidPasswordError as error:
+        raise PasswordRefused(f"Postgres refuses the password: {error}") from error
     except _REFUSES_WRITES as error:
         raise ReadOnly(f"Postgres accepts no writes; it may be a standby: {error}") from error
     except _UNAVAILABLE_ERRORS as error:
@@ -107,6 +112,18 @@ def _session(role: str) -> dict[str, str]:
     return {**SESSION, "role": role} if role else SESSION
 
 
+def _login(url: str) -> tuple[str, str | None]:
+    """The URL for the driver, with the password of its file as it is now: a mounted Secret changes while we run."""
+    dsn, file = split_database_url(url)
+    if not file:
+        return dsn, None
+    try:
+        password = Path(file).read_text(encoding="utf-8").removesuffix("\n").removesuffix("\r")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PasswordRefused(f"cannot read the password in {file}: {error}") from error
+    return dsn, password
+
+
 async def connect(
     url: str, *, role: str = "", session: dict[str, str] | None = None, writes: bool = False
 ) -> Connection:
@@ -115,8 +132,10 @@ async def connect(
     `writes`: connect only to a server that accepts writes, otherwise raise ReadOnly.
     """
     with unavailable():
+        dsn, password = _login(url)
         connection: Connection = await asyncpg.connect(
-            url,
+            dsn,
+            password=password,
             timeout=CONNECT_SECONDS,
             command_timeout=COMMAND_SECONDS if session is None else None,
             server_settings=_session(role) | (session or {}),
@@ -153,6 +172,7 @@ class Pool:
         self._needs = needs
         self._migrated = True
         self._dropped = ""
+        self._password_refused = False
         self._reserved: list[ReservedConnection] = []
         self._polling = self.reserve()
         self._renewed_at = time.monotonic()
@@ -173,7 +193,7 @@ class Pool:
     async def open(self, size: int) -> None:
         with unavailable():
             self._shared = await asyncpg.create_pool(
-                self._url,
+                split_database_url(self._url)[0],
                 min_size=0,
                 max_size=size,
                 max_inactive_connection_lifetime=IDLE_SECONDS,
@@ -185,9 +205,13 @@ class Pool:
                 connection_class=Connection,
             )
 
-    async def _connect(self, *arguments: Any, **options: Any) -> Connection:
+    async def _connect(self, *_: Any, **options: Any) -> Connection:
         try:
-            connection: Connection = await asyncpg.connect(*arguments, **options)
+            dsn, password = _login(self._url)
+            connection: Connection = await asyncpg.connect(dsn, password=password, **options)
+        except (asyncpg.InvalidPasswordError, PasswordRefused):
+            self._password_refused = True
+            raise
         except asyncpg.TargetServerAttributeNotMatched:
             await self.discard_all()
             raise
@@ -197,7 +221,7 @@ class Pool:
             self._dropped = str(error).removeprefix(_REFUSED_SETTING) if str(error).startswith(_REFUSED_SETTING) else ""
             raise
         await self._check(connection)
-        self.read_only = False
+        self._password_refused = self.read_only = False
         return connection
 
     async def _check(self, connection: Connection) -> None:
@@ -213,11 +237,14 @@ class Pool:
         """Open a connection that is not shared. The caller closes it."""
         try:
             connection = await connect(self._url, role=self._role, writes=self._writes)
+        except PasswordRefused:
+            self._password_refused = True
+            raise
         except ReadOnly:
             await self.discard_all()
             raise
         await self._check(connection)
-        self.read_only = False
+        self._password_refused = self.read_only = False
         return connection
 
     async def renew(self) -> None:
@@ -294,7 +321,7 @@ class Pool:
             return False
         except LogUnavailable:
             return False
-        self.read_only = False
+        self._password_refused = self.read_only = False
         return self._migrated
 
     async def _is_applied(self, connection: Connection) -> bool:
@@ -315,6 +342,8 @@ class Pool:
     @property
     def reason(self) -> str:
         """Why the database cannot be used although it answers; empty if it does not answer or works."""
+        if self._password_refused:
+            return PASSWORD
         if self.read_only:
             return READ_ONLY
         if self._dropped:

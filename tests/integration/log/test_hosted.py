@@ -1,6 +1,7 @@
 """A hosted Postgres gives no superuser: a login that owns its database and makes roles is enough."""
 
 import asyncio
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -128,3 +129,19 @@ async def test_a_setting_that_a_pooler_refuses_is_named_and_the_service_is_not_r
             await pool.value("SELECT 1")
         assert await pool.parts() == {"postgres": False, "reason": "a pooler dropped: statement_timeout"}
         await pool.close()
+
+
+async def test_doctor_behind_a_pooler_reports_what_it_drops_as_a_finding(empty_database_url: str) -> None:
+    await run(
+        empty_database_url,
+        "CREATE FUNCTION forget() RETURNS event_trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN PERFORM set_config('statement_timeout', '0', false); END $$",
+    )
+    await migrate(empty_database_url)
+    await run(empty_database_url, "CREATE EVENT TRIGGER forget ON login EXECUTE FUNCTION forget()")
+    done = await asyncio.to_thread(playmolt, empty_database_url, "doctor", "--json", NATS_URL="nats://127.0.0.1:9")
+    assert done.returncode == 1, done.stderr
+    database = next(each for each in json.loads(done.stdout)["findings"] if each["name"] == "database")
+    assert not database["well"]
+    assert "dropped the settings statement_timeout" in database["detail"]
+    assert "pooler" in database["advice"]
