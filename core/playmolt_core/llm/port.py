@@ -44,6 +44,10 @@ UNCHARGED: Final[frozenset[AttemptOutcome]] = frozenset(("rejected", "rate_limit
 """Outcomes that cost nothing if the server reports no usage; any other may have cost its worst case."""
 NO_QUOTA: Final = "insufficient_quota"
 """The code of an exhausted account; waiting does not help."""
+PROMPT_TOO_LONG: Final = "prompt_too_long"
+"""The code of a prompt beyond the model's context; no other form of it fits."""
+REPLY_UNREAD: Final = "reply_unread"
+"""The code of a reply that was written, and paid for, and that its server failed to read: asked for in another form."""
 FailureCode = Literal["model_unavailable", "invalid_reply", "refused", "budget_spent"]
 WITHOUT_REPLY: Final[frozenset[FailureCode]] = frozenset(("model_unavailable", "budget_spent"))
 """Outcomes without a reply that a repair could improve."""

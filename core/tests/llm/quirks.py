@@ -279,7 +279,7 @@ QUIRKS: dict[str, Quirk] = {
     "null_at_its_longest_with_thoughts": cut(
         message("length", content=None, reasoning_content="hmm"), "kept as its reasoning", reasoning="hmm"
     ),
-    "half_at_its_longest": cut(message("length", content='{"a":')),
+    "half_at_its_longest": cut(message("length", content='{"a":'), "before it answered: raise `max_tokens`"),
     "thoughts_at_their_longest": cut(message("length", content="<think>hmm"), reasoning="hmm"),
     "null_at_its_longest_by_another_name": cut(message("max_output_tokens", content=None)),
     "incomplete": cut(message("incomplete", content="")),

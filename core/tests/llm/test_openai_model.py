@@ -3,8 +3,6 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Callable
-from typing import Any
 
 import pytest
 from playmolt_core.db.errors import LogUnavailable
@@ -15,7 +13,6 @@ from playmolt_core.llm.port import (
     Attempt,
     ChatMessage,
     Failed,
-    ModelRequest,
     Reply,
     SamplingParameters,
     Tool,
@@ -25,10 +22,9 @@ from playmolt_core.llm.port import (
 )
 from playmolt_schemas.canonical import canonical_json
 
-from core.tests.clock import Clock
+from core.tests.llm.connected_model import Connect, request
 from core.tests.llm.fake_server import (
     Canned,
-    FakeServer,
     ReceivedRequest,
     Step,
     hang,
@@ -50,61 +46,6 @@ TOOLS_IN_WORDS = (
 )
 
 
-def request(**parts: Any) -> ModelRequest:
-    return ModelRequest(**({"alias": "fake", "messages": (ChatMessage("user", "안녕"),)} | parts))
-
-
-class ConnectedModel:
-    """A model on a fake server, with its waits and attempts written down."""
-
-    def __init__(self, server: FakeServer, key: str = "", **entry: Any) -> None:
-        self.server = server
-        self.attempts: list[Attempt] = []
-        self.waits: list[float] = []
-        self.clock = Clock()
-        self.model = OpenAIModel(server.entry(**entry), key, MemoryLimits(clock=self.clock), sleep=self._sleep)
-
-    async def _sleep(self, seconds: float) -> None:
-        self.waits.append(seconds)
-        await self.clock.sleep(seconds)
-
-    async def record(self, attempt: Attempt) -> None:
-        self.attempts.append(attempt)
-
-    async def ask(self, **parts: Any) -> Reply | Failed:
-        return await self.model.ask(request(**parts), self.record)
-
-    @property
-    def outcomes(self) -> list[str]:
-        return [attempt.outcome for attempt in self.attempts]
-
-    def formats(self) -> list[str]:
-        return [each.body.get("response_format", {}).get("type", "prompt") for each in self.server.received]
-
-
-Connect = Callable[..., ConnectedModel]
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[FakeServer]:
-    async with FakeServer() as server:
-        yield server
-
-
-@pytest.fixture
-async def connected(server: FakeServer) -> AsyncIterator[Connect]:
-    made: list[ConnectedModel] = []
-
-    def make(*steps: Step, **parts: Any) -> ConnectedModel:
-        server.script(*steps)
-        made.append(ConnectedModel(server, **parts))
-        return made[-1]
-
-    yield make
-    for each in made:
-        await each.model.close()
-
-
 async def test_a_reply_is_recorded_as_it_came_with_its_cost(connected: Connect) -> None:
     one = connected(reply('{"a":1}'), input_price="0.15", output_price="0.60")
     turn = TurnHeader("legal-1", "JUDGE_R1")
@@ -124,11 +65,11 @@ async def test_a_reply_is_recorded_as_it_came_with_its_cost(connected: Connect) 
 
 async def test_an_attempt_is_canonical_json_without_floats(connected: Connect) -> None:
     one = connected(reply("x"))
-    schema = {"type": "object", "properties": {"p": {"type": "number", "multipleOf": 0.25}}}
+    schema = {"type": "object", "properties": {"p": {"type": "number", "const": 0.25}}}
     await one.ask(schema=schema, sampling=SamplingParameters(temperature="0.10", top_p="1", seed=2**60))
     seen = json.loads(canonical_json(one.attempts[0]), parse_float=lambda text: pytest.fail(f"float {text}"))
     assert seen["request"]["seed"] == str(2**60)
-    assert '"multipleOf":"0.25"' in canonical_json(seen).decode()
+    assert '"const":"0.25"' in canonical_json(seen).decode()
 
 
 async def test_a_cost_is_never_guessed(connected: Connect) -> None:
@@ -333,7 +274,7 @@ async def test_a_schema_is_sent_without_what_strict_servers_refuse(connected: Co
     assert sent["schema"] == schema | {
         "properties": {
             "title": {"type": "string"},
-            "default": {"type": "array", "items": {"type": "string", "pattern": "^.{1,16}$"}, "maxItems": 2},
+            "default": {"type": "array", "items": {"type": "string", "maxLength": 16}, "maxItems": 2},
             "e": {"type": "string", "enum": ["a"]},
         },
     }
@@ -347,10 +288,21 @@ async def test_long_texts_are_bounded_where_the_catalogue_says_so(connected: Con
     await one.ask(schema=schema)
     sent = one.server.received[0].body["response_format"]["json_schema"]["schema"]["properties"]
     assert sent == {
-        "text": {"type": "string", "minLength": 1, "maxLength": 400},
-        "id": {"type": "string", "pattern": "^.{1,16}$"},
-        "issue": {"type": "string", "minLength": 0, "maxLength": 400},
+        "text": {"type": "string", "maxLength": 400},
+        "id": {"type": "string", "maxLength": 16},
+        "issue": {"type": "string", "maxLength": 400},
     }
+
+
+async def test_a_service_that_refuses_bounds_is_sent_the_schema_without_any(connected: Connect) -> None:
+    schema = {"type": "object", "properties": {"id": {"type": "string", "maxLength": 9}}, "required": ["id"]}
+    words = "Invalid schema for response_format 'reply': In context=('properties', 'id'), 'maxLength' is not permitted."
+    one = connected(status(400, words), reply('{"id": "a"}'), reply('{"id": "b"}'))
+    for _ in range(2):
+        assert isinstance(await one.ask(schema=schema), Reply)
+    sent = [got.body["response_format"]["json_schema"]["schema"]["properties"]["id"] for got in one.server.received]
+    assert sent == [{"type": "string", "maxLength": 9}, {"type": "string"}, {"type": "string"}]
+    assert one.outcomes == ["rejected", "ok", "ok"]
 
 
 async def test_a_server_that_rejects_the_parameter_is_asked_without_it(connected: Connect) -> None:

@@ -5,15 +5,18 @@ from typing import Final
 
 import msgspec
 
+from playmolt_core.llm.openai.portable_schema import BOUNDS
 from playmolt_core.llm.openai.request_body import DECODINGS, Form, constrained, offered_tools, spelt
 from playmolt_core.llm.openai.server_errors import error_of
 from playmolt_core.llm.openai.tool_text import demands_tool
-from playmolt_core.llm.port import Attempt, ModelRequest
+from playmolt_core.llm.port import PROMPT_TOO_LONG, REPLY_UNREAD, Attempt, ModelRequest
 
 _REJECTS_PARAMETER: Final = frozenset({400, 415, 422})
 _ROLE = re.compile(r"\broles?\b")
 _STREAM = re.compile(r"\bstream(ing|_options)?\b")
-_NOT_THE_FORM: Final = ("context_length", "context length", "maximum context", "model_not_found", "content_filter")
+_NOT_THE_FORM: Final = ("model_not_found", "content_filter")
+_BOUND_WORDS: Final = tuple(word.lower() for word in BOUNDS if word != "format")
+"""What a strict service names if it refuses a schema for its bounds."""
 _FORMAT_WORDS: Final = ("response_format", "json_schema", "json_object", "schema", "grammar", "structured")
 
 
@@ -30,7 +33,7 @@ def first_form(request: ModelRequest, known: Form) -> Form:
 def other_form(request: ModelRequest, form: Form, attempt: Attempt, known: Form) -> Form | None:
     """The next form to try after this attempt; None if there is none or none is needed.
 
-    Each form is simpler than the previous one, so there are at most seven.
+    Each form is simpler than the previous one, so there are at most eight.
     """
     text_tools = None
     if form.tools == "native" and offered_tools(request):
@@ -38,7 +41,10 @@ def other_form(request: ModelRequest, form: Form, attempt: Attempt, known: Form)
         text_tools = msgspec.structs.replace(form, tools="text", decoding=decoding)
     if attempt.outcome in ("ok", "empty"):
         return text_tools if demands_tool(request) and not attempt.tool_calls else None
-    if attempt.outcome != "rejected" or attempt.status not in _REJECTS_PARAMETER:
+    if attempt.code == REPLY_UNREAD:
+        constrains = request.decoding == "best" and constrained(request, form)
+        return _next_decoding(form) if constrains else text_tools
+    if attempt.code == PROMPT_TOO_LONG or attempt.outcome != "rejected" or attempt.status not in _REJECTS_PARAMETER:
         return None
     error = error_of(attempt.reply.encode())
     words = error.words
@@ -63,8 +69,14 @@ def _without_what_is_named(request: ModelRequest, form: Form, words: str) -> For
 def _plainer(request: ModelRequest, form: Form, parameter: str, words: str) -> Form | None:
     if request.decoding != "best" or not constrained(request, form):
         return None
+    if form.bounds and form.decoding == "json_schema" and any(word in words for word in _BOUND_WORDS):
+        return msgspec.structs.replace(form, bounds=False)
     if parameter and not any(word in words for word in _FORMAT_WORDS):
         return None
+    return _next_decoding(form)
+
+
+def _next_decoding(form: Form) -> Form:
     return msgspec.structs.replace(form, decoding=DECODINGS[DECODINGS.index(form.decoding) + 1])
 
 
@@ -72,7 +84,7 @@ def learned(request: ModelRequest, form: Form, attempt: Attempt, known: Form) ->
     """What is known of the server after a reply in this form; a refusal alone shows nothing."""
     if attempt.outcome != "ok":
         return known
-    known = msgspec.structs.replace(known, limit=form.limit, system=form.system, stream=form.stream)
+    known = msgspec.structs.replace(known, limit=form.limit, system=form.system, stream=form.stream, bounds=form.bounds)
     if form.tools == "text" and (attempt.tool_calls or not demands_tool(request)):
         known = msgspec.structs.replace(known, tools="text")
     bound = request.schema is not None if not offered_tools(request) else spelt(request, form)

@@ -29,6 +29,8 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None
     usage: Usage | None = None
     code: str = ""
+    reasoning_fields: tuple[str, ...] = ()
+    """The fields of the message in which the thoughts lay."""
 
     @property
     def cut(self) -> bool:
@@ -69,7 +71,17 @@ def read_completion(body: bytes) -> Completion:
         finish_reason=reason,
         model=model,
         usage=usage,
+        reasoning_fields=content.reasoning_fields,
     )
+
+
+def read_usage(body: bytes) -> Usage | None:
+    """The figures in the body of an error."""
+    try:
+        document = document_of(body)
+    except (ValueError, RecursionError):
+        return None
+    return _usage(document.get("usage")) if isinstance(document, dict) else None
 
 
 def _choice(choices: object) -> Mapping[str, object] | None:
@@ -121,12 +133,19 @@ def _judged(content: Content, reason: str | None, calls: tuple[ToolCall, ...]) -
     if size > REPLY_BYTES:
         return "too_large", f"the reply has {size} bytes, {REPLY_BYTES} are read: be shorter", text
     if not text.strip() and not calls:
-        return "empty", empty_detail(content.reasoning), text
+        return "empty", empty_detail(content.reasoning_fields), text
     return "ok", "", text
 
 
-def empty_detail(reasoning: str | None) -> str:
-    return "the reply is empty: the model only thought" if reasoning else "the reply is empty"
+def empty_detail(reasoning_fields: tuple[str, ...]) -> str:
+    """What an empty reply was instead, and where it lay."""
+    if not reasoning_fields:
+        return "the reply is empty"
+    return f"the reply is empty: the model only thought, in {named(reasoning_fields)}; turn its thinking off"
+
+
+def named(fields: tuple[str, ...]) -> str:
+    return " and ".join(f"`{field}`" for field in fields)
 
 
 def _tool_calls(message: Mapping[str, object]) -> tuple[ToolCall, ...]:
@@ -155,10 +174,10 @@ def arguments_text(arguments: object) -> str:
 
 
 def _failed(error: ServerError, body: bytes, model: str | None, usage: Usage | None) -> Completion:
-    named = f" {error.code}" if error.code else ""
+    coded = f" {error.code}" if error.code else ""
     return Completion(
         outcome=error.outcome,
-        detail=storable(f"the server answered 200 with an error{named}: {error.message}"),
+        detail=storable(f"the server answered 200 with an error{coded}: {error.full_message}"),
         text=storable(body[:2000].decode(errors="replace")),
         model=model,
         usage=usage,

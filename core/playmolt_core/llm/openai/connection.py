@@ -21,6 +21,7 @@ BODY_BYTES: Final = 1024 * 1024
 """The maximum size of an answer; a complete reply fits, however its characters are escaped."""
 RETRY_AFTER_SECONDS: Final = 60.0
 """The upper limit for a server's Retry-After."""
+_RETRY_HEADERS: Final = ("retry-after", "llm_provider-retry-after")
 _SECONDS = re.compile(r"\d{1,9}(\.\d+)?")
 
 
@@ -180,8 +181,8 @@ def fault_of(status: int) -> AttemptOutcome:
 
 
 def _retry_after_ms(headers: Mapping[str, str]) -> int | None:
-    """Retry-After in seconds or as a date; other values are ignored."""
-    text = headers.get("retry-after", "").strip()
+    """Retry-After in seconds or as a date; other values are ignored. A proxy may pass on its provider's alone."""
+    text = next((text for name in _RETRY_HEADERS if (text := headers.get(name, "").strip())), "")
     if _SECONDS.fullmatch(text):
         seconds = float(text)
     else:

@@ -21,25 +21,29 @@ _REASONING_FIELDS: Final = (
 
 
 class Content(NamedTuple):
-    """`text` is the reply; `reasoning` is separate from it, None if the model returned none."""
+    """`text` is the reply; `reasoning` is separate from it, None if the model returned none, and lay in these fields of
+    the message."""
 
     text: str
     reasoning: str | None
     refusal: str
+    reasoning_fields: tuple[str, ...] = ()
 
 
 def content_of(message: Mapping[str, object]) -> Content:
     """The parts of a message. Raises ValueError if its content is unreadable."""
     parts, thought, refused = _parts(message.get("content"))
     text, spoken = _split("".join(parts))
-    known: list[str] = []
+    known: dict[str, str] = {}
     for field in _REASONING_FIELDS:
         words = _words(message.get(field))
-        if words.strip() and words not in known:
-            known.append(words)
-    thoughts = [*known, *thought, *([spoken] if spoken.strip() else [])]
+        if words.strip():
+            known.setdefault(words, field)
+    inside = [*thought, *([spoken] if spoken.strip() else [])]
+    fields = (*known.values(), *(["content"] if inside else []))
     refusal = message.get("refusal")
-    return Content(text, "\n".join(thoughts) or None, refusal if isinstance(refusal, str) else refused)
+    refusal = refusal if isinstance(refusal, str) else refused
+    return Content(text, "\n".join([*known, *inside]) or None, refusal, fields)
 
 
 def _parts(content: object) -> tuple[list[str], list[str], str]:

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from playmolt_core.llm.openai.completion import Completion, empty_detail, read_completion
+from playmolt_core.llm.openai.completion import Completion, empty_detail, named, read_completion, read_usage
 from playmolt_core.llm.openai.connection import HttpResult
 from playmolt_core.llm.openai.request_body import Form, offered_tools, spelt
 from playmolt_core.llm.openai.server_errors import error_of
@@ -13,8 +13,9 @@ from playmolt_core.llm.openai.spelt_calls import read_spelt
 from playmolt_core.llm.openai.storing import storable
 from playmolt_core.llm.openai.tool_text import read_tool_text
 from playmolt_core.llm.parsing import Unparsed, parse_object
-from playmolt_core.llm.port import NO_QUOTA, ModelRequest, ToolCall
+from playmolt_core.llm.port import NO_QUOTA, PROMPT_TOO_LONG, REPLY_UNREAD, ModelRequest, ToolCall
 
+_SERVER_ERRORS: Final = 500
 _ENDS: Final = frozenset(".!?…。！？｡．‼⁇⁈⁉؟।")
 _BEHIND: Final = frozenset("\"'*_`~")
 _BEHIND_CATEGORIES: Final = frozenset({"Pe", "Pf", "Pi", "So", "Sk", "Mn", "Cf"})
@@ -52,7 +53,7 @@ def judged(result: HttpResult, request: ModelRequest, form: Form) -> Completion:
     if said.cut and _is_half(content, request):
         return replace(said, outcome="cut", detail=_cut_detail(said, request))
     if not content.calls and not content.words.strip():
-        detail = "the reply calls a tool: answer in words" if said.text.strip() else empty_detail(said.reasoning)
+        detail = "the reply calls a tool: answer in words" if said.text.strip() else empty_detail(said.reasoning_fields)
         return replace(said, outcome="empty", detail=detail)
     return said
 
@@ -78,6 +79,12 @@ def _fault(result: HttpResult) -> Completion:
     text, detail, code = storable(result.body.decode(errors="replace")), result.detail, ""
     if result.status is not None and result.status >= 400:
         error = error_of(result.body)
+        if error.code == PROMPT_TOO_LONG:
+            return Completion(outcome="rejected", detail=storable(error.full_message), text=text, code=PROMPT_TOO_LONG)
+        usage = read_usage(result.body)
+        if result.status >= _SERVER_ERRORS and (error.unread or (usage and usage.completion_tokens)):
+            detail = f"{detail} after the model had written a reply, which it could not read: {error.message}"
+            return Completion(outcome="malformed", detail=storable(detail), text=text, code=REPLY_UNREAD, usage=usage)
         detail = f"{detail}: {error.message}" if error.message else detail
         code = NO_QUOTA if error.code == NO_QUOTA else str(result.status)
     return Completion(outcome=result.fault or "connection", detail=storable(detail), text=text, code=code)
@@ -96,8 +103,8 @@ def _is_half(content: ReplyContent, request: ModelRequest) -> bool:
 
 
 def _cut_detail(said: Completion, request: ModelRequest) -> str:
-    thought = "; what it thought is kept as its reasoning" if said.reasoning else ""
-    return (
-        f"the model spent its {request.max_tokens} tokens before it answered: raise `max_tokens`, or turn its thinking"
-        f" off{thought}"
-    )
+    """Speaks of thinking where there was some, or where nothing else can have taken the tokens."""
+    counted = said.usage.reasoning_tokens if said.usage else None
+    off = ", or turn its thinking off" if said.reasoning or counted or not said.text.strip() else ""
+    kept = f"; what it thought is kept as its reasoning (in {named(said.reasoning_fields)})" if said.reasoning else ""
+    return f"the model spent its {request.max_tokens} tokens before it answered: raise `max_tokens`{off}{kept}"

@@ -2,6 +2,8 @@
 
 import asyncio
 import hashlib
+import json
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -21,6 +23,8 @@ from playmolt_core.llm.openai.tool_text import demands_tool
 from playmolt_core.llm.port import (
     NO_QUOTA,
     PROMPT_CUT,
+    PROMPT_TOO_LONG,
+    REPLY_UNREAD,
     TRANSPORT_FAULTS,
     Attempt,
     AttemptOutcome,
@@ -45,6 +49,10 @@ _FAILURES: Final[dict[AttemptOutcome, FailureCode]] = {
     "empty": "invalid_reply",
     "cut": "invalid_reply",
 }
+_PATH: Final = re.compile(
+    r"[/\\~.]|[A-Za-z]:[/\\]|.*[/\\].*\.(?:gguf|ggml|bin|safetensors|onnx|pt|llamafile)$", re.IGNORECASE
+)
+"""The beginning of a path, or weights in a folder; `owner/model` of a hub is a name."""
 _TOKEN_BYTES: Final = 12
 """No tokenizer packs so many bytes into one token: a server that counts fewer tokens has truncated the prompt."""
 _ERRORS: Final = 500
@@ -175,13 +183,14 @@ class OpenAIModel(Model):
     ) -> Attempt:
         """The attempt of a request, at the prices of `entry`."""
         said = judged(result, request, form)
+        sent = {**body, "model": published(entry.model)}
         return Attempt(
             number=number,
             alias=entry.alias,
-            model_asked=entry.model,
-            model_answered=said.model,
+            model_asked=published(entry.model),
+            model_answered=said.model and published(said.model),
             headers=request.all_headers(),
-            request=stored(body),
+            request=stored(sent),
             decoding=form.decoding,
             outcome=said.outcome,
             status=result.status,
@@ -194,7 +203,7 @@ class OpenAIModel(Model):
             latency_ms=result.latency_ms,
             retry_after_ms=result.retry_after_ms,
             reasoning=said.reasoning,
-            raw=storable(result.body.decode(errors="replace"), limit=None),
+            raw=storable(_without_paths(result.body.decode(errors="replace"), (entry.model, said.model)), limit=None),
             code=said.code,
             warnings=self._warnings(said.usage, content_bytes(body)),
         )
@@ -223,15 +232,39 @@ class OpenAIModel(Model):
 
     def _advice(self, attempt: Attempt) -> str:
         key = self._entry.api_key_env or "api_key_env"
-        if attempt.code in ("401", "403"):
-            return f"; set {key} to a valid key"
-        if attempt.code in ("402", NO_QUOTA):
-            return f"; the account of {key} has no credit left: add credit, or use another key"
+        by_code = {
+            "401": f"; set {key} to a valid key",
+            "403": f"; set {key} to a valid key",
+            "402": f"; the account of {key} has no credit left: add credit, or use another key",
+            NO_QUOTA: f"; the account of {key} has no credit left: add credit, or use another key",
+            PROMPT_TOO_LONG: "; give it less to read, raise the context of its server, or lower `reply_tokens`",
+        }
+        if attempt.code in by_code:
+            return by_code[attempt.code]
+        if attempt.outcome == "cut" and self._entry.reply_tokens:
+            return f"; `reply_tokens` of the alias bounds a reply to {self._entry.reply_tokens} tokens"
         if attempt.status == 404:
             return "; check base_url and model of the alias"
         if attempt.outcome == "rejected":
             return "; change the request or use another model"
+        if attempt.outcome == "rate_limited":
+            later = f" ({attempt.number} requests); try again later"
+            return f"{later}; if that does not help, the account of {key} is out of credit, or limited for good"
         return f" ({attempt.number} requests); try again later" if attempt.outcome in TRANSPORT_FAULTS else ""
+
+
+def published(model: str) -> str:
+    """A model's name without the path on its server: without an alias, some servers give that of the weights."""
+    return model.rstrip("/\\").replace("\\", "/").rpartition("/")[2] if _PATH.match(model) else model
+
+
+def _without_paths(body: str, names: tuple[str | None, ...]) -> str:
+    """A received body without the paths that its names are."""
+    for name in names:
+        if name and _PATH.match(name):
+            for written in (name, json.dumps(name)[1:-1], json.dumps(name)[1:-1].replace("/", "\\/")):
+                body = body.replace(written, published(name))
+    return body
 
 
 def provider_of(base_url: str, key: str) -> str:
@@ -252,4 +285,4 @@ def _is_refused(attempt: Attempt) -> bool:
 
 
 def _is_repeated(attempt: Attempt) -> bool:
-    return attempt.outcome in TRANSPORT_FAULTS and attempt.code != NO_QUOTA
+    return attempt.outcome in TRANSPORT_FAULTS and attempt.code not in (NO_QUOTA, REPLY_UNREAD)

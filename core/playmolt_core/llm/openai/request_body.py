@@ -6,22 +6,18 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from playmolt_core.llm.openai.portable_schema import portable
 from playmolt_core.llm.openai.tool_text import flattened, tool_messages, tool_schema
 from playmolt_core.llm.port import ChatMessage, Decoding, ModelRequest, Tool
 
 DECODINGS: Final[tuple[Decoding, ...]] = ("json_schema", "json_object", "prompt")
 """From the strictest to the one that every server supports."""
-_UNPORTABLE: Final = frozenset({"minLength", "maxLength", "default", "title"})
-_LOOKAROUND: Final = "(?"
-_SHORT: Final = 64
-_NAMED: Final = frozenset({"properties", "$defs"})
-"""Keywords whose values map names to schemas; a field may be called `title`."""
 
 
 class Form(msgspec.Struct, frozen=True):
     """The form of requests to a server: the decoding of the reply, whether tools are sent as parameters or in words,
-    the field that limits the reply, whether there is a system role, whether speeches are streamed, and the bound of
-    long texts in schemas."""
+    the field that limits the reply, whether there is a system role, whether speeches are streamed, the bound of long
+    texts in schemas, and whether schemas have bounds at all."""
 
     decoding: Decoding
     tools: Literal["native", "text"] = "native"
@@ -30,6 +26,7 @@ class Form(msgspec.Struct, frozen=True):
     system: Literal["system", "user"] = "system"
     stream: bool = False
     text_chars: int | None = None
+    bounds: bool = True
 
 
 def body_of(request: ModelRequest, model: str, form: Form) -> dict[str, object]:
@@ -48,9 +45,9 @@ def body_of(request: ModelRequest, model: str, form: Form) -> dict[str, object]:
     if streams:
         body["stream_options"] = {"include_usage": True}
     if offered and form.tools == "native":
-        body |= {"tools": [_tool(tool) for tool in offered], "tool_choice": _choice(request.tool_choice)}
+        body |= {"tools": [_tool(tool, form) for tool in offered], "tool_choice": _choice(request.tool_choice)}
     schema = tool_schema(request) if spelt(request, form) else request.schema
-    return body | response_format(schema, request.schema_name, form.decoding, form.text_chars)
+    return body | response_format(schema, request.schema_name, form)
 
 
 def content_bytes(body: Mapping[str, Any]) -> int:
@@ -73,48 +70,15 @@ def constrained(request: ModelRequest, form: Form) -> bool:
     return form.decoding != "prompt" and (request.schema is not None or spelt(request, form))
 
 
-def response_format(
-    schema: Mapping[str, object] | None, name: str, decoding: Decoding, text_chars: int | None = None
-) -> dict[str, object]:
+def response_format(schema: Mapping[str, object] | None, name: str, form: Form) -> dict[str, object]:
     """The parameter that constrains the reply to the schema; none for plain text or decoding by prompt."""
-    if schema is None or decoding == "prompt":
+    if schema is None or form.decoding == "prompt":
         return {}
-    if decoding == "json_object":
+    if form.decoding == "json_object":
         return {"response_format": {"type": "json_object"}}
-    described = {"name": name, "schema": portable(schema, text_chars), "strict": is_strict(schema)}
+    sent = portable(schema, form.text_chars, bounds=form.bounds)
+    described = {"name": name, "schema": sent, "strict": is_strict(schema)}
     return {"response_format": {"type": "json_schema", "json_schema": described}}
-
-
-def portable(schema: Any, text_chars: int | None = None) -> Any:
-    """The schema in the dialect of servers; omitted keywords are still checked on the reply.
-
-    Strict servers reject text bounds, defaults and enums without a type. Bounds of short texts, such as ids, become
-    patterns; for long texts a grammar would repeat each of 16,000 characters. `text_chars` bounds those, so that a
-    small model that repeats itself ends its text there instead of at its token limit.
-    """
-    if isinstance(schema, Mapping):
-        kept = {
-            word: {name: portable(part, text_chars) for name, part in value.items()}
-            if word in _NAMED
-            else value
-            if word == "enum"
-            else portable(value, text_chars)
-            for word, value in schema.items()
-            if word not in _UNPORTABLE and not (word == "pattern" and _LOOKAROUND in str(value))
-        }
-        if all(isinstance(value, str) for value in kept.get("enum", (None,))):
-            return {"type": "string", **kept}
-        longest = schema.get("maxLength")
-        short = isinstance(longest, int) and longest <= _SHORT
-        if short and "pattern" not in kept:
-            return {**kept, "pattern": f"^.{{{schema.get('minLength', 0)},{longest}}}$"}
-        if text_chars and not short and kept.get("type") == "string" and "enum" not in kept:
-            # A pattern beside it would be used instead.
-            kept.pop("pattern", None)
-            bound = min(text_chars, longest or text_chars)
-            return {**kept, "minLength": schema.get("minLength", 0), "maxLength": bound}
-        return kept
-    return [portable(part, text_chars) for part in schema] if isinstance(schema, list) else schema
 
 
 def is_strict(schema: object) -> bool:
@@ -189,8 +153,9 @@ def _sampling(request: ModelRequest) -> dict[str, object]:
     return given | ({} if sampling.seed is None else {"seed": sampling.seed})
 
 
-def _tool(tool: Tool) -> dict[str, Any]:
-    function = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
+def _tool(tool: Tool, form: Form) -> dict[str, Any]:
+    parameters = portable(tool.parameters, form.text_chars, bounds=form.bounds)
+    function = {"name": tool.name, "description": tool.description, "parameters": parameters}
     return {"type": "function", "function": function}
 
 

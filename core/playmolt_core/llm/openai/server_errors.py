@@ -1,6 +1,7 @@
 """Reads errors from the body of an error response or of a 200."""
 
 import json
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final
@@ -9,11 +10,20 @@ import msgspec
 
 from playmolt_core.llm.openai.answer_body import document_of
 from playmolt_core.llm.openai.storing import json_text, storable
-from playmolt_core.llm.port import NO_QUOTA, AttemptOutcome
+from playmolt_core.llm.port import NO_QUOTA, PROMPT_TOO_LONG, AttemptOutcome
 
 _WORD_CHARS: Final = 500
 _CODES: Final = ("code", "status", "status_code", "http_status", "http_code", "error_code", "statusCode", "type")
-_REJECTED: Final = frozenset({"401", "402", "403"})
+_REJECTED: Final = frozenset({"401", "402", "403", PROMPT_TOO_LONG})
+_TOO_LONG: Final = re.compile(
+    r"exceed_context|context[_ ](?:length|size|window)|maximum context|max_model_len|maximum model length"
+    r"|(?:prompt|input|request) (?:is|was) too long|too many (?:input |prompt )?tokens|input length .* exceeds"
+    r"|reduce the length of the (?:messages|prompt|input)|token count .* exceeds"
+)
+"""How servers say that a prompt does not fit."""
+_UNREAD: Final = re.compile(r"pars(?:e|ing)\b|unmarshal|does not match the expected|unexpected end of json")
+_OF_REQUEST: Final = re.compile(r"\b(?:request|messages?|grammar|template|schema|body|prompt)\b")
+"""What a server failed to parse of the request."""
 _KEY_WORDS: Final = ("invalid_api_key", "authentication", "unauthorized", "permission_denied", "forbidden")
 _CREDIT_WORDS: Final = ("payment_required", "insufficient_credit", "insufficient_balance", "insufficient balance")
 _BUSY_WORDS: Final = ("rate_limit", "ratelimit", "too_many_requests", "resource_exhausted")
@@ -27,6 +37,24 @@ class ServerError(msgspec.Struct, frozen=True):
     code: str = ""
     message: str = ""
     param: str = ""
+    prompt_tokens: int | None = None
+    context_tokens: int | None = None
+
+    @property
+    def full_message(self) -> str:
+        """The server's own words, with its figures of a prompt that is too long."""
+        if self.code != PROMPT_TOO_LONG:
+            return self.message
+        figures = ""
+        if self.prompt_tokens and self.context_tokens:
+            figures = f" ({self.prompt_tokens} tokens, of {self.context_tokens} that fit)"
+        return f"the prompt is too long for the model{figures}: {self.message}"
+
+    @property
+    def unread(self) -> bool:
+        """Whether the server failed to read what the model wrote, and not the request."""
+        words = self.message.lower()
+        return bool(_UNREAD.search(words)) and not _OF_REQUEST.search(words.partition(":")[0])
 
     @property
     def words(self) -> str:
@@ -79,7 +107,20 @@ def read_error(error: object) -> ServerError:
         return read_error(inner)
     message = _in_full(message, error.get("metadata"))
     codes = [_word(error.get(name)) for name in _CODES]
-    return ServerError(_code([code for code in codes if code], message), message, _word(error.get("param")))
+    code = _code([code for code in codes if code], message)
+    if code != NO_QUOTA and _TOO_LONG.search(" ".join((*codes, message)).lower()):
+        code = PROMPT_TOO_LONG
+    return ServerError(
+        code,
+        message,
+        _word(error.get("param")),
+        _count(error, ("n_prompt_tokens", "prompt_tokens")),
+        _count(error, ("n_ctx", "max_context", "context_length")),
+    )
+
+
+def _count(error: Mapping[str, object], names: tuple[str, ...]) -> int | None:
+    return next((value for name in names if isinstance(value := error.get(name), int)), None)
 
 
 def _in_full(message: str, metadata: object) -> str:

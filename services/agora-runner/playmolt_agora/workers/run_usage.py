@@ -1,5 +1,6 @@
 """What a run has taken, counted from its log."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any, Final
@@ -13,6 +14,8 @@ from playmolt_agora.run.call_usage import LOST, is_call, lost_of, with_call
 
 _OTHERS: Final = 20
 _MORE: Final = "(others)"
+WEIGHTS: Final = re.compile(r"\.(?:gguf|ggml|bin|safetensors|onnx|pt|llamafile)$", re.IGNORECASE)
+"""A server without a name for its model gives the file of its weights; that does not count as another model."""
 
 
 class Notices:
@@ -24,7 +27,7 @@ class Notices:
 
     def add(self, call: dict[str, Any]) -> None:
         alias, asked, answered = (str(call.get(name) or "") for name in ("alias", "model_asked", "model_answered"))
-        if answered and answered != asked:
+        if answered and answered != asked and not WEIGHTS.search(answered):
             others = self._answered[alias]
             # A server that makes up a name for each reply must not fill the log.
             others[answered if answered in others or len(others) < _OTHERS else _MORE] += 1

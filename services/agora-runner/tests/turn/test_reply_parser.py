@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 from playmolt_agora.turn import reply_parser
 from playmolt_agora.turn.reply_parser import Parsed, read, reask_message, reply_schema
 from playmolt_agora.turn.scene import Scene
+from playmolt_core.llm.openai.portable_schema import portable
 from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS, VALID_CODES, ParseCode
 from playmolt_schemas.text import unstorable
+
+from tests.test_sent_schemas import unheld
 
 Scenes = Callable[..., Scene]
 
@@ -257,6 +260,7 @@ def test_whatever_is_said_comes_to_one_code(text: str, persona: str, reask: bool
 
 def test_the_schema_takes_what_the_parser_takes(scene_of: Scenes) -> None:
     schema = reply_schema(scene_of())
+    assert list(unheld(portable(schema))) == [], "servers hold a model to all of it"
     jsonschema.Draft202012Validator.check_schema(schema)
     for action in ACTIONS:
         whole = {**WHOLE, "action": action, "target": None}
