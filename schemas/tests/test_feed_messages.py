@@ -27,10 +27,8 @@ from schemas.tests import samples as golden
 
 ROOT = Path(__file__).parents[2]
 JURY_SAMPLES = ROOT / "services" / "trial-engine" / "tests" / "jury" / "golden" / "events.jsonl"
-HAND_WRITTEN = {"experiment"}
-"""Games whose messages are not derived yet. A game leaves this list with its conversion."""
-GAMES = [game for game in deciders() if game not in HAND_WRITTEN]
-WATCHED = [game for game in watched_games() if game in GAMES]
+GAMES = list(deciders())
+WATCHED = list(watched_games())
 SEATED = [game for game, messages in watched_games().items() if messages.result]
 FEEDS = {**{game: watched_games()[game].feed for game in WATCHED}, "jury": jury.FEED, "legal": legal.FEED}
 OPENINGS = {"jury": "jury_opened", "legal": "session_opened"}
@@ -196,11 +194,6 @@ def wired(game: str) -> set[type]:
 @pytest.mark.parametrize("game", GAMES)
 def test_a_stored_event_holds_no_type_of_the_public_api(game: str) -> None:
     assert wired(game) == set()
-
-
-@pytest.mark.parametrize("game", sorted(HAND_WRITTEN))
-def test_the_list_of_games_that_wait_for_their_conversion_shrinks(game: str) -> None:
-    assert wired(game), f"{game} is converted: take it from HAND_WRITTEN"
 
 
 def variants(value: Any, text: str) -> Iterator[Any]:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
-from playmolt_schemas.agora.coding import JudgeBudget, JudgeRequest
-from playmolt_schemas.agora.plan import ExperimentState, Plan, StoppedBy
+from playmolt_schemas.agora.coding import JudgeRequest
+from playmolt_schemas.agora.plan import ExperimentState, StoppedBy
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.routes.agora import ForkRequest
+from playmolt_schemas.stored.agora.experiment import JudgeBudget
+from playmolt_schemas.stored.agora.plan import Plan
 from rich.console import Console
 
 from playmolt_cli.agora import judge as agora_judge
@@ -32,7 +34,7 @@ from playmolt_cli.terminal.options import data_option, echo_json, json_bytes, js
 if TYPE_CHECKING:
     from playmolt_agora.checks.symmetry import Certificate
     from playmolt_agora.report.printing.transcript import Format
-    from playmolt_schemas.agora.coding import Which
+    from playmolt_schemas.stored.agora.experiment import Which
 
 F = TypeVar("F", bound=Callable[..., Any])
 _NEXT = {

@@ -14,12 +14,13 @@ from playmolt.client import Client
 from playmolt.errors import Refused, Unavailable, UnexpectedAnswer
 from playmolt.retries import Retry
 from playmolt_schemas.agora.coding import Codings, JudgeRequest, JudgeStopRequest, SheetRequest
-from playmolt_schemas.agora.plan import Budget, ExperimentRuns, Experiments, ExperimentState, ResumeRequest, StopRequest
+from playmolt_schemas.agora.plan import ExperimentRuns, Experiments, ExperimentState, ResumeRequest, StopRequest
 from playmolt_schemas.codes import Code
 from playmolt_schemas.routes import agora as routes
 from playmolt_schemas.routes import platform
 from playmolt_schemas.routes.agora import Forked, ForkRequest
 from playmolt_schemas.routes.route import Route
+from playmolt_schemas.stored.agora.plan import Budget
 
 from playmolt_cli.local.folder import Folder
 from playmolt_cli.local.stack import Stack

@@ -14,8 +14,9 @@ from playmolt_agora.folder.source import Source as FolderSource
 from playmolt_agora.plan import document, reading
 from playmolt_agora.plan import plan as plans
 from playmolt_core.llm.catalogue import load
-from playmolt_schemas.agora.plan import Plan, PlanFault, Preview
+from playmolt_schemas.agora.plan import PlanFault, Preview
 from playmolt_schemas.codes import FieldFault
+from playmolt_schemas.stored.agora.plan import Plan
 
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import read_settings

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from playmolt_core.db.pool import open_pool
 from playmolt_core.log.postgres import log_of
 from playmolt_schemas.agora.coding import CoderRow, SheetRequest
-from playmolt_schemas.agora.plan import NAME
+from playmolt_schemas.stored.agora.plan import NAME
 
 from playmolt_cli.agora.experiments_client import experiments_client
 from playmolt_cli.local.database import database

@@ -1,8 +1,9 @@
 """Starts `agora run`: opens a new experiment, or finds the one already opened with the plan."""
 
 from playmolt.errors import Refused
-from playmolt_schemas.agora.plan import INTERRUPTED, ExperimentState, Plan
+from playmolt_schemas.agora.plan import INTERRUPTED, ExperimentState
 from playmolt_schemas.codes import Code
+from playmolt_schemas.stored.agora.plan import Plan
 
 from playmolt_cli.agora.experiments_client import ExperimentsClient
 from playmolt_cli.agora.plan import SelectedPlan, fault_lines

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
-from playmolt_schemas.agora.plan import ExperimentState, LookRow, PcsSoFar, RunRow, Spent
+from playmolt_schemas.agora.plan import ExperimentState, LookRow, RunRow
+from playmolt_schemas.stored.agora.plan import PcsSoFar, Spent
 from rich.table import Table
 from rich.text import Text
 

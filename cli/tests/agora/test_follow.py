@@ -15,17 +15,9 @@ from playmolt_cli.agora.plan import SelectedPlan, selected
 from playmolt_cli.agora.start import open_experiment, resume_experiment
 from playmolt_cli.agora.table import PausedRuns, total
 from playmolt_cli.terminal.failures import Failure
-from playmolt_schemas.agora.plan import (
-    Budget,
-    DeviationRow,
-    ExperimentProgress,
-    ExperimentState,
-    LookRow,
-    PcsSoFar,
-    RunRow,
-    Spent,
-)
+from playmolt_schemas.agora.plan import DeviationRow, ExperimentProgress, ExperimentState, LookRow, RunRow
 from playmolt_schemas.codes import Code, FieldFault, problem_bytes
+from playmolt_schemas.stored.agora.plan import Budget, PcsSoFar, Spent
 from rich.console import Console
 
 PLAN = "name: mine\nmodels: [scripted]\nlanguages: [ko]\nphases:\n  phase1: {runs: 1, turns: 2}\n"

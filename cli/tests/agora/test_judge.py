@@ -10,8 +10,9 @@ from click.testing import CliRunner
 from playmolt_cli.agora import judge as agora_judge
 from playmolt_cli.agora.commands import agora
 from playmolt_cli.agora.experiments_client import ExperimentsClient
-from playmolt_schemas.agora.coding import Codings, JudgeBudget, JudgeRequest, JudgeRow
-from playmolt_schemas.agora.plan import Spent
+from playmolt_schemas.agora.coding import Codings, JudgeRequest, JudgeRow
+from playmolt_schemas.stored.agora.experiment import JudgeBudget
+from playmolt_schemas.stored.agora.plan import Spent
 from rich.console import Console
 
 ID = "experiment-00000000-0000-5000-8000-000000000000"

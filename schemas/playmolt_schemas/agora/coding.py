@@ -1,30 +1,17 @@
 """Coding of the thoughts in an experiment: by judges, which are models, and by people on sheets (`measures.md`, 4)."""
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
 
-from playmolt_schemas.agora.plan import Alias, Amount, Count, Name, Spent
+from playmolt_schemas.stored.agora.experiment import JudgeBudget, JudgingStatus, SheetRow, Which
+from playmolt_schemas.stored.agora.plan import Alias, Name, Spent
 
 SHEET_ROWS: Final = 200
 """The number of turns sampled for coders and judges, which is the number of rows of a sheet."""
 SHEET_BYTES: Final = 256 * 1024
 """The size of a request with a sheet."""
-NOTE_CHARS: Final = 200
-
-Which = Literal["sample", "all"]
-JudgingStatus = Literal["running", "done", "budget", "stopped", "model", "away"]
-"""The status of a judge. `model`: the model server refused the key or address; `away`: it did not answer."""
-Key = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}$", description="The first 16 hex digits of sha256(run|agent|turn).")]
-CoderNote = Annotated[str, Meta(max_length=NOTE_CHARS)]
-
-
-class JudgeBudget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The budget of a judge; omitted limits are unlimited."""
-
-    money: Amount | None = None
-    calls: Count | None = None
 
 
 class JudgeRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -44,15 +31,6 @@ class JudgeStopRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     """`POST …/{id}/judge/stop`."""
 
     model: Alias
-
-
-class SheetRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The codes of one thought; null means not coded."""
-
-    key: Key
-    survival: bool | None = None
-    social: bool | None = None
-    note: CoderNote = ""
 
 
 class SheetRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -26,6 +26,7 @@ from playmolt_schemas.routes.route import (
     Route,
 )
 from playmolt_schemas.routes.sharing import Share
+from playmolt_schemas.stored.agora.plan import Plan
 from playmolt_schemas.stored.agora.turn import Parent
 
 _EXPERIMENTS: Final = "/api/agora/experiments"
@@ -71,7 +72,7 @@ class Forked(msgspec.Struct, frozen=True, kw_only=True):
 OPEN: Final[Route[agora_plan.ExperimentState | dict[str, Any]]] = Route(
     method="POST", path=_EXPERIMENTS, name="agora_open", tag="agora", auth=Auth.OPERATOR, idempotent=True,
     service="experiment", summary="Lock a plan and run it; with ?dry=1 only preview its runs and costs.",
-    query=OpenQuery, request=OneOf((agora_plan.Plan, agora_plan.PlanWithFiles)),
+    query=OpenQuery, request=OneOf((Plan, agora_plan.PlanWithFiles)),
     answers={201: agora_plan.ExperimentState, 200: OneOf((agora_plan.Preview, agora_plan.ExperimentState))},
     errors=(Code.ALREADY_STARTED,),
 )  # fmt: skip

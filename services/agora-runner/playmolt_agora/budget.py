@@ -6,14 +6,12 @@ the actual usage is settled.
 
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 from playmolt_core.llm.catalogue import ModelEntry, decimal_text, is_scripted
-from playmolt_schemas.agora.plan import Budget, Limits, Spent
-
-LimitName = Literal["money", "tokens", "calls"]
-Scope = Literal["all", "run"]
+from playmolt_schemas.stored.agora.experiment import LimitName, Scope
+from playmolt_schemas.stored.agora.plan import Budget, Limits, Spent
 
 _MILLION: Final = Decimal(1_000_000)
 _MESSAGE_TOKENS: Final = 16

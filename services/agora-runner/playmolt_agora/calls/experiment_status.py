@@ -8,7 +8,7 @@ import msgspec
 from playmolt_core.engine.engine import Engine
 from playmolt_core.log.folding import facts_of
 from playmolt_core.log.port import StreamReader
-from playmolt_schemas.agora.plan import Budget, Plan
+from playmolt_schemas.stored.agora.plan import Budget, Plan
 from playmolt_schemas.stored.agora.run import PauseCode
 from playmolt_schemas.stored.event import Event
 

@@ -15,9 +15,9 @@ from playmolt_core.llm.day_budget import DaySpent
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import Attempt, Failed, Model, ModelRequest, Reply
 from playmolt_core.llm.scripted.model import Cast, Said, ScriptedModel, ScriptedTurn
-from playmolt_schemas.agora.coding import JudgeBudget, JudgingStatus
-from playmolt_schemas.agora.plan import Budget, Plan, Spent
 from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.stored.agora.experiment import JudgeBudget, JudgingStatus
+from playmolt_schemas.stored.agora.plan import Budget, Plan, Spent
 from playmolt_schemas.stored.agora.turn import Language
 
 from playmolt_agora import budget

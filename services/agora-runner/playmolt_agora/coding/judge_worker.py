@@ -9,7 +9,8 @@ from typing import Final
 from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.log.folding import facts_of
 from playmolt_core.log.port import StreamReader
-from playmolt_schemas.agora.plan import Plan
+from playmolt_schemas.stored.agora.experiment import JudgeCoded
+from playmolt_schemas.stored.agora.plan import Plan
 from playmolt_schemas.stored.agora.run import AgentActed
 from playmolt_schemas.stored.event import Event
 
@@ -20,7 +21,6 @@ from playmolt_agora.coding.judge_model import JudgeAccount, JudgeHalt, JudgeMode
 from playmolt_agora.coding.thoughts import Thought, key_of
 from playmolt_agora.experiment import commands
 from playmolt_agora.experiment.effects import ThoughtsToCode
-from playmolt_agora.experiment.events import JudgeCoded
 from playmolt_agora.experiment.rules import Experiment
 from playmolt_agora.experiment.state import Judge, State
 from playmolt_agora.run.call_usage import is_call, lost_of

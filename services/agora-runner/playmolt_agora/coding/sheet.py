@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
-from playmolt_schemas.agora.coding import NOTE_CHARS, SHEET_ROWS, SheetRow
+from playmolt_schemas.agora.coding import SHEET_ROWS
+from playmolt_schemas.stored.agora.experiment import CODER_NOTE_CHARS, SheetRow
 from playmolt_schemas.text import trimmed, unstorable
 
 from playmolt_agora.coding.thoughts import Thought
@@ -122,8 +123,8 @@ class _SheetReader:
         return _LABELS.get(word)
 
     def _note(self, note: str) -> str:
-        if len(note) > NOTE_CHARS:
-            self._found.append(f"note has {len(note)} characters; {NOTE_CHARS} are kept at most")
+        if len(note) > CODER_NOTE_CHARS:
+            self._found.append(f"note has {len(note)} characters; {CODER_NOTE_CHARS} are kept at most")
         if unstorable(note):
             self._found.append("note holds a character that cannot be stored")
         return note

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from playmolt_core.game.decider import Accepted, Decision
-from playmolt_schemas.agora.plan import RUNS, Plan
+from playmolt_schemas.stored.agora.experiment import Looked, PlannedRun, RunAdded
+from playmolt_schemas.stored.agora.plan import RUNS, Plan
 
 from playmolt_agora.experiment import commands, effects, preregistration
-from playmolt_agora.experiment.events import Looked, PlannedRun, RunAdded
 from playmolt_agora.experiment.state import BY_CHARS, State
 from playmolt_agora.plan import matrix
 

@@ -2,14 +2,21 @@
 
 from playmolt_core.game.decider import Accepted, Decision, Refused
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_schemas.agora.coding import JudgeBudget, JudgingStatus
-from playmolt_schemas.agora.plan import NOTE_CHARS
 from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.stored.agora.experiment import (
+    JudgeBudget,
+    JudgeCoded,
+    JudgingEnded,
+    JudgingStarted,
+    JudgingStatus,
+    PinnedModel,
+    SheetCoded,
+)
+from playmolt_schemas.stored.agora.plan import NOTE_CHARS
 from playmolt_schemas.text import unstorable
 
 from playmolt_agora.budget import prices_of
 from playmolt_agora.experiment import commands
-from playmolt_agora.experiment.events import JudgeCoded, JudgingEnded, JudgingStarted, PinnedModel, SheetCoded
 from playmolt_agora.experiment.preregistration import pinned
 from playmolt_agora.experiment.state import BY_CHARS, Judge, State, game_over
 

@@ -5,9 +5,9 @@ from typing import Final
 
 import msgspec
 from playmolt_core.game.decider import Effect
-from playmolt_schemas.agora.coding import Which
-from playmolt_schemas.agora.plan import Adaptive, BatchPlan, Plan
 from playmolt_schemas.canonical import digest
+from playmolt_schemas.stored.agora.experiment import Which
+from playmolt_schemas.stored.agora.plan import Adaptive, BatchPlan, Plan
 
 from playmolt_agora.experiment.state import Judge, Run, State
 

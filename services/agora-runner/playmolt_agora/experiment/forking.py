@@ -4,14 +4,14 @@ from typing import Final
 
 from playmolt_core.game.decider import Accepted, Decision, Refused
 from playmolt_core.llm.catalogue import Catalogue, is_scripted
-from playmolt_schemas.agora.plan import Plan
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.stored.agora.experiment import Forked
+from playmolt_schemas.stored.agora.plan import Plan
 from playmolt_schemas.stored.agora.turn import Parent, RunSpec
 from playmolt_schemas.text import unstorable
 
 from playmolt_agora.experiment import commands, preregistration
-from playmolt_agora.experiment.events import Forked
 from playmolt_agora.experiment.state import BY_CHARS, Run, State, game_over, no_run
 from playmolt_agora.plan import matrix
 from playmolt_agora.run import branch, opening

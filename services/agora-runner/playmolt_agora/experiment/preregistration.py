@@ -5,12 +5,14 @@ from typing import Final
 
 import msgspec
 from playmolt_core.llm.catalogue import Catalogue, is_scripted
-from playmolt_schemas.agora.plan import Plan, Preview, Square
+from playmolt_schemas.agora.plan import Preview
 from playmolt_schemas.canonical import digest
+from playmolt_schemas.stored.agora.experiment import PinnedModel, PinnedTest, Pins, PlannedRun
+from playmolt_schemas.stored.agora.plan import Plan, Square
 from playmolt_schemas.stored.agora.turn import RunSpec
 
 from playmolt_agora import budget
-from playmolt_agora.experiment.events import PinnedModel, PinnedTest, Pins, PlannedRun, Preregistered
+from playmolt_agora.experiment.events import Preregistered
 from playmolt_agora.folder.reading import PlanFolder
 from playmolt_agora.measures.data import definitions
 from playmolt_agora.plan import matrix

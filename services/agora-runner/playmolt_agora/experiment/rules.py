@@ -6,11 +6,22 @@ from typing import Any, Final
 from playmolt_core.game.decider import Accepted, Command, Decision, Effect, EndGame, Refused, Viewer
 from playmolt_core.game.game import Game, ended
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_schemas.agora.plan import INTERRUPTED, NOTE_CHARS, Hidden, Plan, Preview
+from playmolt_schemas.agora.plan import INTERRUPTED, Hidden, Preview
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.limits import RECORD_BYTES
+from playmolt_schemas.stored.agora.experiment import (
+    BatchEnded,
+    BatchSubmitted,
+    Deviation,
+    ExperimentAborted,
+    ExperimentFinished,
+    PinnedModel,
+    Resumed,
+    Stopped,
+)
+from playmolt_schemas.stored.agora.plan import NOTE_CHARS, Plan
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.text import trimmed, unstorable
 from typing_extensions import override
@@ -27,17 +38,7 @@ from playmolt_agora.experiment import (
     preregistration,
     run_reports,
 )
-from playmolt_agora.experiment.events import (
-    EVENTS,
-    BatchEnded,
-    BatchSubmitted,
-    Deviation,
-    ExperimentAborted,
-    ExperimentFinished,
-    PinnedModel,
-    Resumed,
-    Stopped,
-)
+from playmolt_agora.experiment.events import EVENTS
 from playmolt_agora.experiment.state import BY_CHARS, DEVIATIONS_MOST, FOLDS, State, game_over
 from playmolt_agora.folder import reading as folder_reading
 from playmolt_agora.folder.reading import PlanFolder

@@ -4,10 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from playmolt_core.game.decider import Accepted, Decision
-from playmolt_schemas.agora.plan import NOTE_CHARS, Noticed, Spent
-
-from playmolt_agora.experiment import commands, interim_pcs
-from playmolt_agora.experiment.events import (
+from playmolt_schemas.stored.agora.experiment import (
     ActsCounted,
     BudgetStopped,
     Deviation,
@@ -15,6 +12,9 @@ from playmolt_agora.experiment.events import (
     RunProgressed,
     RunStarted,
 )
+from playmolt_schemas.stored.agora.plan import NOTE_CHARS, Noticed, Spent
+
+from playmolt_agora.experiment import commands, interim_pcs
 from playmolt_agora.experiment.state import DEVIATIONS_MOST, Run, State, no_run
 
 ANSWERED: Final = "answered."

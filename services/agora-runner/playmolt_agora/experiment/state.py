@@ -8,26 +8,10 @@ import msgspec
 from msgspec.structs import replace
 from playmolt_core.game.decider import Refused
 from playmolt_core.game.game import Changes, Fold
-from playmolt_schemas.agora.coding import JudgeBudget, JudgingStatus, Which
-from playmolt_schemas.agora.plan import (
-    Budget,
-    DeviationRow,
-    ExperimentStatus,
-    Folder,
-    LookRow,
-    Noticed,
-    Plan,
-    RunStatus,
-    Spent,
-    StoppedBy,
-)
+from playmolt_schemas.agora.plan import DeviationRow, ExperimentStatus, LookRow, RunStatus, StoppedBy
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import rfc3339
-from playmolt_schemas.stored.agora.turn import Parent
-from playmolt_schemas.stored.event import Event
-
-from playmolt_agora import budget
-from playmolt_agora.experiment.events import (
+from playmolt_schemas.stored.agora.experiment import (
     ActsCounted,
     BatchEnded,
     BatchSubmitted,
@@ -36,16 +20,17 @@ from playmolt_agora.experiment.events import (
     ExperimentAborted,
     ExperimentFinished,
     Forked,
+    JudgeBudget,
     JudgeCoded,
     JudgingEnded,
     JudgingStarted,
+    JudgingStatus,
     Looked,
     PcsSeen,
     PinnedModel,
     PinnedTest,
     Pins,
     PlannedRun,
-    Preregistered,
     Resumed,
     RunAdded,
     RunFinished,
@@ -53,7 +38,14 @@ from playmolt_agora.experiment.events import (
     RunStarted,
     SheetCoded,
     Stopped,
+    Which,
 )
+from playmolt_schemas.stored.agora.plan import Budget, Folder, Noticed, Plan, Spent
+from playmolt_schemas.stored.agora.turn import Parent
+from playmolt_schemas.stored.event import Event
+
+from playmolt_agora import budget
+from playmolt_agora.experiment.events import Preregistered
 from playmolt_agora.folder.rooms import LockedRoom
 from playmolt_agora.run.call_usage import with_call
 

@@ -13,8 +13,8 @@ from playmolt_schemas.agora.plan import (
     ExperimentRuns,
     ExperimentState,
     RunRow,
-    Spent,
 )
+from playmolt_schemas.stored.agora.plan import Spent
 
 from playmolt_agora import budget
 from playmolt_agora.experiment import interim_pcs

@@ -5,7 +5,7 @@ from typing import Annotated, Final, get_args
 
 import msgspec
 from msgspec import Meta
-from playmolt_schemas.agora.plan import Name
+from playmolt_schemas.stored.agora.plan import Name
 from playmolt_schemas.stored.agora.turn import ConstraintLevel, Language, Persona
 
 from playmolt_agora.folder import toml_file

@@ -5,7 +5,8 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET
-from playmolt_schemas.agora.plan import SEATS, Folder, Plan, PlanFault, RoomPlan, RoomSeat
+from playmolt_schemas.agora.plan import PlanFault
+from playmolt_schemas.stored.agora.plan import SEATS, Folder, Plan, RoomPlan, RoomSeat
 from playmolt_schemas.stored.agora.turn import ConstraintLevel, Language
 
 from playmolt_agora.folder import measure_file as declaration

@@ -9,7 +9,8 @@ from typing import Any, Final, get_args
 
 import msgspec
 from msgspec import NODEFAULT, UNSET, inspect
-from playmolt_schemas.agora.plan import NAME, SEATS, FaultCode, RoomPlan, RoomSeat
+from playmolt_schemas.agora.plan import FaultCode
+from playmolt_schemas.stored.agora.plan import NAME, SEATS, RoomPlan, RoomSeat
 
 from playmolt_agora.folder import measure_file as declaration
 from playmolt_agora.folder import source

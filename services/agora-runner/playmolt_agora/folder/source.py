@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Final
 
 import msgspec
-from playmolt_schemas.agora.plan import FaultCode, Folder, FolderFile, PlanFault
+from playmolt_schemas.agora.plan import FaultCode, PlanFault
 from playmolt_schemas.canonical import digest
+from playmolt_schemas.stored.agora.plan import Folder, FolderFile
 from playmolt_schemas.text import unstorable
 
 FILE_BYTES: Final = 60 * 1024

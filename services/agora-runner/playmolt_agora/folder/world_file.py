@@ -5,8 +5,9 @@ from typing import Annotated, Any, Final, get_args
 
 import msgspec
 from msgspec import Meta
-from playmolt_schemas.agora.plan import Name, PlanFault
+from playmolt_schemas.agora.plan import PlanFault
 from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.stored.agora.plan import Name
 from playmolt_schemas.stored.agora.turn import SKILLS, Language, PhaseName
 
 from playmolt_agora.folder import toml_file, world_checks

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from playmolt_schemas.agora.plan import FaultCode, Folder, PlanFault
+from playmolt_schemas.agora.plan import FaultCode, PlanFault
+from playmolt_schemas.stored.agora.plan import Folder
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
 from playmolt_agora.folder import measure_file as declaration

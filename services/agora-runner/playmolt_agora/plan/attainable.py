@@ -5,7 +5,8 @@ from fractions import Fraction
 from typing import Final
 
 import msgspec
-from playmolt_schemas.agora.plan import Hypothesis, Plan, PlannedTest, SquareAgent
+from playmolt_schemas.agora.plan import PlannedTest
+from playmolt_schemas.stored.agora.plan import Hypothesis, Plan, SquareAgent
 from playmolt_schemas.stored.agora.turn import Language
 
 from playmolt_agora.measures.data.definitions import windows

@@ -6,7 +6,8 @@ from typing import Final
 
 import msgspec
 from playmolt_core.llm.catalogue import Catalogue, is_scripted
-from playmolt_schemas.agora.plan import ModelCost, Plan
+from playmolt_schemas.agora.plan import ModelCost
+from playmolt_schemas.stored.agora.plan import Plan
 from playmolt_schemas.stored.agora.turn import Language, PhaseName
 
 from playmolt_agora import budget

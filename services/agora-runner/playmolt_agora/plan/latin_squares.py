@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import Final
 
 from playmolt_core.game import draws
-from playmolt_schemas.agora.plan import HomePolicy, Pairs, Plan, Square, SquareAgent, SquareRun
+from playmolt_schemas.stored.agora.plan import HomePolicy, Pairs, Plan, Square, SquareAgent, SquareRun
 from playmolt_schemas.stored.agora.turn import Persona, SetName
 
 from playmolt_agora.plan import plan as plans

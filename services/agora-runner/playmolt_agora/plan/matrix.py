@@ -8,7 +8,8 @@ from typing import Final
 import msgspec
 from msgspec import UNSET
 from playmolt_core.llm.catalogue import is_scripted
-from playmolt_schemas.agora.plan import Arm, Plan
+from playmolt_schemas.agora.plan import Arm
+from playmolt_schemas.stored.agora.plan import Plan
 from playmolt_schemas.stored.agora.turn import Language, Persona, PersonaCondition, RunSpec, Seat, SetName
 
 from playmolt_agora.folder.rooms import LockedRoom

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Final, cast
 
 import msgspec
-from playmolt_schemas.agora.plan import (
-    Arm,
+from playmolt_schemas.agora.plan import Arm
+from playmolt_schemas.canonical import digest
+from playmolt_schemas.stored.agora.plan import (
     BatchPlan,
     Budget,
     Folder,
@@ -15,7 +16,6 @@ from playmolt_schemas.agora.plan import (
     Plan,
     Stage1Import,
 )
-from playmolt_schemas.canonical import digest
 from playmolt_schemas.stored.agora.turn import Language, PhaseName, SetName
 
 from playmolt_agora.checks import symmetry

@@ -13,7 +13,8 @@ from typing import Final
 
 import msgspec
 import numpy as np
-from playmolt_schemas.agora.plan import Hypothesis, Plan, PlannedTest
+from playmolt_schemas.agora.plan import PlannedTest
+from playmolt_schemas.stored.agora.plan import Hypothesis, Plan
 
 from playmolt_agora.measures import ritual
 from playmolt_agora.measures.data.definitions import TIE, windows

@@ -6,9 +6,10 @@ from typing import Final
 
 from msgspec import UNSET
 from playmolt_core.llm.catalogue import Catalogue, is_scripted
-from playmolt_schemas.agora.plan import MatrixCell, Plan, PlanFault, PlannedTest, Preview, Square, Stage1Import
+from playmolt_schemas.agora.plan import MatrixCell, PlanFault, PlannedTest, Preview
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import FieldFault
+from playmolt_schemas.stored.agora.plan import Plan, Square, Stage1Import
 
 from playmolt_agora import budget
 from playmolt_agora.folder.reading import PlanFolder

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from playmolt_schemas.agora.plan import PlannedTest, Preview, Square
+from playmolt_schemas.agora.plan import PlannedTest, Preview
+from playmolt_schemas.stored.agora.plan import Square
 
 _WIDTH_MAX = 60
 

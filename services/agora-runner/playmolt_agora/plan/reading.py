@@ -6,9 +6,10 @@ from importlib.resources import files
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.agora.plan import PLAN_BYTES, Hypothesis, Plan, PlanFault, Stage1Import
+from playmolt_schemas.agora.plan import PLAN_BYTES, PlanFault
 from playmolt_schemas.body_fields import Faults
 from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.stored.agora.plan import Hypothesis, Plan, Stage1Import
 from playmolt_schemas.text import trimmed, unstorable
 
 from playmolt_agora.plan import document, stage1_import, structs

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.agora.plan import ImportedRun, Plan, PlanFault, Stage1Import
+from playmolt_schemas.agora.plan import PlanFault
+from playmolt_schemas.stored.agora.plan import ImportedRun, Plan, Stage1Import
 from playmolt_schemas.stored.agora.turn import ACTIONS, Action
 
 from playmolt_agora.plan import document

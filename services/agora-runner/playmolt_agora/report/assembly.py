@@ -4,8 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
-from playmolt_schemas.agora.plan import CostRow, Noticed, Spent
+from playmolt_schemas.agora.plan import CostRow
 from playmolt_schemas.records import Record
+from playmolt_schemas.stored.agora import experiment as stored
+from playmolt_schemas.stored.agora.plan import Noticed, Spent
 from playmolt_schemas.stored.agora.run import (
     AgentActed,
     CallMade,
@@ -88,7 +90,7 @@ def study_of(
         treasury=treasuries(runs),
         deviations=_deviations(experiment, recorded),
         prompt_cut=_prompt_cut(recorded),
-        looks=sum(isinstance(event, events.Looked | events.PcsSeen) for event in recorded),
+        looks=sum(isinstance(event, stored.Looked | stored.PcsSeen) for event in recorded),
         judges=judges_of(recorded),
         links=links or Links(),
         plan=msgspec.to_builtins(preregistered.plan),
@@ -122,10 +124,10 @@ def judges_of(recorded: Sequence[Event]) -> tuple[JudgeNote, ...]:
     """Every model that judged thoughts, with its usage."""
     found: dict[str, JudgeNote] = {}
     for event in recorded:
-        if isinstance(event, events.JudgingStarted):
+        if isinstance(event, stored.JudgingStarted):
             before = found.get(event.judge.alias, JudgeNote(alias=event.judge.alias, model=event.judge.model))
             found[before.alias] = msgspec.structs.replace(before, model=event.judge.model)
-        elif isinstance(event, events.JudgeCoded):
+        elif isinstance(event, stored.JudgeCoded):
             judge = found[event.judge]
             found[event.judge] = msgspec.structs.replace(
                 judge,
@@ -138,8 +140,8 @@ def judges_of(recorded: Sequence[Event]) -> tuple[JudgeNote, ...]:
 
 def judges_prompts(experiment: Sequence[Record]) -> set[str]:
     """The hashes of the judges' prompts."""
-    recorded = _read(experiment, events.EVENTS, events.JudgeCoded.type)
-    return {event.prompt_hash for event in recorded if isinstance(event, events.JudgeCoded)}
+    recorded = _read(experiment, events.EVENTS, stored.JudgeCoded.type)
+    return {event.prompt_hash for event in recorded if isinstance(event, stored.JudgeCoded)}
 
 
 def agreement_of(
@@ -283,19 +285,19 @@ def _deviations(records: Sequence[Record], recorded: Sequence[Event]) -> tuple[D
             f"({event.reason}{_times(event, noticed)}; by {event.by})",
         )
         for record, event in zip(records, recorded, strict=True)
-        if isinstance(event, events.Deviation)
+        if isinstance(event, stored.Deviation)
     )
 
 
 def _noticed(recorded: Sequence[Event]) -> Sequence[Noticed]:
     """The latest report of every run about its models."""
     newest = {
-        event.run: event.noticed for event in recorded if isinstance(event, events.RunProgressed | events.RunFinished)
+        event.run: event.noticed for event in recorded if isinstance(event, stored.RunProgressed | stored.RunFinished)
     }
     return tuple(newest.values())
 
 
-def _times(event: events.Deviation, noticed: Sequence[Noticed]) -> str:
+def _times(event: stored.Deviation, noticed: Sequence[Noticed]) -> str:
     if not event.field.startswith(ANSWERED):
         return ""
     alias = event.field.removeprefix(ANSWERED)
@@ -315,7 +317,7 @@ def _spent(recorded: Sequence[Event], run: str) -> Spent | None:
     spent = [
         event.spent
         for event in recorded
-        if isinstance(event, events.RunFinished | events.RunProgressed) and event.run == run
+        if isinstance(event, stored.RunFinished | stored.RunProgressed) and event.run == run
     ]
     return spent[-1] if spent else None
 
@@ -336,8 +338,8 @@ def _columns(names: Sequence[str], lines: Sequence[tuple[object, ...]]) -> Table
 
 def codings(recorded: Sequence[Event], turns: Iterable[TurnRecord]) -> list[CodedThought]:
     """The newest sheet of each coder counts, and keys of turns that are there."""
-    judged = [event for event in recorded if isinstance(event, events.JudgeCoded) and event.code is not None]
-    sheets = {event.coder: event for event in recorded if isinstance(event, events.SheetCoded)}
+    judged = [event for event in recorded if isinstance(event, stored.JudgeCoded) and event.code is not None]
+    sheets = {event.coder: event for event in recorded if isinstance(event, stored.SheetCoded)}
     places: dict[str, Place] = {
         key_of(turn.run, turn.agent, turn.turn): (turn.run, turn.agent, turn.turn) for turn in turns
     }

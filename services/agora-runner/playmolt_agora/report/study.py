@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
-from playmolt_schemas.agora.plan import Spent
+from playmolt_schemas.stored.agora.plan import Spent
 from playmolt_schemas.stored.agora.turn import Language, Parent, TurnRecord
 
 from playmolt_agora.bundle.seal import ModelNote

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 from playmolt_core.llm.catalogue import decimal_text
-from playmolt_schemas.agora.plan import Spent
+from playmolt_schemas.stored.agora.plan import Spent
 
 from playmolt_agora import budget
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from playmolt_core.db.budgets import Account, ExhaustedAccount, PgBudgets
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_schemas.agora.plan import Budget, Limits, Spent
+from playmolt_schemas.stored.agora.plan import Budget, Limits, Spent
 from playmolt_schemas.stored.agora.turn import RunSpec
 
 from playmolt_agora import budget

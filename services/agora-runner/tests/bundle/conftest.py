@@ -32,11 +32,11 @@ from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.port import ChatMessage, ModelRequest
 from playmolt_core.llm.scripted.model import ScriptedTurn
 from playmolt_core.log.chain import chain_record
-from playmolt_schemas.agora.coding import SheetRow
-from playmolt_schemas.agora.plan import Spent
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import ZERO_HASH, Metadata, Record
+from playmolt_schemas.stored.agora.experiment import SheetRow
+from playmolt_schemas.stored.agora.plan import Spent
 from playmolt_schemas.stored.agora.turn import Tokens
 
 PLAN = """

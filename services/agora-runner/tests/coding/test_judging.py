@@ -17,7 +17,6 @@ from playmolt_agora.coding.thoughts import Thought
 from playmolt_agora.experiment import commands
 from playmolt_agora.experiment.coding import pinned_judge
 from playmolt_agora.experiment.commands import EndJudge, RecordJudgement
-from playmolt_agora.experiment.events import PinnedModel
 from playmolt_agora.experiment.rules import Experiment
 from playmolt_agora.experiment.state import State
 from playmolt_core.db.blobs import InFlight
@@ -26,7 +25,7 @@ from playmolt_core.game.fold import Snapshot
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.day_budget import DaySpent
 from playmolt_core.llm.port import Attempt, Failed, Listener, ModelRequest, Record, Reply, Sending, Usage
-from playmolt_schemas.agora.coding import JudgeBudget
+from playmolt_schemas.stored.agora.experiment import JudgeBudget, PinnedModel
 from playmolt_schemas.stored.event import Event
 
 from core.tests.llm.memory_batch_calls import MemoryBatchCalls

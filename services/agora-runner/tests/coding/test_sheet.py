@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from playmolt_agora.coding import sheet, thoughts
 from playmolt_agora.coding.sheet import SheetFault
 from playmolt_agora.coding.thoughts import Thought
-from playmolt_schemas.agora.coding import SheetRow
+from playmolt_schemas.stored.agora.experiment import SheetRow
 
 KEYS = ("0" * 16, "1" * 16)
 HEAD = "key,language,thought,survival,social,note\n"

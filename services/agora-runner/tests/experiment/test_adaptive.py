@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from playmolt_agora.experiment import adaptive
 from playmolt_agora.plan import reading
-from playmolt_schemas.agora.plan import Plan
+from playmolt_schemas.stored.agora.plan import Plan
 
 KO, EN = "phase1/scripted/ko", "phase1/scripted/en"
 WIDTHS = st.none() | st.tuples(st.integers(0, 50), st.integers(50, 100)).map(

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from playmolt_agora.budget import LimitReached
 from playmolt_agora.checks import symmetry
-from playmolt_agora.experiment import commands, events, views
+from playmolt_agora.experiment import commands, views
 from playmolt_agora.experiment.api import ExperimentApi
 from playmolt_agora.experiment.effects import RunToOpen, ThoughtsToCode, look_effect, open_effect
-from playmolt_agora.experiment.events import BudgetStopped, PinnedModel, Preregistered, RunAdded
+from playmolt_agora.experiment.events import Preregistered
 from playmolt_agora.experiment.forking import registered_spec
 from playmolt_agora.experiment.rules import Experiment
 from playmolt_agora.experiment.state import OpenBatch, State
@@ -26,21 +26,13 @@ from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import PUBLIC, Accepted, Command, EndGame, Join, Refused, Viewer, read_event
 from playmolt_core.game.fold import state_hash
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
-from playmolt_schemas.agora.coding import Codings, JudgeBudget, SheetRow
-from playmolt_schemas.agora.plan import (
-    Budget,
-    ExperimentRuns,
-    Experiments,
-    ExperimentState,
-    Hidden,
-    Limits,
-    Noticed,
-    Plan,
-    Preview,
-    Spent,
-)
+from playmolt_schemas.agora.coding import Codings
+from playmolt_schemas.agora.plan import ExperimentRuns, Experiments, ExperimentState, Hidden, Preview
 from playmolt_schemas.canonical import canonical_json, digest
 from playmolt_schemas.codes import Code
+from playmolt_schemas.stored.agora import experiment as events
+from playmolt_schemas.stored.agora.experiment import BudgetStopped, JudgeBudget, PinnedModel, RunAdded, SheetRow
+from playmolt_schemas.stored.agora.plan import Budget, Limits, Noticed, Plan, Spent
 from playmolt_schemas.stored.event import Event
 
 from core.tests.scenario import Scenario, like
@@ -81,7 +73,7 @@ class Bench(Scenario[State]):
         super().__init__(RULES, ID)
         self.catalogue = catalogue
         if plan is not None:
-            self.open(plan).then(like(events.Preregistered))
+            self.open(plan).then(like(Preregistered))
 
     def open(self, plan: Any) -> "Bench":
         return self.when(commands.OpenExperiment(operator="operator", plan=plan, catalogue=self.catalogue))
@@ -192,7 +184,7 @@ class TestTheLock:
         text = "run,model,language,action,count\n" + "".join(f"s{n},scripted,ko,trade,{n + 1}\n" for n in range(5))
         plan = SMALL | {"stage1_import": "old.csv", "hypotheses": ["pcs"], "phases": {"phase1": {"turns": 3}}}
         opened = commands.OpenExperiment(operator="o", plan=plan, imported={"old.csv": text})
-        preregistered = Bench().when(opened).then(like(events.Preregistered)).log[0][0]
+        preregistered = Bench().when(opened).then(like(Preregistered)).log[0][0]
         assert isinstance(preregistered, Preregistered)
         assert preregistered.tests[0].n == "5 v 3 runs, ko"
 

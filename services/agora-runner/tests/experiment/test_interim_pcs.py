@@ -13,7 +13,7 @@ from playmolt_agora.experiment.state import Run
 from playmolt_agora.measures import pcs
 from playmolt_agora.measures.divergence import count_jsd
 from playmolt_agora.plan import reading
-from playmolt_schemas.agora.plan import Plan
+from playmolt_schemas.stored.agora.plan import Plan
 from playmolt_schemas.stored.agora.turn import ACTIONS, Parent
 
 PHASES = {"stage1": {"runs": 5}, "phase1": {"runs": 3}}

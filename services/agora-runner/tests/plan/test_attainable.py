@@ -13,7 +13,8 @@ from playmolt_agora.measures.inference import attainable_p, permutation
 from playmolt_agora.plan import attainable, equivalence, reading
 from playmolt_agora.plan.preview import preview
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_schemas.agora.plan import Plan, PlannedTest
+from playmolt_schemas.agora.plan import PlannedTest
+from playmolt_schemas.stored.agora.plan import Plan
 
 MODELS = ["scripted-steady", "scripted-trader", "scripted-social"]
 

@@ -17,7 +17,7 @@ from playmolt_agora.plan.latin_squares import (
     reasons_a,
     reasons_b,
 )
-from playmolt_schemas.agora.plan import Pairs, SquareRun
+from playmolt_schemas.stored.agora.plan import Pairs, SquareRun
 
 EMH = ("E", "M", "H")
 SIZES = range(3, 8)

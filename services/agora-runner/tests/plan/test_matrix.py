@@ -16,8 +16,8 @@ from playmolt_agora.turn.scene import Scene
 from playmolt_agora.world import chance, worlds
 from playmolt_agora.world.state import Observation
 from playmolt_core.llm.catalogue import ModelEntry
-from playmolt_schemas.agora.plan import Budget, Limits, Plan, Spent
 from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.stored.agora.plan import Budget, Limits, Plan, Spent
 from playmolt_schemas.stored.agora.turn import Language, PhaseName, RunSpec
 
 EXPERIMENT = "experiment-00000000-0000-4000-8000-000000000001"

@@ -17,8 +17,9 @@ from playmolt_agora.plan.preview import preview
 from playmolt_agora.plan.printout import printout
 from playmolt_agora.scripted import residents
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
-from playmolt_schemas.agora.plan import Hypothesis, Plan, Preview, Stage1Import
+from playmolt_schemas.agora.plan import Preview
 from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.stored.agora.plan import Hypothesis, Plan, Stage1Import
 
 NONE = Catalogue()
 THREE = ["scripted-steady", "scripted-trader", "scripted-social"]

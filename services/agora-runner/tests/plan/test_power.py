@@ -7,7 +7,8 @@ import pytest
 from playmolt_agora.plan import power, reading
 from playmolt_agora.plan.preview import preview
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_schemas.agora.plan import Plan, PlannedTest
+from playmolt_schemas.agora.plan import PlannedTest
+from playmolt_schemas.stored.agora.plan import Plan
 
 MODELS = ["scripted-steady", "scripted-trader", "scripted-social"]
 WHITE_ROOM = {"phase2": {"runs": 3, "turns": 100}}

@@ -9,7 +9,7 @@ from playmolt_agora.folder.disk import DiskSource
 from playmolt_agora.folder.reading import PlanFolder
 from playmolt_agora.folder.source import Source
 from playmolt_agora.plan import reading
-from playmolt_schemas.agora.plan import Plan
+from playmolt_schemas.stored.agora.plan import Plan
 
 COMMONS = Path(__file__).parents[4] / "docs" / "examples" / "commons"
 

@@ -13,7 +13,7 @@ from playmolt_agora.folder import reading as folder_reading
 from playmolt_agora.folder.disk import DiskSource
 from playmolt_agora.folder.reading import PlanFolder
 from playmolt_agora.folder.source import FILE_BYTES, Source, sha256
-from playmolt_schemas.agora.plan import Plan
+from playmolt_schemas.stored.agora.plan import Plan
 
 Changed = Callable[[str, str, str], PlanFolder]
 PASTURE, GRABBER = "worlds/pasture.toml", "personas/grabber.toml"

@@ -14,7 +14,8 @@ from playmolt_agora.own_measures import rehearsal
 from playmolt_agora.plan import reading
 from playmolt_agora.plan.preview import examined
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_schemas.agora.plan import FaultCode, Plan, PlanFault
+from playmolt_schemas.agora.plan import FaultCode, PlanFault
+from playmolt_schemas.stored.agora.plan import Plan
 
 WORLD, PERSONA, EVENTS = "worlds/made.toml", "personas/made.toml", "events/made.toml"
 PLACES, ACTIONS, RESOURCES = ("hall", "yard", "barn"), ("dig", "speak", "move", "whisper", "idle"), ("corn", "wood")

@@ -11,7 +11,7 @@ from playmolt_agora.folder.reading import PlanFolder
 from playmolt_agora.measures.data.turns import table
 from playmolt_agora.own_measures import rehearsal
 from playmolt_agora.own_measures.running import measured
-from playmolt_schemas.agora.plan import Plan
+from playmolt_schemas.stored.agora.plan import Plan
 
 HEAD = """\
 import polars as pl

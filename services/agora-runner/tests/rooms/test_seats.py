@@ -8,7 +8,7 @@ from playmolt_agora.folder import reading as folder_reading
 from playmolt_agora.folder.reading import PlanFolder
 from playmolt_agora.folder.source import FILES_MOST, FOLDER_BYTES, Source
 from playmolt_agora.plan import reading
-from playmolt_schemas.agora.plan import Plan
+from playmolt_schemas.stored.agora.plan import Plan
 
 Rooms = Callable[..., PlanFolder]
 

@@ -17,8 +17,8 @@ from playmolt_agora.turn import scenes
 from playmolt_agora.turn.reply_parser import Parsed, TurnReply
 from playmolt_core.game.decider import Accepted, read_event
 from playmolt_core.game.fold import state_hash
-from playmolt_schemas.agora.plan import Plan
 from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.stored.agora.plan import Plan
 from playmolt_schemas.stored.agora.turn import Tokens
 
 from core.tests.scenario import Scenario

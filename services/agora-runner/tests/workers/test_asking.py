@@ -28,7 +28,7 @@ from playmolt_core.llm.port import (
     Sending,
     Usage,
 )
-from playmolt_schemas.agora.plan import Budget
+from playmolt_schemas.stored.agora.plan import Budget
 from playmolt_schemas.stored.agora.turn import RunSpec, SamplingSettings, Seat
 
 CATALOGUE = Catalogue({"fake": ModelEntry(base_url="http://127.0.0.1:1/v1", model="mini")})

@@ -20,7 +20,7 @@ from playmolt_core.llm.day_budget import DayBudget, account_of
 from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.models import Models
 from playmolt_core.settings import Settings
-from playmolt_schemas.agora.plan import Budget
+from playmolt_schemas.stored.agora.plan import Budget
 
 from core.tests.llm.fake_server import FakeServer, reply
 from core.tests.llm.memory_batch_calls import MemoryBatchCalls

@@ -11,7 +11,7 @@ from playmolt_agora.run.call_usage import by_model, held_by, lost_call, with_cal
 from playmolt_agora.workers.budget_reservations import BudgetReservations
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.port import Usage
-from playmolt_schemas.agora.plan import Budget, Spent
+from playmolt_schemas.stored.agora.plan import Budget, Spent
 
 from .test_asking import spec
 

@@ -10,7 +10,7 @@ from playmolt_agora.run.effects import EndOfPause
 from playmolt_agora.workers.run_workers import PauseWorker
 from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.game.decider import Command, EndGame
-from playmolt_schemas.agora.plan import Budget
+from playmolt_schemas.stored.agora.plan import Budget
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
-from playmolt_schemas.agora.plan import AdaptiveMeasure
+from playmolt_schemas.stored.agora.plan import AdaptiveMeasure
 from playmolt_schemas.stored.agora.turn import ACTIONS, TurnRecord
 
 from playmolt_agora.measures import pcs

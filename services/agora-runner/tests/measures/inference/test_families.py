@@ -6,7 +6,7 @@ import pytest
 from playmolt_agora.measures.analysis import study
 from playmolt_agora.measures.inference import attainable_p
 from playmolt_agora.plan import attainable, reading
-from playmolt_schemas.agora.plan import Plan
+from playmolt_schemas.stored.agora.plan import Plan
 
 MODELS = ("E", "M", "H")
 
