@@ -16,6 +16,9 @@ from nats.errors import (
     SecureConnRequiredError,
     StaleConnectionError,
 )
+from nats.errors import (
+    Error as NatsError,
+)
 
 from playmolt_core.ops.process import next_tick
 
@@ -31,6 +34,17 @@ _JUST_CLOSED: Final = (RuntimeError, AttributeError)
 Receiver = Callable[[Msg], Awaitable[None]]
 
 
+_HEADER_LINE_BYTES: Final = len("NATS/1.0\r\n" + "\r\n")
+_HEADER_MARKS_BYTES: Final = len(": " + "\r\n")
+
+
+def _header_bytes(headers: Mapping[str, Any] | None) -> int:
+    if headers is None:
+        return 0
+    lines = (len(name.encode()) + len(value.encode()) + _HEADER_MARKS_BYTES for name, value in headers.items())
+    return _HEADER_LINE_BYTES + sum(lines)
+
+
 class NatsClient(Client):
     """Replies to inboxes only: a reply subject of the events would let any client publish there through us.
 
@@ -40,6 +54,8 @@ class NatsClient(Client):
     def __init__(self) -> None:
         super().__init__()
         self._left = ""
+        self.ended_by = ""
+        """The error with which a server ended the last connection; "" if none did."""
         self._inline_receivers: dict[int, Receiver] = {}
         self._gathered: list[bytes] | None = None
 
@@ -111,6 +127,23 @@ class NatsClient(Client):
             await receive(message)
         except Exception as error:
             await self._error_cb(error)
+
+    async def _send_publish(
+        self, subject: str, reply: str, payload: bytes, payload_size: int, headers: dict[str, Any] | None
+    ) -> None:
+        """Count the headers, too: the server ends the connection if they pass its bound together with the payload."""
+        if payload_size + _header_bytes(headers) > self._max_payload:
+            raise MaxPayloadError
+        await super()._send_publish(subject, reply, payload, payload_size, headers)
+
+    async def _process_err(self, err_msg: str) -> None:
+        """Connect again after an error that ends the connection: the library would close the client for good."""
+        if self.is_connected and "permissions violation" not in err_msg.lower():
+            self.ended_by = err_msg.strip("'")
+            await self._error_cb(NatsError(f"nats: {self.ended_by}"))
+            await self._process_op_err(NatsError(self.ended_by))
+            return
+        await super()._process_err(err_msg)
 
     async def _process_info(self, info: dict[str, object], initial_connection: bool = False) -> None:
         """Refuse a server without TLS if TLS is required: the library would send the password unencrypted."""

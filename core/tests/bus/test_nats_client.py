@@ -95,6 +95,24 @@ async def test_a_message_too_long_and_a_closed_connection_are_said(client: NatsC
         client.send("a", b"1")
 
 
+@pytest.mark.parametrize(("size", "fits"), [(74, True), (75, False)])
+async def test_headers_count_for_the_bound_of_a_message(
+    client: NatsClient, transport: Transport, size: int, fits: bool
+) -> None:
+    """12 bytes around all headers and 14 of this one: the server ends the connection beyond 100 together."""
+    headers = {"Nats-Id": "é1"}
+    if fits:
+        await client.publish("a", b"1" * size, headers=headers)
+        sent = b"".join(transport.written)
+        assert sent.startswith(b"HPUB a ")
+        assert int(sent.split(b"\r\n")[0].split()[-1]) == 100
+    else:
+        with pytest.raises(MaxPayloadError):
+            await client.publish("a", b"1" * size, headers=headers)
+        assert transport.written == []
+        await client.publish("a", b"1" * size)
+
+
 async def test_messages_are_heard_where_they_are_read_and_a_bug_ends_only_one(client: NatsClient) -> None:
     heard: list[bytes] = []
     bugs: list[Exception] = []

@@ -8,6 +8,7 @@ import msgspec
 import nats.errors
 import pytest
 import uvloop
+from nats.aio.msg import Msg
 from playmolt_cli.local.embedded import Nats
 from playmolt_core.bus.client import NatsBus, connect
 from playmolt_core.bus.connection import delivered, open_connection
@@ -240,3 +241,27 @@ def test_a_connection_that_was_closed_just_now_fails_as_one_that_is_lost(
         await client.close()
 
     uvloop.run(try_it())
+
+
+async def test_a_connection_that_the_server_ends_is_made_again(nats_url: str) -> None:
+    """The library would close the client for good: this process would be cut off until it is started again."""
+    changes: list[None] = []
+    connection = await open_connection(Settings(nats_url=nats_url), "ended", lambda: changes.append(None))
+    heard: list[bytes] = []
+
+    async def hear(message: Msg) -> None:
+        heard.append(message.data)
+
+    try:
+        await connection.subscribe("ended.a", cb=hear)
+        with pytest.raises(nats.errors.MaxPayloadError):
+            await connection.publish("ended.a", b"1" * (connection.max_payload - 10), headers={"X": "y" * 40})
+        assert connection.is_connected
+        # As the library would send it.
+        connection.put(f"PUB ended.a {connection.max_payload + 1}\r\n".encode())
+        await until(lambda: len(changes) >= 2 and connection.is_connected)
+        assert "maximum payload violation" in connection.ended_by.lower()
+        await connection.publish("ended.a", b"again")
+        await until(lambda: heard == [b"again"])
+    finally:
+        await connection.close()
