@@ -401,3 +401,9 @@ async def test_no_other_origin_reads_what_depends_on_a_cookie(own: list[tuple[by
     await ReadOnlyCors(answering)({"type": "http", "method": "GET", "path": "/me", "headers": []}, None, kept)  # type: ignore[arg-type]
     origins = [value for name, value in sent[0]["headers"] if name == b"access-control-allow-origin"]
     assert origins == ([b"*"] if shared else [])
+
+
+@pytest.mark.parametrize("language", ["en", "ko", "zh"])
+def test_a_session_whose_turn_failed_says_why_in_its_language(language: str) -> None:
+    words = json.loads(WEB.joinpath(f"texts.{language}.json").read_text("utf-8"))
+    assert {f"failure.{code}" for code in (*get_args(stored_legal.FailureCode), "too_long")} <= set(words)

@@ -257,7 +257,7 @@ class Session {
   failure(failed) {
     const place = el("div");
     return el("section", { class: "card on" }, el("h2", {}, t("legal.failed")),
-      el("p", {}, `${word("phase", failed.phase)}: ${failed.code}`), el("p", { class: "pre" }, failed.detail), place,
+      el("p", {}, `${word("phase", failed.phase)}: ${word("failure", cause(failed))}`), el("p", { class: "pre" }, failed.detail), place,
       actionButton(t("legal.retry"), async () => this.set(await post(`${this.path}/retry`, {})), { place, first: true }));
   }
 
@@ -290,4 +290,9 @@ function steeringView(session) {
     rows.length ? el("dl", { class: "facts" }, rows.map(([name, value]) => [el("dt", {}, word("field", name)), el("dd", { class: "pre" }, valueOf(name, value))]))
       : el("p", { class: "quiet" }, t("legal.no_steering")),
     session.steering_history.length ? el("p", { class: "quiet small" }, t("legal.versions", { n: session.steering_history.length })) : null];
+}
+
+/** A prompt that does not fit ends as any other unavailable model; what helps is another thing. */
+function cause(failed) {
+  return failed.detail.includes("the prompt is too long") ? "too_long" : failed.code;
 }
