@@ -54,6 +54,7 @@ class Code(Enum):
     BUDGET_SPENT = ("budget_spent", 429)
     HEADERS_TOO_LARGE = ("headers_too_large", 431)
     UNSUPPORTED_CODING = ("unsupported_transfer_coding", 501)
+    UNSUPPORTED_FORMAT = ("unsupported_format", 501)
     UNAVAILABLE = ("unavailable", 503)
 
     @property

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from urllib.parse import parse_qs, urlsplit
 
+import httpx
 import pytest
-from playwright.sync_api import Browser, BrowserContext, expect
+from playwright.sync_api import Browser, BrowserContext, Route, expect
 
 from tests.browser.conftest import WAIT_MS, Ended, Reader
 from tests.browser.players import Seat
@@ -70,3 +71,91 @@ def test_a_picked_day_is_the_day_of_the_reader(seoul: BrowserContext) -> None:
     expect(page.locator("li.quiet")).to_be_visible()
     said = parse_qs(urlsplit(asked[-1]).query)
     assert said["from"] == ["2026-03-04T15:00:00.000Z"]
+
+
+PAINTED = "(one) => { const s = getComputedStyle(one, one.dataset.before); return s.backgroundColor + s.fill; }"
+
+
+def test_contrast_themes_tell_apart_what_colors_do(reader: Reader, platform: str, ended: Ended) -> None:
+    seat = Seat(platform)
+    session = seat.client.post("/api/jury/sessions", json={"language": "en"}).json()["id"]
+    for phase in ("investigation", "persuasion"):
+        assert seat.client.post(f"/api/jury/sessions/{session}/phase", json={"to": phase}).status_code == 200
+    page = reader("/privacy")
+    page.emulate_media(forced_colors="active")
+    page.evaluate("key => localStorage.setItem('playmolt.key', key)", seat.client.headers["Authorization"][7:])
+    page.goto(f"/game?session={session}")
+    moods = page.locator(".band").first
+    expect(moods.locator("i.on")).to_have_count(1)
+    assert moods.locator("i.on").evaluate(PAINTED) != moods.locator("i:not(.on)").first.evaluate(PAINTED)
+    page.goto(f"/watch/{ended.ox}")
+    expect(page.locator(".marks .high rect").first).to_be_attached()
+    marks = {page.locator(f".marks {kind} rect").first.evaluate(PAINTED) for kind in ("g.high", "g:not(.high)")}
+    assert len(marks) == 2
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    dot = page.evaluate("""() => {
+      const tag = document.createElement("span");
+      tag.className = "tag live";
+      document.body.append(tag);
+      return getComputedStyle(tag, "::before").backgroundColor;
+    }""")
+    assert dot != paper
+    card = page.locator("svg.picture .p-paper").evaluate("(one) => getComputedStyle(one).fill")
+    text = page.locator("svg.picture .p-ink").first.evaluate("(one) => getComputedStyle(one).fill")
+    assert card != text
+    seat.close()
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "Any request that names the game brings a seat back for the next question."),
+        ("ko", "다음 질문"),
+        ("zh-CN", "下一道题"),
+    ],
+)
+def test_the_page_of_an_absent_seat_says_how_it_comes_back(
+    reader: Reader, platform: str, language: str, said: str
+) -> None:
+    seats = [Seat(platform, name) for name in ("Ada", "Bo", "Cy", "Di", "Ed")]
+    [game] = {seat.join("ox") for seat in seats}
+
+    def absent(route: Route) -> None:
+        state = route.fetch().json()
+        state["participants"][1]["away"] = True
+        route.fulfill(json=state)
+
+    page = reader("/nowhere", language=language)
+    page.route("**/state?at=*", absent)
+    page.goto(f"/watch/{game}")
+    notice = page.locator("main .notice").first
+    expect(notice).to_contain_text(said)
+    expect(notice).to_contain_text(httpx.get(f"{platform}/api/games/{game}/state").json()["participants"][1]["name"])
+    for seat in seats:
+        seat.close()
+
+
+def test_a_game_that_has_been_still_is_not_called_live(reader: Reader, platform: str) -> None:
+    seats = [Seat(platform, name) for name in ("Ada", "Bo", "Cy", "Di", "Ed")]
+    [game] = {seat.join("ox") for seat in seats}
+
+    def still(route: Route) -> None:
+        rows = route.fetch().json()
+        for row in rows["rows"]:
+            row.update({"quiet_seconds": 3000, "seconds_left": 0} if row["game_id"] == game else {})
+        route.fulfill(json=rows)
+
+    page = reader("/nowhere")
+    page.route("**/games/rows?limit=*", still)
+    page.goto("/")
+    row = page.locator("section[aria-labelledby=now] li", has=page.locator(f"a[href='/watch/{game}']"))
+    expect(row).to_contain_text("No activity for 50 min")
+    for seat in seats:
+        seat.close()
+
+
+def test_a_profile_shows_its_face(reader: Reader, platform: str, ended: Ended) -> None:
+    agent = httpx.get(f"{platform}/api/games/{ended.ox}/state").json()["participants"][0]["id"]
+    face = reader(f"/agents/{agent}").locator("main img.avatar")
+    expect(face).to_be_visible()
+    assert face.evaluate("(one) => one.decode().then(() => one.naturalWidth)") > 0

@@ -55,7 +55,7 @@ play. The pages and the API are served from the root of a host; behind a proxy t
 prefix. HTTP/1.0 clients get responses without chunks, which end with the connection. The server closes idle connections
 after `PLAYMOLT_IDLE_SECONDS`. Limits, answered with 429: per key 100 concurrent long polls and streams, and 200 open
 sessions of each kind; per address 400 event streams and 400 `/mcp` calls. The only 5xx statuses are 503 (retry after
-`Retry-After`) and 501 (a transfer coding other than chunked).
+`Retry-After`) and 501 (a transfer coding other than chunked, or an oEmbed format other than JSON).
 """
 
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Annotated, Final, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from playmolt_schemas.codes import Code
-from playmolt_schemas.routes.route import HTML, Auth, GamesQuery, Load, Media, Query, Route
+from playmolt_schemas.routes.route import HTML, SVG, Auth, GamesQuery, Load, Media, Query, Route
 
 ANY_FILE: Final = "*/*"
 
@@ -45,6 +45,15 @@ class WatchWords(Query, frozen=True):
     invite: _Id | None = None
     theme: Literal["light", "dark"] | None = None
     tall: Literal["1"] | None = None
+    width: Annotated[int, Meta(ge=1, le=1200, description="`picture.png`: its width at most.")] | None = None
+
+
+class OEmbedWords(WatchWords, frozen=True):
+    """Query parameters of `/oembed`."""
+
+    maxwidth: Annotated[int, Meta(ge=1)] | None = None
+    maxheight: Annotated[int, Meta(ge=1)] | None = None
+    format: Literal["json", "xml"] | None = None
 
 
 class CheckWords(Query, frozen=True):
@@ -97,6 +106,8 @@ class GameListRow(msgspec.Struct, frozen=True, kw_only=True):
     verdict: str | None = None
     reason: str | None = None
     seconds_left: float | None = None
+    quiet_seconds: float = 0.0
+    """The seconds since the last event of a running game."""
     language: str | None = None
     pace: str | None = None
 
@@ -119,9 +130,9 @@ class OEmbedResponse(msgspec.Struct, frozen=True):
     html: str
     width: int
     height: int
-    thumbnail_url: str
-    thumbnail_width: int
-    thumbnail_height: int
+    thumbnail_url: str | UnsetType = UNSET
+    thumbnail_width: int | UnsetType = UNSET
+    thumbnail_height: int | UnsetType = UNSET
 
 
 PAGE_LOBBY: Final[Route[bytes]] = Route(
@@ -139,6 +150,10 @@ PAGE_ROWS: Final[Route[RowsPage]] = Route(
 PAGE_AGENT: Final[Route[bytes]] = Route(
     method="GET", path="/agents/{id}", name="page_agent", tag="pages", load=Load.READ, auth=Auth.NONE, alone=True,
     summary="An agent with its rating, games and rivals.", answers={**_PAGE, 404: Media(HTML)}, query=PageWords,
+)  # fmt: skip
+PAGE_AVATAR: Final[Route[bytes]] = Route(
+    method="GET", path="/agents/{id}/avatar.svg", name="page_avatar", tag="pages", load=Load.FILE, auth=Auth.NONE,
+    alone=True, summary="An agent's avatar, drawn from its id.", answers={200: Media(SVG)}, errors=(Code.NOT_FOUND,),
 )  # fmt: skip
 PAGE_WATCH: Final[Route[bytes]] = Route(
     method="GET", path="/watch/{id}", name="page_watch", tag="pages", load=Load.READ, auth=Auth.NONE, alone=True,
@@ -158,7 +173,7 @@ PAGE_PICTURE: Final[Route[bytes]] = Route(
 OEMBED: Final[Route[OEmbedResponse]] = Route(
     method="GET", path="/oembed", name="oembed", tag="pages", load=Load.READ, auth=Auth.NONE,
     summary="oEmbed: how to embed a game in another web page (oembed.com).", answers={200: OEmbedResponse},
-    errors=(Code.NOT_FOUND,), query=WatchWords,
+    errors=(Code.NOT_FOUND, Code.UNSUPPORTED_FORMAT), query=OEmbedWords,
 )  # fmt: skip
 READ_REPLAY: Final[Route[bytes]] = Route(
     method="GET", path="/api/games/{id}/replay.html", name="read_replay", tag="pages", load=Load.REPLAY, auth=Auth.NONE,
@@ -226,6 +241,7 @@ PAGES_WEB: Final = (
     PAGE_GAMES,
     PAGE_ROWS,
     PAGE_AGENT,
+    PAGE_AVATAR,
     PAGE_WATCH,
     PAGE_EMBED,
     PAGE_PICTURE,

@@ -199,3 +199,138 @@ def test_what_others_write_is_text_and_keeps_its_place() -> None:
     assert "style=" not in svg
     assert plain("a" + "\u0301" * 40 + "\x07\u2028b") == "a\u0301\u0301  b"
     assert png(ox.draw(state(), PictureTexts(page_texts("zh")), WIDE), "dark")[:4] == b"\x89PNG"
+
+
+INVITE = "an-invite"
+
+
+@pytest.mark.parametrize(
+    ("asked", "frame", "thumbnail"),
+    [
+        ("", (800, 520), 1200), ("&maxwidth=400", (400, 520), 400), ("&maxheight=210&maxwidth=1000", (800, 210), 400),
+        ("&maxwidth=330", (330, 520), 320), ("&maxwidth=79", (79, 520), None), ("&maxwidth=abc", (800, 520), 1200),
+        ("&maxwidth=5000&maxheight=5000&format=json", (800, 520), 1200), ("&maxheight=52", (800, 52), 80),
+    ],
+)  # fmt: skip
+async def test_what_is_embedded_stays_within_what_is_asked(
+    told: Any, asked: str, frame: tuple[int, int], thumbnail: int | None
+) -> None:
+    card = (await told.send("GET", f"/oembed?url=http://testserver/watch/{GAME}?v=3{asked}")).json()
+    assert (card["width"], card["height"]) == frame
+    assert f'width="{frame[0]}" height="{frame[1]}"' in card["html"]
+    if thumbnail is None:
+        assert not {name for name in card if name.startswith("thumbnail")}
+        return
+    assert (card["thumbnail_width"], card["thumbnail_height"]) == (thumbnail, thumbnail * 630 // 1200)
+    picture = await told.send("GET", card["thumbnail_url"])
+    size = picture.content[16:24]
+    assert (int.from_bytes(size[:4], "big"), int.from_bytes(size[4:], "big")) == (
+        card["thumbnail_width"], card["thumbnail_height"],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["xml", "XML", "yaml"])
+async def test_only_json_is_embedded(told: Any, problem: Any, kind: str) -> None:
+    answer = await told.send("GET", f"/oembed?url=/watch/{GAME}&format={kind}")
+    assert problem(answer) == (501, "unsupported_format")
+
+
+async def test_the_preview_of_a_private_game_carries_its_invite(told: Any) -> None:
+    asked: list[str | None] = []
+    inner = told.bus.engine
+
+    def engine(game: str, call: Any) -> Any:
+        asked.append(call.invite)
+        return inner(game, call)
+
+    told.bus.engine = engine
+    page = await told.send("GET", f"/watch/{GAME}?v=3&invite={INVITE}")
+    image = content(page.text, "og:image").replace("&amp;", "&")
+    assert f"invite={INVITE}" in image
+    assert content(page.text, "og:url").replace("&amp;", "&").endswith(f"/watch/{GAME}?v=3&invite={INVITE}")
+    link = re.search(r'<link rel="alternate" type="application/json\+oembed" href="([^"]*)">', page.text)
+    assert link
+    asked.clear()
+    card = (await told.send("GET", link[1].replace("&amp;", "&"))).json()
+    assert f"/embed/{GAME}?v=3&amp;invite={INVITE}" in card["html"]
+    assert f"invite={INVITE}" in card["thumbnail_url"]
+    await told.send("GET", card["thumbnail_url"])
+    assert asked
+    assert all(asked)
+
+
+@pytest.mark.parametrize(
+    ("path", "accepted", "language", "locale"),
+    [
+        (f"/watch/{GAME}", "", "zh", "zh_CN"),
+        (f"/watch/{GAME}", "ko", "ko", "ko_KR"),
+        (f"/watch/{GAME}?lang=en", "", "en", "en_US"),
+        (f"/watch/{GAME}", "fr-FR", "en", "en_US"),
+        ("/", "", "en", "en_US"),
+        ("/privacy?lang=zh", "", "zh", "zh_CN"),
+        ("/docs?lang=ko", "", "ko", "ko_KR"),
+    ],
+)
+async def test_a_preview_is_in_the_games_language_where_none_is_wanted(
+    told: Any, path: str, accepted: str, language: str, locale: str
+) -> None:
+    inner = told.bus.engine
+    told.bus.engine = lambda game, call: (inner(game, call)[0], inner(game, call)[1] | {"language": "zh"})
+    headers = {"accept-language": accepted} if accepted else {}
+    page = await told.send("GET", path, headers=headers)
+    assert f'<html lang="{language}">' in page.text
+    assert content(page.text, "og:locale") == locale
+    if path.startswith("/watch"):
+        assert content(page.text, "og:url") == f"http://gateway/watch/{GAME}"
+        assert f"lang={language}" in content(page.text, "og:image")
+        card = (await told.send("GET", f"/oembed?url=/watch/{GAME}", headers=headers)).json()
+        assert card["thumbnail_url"]
+
+
+async def test_an_agent_has_one_face_wherever_its_profile_is_shown(told: Any) -> None:
+    ids = [f"agent-0190c3f8-1111-7222-8333-44445555{n:04}" for n in range(8)]
+    faces = [await told.send("GET", f"/agents/{one}/avatar.svg") for one in ids]
+    assert {face.headers["content-type"] for face in faces} == {"image/svg+xml"}
+    assert all("immutable" in face.headers["cache-control"] for face in faces)
+    assert all("<circle" in face.text and "fill: #e8b04b" in face.text for face in faces)
+    assert len({face.text for face in faces}) == len(ids)
+    assert (await told.send("GET", f"/agents/{ids[0]}/avatar.svg")).text == faces[0].text
+    assert (await told.send("GET", "/agents/nobody/avatar.svg")).status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/games/rows?limit=24", f"/watch/{GAME}/picture.svg"])
+@pytest.mark.parametrize(("accepted", "named"), [("br", "br"), ("gzip", "gzip"), ("identity", "")])
+async def test_rows_and_drawings_are_compressed(told: Any, path: str, accepted: str, named: str) -> None:
+    inner = told.bus.engine
+    line = {
+        "game_id": GAME, "gameType": "ox", "phase": "end", "round": 1, "seated": 5, "needed": 5, "over": True,
+        "created_at": "2026-01-01T00:00:00.000000Z", "updated_at": "2026-01-01T00:00:01.000000Z", "version": 9,
+    }  # fmt: skip
+    told.bus.engine = lambda game, call: (
+        (200, {"games": [line] if game == "ox" else []}) if call.op == "games" else inner(game, call)
+    )
+    answer = await told.send("GET", path, headers={"accept-encoding": accepted})
+    assert answer.status_code == 200
+    assert answer.headers.get("content-encoding", "") == named
+    assert "Accept-Encoding" in answer.headers["vary"]
+    assert int(answer.headers["content-length"]) < len(answer.content) or not named
+
+
+async def test_a_right_to_left_name_stays_in_its_place(told: Any) -> None:
+    page = await told.send("GET", f"/watch/{GAME}?v=15")
+    name = "\u202b\u05d0\u05d1"
+    assert f"\u2068{name}\u2069 " in content(page.text, "og:description").replace("&amp;", "&")
+    words = PictureTexts({"x": "Guilty, 2 votes to 1: {side} · {name}"})
+    assert words.text("x", side="Ada", name=name) == f"Guilty, 2 votes to 1: Ada · \u2068{name}\u2069"
+
+
+async def test_a_row_says_how_long_a_running_game_has_been_still(told: Any) -> None:
+    line = {
+        "game_id": GAME, "gameType": "ox", "phase": "switch", "round": 1, "seated": 5, "needed": 5, "over": False,
+        "created_at": "2026-01-01T00:00:00.000000Z", "updated_at": "2026-01-01T00:00:01.000000Z", "version": 9,
+    }  # fmt: skip
+    told.bus.engine = lambda game, call: (
+        (200, {"games": [line] if game == "ox" else []}) if call.op == "games" else (200, state(15))
+    )
+    [row] = (await told.send("GET", "/games/rows?limit=24")).json()["rows"]
+    assert row["quiet_seconds"] > 24 * 3600

@@ -74,6 +74,17 @@ def compressed(body: bytes, accepted: str) -> tuple[bytes, str]:
     return (gzip.compress(body, 5, mtime=0), "gzip") if "gzip" in taken else (body, "")
 
 
+def compress(response: Response, accepts: str) -> Response:
+    """Compress the body of a response in place; one answer for every encoding would be wrong in a shared cache."""
+    body, encoding = compressed(bytes(response.body), accepts)
+    response.headers["vary"] = ", ".join(filter(None, (response.headers.get("vary"), "Accept-Encoding")))
+    if encoding:
+        response.body = body
+        response.headers["content-length"] = str(len(body))
+        response.headers["content-encoding"] = encoding
+    return response
+
+
 def file_response(name: str, version: str, accepts: str) -> Response | None:
     """Send a file; None if it does not exist.
 

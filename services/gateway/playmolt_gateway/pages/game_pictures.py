@@ -33,6 +33,7 @@ class WantedPicture(Struct, frozen=True):
     invite: str = ""
     theme: Theme = "light"
     tall: bool = False
+    width: int = WIDE.width
 
 
 class GamePicture(Struct, frozen=True):
@@ -50,11 +51,13 @@ class PictureDrawer:
         self._store = store
         self._process = process
 
-    async def png(self, picture: Picture, theme: Theme, kept: Kept) -> bytes:
-        """Raises ConnectionError if it cannot be drawn now."""
+    async def png(self, picture: Picture, theme: Theme, kept: Kept, width: int = 0) -> bytes:
+        """Draw it `width` pixels wide (0: as wide as its sheet). Raises ConnectionError if it cannot be drawn now."""
         svg, sheet = picture.svg(style(theme)), picture.sheet
+        wide = width or sheet.width
+        high = sheet.height * wide // sheet.width
         return await self._store.get(
-            name_of("png", FONT, svg), lambda: self._process.draw(svg, sheet.width, sheet.height), kept
+            name_of("png", FONT, str(wide), svg), lambda: self._process.draw(svg, wide, high), kept
         )
 
 
@@ -108,5 +111,5 @@ class GamePictures:
         if wanted.svg:
             body = picture.svg().encode()
         else:
-            body = await self._drawer.png(picture, wanted.theme, "disk" if over else "memory")
+            body = await self._drawer.png(picture, wanted.theme, "disk" if over else "memory", wanted.width)
         return GamePicture(body, over, settled=over and moment is not None)

@@ -53,7 +53,7 @@ def _page(language: PageLanguage) -> str:
     return Template((FILES / _PAGE).read_text(encoding="utf-8")).substitute(
         language=language,
         title=escape(titled(head)),
-        head=head_markup(head),
+        head=head_markup(head, language),
         version=version_of_all(),
         body=html_of(text or f"# {head.title}\n\n{head.description}"),
         about=escape(page_texts(language)["foot"]),

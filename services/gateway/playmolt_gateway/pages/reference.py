@@ -61,7 +61,7 @@ def _page(api: dict[str, Any], language: PageLanguage) -> str:
     return (
         f'<!doctype html><html lang="{language}"><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(titled(head))}</title>{head_markup(head)}"
+        f"<title>{escape(titled(head))}</title>{head_markup(head, language)}"
         f'<link rel="icon" href="/assets/{version_of_all()}/mark.svg" type="image/svg+xml"><style>{_STYLE}</style>'
         f'<header><a href="/">PlayMolt</a></header><main><h1>{escape(head.title)}</h1><p>{escape(head.description)}</p>'
         f"<p lang='en'>{_text(api['info']['description'])}</p>"

@@ -4,6 +4,7 @@ import asyncio
 import unicodedata
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
@@ -86,8 +87,12 @@ def _made(line: AdminGameRow, state: State) -> GameListRow:
         needed=line.needed, created_at=line.created_at, ended_at=line.updated_at if line.over else None, over=line.over,
         about=_about(state), names=seats, winner=_winner(state), verdict=state.get("verdict"),
         seconds_left=state.get("seconds_left"), language=state.get("language"),
-        pace=state.get("pace"),
+        pace=state.get("pace"), quiet_seconds=0.0 if line.over else _seconds_since(line.updated_at),
     )  # fmt: skip
+
+
+def _seconds_since(at: str) -> float:
+    return max(0.0, round((datetime.now(UTC) - datetime.fromisoformat(at)).total_seconds(), 1))
 
 
 def _about(state: State) -> str:

@@ -35,7 +35,8 @@ def shared_response(
         language=language,
         content_language=shown.language,
         title=escape(titled(head)),
-        head=head_markup(head) + (f'<meta http-equiv="refresh" content="{_AGAIN_SECONDS}">' if not shown.ready else ""),
+        head=head_markup(head, language)
+        + (f'<meta http-equiv="refresh" content="{_AGAIN_SECONDS}">' if not shown.ready else ""),
         version=version_of_all(),
         style=f"<style>{shown.style}</style>" if shown.style else "",
         heading=escape(shown.title),

@@ -25,6 +25,8 @@ class PageHead(msgspec.Struct, frozen=True, kw_only=True):
     """The absolute URL of the preview image, or ""."""
     embed: str = ""
     """The absolute oEmbed URL, or ""."""
+    url: str = ""
+    """The absolute URL of what is shown, or ""."""
 
 
 def head_of(page: str, language: PageLanguage) -> PageHead:
@@ -55,7 +57,7 @@ def page_response(
         language=language,
         title=escape(titled(head)),
         # In a frame without an origin of its own a request in that mode has no answer that a script may read.
-        head=head_markup(head) + ("" if framed else _early(module, language)),
+        head=head_markup(head, language) + ("" if framed else _early(module, language)),
         module=escape(module),
         version=version_of_all(),
         spectator="none" if feed is None else escape(feed),
@@ -84,10 +86,16 @@ def titled(head: PageHead) -> str:
     return head.title if head.title == _NAME else f"{head.title} · {_NAME}"
 
 
-def head_markup(head: PageHead) -> str:
+_LOCALES: Final[dict[PageLanguage, str]] = {"en": "en_US", "ko": "ko_KR", "zh": "zh_CN"}
+
+
+def head_markup(head: PageHead, language: PageLanguage) -> str:
     """Meta elements for link previews."""
     named = {"description": head.description}
     shared = {"og:title": head.title, "og:description": head.description, "og:site_name": _NAME, "og:type": "website"}
+    shared["og:locale"] = _LOCALES[language]
+    if head.url:
+        shared["og:url"] = head.url
     if head.image:
         shared |= {
             "og:image": head.image,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from playmolt_gateway.pictures.scene import MARGIN, Picture, PictureTexts, Sheet, face, heading, headline, panel
-from playmolt_gateway.pictures.svg import Node, group, label, node, paragraph
+from playmolt_gateway.pictures.svg import Node, group, isolated, label, node, paragraph
 
 State = Mapping[str, Any]
 Box = tuple[float, float, float, float]
@@ -136,7 +136,7 @@ def _dialogue(state: State, words: PictureTexts, sheet: Sheet) -> list[Node]:
 
 
 def _described(state: State, words: PictureTexts) -> str:
-    jurors = ", ".join(f"{juror['name']}: {_vote_text(juror, words)}" for juror in state["jurors"])
+    jurors = ", ".join(f"{isolated(juror['name'])}: {_vote_text(juror, words)}" for juror in state["jurors"])
     last = state["lines"][-1] if state["lines"] else None
-    said = f"{_who(last, words)}: {last['text']}" if last else ""
-    return " · ".join(filter(None, (state["title"], _title(state, words), jurors, said)))
+    said = f"{_who(last, words)}: {isolated(last['text'])}" if last else ""
+    return " · ".join(filter(None, (isolated(state["title"]), _title(state, words), jurors, said)))

@@ -16,7 +16,7 @@ from playmolt_gateway.pictures.scene import (
     panel,
     person,
 )
-from playmolt_gateway.pictures.svg import Node, label, node
+from playmolt_gateway.pictures.svg import Node, isolated, label, node
 
 State = Mapping[str, Any]
 _SIDES: Final = ("O", "X")
@@ -158,7 +158,7 @@ def _scores(state: State, sheet: Sheet) -> list[Node]:
 
 
 def _described(state: State, words: PictureTexts, sides: Mapping[str, str]) -> str:
-    names = {seat["id"]: seat["name"] for seat in state["participants"]}
+    names = {seat["id"]: isolated(seat["name"]) for seat in state["participants"]}
     fields = [f"{side}: {', '.join(names[one] for one, at in sides.items() if at == side)}" for side in _SIDES]
-    points = ", ".join(f"{row['name']} {row['points']}" for row in state["scoreboard"])
+    points = ", ".join(f"{isolated(row['name'])} {row['points']}" for row in state["scoreboard"])
     return " · ".join(filter(None, (_kicker(state, words), *(fields if sides else ()), points)))

@@ -6,11 +6,12 @@ from typing import Final
 
 import msgspec
 
-from playmolt_gateway.pictures.svg import Child, Node, fitted, group, label, node, paragraph
+from playmolt_gateway.pictures.svg import Child, Node, fitted, group, isolated, label, node, paragraph
 
 MARGIN: Final = 36
 TONES: Final = 6
 _BAR: Final = 22
+_AVATAR: Final = 96
 
 
 class PictureTexts:
@@ -22,7 +23,7 @@ class PictureTexts:
     def text(self, key: str, **values: object) -> str:
         found = self._texts.get(key, key)
         for name, value in values.items():
-            found = found.replace(f"{{{name}}}", str(value))
+            found = found.replace(f"{{{name}}}", isolated(str(value)))
         return found
 
     def word(self, group: str, code: str | None) -> str:
@@ -118,6 +119,14 @@ def face(agent: str, radius: float) -> list[Node]:
         node("circle", cx=gap, cy=-radius * 0.12, r=eye, class_="p-face"),
         node("path", d=f"M{-mouth:g} {low:g}Q0 {low + bend:g} {mouth:g} {low:g}", class_="p-mouth"),
     ]
+
+
+def avatar(agent: str, style: str) -> str:
+    """An agent's face as an SVG of its own, with its colors."""
+    return node(
+        "svg", node("style", style), group(face(agent, _AVATAR / 2 - 14), x=_AVATAR / 2, y=_AVATAR / 2 + 8),
+        xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {_AVATAR} {_AVATAR}", width=_AVATAR, height=_AVATAR,
+    ).markup()  # fmt: skip
 
 
 def person(

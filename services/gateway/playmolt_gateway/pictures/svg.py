@@ -9,6 +9,7 @@ import msgspec
 
 _MARKS_AT_MOST: Final = 2
 """The maximum of combining marks per letter; more would cover the line above."""
+_RIGHT_TO_LEFT: Final = frozenset({"R", "AL", "RLE", "RLO", "RLI"})
 _WIDE: Final = frozenset("WF")
 _ELLIPSIS: Final = "…"
 _BOLD: Final = 0.88
@@ -106,6 +107,12 @@ def shortened(text: str, size: float, width: float) -> str:
     while text and _width(text + _ELLIPSIS, size) > width:
         text = text[:-1]
     return text.rstrip() + _ELLIPSIS
+
+
+def isolated(text: str) -> str:
+    """A right-to-left text between marks that keep it from reordering its neighbors, as in `web/parts/language.js`."""
+    turned = any(unicodedata.bidirectional(letter) in _RIGHT_TO_LEFT for letter in text)
+    return f"\u2068{text}\u2069" if turned else text
 
 
 def plain(text: str) -> str:

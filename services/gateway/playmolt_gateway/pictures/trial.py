@@ -14,7 +14,7 @@ from playmolt_gateway.pictures.scene import (
     panel,
     person,
 )
-from playmolt_gateway.pictures.svg import Node, label, paragraph
+from playmolt_gateway.pictures.svg import Node, isolated, label, paragraph
 
 State = Mapping[str, Any]
 _SPEAKING: Final = ("opening", "argument", "rebuttal", "verdict", "end")
@@ -107,7 +107,7 @@ def _speech(state: State, words: PictureTexts, sheet: Sheet) -> list[Node]:
     if last is None:
         return []
     x, y, width, height = (MARGIN, 510, sheet.inner, 188) if sheet.tall else (356, 320, 488, 134)
-    who = f"{last['name']} · {words.word('role', last['role'])}"
+    who = f"{isolated(last['name'])} · {words.word('role', last['role'])}"
     text = words.text("forfeit") if last.get("forfeit") else f"“{last['text']}”"
     return [
         panel(x, y, width, height, "p-speech"),
@@ -158,7 +158,7 @@ def _places(state: State, sheet: Sheet) -> Sequence[Place]:
 
 
 def _described(state: State, words: PictureTexts) -> str:
-    seats = ", ".join(f"{words.word('role', seat['role'])}: {seat['name']}" for seat in state["participants"])
+    seats = ", ".join(f"{words.word('role', seat['role'])}: {isolated(seat['name'])}" for seat in state["participants"])
     last = _speaker(state)
-    said = f"{last['name']}: {last['text']}" if last and last["text"] else ""
+    said = f"{isolated(last['name'])}: {isolated(last['text'])}" if last and last["text"] else ""
     return " · ".join(filter(None, (_kicker(state, words), seats, said)))

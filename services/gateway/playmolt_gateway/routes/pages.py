@@ -4,15 +4,18 @@ The pages need no build step and load nothing from other hosts. Their content se
 from this server only, and connections to this server and its spectator only.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Final
 from urllib.parse import parse_qs
 
+import msgspec
 from playmolt_schemas.codes import Code
 from playmolt_schemas.routes.pages import (
     PAGE_AGENT,
     PAGE_AGORA,
     PAGE_ASSET,
+    PAGE_AVATAR,
     PAGE_FOLDER_ASSET,
     PAGE_GAME,
     PAGE_GAME_ASSET,
@@ -23,18 +26,22 @@ from playmolt_schemas.routes.pages import (
     PAGE_PRIVACY,
 )
 from playmolt_schemas.routes.platform import DOCS
-from playmolt_schemas.skill import PageLanguage
+from playmolt_schemas.routes.route import SVG
+from playmolt_schemas.skill import PAGE_LANGUAGES, PageLanguage
 from playmolt_schemas.text import unstorable
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
 from playmolt_gateway.http.problems import HttpProblem
-from playmolt_gateway.pages.assets import file_response
+from playmolt_gateway.http.responses import FILE_POLICY
+from playmolt_gateway.pages.assets import compress, file_response
 from playmolt_gateway.pages.moments import language_of
 from playmolt_gateway.pages.privacy import privacy_response
 from playmolt_gateway.pages.reference import reference_response
 from playmolt_gateway.pages.shell import PageHead, head_of, page_response
+from playmolt_gateway.pictures.png import style
+from playmolt_gateway.pictures.scene import avatar
 from playmolt_gateway.ports import UNAVAILABLE_ERRORS
 from playmolt_gateway.request.checked_request import CheckedRequest
 from playmolt_gateway.request.handlers import Reply, serves
@@ -53,6 +60,12 @@ _MODULES: Final[Mapping[str, str]] = {
 }
 
 
+_AGENT: Final = re.compile(r"agent-[0-9a-f-]{36}", re.ASCII)
+_YEAR: Final = 365 * 24 * 3600
+_LISTED_PAGES: Final = ("lobby", "games", "agent", "game", "legal", "agora")
+"""Pages that have an address of their own."""
+
+
 class PageRequest:
     """The query, language and encodings of a request for a page."""
 
@@ -62,7 +75,10 @@ class PageRequest:
         self.values: Mapping[str, str] = {name: found[0] for name, found in asked.items()}
         self.scope = scope
         self.encodings = headers.get("accept-encoding", "")
-        self.language: PageLanguage = language_of(self.values.get("lang"), headers.get("accept-language", ""))
+        accepted = headers.get("accept-language", "")
+        self.language: PageLanguage = language_of(self.values.get("lang"), accepted)
+        self.undecided = not accepted and self.values.get("lang") not in PAGE_LANGUAGES
+        """Whether the request wants no language, as those of preview services."""
 
 
 def page_request_of(request: CheckedRequest) -> PageRequest:
@@ -74,6 +90,8 @@ def page_request_of(request: CheckedRequest) -> PageRequest:
 
 def _send(services: Services, asked: PageRequest, page: str, head: PageHead | None = None) -> Response:
     head = head or head_of(page, asked.language)
+    if page in _LISTED_PAGES:
+        head = msgspec.structs.replace(head, url=f"{services.address.gateway(asked.scope)}{asked.scope['path']}")
     return page_response(_MODULES[page], head, asked.language, services.address.page_feed(asked.scope), asked.encodings)
 
 
@@ -130,6 +148,22 @@ async def page_agent(services: Services, request: CheckedRequest) -> Reply:
         return missing_page(services, asked)
     about = profile.about or head_of("agent", asked.language).description
     return _send(services, asked, "agent", PageHead(title=profile.name, description=about[:200]))
+
+
+@serves(PAGE_AVATAR)
+async def page_avatar(services: Services, request: CheckedRequest) -> Reply:
+    """Draw the face that an agent's id always has; whether the agent exists makes no difference."""
+    del services
+    agent = request.params["id"]
+    if not _AGENT.fullmatch(agent):
+        return HttpProblem(Code.NOT_FOUND, "This is not the id of an agent. List agents with GET /api/agents.")
+    headers = {
+        "cache-control": f"public, max-age={_YEAR}, immutable",
+        "content-security-policy": FILE_POLICY,
+        "x-content-type-options": "nosniff",
+    }
+    response = Response(avatar(agent, style("light")), media_type=SVG, headers=headers)
+    return compress(response, page_request_of(request).encodings)
 
 
 def not_found_page(services: Services, request: Request) -> Response | None:

@@ -18,11 +18,13 @@ from starlette.responses import Response
 
 from playmolt_gateway.http.problems import RETRY_SECONDS, HttpProblem
 from playmolt_gateway.http.responses import FILE_POLICY, answer_response, attachment, json_response
+from playmolt_gateway.pages.assets import compress
 from playmolt_gateway.pages.moments import drawn
 from playmolt_gateway.pages.shared import shared_response
 from playmolt_gateway.pages.shell import PageHead, head_of, page_response
 from playmolt_gateway.pictures.png import Theme
 from playmolt_gateway.pictures.scene import TALL, WIDE
+from playmolt_gateway.pictures.svg import isolated
 from playmolt_gateway.ports import GatewayBus
 from playmolt_gateway.request.checked_request import CheckedRequest
 from playmolt_gateway.request.handlers import Reply, serves
@@ -76,10 +78,11 @@ async def draw_session(services: Services, request: CheckedRequest[PictureQuery,
     found = await _ask_as_caller(services, request, sharing.PICTURE, {"at": request.query.v or 0})
     if found.status != 200:
         return answer_response(found)
-    picture = drawn(_state_of(found.body), page_request_of(request).language, TALL if request.query.tall else WIDE)
+    asked = page_request_of(request)
+    picture = drawn(_state_of(found.body), asked.language, TALL if request.query.tall else WIDE)
     if picture is None:
         return HttpProblem(Code.NOT_FOUND, "Sessions of this type have no picture.")
-    return Response(picture.svg(), media_type=SVG, headers=_PICTURED)
+    return compress(Response(picture.svg(), media_type=SVG, headers=_PICTURED), asked.encodings)
 
 
 @serves(PAGE_SHARED)
@@ -103,8 +106,8 @@ async def page_shared(services: Services, request: CheckedRequest) -> Reply:
         wide, tall = drawn(state, asked.language, WIDE), drawn(state, asked.language, TALL)
         pictures = (wide, tall) if wide and tall else None
     image = f"{address}/picture.png?lang={asked.language}" if pictures else ""
-    title = f"{pictures[0].title} · {shown.title}" if pictures else shown.title
-    head = PageHead(title=title, description=shown.description, image=image)
+    title = f"{pictures[0].title} · {isolated(shown.title)}" if pictures else shown.title
+    head = PageHead(title=title, description=shown.description, image=image, url=address)
     return shared_response(shown, head, address, asked.language, pictures, asked.encodings)
 
 
@@ -164,7 +167,7 @@ async def _picture(services: Services, found: Answer, request: CheckedRequest, f
     if picture is None:
         return _NO_SHARE
     if file == "picture.svg":
-        return Response(picture.svg(), media_type=SVG, headers=_PICTURED)
+        return compress(Response(picture.svg(), media_type=SVG, headers=_PICTURED), asked.encodings)
     theme: Theme = "dark" if asked.values.get("theme") == "dark" else "light"
     # An owner may erase the session at any time, so its picture is kept nowhere.
     return Response(await services.drawer.png(picture, theme, "nowhere"), media_type="image/png", headers=_PICTURED)

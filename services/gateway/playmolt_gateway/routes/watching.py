@@ -1,23 +1,27 @@
 """Watching a game: page, picture, embedded frame and replay file."""
 
+from collections.abc import Mapping
+from html import escape
 from typing import Final
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import msgspec
+from msgspec import UNSET
 from playmolt_schemas.codes import Code
 from playmolt_schemas.routes.pages import OEMBED, PAGE_EMBED, PAGE_PICTURE, PAGE_WATCH, READ_REPLAY, OEmbedResponse
-from playmolt_schemas.skill import PageLanguage, page_texts
+from playmolt_schemas.skill import PAGE_LANGUAGES, PageLanguage, page_texts
 from starlette.responses import Response
 
 from playmolt_gateway.http.problems import HttpProblem, no_such_game
 from playmolt_gateway.http.responses import FILE_POLICY, html_response, json_response
-from playmolt_gateway.pages.assets import version_of_all
+from playmolt_gateway.pages.assets import compress, version_of_all
 from playmolt_gateway.pages.game_pictures import OVER, GamePicture, WantedPicture
 from playmolt_gateway.pages.moments import State, drawn, state_if_there, state_of, version_in
 from playmolt_gateway.pages.replay import ReplayFrame, moments, replay_html, replay_policy
 from playmolt_gateway.pages.shell import PageHead, page_response
 from playmolt_gateway.pictures.picture_store import name_of
 from playmolt_gateway.pictures.scene import WIDE
+from playmolt_gateway.pictures.svg import isolated
 from playmolt_gateway.ports import UNAVAILABLE_ERRORS
 from playmolt_gateway.request.checked_request import CheckedRequest, game_of
 from playmolt_gateway.request.handlers import Reply, serves
@@ -27,6 +31,8 @@ from playmolt_gateway.routes.pages import PageRequest, page_request_of
 _WATCH: Final = "watch/page.js"
 _EMBED: Final = "watch/embed.js"
 _OEMBED: Final = (800, 520)
+_WIDTHS: Final = (WIDE.width, 800, 600, 400, 320, 200, 120, 80)
+"""Offered widths of a picture, with whole heights: few, since each is drawn and kept by itself."""
 _SVG: Final = "image/svg+xml"
 _SVG_FILE: Final = "picture.svg"
 _YEAR: Final = 365 * 24 * 3600
@@ -50,9 +56,10 @@ async def _page(services: Services, request: CheckedRequest, module: str, *, fra
     known = game_of(game) is not None
     state = await state_if_there(services.bus, game, moment, asked.values.get("invite")) if known else None
     origin = services.address.gateway(request.scope)
-    head = _head(state, asked, origin) if state else _plain_head(asked)
+    language = _language_of(state, asked) if state else asked.language
+    head = _head(state, language, origin, moment, asked.values.get("invite")) if state else _plain_head(asked)
     feed = services.address.page_feed(request.scope)
-    response = page_response(module, head, asked.language, feed, asked.encodings, framed=framed)
+    response = page_response(module, head, language, feed, asked.encodings, framed=framed)
     if not known or (state is None and await _is_missing(services, game, asked.values.get("invite"))):
         response.status_code = Code.NOT_FOUND.status
     return response
@@ -71,21 +78,32 @@ def _plain_head(asked: PageRequest) -> PageHead:
     return PageHead(title=texts["watch.title"], description=texts["head.watch.about"])
 
 
-def _head(state: State, asked: PageRequest, origin: str) -> PageHead:
-    texts, game = page_texts(asked.language), state.get("game_id") or state["id"]
+def _language_of(state: State, asked: PageRequest) -> PageLanguage:
+    """The reader's language; the game's own for who wants none, as preview services."""
+    own = state.get("language")
+    return next((code for code in PAGE_LANGUAGES if code == own), asked.language) if asked.undecided else asked.language
+
+
+def _head(state: State, language: PageLanguage, origin: str, moment: int | None, invite: str | None) -> PageHead:
+    texts, game = page_texts(language), state.get("game_id") or state["id"]
     kind = texts.get(f"game.{state['gameType']}", state["gameType"])
-    picture = drawn(state, asked.language, WIDE)
+    picture = drawn(state, language, WIDE)
     about = (state.get("case") or {}).get("title") or state.get("question") or state.get("name") or kind
     result = picture.title if picture else ""
     title = " · ".join(
-        part for part in dict.fromkeys((result, about, kind)) if part and (part == result or part not in result)
+        part if part == result else isolated(part)
+        for part in dict.fromkeys((result, about, kind))
+        if part and (part == result or part not in result)
     )
-    address = f"{origin}/watch/{game}?v={state['version']}"
+    version = state["version"]
+    address = f"{origin}/watch/{game}{_query({'v': version, 'invite': invite})}"
+    words = _query({"v": version, "lang": language, "invite": invite})
     return PageHead(
         title=title,
         description=picture.description[:300] if picture else texts["head.watch.about"],
-        image=f"{origin}/watch/{game}/picture.png?v={state['version']}&lang={asked.language}" if picture else "",
+        image=f"{origin}/watch/{game}/picture.png{words}" if picture else "",
         embed=f"{origin}/oembed?url={quote(address, safe='')}",
+        url=f"{origin}/watch/{game}{_query({'v': moment, 'invite': invite})}",
     )
 
 
@@ -101,6 +119,7 @@ async def page_picture(services: Services, request: CheckedRequest) -> Reply:
         seat=asked.values.get("seat", ""), invite=asked.values.get("invite", ""),
         theme="dark" if not svg and asked.values.get("theme") == "dark" else "light",
         tall=svg and asked.values.get("tall") == "1",
+        width=WIDE.width if svg else _width_within(_number(asked, "width"), None) or WIDE.width,
     )  # fmt: skip
     picture = await services.game_pictures.of(wanted)
     if picture is None:
@@ -113,7 +132,8 @@ async def page_picture(services: Services, request: CheckedRequest) -> Reply:
     }
     if asked.values.get("lang") != asked.language:
         headers["vary"] = "Accept-Language"
-    return Response(picture.body, media_type=_SVG if svg else "image/png", headers=headers)
+    response = Response(picture.body, media_type=_SVG if svg else "image/png", headers=headers)
+    return compress(response, asked.encodings) if svg else response
 
 
 def _kept(picture: GamePicture) -> str:
@@ -124,27 +144,54 @@ def _kept(picture: GamePicture) -> str:
 
 @serves(OEMBED)
 async def oembed(services: Services, request: CheckedRequest) -> Reply:
-    """Describe how to embed a game (oembed.com)."""
+    """Describe how to embed a game (oembed.com), within the size that is asked for."""
     asked = page_request_of(request)
+    if asked.values.get("format", "json") != "json":
+        return HttpProblem(Code.UNSUPPORTED_FORMAT, "oEmbed answers are JSON. Omit format, or send format=json.")
     parts = urlsplit(asked.values.get("url", ""))
     game = parts.path.rpartition("/")[2]
     if not parts.path.startswith("/watch/") or game_of(game) is None:
         return no_such_game(game)
-    moment = version_in(parse_qs(parts.query).get("v", [""])[0])
-    state = await state_of(services.bus, game, moment)
+    said = parse_qs(parts.query)
+    moment, invite = version_in(said.get("v", [""])[0]), said.get("invite", [""])[0] or None
+    state = await state_of(services.bus, game, moment, invite=invite)
     if state is None:
         return no_such_game(game)
     origin = services.address.gateway(request.scope)
-    head = _head(state, asked, origin)
-    width, height = _OEMBED
-    at = f"?v={moment}" if moment else ""
-    frame = f'<iframe src="{origin}/embed/{game}{at}" width="{width}" height="{height}" title="PlayMolt"></iframe>'
+    head = _head(state, _language_of(state, asked), origin, moment, invite)
+    wide, high = _number(asked, "maxwidth"), _number(asked, "maxheight")
+    width, height = (
+        min(most, own) for most, own in zip((wide or _OEMBED[0], high or _OEMBED[1]), _OEMBED, strict=True)
+    )
+    source = escape(f"{origin}/embed/{game}{_query({'v': moment, 'invite': invite})}")
+    frame = f'<iframe src="{source}" width="{width}" height="{height}" title="PlayMolt"></iframe>'
+    thumbnail = _width_within(wide, high) if head.image else None
     embedding = OEmbedResponse(
         version="1.0", type="rich", provider_name="PlayMolt", provider_url=origin, title=head.title, html=frame,
         width=width, height=height,
-        thumbnail_url=head.image, thumbnail_width=WIDE.width, thumbnail_height=WIDE.height,
+        thumbnail_url=f"{head.image}&width={thumbnail}" if thumbnail else UNSET,
+        thumbnail_width=thumbnail or UNSET, thumbnail_height=_height_of(thumbnail) if thumbnail else UNSET,
     )  # fmt: skip
     return json_response(200, msgspec.json.encode(embedding))
+
+
+def _query(values: Mapping[str, object]) -> str:
+    """The query of those values that are there, with its question mark."""
+    words = urlencode({name: value for name, value in values.items() if value})
+    return f"?{words}" if words else ""
+
+
+def _number(asked: PageRequest, name: str) -> int | None:
+    return version_in(asked.values.get(name))
+
+
+def _height_of(width: int) -> int:
+    return WIDE.height * width // WIDE.width
+
+
+def _width_within(wide: int | None, high: int | None) -> int | None:
+    """The largest offered width of a picture within these bounds; None if there is no such one."""
+    return next((one for one in _WIDTHS if one <= (wide or one) and _height_of(one) <= (high or one)), None)
 
 
 @serves(READ_REPLAY)

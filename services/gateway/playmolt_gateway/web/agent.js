@@ -23,7 +23,7 @@ async function draw(main) {
   const games = el("ul", { class: "games rows" });
   const rivals = el("ul", { class: "tight" });
   main.append(
-    el("div", { class: "row" }, el("h1", {}, named(agent.name)), agent.kind === "house" ? el("span", { class: "tag plain" }, t("house")) : null),
+    el("div", { class: "row" }, el("img", { class: "avatar", src: `/agents/${encodeURIComponent(id)}/avatar.svg`, alt: "", width: 64, height: 64 }), el("h1", {}, named(agent.name)), agent.kind === "house" ? el("span", { class: "tag plain" }, t("house")) : null),
     el("section", { class: "card", "aria-label": t("head.agent") },
       el("p", { class: "quiet" }, [agent.handle, agent.version, agent.model].filter(Boolean).join(" · ")),
       agent.about ? el("p", { class: "pre" }, el("bdi", {}, agent.about)) : null, standing(agent)),

@@ -5,10 +5,19 @@ import { clock, t, word } from "./language.js";
 
 /** A running game is stalled when nothing was received for this long after its deadline. */
 export const STALLED_MS = 20_000;
+/** The same for a game without a deadline. */
+export const QUIET_MS = 600_000;
 
-/** Adds the deadline to a row just received. */
+/** Adds the deadline to a row just received; one that has passed is as long ago as the last event. */
 export function withDue(row) {
-  return typeof row.seconds_left === "number" ? { ...row, due: Date.now() + row.seconds_left * 1000 } : row;
+  if (row.over || typeof row.seconds_left !== "number") return row;
+  return { ...row, due: Date.now() + (row.seconds_left || -row.quiet_seconds || 0) * 1000 };
+}
+
+/** How long a running game has been quiet, if that is long; "" otherwise. */
+function quietSince(row) {
+  const quiet = row.over || row.phase === "waiting" || !(row.quiet_seconds * 1000 > QUIET_MS);
+  return quiet ? "" : t("stalled.since", { n: Math.floor(row.quiet_seconds / 60) });
 }
 
 function timeLeft(due) {
@@ -31,7 +40,8 @@ export function gameRow(row) {
       row.pace === "slow" ? el("span", { class: "tag plain" }, t("row.slow")) : null,
       row.language ? el("span", { class: "quiet" }, word("language", row.language)) : null,
       row.over || row.needed < 2 ? null : el("span", { class: "quiet" }, t("seats", { seated: row.seated, needed: row.needed })),
-      row.due ? el("span", { class: "quiet number", "data-due": row.due }, timeLeft(row.due)) : null,
+      quietSince(row) ? el("span", { class: "quiet" }, quietSince(row))
+        : row.due ? el("span", { class: "quiet number", "data-due": row.due }, timeLeft(row.due)) : null,
       row.verdict ? el("strong", {}, word("verdict", row.verdict)) : null,
       row.winner ? el("strong", {}, t("row.winner", { name: "" }), " ", agentLink(row.winner)) : null,
       row.names.map((one) => agentLink(one))));

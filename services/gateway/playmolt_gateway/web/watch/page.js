@@ -6,8 +6,8 @@ import { announce, byHand, contentIn, el, fill, select } from "../parts/dom.js";
 import { watchGame } from "../parts/feed.js";
 import { actionButton, page, trouble } from "../parts/frame.js";
 import { GAMES } from "../games.js";
-import { STALLED_MS } from "../parts/rows.js";
-import { t, word } from "../parts/language.js";
+import { QUIET_MS, STALLED_MS } from "../parts/rows.js";
+import { isolated, t, word } from "../parts/language.js";
 import { Moments } from "../parts/moments.js";
 import { Narration } from "../parts/narration.js";
 import { Picture } from "../parts/picture.js";
@@ -153,7 +153,7 @@ class Watch {
     if (messages.some((message) => OVER.includes(message.type))) this.ended();
     this.moments.add(messages.map((event) => [event.version, this.lineAt(event.version)]).filter(([, text]) => text));
     if (this.game.mark) this.timeline.marks.add(messages.map((event) => this.marked(event)).filter(Boolean));
-    this.receivedAt = Date.now();
+    this.receivedAt = Math.min(Date.now(), Date.parse(messages.at(-1).at) || Date.now());
     this.timeline.grow(this.events.length, !this.over);
   }
 
@@ -169,7 +169,8 @@ class Watch {
     const left = this.over || !this.due ? null : Math.max(0, Math.ceil((this.due - Date.now()) / 1000));
     this.left.textContent = left === null ? "" : t("time.left", { n: left });
     if (this.over || !this.isLive) return;
-    const stalled = this.due ? Date.now() - this.due > STALLED_MS && Date.now() - this.receivedAt > STALLED_MS : false;
+    const quiet = Date.now() - this.receivedAt;
+    const stalled = this.due ? Date.now() - this.due > STALLED_MS && quiet > STALLED_MS : this.phase !== "waiting" && quiet > QUIET_MS;
     this.timeline.stall(stalled);
     this.tag.textContent = t(stalled ? "stalled" : "live");
     this.tag.className = stalled ? "tag plain" : "tag live";
@@ -296,17 +297,25 @@ class Watch {
 
   paint(state, version) {
     // Only the latest state has the current deadline.
+    if (version === this.events.length) this.phase = state.phase;
     if (version === this.events.length && !this.over) this.due = state.deadline ? Date.parse(state.deadline) : null;
     this.picture?.show(version, this.seat).catch(() => {});
     const reason = this.events[version - 1]?.type === "game_aborted" ? this.events[version - 1].reason : null;
     const ended = reason === null ? null : el("p", { class: "notice" }, reason === "abandoned" ? t("aborted.abandoned") : t("aborted.operator", { reason }));
-    this.ending ??= el("div");
-    fill(this.ending, ended);
+    this.ending ??= el("div", { class: "stack" });
+    fill(this.ending, ended, this.absent(state));
     if (!this.ending.isConnected) this.scene.before(this.ending);
     fill(this.scene, this.game.scene(state, this.events[version - 1], this.seat));
     this.moments.mark(version);
     this.record.show(version);
     this.paintKnown(version);
+  }
+
+  /** Who is absent, and how a seat comes back. */
+  absent(state) {
+    const names = (state.participants ?? []).filter((seat) => seat.away && !seat.resigned).map((seat) => isolated(seat.name));
+    if (this.over || !names.length) return null;
+    return el("p", { class: "notice small" }, t(state.gameType === "ox" ? "away.back.ox" : "away.back", { names: names.join(", ") }));
   }
 
   paintKnown(version) {
