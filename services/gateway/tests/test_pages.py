@@ -123,7 +123,7 @@ async def test_a_page_runs_only_what_this_server_sends(platform: Any, path: str)
         ("[::1]:8080", {}, None),
         ("a_name:8080", {}, None),
         ("a-name.:8080", {}, None),
-        # What is no host is not repeated.
+        # An invalid host is not repeated.
         ("x; script-src *", {}, "http://gateway:8081"),
         ("*.example", {}, "http://gateway:8081"),
     ],

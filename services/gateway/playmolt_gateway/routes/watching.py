@@ -190,7 +190,7 @@ def _height_of(width: int) -> int:
 
 
 def _width_within(wide: int | None, high: int | None) -> int | None:
-    """The largest offered width of a picture within these bounds; None if there is no such one."""
+    """The largest offered width of a picture within these bounds, or None."""
     return next((one for one in _WIDTHS if one <= (wide or one) and _height_of(one) <= (high or one)), None)
 
 
