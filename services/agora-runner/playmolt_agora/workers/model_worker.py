@@ -35,6 +35,27 @@ MOST_SECONDS: Final = 3.0
 _FORGET: Final = 5000
 
 
+LIMITED_PAUSES: Final = 11
+"""After so many pauses without a turn in between, of five seconds to ten minutes and more than 50 minutes together, a
+limit counts as one without an end."""
+
+
+def stop_for(run: str, halt: Halt, pauses: int) -> experiments.Stop | None:
+    """What stops an experiment whose run halts like this, after so many pauses in a row; None if it only pauses."""
+    if halt.limited and pauses >= LIMITED_PAUSES:
+        reason = f"{run}: out of credit, or limited for good: refused at each of {pauses + 1} attempts. {halt.detail}"
+        return experiments.Stop(by="runner", reason=reason[:1000], kind="model", model=halt.alias, status=429)
+    if not halt.rejected:
+        return None
+    return experiments.Stop(
+        by="runner",
+        reason=f"{run}: {halt.detail}"[:1000],
+        kind="model" if halt.no_access else "setting",
+        model=halt.alias,
+        status=halt.status,
+    )
+
+
 class LoadBalancer:
     """The runs of this replica, and when it first saw runs that it left to others."""
 
@@ -104,7 +125,7 @@ class ModelWorker:
             if isinstance(reply, Halt):
                 usage.add_calls(reply.attempts)
                 await self._progress(leased, effect, turn, usage, f"halt/{snapshot.version}")
-                await self._pause(leased, effect, turn, f"halt/{snapshot.version}", reply)
+                await self._pause(leased, effect, turn, f"halt/{snapshot.version}", reply, snapshot.state.pauses)
                 return
             await leased.submit(commands.TakeTurn(effect_id=effect.id, reply=reply), effect=effect)
             usage.add_calls(reply.attempts)
@@ -137,9 +158,16 @@ class ModelWorker:
         return await self._asking.turn(turn.spec, scenes.scene(state, turn.agent), status.budget, lost, logged)
 
     async def _pause(
-        self, leased: LeasedEffect[effects.Payload, RunState], effect: Effect, turn: AgentTurn, step: str, halt: Halt
+        self,
+        leased: LeasedEffect[effects.Payload, RunState],
+        effect: Effect,
+        turn: AgentTurn,
+        step: str,
+        halt: Halt,
+        pauses: int,
     ) -> None:
-        """Pause the run; a spent budget or a setting that a server rejects stops the experiment."""
+        """Pause the run. A spent budget, a setting that a server rejects and a limit without an end stop the
+        experiment."""
         for number, call in enumerate(halt.attempts):
             made = commands.RecordCall(turn=turn.turn, agent=turn.agent, call=call)
             await leased.submit(made, f"{step}/call/{number}", effect=effect)
@@ -147,15 +175,8 @@ class ModelWorker:
         if halt.reached is not None:
             stop = experiments.StopForBudget(run=turn.spec.run, reached=halt.reached)
             await leased.submit(stop, f"{step}/experiment", effect=effect, to=whole)
-        elif halt.rejected:
-            rejected = experiments.Stop(
-                by="runner",
-                reason=f"{turn.spec.run}: {halt.detail}"[:1000],
-                kind="model" if halt.no_access else "setting",
-                model=halt.alias,
-                status=halt.status,
-            )
-            await leased.submit(rejected, f"{step}/experiment", effect=effect, to=whole)
+        elif (ended := stop_for(turn.spec.run, halt, pauses)) is not None:
+            await leased.submit(ended, f"{step}/experiment", effect=effect, to=whole)
         await leased.submit(commands.PauseRun(code=halt.code, detail=halt.detail), step, effect=effect)
 
     async def _compare(self, leased: LeasedEffect[effects.Payload, RunState], experiment: str) -> None:

@@ -86,7 +86,7 @@ _REPEATED: Final = TRANSPORT_FAULTS | {"rejected"}
 
 class Halt(msgspec.Struct, frozen=True, kw_only=True):
     """Why a run cannot continue. `reached` is the budget limit; `rejected` that a server refuses
-    what `alias` is asked, with `status`.
+    what `alias` is asked, with `status`; `limited` that it was over its limit each time.
 
     `attempts` are the calls that came to nothing on the way, as they are stored.
     """
@@ -96,6 +96,7 @@ class Halt(msgspec.Struct, frozen=True, kw_only=True):
     reached: LimitReached | None = None
     rejected: bool = False
     no_access: bool = False
+    limited: bool = False
     alias: str | None = None
     status: int | None = None
     attempts: tuple[dict[str, Any], ...] = ()
@@ -396,13 +397,16 @@ def _parsed(asked: _Answer, scene: Scene, *, reask: bool) -> Parsed | Halt:
             status=int(codes[-1]) if codes[-1].isdecimal() else asked.attempts[-1]["status"],
             attempts=asked.attempts,
         )
-    if answer.code in port.WITHOUT_REPLY and set(outcomes) != {"timeout"}:
-        return Halt(code="model_away", detail=answer.detail, attempts=asked.attempts)
+    written = port.REPLY_UNREAD in codes  # paid for, and the same question would be answered like this again
+    if answer.code in port.WITHOUT_REPLY and set(outcomes) != {"timeout"} and not written:
+        limited = set(outcomes) == {"rate_limited"}
+        alias = asked.attempts[-1]["alias"] if limited else None
+        return Halt(code="model_away", detail=answer.detail, limited=limited, alias=alias, attempts=asked.attempts)
     return reply_parser.read(
         answer.reply,
         scene,
         refused=answer.code == "refused",
-        timed_out=answer.code == "model_unavailable",
+        timed_out=answer.code == "model_unavailable" and not written,
         cut=answer.cut,
         reask=reask,
     )

@@ -12,11 +12,13 @@ from playmolt_agora.scripted import residents
 from playmolt_agora.turn.reply_parser import TurnReply
 from playmolt_agora.turn.scene import Scene
 from playmolt_agora.workers.budget_reservations import BudgetReservations
+from playmolt_agora.workers.model_worker import LIMITED_PAUSES, stop_for
 from playmolt_agora.workers.turn_model import Halt, LostCalls, TurnModel
 from playmolt_core.db.blobs import InFlight
 from playmolt_core.db.budgets import ExhaustedAccount
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.port import (
+    REPLY_UNREAD,
     TRANSPORT_FAULTS,
     Attempt,
     AttemptOutcome,
@@ -107,6 +109,7 @@ class Model:
     def __init__(self) -> None:
         self.script: list[Any] = [ACT]
         self.asked: list[ModelRequest] = []
+        self.code = ""
         self.waits: Callable[[], Awaitable[None]] = _at_once
 
     def get(self, alias: str) -> "Model | None":
@@ -129,7 +132,7 @@ class Model:
         if said is Killed:
             raise Killed
         if isinstance(said, tuple):
-            await record(_attempt(said[0], "", said[1]))
+            await record(msgspec.structs.replace(_attempt(said[0], "", said[1]), code=self.code))
             return Failed(code="model_unavailable", detail="refused", attempts=1)
         if said is Cut:
             await record(_attempt("cut", ""))
@@ -329,6 +332,31 @@ async def test_a_refused_key_differs_from_a_refused_setting(
     assert (halt.code, halt.rejected, halt.no_access, halt.alias, halt.status) == (
         "stopped", True, not access, "fake", status,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(("outcome", "status", "limited"), [("rate_limited", 429, True), ("server_error", 500, False)])
+async def test_a_limit_differs_from_another_fault(
+    asking: TurnModel, model: Model, scene_of: Callable[..., Scene], outcome: str, status: int, limited: bool
+) -> None:
+    model.script = [(outcome, status)]
+    halt = await asking.turn(spec(), scene_of(), Budget())
+    assert isinstance(halt, Halt)
+    assert (halt.code, halt.rejected, halt.limited) == ("model_away", False, limited)
+    assert stop_for("agora-1", halt, LIMITED_PAUSES - 1) is None, "it pauses"
+    stop = stop_for("agora-1", halt, LIMITED_PAUSES)
+    assert (stop is not None) == limited
+    if stop:
+        assert (stop.kind, stop.model, stop.status) == ("model", "fake", 429)
+        assert "out of credit, or limited for good" in stop.reason
+
+
+async def test_a_reply_that_its_server_could_not_read_is_a_turn_without_a_usable_reply(
+    asking: TurnModel, model: Model, scene_of: Callable[..., Scene]
+) -> None:
+    """It was written and paid for; a pause would only put the same question again."""
+    model.script, model.code = [("malformed", 500)], REPLY_UNREAD
+    found = await turn(asking, scene_of())
+    assert (found.parsed.code, found.parsed.valid) == ("parse_error", False)
 
 
 async def test_a_reply_without_room_is_a_code_of_its_own_and_not_asked_for_again(

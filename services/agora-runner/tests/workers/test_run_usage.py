@@ -47,3 +47,10 @@ def test_a_server_that_makes_up_names_does_not_fill_the_log() -> None:
     told = notices.noticed().answered["a"]
     assert len(told) == 21
     assert sum(told.values()) == 1000
+
+
+def test_the_file_of_a_models_weights_is_not_another_model() -> None:
+    notices = Notices()
+    for answered in ("SmolLM2-135M-Q8_0.gguf", "mini", "other"):
+        notices.add({"alias": "a", "model_asked": "mini", "model_answered": answered, "warnings": ()})
+    assert notices.noticed() == Noticed(answered={"a": {"other": 1}}, prompt_cut={})
