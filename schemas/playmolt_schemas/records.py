@@ -70,9 +70,23 @@ def record_hash(
     `data` and `metadata` are already canonical JSON, and the other fields are ASCII that needs no escaping, so the
     canonical form is concatenated in key order instead of being encoded again.
     """
-    head = f'{prev_hash}{{"at":"{at}","data":'.encode()
-    tail = (
-        f',"prev_hash":"{prev_hash}","salt":"{salt}","schema_version":{schema_version},"stream":"{stream}",'
-        f'"type":"{type}","version":{version}}}'
-    ).encode()
-    return hashlib.sha256(b"".join((head, data, b',"metadata":', metadata, tail))).hexdigest()
+    text = hashed_text(stream, version, type, schema_version, data.decode(), metadata.decode(), at, salt, prev_hash)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def hashed_text(
+    stream: str,
+    version: int,
+    type: str,  # noqa: A002 -- the record's own field name
+    schema_version: int,
+    data: str,
+    metadata: str,
+    at: str,
+    salt: str,
+    prev_hash: str,
+) -> str:
+    """What `record_hash` hashes, in UTF-8."""
+    return (
+        f'{prev_hash}{{"at":"{at}","data":{data},"metadata":{metadata},"prev_hash":"{prev_hash}","salt":"{salt}",'
+        f'"schema_version":{schema_version},"stream":"{stream}","type":"{type}","version":{version}}}'
+    )

@@ -242,7 +242,7 @@ _decoder = lru_cache(maxsize=None)(msgspec.json.Decoder)
 """Cached, because creating a decoder costs more than decoding most events."""
 
 
-def read_event(decider: Decider, kind: str, schema_version: int, data: bytes | msgspec.Raw) -> Event:
+def read_event(decider: Decider, kind: str, schema_version: int, data: bytes | str | msgspec.Raw) -> Event:
     """Decode a stored event. Raises LookupError for an unknown type."""
     try:
         reader = decider.events[kind, schema_version]

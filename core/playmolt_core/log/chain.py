@@ -1,14 +1,15 @@
 """The hash chain of a stream: makes and checks its records."""
 
+import hashlib
 import os
 from datetime import datetime
 
 import msgspec
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.identifiers import rfc3339
-from playmolt_schemas.records import Metadata, OpenedRecord, Record, record_hash, stored_data
+from playmolt_schemas.records import Metadata, OpenedRecord, Record, hashed_text, record_hash, stored_data
 
-from playmolt_core.log.port import NewRecord
+from playmolt_core.log.port import NewRecord, StoredRecord
 from playmolt_core.vault.stream_key import from_text, open_record, record_place
 
 SALT_BYTES = 16
@@ -61,16 +62,23 @@ def chain_record(
     )
 
 
-def recomputed(record: Record) -> str:
+def recomputed(record: Record | StoredRecord) -> str:
     """The hash that this record must have; "" if its open data differs from its sealed data."""
-    if not shows_what_is_stored(record):
+    if isinstance(record, StoredRecord):
+        text = hashed_text(
+            record.stream, record.version, record.type, record.schema_version, record.data, record.metadata,
+            rfc3339(record.at), record.salt, record.prev_hash,
+        )  # fmt: skip
+        return hashlib.sha256(text.encode()).hexdigest()
+    plain = not isinstance(record, OpenedRecord)
+    if not plain and not shows_what_is_stored(record):
         return ""
     return record_hash(
         stream=record.stream,
         version=record.version,
         type=record.type,
         schema_version=record.schema_version,
-        data=stored_data(record),
+        data=bytes(record.data) if plain else stored_data(record),
         metadata=bytes(record.metadata),
         at=record.at,
         salt=record.salt,

@@ -11,7 +11,7 @@ from zlib import crc32
 import msgspec
 from msgspec.structs import replace
 from playmolt_schemas.game_messages import GameSummary
-from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.identifiers import is_sealed_type, rfc3339
 from playmolt_schemas.records import ZERO_HASH, Record
 from playmolt_schemas.shards import shard_of
 from playmolt_schemas.stored.values import DEFAULT_PACE, Fault, Pace
@@ -33,12 +33,14 @@ from playmolt_core.log.port import (
     OutgoingRecord,
     Part,
     StoredFacts,
+    StoredRecord,
     StoredSnapshot,
     StoredStream,
     StreamAppend,
     Unit,
 )
 from playmolt_core.log.sealing import UNOPENED, Codec, opened_entry, opened_events, opened_outcome
+from playmolt_core.log.stored_rows import stored_of
 from playmolt_core.vault.rows import KeyRow
 from playmolt_core.vault.stream_key import StreamKey
 
@@ -252,9 +254,10 @@ class MemoryLog:
         keys = await self.codec.keys(entry.record.stream for entry in entries)
         return [opened_entry(entry, self.codec, keys) for entry in entries]
 
-    async def forward_part(self, after: int, limit: int, shard: int, part: Part) -> Sequence[LogEntry]:
+    async def forward_part(self, after: int, limit: int, shard: int, part: Part) -> Sequence[LogEntry | StoredRecord]:
         entries = await self.forward(after, sys.maxsize, shard)
-        return [entry for entry in entries if crc32(entry.record.stream.encode()) % part.parts == part.number][:limit]
+        mine = [entry for entry in entries if crc32(entry.record.stream.encode()) % part.parts == part.number]
+        return [entry if is_sealed_type(entry.record.stream) else stored_of(entry) for entry in mine[:limit]]
 
     async def forward_positions(self, after: int, limit: int, shard: int = 0) -> Sequence[int]:
         return [entry.record.position for entry in await self.forward(after, limit, shard)]

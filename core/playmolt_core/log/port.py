@@ -187,6 +187,28 @@ class LogEntry(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """The key of a sealed stream, if the log has opened it."""
 
 
+class StoredRecord(msgspec.Struct, frozen=True, gc=False):
+    """A record as it is stored, for verification: to make a `Record` of it costs as much as to check its hash.
+
+    `metadata` and `data` are the texts that were hashed. `state_hash`: None if `metadata` was completed from columns
+    and has none; UNSET if it has to be read.
+    """
+
+    stream: str
+    version: int
+    position: int
+    type: str
+    schema_version: int
+    data: str
+    metadata: str
+    at: datetime
+    salt: str
+    prev_hash: str
+    hash: str
+    closes: bool
+    state_hash: str | msgspec.UnsetType | None = msgspec.UNSET
+
+
 class LastRecord(msgspec.Struct, frozen=True, gc=False):
     """The newest record of a stream, without its data."""
 
@@ -309,8 +331,8 @@ class ShardReader(Protocol):
         """Read a shard forward after a position; never misses a late commit."""
         ...
 
-    async def forward_part(self, after: int, limit: int, shard: int, part: Part) -> Sequence[LogEntry]:
-        """As `forward`, for the records of one part of the streams."""
+    async def forward_part(self, after: int, limit: int, shard: int, part: Part) -> Sequence[LogEntry | StoredRecord]:
+        """As `forward`, for the records of one part of the streams; only those of sealed types are a LogEntry."""
         ...
 
     async def forward_positions(self, after: int, limit: int, shard: int = 0) -> Sequence[int]:

@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 import asyncpg
 import msgspec
 from playmolt_schemas.game_messages import GameSummary
-from playmolt_schemas.identifiers import is_lobby, rfc3339
+from playmolt_schemas.identifiers import is_lobby, is_sealed_type, rfc3339
 from playmolt_schemas.records import Record
 from playmolt_schemas.shards import Places, shard_of
 from playmolt_schemas.stored.values import Fault, GameLanguage, Pace
@@ -18,6 +18,7 @@ from playmolt_core.db.pool import Connection, Pool, UniqueViolation, queries
 from playmolt_core.log.batch import Batch, batch_of, check, extends, positions, rounds
 from playmolt_core.log.port import (
     ALL,
+    WHOLE,
     Appended,
     Archived,
     Decided,
@@ -30,11 +31,13 @@ from playmolt_core.log.port import (
     OutgoingRecord,
     Part,
     StoredFacts,
+    StoredRecord,
     StoredSnapshot,
     StoredStream,
     Unit,
 )
 from playmolt_core.log.sealing import UNOPENED, Codec, opened_entry, opened_events, opened_outcome
+from playmolt_core.log.stored_rows import TYPE, Origins, entry_of, records_of, unknown_origins
 from playmolt_core.vault import rows as vault
 from playmolt_core.vault.stream_key import StreamKey
 from playmolt_core.vault.vault import Erased
@@ -43,6 +46,7 @@ _SQL = queries("log")
 _OUTCOME_KEY: Final = "outcome_pkey"
 _MOST_VERSIONS = 2**31 - 1
 _MOST_POSITIONS = 2**63 - 1
+_MOST_READS: Final = 5
 _LATEST = (datetime.max.replace(tzinfo=UTC), "")
 
 
@@ -66,6 +70,8 @@ class PostgresLog:
         self._appending = asyncio.Lock()
         self._types: set[str] = set()
         """The types of events that the database is known to have."""
+        self._names: Mapping[int, str] = {}
+        """The types of events by their number, as far as they have been read."""
         self._reader = pool.reserve(_SQL["settle_reader"])
 
     @property
@@ -219,10 +225,32 @@ class PostgresLog:
         return {row["stream"]: row["version"] for row in rows}
 
     async def forward(self, after: int, limit: int, shard: int = 0) -> Sequence[LogEntry]:
-        return await self._opened(await self._entries("forward", after, limit, shard))
+        return await self._opened([entry_of(stored) for stored in await self._stored(after, limit, shard, WHOLE)])
 
-    async def forward_part(self, after: int, limit: int, shard: int, part: Part) -> Sequence[LogEntry]:
-        return await self._opened(await self._entries("forward_part", after, limit, shard, *part))
+    async def forward_part(self, after: int, limit: int, shard: int, part: Part) -> Sequence[LogEntry | StoredRecord]:
+        found = await self._stored(after, limit, shard, part)
+        sealable = [entry_of(stored) for stored in found if is_sealed_type(stored.stream)]
+        if not sealable:
+            return found
+        opened = {entry.record.position: entry for entry in await self._opened(sealable)}
+        return [opened.get(stored.position, stored) for stored in found]
+
+    async def _stored(self, after: int, limit: int, shard: int, part: Part) -> Sequence[StoredRecord]:
+        for _ in range(_MOST_READS):
+            rows: Sequence[Any] = await self._by_position("forward", after, limit, shard, *part)
+            origins = await self._origins(rows, shard)
+            if len(origins) == len(unknown_origins(rows)):
+                break
+            # A stream was archived after its records were read: they no longer exist.
+        return list(records_of(rows, self._names, origins))
+
+    async def _origins(self, rows: Sequence[Any], shard: int) -> Origins:
+        if not self._names.keys() >= {row[TYPE] for row in rows}:
+            named: Sequence[Any] = await self._reader.fetch(_SQL["event_types"])
+            self._names = dict(named)
+        unknown = unknown_origins(rows)
+        found = await self._reader.fetch(_SQL["origins"], *([each[at] for each in unknown] for at in (0, 1)), shard)
+        return {(number, version): (stream, last) for number, version, stream, last in found}
 
     async def _opened(self, entries: Sequence[LogEntry]) -> Sequence[LogEntry]:
         keys = await self._codec.keys(entry.record.stream for entry in entries)

@@ -2,13 +2,14 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from heapq import heapify, heappop, heapreplace, merge
+from typing import TypeVar
 
 from playmolt_schemas.records import Record
 from playmolt_schemas.shards import Places, shard_of
 
-from playmolt_core.log.port import WHOLE, LastRecord, LogEntry, Part, ShardReader
+from playmolt_core.log.port import LastRecord, LogEntry, Part, ShardReader, StoredRecord
 
 CHUNK = 2_000
 
@@ -28,24 +29,51 @@ async def chunks(log: ShardReader, size: int = CHUNK) -> AsyncIterator[Sequence[
             yield chunk
 
 
-async def chunks_of(
-    log: ShardReader, shard: int, after: int = 0, size: int = CHUNK, part: Part = WHOLE
-) -> AsyncIterator[Sequence[LogEntry]]:
-    """As `chunks`, for one shard, after a position, one part of its streams. The next chunk is read while one is
-    processed."""
+def chunks_of(log: ShardReader, shard: int, after: int = 0, size: int = CHUNK) -> AsyncIterator[Sequence[LogEntry]]:
+    """As `chunks`, for one shard, after a position. The next chunk is read while one is processed."""
+    return _chunks(log, shard, after, size, log.forward, lambda entry: entry.record.position)
+
+
+def parts_of(
+    log: ShardReader, shard: int, part: Part, size: int = CHUNK
+) -> AsyncIterator[Sequence[LogEntry | StoredRecord]]:
+    """As `chunks_of`, for one part of the streams, as `forward_part` gives it."""
+
+    def read(after: int, limit: int, home: int) -> Coroutine[None, None, Sequence[LogEntry | StoredRecord]]:
+        return log.forward_part(after, limit, home, part)
+
+    return _chunks(log, shard, 0, size, read, position_of)
+
+
+def position_of(entry: LogEntry | StoredRecord) -> int:
+    return entry.position if isinstance(entry, StoredRecord) else entry.record.position
+
+
+def stream_of(entry: LogEntry | StoredRecord) -> str:
+    return entry.stream if isinstance(entry, StoredRecord) else entry.record.stream
+
+
+E = TypeVar("E")
+
+
+async def _chunks(
+    log: ShardReader,
+    shard: int,
+    after: int,
+    size: int,
+    read: Callable[[int, int, int], Coroutine[None, None, Sequence[E]]],
+    position: Callable[[E], int],
+) -> AsyncIterator[Sequence[E]]:
     last = await log.position(shard)
 
-    def read(limit: int) -> Coroutine[None, None, Sequence[LogEntry]]:
-        return log.forward(after, limit, shard) if part == WHOLE else log.forward_part(after, limit, shard, part)
-
-    def begun() -> "asyncio.Task[Sequence[LogEntry]] | None":
+    def begun() -> "asyncio.Task[Sequence[E]] | None":
         left = min(size, last - after)
-        return asyncio.ensure_future(read(left)) if left > 0 else None
+        return asyncio.ensure_future(read(after, left, shard)) if left > 0 else None
 
     reading = begun()
     try:
         while reading and (chunk := await reading):
-            after = chunk[-1].record.position
+            after = position(chunk[-1])
             reading = begun()
             await asyncio.sleep(0)  # send the next read before the chunk is processed
             yield chunk

@@ -10,7 +10,8 @@ from typing import Final, Literal
 
 import msgspec
 from msgspec.structs import replace
-from playmolt_schemas.records import ZERO_HASH, Metadata, OpenedRecord, Record
+from playmolt_schemas.identifiers import is_sealed_type
+from playmolt_schemas.records import ZERO_HASH, OpenedRecord, Record
 from playmolt_schemas.shards import shard_of
 from playmolt_schemas.stored.event import Event
 
@@ -18,17 +19,37 @@ from playmolt_core.game.decider import Decider, read_event
 from playmolt_core.game.fold import carries_state_hash, time_of
 from playmolt_core.log.chain import recomputed
 from playmolt_core.log.erasing import ErasedHeads
-from playmolt_core.log.port import ARCHIVED, ERASED, GAME_END, WHOLE, Archived, LastRecord, LogReader, Part
+from playmolt_core.log.port import (
+    ARCHIVED,
+    ERASED,
+    GAME_END,
+    WHOLE,
+    Archived,
+    LastRecord,
+    LogReader,
+    Part,
+    StoredRecord,
+)
 from playmolt_core.log.postgres import ArchivedStream, Gap, Register
-from playmolt_core.log.reading import CHUNK, chunks_of
+from playmolt_core.log.reading import CHUNK, parts_of, position_of, stream_of
 from playmolt_core.log.sealing import is_sealed
+from playmolt_core.log.stored_rows import entry_of
 from playmolt_core.vault.stream_key import StreamKey, hash_of_state
 from playmolt_core.vault.vault import Erased
 
 _POSITIONS: Final = 50_000
 """Positions read at a time."""
 Verdict = Literal["EXACT", "UNVERIFIED", "DIVERGED", "ERASED"]
-_metadata_of = msgspec.json.Decoder(Metadata).decode
+
+
+class _Hashed(msgspec.Struct, frozen=True, gc=False):
+    """The members of `Metadata` that matter here: to read the others takes as long again."""
+
+    command_id: str
+    state_hash: str | msgspec.UnsetType = msgspec.UNSET
+
+
+_metadata_of = msgspec.json.Decoder(_Hashed).decode
 
 
 class Break(msgspec.Struct, frozen=True):
@@ -81,12 +102,14 @@ class VerifiedStream(msgspec.Struct, frozen=True):
 class _Progress:
     """A stream that is being verified, up to its first break."""
 
-    __slots__ = ("agreed", "broken", "hash", "state", "version")
+    __slots__ = ("agreed", "broken", "decider", "hash", "sealable", "state", "version")
 
-    def __init__(self, state: object) -> None:
+    def __init__(self, stream: str, decider: Decider[Any] | None) -> None:
+        self.decider = decider
+        self.sealable = is_sealed_type(stream)
+        self.state: Any = decider.initial(stream) if decider else None
         self.version = 0
         self.hash = ZERO_HASH
-        self.state = state
         self.agreed = False
         self.broken = False
 
@@ -130,10 +153,21 @@ class Verifier:
 
     def take(self, record: Record, *, closes: bool, key: StreamKey | None = None) -> None:
         """Check the next record; `closes`: its stream ends here. `key`: of a stream whose records are opened."""
-        self._events += 1
         if record.stream in self.archived:
+            self._events += 1
             self._take_archived(record, self.archived[record.stream])
-            return
+        else:
+            self._take(record, closes, key)
+
+    def take_stored(self, record: StoredRecord) -> None:
+        """As `take`, for a record that is not sealed."""
+        if record.stream in self.archived:
+            self.take(entry_of(record).record, closes=record.closes)
+        else:
+            self._take(record, record.closes, None)
+
+    def _take(self, record: Record | StoredRecord, closes: bool, key: StreamKey | None) -> None:
+        self._events += 1
         progress = self._running.get(record.stream)
         if progress is None:
             progress = self._running[record.stream] = self._begun(record.stream)
@@ -197,13 +231,12 @@ class Verifier:
         return self._deciders.get(stream.partition("-")[0])
 
     def _begun(self, stream: str) -> _Progress:
-        decider = self._decider(stream)
-        return _Progress(decider.initial(stream) if decider else None)
+        return _Progress(stream, self._decider(stream))
 
-    def _problem(self, record: Record, progress: _Progress, key: StreamKey | None) -> str:
+    def _problem(self, record: Record | StoredRecord, progress: _Progress, key: StreamKey | None) -> str:
         return self._chain_problem(record, progress) or self._fold_problem(record, progress, key)
 
-    def _chain_problem(self, record: Record, progress: _Progress) -> str:
+    def _chain_problem(self, record: Record | StoredRecord, progress: _Progress) -> str:
         if record.version != progress.version + 1:
             return f"version {record.version} follows {progress.version}"
         if record.prev_hash != progress.hash:
@@ -213,14 +246,22 @@ class Verifier:
         progress.version, progress.hash = record.version, record.hash
         return ""
 
-    def _fold_problem(self, record: Record, progress: _Progress, key: StreamKey | None) -> str:
-        decider = self._decider(record.stream)
-        if decider is None or is_sealed(record):
-            return "" if decider is None or key is None else "its key does not open it"
+    def _fold_problem(self, record: Record | StoredRecord, progress: _Progress, key: StreamKey | None) -> str:
+        decider = progress.decider
+        if decider is None:
+            return ""
         try:
-            event, at = read_event(decider, record.type, record.schema_version, record.data), time_of(record)
+            if isinstance(record, StoredRecord):
+                event = read_event(decider, record.type, record.schema_version, record.data)
+                at, expected = record.at, record.state_hash
+            elif progress.sealable and is_sealed(record):
+                return "" if key is None else "its key does not open it"
+            else:
+                event = read_event(decider, record.type, record.schema_version, record.data)
+                at, expected = time_of(record), msgspec.UNSET
             progress.state = decider.evolve(progress.state, event, at)
-            expected = _metadata_of(record.metadata).state_hash
+            if expected is msgspec.UNSET:
+                expected = _metadata_of(record.metadata).state_hash
         except Exception as error:  # any error of the rules on a stored event is a break
             return f"the rules cannot fold it: {type(error).__name__}: {error}"
         if not expected:
@@ -336,19 +377,21 @@ async def verify_streams(
     verifier.expect_erased(erased)
     for shard in range(log.shards):
         seen = 0
-        async for entries in chunks_of(log, shard, size=chunk, part=part):
+        async for entries in parts_of(log, shard, part, size=chunk):
             if register:
-                begun = {entry.record.stream for entry in entries if not verifier.follows(entry.record.stream)}
-                verifier.archived = await register.of(begun)
+                streams = {stream_of(entry) for entry in entries}
+                verifier.archived = await register.of([each for each in streams if not verifier.follows(each)])
             for entry in entries:
-                if (home := shard_of(entry.record.stream, log.shards)) != shard:
-                    problem = (
-                        f"position {entry.record.position} is of {entry.record.stream}, which belongs to shard {home}"
-                    )
+                record = entry if isinstance(entry, StoredRecord) else entry.record
+                if log.shards > 1 and (home := shard_of(record.stream, log.shards)) != shard:
+                    problem = f"position {record.position} is of {record.stream}, which belongs to shard {home}"
                     verifier.fault(problem, _named(log, shard))
-                verifier.take(entry.record, closes=entry.closes, key=entry.key)
+                if isinstance(entry, StoredRecord):
+                    verifier.take_stored(entry)
+                else:
+                    verifier.take(entry.record, closes=entry.closes, key=entry.key)
             await _compare_ends(log, verifier, verifier.ended())
-            seen = entries[-1].record.position
+            seen = position_of(entries[-1])
             if progress:
                 progress(before + seen)
         before += seen
@@ -435,8 +478,9 @@ def _verified(verify: VerifyPart, part: Part) -> Verification:
 
 async def verified_by(processes: int, verify: VerifyPart, progress: Callable[[int], None]) -> Verification:
     """The sum of all parts; `verify` is called once in each of the new processes."""
-    # Not forked: this process has a running loop and threads.
-    context, loop = get_context("spawn"), asyncio.get_running_loop()
+    # Forked, since a new interpreter would import the rules of all games again, which takes as long as 50,000 records.
+    # A child runs a loop of its own and uses no connection of this process.
+    context, loop = get_context("fork"), asyncio.get_running_loop()
     seen = context.Array("q", processes)
     with ProcessPoolExecutor(processes, context, initializer=_begin, initargs=(seen,)) as pool:
         parts = [Part(number, processes) for number in range(processes)]

@@ -22,11 +22,13 @@ from playmolt_core.log.port import (
     Outcome,
     Part,
     RecordTooLarge,
+    StoredRecord,
     StoredSnapshot,
     StreamAppend,
     Unit,
 )
 from playmolt_core.log.sealing import UNOPENED, Codec, SessionCodec, ToolCodec
+from playmolt_core.log.stored_rows import entry_of
 from playmolt_core.vault.key_file import KeyFile, drawn, write_keys
 from playmolt_core.vault.stream_key import StreamKey
 from playmolt_core.vault.vault import KeyRows, Vault
@@ -56,6 +58,10 @@ def statuses(results: Sequence[Appended | None]) -> list[str]:
 
 async def all_stored(log: EventLog, after: int, limit: int, shard: int = 0) -> list[Stored]:
     return [Stored(entry.record, entry.closes) for entry in await log.forward(after, limit, shard)]
+
+
+def as_entry(found: LogEntry | StoredRecord) -> LogEntry:
+    return entry_of(found) if isinstance(found, StoredRecord) else found
 
 
 class Game:
@@ -462,11 +468,11 @@ class LogContract:
         for number in range(3):
             seen: list[LogEntry] = []
             while chunk := await log.forward_part(seen[-1].record.position if seen else 0, 5, 0, Part(number, 3)):
-                seen += chunk
+                seen += map(as_entry, chunk)
             assert len(seen) == 3 * len({entry.record.stream for entry in seen})
             found += seen
         assert sorted(found, key=lambda entry: entry.record.position) == everything
-        assert await log.forward_part(0, 99, 0, WHOLE) == everything
+        assert list(map(as_entry, await log.forward_part(0, 99, 0, WHOLE))) == everything
         assert await log.forward_positions(3, 5) == [4, 5, 6, 7, 8]
 
     async def test_the_last_record_of_each_stream_tells_how_it_ends(
@@ -813,7 +819,7 @@ class SealedLogContract:
         entries = await tool.forward(0, 10)
         assert [_secret_of(entry.key) for entry in entries] == [key.secret, key.secret, None]
         assert [bytes(entry.record.data) for entry in entries[:2]] == [_secret(1), _secret(2)]
-        part = [entry for number in range(2) for entry in await tool.forward_part(0, 10, 0, Part(number, 2))]
+        part = [as_entry(one) for number in range(2) for one in await tool.forward_part(0, 10, 0, Part(number, 2))]
         assert sorted(bytes(one.record.data) for one in part) == sorted(bytes(one.record.data) for one in entries)
         write_keys(tmp_path / "other", [drawn(datetime.now(UTC))])
         blind = client(ToolCodec(Vault(rows, KeyFile(tmp_path / "other"))))

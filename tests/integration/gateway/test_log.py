@@ -253,7 +253,7 @@ async def test_every_service_has_its_own_user(platform: Platform) -> None:
     "statement",
     [
         "DELETE FROM log.event", "UPDATE log.event SET type = 'x'", "TRUNCATE log.record",
-        "INSERT INTO log.outcome (stream, command_id, fingerprint, body) VALUES ('a', 'b', 'c', '{}')",
+        "INSERT INTO log.outcome (stream, command_id, fingerprint, body) VALUES ('a', gen_random_uuid(), '', '{}')",
         "DROP TABLE log.record", "SELECT FROM log.record_0_game_0", "SELECT * FROM account.agent",
     ],
 )  # fmt: skip

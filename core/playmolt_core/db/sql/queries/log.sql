@@ -58,17 +58,24 @@ SELECT stream, CASE WHEN erased_at IS NOT NULL THEN -2 WHEN archived THEN -1 ELS
 FROM log.listed WHERE stream = ANY ($1)
 
 -- name: forward
-SELECT stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash, hash, closes, false, 'quick'
-FROM log.event WHERE shard = $3 AND position > $1 ORDER BY position LIMIT $2
+-- The columns of log.record from which `stored_rows` makes records; $4 of $5 parts of the streams.
+SELECT r.number, r.version, r.position, r.type, r.schema_version, r.data::text, r.at, r.salt, r.hash, r.prev_hash,
+  uuid_send(r.command), r.actor::text, r.request, r.trace, r.metadata::text, r.closes
+FROM log.record AS r
+WHERE r.shard = $3 AND r.position > $1 AND (r.number >> 4) % $5::integer = $4::integer
+ORDER BY r.position LIMIT $2
 
--- name: forward_part
-SELECT stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash, hash, closes, false, 'quick'
-FROM log.event
-WHERE shard = $3 AND position > $1 AND (hashtext(stream) & 2147483647) % $5::integer = $4::integer
-ORDER BY position LIMIT $2
+-- name: origins
+SELECT w.number, w.version, s.stream,
+  (SELECT b.hash FROM log.record AS b WHERE b.number = w.number AND b.version = w.version - 1 AND b.shard = $3)
+FROM unnest($1::bigint[], $2::integer[]) AS w (number, version)
+CROSS JOIN LATERAL (SELECT f.stream FROM log.stream AS f WHERE f.number = w.number AND f.shard = $3 LIMIT 1) AS s
+
+-- name: event_types
+SELECT code, name FROM log.event_type
 
 -- name: forward_positions
-SELECT position FROM log.event WHERE shard = $3 AND position > $1 ORDER BY position LIMIT $2
+SELECT position FROM log.record WHERE shard = $3 AND position > $1 ORDER BY position LIMIT $2
 
 -- name: missing_partitions
 -- As `log.open_part` names them. A default partition takes what has no table of its own.
