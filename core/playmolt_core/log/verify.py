@@ -104,10 +104,10 @@ class _Progress:
 
     __slots__ = ("agreed", "broken", "decider", "hash", "sealable", "state", "version")
 
-    def __init__(self, stream: str, decider: Decider[Any] | None) -> None:
+    def __init__(self, stream: str, decider: Decider | None) -> None:
         self.decider = decider
         self.sealable = is_sealed_type(stream)
-        self.state: Any = decider.initial(stream) if decider else None
+        self.state: object = decider.initial(stream) if decider else None
         self.version = 0
         self.hash = ZERO_HASH
         self.agreed = False
