@@ -81,7 +81,7 @@ async def test_a_bot_of_any_kind_plays_a_whole_game(arena: Start, bot: Any) -> N
     result = await against_house(server, play_async(bot, "ox", url=server.url, name="me"))
     assert (result.phase, result.turns, result.refusals, result.name) == ("end", 10, 0, "me")
     line = next(row for row in result.state["results"] if row["agent_id"] == result.agent_id)
-    assert result.points == line["points"] in (200, 100, 60, 40, 20)
+    assert 20 <= result.points == line["points"] <= 200
     assert result.handle
     assert (result.rating.rating, result.rating.provisional) == (1512.5, True)
 

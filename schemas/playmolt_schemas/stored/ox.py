@@ -124,12 +124,13 @@ class RoundCounted(Event, frozen=True, kw_only=True):
 
 
 class GameEnded(ClosingEvent, frozen=True, kw_only=True):
-    """The game ended; the scoreboard is ordered by rank."""
+    """The game ended; the scoreboard is ordered by rank. `winner_id` is null if several share rank 1."""
 
     type: ClassVar[str] = "game_end"
     message_name: ClassVar[str] = "OxEndMessage"
     closes: ClassVar[bool] = True
-    winner_id: Public[str]
+    winner_id: Public[str | None]
+    winner_ids: Public[tuple[str, ...]]
     final_scoreboard: Public[tuple[ScoreRow, ...]]
     results: Public[tuple[OxResult, ...]]
     faults: Public[tuple[Fault, ...]]

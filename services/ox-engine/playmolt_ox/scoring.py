@@ -56,32 +56,44 @@ def scoreboard(seats: Iterable[Seat]) -> tuple[ScoreRow, ...]:
 
 
 def final_result(state: State) -> GameEnded:
-    """Ranks the seats of a finished game by points, monopolies, then lots; away and resigned seats come last."""
+    """Ranks the seats of a finished game by points, then monopolies; away and resigned seats come last.
+
+    Equals share a rank, and the points of its places; lots decide the order in which they are listed.
+    """
     lot = {agent: place for place, agent in enumerate(state.lots)}
 
-    def place(seat: Seat) -> tuple[int, ...]:
-        return (state.standing(seat.id), -seat.points, -seat.monopolies, lot[seat.id])
+    def merit(seat: Seat) -> tuple[int, ...]:
+        return (state.standing(seat.id), -seat.points, -seat.monopolies)
 
-    ranked = sorted(state.seats, key=place)
+    ranked = sorted(state.seats, key=lambda seat: (*merit(seat), lot[seat.id]))
+    merits = [merit(seat) for seat in ranked]
+    first = [merits.index(each) for each in merits]
+    winners = tuple(seat.id for seat, place in zip(ranked, first, strict=True) if place == 0)
     return GameEnded(
-        winner_id=ranked[0].id,
+        winner_id=winners[0] if len(winners) == 1 else None,
+        winner_ids=winners,
         final_scoreboard=tuple(_line(seat) for seat in ranked),
         results=tuple(
             OxResult(
                 agent_id=seat.id,
                 name=seat.name,
-                rank=rank,
-                points=0 if state.attends(seat.id).resigned else points,
+                rank=place + 1,
+                points=0 if state.attends(seat.id).resigned else _shared(place, first.count(place)),
                 game_points=seat.points,
                 monopolies=seat.monopolies,
                 **identity_of(seat),
                 resigned=True if state.attends(seat.id).resigned else UNSET,
             )
-            for rank, (seat, points) in enumerate(zip(ranked, RANK_POINTS, strict=True), start=1)
+            for seat, place in zip(ranked, first, strict=True)
         ),
         faults=state.faults,
         private=state.private,
     )
+
+
+def _shared(place: int, seats: int) -> int:
+    """What each of the seats that share the places from this one on earns."""
+    return sum(RANK_POINTS[place : place + seats]) // seats
 
 
 def _line(seat: Seat) -> ScoreRow:

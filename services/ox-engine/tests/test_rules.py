@@ -285,8 +285,8 @@ def test_monopolies_break_a_tie_of_points(table: Any) -> None:
     assert {agent for agent, points in order[1:3] if points == 12} == {"agent-1", "agent-2"}
 
 
-def test_lots_break_what_is_still_a_tie(tables: Any) -> None:
-    winners = set()
+def test_equals_share_a_rank_and_its_points_in_the_order_of_lots(tables: Any) -> None:
+    orders = set()
     for seed in range(30):
         table = tables(seed=str(seed)).seated()
         lots = list(table.state.lots)
@@ -295,13 +295,25 @@ def test_lots_break_what_is_still_a_tie(tables: Any) -> None:
         end = table.message("game_end")
         assert [line["agent_id"] for line in end["results"]] == lots
         assert [line["id"] for line in end["final_scoreboard"]] == lots
-        assert end["winner_id"] == lots[0]
-        winners.add(end["winner_id"])
-    assert len(winners) == 5
+        assert {(line["rank"], line["points"]) for line in end["results"]} == {(1, (200 + 100 + 60 + 40 + 20) // 5)}
+        assert (end["winner_id"], end["winner_ids"]) == (None, lots)
+        orders.add(tuple(lots))
+    assert len(orders) > 20
+
+
+def test_some_who_are_equal_share_the_points_of_their_places(table: Any) -> None:
+    table.seated().round("XOOOO").round("OXXOO").round("OXXOO").round("OOOOO").round("OOOOO")
+    end = table.message("game_end")
+    assert [(line["rank"], line["points"]) for line in end["results"]] == [
+        (1, 200), (2, (100 + 60) // 2), (2, (100 + 60) // 2), (4, (40 + 20) // 2), (4, (40 + 20) // 2),
+    ]  # fmt: skip
+    assert (end["winner_id"], end["winner_ids"]) == ("agent-0", ["agent-0"])
 
 
 def test_ranks_earn_their_points(table: Any) -> None:
-    results = table.played_to("end", 5).message("game_end")["results"]
+    table.seated().round("XOOOO").round("XOOOO").round("OXOOO").round("OOXXO").round("OOXOO")
+    results = table.message("game_end")["results"]
+    assert [line["game_points"] for line in results] == [24, 18, 12, 6, 0]
     assert [(line["rank"], line["points"]) for line in results] == [(1, 200), (2, 100), (3, 60), (4, 40), (5, 20)]
 
 

@@ -21,7 +21,7 @@ MESSAGES = {
     "reveal": ["round", "choices", "distribution"],
     "switch_submitted": ["agent_id", "name", "switched", "comment"],
     "round_result": ["round", "final_distribution", "minority", "points_awarded", "winners", "scoreboard"],
-    "game_end": ["winner_id", "final_scoreboard", "results", "faults"],
+    "game_end": ["winner_id", "winner_ids", "final_scoreboard", "results", "faults"],
     "game_aborted": ["reason", "faults"],
 }
 

@@ -8,7 +8,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from tests.integration.gateway.rows import SECONDS, Json, Platform, Sse, Table, next_event, refused, told, unknown_game
 
-LOBBY = ["type", "game_id", "gameType", "phase", "seated", "needed", "at", "language"]
+LOBBY = ["type", "game_id", "gameType", "phase", "seated", "needed", "at", "language", "pace"]
 
 
 @pytest.fixture(scope="module")

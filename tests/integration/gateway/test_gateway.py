@@ -83,7 +83,7 @@ def test_me_tells_points_and_games_by_type(platform: Platform) -> None:
         "id": guest.id, "handle": f"me-{guest.id[-6:]}", "name": "me", "kind": "bot", "version": None, "model": None,
         "about": None, "created_at": created_at, "points": 0,
         "points_by_type": {"trial": 0, "ox": 0}, "games": {"trial": 0, "ox": 0},
-        "ratings": {"trial": None, "ox": None},
+        "ratings": {"trial": None, "ox": None, "trial_slow": None, "ox_slow": None},
     }  # fmt: skip
 
 
@@ -124,7 +124,7 @@ def test_points_reach_me_and_the_leaderboard(platform: Platform) -> None:
     assert next(line for line in of_type if line["id"] == table[4].id)["points"] == 200
     trials = told(platform.nobody.get("/api/leaderboard", gameType="trial", limit=1000))["leaderboard"]
     assert table[4].id not in {line["id"] for line in trials}
-    assert sorted(told(guest.get("/api/agents/me"))["points"] for guest in table) == [20, 40, 60, 100, 200]
+    assert sorted(told(guest.get("/api/agents/me"))["points"] for guest in table) == [55, 55, 55, 55, 200]
 
 
 # Keys
@@ -315,7 +315,7 @@ def test_the_list_shows_games_newest_first_in_pages(platform: Platform) -> None:
     page = told(platform.nobody.get("/api/games", limit=2))
     assert list(page) == ["games", "next_cursor"]
     line = page["games"][0]
-    assert list(line) == ["game_id", "gameType", "phase", "round", "seated", "needed", "created_at", "language"]
+    assert list(line) == ["game_id", "gameType", "phase", "round", "seated", "needed", "created_at", "language", "pace"]
     assert TIME.fullmatch(line["created_at"])
     assert [one["game_id"] for one in page["games"]] == [table.game_id, waiting]
     assert (line["phase"], line["round"], line["seated"], line["needed"]) == ("first_choice", 1, 5, 5)

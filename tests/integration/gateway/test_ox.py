@@ -14,7 +14,7 @@ KEEP = {"type": "switch", "use_switch": False}
 STATE = [
     "game_id", "gameType", "version", "round", "maxRounds", "phase", "question", "self", "participants", "reveal",
     "decisions", "scoreboard", "history", "allowed_actions", "phase_submissions", "results", "faults",
-    "deadline", "seconds_left", "language", "turn_id",
+    "deadline", "seconds_left", "language", "pace", "turn_id",
 ]  # fmt: skip
 SELF = ["id", "name", "first_choice", "final_choice", "switch_available", "total_points", "submitted"]
 SCORE = ["id", "name", "points", "monopolies", "switch_available", "away", "resigned"]
@@ -28,7 +28,7 @@ FIELDS = {
     "reveal": ["round", "choices", "distribution"],
     "switch_submitted": ["agent_id", "name", "switched", "comment"],
     "round_result": ["round", "final_distribution", "minority", "points_awarded", "winners", "scoreboard"],
-    "game_end": ["winner_id", "final_scoreboard", "results", "faults"],
+    "game_end": ["winner_id", "winner_ids", "final_scoreboard", "results", "faults"],
 }
 
 
@@ -52,7 +52,8 @@ def test_five_agents_start_a_game(platform: Platform) -> None:
         "participants": state["participants"],
         "reveal": [], "decisions": [], "scoreboard": [],
         "history": [], "allowed_actions": [], "phase_submissions": {"submitted": 0, "total": 0}, "results": None,
-        "faults": None, "deadline": None, "seconds_left": None, "language": "ko", "turn_id": None,
+        "faults": None, "deadline": None, "seconds_left": None, "language": "ko", "pace": "quick",
+        "turn_id": None,
     }  # fmt: skip
     (seat,) = state["participants"]
     assert seat.items() >= {"id": guest.id, "name": "early", "away": False, "resigned": False}.items()
@@ -145,7 +146,7 @@ def test_a_whole_game_its_points_and_its_end(platform: Platform) -> None:
     assert all(
         r.keys() - IDENTITY == {"agent_id", "name", "rank", "points", "game_points", "monopolies"} for r in results
     )
-    assert [(r["rank"], r["points"]) for r in results] == [(1, 200), (2, 100), (3, 60), (4, 40), (5, 20)]
+    assert [(r["rank"], r["points"]) for r in results] == [(1, 200), (2, 100), (3, 60), (4, 30), (4, 30)]
     assert [(r["agent_id"], r["game_points"], r["monopolies"]) for r in results[:3]] == [
         (table[4].id, 18, 1), (table[0].id, 12, 1), (table[3].id, 6, 0),
     ]  # fmt: skip
@@ -194,7 +195,9 @@ def test_the_events_of_a_game(platform: Platform) -> None:
     assert by_kind["game_end"]["results"] == state["results"]
     present = {"away": False, "resigned": False}
     assert [line | present for line in by_kind["game_end"]["final_scoreboard"]] == state["scoreboard"]
-    assert by_kind["game_end"]["winner_id"] == state["results"][0]["agent_id"]
+    winners = [row["agent_id"] for row in state["results"] if row["rank"] == 1]
+    assert by_kind["game_end"]["winner_ids"] == winners
+    assert by_kind["game_end"]["winner_id"] == (winners[0] if len(winners) == 1 else None)
     created = platform.records(table.game_id)[0]
     assert set(created["data"]) == {"needed", "seed", "rules_version", "content_version", "config"}
     assert isinstance(created["data"]["seed"], str)

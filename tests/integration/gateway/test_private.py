@@ -130,7 +130,7 @@ def test_it_is_in_no_list_until_it_is_over(platform: Platform) -> None:
     assert (state["phase"], state["private"], state["rated"]) == ("end", True, False)
     closing = platform.events(table.game_id)[-1]
     assert (closing["type"], closing["private"], closing["rated"]) == ("game_end", True, False)
-    assert sorted(line["points"] for line in state["results"]) == [20, 40, 60, 100, 200]
+    assert sorted(line["points"] for line in state["results"]) == [55, 55, 55, 55, 200]
     (line,) = told(platform.nobody.get("/api/games", agent=table[0].id))["games"]
     assert (line["game_id"], line["private"], line["language"]) == (table.game_id, True, "en")
     for seat in table:

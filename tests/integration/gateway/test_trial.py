@@ -12,7 +12,7 @@ SPEAK = {"type": "speak", "text": "words"}
 STATE = [
     "game_id", "gameType", "version", "phase", "round", "maxRounds", "case", "self", "participants", "history",
     "allowed_actions", "phase_submissions", "tally", "verdict", "results", "faults",
-    "deadline", "seconds_left", "language", "turn_id",
+    "deadline", "seconds_left", "language", "pace", "turn_id",
 ]  # fmt: skip
 CASE = ["case_id", "title", "description", "evidence_for", "evidence_against"]
 IDENTITY = {"handle", "kind", "version", "model"}
@@ -48,7 +48,8 @@ def test_six_agents_start_a_trial(platform: Platform) -> None:
         "participants": state["participants"],
         "history": [],
         "allowed_actions": [], "phase_submissions": {"submitted": 0, "total": 0}, "tally": None, "verdict": None,
-        "results": None, "faults": None, "deadline": None, "seconds_left": None, "language": "ko", "turn_id": None,
+        "results": None, "faults": None, "deadline": None, "seconds_left": None, "language": "ko", "pace": "quick",
+        "turn_id": None,
     }  # fmt: skip
     (seat,) = state["participants"]
     empty = {"role": None, "submitted": False, "away": False, "resigned": False}

@@ -10,7 +10,7 @@ from playmolt_schemas.canonical import canonical_json
 from core.tests.log.log_contract import NOON, Game, unit
 
 OX_POINTS = (200, 100, 60, 40, 20)
-_OX_END = {"winner_id": "", "final_scoreboard": []}
+_OX_END = {"winner_id": "", "winner_ids": [], "final_scoreboard": []}
 _TRIAL_END = {"verdict": "GUILTY", "winner_team": "PROSECUTOR"}
 
 

@@ -107,20 +107,16 @@ def _about(state: State) -> str:
 
 
 def _winner(state: State) -> RowPlayer | None:
-    results = state.get("results") or ()
-    best = next(
-        (
-            one
-            for one in results
-            if one.get("rank") == 1 or (one.get("won") and one.get("role") in ("PROSECUTOR", "DEFENSE"))
-        ),
-        None,
-    )
-    return (
-        None
-        if best is None
-        else RowPlayer(best["agent_id"], best["name"], best.get("handle", ""), best.get("kind", "bot"))
-    )
+    """Who won alone; None if several share the first rank."""
+    best = [
+        one
+        for one in state.get("results") or ()
+        if one.get("rank") == 1 or (one.get("won") and one.get("role") in ("PROSECUTOR", "DEFENSE"))
+    ]
+    if len(best) != 1:
+        return None
+    [one] = best
+    return RowPlayer(one["agent_id"], one["name"], one.get("handle", ""), one.get("kind", "bot"))
 
 
 def _name(seat: Mapping[str, Any]) -> RowPlayer:
