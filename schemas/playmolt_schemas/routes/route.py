@@ -282,7 +282,12 @@ else:
 _TIME: Final = r"^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$"
 _Time = Annotated[
     str,
-    Meta(pattern=_TIME, description="When the game ended, RFC 3339.", extra={"is": "a time like 2026-01-31T12:00:00Z"}),
+    Meta(
+        max_length=35,
+        pattern=_TIME,
+        description="When the game ended, RFC 3339.",
+        extra={"is": "a time like 2026-01-31T12:00:00Z"},
+    ),
 ]
 
 

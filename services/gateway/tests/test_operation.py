@@ -322,6 +322,53 @@ class TestRoutes:
         ids = [operation["operationId"] for methods in document["paths"].values() for operation in methods.values()]
         assert sorted(ids) == sorted(route.name for route in ROUTES)
 
+    def test_optional_fields_of_requests_have_no_default(self) -> None:
+        """Generators of clients require a field that has one."""
+        document = json.loads(openapi_bytes())
+        components = document["components"]["schemas"]
+        waiting = [
+            operation.get("requestBody") for methods in document["paths"].values() for operation in methods.values()
+        ]
+        seen: set[str] = set()
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, dict):
+                assert "default" not in node, node
+                name = str(node.get("$ref", "")).rpartition("/")[2]
+                if name and name not in seen:
+                    seen.add(name)
+                    waiting += [{key: part for key, part in components[name].items() if key != "title"}]
+                waiting += node.values()
+            elif isinstance(node, list):
+                waiting += node
+        assert {"RegisterRequest", "JoinRequest", "OpenRequest", "OpenSessionRequest", "Plan", "RoomSeat"} <= seen
+        assert components["RegisterRequest"]["required"] == ["name"]
+        assert components["RegisterRequest"]["properties"]["kind"]["description"].endswith('Default: "bot".')
+
+    def test_every_query_parameter_has_bounds(self) -> None:
+        document = json.loads(openapi_bytes())
+        components = document["components"]["schemas"]
+        parameters = [
+            (f"{method} {path} {parameter['name']}", parameter["schema"])
+            for path, methods in document["paths"].items()
+            for method, operation in methods.items()
+            for parameter in operation["parameters"]
+            if parameter["in"] in ("query", "header") and parameter["name"] != "wait"  # a longer one is shortened
+        ]
+
+        def bounded(schema: Any) -> bool:
+            if "$ref" in schema:
+                return bounded(components[schema["$ref"].rpartition("/")[2]])
+            if "anyOf" in schema:
+                return all(map(bounded, schema["anyOf"]))
+            if schema.keys() & {"enum", "const"} or schema["type"] in ("boolean", "null"):
+                return True
+            ends = {"integer": {"minimum", "maximum"}, "number": {"minimum", "maximum"}}.get(schema["type"])
+            return ends <= schema.keys() if ends else bool(schema.keys() & {"maxLength", "pattern"})
+
+        assert len(parameters) > 100
+        assert [name for name, schema in parameters if not bounded(schema)] == []
+
     def test_generators_of_clients_can_read_it(self) -> None:
         """No schema is a boolean, a tuple has a length, a component is named by letters and digits alone; a list is no
         one of several types, and nothing that may be of several has a default."""

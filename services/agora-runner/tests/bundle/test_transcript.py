@@ -47,6 +47,18 @@ def test_texts_of_agents_are_no_markup(turns: tuple[TurnRecord, ...]) -> None:
     assert r"- says: \<script\>\*x\*\</script\>" in transcript([bad], "md", title="t")
 
 
+def test_only_texts_of_agents_are_escaped(turns: tuple[TurnRecord, ...]) -> None:
+    turn = changed(turns[0], agent="echo_01", model="model-1.5_x", place_before="town_hall", turn=1, order=1,
+                   thought=None, action="speak_to", target="echo_02", content="1. *so*", success=False,
+                   reason="not_here", parse_code="ok")  # fmt: skip
+    assert transcript([turn], "md", title="trial-1.0 · A_b · 1") == (
+        "# trial-1.0 · A_b · 1\n\n### 1.1 · echo_01 · model-1.5_x · town_hall\n\n- act: speak_to → echo_02\n"
+        "- says: 1\\. \\*so\\*\n- result: not_here\n\n"
+    )
+    lost = changed(turn, target="<b>*who*</b>")
+    assert r"- act: speak\_to → \<b\>\*who\*\</b\>" in transcript([lost], "md", title="t")
+
+
 def test_prompts_stand_before_what_they_led_to(turns: tuple[TurnRecord, ...], played: Played) -> None:
     shown = transcript(turns[:1], "text", title="t", prompts=played.prompts)
     assert shown.index("system: ") < shown.index("user: ") < shown.index("result: ")

@@ -1,5 +1,6 @@
 """The OpenAPI 3.1 document, generated from the route table and the message types."""
 
+import json
 import re
 import sys
 from collections import defaultdict
@@ -9,6 +10,7 @@ from importlib.metadata import version
 from typing import Any, Final
 
 import msgspec
+from playmolt_core.ops.connections import HEAD_BYTES
 from playmolt_schemas.codes import Code, Problem
 from playmolt_schemas.export.json_schemas import compiled, components
 from playmolt_schemas.limits import BODY_BYTES, IDEMPOTENCY_KEY_CHARS
@@ -72,7 +74,6 @@ def _parameters(route: Route) -> list[dict[str, object]]:
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
         for name in re.findall(r"{(\w+)}", route.path)
     ]
-    unread = getattr(route.query, "unread", False)  # the page's script reads it; the server ignores it
     (reference,), named = msgspec.json.schema_components([route.query], ref_template="{name}")
     properties = named[reference["$ref"]].get("properties", {})
     query = [
@@ -80,11 +81,18 @@ def _parameters(route: Route) -> list[dict[str, object]]:
             "name": name,
             "in": "query",
             "required": False,
-            "schema": {"type": "string"} if unread else without_null(schema),
+            "schema": _ignored(without_null(schema)) if route.query.unread else without_null(schema),
         }
         for name, schema in properties.items()
     ]
     return path + query + _header_parameters(route)
+
+
+def _ignored(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a value that a page's script reads. The server refuses none that fits into a request's head."""
+    known = f"One of {', '.join(schema['enum'])}; others are ignored." if "enum" in schema else ""
+    about = " ".join(filter(None, (schema.get("description"), known)))
+    return {"type": "string", "maxLength": HEAD_BYTES} | ({"description": about} if about else {})
 
 
 def without_null(schema: dict[str, Any]) -> dict[str, Any]:
@@ -102,7 +110,9 @@ def _header_parameters(route: Route) -> list[dict[str, object]]:
         headers.append({"name": "Idempotency-Key", "description": text, "schema": schema})
     if any(isinstance(a, Media) and a.content_type == EVENT_STREAM for a in route.answers.values()):
         text = "The id of the last event received; takes precedence over after."
-        headers.append({"name": "Last-Event-ID", "description": text, "schema": {"type": "string"}})
+        headers.append(
+            {"name": "Last-Event-ID", "description": text, "schema": {"type": "string", "pattern": "^[0-9]{0,16}$"}}
+        )
     return [{"in": "header", "required": False, **header} for header in headers]
 
 
@@ -166,8 +176,32 @@ def _operation(route: Route, schemas: _SchemaIndex) -> dict[str, Any]:
     return operation
 
 
+def _without_defaults(requests: Iterable[Any], components: dict[str, Any]) -> None:
+    """Move the defaults of request fields into their descriptions: generators require fields that have a default."""
+    reached: set[str] = set()
+    waiting = list(requests)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, list):
+            waiting += node
+        elif isinstance(node, dict):
+            name = str(node.get("$ref", "")).rpartition("/")[2]
+            if name and name not in reached:
+                reached.add(name)
+                waiting.append(components[name])
+            waiting += node.values()
+    for name in reached:
+        for field in components[name].get("properties", {}).values():
+            default = field.pop("default", None)
+            if default is not None and not isinstance(default, dict) and default not in ("", []):
+                shown = json.dumps(default, ensure_ascii=False)
+                field["description"] = f"{field.get('description', '')} Default: {shown}.".strip()
+
+
 def document(routes: Sequence[Route]) -> dict[str, Any]:
     schemas = _SchemaIndex(routes)
+    asked = [schemas.of(route.request) for route in routes if route.request and not isinstance(route.request, Media)]
+    _without_defaults(asked, schemas.components)
     paths: defaultdict[str, dict[str, Any]] = defaultdict(dict)
     for route in routes:
         paths[route.path][route.method.lower()] = _operation(route, schemas)

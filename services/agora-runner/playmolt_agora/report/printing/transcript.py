@@ -13,6 +13,8 @@ Format = Literal["text", "md", "html"]
 FORMATS: Final[tuple[Format, ...]] = ("text", "md", "html")
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!<>|~&])")
 
+_ACT: Final = re.compile(r"[\w-]+( → [\w-]+)?")
+
 Lines = Sequence[tuple[str, str]]
 """Name and text, in the order shown."""
 
@@ -57,9 +59,10 @@ def _text(blocks: Iterable[tuple[TurnRecord, Lines]], _: str) -> str:
 
 
 def _markdown(blocks: Iterable[tuple[TurnRecord, Lines]], title: str) -> str:
-    return f"# {_literal(title)}\n\n" + "".join(
-        f"### {' · '.join(map(_literal, _head(turn)))}\n\n"
-        + "".join(f"- {name}: {_indented(_literal(text))}\n" for name, text in lines)
+    """Only what an agent wrote is escaped, also where a prompt quotes it."""
+    return f"# {title}\n\n" + "".join(
+        f"### {' · '.join(_head(turn))}\n\n"
+        + "".join(f"- {name}: {_indented(_literal(text) if _is_free(name, text) else text)}\n" for name, text in lines)
         + "\n"
         for turn, lines in blocks
     )
@@ -79,6 +82,11 @@ def _html(blocks: Iterable[tuple[TurnRecord, Lines]], title: str) -> str:
         "dd{white-space:pre-wrap;overflow-wrap:anywhere}dt{color:#57606a}</style></head><body>\n"
         f"<h1>{escaped(title)}</h1>\n{articles}</body></html>\n"
     )
+
+
+def _is_free(name: str, text: str) -> bool:
+    """Whether a line contains what an agent wrote; the target of an act may be any text."""
+    return name != "result" and not (name == "act" and _ACT.fullmatch(text))
 
 
 def _indented(text: str) -> str:
