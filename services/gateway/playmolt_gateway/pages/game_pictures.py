@@ -10,6 +10,7 @@ from msgspec import Struct
 from playmolt_schemas.skill import PageLanguage
 
 from playmolt_gateway.pages.moments import State, drawn, state_of
+from playmolt_gateway.pictures.letters import legible, legible_text
 from playmolt_gateway.pictures.picture_store import Kept, PictureStore, name_of
 from playmolt_gateway.pictures.png import FONT, PngProcess, Theme, style
 from playmolt_gateway.pictures.scene import TALL, WIDE, Picture
@@ -53,7 +54,7 @@ class PictureDrawer:
 
     async def png(self, picture: Picture, theme: Theme, kept: Kept, width: int = 0) -> bytes:
         """Draw it `width` pixels wide (0: as wide as its sheet). Raises ConnectionError if it cannot be drawn now."""
-        svg, sheet = picture.svg(style(theme)), picture.sheet
+        svg, sheet = legible_text(picture.svg(style(theme))), picture.sheet
         wide = width or sheet.width
         high = sheet.height * wide // sheet.width
         return await self._store.get(
@@ -104,6 +105,8 @@ class GamePictures:
         moment = wanted.moment if there else None
         if wanted.seat or (moment is not None and (state is None or moment < state["version"])):
             state = await state_of(self._bus, wanted.game, moment, wanted.seat, wanted.invite)
+        if state is not None and not wanted.svg:
+            state = legible(state)  # Before it is drawn, so that readings find their room.
         picture = drawn(state, wanted.language, TALL if wanted.tall else WIDE) if state is not None else None
         if picture is None:
             return None

@@ -11,6 +11,7 @@ from importlib.resources import files
 from subprocess import PIPE, Popen
 from typing import Final, Literal
 
+from playmolt_gateway.pictures.letters import FONT_FILES, legible_text
 from playmolt_gateway.pictures.png_program import HEAD, LENGTH, render
 from playmolt_gateway.pictures.scene import Picture
 
@@ -26,7 +27,7 @@ IDLE_SECONDS: Final = 60.0
 
 def png(picture: Picture, theme: Theme = "light") -> bytes:
     """Draw in this process, which blocks it; a service uses `PngProcess`."""
-    return render(picture.svg(style(theme)), picture.sheet.width, picture.sheet.height, FONT, _font_file())
+    return render(legible_text(picture.svg(style(theme))), picture.sheet.width, picture.sheet.height, FONT, FONT_FILES)
 
 
 class PngProcess:
@@ -85,7 +86,7 @@ class _Child:
     def __init__(self) -> None:
         # An empty environment: ours contains keys, and the process reads texts of agents.
         self._process = Popen(
-            [sys.executable, "-I", "-m", "playmolt_gateway.pictures.png_program", FONT, _font_file()],
+            [sys.executable, "-I", "-m", "playmolt_gateway.pictures.png_program", FONT, *FONT_FILES],
             stdin=PIPE, stdout=PIPE, stderr=subprocess.DEVNULL, env={},
         )  # fmt: skip
         self.kill = weakref.finalize(self, _end, self._process)
@@ -122,9 +123,3 @@ def style(theme: Theme) -> str:
         values |= dict(_VARIABLE.findall(dark[: dark.index("}\n}")]))
     rules = files(_WEB[0]).joinpath(_WEB[1], "picture.css").read_text(encoding="utf-8")
     return _USED.sub(lambda found: values[found[1]].strip(), rules)
-
-
-@cache
-def _font_file() -> str:
-    """The bundled font covers Latin and Hangul; system fonts cover the rest."""
-    return str(files("pylopdf_fonts_ko").joinpath("NotoSansKR-Regular.otf"))

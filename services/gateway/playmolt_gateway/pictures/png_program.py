@@ -8,6 +8,7 @@ import os
 import resource
 import struct
 import sys
+from collections.abc import Sequence
 from typing import BinaryIO, Final
 
 import resvg_py
@@ -18,20 +19,26 @@ _NICE: Final = 5
 _MEMORY_BYTES: Final = 1024 * 1024 * 1024
 
 
-def render(svg: str, width: int, height: int, font: str, font_file: str) -> bytes:
-    """The PNG of an SVG; raises ValueError for an invalid one."""
+def render(svg: str, width: int, height: int, font: str, font_files: Sequence[str]) -> bytes:
+    """The PNG of an SVG, in these fonts alone; raises ValueError for an invalid one."""
     return bytes(
         resvg_py.svg_to_bytes(
-            svg_string=svg, width=width, height=height, font_files=[font_file], font_family=font, sans_serif_family=font
+            svg_string=svg,
+            width=width,
+            height=height,
+            font_files=list(font_files),
+            skip_system_fonts=True,
+            font_family=font,
+            sans_serif_family=font,
         )
     )
 
 
-def serve(asked: BinaryIO, given: BinaryIO, font: str, font_file: str) -> None:
+def serve(asked: BinaryIO, given: BinaryIO, font: str, *font_files: str) -> None:
     while len(head := asked.read(HEAD.size)) == HEAD.size:
         width, height, length = HEAD.unpack(head)
         try:
-            drawn = render(asked.read(length).decode(), width, height, font, font_file)
+            drawn = render(asked.read(length).decode(), width, height, font, font_files)
         except ValueError:
             drawn = b""
         given.write(LENGTH.pack(len(drawn)) + drawn)
@@ -43,7 +50,7 @@ def main() -> None:
     for limit, most in ((resource.RLIMIT_AS, _MEMORY_BYTES), (resource.RLIMIT_CORE, 0)):
         _, hard = resource.getrlimit(limit)
         resource.setrlimit(limit, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
-    serve(sys.stdin.buffer, sys.stdout.buffer, *sys.argv[1:3])
+    serve(sys.stdin.buffer, sys.stdout.buffer, *sys.argv[1:])
 
 
 if __name__ == "__main__":

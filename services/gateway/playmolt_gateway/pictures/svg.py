@@ -7,10 +7,13 @@ from typing import Final
 
 import msgspec
 
+from playmolt_gateway.pictures.letters import CLOSING, OPENING, graphemes
+
 _MARKS_AT_MOST: Final = 2
 """The maximum of combining marks per letter; more would cover the line above."""
 _RIGHT_TO_LEFT: Final = frozenset({"R", "AL", "RLE", "RLO", "RLI"})
 _WIDE: Final = frozenset("WF")
+_LONGEST: Final = 24
 _ELLIPSIS: Final = "…"
 _BOLD: Final = 0.88
 _WIDTHS: Final = (("iljI .,:;'|!", 0.34), ("ftr()[]-/\\", 0.42), ("mwMW@%", 1.0))
@@ -104,9 +107,12 @@ def shortened(text: str, size: float, width: float) -> str:
     text = plain(text)
     if _width(text, size) <= width:
         return text
-    while text and _width(text + _ELLIPSIS, size) > width:
-        text = text[:-1]
-    return text.rstrip() + _ELLIPSIS
+    kept, room = "", width - _width(_ELLIPSIS, size)
+    for letter in graphemes(text):
+        if _width(kept + letter, size) > room:
+            break
+        kept += letter
+    return kept.rstrip() + _ELLIPSIS
 
 
 def isolated(text: str) -> str:
@@ -130,19 +136,27 @@ def plain(text: str) -> str:
 
 
 def _words(text: str) -> Iterable[str]:
-    """Pieces between which a line may break: after spaces and around wide characters."""
+    """Pieces between which a line may break: after spaces and around wide letters, and not inside what is seen as one.
+
+    No line begins with closing punctuation or ends with opening punctuation.
+    """
     word = ""
-    for letter in text:
-        wide = unicodedata.east_asian_width(letter) in _WIDE and not "가" <= letter <= "힣"
-        if wide and word:
+    for letter in graphemes(text):
+        wide = unicodedata.east_asian_width(letter[0]) in _WIDE and not "가" <= letter[0] <= "힣"
+        held = letter in CLOSING or (word and word[-1] in OPENING)
+        # A long run without spaces breaks somewhere, or it would leave the picture.
+        long = len(word) >= _LONGEST
+        if word and not held and (wide or word[-1] == " " or _is_wide_end(word) or long):
             yield word
             word = ""
         word += letter
-        if wide or letter == " " or len(word) >= 24:
-            yield word
-            word = ""
     if word:
         yield word
+
+
+def _is_wide_end(word: str) -> bool:
+    last = word.rstrip("".join(CLOSING))[-1:] or word[-1]
+    return unicodedata.east_asian_width(last) in _WIDE and not "가" <= last <= "힣"
 
 
 def _width(text: str, size: float) -> float:
