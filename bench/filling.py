@@ -6,8 +6,8 @@ import uuid
 
 from playmolt_core.db.pool import open_pool
 from playmolt_core.engine.engine import Engine
+from playmolt_core.engine.settings import EngineSettings
 from playmolt_core.log.postgres import PostgresLog
-from playmolt_core.settings import Settings
 from playmolt_ox.rules import Ox
 from playmolt_schemas.envelopes import Answer, Call, Op
 
@@ -21,7 +21,7 @@ _SWITCH = b'{"type":"switch","use_switch":false,"comment":""}'
 async def fill(url: str, events: int, *, running: int = 0) -> list[str]:
     """Append about so many events; `running`: how many games are left after their first choices. Gives the games."""
     pool = await open_pool(url)
-    engine = Engine(Ox(), PostgresLog(pool), Settings(phase_deadline_seconds=0), lambda _: None)
+    engine = Engine(Ox(), PostgresLog(pool), EngineSettings(phase_deadline_seconds=0), lambda _: None)
     engine.start()
     games: list[str] = []
     try:

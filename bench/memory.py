@@ -14,8 +14,8 @@ from playmolt_cli.local.embedded import Postgres
 from playmolt_core.db.migrate import migrate
 from playmolt_core.db.pool import open_pool
 from playmolt_core.engine.engine import Engine
+from playmolt_core.engine.settings import EngineSettings
 from playmolt_core.log.postgres import PostgresLog
-from playmolt_core.settings import Settings
 from playmolt_ox.rules import Ox
 from playmolt_schemas.envelopes import Answer, Call, Op
 
@@ -43,7 +43,7 @@ def _megabytes() -> float:
 async def _fill(url: str, games: int) -> float:
     """Seat five agents in each game and send a first choice each; give the process's memory."""
     pool = await open_pool(url)
-    engine = Engine(Ox(), PostgresLog(pool), Settings(), lambda _: None)
+    engine = Engine(Ox(), PostgresLog(pool), EngineSettings(), lambda _: None)
     engine.start()
 
     def send(op: Op, target: str, agent: str, body: bytes = b"{}") -> "asyncio.Future[Answer]":

@@ -262,21 +262,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             " folder of `up`, otherwise only memory.",
         ),
     ] = ""
-    phase_deadline_seconds: Annotated[
-        OptionalSeconds,
-        setting(
-            "PLAYMOLT_PHASE_DEADLINE_SECONDS",
-            "Time that each phase of a new game waits for missing submissions; 0: no limit. Empty: each game's"
-            " own deadlines.",
-        ),
-    ] = None
-    hot_games: Annotated[
-        Positive,
-        setting(
-            "PLAYMOLT_HOT_GAMES", "Maximum games that an engine keeps in memory; the others are read from the log."
-        ),
-    ] = 10_000
-    batch_commands: Annotated[Positive, setting("PLAYMOLT_BATCH_COMMANDS", "Maximum commands in one commit.")] = 512
     log_shards: Annotated[
         OptionalShards,
         setting(
@@ -286,16 +271,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "as many as the log has; a new one has 1",
         ),
     ] = None
-    queue_commands: Annotated[
-        Positive, setting("PLAYMOLT_QUEUE_COMMANDS", "Maximum commands that wait in an engine before it answers 503.")
-    ] = 20_000
-    effects_at_once: Annotated[
-        Positive,
-        setting(
-            "PLAYMOLT_EFFECTS_AT_ONCE",
-            "Maximum effects (model turns, transactions) that a process carries out at once.",
-        ),
-    ] = 64
     stream_events: Annotated[
         Positive,
         setting(

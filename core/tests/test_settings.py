@@ -62,7 +62,7 @@ def test_every_fault_is_reported_at_once() -> None:
                 "PLAYMOLT_ACTION_RATE_LIMIT": "ten",
                 "PLAYMOLT_PROT": "8080",
             },
-            kind=GatewaySettings,
+            kind=all_settings(),
         )
     lines = str(caught.value).splitlines()
     named = ["PLAYMOLT_PORT", "PLAYMOLT_HOT_GAMES", "PLAYMOLT_QUEUE_COMMANDS", "PLAYMOLT_PROT"]
@@ -108,7 +108,8 @@ def test_each_service_declares_its_own_settings_beside_its_code() -> None:
     assert kinds[""] is Settings
     assert kinds["gateway"] is GatewaySettings
     assert {kind.__module__ for kind in kinds.values()} == {
-        "playmolt_core.settings", "playmolt_gateway.settings", "playmolt_jury.settings", "playmolt_cli.settings"
+        "playmolt_core.settings", "playmolt_core.engine.settings", "playmolt_gateway.settings",
+        "playmolt_jury.settings", "playmolt_cli.settings",
     }  # fmt: skip
     assert not hasattr(Settings(), "registration_open")
     for service, kind in kinds.items():

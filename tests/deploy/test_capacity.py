@@ -3,8 +3,8 @@
 import re
 
 import pytest
+from playmolt_core.engine.settings import EngineSettings
 from playmolt_core.ops.connections import CONNECTIONS
-from playmolt_core.settings import Settings
 
 from deploy import capacity_kinds
 from deploy.capacity import (
@@ -86,7 +86,7 @@ def test_pods_are_started_at_the_figures_of_the_table() -> None:
 def test_what_was_set_stands_as_it_is_said_to_in_what_a_process_bears() -> None:
     assert READERS_PER_SPECTATOR * 12 == CONNECTIONS_PER_POD * 4 == CONNECTIONS * 3
     assert pytest.approx(READERS_PER_SPECTATOR * messages_a_reader(), rel=0.03) == MESSAGES_PER_SPECTATOR
-    assert Settings().effects_at_once * 5 == EFFECTS_PER_ENGINE * 8
+    assert EngineSettings().effects_at_once * 5 == EFFECTS_PER_ENGINE * 8
     assert seconds_in_hand() == pytest.approx(0.128)
     (objective,) = re.findall(r"of them are answered in ([\d.]+) s", PAGE)
     assert seconds_in_hand() < float(objective) / 2

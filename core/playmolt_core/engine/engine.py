@@ -19,6 +19,7 @@ from playmolt_core.engine.pending_call import PendingCall, Respond
 from playmolt_core.engine.reads.api_queries import Fetch
 from playmolt_core.engine.reads.reads import Reads
 from playmolt_core.engine.session_erasure import Eraser, SessionErasure
+from playmolt_core.engine.settings import EngineSettings
 from playmolt_core.engine.stream_cache import Prepare, StreamCache
 from playmolt_core.engine.writes.command_handler import CommandHandler, Complete
 from playmolt_core.engine.writes.group_committer import GroupCommitter, OnCommit
@@ -28,7 +29,6 @@ from playmolt_core.game.api import GameApi
 from playmolt_core.game.decider import Accepted, Command, Decider, Refused, S
 from playmolt_core.log.port import EngineLog
 from playmolt_core.ops.metrics import Histogram, Sample, label
-from playmolt_core.settings import Settings
 
 _DRAIN_SECONDS = 8
 _now = partial(datetime.now, UTC)
@@ -42,7 +42,7 @@ class Engine(Generic[S]):
         self,
         decider: Decider[S],
         event_log: EngineLog,
-        settings: Settings,
+        settings: EngineSettings,
         on_commit: OnCommit,
         *,
         api: GameApi[S] | None = None,

@@ -4,10 +4,11 @@ import asyncio
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 
 import msgspec
 from playmolt_schemas.identifiers import ENGINES, GAME_TYPES, SEALED_TYPES
+from typing_extensions import TypeVar
 
 from playmolt_core.bus.engine_bus import EngineBus
 from playmolt_core.db.blobs import PgBlobs
@@ -21,6 +22,7 @@ from playmolt_core.effects.postgres import PgLeases, PgOutages
 from playmolt_core.engine.engine import Engine
 from playmolt_core.engine.feed import Feed
 from playmolt_core.engine.reads.api_queries import Fetch
+from playmolt_core.engine.settings import EngineSettings
 from playmolt_core.engine.stream_cache import Prepare
 from playmolt_core.engine.writes.command_handler import Complete
 from playmolt_core.game.api import GameApi
@@ -34,7 +36,7 @@ from playmolt_core.log.sealing import UNOPENED, SessionCodec
 from playmolt_core.ops import health, telemetry
 from playmolt_core.ops.metrics import Sample, render
 from playmolt_core.ops.process import done_before, settle_garbage
-from playmolt_core.ops.service import Build, S, S_co, Start
+from playmolt_core.ops.service import Build, Start
 from playmolt_core.settings import Settings
 from playmolt_core.vault.key_file import InvalidKeyFile, KeyFile
 from playmolt_core.vault.rows import PgKeyRows
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
     from playmolt_core.llm.scripted.model import Cast
 
 _log = telemetry.log("process")
+S = TypeVar("S", bound=EngineSettings)
+S_co = TypeVar("S_co", bound=EngineSettings, covariant=True, default=EngineSettings)
 
 
 class ServiceContext(Generic[S_co]):

@@ -17,10 +17,10 @@ from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.engine import Engine
 from playmolt_core.engine.feed import Committed, Feed
 from playmolt_core.engine.pending_call import PendingCall
+from playmolt_core.engine.settings import EngineSettings
 from playmolt_core.log.memory import MemoryLog
 from playmolt_core.log.port import Appended, Unit
 from playmolt_core.service.process import until_stopped
-from playmolt_core.settings import Settings
 from playmolt_schemas.envelopes import Answer, Call, Op
 from playmolt_schemas.shards import shard_of
 
@@ -90,7 +90,7 @@ class Player:
 
 
 def engine_on(log: MemoryLog, **settings: Any) -> Engine:
-    engine = Engine(Counting(), log, Settings(**settings), lambda _: None)
+    engine = Engine(Counting(), log, EngineSettings(**settings), lambda _: None)
     engine.start()
     return engine
 
@@ -253,7 +253,7 @@ async def test_a_batch_lies_in_the_shards_of_its_oldest_command(limit: int, faul
     def note(commits: Sequence[Committed]) -> None:
         committed.append(frozenset(shard_of(commit.stream, 3) for commit in commits))
 
-    engine = Engine(Counting(), log, Settings(batch_commands=limit), note)
+    engine = Engine(Counting(), log, EngineSettings(batch_commands=limit), note)
     engine.start()
     player = Player(engine)
     games: list[str] = []
@@ -316,7 +316,7 @@ async def test_replicas_whose_clocks_are_apart_write_one_history(log: ScriptedLo
     engines = []
     for minutes in (-10, 10, 0):
         now = clock_with_offset(timedelta(minutes=minutes))
-        engine = Engine(Counting(), log, Settings(), lambda _: None, now=now)
+        engine = Engine(Counting(), log, EngineSettings(), lambda _: None, now=now)
         engine.start()
         engines.append(engine)
     players = [Player(engine) for engine in engines]
@@ -649,7 +649,7 @@ async def test_an_action_passes_the_files_of_the_architecture_page_once_and_in_o
             feed.committed(commits)
             sys.setprofile(None)  # what follows belongs to the next commit
 
-        engine = Engine(Counting(), ScriptedLog(), Settings(), committed)
+        engine = Engine(Counting(), ScriptedLog(), EngineSettings(), committed)
         engine.start()
         player = Player(engine)
         game = await player.game()

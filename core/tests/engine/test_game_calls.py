@@ -13,10 +13,10 @@ from playmolt_core.effects.leases import MemoryLeases
 from playmolt_core.engine import pending_call
 from playmolt_core.engine.engine import Engine
 from playmolt_core.engine.pending_call import BadBody
+from playmolt_core.engine.settings import EngineSettings
 from playmolt_core.log.memory import MemoryLog
 from playmolt_core.log.port import StoredFacts
 from playmolt_core.ops.json_values import parse_json
-from playmolt_core.settings import Settings
 from playmolt_schemas.envelopes import Answer as Reply
 from playmolt_schemas.envelopes import Call, Op
 from playmolt_schemas.identifiers import id_of_command
@@ -54,7 +54,7 @@ class Engines:
 
     def engine(self) -> Engine:
         engine = Engine(
-            Asking(), self.log, Settings(), lambda _: None,
+            Asking(), self.log, EngineSettings(), lambda _: None,
             api=AskingApi(), workers={"answer": self.worker}, leases=self.leases,
         )  # fmt: skip
         engine.start()

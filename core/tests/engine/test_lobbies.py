@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from playmolt_core.engine import lobbies
 from playmolt_core.engine.engine import Engine
+from playmolt_core.engine.settings import EngineSettings
 from playmolt_core.game import fold
 from playmolt_core.game.decider import read_event
 from playmolt_core.game.fold import time_of
@@ -19,7 +20,6 @@ from playmolt_core.game.lobby import Lobby, LobbyRules
 from playmolt_core.log.memory import MemoryLog
 from playmolt_core.log.port import StoredSnapshot
 from playmolt_core.log.verify import verify
-from playmolt_core.settings import Settings
 from playmolt_schemas.envelopes import Answer, Call, Op
 from playmolt_schemas.identifiers import lobby_of
 
@@ -43,7 +43,7 @@ def test_states_are_hashed_while_they_are_whole() -> None:
 
 @asynccontextmanager
 async def engine_on(log: MemoryLog) -> AsyncIterator[Engine]:
-    engine = Engine(Counting(), log, Settings(), lambda _: None)
+    engine = Engine(Counting(), log, EngineSettings(), lambda _: None)
     engine.start()
     yield engine
     await engine.stop()
@@ -178,14 +178,14 @@ async def _played(moves: Sequence[Step]) -> list[Any]:
     """What two engines answer: statuses, and games by the order in which they were met; then the log is verified."""
     log, told, games, over = MemoryLog(), list[Any](), list[str](), set[str]()
     sat, used = dict[int, str](), list[tuple[int, str]]()
-    running = [Engine(Counting(), log, Settings(), lambda _: None) for _ in range(2)]
+    running = [Engine(Counting(), log, EngineSettings(), lambda _: None) for _ in range(2)]
     for engine in running:
         engine.start()
     for move in moves:
         engine, agent = running[move.engine], f"agent{move.agent}"
         if move.op == "restart":
             await engine.stop()
-            running[move.engine] = Engine(Counting(), log, Settings(), lambda _: None)
+            running[move.engine] = Engine(Counting(), log, EngineSettings(), lambda _: None)
             running[move.engine].start()
             continue
         if move.op in ("join", "repeat"):

@@ -6,10 +6,10 @@ from playmolt_core.db.blobs import PgBlobs, PgInFlight
 from playmolt_core.db.budgets import PgBudgets
 from playmolt_core.effects.leased_effect import LeasedEffect, Worker
 from playmolt_core.engine.reads.api_queries import Fetch
+from playmolt_core.engine.settings import EngineSettings
 from playmolt_core.llm.batch_calls import PgBatchCalls
 from playmolt_core.ops.service import run_service
 from playmolt_core.service.process import HostedGame, ServiceContext, hosting
-from playmolt_core.settings import Settings
 from playmolt_schemas.routes import sharing
 
 from playmolt_agora.calls.batch_worker import BatchWorker
@@ -102,4 +102,4 @@ def preload() -> None:
 if __name__ == "__main__":
     # Threads for products as small as ours cost more than they save. NumPy reads this when a request first needs it.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    run_service("agora-runner", hosting(runs, experiment), Settings)
+    run_service("agora-runner", hosting(runs, experiment), EngineSettings)

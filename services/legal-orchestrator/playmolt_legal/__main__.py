@@ -2,10 +2,10 @@
 
 from functools import partial
 
+from playmolt_core.engine.settings import EngineSettings
 from playmolt_core.llm.scripted.model import Cast
 from playmolt_core.ops.service import run_service
 from playmolt_core.service.process import HostedGame, ServiceContext, hosting
-from playmolt_core.settings import Settings
 from playmolt_schemas.routes import sharing
 
 from playmolt_legal.api import LegalApi
@@ -26,4 +26,4 @@ def build(context: ServiceContext) -> HostedGame[State]:
 
 
 if __name__ == "__main__":
-    run_service("legal-orchestrator", hosting(build), Settings)
+    run_service("legal-orchestrator", hosting(build), EngineSettings)

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_core.engine.engine import Engine
+from playmolt_core.engine.settings import EngineSettings
 from playmolt_core.game.decider import DeadlinePassed
 from playmolt_core.log.memory import MemoryLog
-from playmolt_core.settings import Settings
 from playmolt_ox.rules import Ox
 from playmolt_schemas.envelopes import Answer, Call, Op
 
@@ -20,7 +20,7 @@ JUNK = {"type": "first_choice", "choice": "?", "comment": "x"}
 
 class Arena:
     def __init__(self, **settings: Any) -> None:
-        self.engine = Engine(Ox(), MemoryLog(), Settings(**settings), lambda _: None)
+        self.engine = Engine(Ox(), MemoryLog(), EngineSettings(**settings), lambda _: None)
         self.engine.start()
         self.game = ""
 

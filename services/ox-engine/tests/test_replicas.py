@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_core.engine.engine import Engine
+from playmolt_core.engine.settings import EngineSettings
 from playmolt_core.log.memory import MemoryLog
-from playmolt_core.settings import Settings
 from playmolt_ox.rules import Ox
 from playmolt_schemas.envelopes import Answer, Call, Op
 
@@ -20,7 +20,7 @@ Calling = Callable[..., Any]
 @pytest.fixture
 async def engines() -> AsyncIterator[tuple[Engine, Engine]]:
     log = MemoryLog()
-    one, other = (Engine(Ox(), log, Settings(phase_deadline_seconds=0), lambda _: None) for _ in range(2))
+    one, other = (Engine(Ox(), log, EngineSettings(phase_deadline_seconds=0), lambda _: None) for _ in range(2))
     for engine in (one, other):
         engine.start()
     yield one, other

@@ -2,10 +2,11 @@
 
 from typing import Annotated
 
-from playmolt_core.settings import Natural, Positive, Settings, parse_address, setting
+from playmolt_core.engine.settings import EngineSettings
+from playmolt_core.settings import Natural, Positive, parse_address, setting
 
 
-class JurySettings(Settings, frozen=True, kw_only=True):
+class JurySettings(EngineSettings, frozen=True, kw_only=True):
     """What an operator can set for the juries and their chain."""
 
     evm_rpc_url: Annotated[

@@ -1,10 +1,10 @@
 """The auction's process."""
 
+from playmolt_core.engine.settings import EngineSettings
 from playmolt_core.ops.service import run_service
 from playmolt_core.service.process import HostedGame, hosting
-from playmolt_core.settings import Settings
 
 from sealed_bid.rules import Auction
 
 if __name__ == "__main__":
-    run_service("auction-house", hosting(lambda _: HostedGame(Auction())), Settings)
+    run_service("auction-house", hosting(lambda _: HostedGame(Auction())), EngineSettings)
