@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import re
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -18,6 +19,7 @@ from playmolt_core.db.errors import LogUnavailable, PasswordRefused, ReadOnly
 from playmolt_core.db.migrate import MigrationRefused, pending
 from playmolt_core.db.pool import PASSWORD, NotPermitted, Pool, close, open_pool
 from playmolt_core.db.pool import connect as connect_database
+from playmolt_core.llm.catalogue import InvalidCatalogue, load
 from playmolt_core.llm.port import PROMPT_CUT
 from playmolt_core.log.postgres import log_places
 from playmolt_core.ops import process_limits, telemetry
@@ -27,6 +29,7 @@ from playmolt_schemas.shards import Places, streams
 from playmolt_cli.local import probe
 from playmolt_cli.local.embedded import ServerError, binaries
 from playmolt_cli.local.folder import Folder, Run
+from playmolt_cli.model_check import check_models
 from playmolt_cli.terminal.options import data_option, echo_json, json_option, read_settings
 
 _PYTHON = (3, 11)
@@ -54,7 +57,10 @@ class Finding(msgspec.Struct, frozen=True):
 @click.command()
 @data_option
 @json_option
-def doctor(data: Path | None, as_json: bool) -> None:
+@click.option(
+    "--models", is_flag=True, help="Ask each model of PLAYMOLT_MODELS two short questions, which cost tokens."
+)
+def doctor(data: Path | None, as_json: bool, models: bool) -> None:
     """Check everything a deployment needs and advise on each fault. Exit status 1 if there is a fault.
 
     Checks the `up` on the data folder if one is running, else the servers in DATABASE_URL, NATS_URL, PLAYMOLT_HOST and
@@ -66,6 +72,8 @@ def doctor(data: Path | None, as_json: bool) -> None:
     settings = read_settings()
     run = Folder(data or settings.data).run()
     findings = [*_programs(settings, run), *asyncio.run(_services(_effective_settings(settings, run), run))]
+    if models:
+        findings += _models(settings)
     well = all(finding.well for finding in findings)
     if as_json:
         echo_json({"well": well, "findings": msgspec.to_builtins(findings)})
@@ -104,6 +112,22 @@ def _programs(settings: Settings, run: Run | None) -> Iterator[Finding]:
     yield Finding(
         "up", run is not None or outside, where, "start one with `playmolt up`, or set DATABASE_URL and NATS_URL"
     )
+
+
+def _models(settings: Settings) -> Iterator[Finding]:
+    try:
+        catalogue = load(settings.models, os.environ)
+    except InvalidCatalogue as error:
+        yield Finding("models", False, str(error), "correct the file in PLAYMOLT_MODELS")
+        return
+    for found in asyncio.run(check_models(catalogue)):
+        # Legal sessions and Agora need no tools, so a model without any is no fault.
+        yield Finding(
+            f"model {found.alias}", found.answers, found.detail,
+            "jurors need a model that calls tools; start llama.cpp with --jinja, vLLM with --enable-auto-tool-choice"
+            if found.answers else "is its server running, and are base_url, model and key right?",
+            seen=found.calls is not False,
+        )  # fmt: skip
 
 
 def _limits(missing: Sequence[str]) -> Finding:
