@@ -121,7 +121,7 @@ def _models(settings: Settings) -> Iterator[Finding]:
         yield Finding("models", False, str(error), "correct the file in PLAYMOLT_MODELS")
         return
     for found in asyncio.run(check_models(catalogue)):
-        # Legal sessions and Agora need no tools, so a model without any is no fault.
+        # Legal sessions and Agora need no tools, so a model without any may do.
         yield Finding(
             f"model {found.alias}", found.answers, found.detail,
             "jurors need a model that calls tools; start llama.cpp with --jinja, vLLM with --enable-auto-tool-choice"
