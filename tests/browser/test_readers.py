@@ -159,3 +159,23 @@ def test_a_profile_shows_its_face(reader: Reader, platform: str, ended: Ended) -
     face = reader(f"/agents/{agent}").locator("main img.avatar")
     expect(face).to_be_visible()
     assert face.evaluate("(one) => one.decode().then(() => one.naturalWidth)") > 0
+
+
+@pytest.mark.parametrize(("language", "said"), [("ko", "UTF-8 텍스트 파일이 아닙니다"), ("zh-CN", "不是 UTF-8 文本")])
+def test_a_refused_upload_says_why_in_the_language_of_the_page(
+    reader: Reader, platform: str, language: str, said: str
+) -> None:
+    seat = Seat(platform)
+    case = {"case_type": "civil", "jurisdiction": "KR", "title": "A deposit", "language": "en"}
+    session = seat.client.post("/api/sessions", json=case).json()["id"]
+    page = reader("/privacy", language=language)
+    page.evaluate("key => localStorage.setItem('playmolt.key', key)", seat.client.headers["Authorization"][7:])
+    page.goto(f"/legal?session={session}")
+    page.locator("#tab-facts").click()
+    upload = page.locator("section[aria-labelledby=upload]")
+    upload.locator("input[type=file]").set_input_files(
+        {"name": "a.txt", "mimeType": "text/plain", "buffer": b"caf\xe9 and more"}
+    )
+    upload.locator("button").last.click()
+    expect(upload.locator(".fault").first).to_contain_text(said)
+    seat.close()

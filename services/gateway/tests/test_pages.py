@@ -1,9 +1,10 @@
 """The pages: what is sent, under which policy, in which languages, and what they never do."""
 
+import ast
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from typing import Any, get_args
@@ -14,6 +15,7 @@ import pytest
 from playmolt_gateway.pages.assets import BUNDLED, UnbundledImport, bundle
 from playmolt_gateway.server.app import ReadOnlyCors
 from playmolt_schemas.agora import plan
+from playmolt_schemas.codes import Code
 from playmolt_schemas.games import jury, legal, ox, trial
 from playmolt_schemas.routes.pages import PAGES_WEB
 from playmolt_schemas.stored import jury as stored_jury
@@ -407,3 +409,79 @@ async def test_no_other_origin_reads_what_depends_on_a_cookie(own: list[tuple[by
 def test_a_session_whose_turn_failed_says_why_in_its_language(language: str) -> None:
     words = json.loads(WEB.joinpath(f"texts.{language}.json").read_text("utf-8"))
     assert {f"failure.{code}" for code in (*get_args(stored_legal.FailureCode), "too_long")} <= set(words)
+
+
+REASONED = ("fault", "FieldFault", "faults")
+SOURCES = ("legal-orchestrator/playmolt_legal", "trial-engine/playmolt_jury", "gateway/playmolt_gateway")
+
+
+def _texts_in(node: ast.AST) -> Iterator[str]:
+    """A text as a reader may see it: holes of an f-string hold a number or a name."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.JoinedStr):
+        yield "".join(str(part.value) if isinstance(part, ast.Constant) else "7" for part in node.values)
+    elif isinstance(node, ast.Dict):
+        for value in node.values:
+            yield from _texts_in(value)
+    elif isinstance(node, ast.IfExp):
+        yield from _texts_in(node.body)
+        yield from _texts_in(node.orelse)
+
+
+def reasons() -> set[str]:
+    """Every reason of a field's fault that the services of people's pages name."""
+    root = Path(__file__).parents[2]
+    paths = [path for source in SOURCES for path in (root / source).rglob("*.py")]
+    paths.append(root.parent / "schemas/playmolt_schemas/body_fields.py")
+    found: set[str] = set()
+    for path in paths:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Call):
+                continue
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if called in REASONED and node.args:
+                found |= set(_texts_in(node.args[-1]))
+        if path.name in ("reading.py", "uploads.py"):
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Return) and node.value is not None:
+                    found |= set(_texts_in(node.value))
+                if isinstance(node, ast.AnnAssign | ast.Assign) and node.value is not None:
+                    found |= set(_texts_in(node.value))
+    return {text for text in found if " " in text.strip() and not text.startswith(("/", "…"))}
+
+
+def test_every_code_and_every_reason_is_in_the_languages_of_the_pages() -> None:
+    table = re.findall(r'^  \[/(.+)/i, "([^"]+)"\],$', MODULES["parts/faults.js"], re.MULTILINE)
+    assert len(table) > 20
+    for code in LANGUAGES:
+        assert {key for _, key in table} <= TEXTS[code].keys()
+        assert [one.wire for one in Code if f"problem.{one.wire}" not in TEXTS[code]] == []
+    known = reasons()
+    assert len(known) > 30
+    assert any("encrypted PDF" in text for text in known)
+    unread = [text for text in known if not any(re.search(pattern, text, re.IGNORECASE) for pattern, _ in table)]
+    assert unread == []
+
+
+@pytest.mark.parametrize(
+    ("reason", "korean"),
+    [
+        ("is an encrypted PDF: save it without a password", "암호"),
+        ("is a PDF without text, such as a scan: send one with selectable text", "스캔"),
+        ("is a damaged PDF: it cannot be read", "손상"),
+        ("has 1048577 bytes; the maximum is 1048576", "1048576"),
+        ("is not UTF-8 text: byte 1 is 0xFF", "UTF-8"),
+        ("has no visible character", "보이는"),
+        ("exceeds the limit of 20 uploads", "20"),
+        ("has 2001 characters; the maximum is 2000", "2000"),
+        ("is required", "입력"),
+        ("contains a control or bidi control character", "보이지 않는"),
+    ],
+)
+def test_a_reason_is_said_in_korean_with_its_bound(reason: str, korean: str) -> None:
+    table = re.findall(r'^  \[/(.+)/i, "([^"]+)"\],$', MODULES["parts/faults.js"], re.MULTILINE)
+    key = next(key for pattern, key in table if re.search(pattern, reason, re.IGNORECASE))
+    bounds = re.findall(r"\d[\d,]*", reason)
+    assert korean in TEXTS["ko"][key].replace("{n}", bounds[-1] if bounds else "")

@@ -2,7 +2,7 @@
 
 A PNG is drawn with the shipped fonts alone, so that it looks the same on every machine. Text in scripts that they lack
 is replaced by a reading in Latin letters, made of the Unicode names: `ส` (THAI CHARACTER SO SUA) is `s`, `👍` is
-`:thumbs up sign:`. A reading is no translation; it keeps two names apart and is never a row of boxes.
+`:thumbs up sign:`. A reading does not translate; it keeps two names apart where boxes would not.
 """
 
 import re

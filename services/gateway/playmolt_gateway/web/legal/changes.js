@@ -2,7 +2,8 @@
 
 import { post } from "../parts/api.js";
 import { content, el, field } from "../parts/dom.js";
-import { actionButton, inWords } from "../parts/frame.js";
+import { inWords } from "../parts/faults.js";
+import { actionButton } from "../parts/frame.js";
 import { t } from "../parts/language.js";
 
 const ENTRY = 2000;

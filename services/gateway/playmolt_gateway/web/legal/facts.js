@@ -4,7 +4,8 @@ import { post } from "../parts/api.js";
 import { content, el, field } from "../parts/dom.js";
 import { keepDraft } from "../sessions/drafts.js";
 import { Rows } from "../parts/form.js";
-import { actionButton, inWords } from "../parts/frame.js";
+import { inWords } from "../parts/faults.js";
+import { actionButton } from "../parts/frame.js";
 import { t, word } from "../parts/language.js";
 import { marked } from "./turn.js";
 

@@ -4,7 +4,8 @@ import { post } from "../parts/api.js";
 import { el, fill } from "../parts/dom.js";
 import { keepDraft } from "../sessions/drafts.js";
 import { Form } from "../parts/form.js";
-import { actionButton, inWords, trouble } from "../parts/frame.js";
+import { inWords } from "../parts/faults.js";
+import { actionButton, trouble } from "../parts/frame.js";
 import { t, word } from "../parts/language.js";
 import { marked } from "./turn.js";
 

@@ -2,6 +2,7 @@
 
 import { answered, drawnBy, go, keptInTab } from "./browser.js";
 import { el, fill, select } from "./dom.js";
+import { inWords, refusal } from "./faults.js";
 import { LANGUAGES, keepLanguage, language, readTexts, speak, t } from "./language.js";
 
 const WAYS = [["/", "nav.lobby"], ["/games", "nav.games"], ["/game", "nav.game"], ["/legal", "nav.legal"], ["/agora", "nav.agora"]];
@@ -132,25 +133,11 @@ function bottom() {
     el("a", { href: "/privacy" }, t("foot.privacy")));
 }
 
-const FAULTS = [
-  [/(required|must be there|needs an answer|must have)/i, "form.required"], [/(must hold \d+ to|list of)/i, "form.list"],
-  [/(code points|characters|at most|too long|longer)/i, "form.long"], [/(control|bidi|separator)/i, "form.letters"],
-  [/(must be one of|must be ")/i, "form.choose"], [/twice/i, "form.twice"], [/(no such|unknown|nothing like)/i, "form.unknown"],
-];
-
-/** A field's fault in the page's language; English pages show the API's message. */
-export function inWords(fault) {
-  if (language() === "en") return fault;
-  const found = FAULTS.find(([said]) => said.test(fault.message));
-  const bounds = fault.message.match(/\d+/g) ?? [];
-  return { ...fault, message: t(found ? found[1] : "form.wrong", { n: bounds.at(-1) ?? "" }) };
-}
-
 /** A problem as an alert, with the page's own text where the API's is meant for programs. */
 export function trouble(error) {
-  const own = error.code === "rate_limited" && error.wait ? t("problem.wait", { time: duration(error.wait) }) : t(`problem.${error.code}`);
+  const own = error.code === "rate_limited" && error.wait ? t("problem.wait", { time: duration(error.wait) }) : refusal(error);
   return el("div", { class: "notice", role: "alert" },
-    el("p", {}, own.startsWith("problem.") ? error.message : own),
+    el("p", {}, own),
     error.errors?.length
       ? el("ul", {}, error.errors.map(inWords).map((fault) => el("li", {}, `${fault.field}: ${fault.message}`)))
       : null);
