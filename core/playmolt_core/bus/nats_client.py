@@ -22,6 +22,8 @@ from nats.errors import (
 
 from playmolt_core.ops.process import next_tick
 
+READ_IN: Final = "2.16.0"
+"""The version of nats-py whose private methods this module overrides or calls; no other module does."""
 PING_SECONDS: Final = 2
 PINGS_MISSED: Final = 2
 RECONNECT_SECONDS: Final = 0.25

@@ -10,14 +10,13 @@ from typing import Final
 
 import msgspec
 import nats.errors
-from nats import micro
-from nats.micro.request import Handler, Request
-from nats.micro.service import Service
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
 from playmolt_schemas import subjects
 from playmolt_schemas.envelopes import Answer, Call, decode_calls, encode_pack
 
 from playmolt_core.bus.connection import delivered
-from playmolt_core.bus.nats_client import NatsClient
+from playmolt_core.bus.nats_client import NatsClient, Receiver
 from playmolt_core.ops.telemetry import log
 
 ANNOUNCE_SECONDS: Final = (12.0, 15.0)
@@ -43,6 +42,15 @@ SHARDS = "shards"
 """The number of shards of the log, announced by engines and relays."""
 CUT = "prompt_cut"
 """The models, by alias, whose prompts an engine saw cut since its start."""
+_NO_ENDPOINTS: Final[dict[str, object]] = {"description": "", "endpoints": []}
+_QUESTIONS: Final[Mapping[str, dict[str, object]]] = {
+    "PING": {},
+    "INFO": {"type": "io.nats.micro.v1.info_response", **_NO_ENDPOINTS},
+    "STATS": {"type": "io.nats.micro.v1.stats_response", **_NO_ENDPOINTS},
+}
+"""What each question of the tools of NATS (ADR-32) adds to a presence. Subjects and figures of services are not
+in it: metrics have them."""
+_DELIVERED_SECONDS: Final = 2
 _PACK_BYTES = 800 * 1024
 _AT_ONCE = 16
 """Calls of a pack that are processed in one loop turn. Then the database commits their decisions while the next calls
@@ -120,12 +128,12 @@ class Announcement:
     Sent at the start, on changes, every few seconds, and in answers to pings.
     """
 
-    def __init__(self, connection: NatsClient, service: Service, presence: Presence) -> None:
+    def __init__(self, connection: NatsClient, presence: Presence) -> None:
         self._connection = connection
-        self._service = service
         self._presence = presence
+        self._subscriptions: list[Subscription] = []
         self._soon = asyncio.Event()
-        self._announcing = asyncio.create_task(self._announce_forever())
+        self._announcing: asyncio.Task[None] | None = None
 
     def change(self, fact: str, value: str) -> None:
         if self._presence.metadata.get(fact) != value:
@@ -148,26 +156,45 @@ class Announcement:
         with suppress(nats.errors.Error):
             self._connection.send(subjects.announced(presence.name), msgspec.json.encode(presence))
 
+    async def begin(self) -> None:
+        """Announce the service and answer questions to all services, to its name, and to this instance."""
+        name = self._presence.name
+        for asked in ("$SRV.*", f"$SRV.*.{name}", f"$SRV.*.{name}.{self._presence.id}"):
+            await self.subscribe(asked, self._answer_question)
+        await delivered(self._connection, _DELIVERED_SECONDS)  # what others send from now on arrives
+        self._announcing = asyncio.create_task(self._announce_forever())
+
+    async def _answer_question(self, message: Msg) -> None:
+        answer: dict[str, object] | None = _QUESTIONS.get(message.subject.split(".")[1])
+        if message.reply and answer is not None:
+            with suppress(nats.errors.Error):
+                self._connection.send(message.reply, msgspec.json.encode(msgspec.to_builtins(self._presence) | answer))
+
+    async def subscribe(self, subject: str, receive: Receiver, queue: str = "") -> None:
+        """Process the messages of a subject where they are read, until this service is withdrawn."""
+        subscription = await self._connection.subscribe(subject, queue=queue, cb=receive)
+        self._connection.receive_inline(subscription, receive)
+        self._subscriptions.append(subscription)
+
     async def withdraw(self) -> None:
         """Accept no more requests; accepted ones continue."""
-        self._announcing.cancel()
+        if self._announcing:
+            self._announcing.cancel()
         with suppress(nats.errors.Error, TimeoutError):
             async with asyncio.timeout(3):
                 self._send(msgspec.structs.replace(self._presence, leaving=True))
-                await self._service.stop()
+                for subscription in self._subscriptions:
+                    await subscription.drain()  # type: ignore[no-untyped-call]
 
 
 async def announce(connection: NatsClient, name: str, metadata: Mapping[str, str] | None = None) -> Announcement:
-    service = await _answering(connection, name, facts := dict(metadata or {}))
-    return _announced(connection, service, name, facts)
+    announcement = _unannounced(connection, name, metadata or {})
+    await announcement.begin()
+    return announcement
 
 
-async def _answering(connection: NatsClient, name: str, facts: dict[str, str]) -> Service:
-    return await micro.add_service(connection, name=name, version=_VERSION, metadata=facts)
-
-
-def _announced(connection: NatsClient, service: Service, name: str, facts: dict[str, str]) -> Announcement:
-    return Announcement(connection, service, Presence(name=name, id=service.id, version=_VERSION, metadata=facts))
+def _unannounced(connection: NatsClient, name: str, metadata: Mapping[str, str]) -> Announcement:
+    return Announcement(connection, Presence(name=name, id=uuid.uuid4().hex, version=_VERSION, metadata=dict(metadata)))
 
 
 async def serve_engine(
@@ -188,20 +215,17 @@ async def serve_engine(
     """
     instance = uuid.uuid4().hex[:12]
     metadata = {"game": game, "instance": instance, "schemas": ",".join(schemas), SHARDS: str(shards)}
-    service = await _answering(connection, service_name, metadata)
-
     taken = itertools.count(1)
 
-    def handler(take: Receive) -> Handler:
-        async def handle(request: Request) -> None:
-            message = request._msg  # noqa: SLF001 -- Request hides the reply subject, by which answers are batched
+    def handler(take: Receive) -> Receiver:
+        async def handle(message: Msg) -> None:
             if not message.reply:
                 return
             respond = replies.to(message.reply)
             try:
-                calls = decode_calls(request.data)
+                calls = decode_calls(message.data)
             except ValueError:
-                _log.warning("undecodable_pack", subject=request.subject, size=len(request.data))
+                _log.warning("undecodable_pack", subject=message.subject, size=len(message.data))
                 return
             for call in calls:
                 take(call, respond)
@@ -210,18 +234,10 @@ async def serve_engine(
 
         return handle
 
+    announcement = _unannounced(connection, service_name, metadata)
     group = f"{game}-engine"
-    await service.add_endpoint(
-        name="replica", subject=subjects.replica(game, instance), handler=handler(receive), queue_group=instance
-    )
-    await service.add_endpoint(
-        name="actions", subject=subjects.action(game, "*"), handler=handler(receive), queue_group=group
-    )
-    await service.add_endpoint(
-        name="public", subject=subjects.public(game, "*"), handler=handler(receive_public), queue_group=group
-    )
-    for endpoint in service._endpoints:  # noqa: SLF001 -- the library offers no other access to its subscriptions
-        if subscription := endpoint._subscription:  # noqa: SLF001
-            connection.receive_inline(subscription, endpoint._handle_request)  # noqa: SLF001
-    await delivered(connection, 2)
-    return _announced(connection, service, service_name, metadata)
+    await announcement.subscribe(subjects.replica(game, instance), handler(receive), instance)
+    await announcement.subscribe(subjects.action(game, "*"), handler(receive), group)
+    await announcement.subscribe(subjects.public(game, "*"), handler(receive_public), group)
+    await announcement.begin()
+    return announcement

@@ -19,6 +19,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from playmolt_core.ops.connections import HEAD_BYTES, HEAD_TOO_LARGE, HEADER_LINES, ClientConnection, ConnectionLimiter
 
+READ_IN: Final = "0.54.0"
+"""The version of uvicorn whose server and protocol this module overrides; the gateway extends them from here."""
 _TICK_SECONDS: Final = 1.0
 """How often the date of responses is refreshed."""
 
