@@ -3,6 +3,7 @@
 import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -12,7 +13,6 @@ from playmolt_cli.main import cli
 from playmolt_core.game.decider import Command, EndGame, Refused
 from playmolt_core.log.copies.export import json_lines
 from playmolt_core.log.memory import MemoryLog
-from playmolt_ox import rules as ox
 from playmolt_ox.rules import Ox
 from playmolt_schemas.codes import Code
 from typing_extensions import override
@@ -25,7 +25,7 @@ Store = Callable[..., Awaitable[None]]
 class NobodyEnds(Ox):
     """Rules of a next version, under which an operator cannot end a game."""
 
-    rules_version = 2
+    rules_version = Ox.rules_version + 1
 
     @override
     def decide(self, state: object, command: Command, at: object) -> object:  # type: ignore[override]
@@ -37,7 +37,9 @@ class NobodyEnds(Ox):
 async def test_rules_that_did_not_change_decide_everything_as_it_was(log: MemoryLog, store: Store) -> None:
     await store(ENDED, ended=True)
     await store(RUNNING, ended=False)
-    assert await redecide(log, deciders(), lambda _: None) == RedecisionReport(2, 2, [], {"ox": RulesVersions(1, 1)})
+    assert await redecide(log, deciders(), lambda _: None) == RedecisionReport(
+        2, 2, [], {"ox": RulesVersions(Ox.rules_version, Ox.rules_version)}
+    )
 
 
 async def test_a_game_that_would_not_have_ended_is_reported_with_its_event(log: MemoryLog, store: Store) -> None:
@@ -45,7 +47,9 @@ async def test_a_game_that_would_not_have_ended_is_reported_with_its_event(log: 
     await store(RUNNING, ended=False)
     found = await redecide(log, {**deciders(), "ox": NobodyEnds()}, lambda _: None)
     last = GameDifference(ENDED, "ox", 11, events=True, results=True, points=False)
-    assert found == RedecisionReport(2, 1, [last], {"ox": RulesVersions(stored=1, now=2)})
+    assert found == RedecisionReport(
+        2, 1, [last], {"ox": RulesVersions(stored=Ox.rules_version, now=NobodyEnds.rules_version)}
+    )
 
 
 async def test_a_game_that_today_s_rules_cannot_read_differs(log: MemoryLog, store: Store) -> None:
@@ -64,9 +68,15 @@ async def test_the_command_tells_a_changed_rule_and_exits_1(
     copy.write_bytes(b"".join([piece async for piece in json_lines(log, deciders())]))
     same = CliRunner().invoke(cli, ["log", "check", "--redecide", "--json", str(copy)])
     assert (same.exit_code, json.loads(same.stdout)) == (
-        0, {"games": 1, "same": 1, "differ": [], "rules": {"ox": {"stored": 1, "now": 1}}}
+        0, {"games": 1, "same": 1, "differ": [], "rules": {"ox": dict.fromkeys(("stored", "now"), Ox.rules_version)}}
     )  # fmt: skip
-    monkeypatch.setattr(ox, "COMMENT_CHARS", len("because") - 1)
+    submit = Ox.submit
+
+    def refusing(self: Ox, state: Any, seat: Any, action: Any) -> Any:
+        refused = Refused(Code.INVALID_ACTION, "Give another reason.")
+        return refused if action["comment"] == "because" else submit(self, state, seat, action)
+
+    monkeypatch.setattr(Ox, "submit", refusing)
     told = CliRunner().invoke(cli, ["log", "check", "--redecide", "--json", str(copy)])
     [difference] = json.loads(told.stdout)["differ"]
     assert told.exit_code == 1

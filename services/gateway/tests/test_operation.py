@@ -29,7 +29,7 @@ class TestOperator:
     async def test_all_games_with_what_the_operator_needs(self, platform: Any) -> None:
         line = {
             "game_id": "ox-1", "gameType": "ox", "phase": "end", "round": 5, "seated": 5, "needed": 5,
-            "created_at": "a", "over": True, "updated_at": "b", "version": 40, "language": "ko",
+            "created_at": "a", "over": True, "updated_at": "b", "version": 40, "language": "ko", "pace": "quick",
         }  # fmt: skip
         platform.bus.engine = lambda game, _call: (200, {"games": [line] if game == "ox" else []})
         page = (await platform.send("GET", "/api/admin/games", headers=platform.operator)).json()
