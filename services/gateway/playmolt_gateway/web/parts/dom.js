@@ -139,7 +139,7 @@ export function field(label, control, { hint = "", fault = "" } = {}) {
 export function byHand(place, text) {
   const shown = el("input", { type: "text", readonly: true, value: text, "data-copy": "" });
   fill(place, field(t("copy.by_hand"), shown));
-  shown.focus();
+  shown.focus({ preventScroll: true });
   shown.select();
 }
 
