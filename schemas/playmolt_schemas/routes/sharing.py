@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
+from playmolt_schemas.codes import Code
 from playmolt_schemas.routes.route import Auth, Load, Media, Route
 
 ASK: Final = "share"
@@ -68,6 +69,6 @@ LINK_FILE: Final[Route[FileAddress]] = Route(
 OPEN_FILE: Final[Route[bytes]] = Route(
     method="GET", path="/api/files/{token}", name="open_file", tag="sharing", load=Load.READ, auth=Auth.NONE,
     summary="Download the file of a URL from POST /api/files.", answers={200: Media("application/octet-stream")},
-    patient=True,
+    errors=(Code.NOT_FOUND,), patient=True,
 )  # fmt: skip
 FILES: Final = (LINK_FILE, OPEN_FILE)
