@@ -15,7 +15,7 @@ import resvg_py
 
 HEAD: Final = struct.Struct("<HHI")
 LENGTH: Final = struct.Struct("<I")
-_NICE: Final = 5
+_NICE: Final = 2
 _MEMORY_BYTES: Final = 1024 * 1024 * 1024
 
 

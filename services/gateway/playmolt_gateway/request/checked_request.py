@@ -34,6 +34,7 @@ from playmolt_gateway.http.problems import (
     no_such_game,
     no_such_session,
 )
+from playmolt_gateway.request.fair_slots import CAPACITIES
 from playmolt_gateway.request.services import Services
 from playmolt_gateway.request.waits import LongPoll, Waits
 
@@ -103,7 +104,7 @@ class CheckedRequest(msgspec.Struct, Generic[Query_co, Body_co], frozen=True):
     def slot(self, services: Services, load: Load) -> AbstractAsyncContextManager[None]:
         """Hold a slot for a block, in turn with other callers. Raises SlotsBusy."""
         name = self.caller.id or services.rates.bucket(self.scope)
-        return services.slots[load].slot(name, services.settings.deadline_seconds)
+        return services.slots[load].slot(name, CAPACITIES[load].seconds)
 
     def reading(self, services: Services) -> AbstractAsyncContextManager[object]:
         """Hold a slot for one read of a waiting request, if it came without a key."""

@@ -25,13 +25,15 @@ class Capacity(Struct, frozen=True):
 
     total: int
     each: int
+    seconds: float = 8.0
+    """How long a request waits for a slot before it is refused."""
 
 
 CAPACITIES: Final[Mapping[Load, Capacity]] = {
     Load.READ: Capacity(16, 4),
     Load.SEARCH: Capacity(2, 1),
-    Load.DRAWING: Capacity(4, 2),
-    Load.REPLAY: Capacity(1, 1),
+    Load.DRAWING: Capacity(4, 2, 30.0),
+    Load.REPLAY: Capacity(1, 1, 30.0),
 }
 """Slots by load. A caller with many requests at once takes turns with all others, so it delays mostly itself."""
 
