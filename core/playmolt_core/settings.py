@@ -371,7 +371,7 @@ def _variables(kind: type[Settings]) -> Mapping[str, Variable]:
     return {field.name: _variable(field.type) for field in msgspec.structs.fields(kind)}
 
 
-def _variable(annotation: Any) -> Variable:
+def _variable(annotation: object) -> Variable:
     kind, *rest = get_args(annotation)
     meta = next(part for part in rest if isinstance(part, Meta) and part.extra)
     extra = meta.extra or {}

@@ -179,7 +179,7 @@ class BodyFields:
             read(BodyFields(value, path, faults=self.faults)) for path, value in zip(paths, values, strict=True)
         )
 
-    def struct(self, kind: type[S], *, options: Mapping[str, Collection[str]] | None = None, **read: Any) -> S:
+    def struct(self, kind: type[S], *, options: Mapping[str, Collection[str]] | None = None, **read: object) -> S:
         """Read the fields that `kind` declares, in their order, except those that are given as `read`.
 
         `options` are the values that a field may have now, of those that its type allows. A field that is absent has
@@ -202,7 +202,7 @@ class BodyFields:
         """Read a field as `kind` declares it, present or not."""
         return _readers(kind)[name](self, name, None)
 
-    def _text(self, name: str, value: Any, most: int, *, required: bool = True) -> str:
+    def _text(self, name: str, value: object, most: int, *, required: bool = True) -> str:
         fault, text = "", composed_text(trimmed(value)) if isinstance(value, str) else None
         if text is None:
             fault = "must be a string"
@@ -366,7 +366,7 @@ def _bare(kind: object) -> object:
     return get_args(kind)[0] if get_origin(kind) is Annotated else kind
 
 
-def _schema(kind: Any) -> Mapping[str, Any]:
+def _schema(kind: object) -> Mapping[str, Any]:
     found: dict[str, Any] = {}
     for note in get_args(kind)[1:] if get_origin(kind) is Annotated else ():
         if isinstance(note, Meta):

@@ -42,7 +42,7 @@ class ClosingMessage(PublicMessage, frozen=True, kw_only=True):
     rated: bool | UnsetType = UNSET
 
 
-Copy = Callable[[Any, str | None], FeedMessage]
+Copy = Callable[[object, str | None], FeedMessage]
 """The message of an event for an agent; None: for a spectator."""
 
 
@@ -75,7 +75,7 @@ class FeedMessages:
                 self.kinds[event], self.copies[event] = _derived(event, module, own_base)
 
     @property
-    def union(self) -> Any:
+    def union(self) -> object:
         """The type of any of the messages."""
         return reduce(or_, (*self.kinds.values(), *self.written.values()))
 

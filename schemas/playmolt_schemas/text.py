@@ -47,7 +47,7 @@ def composed_text(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
-def composed(value: Any) -> Any:
+def composed(value: object) -> Any:
     """A JSON value with all its texts composed; names of fields stay as they are."""
     match value:
         case str():

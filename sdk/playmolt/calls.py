@@ -103,7 +103,7 @@ def request(
     )
 
 
-def _body(route: Route[Any], body: Any) -> bytes:
+def _body(route: Route[object], body: object) -> bytes:
     if isinstance(route.request, Media):
         return str(body).encode()
     return msgspec.json.encode({} if body is None else body)
@@ -288,7 +288,7 @@ def state(
     return request(platform.READ_STATE, game_id, query=query)
 
 
-def act(game_id: str, action: Any, *, idempotency_key: str | None = None) -> Request[ActionAccepted]:
+def act(game_id: str, action: object, *, idempotency_key: str | None = None) -> Request[ActionAccepted]:
     """Send an action; it is durable when the call returns. Pass your own key to repeat it safely after a crash."""
     return request(platform.ACT, game_id, body=action, idempotency_key=idempotency_key)
 
@@ -319,7 +319,7 @@ def _reader(route: Route[T]) -> Callable[[int, bytes], T]:
     return reader
 
 
-def _reader_of(route: Route[Any]) -> Callable[[int, bytes], Any]:
+def _reader_of(route: Route[object]) -> Callable[[int, bytes], Any]:
     forms = {status: bytes if route.other_media else _form(answer) for status, answer in route.answers.items()}
     usual = next(iter(forms.values()))
 
@@ -329,7 +329,7 @@ def _reader_of(route: Route[Any]) -> Callable[[int, bytes], Any]:
     return read
 
 
-def _form(answer: Any) -> Callable[[bytes], Any]:
+def _form(answer: object) -> Callable[[bytes], object]:
     """The decoder for a declared answer type."""
     if isinstance(answer, Media):
         return msgspec.json.Decoder(answer.item).decode_lines if answer.content_type == NDJSON else bytes

@@ -3,7 +3,6 @@
 import asyncio
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from playmolt.bots.house import seats
 from playmolt.client import AsyncClient, Client
@@ -36,7 +35,9 @@ def play_through(
             return asyncio.run(_played(stack.run.gateway, pack, game, language, out))
 
 
-async def _played(url: str, pack: EntryPack[Any], game: GameType, language: GameLanguage, out: Console) -> GameResult:
+async def _played(
+    url: str, pack: EntryPack[object], game: GameType, language: GameLanguage, out: Console
+) -> GameResult:
     (bot,) = seats(game, 1)
     narration = Narration(game, language)
     async with AsyncClient(url) as client:

@@ -187,7 +187,7 @@ async def _argue(console: Console, style: str, gateway: str, case: DemoCase, rep
 
 
 async def _play(console: Console, style: str, run: Run, key: str, game: GameType, seed: str) -> DemoGame:
-    watching: dict[str, asyncio.Task[list[dict[str, Any]]]] = {}
+    watching: dict[str, asyncio.Task[list[dict[str, object]]]] = {}
 
     def seated(seat: Joined) -> None:
         if seat.game_id not in watching:
@@ -206,7 +206,7 @@ async def _play(console: Console, style: str, run: Run, key: str, game: GameType
     return DemoGame(game_id, results, messages)
 
 
-async def _narrate(console: Console, style: str, spectator: str, game_id: str) -> list[dict[str, Any]]:
+async def _narrate(console: Console, style: str, spectator: str, game_id: str) -> list[dict[str, object]]:
     name = game_id.split("-", 1)[0]
     narration, messages = Narration(name), []
     async for message in watch(spectator, game_id):

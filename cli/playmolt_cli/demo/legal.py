@@ -103,7 +103,7 @@ def headline(words: LegalTexts, session: Session, message: Mapping[str, Any]) ->
     return ""
 
 
-def answered(words: LegalTexts, form: Mapping[str, Any]) -> str:
+def answered(words: LegalTexts, form: Mapping[str, object]) -> str:
     fields = words.texts.fields
     return "→ " + ", ".join(
         f"{fields[name]}: {_value_text(words, value)}" for name, value in form.items() if name != "gate"

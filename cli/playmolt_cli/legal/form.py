@@ -90,13 +90,13 @@ def _entries(asker: Prompter, session: Session, name: str, label: str) -> list[A
     return prompt_timeline(asker, label) if name == "timeline" else prompt_evidence(asker, label)
 
 
-def prompt_timeline(asker: Prompter, label: str) -> list[Any]:
+def prompt_timeline(asker: Prompter, label: str) -> list[object]:
     words = asker.words
     fields = {"when": words.say("when"), "what": words.say("what")}
     return asker.entries(label, fields, {"agreed": words.say("is_agreed")})
 
 
-def prompt_evidence(asker: Prompter, label: str) -> list[Any]:
+def prompt_evidence(asker: Prompter, label: str) -> list[object]:
     words = asker.words
     return asker.entries(
         label, {"title": words.say("evidence_title"), "description": words.say("evidence_description")}

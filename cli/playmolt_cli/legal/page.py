@@ -137,7 +137,7 @@ class LegalPage(TerminalText):
             text = self.words.say(key, check=self.words.texts.checks[hit.check], text=marker.marked(hit.text))
             self.line(text, 2, mark="!", style="yellow")
 
-    def output(self, output: Mapping[str, Any], indent: int = 2, *, marked: Callable[[str], str] = str) -> None:
+    def output(self, output: Mapping[str, object], indent: int = 2, *, marked: Callable[[str], str] = str) -> None:
         """Write the output of a role or of the fact sorting; `marked` marks unsupported text."""
         for name, value in in_order(output).items():
             label = self.words.output_field(name)
@@ -275,7 +275,7 @@ def _ids(ids: Iterable[str]) -> str:
     return f" [{joined}]" if joined else ""
 
 
-def _entry(item: Any) -> tuple[str, str]:
+def _entry(item: object) -> tuple[str, str]:
     """Mark and text of an entry: a plain text, a statement, a planned proof or a numbered fact."""
     if not isinstance(item, Mapping):
         return "•", str(item)

@@ -81,7 +81,7 @@ class TableTurn:
         return self._shown
 
 
-Commit = Callable[[Command, Sequence[tuple[Event, Any]], str | None], None]
+Commit = Callable[[Command, Sequence[tuple[Event, object]], str | None], None]
 """Called with each step: the command, its events with the state after each, and the FILE:LINE of a player's error."""
 TurnGenerator = Generator[TableTurn, Any, Any]
 

@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import msgspec
 
@@ -93,7 +93,7 @@ class Calls:
         self._beside.mkdir(exist_ok=True)
         (self._beside / hashlib.sha256(body).hexdigest()).write_bytes(body)
 
-    def _read(self, line: dict[str, Any]) -> None:
+    def _read(self, line: dict[str, object]) -> None:
         if "outcome" in line:
             ended = msgspec.convert(line, FinishedCall)
             self.ended[ended.call] = ended

@@ -55,7 +55,7 @@ class ModelSeat:
         self._reply = ""
 
     async def action(
-        self, turn: str, state: Mapping[str, Any], offers: list[ActionOffer], refused: str | None
+        self, turn: str, state: Mapping[str, object], offers: list[ActionOffer], refused: str | None
     ) -> dict[str, Any] | NoModelAction:
         """The action of a turn; `refused` is the refusal of the previous action."""
         if turn != self._turn:

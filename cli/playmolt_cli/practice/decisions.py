@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 
 import msgspec
-from playmolt_core.game.decider import Decider, read_event
+from playmolt_core.game.decider import Decider, S, read_event
 from playmolt_core.game.fold import time_of
 from playmolt_schemas.records import Record
 from playmolt_schemas.stored.seats import Submitted
@@ -52,7 +52,7 @@ def action_of(decider: Any, event: Submitted) -> Mapping[str, Any] | None:
     return None if event.forfeit else decider.action_of(event)
 
 
-def state_after(decider: Decider, records: Sequence[Record]) -> Any:
+def state_after(decider: Decider[S], records: Sequence[Record]) -> S:
     state = decider.initial(records[0].stream)
     for record in records:
         event = read_event(decider, record.type, record.schema_version, record.data)

@@ -44,7 +44,7 @@ def json_option(command: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")(command)
 
 
-def echo_json(value: Any) -> None:
+def echo_json(value: object) -> None:
     """Print the one document of `--json`."""
     click.echo(json_bytes(value))
 
@@ -61,7 +61,7 @@ def json_bytes(value: Any) -> bytes:
         return json.dumps(_built_in(value)).encode()
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """What JSON has for an object of another library."""
     # Frames and series of polars, arrays and scalars of numpy. A class has these functions, but no value.
     for convert in () if isinstance(value, type) else ("to_dicts", "to_list", "tolist", "item"):
@@ -74,7 +74,7 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def _built_in(value: Any) -> Any:
+def _built_in(value: object) -> object:
     if value is None or isinstance(value, str | int):
         return value
     if isinstance(value, float):

@@ -300,7 +300,7 @@ class Pool:
         async with self.connection() as connection:
             return await connection.fetchrow(query, *arguments)
 
-    async def value(self, query: str, *arguments: Any) -> Any:
+    async def value(self, query: str, *arguments: object) -> Any:
         async with self.connection() as connection:
             return await connection.fetchval(query, *arguments)
 

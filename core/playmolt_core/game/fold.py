@@ -32,7 +32,7 @@ def carries_state_hash(game: str, version: int, *, closes: bool) -> bool:
     return closes or version % _HASH_EVERY == 0
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, HashTrieMap):
         return dict(value)
     raise NotImplementedError(f"{type(value).__name__} is not allowed in a state")

@@ -147,7 +147,7 @@ class Game(Decider[S]):
         return Accepted(tuple(events), tuple(states))
 
 
-def _nothing(_: Any, __: DeadlinePassed) -> Decision:
+def _nothing(_: object, __: DeadlinePassed) -> Decision:
     return Accepted()
 
 

@@ -102,7 +102,7 @@ def _object(text: str) -> dict[str, Any]:
     return value
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for key, value in pairs:
         if key in made:
@@ -174,7 +174,7 @@ def _spelt_enum(_: ValidationError, value: Any, wanted: Any) -> str:
     return f"is {_quoted(value)}, has to be one of {', '.join(map(_quoted, wanted))}"
 
 
-def _spelt_const(_: ValidationError, value: Any, wanted: object) -> str:
+def _spelt_const(_: ValidationError, value: object, wanted: object) -> str:
     return f"is {_quoted(value)}, has to be {_quoted(wanted)}"
 
 
@@ -183,11 +183,11 @@ def _spelt_length(error: ValidationError, value: Any, wanted: Any) -> str:
     return f"has {len(value)} {unit}, {_least_or_most(str(error.validator))} {wanted} are wanted"
 
 
-def _spelt_bound(error: ValidationError, value: Any, wanted: object) -> str:
+def _spelt_bound(error: ValidationError, value: object, wanted: object) -> str:
     return f"is {_quoted(value)}, has to be {_least_or_most(str(error.validator))} {_quoted(wanted)}"
 
 
-def _spelt_forms(error: ValidationError, value: Any, _: object) -> str:
+def _spelt_forms(error: ValidationError, value: object, _: object) -> str:
     ways = dict.fromkeys(_spelt(inner) for inner in error.context or ())
     return f"{_quoted(value)} fits none of the allowed forms ({' / '.join(list(ways)[:FAULTS])})"
 

@@ -40,7 +40,7 @@ decode_whole: Final = msgspec.json.Decoder(float_hook=whole).decode
 """Like `decode_json`, with `whole_numbers` applied."""
 
 
-def whole_numbers(value: Any) -> Any:
+def whole_numbers(value: object) -> Any:
     """Convert 3.0 to 3: JSON Schema and RFC 8785 treat them as equal, and a client's JSON library may write either."""
     if isinstance(value, float):
         return int(value) if value.is_integer() else value
@@ -51,7 +51,7 @@ def whole_numbers(value: Any) -> Any:
     return value
 
 
-def parse_json(body: bytes) -> Any:
+def parse_json(body: bytes) -> object:
     """Decode a JSON body. Raises ValueError.
 
     A lone surrogate (`"\\ud800"`) is valid JSON that msgspec rejects. It is accepted here, and the rules then name the

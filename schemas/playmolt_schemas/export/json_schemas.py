@@ -110,7 +110,7 @@ def name_of(kind: type) -> str:
     return f"{path.replace('.', '_')}.{kind.__name__}"
 
 
-def components(kinds: Iterable[Any], template: str) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
+def components(kinds: Iterable[object], template: str) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
     """A schema for each type, and the named schemas that they refer to by `template`."""
     schemas, named, _ = _components(kinds, template)
     return schemas, named
@@ -241,7 +241,7 @@ def _message_place(homes: Mapping[str, str], home: str, name: str) -> str:
     return f"{'' if homes[name] == home else f'{homes[name]}.json'}#/$defs/{name}"
 
 
-def _stored(events: Mapping[tuple[str, int], type]) -> dict[str, Any]:
+def _stored(events: Mapping[tuple[str, int], type]) -> dict[str, object]:
     _, named, classes = _components(events.values(), "{name}")
     keys = {event: f"{kind}.{version}" for (kind, version), event in events.items()}
     places = {name: keys.get(classes.get(name, object), f"stored.{name}") for name in named}
@@ -306,7 +306,7 @@ def compiled(schema: Any) -> Any:
     return _untyped(plain, choices) if sorted(map(_type, choices)) == ["array", "string"] else plain
 
 
-def _type(schema: dict[str, Any]) -> str:
+def _type(schema: dict[str, object]) -> str:
     return str(schema.get("type"))
 
 

@@ -1,7 +1,7 @@
 """The base class of stored events, and the marks that show a field to viewers."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin
+from typing import Annotated, ClassVar, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -67,7 +67,7 @@ def marks(event: type[Event]) -> Mapping[str, Shown]:
     return {name: found[name] for name in order}
 
 
-def _mark(annotation: Any) -> Shown | None:
+def _mark(annotation: object) -> Shown | None:
     extras = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
     return next((extra for extra in extras if isinstance(extra, Shown)), None)
 

@@ -48,6 +48,6 @@ _FIELDS: Final = Identity.__struct_fields__
 _values: Final = attrgetter(*_FIELDS)
 
 
-def identity_of(of: Any) -> dict[str, Any]:
+def identity_of(of: object) -> dict[str, Any]:
     """The identity fields of an object that has them."""
     return dict(zip(_FIELDS, _values(of), strict=True))

@@ -44,7 +44,7 @@ class LocalGame:
         offers = self._decider.allowed_actions(self._state, seat)
         return offers[0].type if offers else None
 
-    def act(self, seat: str, action: Mapping[str, Any]) -> None:
+    def act(self, seat: str, action: Mapping[str, object]) -> None:
         self._do(Act(agent_id=seat, action=action))
 
     @property

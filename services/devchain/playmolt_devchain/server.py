@@ -114,8 +114,8 @@ def _call(body: bytes) -> dict[str, Any]:
     return call
 
 
-def _error(call_id: Any, error: RpcError) -> bytes:
-    document: dict[str, Any] = {"code": error.code, "message": str(error)}
+def _error(call_id: object, error: RpcError) -> bytes:
+    document: dict[str, object] = {"code": error.code, "message": str(error)}
     if error.data is not None:
         document["data"] = error.data
     return json.dumps({"jsonrpc": "2.0", "id": call_id, "error": document}).encode()

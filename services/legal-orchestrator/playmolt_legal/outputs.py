@@ -179,9 +179,9 @@ def texts(output: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield from ((field, text) for text in value)
 
 
-def _asked(kind: type[Reply]) -> dict[str, Any]:
+def _asked(kind: type[Reply]) -> dict[str, object]:
     (root,), components = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
-    extra: dict[str, Any] = {}
+    extra: dict[str, object] = {}
     for component in components.values():
         properties = component["properties"]
         for field in properties.values():

@@ -107,7 +107,7 @@ class Legal(Game[State]):
         return views.session(state) if _owns(state, viewer.agent_id) else Unseen()
 
     @override
-    def operator_view(self, state: State) -> Mapping[str, Any]:
+    def operator_view(self, state: State) -> Mapping[str, object]:
         # Metadata only; the person's words are visible to them alone.
         return {"case_type": state.case_type, "language": state.language, "model": state.model, "seed": state.seed}
 

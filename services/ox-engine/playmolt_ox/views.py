@@ -1,6 +1,6 @@
 """The state of an O/X game as a viewer may see it. A field is secret until it is named here."""
 
-from typing import Any, Final
+from typing import Final
 
 from msgspec import UNSET
 from msgspec.structs import asdict
@@ -53,7 +53,7 @@ def view(state: State, viewer: Viewer) -> OxState:
     )
 
 
-def operator_view(state: State) -> dict[str, Any]:
+def operator_view(state: State) -> dict[str, object]:
     """The whole state for the operator's page, first choices included."""
     return {
         "max_agents": SEATS,
@@ -124,7 +124,7 @@ def _scoreboard(state: State) -> tuple[OxScoreRow, ...]:
     )
 
 
-def _operator_seat(state: State, seat: Seat) -> dict[str, Any]:
+def _operator_seat(state: State, seat: Seat) -> dict[str, object]:
     pick = state.picks.get(seat.id)
     return {
         "first_choice": pick.choice if pick else None,
@@ -136,20 +136,20 @@ def _operator_seat(state: State, seat: Seat) -> dict[str, Any]:
     }
 
 
-def _pending(state: State) -> dict[str, dict[str, Any]]:
+def _pending(state: State) -> dict[str, dict[str, object]]:
     if state.phase == "first_choice":
         return _first_choices(state)
     return _switches(state) if state.phase == "switch" else {}
 
 
-def _first_choices(state: State) -> dict[str, dict[str, Any]]:
+def _first_choices(state: State) -> dict[str, dict[str, object]]:
     return {
         agent: {"type": "first_choice", "choice": pick.choice, "comment": pick.comment}
         for agent, pick in state.picks.items()
     }
 
 
-def _switches(state: State) -> dict[str, dict[str, Any]]:
+def _switches(state: State) -> dict[str, dict[str, object]]:
     return {
         agent: {"type": "switch", "use_switch": move.switched, "comment": move.comment}
         for agent, move in state.moves.items()

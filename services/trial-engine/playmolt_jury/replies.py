@@ -103,7 +103,7 @@ def _object(properties: dict[str, object]) -> dict[str, object]:
     }
 
 
-def _read(reply: str, kind: type[Any]) -> Any:
+def _read(reply: str, kind: type[object]) -> Any:
     parsed = parse_object(reply)
     if isinstance(parsed, Unparsed):
         raise InvalidReply(parsed.detail)

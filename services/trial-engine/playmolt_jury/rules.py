@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import msgspec
 from msgspec import UNSET
@@ -193,7 +193,7 @@ class Jury(Game[State]):
         return self.shown.jury_show_stances or state.verdict is not None
 
     @override
-    def operator_view(self, state: State) -> Mapping[str, Any]:
+    def operator_view(self, state: State) -> Mapping[str, object]:
         """Metadata only; what was said in the session is visible to its owner alone."""
         return {"language": state.language, "model": state.model, "seed": state.seed}
 

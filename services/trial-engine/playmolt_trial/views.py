@@ -1,6 +1,6 @@
 """The state of a trial as a viewer may see it. A field is secret until it is named here."""
 
-from typing import Any, Final
+from typing import Final
 
 from msgspec import UNSET
 from playmolt_core.game.decider import AllowedAction, Viewer
@@ -54,7 +54,7 @@ def view(state: State, viewer: Viewer) -> TrialState:
     )
 
 
-def operator_view(state: State) -> dict[str, Any]:
+def operator_view(state: State) -> dict[str, object]:
     """The whole state for the operator's page, votes included."""
     return {
         "max_agents": SEATS,

@@ -48,7 +48,7 @@ def _walk(file: str, path: Path, value: object, kind: inspect.Type) -> Iterator[
                 yield _wrong(file, path, _NAMES[type(kind)])
 
 
-def _struct(file: str, path: Path, value: Any, kind: inspect.StructType) -> Iterator[PackFlaw]:
+def _struct(file: str, path: Path, value: object, kind: inspect.StructType) -> Iterator[PackFlaw]:
     if not isinstance(value, dict):
         yield _wrong(file, path, "a table")
         return
@@ -72,6 +72,6 @@ def _place(path: Path) -> str:
     return f"{'.'.join(map(str, path))}: " if path else ""
 
 
-def built(value: Any, kind: Any) -> Any:
+def built(value: object, kind: object) -> Any:
     """The value converted to a type that it matches."""
     return msgspec.convert(value, type=kind)

@@ -108,7 +108,7 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
         """The next automatic event of a started game; None if it waits for submissions."""
 
     @abstractmethod
-    def submit(self, state: S, seat: T, action: Any) -> Decision:
+    def submit(self, state: S, seat: T, action: object) -> Decision:
         """Decide an action (any JSON value) of a seat in a running game."""
 
     @abstractmethod
@@ -297,7 +297,7 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
         fault = Fault(agent_id=seat.id, kind=command.kind, what=command.what)
         return _judged(state, seat, Accepted((replace(self.forfeit(state, seat), counted=(fault,)),)))
 
-    def _stale(self, state: S, seat: T, turn_id: Any) -> bool:
+    def _stale(self, state: S, seat: T, turn_id: object) -> bool:
         """Whether a turn id is not that of the seat's current turn."""
         return turn_id is not None and turn_id != self.turn_id(state, seat.id)
 
@@ -382,7 +382,7 @@ def _back(seat: Seat, *faults: Fault) -> SeatBack:
     return SeatBack(agent_id=seat.id, name=seat.name, counted=faults or msgspec.UNSET)
 
 
-def _answered(action: Any) -> tuple[Any, Any]:
+def _answered(action: object) -> tuple[object, object]:
     """The turn id of an action, and the action without it; games do not handle turn ids."""
     if not isinstance(action, dict) or "turn_id" not in action:
         return None, action

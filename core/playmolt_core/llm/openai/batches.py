@@ -109,7 +109,7 @@ class Batches:
     async def close(self) -> None:
         await self._client.close()
 
-    async def _kept(self, asking: Any) -> Any:
+    async def _kept(self, asking: object) -> Any:
         """The result of a call about a stored object; None if the server no longer has it."""
         try:
             return await self._asked(asking)

@@ -81,7 +81,7 @@ class ModelConnection:
         self._client = opened(entry, key, hooks={"response": [_bound]})
 
     async def send(
-        self, body: Mapping[str, Any], headers: Mapping[str, str], listener: Listener | None = None
+        self, body: Mapping[str, object], headers: Mapping[str, str], listener: Listener | None = None
     ) -> HttpResult:
         """Send a request body; returns within the model's timeout. `listener` receives the text of a stream."""
         streamed = listener if body.get("stream") else None

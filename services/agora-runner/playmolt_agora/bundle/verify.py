@@ -94,7 +94,7 @@ def _digest(file: Any) -> tuple[str, int]:
     return made.hexdigest(), size
 
 
-def canonical(value: Any) -> str:
+def canonical(value: object) -> str:
     """Give the RFC 8785 JSON of a stored value (stored values hold no floats and have ASCII keys)."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
@@ -105,7 +105,7 @@ def record_hash(record: dict[str, Any]) -> str:
     return hashlib.sha256((record["prev_hash"] + canonical(hashed)).encode()).hexdigest()
 
 
-def turn_key(turn: dict[str, Any]) -> tuple[str, str]:
+def turn_key(turn: dict[str, object]) -> tuple[str, str]:
     """A turn's identity and its display name; both short, because there are many turns."""
     name = f"turn {turn.get('turn')} of {turn.get('agent')} in {turn.get('run')}"
     return hashlib.sha256(canonical(turn).encode()).hexdigest(), name
@@ -217,7 +217,7 @@ class Verifier:
             )
         return stream
 
-    def _record(self, stream: str, name: str, number: int, previous: str, record: dict[str, Any]) -> str:
+    def _record(self, stream: str, name: str, number: int, previous: str, record: dict[str, object]) -> str:
         place = f"{name}, line {number}"
         if tuple(record) != FIELDS:
             self.fault(f"{place}: the fields are {', '.join(record)}; they must be {', '.join(FIELDS)}")

@@ -85,7 +85,7 @@ class JudgeAccount:
         self._under_way.append(charge)
         return lambda: self._under_way.remove(charge)
 
-    def take(self, call: dict[str, Any]) -> None:
+    def take(self, call: dict[str, object]) -> None:
         """Count an ended call, as stored."""
         self._spent = with_call(self._spent, call)
 

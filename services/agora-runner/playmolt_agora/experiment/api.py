@@ -149,7 +149,7 @@ class ExperimentApi(GameApi[State]):
         return commands.RaiseBudget(by=_OPERATOR, budget=body.budget, reason=body.reason)
 
 
-def with_files(body: Any) -> tuple[Any, dict[str, Any]]:
+def with_files(body: object) -> tuple[Any, dict[str, Any]]:
     """A plan's body and its files, path → reference."""
     if isinstance(body, Mapping) and "plan" in body and set(body) <= {"plan", "files"}:
         files = body.get("files")
@@ -173,7 +173,7 @@ def _forked(state: State, request: ApiRequest) -> ApiReply:
     return ApiReply(Forked(run=fork.run, experiment=state.game_id, parent=fork.parent), 201)
 
 
-def _body(kind: type[R], body: Any) -> R | Refused:
+def _body(kind: type[R], body: object) -> R | Refused:
     """A body may be left out."""
     try:
         read = structs.read(kind, {} if body is None else document.plain(body))

@@ -1,7 +1,7 @@
 """An experiment: a plan is preregistered, its runs are opened, what they take is counted, deviations are recorded."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from playmolt_core.game.decider import Accepted, Command, Decision, Effect, EndGame, Refused, Viewer
 from playmolt_core.game.game import Game, ended
@@ -107,7 +107,7 @@ class Experiment(Game[State]):
         return Hidden()
 
     @override
-    def operator_view(self, state: State) -> Mapping[str, Any]:
+    def operator_view(self, state: State) -> Mapping[str, object]:
         """What pins the experiment."""
         return {"name": state.name, "plan_hash": state.plan_hash, "seed": state.seed, "operator": state.operator}
 
@@ -153,7 +153,7 @@ class Experiment(Game[State]):
 
 
 def read_plan(
-    body: Any, imported: Mapping[str, str], catalogue: Catalogue, files: Mapping[str, str]
+    body: object, imported: Mapping[str, str], catalogue: Catalogue, files: Mapping[str, str]
 ) -> tuple[str, Plan, Preview, PlanFolder] | Refused:
     """Read a plan (YAML or JSON text, or a JSON object) and work it out, or refuse it with every fault."""
     read = reading.reading(body, imported)

@@ -168,7 +168,7 @@ def _is_label(label: object) -> bool:
     return all(isinstance(text, str) and text.strip() and not has_line_breaks_or_controls(text) for text in texts)
 
 
-def _whole(name: str, values: Mapping[str, Any], lines: Mapping[str, int], usual: int, most: int) -> int:
+def _whole(name: str, values: Mapping[str, object], lines: Mapping[str, int], usual: int, most: int) -> int:
     value = values.get(name, usual)
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
         raise _DeclarationFault(f"{name} must be a whole number from 1 to {most}", lines.get(name))

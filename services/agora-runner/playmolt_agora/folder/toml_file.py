@@ -58,13 +58,13 @@ def lines(text: str) -> dict[str, int]:
     return found
 
 
-def converted(kind: type[S], values: Any, at: KeyLines, field: str) -> S | list[PlanFault]:
+def converted(kind: type[S], values: object, at: KeyLines, field: str) -> S | list[PlanFault]:
     """Values as a struct; else a fault for each key that is unknown, of another type or out of range."""
     found, faults = partly(kind, values, at, field)
     return found if found is not None and not faults else faults
 
 
-def partly(kind: type[S], values: Any, at: KeyLines, field: str) -> tuple[S | None, list[PlanFault]]:
+def partly(kind: type[S], values: object, at: KeyLines, field: str) -> tuple[S | None, list[PlanFault]]:
     """As much of a struct as its keys are sound, and every fault; None where one that it needs is not."""
     if not isinstance(values, Mapping):
         return None, [at.fault(field, "must be a table", "wrong_type")]
@@ -87,7 +87,7 @@ def partly(kind: type[S], values: Any, at: KeyLines, field: str) -> tuple[S | No
         return None, faults or [_fault(error, at, field)]
 
 
-def _value(kind: Any, value: Any, at: KeyLines, field: str) -> tuple[tuple[Any, ...], list[PlanFault]]:
+def _value(kind: object, value: object, at: KeyLines, field: str) -> tuple[tuple[Any, ...], list[PlanFault]]:
     """The value in a tuple, nothing where there is none, and the faults."""
     parts = [part for part in (kind, *get_args(kind)) if isinstance(part, type) and issubclass(part, msgspec.Struct)]
     if parts and isinstance(value, Mapping):

@@ -257,7 +257,7 @@ def _tables(source: Source, values: object, kind: type[Strict], at: KeyLines, fi
     if len(values) > _MOST[field]:
         source.faults.append(at.fault(field, f"has {len(values)} entries; the limit is {_MOST[field]}"))
         return {}
-    read: dict[str, Any] = {}
+    read: dict[str, object] = {}
     for name, value in values.items():
         where = f"{field}.{name}"
         if not _is_name(name) or (field == "actions" and name in (*SKILLS, CONTEST)):
@@ -299,7 +299,7 @@ def _ranks(source: Source, values: Any, at: KeyLines) -> list[Any]:
     return ranks
 
 
-def _files(source: Source, values: Any, at: KeyLines, field: str) -> dict[str, str]:
+def _files(source: Source, values: object, at: KeyLines, field: str) -> dict[str, str]:
     if not isinstance(values, dict) or any(name not in ("ko", "en") for name in values):
         source.faults.append(
             at.fault(field, 'is a file for each language: { ko = "well_ko.md", en = "well_en.md" }', "wrong_type")

@@ -136,7 +136,7 @@ def imported_arms(rows: Iterable[Mapping[str, Any]], k: int) -> dict[tuple[str, 
     return {cell: _imported_arm(runs, k) for cell, runs in found.items()}
 
 
-def cells(turns: Frame, imported: Sequence[Mapping[str, Any]] = ()) -> list[PcsCell]:
+def cells(turns: Frame, imported: Sequence[Mapping[str, object]] = ()) -> list[PcsCell]:
     """The cells of Stage 1 and Phase 1 in the order of model and language; imported counts replace Stage 1."""
     arms = {name: _by_cell(turns, name) for name in ("stage1", "phase1")}
     if imported:
@@ -221,7 +221,7 @@ def divergence(first: Any, second: Any) -> float | None:
     return None if min(n, m) == 0 else float(count_jsd(first, second, smoothing(n, m)))
 
 
-def within(stage1: Any, phase1: Any) -> tuple[float | None, float | None]:
+def within(stage1: object, phase1: object) -> tuple[float | None, float | None]:
     """The mean divergence within places, weighted by their shares, and the weight that places of both arms have.
 
     Takes counts (places, K), at least one turn an arm.
@@ -316,7 +316,7 @@ def _by_cell(turns: Frame, name: str) -> dict[tuple[str, str], Arm]:
     return {key: arm(group) for key, group in groups.items()}
 
 
-def _figures(cell: PcsCell, seed: str) -> dict[str, Any]:
+def _figures(cell: PcsCell, seed: str) -> dict[str, object]:
     one, two = cell.stage1, cell.phase1
     return {
         "alpha": None if cell.empty else cell.alpha,
@@ -335,7 +335,7 @@ def _figures(cell: PcsCell, seed: str) -> dict[str, Any]:
     }
 
 
-def _uncertainty(cell: PcsCell, seed: str) -> dict[str, Any]:
+def _uncertainty(cell: PcsCell, seed: str) -> dict[str, object]:
     sizes = len(cell.stage1.runs), len(cell.phase1.runs)
     if cell.empty:
         names = ("ci_lo", "ci_hi", "indicative", "loro_min", "loro_max", "p_perm", "p_min", "labelings", "floor_null")

@@ -49,7 +49,7 @@ class Guard:
         self.on = False
         self.tried: list[str] = []
 
-    def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
+    def __call__(self, event: str, arguments: tuple[object, ...]) -> None:
         if not self.on:
             return
         if event == "open":

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from playmolt_core.game.decider import Accepted, Command
@@ -41,7 +41,7 @@ def records(plan: Plan, rooms: Sequence[LockedRoom], texts: Mapping[str, str]) -
             yield from _played(matrix.spec(plan, "trial", cell, 1), texts)
 
 
-def _played(spec: RunSpec, texts: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def _played(spec: RunSpec, texts: Mapping[str, str]) -> Iterator[dict[str, object]]:
     rules = Agora()
     short = msgspec.structs.replace(spec, turns=min(TURNS, spec.turns))
     state = rules.initial(spec.run)

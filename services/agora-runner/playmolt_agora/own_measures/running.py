@@ -39,7 +39,7 @@ class _Head(msgspec.Struct, frozen=True):
 
 
 def measured(
-    declared: MeasureDeclaration, turns: Any, *, seconds: float | None = None, before: str = ""
+    declared: MeasureDeclaration, turns: object, *, seconds: float | None = None, before: str = ""
 ) -> MeasureResult:
     """Run a measure over an Arrow table of turns; `seconds` overrides its declared limit.
 

@@ -69,7 +69,7 @@ def line_of(field: str, lines: Mapping[str, int]) -> int | None:
     return lines.get(field)
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Values as a plan may hold them: a float as the decimal it is written as.
 
     Raises Unreadable for NaN, infinity, and texts with NUL or lone surrogates, which no log can store.

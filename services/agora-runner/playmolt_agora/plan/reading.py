@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from playmolt_schemas.agora.plan import PLAN_BYTES, PlanFault
@@ -87,7 +87,7 @@ def _unreadable(message: str) -> ParsedPlan:
     return ParsedPlan(None, (PlanFault("", message, "unreadable"),))
 
 
-def text_of(values: Any) -> str:
+def text_of(values: object) -> str:
     """The text of a parsed plan that is preregistered: canonical JSON, numbers as the decimals they were written as."""
     return canonical_json(document.plain(values)).decode()
 

@@ -18,7 +18,7 @@ _PLACE = re.compile(r"(.*?)(?: - at `(?:key in )?\$(.*)`)?", re.DOTALL)
 _NAME_CHARS: Final = 40
 
 
-def read(kind: type[S], values: Any, path: str = "") -> S | Faults:
+def read(kind: type[S], values: object, path: str = "") -> S | Faults:
     """Read a struct of `kind` from plain values, strictly typed; else give all faults."""
     found, faults = partly(kind, values, path)
     return found if found is not None and not faults else tuple(faults)
@@ -54,7 +54,7 @@ def partly(kind: type[S], values: object, path: str = "") -> tuple[S | None, lis
     return kind(**found) if whole else None, faults
 
 
-def _field(kind: Any, value: Any, path: str) -> tuple[tuple[Any, ...], list[PlanFault]]:
+def _field(kind: object, value: object, path: str) -> tuple[tuple[Any, ...], list[PlanFault]]:
     """The value in a tuple, nothing where there is none, and the faults."""
     parts = [part for part in (kind, *get_args(kind)) if part is not None]
     inner = [part for part in parts if isinstance(part, type) and issubclass(part, msgspec.Struct)]
@@ -70,7 +70,7 @@ def _field(kind: Any, value: Any, path: str) -> tuple[tuple[Any, ...], list[Plan
         return (), [_fault(error, path)]
 
 
-def _list(kind: Any, each: Any, values: list[Any], path: str) -> tuple[tuple[Any, ...], list[PlanFault]]:
+def _list(kind: object, each: object, values: list[object], path: str) -> tuple[tuple[Any, ...], list[PlanFault]]:
     kept, faults = [], []
     for at, value in enumerate(values):
         found, wrong = _field(each, value, f"{path}[{at}]")

@@ -53,7 +53,7 @@ def _stored(stored: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     return {**{name: value for name, value in facts.items() if value}, "left out": str(len(excluded) or "none")}
 
 
-def _distinct(stored: Sequence[Mapping[str, Any]], column: str) -> str:
+def _distinct(stored: Sequence[Mapping[str, object]], column: str) -> str:
     return ", ".join(sorted({f"{row[column]}" for row in stored if row[column] is not None}))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -94,7 +94,7 @@ class Agora(Game[RunState]):
         return views.run(state, viewer.agent_id) if state.version else views.Unopened()
 
     @override
-    def operator_view(self, state: RunState) -> Mapping[str, Any]:
+    def operator_view(self, state: RunState) -> Mapping[str, object]:
         """The pinned inputs of the run: spec with seed, effective rules, versions."""
         if not state.version:
             return {}

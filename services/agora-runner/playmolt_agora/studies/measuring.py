@@ -14,7 +14,7 @@ from playmolt_agora.measures.data.turns import plain
 from playmolt_agora.studies.table import Table
 
 
-def measure(turns: Any, *, seed: str = "0", tables: Collection[str] | None = None) -> dict[str, Table]:
+def measure(turns: object, *, seed: str = "0", tables: Collection[str] | None = None) -> dict[str, Table]:
     """The tables of section 11 from turn records: a polars or pandas frame, a list of dicts, or a `turns.jsonl`.
 
     `seed` is the study's; `tables` names those that are wanted. ValueError for a record that lacks a field.

@@ -110,7 +110,7 @@ def _parts(numbers: Numbers, said: RoomPhrases) -> Iterator[str]:
             yield filled(line, {"value": _value(value, said)})
 
 
-def _value(value: Any, said: RoomPhrases) -> str:
+def _value(value: object, said: RoomPhrases) -> str:
     return said.named if value == "amount" else str(value)
 
 

@@ -66,7 +66,7 @@ def data(name: str) -> str:
 
 
 def table(name: str) -> dict[str, Any]:
-    parsed: dict[str, Any] = msgspec.toml.decode(data(name))
+    parsed: dict[str, object] = msgspec.toml.decode(data(name))
     return parsed
 
 

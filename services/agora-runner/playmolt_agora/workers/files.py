@@ -21,7 +21,7 @@ class PlanFiles:
     def __init__(self, blobs: PgBlobs) -> None:
         self._blobs = blobs
 
-    async def put(self, _: Any, request: ApiRequest) -> ApiReply | Refused:
+    async def put(self, _: object, request: ApiRequest) -> ApiReply | Refused:
         """Keep a text under its hash. Raises LogUnavailable."""
         text, named = request.body, request.params["sha256"]
         if not isinstance(text, str) or unstorable(text):

@@ -177,7 +177,7 @@ class TurnModel:
         await self._store.put(kept)
         digest = hashlib.sha256(kept.encode()).hexdigest()
         first = _request(spec, scene, prompt)
-        attempts: list[dict[str, Any]] = []
+        attempts: list[dict[str, object]] = []
         questions = 0
 
         async def ask(request: ModelRequest) -> _Answer | Halt:
@@ -216,7 +216,7 @@ class TurnModel:
         reserved = await self._reservations.reserve(spec, limits, request.alias, size)
         if isinstance(reserved, LimitReached):
             return _over(reserved)
-        attempts: list[dict[str, Any]] = []
+        attempts: list[dict[str, object]] = []
         calls = 1
         marked = msgspec.structs.replace(place, tokens=reserved.tokens, money=Decimal(reserved.cost or 0))
 

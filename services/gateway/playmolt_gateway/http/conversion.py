@@ -35,7 +35,7 @@ _NAMED: Final = 5
 """Faults in the text of a refusal; its `errors` list all."""
 
 
-def convert(value: Any, kind: type[T]) -> T | HttpProblem:
+def convert(value: object, kind: type[T]) -> T | HttpProblem:
     """Check a value that `parse` returned against its declared type. A refusal names every invalid field."""
     try:
         return msgspec.convert(value, kind)

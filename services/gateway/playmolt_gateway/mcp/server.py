@@ -47,7 +47,7 @@ def _server(app: ASGIApp) -> "Server[Any]":
     by_name = {tool.name: tool for tool in tools()}
 
     async def listed(
-        context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
+        context: ServerRequestContext[object], params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         del context, params
         return types.ListToolsResult(
@@ -57,7 +57,9 @@ def _server(app: ASGIApp) -> "Server[Any]":
             ]
         )
 
-    async def called(context: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def called(
+        context: ServerRequestContext[object], params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         tool = by_name.get(params.name)
         if tool is None:
             return _failed(f"Tool {params.name!r} does not exist. Tools: {', '.join(by_name)}.")

@@ -131,7 +131,7 @@ def fault_of(tool: Tool, arguments: Json) -> FieldFault | None:
     return None
 
 
-def _object(value: Any) -> Any:
+def _object(value: object) -> Any:
     """Decode an object sent as a JSON string, as some models do."""
     try:
         read = decode_json(value) if isinstance(value, str) else value
@@ -140,7 +140,7 @@ def _object(value: Any) -> Any:
     return read if isinstance(read, dict) else value
 
 
-def _repeat(value: Any) -> str:
+def _repeat(value: object) -> str:
     """Any text as an Idempotency-Key: unchanged if it is valid in HTTP, so that MCP and HTTP share keys."""
     text = str(value)
     if re.fullmatch(rf"[\x21-\x7e]{{1,{IDEMPOTENCY_KEY_CHARS}}}", text):
@@ -148,7 +148,7 @@ def _repeat(value: Any) -> str:
     return "text-" + hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
-def _header(value: Any) -> str:
+def _header(value: object) -> str:
     """A value quoted for a header."""
     return quote(str(value), safe="!\"#$&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
@@ -174,7 +174,7 @@ def _tool(name: str, route: Route, description: str) -> Tool:
     return Tool(name, route, description, {"type": "object", "properties": properties, "required": required})
 
 
-def _schemas(kinds: tuple[Any, ...]) -> list[Json]:
+def _schemas(kinds: tuple[object, ...]) -> list[Json]:
     schemas, named = msgspec.json.schema_components(kinds, ref_template="{name}")
     return [named[schema["$ref"]] for schema in schemas]
 
@@ -208,7 +208,7 @@ def _plain(schema: Json) -> Json:
     return kept
 
 
-def _kinds(request: Any) -> tuple[Any, ...]:
+def _kinds(request: object) -> tuple[Any, ...]:
     if request is None:
         return ()
     return tuple(request.kinds) if isinstance(request, OneOf) else (request,)

@@ -51,7 +51,7 @@ def _title(state: State, words: PictureTexts) -> str:
     return words.word("phase", state["phase"])
 
 
-def _who(line: Mapping[str, Any], words: PictureTexts) -> str:
+def _who(line: Mapping[str, object], words: PictureTexts) -> str:
     return words.text("picture.jury.to", name=line["name"]) if line["by"] == _OVERSEER else str(line["name"])
 
 

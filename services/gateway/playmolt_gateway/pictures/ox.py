@@ -60,7 +60,7 @@ def _title(state: State, words: PictureTexts) -> str:
     return words.text("submissions", **sent) if sent["total"] else words.word("phase", state["phase"])
 
 
-def _counted(last: Mapping[str, Any], words: PictureTexts) -> str:
+def _counted(last: Mapping[str, object], words: PictureTexts) -> str:
     if last["minority"] is None:
         return words.text("picture.ox.all_same")
     return words.text("picture.ox.minority", side=last["minority"], points=last["points_awarded"])

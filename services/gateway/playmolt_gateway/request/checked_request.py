@@ -56,7 +56,7 @@ class CommandId(msgspec.Struct, frozen=True):
     fingerprint: str
 
 
-def fingerprint(body: bytes, value: Any) -> str:
+def fingerprint(body: bytes, value: object) -> str:
     """The digest that identifies equal bodies; of the raw bytes if a string has no UTF-8 encoding."""
     try:
         return digest(value)
@@ -65,7 +65,7 @@ def fingerprint(body: bytes, value: Any) -> str:
 
 
 def command_id(
-    caller: str, method_and_path: str, key: bytes | None, body: bytes, value: Any
+    caller: str, method_and_path: str, key: bytes | None, body: bytes, value: object
 ) -> CommandId | HttpProblem:
     """The command of a request: its id is derived from the key, or random without one."""
     if key is None:

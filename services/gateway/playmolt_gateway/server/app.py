@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from fastapi import APIRouter, FastAPI
@@ -136,7 +136,7 @@ async def _framework_refusal(request: Request, error: Exception) -> Response:
 
 @cache
 def _openapi() -> dict[str, object]:
-    document: dict[str, Any] = msgspec.json.decode(documents.openapi_bytes())
+    document: dict[str, object] = msgspec.json.decode(documents.openapi_bytes())
     return document
 
 

@@ -37,7 +37,7 @@ class Inspection(msgspec.Struct, frozen=True, kw_only=True):
     unverified: tuple[str, ...]
 
 
-def inspect(state: State, output: Mapping[str, Any]) -> Inspection:
+def inspect(state: State, output: Mapping[str, object]) -> Inspection:
     """Checks an answer against the present session."""
     known = corpus.of(state)
     hits = [*_unsupported(known, output)]

@@ -19,7 +19,7 @@ def scene(state: State) -> dict[str, object]:
     titles = texts.of(state.language).titles[state.case_type]
     judge = state.newest("judge")
     issues: Sequence[str] = judge.output["Issues"][:_ISSUES] if judge else ()
-    sides: dict[Role, Sequence[Mapping[str, Any]]] = {
+    sides: dict[Role, Sequence[Mapping[str, object]]] = {
         "claimant": _said(state, "claimant", "Claims"),
         "opposing": _said(state, "opposing", "CounterArguments"),
     }

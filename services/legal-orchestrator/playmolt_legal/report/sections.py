@@ -266,7 +266,7 @@ class Writer:
             if name not in ("gate", "missing_evidence_answers") and value not in (None, "", (), {}):
                 yield ReportLine(text=f"{self.words.fields[name]}{self.colon}{self.marked(self._value(value))}")
 
-    def _value(self, value: Any) -> str:
+    def _value(self, value: object) -> str:
         match value:
             case bool():
                 return self.label["yes" if value else "no"]

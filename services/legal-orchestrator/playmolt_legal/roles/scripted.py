@@ -162,7 +162,7 @@ class _Script:
                 return said
         return self._asked(self._words.no_finding, name, place)
 
-    def _asked(self, phrases: tuple[str, ...], name: str, place: int = 0) -> dict[str, Any]:
+    def _asked(self, phrases: tuple[str, ...], name: str, place: int = 0) -> dict[str, object]:
         return {"text": self._one(phrases, name), "basis": UNKNOWN, "issue": self._issue(place)}
 
     def _answering(self, said: dict[str, object], role: Role) -> dict[str, object]:

@@ -80,7 +80,7 @@ class Rpc:
     async def close(self) -> None:
         await self._client.aclose()
 
-    async def call(self, method: str, *params: Any) -> Any:
+    async def call(self, method: str, *params: object) -> Any:
         """A method's result. ChainUnavailable after three failed tries; Reverted or RpcRefusal when it refuses."""
         for pause in self._pauses:
             try:
@@ -89,7 +89,7 @@ class Rpc:
                 await asyncio.sleep(pause)
         return await self._call(method, params)
 
-    async def found(self, method: str, *params: Any) -> Any:
+    async def found(self, method: str, *params: object) -> Any:
         """As `call`, for what is known to be there; None when a node says three times that it is not."""
         for pause in self._pauses:
             if result := await self.call(method, *params):
@@ -107,7 +107,7 @@ class Rpc:
                 f"{self.where} answers {method} with {str(result)[:80]!r}, which is not a quantity"
             ) from None
 
-    async def _call(self, method: str, params: tuple[Any, ...]) -> Any:
+    async def _call(self, method: str, params: tuple[object, ...]) -> Any:
         self._calls += 1
         request = {"jsonrpc": "2.0", "id": self._calls, "method": method, "params": params}
         status, body = await self._post(request)
@@ -123,7 +123,7 @@ class Rpc:
             raise ChainUnavailable(f"the response of {self.where} (HTTP {status}) is not JSON-RPC")
         return response.result
 
-    async def _post(self, request: dict[str, Any]) -> tuple[int, bytes]:
+    async def _post(self, request: dict[str, object]) -> tuple[int, bytes]:
         try:
             async with self._client.stream("POST", self._url, json=request) as response:
                 body = b""
@@ -150,7 +150,7 @@ def _refusal(where: str, method: str, error: dict[str, Any]) -> Exception:
     return refusal
 
 
-def _output(error: dict[str, Any]) -> bytes:
+def _output(error: dict[str, object]) -> bytes:
     # Geth and Anvil put the bytes into `data`, others an object with a `data` of its own, others into the text.
     found = _HEX.search(json.dumps(error.get("data"))) or _HEX.search(str(error.get("message", "")))
     text = found[0][2:] if found else ""

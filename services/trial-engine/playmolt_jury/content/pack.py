@@ -168,7 +168,7 @@ class _PackReader:
             line = int(found[1]) if found else content.count(b"\n") + 1
             self._faults.append(PackFault(path, line, "syntax", f"invalid TOML: {error}"))
 
-    def _shaped(self, path: str, kind: Any, missing: Literal["missing_key", "missing_text"] = "missing_key") -> Any:
+    def _shaped(self, path: str, kind: object, missing: Literal["missing_key", "missing_text"] = "missing_key") -> Any:
         """The file's content as that type; None if the file is missing or has another shape."""
         if path not in self._files:
             self._flaws.append(PackFlaw(path, (), missing, f"{path} is missing: add it"))

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from playmolt_core.llm.port import ChatMessage
@@ -215,7 +215,7 @@ def _titles(material: Material) -> Mapping[str, str]:
     return {item.id: item.title for item in material.evidence}
 
 
-def _asked(system: str, data: Mapping[str, Any]) -> tuple[ChatMessage, ...]:
+def _asked(system: str, data: Mapping[str, object]) -> tuple[ChatMessage, ...]:
     return (ChatMessage("system", system), ChatMessage("user", as_data(data)))
 
 

@@ -97,7 +97,7 @@ class BallotBox(Toolbox):
     def _handlers(self) -> Mapping[str, Callable[[dict[str, object]], str]]:
         return {replies.LOOKUP: self._lookup, replies.CAST: self._cast}
 
-    def _cast(self, arguments: dict[str, Any]) -> str:
+    def _cast(self, arguments: dict[str, object]) -> str:
         rule = self._conclusion == "guilty"
         wrong = arguments["guilty"] != rule
         if not self.done and wrong and not self._wrong:

@@ -1,7 +1,7 @@
 """The data of a drawing of the jury: each juror's band and vote, and who speaks to whom."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.stored.jury import EvidencePresented, JurorSaid, OverseerSaid, Speech, WitnessTalked
@@ -71,7 +71,7 @@ def _line(state: State, material: Material, event: Event) -> Iterator[dict[str, 
             yield {"by": event.witness_id, "to": "", "name": name, "text": dialogue.words_of(material, event)[1]}
 
 
-def _moved(events: Sequence[Event]) -> dict[str, Any] | None:
+def _moved(events: Sequence[Event]) -> dict[str, object] | None:
     """The stance change in the last event, if any."""
     last = events[-1] if events else None
     if not isinstance(last, StanceChanged):

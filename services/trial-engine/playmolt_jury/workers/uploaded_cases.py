@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import msgspec
 from playmolt_core.db.content.packs import OPERATOR, Offer, Offering
@@ -140,7 +140,7 @@ class UploadedCases:
                 continue
         del self._missed[digest]
 
-    async def _list(self, _: Any, request: ApiRequest) -> ApiReply | Refused:
+    async def _list(self, _: object, request: ApiRequest) -> ApiReply | Refused:
         own = [self._view(each) for each in self._cases.offered()]
         taken = {each.id for each in own}
         offers = await self._packs.offers(None if request.operator else request.agent_id)

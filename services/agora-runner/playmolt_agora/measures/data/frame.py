@@ -199,7 +199,7 @@ def _row(number: int, record: Mapping[str, Any] | TurnRecord) -> tuple[Any, ...]
         ) from missing
 
 
-def _is_room(fields: Mapping[str, Any]) -> bool:
+def _is_room(fields: Mapping[str, object]) -> bool:
     """Whether a turn is of a room of the plan: its cell begins with the room's name."""
     return str(fields.get("cell")).startswith(f"{fields['phase']}/")
 
@@ -238,7 +238,7 @@ def _acts(fields: Mapping[str, Any]) -> tuple[Any, ...]:
     )
 
 
-def _objects(values: Iterable[Any]) -> NDArray[np.object_]:
+def _objects(values: Iterable[object]) -> NDArray[np.object_]:
     listed = list(values)
     column = np.empty(len(listed), dtype=np.object_)
     column[:] = listed

@@ -32,7 +32,7 @@ def ratio(above: float, below: float) -> float | None:
     return None if below == 0 else float(above / below)
 
 
-def table(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> Table:
+def table(columns: Sequence[str], rows: Iterable[dict[str, object]]) -> Table:
     """Lay rows out in columns; a row with other keys than the columns raises ValueError."""
     laid: Table = {column: [] for column in columns}
     for row in rows:

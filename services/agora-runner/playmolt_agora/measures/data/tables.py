@@ -125,7 +125,7 @@ def kind_of(column: str, values: Sequence[object]) -> str:
     return "text" if isinstance(known, str) else "measure"
 
 
-def _plain(values: Sequence[Any], kind: str) -> list[Any]:
+def _plain(values: Sequence[object], kind: str) -> list[Any]:
     """Turn NumPy's numbers into Python's: Arrow is strict about mixed columns."""
     make: Callable[[Any], Any] = {"text": str, "flag": bool, "count": int, "measure": float}[kind]
     return [None if value is None else make(value) for value in values]

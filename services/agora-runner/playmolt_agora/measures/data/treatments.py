@@ -50,7 +50,7 @@ def _parse_row(key: RunModel, group: Frame) -> Result:
 TREATMENTS: Final[tuple[Treatment, ...]] = ("dropped", "seventh", "idle")
 
 
-def rows(turns: Frame, seed: str, imported: Sequence[Mapping[str, Any]] = ()) -> list[Result]:
+def rows(turns: Frame, seed: str, imported: Sequence[Mapping[str, object]] = ()) -> list[Result]:
     """The table `headline`: PCS, RI*, P_int and the parts of H1 and H2, each three times.
 
     Imported Stage 1 counts hold no failed turns, so they are the same every time.

@@ -23,14 +23,14 @@ def read(path: Path) -> Any:
         return table(msgspec.json.decode(line) for line in lines)
 
 
-def table(records: Iterable[Mapping[str, Any]]) -> Any:
+def table(records: Iterable[Mapping[str, object]]) -> Any:
     """Records as `turns.jsonl` holds them, sorted by run, turn and order."""
     arrow = import_module("pyarrow")
     found = arrow.Table.from_batches(list(_batches(records)), schema=schema())
     return found.sort_by([("run", "ascending"), ("turn", "ascending"), ("order", "ascending")])
 
 
-def plain(row: Mapping[str, Any]) -> dict[str, Any]:
+def plain(row: Mapping[str, object]) -> dict[str, Any]:
     """A row of that table as a record again; a record stays as it is."""
     return {name: _plain(value, kind) for name, value, kind in _fields(row) if kind is not None}
 
@@ -57,7 +57,7 @@ def _fields(row: Mapping[str, object]) -> Iterator[tuple[str, object, object]]:
     return ((name, value, kinds.get(name)) for name, value in row.items())
 
 
-def _whole(kind: Any) -> Any:
+def _whole(kind: object) -> Any:
     """A type without the None that it may be, and without remarks."""
     if get_origin(kind) in (Union, types.UnionType):
         return _whole(next(each for each in get_args(kind) if each is not types.NoneType))

@@ -105,7 +105,7 @@ def _ritual(study: StudyData, drawn: Mapping[str, Plot]) -> str:
     )
 
 
-def _flagged(row: dict[str, Any]) -> str | None:
+def _flagged(row: dict[str, object]) -> str | None:
     value = row["ri_seed"]
     if value is None:
         return "null, degenerate_by_design" if row.get("degenerate_by_design") else None
@@ -166,7 +166,7 @@ def _contrasts(study: StudyData, drawn: Mapping[str, Plot]) -> str:
     return body
 
 
-def _whole(caption: str, found: Sequence[dict[str, Any]]) -> str:
+def _whole(caption: str, found: Sequence[dict[str, object]]) -> str:
     """A table; a long one is folded, so that it does not bury what follows."""
     made = rows_markup(caption, found)
     return made if len(found) <= _LONG else markup.folded(f"{caption} ({len(found)} rows)", made)
@@ -186,7 +186,7 @@ def _interaction(study: StudyData, _: Mapping[str, Plot]) -> str:
     )
 
 
-def _pilots(study: StudyData, found: Sequence[dict[str, Any]]) -> str:
+def _pilots(study: StudyData, found: Sequence[dict[str, object]]) -> str:
     """Pool the pilots of Phase 2, whose length they set; a fork repeats turns that are counted already."""
     names = {run.run for run in study.runs if run.exploratory and run.phase == "phase2" and run.parent is None}
     mine = [row for row in found if row["run"] in names]
