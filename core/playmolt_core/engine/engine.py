@@ -15,7 +15,7 @@ from playmolt_core.effects.leases import Leases
 from playmolt_core.effects.outages import Outages
 from playmolt_core.effects.runner import EffectRunner
 from playmolt_core.engine.committed_reads import CommittedReads
-from playmolt_core.engine.pending_call import PendingCall, Respond
+from playmolt_core.engine.pending_call import PendingCall, Respond, Submission
 from playmolt_core.engine.reads.api_queries import Fetch
 from playmolt_core.engine.reads.reads import Reads
 from playmolt_core.engine.session_erasure import Eraser, SessionErasure
@@ -74,12 +74,12 @@ class Engine(Generic[S]):
         )
         self.committed = CommittedReads(event_log, self.streams)
         self._erasure = SessionErasure(eraser, self.committed, api) if eraser else None
-        self.reads = Reads(decider, event_log, self.committed, api, fetches, self._erasure, self.writes.submit)
+        self.reads = Reads(decider, event_log, self.committed, api, fetches, self._erasure, self.submit)
         self.effects = EffectRunner(
             decider,
             event_log,
             self.committed,
-            self.writes.submit,
+            self.submit,
             on_due=self._committer.on_effects_due,
             workers=workers,
             leases=leases,
@@ -105,7 +105,9 @@ class Engine(Generic[S]):
 
     async def submit(self, stream: str, command: Command, command_id: str) -> Accepted | Refused:
         """See `effects.leased_effect.Submit`."""
-        return await self.writes.submit(stream, command, command_id)
+        submission = Submission.of(stream, command, command_id)
+        self.writes.take(submission)
+        return await submission.outcome
 
     def receive(self, call: Call, respond: Respond) -> None:
         """Accept a call of a trusted service."""

@@ -21,7 +21,6 @@ from playmolt_core.engine.pending_call import (
     BadBody,
     CallCounter,
     PendingCall,
-    Submission,
     api_request,
     route_of,
 )
@@ -31,7 +30,7 @@ from playmolt_core.engine.writes.outcomes import Outcomes
 from playmolt_core.engine.writes.planner import Planner
 from playmolt_core.engine.writes.plans import NOTHING, Known, Need, NeedFaults, Plan, Planned, Repeat
 from playmolt_core.game.api import ApiRequest
-from playmolt_core.game.decider import Accepted, Command, Decider, Refused, S
+from playmolt_core.game.decider import Decider, Refused, S
 from playmolt_core.log.port import Appender, Archived
 from playmolt_core.ops import tracing
 from playmolt_core.ops.telemetry import log, trace_id, where
@@ -100,12 +99,6 @@ class CommandHandler(Generic[S]):
             self._committer.add(pending, planned)
         elif planned is not None:
             self._start(self._decided(pending, planned))
-
-    async def submit(self, stream: str, command: Command, command_id: str) -> Accepted | Refused:
-        """See `effects.leased_effect.Submit`."""
-        submission = Submission.of(stream, command, command_id)
-        self.take(submission)
-        return await submission.outcome
 
     async def drain(self, seconds: float) -> None:
         """Wait until all accepted calls are answered, at most `seconds`."""

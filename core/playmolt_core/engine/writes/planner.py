@@ -18,18 +18,7 @@ from playmolt_core.engine.cached_stream import CachedStream, number_of
 from playmolt_core.engine.pending_call import PendingCall, closed_to
 from playmolt_core.engine.stream_cache import StreamCache
 from playmolt_core.engine.writes.api_commands import ApiCommands
-from playmolt_core.engine.writes.plans import (
-    NOTHING,
-    Change,
-    Known,
-    Need,
-    NeedFaults,
-    Plan,
-    Planned,
-    Repeat,
-    answer,
-    refusal,
-)
+from playmolt_core.engine.writes.plans import Change, Known, Need, NeedFaults, Plan, Planned, Repeat, answer, refusal
 from playmolt_core.engine.writes.record_chain import append
 from playmolt_core.engine.writes.seat_planner import SeatPlanner
 from playmolt_core.game.api import GameApi
@@ -79,10 +68,10 @@ class Planner(Generic[S]):
         if pending.call.op == "leave":
             return self._seats.leave(pending, entry)
         if pending.call.op == "fault":
-            return self._count(pending, entry)
+            return self._count(pending, entry, known)
         return self._decide(pending, entry, known, _command(pending))
 
-    def _count(self, pending: PendingCall, entry: CachedStream[S]) -> Plan | NeedFaults:
+    def _count(self, pending: PendingCall, entry: CachedStream[S], known: Known) -> Planned:
         """Plan to count a fault of a bot that sent no action, like that of a refusal."""
         agent, summary = pending.call.agent, entry.head.summary
         if agent not in self._decider.participants(entry.head.state):
@@ -93,36 +82,29 @@ class Planner(Generic[S]):
         fault = Fault(agent_id=agent, kind="bot", what=what)
         sign = self._decider.sign_of(entry.head.state, agent) if what in ANSWERED else None
         if sign is not None:
-            return self._decide(pending, entry, NOTHING, replace(sign, gathered=(fault,)))
+            return self._decide(pending, entry, known, replace(sign, gathered=(fault,)))
         return Plan((Change(entry),), 200, b"{}", fault=fault)
 
-    def _decide(
-        self, pending: PendingCall, entry: CachedStream[S], known: Known, command: Command
-    ) -> Plan | NeedFaults:
+    def _decide(self, pending: PendingCall, entry: CachedStream[S], known: Known, command: Command) -> Planned:
         at = max(self._now(), entry.head.at)
         decision = self._decider.decide(entry.head.state, command, at)
         if decision.events and decision.events[-1].closes:
             if known.faults is None:
                 return NeedFaults(entry.stream)
             if known.faults:
-                command = replace(command, gathered=known.faults)
+                command = replace(command, gathered=(*command.gathered, *known.faults))
                 decision = self._decider.decide(entry.head.state, command, at)
-        if isinstance(decision, Refused):
-            return self._refused(pending, entry, decision, at)
+        if isinstance(decision, Refused) and not decision.events:  # its fault is counted until the game ends
+            return replace(refusal(entry, decision), fault=decision.fault)
         call, change = pending.call, Change(entry)
+        if isinstance(decision, Refused):
+            append(change, Accepted(decision.events), at, call)
+            return Plan((change,), refused=decision)
         append(change, decision, at, call, follows=not decision.passed)
         receipt = change.records[0].hash if change.records and not decision.passed else None
         body = answer(call.op, entry.stream, change.head.summary.phase, change.head.version, receipt)
         remember = entry if change.records or call.fingerprint else None
         return Plan((change,), 200, body, remember_on=remember, follows=receipt is not None)
-
-    def _refused(self, pending: PendingCall, entry: CachedStream[S], refused: Refused, at: datetime) -> Plan:
-        """Plan a refusal: its events are stored; its fault is counted until the game ends."""
-        if refused.events:
-            change = Change(entry)
-            append(change, Accepted(refused.events), at, pending.call)
-            return Plan((change,), refused=refused)
-        return replace(refusal(entry, refused), fault=refused.fault)
 
 
 def _command(pending: PendingCall) -> Command:
