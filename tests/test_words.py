@@ -41,7 +41,7 @@ CEILINGS: Final = {
 ANY: Final = re.compile(r"\bAny\b")
 ANY_CEILINGS: Final = {
     "playmolt_schemas": 115,
-    "playmolt_core": 206,
+    "playmolt_core": 174,
     "playmolt": 45,
     "playmolt_cli": 133,
     "playmolt_agora": 234,

@@ -1,7 +1,5 @@
 """The messages of an event: for its viewers, for services, and for the lobby."""
 
-from typing import Any
-
 import msgspec
 from playmolt_schemas.game_messages import GameSummary, LobbyMessage, lobby_type
 from playmolt_schemas.identifiers import SESSION_TYPES
@@ -15,7 +13,7 @@ _PROGRESS = b'{"type":"progress"}'
 
 
 def message(
-    decider: Decider[S], stream: str, version: int, at: str, event: Event, viewer: Viewer, state: Any = None
+    decider: Decider[S], stream: str, version: int, at: str, event: Event, viewer: Viewer, state: S | None = None
 ) -> bytes:
     """The flat message of an event for a viewer, with game_id, version and at after the game's own fields.
 

@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Any, Generic
+from typing import Generic
 
 import msgspec
 from playmolt_schemas import codes
@@ -30,7 +30,7 @@ class Moment(msgspec.Struct, Generic[S], frozen=True):
 
     event: Event
     at: datetime
-    state: Any
+    state: S
 
 
 class Histories(Generic[S]):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, Generic
+from typing import Generic
 
 from playmolt_schemas.codes import Code, problem_bytes
 
@@ -70,7 +70,7 @@ class ApiCommands(Generic[S]):
         decision = self._decided(self._api, self._decider.initial(pending.call.target), request, self._now())
         return decision if isinstance(decision, Refused) else NO_GAME
 
-    def answer(self, state: Any, request: ApiRequest) -> ApiReply | Refused:
+    def answer(self, state: S, request: ApiRequest) -> ApiReply | Refused:
         """The answer of a route from a state."""
         if self._api is None:
             return Refused(Code.NOT_FOUND, "This game has no routes of its own.")
@@ -80,7 +80,7 @@ class ApiCommands(Generic[S]):
         """The status of a stored answer."""
         return 201 if self._api and request.route in self._api.opens else 200
 
-    def _decided(self, api: GameApi[S], state: Any, request: ApiRequest, at: datetime) -> Decision:
+    def _decided(self, api: GameApi[S], state: S, request: ApiRequest, at: datetime) -> Decision:
         command = api.command(state, request)
         if isinstance(command, Command):
             return self._decider.decide(state, command, at)

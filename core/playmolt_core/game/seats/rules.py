@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, ClassVar, Final, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, TypeVar, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -54,7 +54,7 @@ from playmolt_core.game.seats.recovery import commands_of, gathered
 from playmolt_core.game.seats.state import Seat, SeatedState, counted
 
 T = TypeVar("T", bound=Seat)
-S = TypeVar("S", bound=SeatedState[Any])
+S = TypeVar("S", bound=SeatedState)
 C = TypeVar("C", bound=Command)
 E = TypeVar("E")
 
@@ -275,7 +275,7 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
         return replace(config, deadlines=tuple(deadlines))
 
     def _act(self, state: S, command: Act) -> Decision:
-        seat = state.seat(command.agent_id)
+        seat = cast("T | None", state.seat(command.agent_id))
         if seat is None:
             return _no_seat()
         if refused := _not_playing(state, seat, Code.NOT_STARTED):
@@ -285,7 +285,7 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
         return _judged(state, seat, decision)
 
     def _forfeit(self, state: S, command: Forfeit) -> Decision:
-        seat = state.seat(command.agent_id)
+        seat = cast("T | None", state.seat(command.agent_id))
         if seat is None:
             return _no_seat()
         if refused := _not_playing(state, seat, Code.NOT_STARTED):
@@ -342,7 +342,7 @@ def already_submitted() -> Refused:
 def _counting(handler: Callable[[Any, C], Decision]) -> Callable[[Any, C], Decision]:
     """Store the faults that were gathered before a command with its first event."""
 
-    def decide(state: SeatedState[Any], command: C) -> Decision:
+    def decide(state: SeatedState, command: C) -> Decision:
         gathered = command.gathered
         if not gathered:
             return handler(state, command)
@@ -356,7 +356,7 @@ def _counting(handler: Callable[[Any, C], Decision]) -> Callable[[Any, C], Decis
     return decide
 
 
-def _judged(state: SeatedState[Any], seat: Seat, decision: Decision) -> Decision:
+def _judged(state: SeatedState, seat: Seat, decision: Decision) -> Decision:
     """A decision about a seat's action, with the fault that it counts as and the return of an absent seat."""
     fault = None
     if isinstance(decision, Refused) and decision.code in _FAULTS:
@@ -369,7 +369,7 @@ def _judged(state: SeatedState[Any], seat: Seat, decision: Decision) -> Decision
     return replace(decision, events=(*decision.events, back))
 
 
-def _appear(state: SeatedState[Any], command: Appear) -> Decision:
+def _appear(state: SeatedState, command: Appear) -> Decision:
     seat = state.seat(command.agent_id)
     if seat is None:
         return _no_seat()
@@ -389,7 +389,7 @@ def _answered(action: object) -> tuple[object, object]:
     return action["turn_id"], {field: value for field, value in action.items() if field != "turn_id"}
 
 
-def _resign(state: SeatedState[Any], command: Resign) -> Decision:
+def _resign(state: SeatedState, command: Resign) -> Decision:
     seat = state.seat(command.agent_id)
     if seat is None:
         return _no_seat()
@@ -399,7 +399,7 @@ def _resign(state: SeatedState[Any], command: Resign) -> Decision:
     return Accepted((SeatResigned(agent_id=seat.id, name=seat.name, counted=(fault,)),))
 
 
-def _not_playing(state: SeatedState[Any], seat: Seat, waiting: Code) -> Refused | None:
+def _not_playing(state: SeatedState, seat: Seat, waiting: Code) -> Refused | None:
     """Why a seated agent cannot act; `waiting` is the code before the game starts."""
     if state.over:
         return _over()
@@ -412,7 +412,7 @@ def _not_playing(state: SeatedState[Any], seat: Seat, waiting: Code) -> Refused 
     return Refused(waiting, "The game is waiting for more agents. Poll the state until the phase changes.")
 
 
-def _join(state: SeatedState[Any], command: Join) -> Decision:
+def _join(state: SeatedState, command: Join) -> Decision:
     if state.seat(command.agent_id) and not state.over:
         return Accepted(())
     if state.phase != "waiting":
@@ -422,7 +422,7 @@ def _join(state: SeatedState[Any], command: Join) -> Decision:
     return Accepted((AgentJoined(agent_id=command.agent_id, name=command.name, **identity_of(command.identity)),))
 
 
-def _leave(state: SeatedState[Any], command: Leave) -> Decision:
+def _leave(state: SeatedState, command: Leave) -> Decision:
     seat = state.seat(command.agent_id)
     if seat is None:
         return _no_seat()
@@ -440,7 +440,7 @@ def _leave(state: SeatedState[Any], command: Leave) -> Decision:
     return Accepted((left,))
 
 
-def _end(state: SeatedState[Any], command: EndGame) -> Decision:
+def _end(state: SeatedState, command: EndGame) -> Decision:
     if state.over:
         return _over()
     faults = ledger.operator((seat.id for seat in state.seats), "ended")
@@ -460,15 +460,15 @@ def _over() -> Refused:
     return Refused(Code.GAME_OVER, "This game is over. Join another game with POST /api/games/join.")
 
 
-def _extended(state: SeatedState[Any], missing: Sequence[Seat], lost_ms: int) -> PhaseExtended:
+def _extended(state: SeatedState, missing: Sequence[Seat], lost_ms: int) -> PhaseExtended:
     faults = ledger.platform((seat.id for seat in missing), "outage")
     return PhaseExtended(phase=state.phase, round=state.round, extended_ms=lost_ms, counted=faults)
 
 
-def _deadline(state: SeatedState[Any], due: datetime) -> Effect[datetime | None]:
+def _deadline(state: SeatedState, due: datetime) -> Effect[datetime | None]:
     return Effect(id=_effect_id(state), kind="deadline", due=due, payload=state.entered_at)
 
 
-def _effect_id(state: SeatedState[Any]) -> str:
+def _effect_id(state: SeatedState) -> str:
     named = ["deadline", state.game_id, state.phase, state.round, state.entered_version]
     return digest([*named, "extended"] if state.extended_ms else named)[:32]

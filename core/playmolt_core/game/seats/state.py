@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, Generic, TypeVar
+from typing import Generic
 
 import msgspec
 from msgspec import UNSET
@@ -31,6 +31,7 @@ from playmolt_schemas.stored.values import (
     Pace,
     identity_of,
 )
+from typing_extensions import TypeVar
 
 from playmolt_core.game.game import Changes, Fold
 from playmolt_core.game.seats.ledger import added
@@ -53,19 +54,19 @@ class Attendance(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     back_in: int = 0
 
 
-T = TypeVar("T", bound=Seat)
+T_co = TypeVar("T_co", bound=Seat, covariant=True, default=Seat)
 
 _PRESENT = Attendance()
 
 
-class SeatedState(msgspec.Struct, Generic[T], frozen=True, gc=False, kw_only=True):
+class SeatedState(msgspec.Struct, Generic[T_co], frozen=True, gc=False, kw_only=True):
     """The state that all games with seats share. `phase` is "waiting", one of the game's own, "end" or "aborted"."""
 
     game_id: str
     version: int = 0
     phase: str = "waiting"
     round: int = 0
-    seats: tuple[T, ...] = ()
+    seats: tuple[T_co, ...] = ()
     seed: str = ""
     phase_deadline_seconds: int | None = 0
     deadlines: tuple[PhaseDeadline, ...] = ()
@@ -116,7 +117,7 @@ class SeatedState(msgspec.Struct, Generic[T], frozen=True, gc=False, kw_only=Tru
             return self.phase_deadline_seconds
         return next((each.seconds for each in self.deadlines if each.phase == self.phase), 0)
 
-    def seat(self, agent_id: str | None) -> T | None:
+    def seat(self, agent_id: str | None) -> T_co | None:
         for seat in self.seats:
             if seat.id == agent_id:
                 return seat
@@ -148,13 +149,13 @@ class SeatedState(msgspec.Struct, Generic[T], frozen=True, gc=False, kw_only=Tru
         return not (self.absent(agent_id) or attendance.back_in == self.entered_version)
 
 
-def entered(state: SeatedState[Any], phase: str, round_: int, at: datetime) -> Changes:
+def entered(state: SeatedState, phase: str, round_: int, at: datetime) -> Changes:
     """The changes of an event with which a phase or round begins."""
     version = state.version + 1
     return {"phase": phase, "round": round_, "entered_at": at, "entered_version": version, "extended_ms": 0}
 
 
-def counted(state: SeatedState[Any], event: SeatedEvent) -> Changes:
+def counted(state: SeatedState, event: SeatedEvent) -> Changes:
     """The changes that every event of a seat causes in addition to its own: faults and missed deadlines."""
     if not event.counted and not state.attendance:
         return {}
@@ -172,11 +173,11 @@ def _missed(event: Submitted) -> bool:
     return any(fault.agent_id == event.agent_id and fault.what == "deadline" for fault in counted)
 
 
-def _attending(state: SeatedState[Any], agent_id: str, attendance: Attendance) -> Changes:
+def _attending(state: SeatedState, agent_id: str, attendance: Attendance) -> Changes:
     return {"attendance": {**state.attendance, agent_id: attendance}}
 
 
-def _created(_: SeatedState[Any], event: GameCreated, __: datetime) -> Changes:
+def _created(_: SeatedState, event: GameCreated, __: datetime) -> Changes:
     config = event.config
     return {
         "seed": event.seed,
@@ -190,35 +191,35 @@ def _created(_: SeatedState[Any], event: GameCreated, __: datetime) -> Changes:
     }
 
 
-def _left(state: SeatedState[Any], event: AgentLeft, _: datetime) -> Changes:
+def _left(state: SeatedState, event: AgentLeft, _: datetime) -> Changes:
     return {"seats": tuple(seat for seat in state.seats if seat.id != event.agent_id)}
 
 
-def _away(state: SeatedState[Any], event: SeatAway, _: datetime) -> Changes:
+def _away(state: SeatedState, event: SeatAway, _: datetime) -> Changes:
     return _attending(state, event.agent_id, replace(state.attends(event.agent_id), away=True))
 
 
-def _back(state: SeatedState[Any], event: SeatBack, _: datetime) -> Changes:
+def _back(state: SeatedState, event: SeatBack, _: datetime) -> Changes:
     return _attending(state, event.agent_id, Attendance(back_in=state.entered_version))
 
 
-def _resigned(state: SeatedState[Any], event: SeatResigned, _: datetime) -> Changes:
+def _resigned(state: SeatedState, event: SeatResigned, _: datetime) -> Changes:
     place = 1 + sum(bool(each.resigned) for each in state.attendance.values())
     return _attending(state, event.agent_id, Attendance(away=True, resigned=place))
 
 
-def _extended(_: SeatedState[Any], event: PhaseExtended, __: datetime) -> Changes:
+def _extended(_: SeatedState, event: PhaseExtended, __: datetime) -> Changes:
     return {"extended_ms": event.extended_ms}
 
 
-def _aborted(state: SeatedState[Any], _: GameAborted, at: datetime) -> Changes:
+def _aborted(state: SeatedState, _: GameAborted, at: datetime) -> Changes:
     return entered(state, "aborted", state.round, at)
 
 
 def folds(seat: type[Seat]) -> Mapping[type[Event], Fold]:
     """The folds of the shared events, for a game with this class of seats."""
 
-    def joined(state: SeatedState[Any], event: AgentJoined, _: datetime) -> Changes:
+    def joined(state: SeatedState, event: AgentJoined, _: datetime) -> Changes:
         return {"seats": (*state.seats, seat(event.agent_id, event.name, **identity_of(event)))}
 
     return {

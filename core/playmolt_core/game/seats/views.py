@@ -27,7 +27,7 @@ def time_of(at: datetime | None) -> str | None:
     return None if at is None else rfc3339(at)
 
 
-def visibility_of(state: SeatedState[Any]) -> dict[str, Any]:
+def visibility_of(state: SeatedState) -> dict[str, Any]:
     """The fields of a view about its language, its pace and, for private games, its privacy."""
     return {
         "language": state.language,
@@ -36,6 +36,6 @@ def visibility_of(state: SeatedState[Any]) -> dict[str, Any]:
     }
 
 
-def faults_of(state: SeatedState[Any]) -> Faults | None:
+def faults_of(state: SeatedState) -> Faults | None:
     """The ledger, after the game has ended."""
     return state.faults if state.over else None
