@@ -41,12 +41,12 @@ CEILINGS: Final = {
 ANY: Final = re.compile(r"\bAny\b")
 ANY_CEILINGS: Final = {
     "playmolt_schemas": 115,
-    "playmolt_core": 174,
+    "playmolt_core": 178,
     "playmolt": 45,
     "playmolt_cli": 133,
     "playmolt_agora": 234,
     "playmolt_devchain": 12,
-    "playmolt_gateway": 107,
+    "playmolt_gateway": 112,
     "playmolt_legal": 109,
     "playmolt_ox": 3,
     "playmolt_spectator": 0,
