@@ -33,6 +33,7 @@ def test_what_a_korean_game_says_is_korean_in_an_english_page(reader: Reader, en
         assert title.evaluate(BROKEN) == "keep-all"
         expect(page.locator("svg.picture")).to_have_attribute("lang", "en")
         expect(page.locator("svg.picture text[lang=ko]").first).to_be_visible()
+        assert page.locator(".log button").first.evaluate(BROKEN) == "keep-all"
         assert page.locator("#scene .tag").first.evaluate("(one) => one.closest('[lang]').lang") == "en"
     page.goto(f"/watch/{ended.trial}?v=30&lang=zh")
     assert page.locator("#scene h2").first.evaluate(BROKEN) == "keep-all"

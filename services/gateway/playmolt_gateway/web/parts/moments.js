@@ -1,6 +1,6 @@
 /** The list of events; each line leads to its version. It is one tab stop, with arrow keys inside. */
 
-import { el } from "./dom.js";
+import { el, ofContent } from "./dom.js";
 
 const NEAR_END = 60;
 const STEPS = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -Infinity, End: Infinity };
@@ -11,7 +11,7 @@ export class Moments {
     this.choose = choose;
     this.shown = new Map();
     this.stop = null;
-    this.node = el("ol", { class: "log", "aria-label": label });
+    this.node = el("ol", { class: "log", "aria-label": label, "data-content": ofContent().lang });
     this.node.addEventListener("keydown", (event) => this.#step(event));
     this.node.addEventListener("focusin", ({ target }) => this.#rest(target.closest("button")));
     // A hidden or incomplete list cannot scroll to its place.
