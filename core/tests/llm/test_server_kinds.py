@@ -98,7 +98,7 @@ async def test_too_long_a_prompt_is_one_request_and_one_refusal_with_the_figures
 @pytest.mark.parametrize(
     ("model", "name"),
     [
-        ("/home/someone/models/SmolLM2-135M.gguf", "SmolLM2-135M.gguf"),
+        ("/srv/models/SmolLM2-135M.gguf", "SmolLM2-135M.gguf"),
         ("C:\\Users\\someone\\m.gguf", "m.gguf"),
         ("./m.gguf", "m.gguf"),
         ("~/models/m/", "m"),
