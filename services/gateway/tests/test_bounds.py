@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playmolt_gateway.pages.game_pictures import GamePictures
 from playmolt_gateway.pictures.picture_store import PictureStore, name_of
 from playmolt_gateway.pictures.png import PngProcess
 from playmolt_gateway.request.fair_slots import Capacity, FairSlots, SlotsBusy
@@ -96,6 +97,8 @@ def drawings(platform: Any) -> int:
 
 
 async def test_equal_requests_share_one_drawing(finished: Any) -> None:
+    services = finished.gateway.services
+    services.game_pictures = GamePictures(finished.bus, services.drawer, seconds=600)
     queries = [f"v=7&lang=en&theme={theme}&x={n}" for n in range(20) for theme in ("light", "none", "t" * 50)]
     got = await pictures(finished, queries)
     assert len({one.content for one in got}) == 1

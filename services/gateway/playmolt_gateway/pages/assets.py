@@ -37,21 +37,30 @@ _SMALL: Final = 256
 
 
 class Asset(msgspec.Struct, frozen=True):
-    """A file in every supported encoding."""
+    """A file, compressed when it is first requested."""
 
     kind: str
     plain: bytes
-    brotli: bytes
-    gzip: bytes
 
     def best(self, accepted: str) -> tuple[bytes, str]:
         """The content in the shortest accepted encoding, and the encoding's name or ""."""
         taken = encodings(accepted)
-        if "br" in taken and len(self.brotli) < len(self.plain):
-            return self.brotli, "br"
-        if "gzip" in taken and len(self.gzip) < len(self.plain):
-            return self.gzip, "gzip"
+        if "br" in taken and len(small := _brotli(self.plain)) < len(self.plain):
+            return small, "br"
+        if "gzip" in taken and len(small := _gzip(self.plain)) < len(self.plain):
+            return small, "gzip"
         return self.plain, ""
+
+
+@cache
+def _brotli(content: bytes) -> bytes:
+    small: bytes = brotli.compress(content, quality=9)
+    return small
+
+
+@cache
+def _gzip(content: bytes) -> bytes:
+    return gzip.compress(content, 9, mtime=0)
 
 
 def encodings(accepted: str) -> frozenset[str]:
@@ -127,8 +136,7 @@ def assets() -> Mapping[str, Asset]:
 
 
 def _asset(name: str, content: bytes) -> Asset:
-    small = gzip.compress(content, 9, mtime=0)
-    return Asset(_TYPES[Path(name).suffix], content, brotli.compress(content, quality=9), small)
+    return Asset(_TYPES[Path(name).suffix], content)
 
 
 def _games_module() -> bytes:

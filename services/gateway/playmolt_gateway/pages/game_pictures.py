@@ -63,7 +63,7 @@ class PictureDrawer:
 
 
 class GamePictures:
-    """Equal requests within two seconds share one answer."""
+    """Equal requests share one answer, also for two seconds after it was made."""
 
     def __init__(self, bus: GatewayBus, drawer: PictureDrawer, seconds: float = RECENT_SECONDS) -> None:
         self._bus = bus
@@ -76,19 +76,24 @@ class GamePictures:
     async def of(self, wanted: WantedPicture) -> GamePicture | None:
         """The picture, None if there is none. Raises UNAVAILABLE_ERRORS."""
         known = self._recent.get(wanted)
-        if known is not None and known[1] > time.monotonic():
+        if known is not None and (not known[0].done() or known[1] > time.monotonic()):
             return await asyncio.shield(known[0])
         making = asyncio.create_task(self._made(wanted))
         making.add_done_callback(lambda done: self._end(wanted, done))
-        self._recent[wanted] = making, time.monotonic() + self._seconds
+        self._recent[wanted] = making, 0.0
         self._recent.move_to_end(wanted)
         if len(self._recent) > _RECENT:
             self._recent.popitem(last=False)
         return await asyncio.shield(making)
 
     def _end(self, wanted: WantedPicture, done: "Task[GamePicture | None]") -> None:
-        if done.cancelled() or done.exception() is not None:
-            self._recent.pop(wanted, None)
+        failed = done.cancelled() or done.exception() is not None
+        if self._recent.get(wanted, (None, 0.0))[0] is not done:
+            return
+        if failed:
+            del self._recent[wanted]
+        else:
+            self._recent[wanted] = done, time.monotonic() + self._seconds
 
     async def _made(self, wanted: WantedPicture) -> GamePicture | None:
         last = self._finished.get(wanted.game)

@@ -4,6 +4,7 @@ The pages need no build step and load nothing from other hosts. Their content se
 from this server only, and connections to this server and its spectator only.
 """
 
+import asyncio
 import re
 from collections.abc import Mapping
 from typing import Final
@@ -187,30 +188,32 @@ def missing_page(
 async def page_asset(services: Services, request: CheckedRequest) -> Reply:
     """Send a file that the pages load."""
     del services
-    return _file(request, request.params["file"])
+    return await _file(request, request.params["file"])
 
 
 @serves(PAGE_FOLDER_ASSET)
 async def page_folder_asset(services: Services, request: CheckedRequest) -> Reply:
     """Send a file from the folder of one page."""
     del services
-    return _file(request, f"{request.params['folder']}/{request.params['file']}")
+    return await _file(request, f"{request.params['folder']}/{request.params['file']}")
 
 
 @serves(PAGE_GAME_ASSET)
 async def page_game_asset(services: Services, request: CheckedRequest) -> Reply:
     """Send a file of a game's view."""
     del services
-    return _file(request, f"games/{request.params['game']}/{request.params['file']}")
+    return await _file(request, f"games/{request.params['game']}/{request.params['file']}")
 
 
 @serves(PAGE_ICON)
 async def page_icon(services: Services, request: CheckedRequest) -> Reply:
     """Send the icon to browsers that request /favicon.ico."""
     del services
-    return _file(request, "mark.svg")
+    return await _file(request, "mark.svg")
 
 
-def _file(request: CheckedRequest, name: str) -> Reply:
-    sent = file_response(name, request.params.get("version", ""), page_request_of(request).encodings)
+async def _file(request: CheckedRequest, name: str) -> Reply:
+    # In a thread: the first request of a file compresses it.
+    version, encodings = request.params.get("version", ""), page_request_of(request).encodings
+    sent = await asyncio.to_thread(file_response, name, version, encodings)
     return sent or HttpProblem(Code.NOT_FOUND, "No such file. Reload the page.")
