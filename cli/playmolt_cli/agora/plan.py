@@ -59,13 +59,15 @@ class PlanSource(msgspec.Struct, frozen=True):
     beside: Path | None = None
     """The plan's folder."""
 
-    def folder(self, plan: Plan | None) -> PlanFolder:
-        """Read the plan's folder."""
+    def folder(self, read: reading.ParsedPlan) -> PlanFolder:
+        """Read the folder of a plan."""
+        plan = read.plan
         if plan is None or (self.beside is None and not plan.rooms and not plan.measures):
             return PlanFolder()
         if not plan.rooms and plan.measures is UNSET and not (self.beside and (self.beside / "measures").is_dir()):
             return PlanFolder()
-        return folder_reading.read(plan, DiskSource(self.beside) if self.beside else FolderSource())
+        source = DiskSource(self.beside) if self.beside else FolderSource()
+        return folder_reading.read(plan, source, read.rooms_at)
 
     @property
     def reading(self) -> reading.ParsedPlan:
@@ -98,7 +100,7 @@ def selected(file: str | None, preset: str | None) -> SelectedPlan:
     """Read the plan in a file, or the named preset. Raises Failure with all its errors."""
     found = source(file, preset)
     read = found.reading
-    folder = found.folder(read.plan)
+    folder = found.folder(read)
     faults = (*_in_file(read.faults, found.name), *_in_file(folder.faults, found.name))
     if read.plan is None or faults:
         raise Failure(f"{file or preset} is not a valid plan; {_HOW}\n{fault_lines(faults)}")
@@ -117,7 +119,7 @@ def examined(found: PlanSource, *, keys: bool = False) -> Preview:
     models = read_settings().models
     catalogue = load(models, os.environ if keys else None)
     read = found.reading
-    folder = tried(read.plan, found.folder(read.plan))
+    folder = tried(read.plan, found.folder(read))
     preview = examined(read, catalogue, folder=folder)
     unset = sorted(
         {entry.api_key_env for entry in catalogue.models.values() if entry.alias in {m.model for m in preview.models}}

@@ -1,15 +1,19 @@
 """`playmolt agora run` where nothing runs: it brings a platform up, plays a folder's world, leaves nothing behind."""
 
+import hashlib
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from shutil import copytree
 
+import httpx
 from playmolt_cli.local.folder import Folder
 
 from tests import platforms
-from tests.integration.agora.experiment_operator import OWN
+from tests.integration.agora.experiment_operator import EXPERIMENTS, OWN
+from tests.platforms import Stack
 
 COMMONS = Path(__file__).parents[3] / "docs" / "examples" / "commons"
 
@@ -51,3 +55,73 @@ def test_the_commons_go_from_plan_to_bundle_in_both_languages(folder: Path) -> N
     verify = [sys.executable, str(folder / "bundle/verify.py")]
     checked = subprocess.run(verify, capture_output=True, text=True, timeout=60, check=False)
     assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+BAD_MEASURES: dict[str, tuple[str, str]] = {
+    "raises": ('raise ValueError("at once")', "measure_failed"),
+    "writes": ('open("x", "w")', "measure_forbidden"),
+    "differs": (
+        "import os; return turns.select('run').unique().with_columns(share=float(os.getpid()))",
+        "measure_unstable",
+    ),
+}
+
+
+def bad_plan(folder: Path, body: str) -> Path:
+    """The commons with one more measure."""
+    plan = copytree(COMMONS, folder)
+    text = (plan / "plan.yaml").read_text("utf-8").replace("runs: 2", "runs: 1").replace("turns: 12", "turns: 8")
+    (plan / "plan.yaml").write_text(text.replace("harvest_share", "bad"), "utf-8")
+    (plan / "measures" / "bad.py").write_text(
+        'KEYS = ("run",)\nCOLUMNS = {"run": "str", "share": "float"}\n'
+        'LABELS = {"share": {"ko": "몫", "en": "Share"}}\n\n\ndef measure(turns):\n    ' + body + "\n",
+        "utf-8",
+    )
+    return plan
+
+
+def posted(http: httpx.Client, body: object, query: dict[str, str], key: str) -> httpx.Response:
+    """The answer to a plan. On a busy machine its trial takes longer than one call waits for an engine."""
+    until = time.monotonic() + 120
+    while True:
+        answer = http.post(EXPERIMENTS, params=query, json=body, headers={"Idempotency-Key": key})
+        if answer.status_code != 503:
+            return answer
+        assert time.monotonic() < until, answer.text
+        time.sleep(float(answer.headers["Retry-After"]))
+
+
+def test_a_measure_that_does_not_hold_is_refused_before_the_lock_whichever_way_its_plan_comes(folder: Path) -> None:
+    """On the platform that runs already, by its URL, over HTTP, and on one that the command starts."""
+    with Stack(folder / "data", environment=OWN) as stack:
+        run = stack.run
+        with httpx.Client(
+            base_url=run.gateway, headers={"Authorization": f"Bearer {run.operator_key}"}, timeout=60
+        ) as http:
+            for name, (body, code) in BAD_MEASURES.items():
+                plan = bad_plan(folder / name, body)
+                for place in (("--data", str(folder / "data")), ("--url", run.gateway, "--key", run.operator_key)):
+                    done = platforms.playmolt("agora", "run", str(plan), *place, environment=OWN, seconds=150)
+                    assert done.returncode in (1, 2), done.stdout
+                    assert "measures/bad.py" in done.stderr, (name, place, done.stderr)
+                files = {
+                    str(path.relative_to(plan)): path.read_text("utf-8")
+                    for path in sorted(plan.rglob("*"))
+                    if path.is_file() and path.parent != plan
+                }
+                hashes = {path: hashlib.sha256(text.encode()).hexdigest() for path, text in files.items()}
+                for path, named in hashes.items():
+                    put = http.put(f"/api/agora/files/{named}", content=files[path].encode())
+                    assert put.status_code == 204, put.text
+                whole = {"plan": (plan / "plan.yaml").read_text("utf-8"), "files": hashes}
+                for dry in ({}, {"dry": "1"}):
+                    answer = posted(http, whole, dry, f"{name}-{len(dry)}")
+                    assert answer.status_code == 400, answer.text
+                    assert "errors" in answer.json(), answer.text
+                    (fault,) = answer.json()["errors"]
+                    assert fault["field"].startswith("measures/bad.py"), answer.text
+                    assert fault.get("code", code) == code, answer.text
+            assert http.get(EXPERIMENTS).json()["experiments"] == []
+    done = platforms.playmolt("agora", "run", str(folder / "raises"), "--data", str(folder / "own"), environment=OWN)
+    assert done.returncode in (1, 2)
+    assert "measures/bad.py" in done.stderr

@@ -9,7 +9,7 @@ from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
 from playmolt_core.game.decider import Command, Refused
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora.coding import JudgeRequest, JudgeStopRequest, SheetRequest
-from playmolt_schemas.agora.plan import Experiments, ResumeRequest, StopRequest
+from playmolt_schemas.agora.plan import Experiments, PlanFault, ResumeRequest, StopRequest
 from playmolt_schemas.api import ErasedSession
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.routes import sharing
@@ -85,7 +85,7 @@ class ExperimentApi(GameApi[State]):
     def _of_the_operator(self, state: State, request: ApiRequest) -> ApiReply | Refused:
         if request.route == OPEN and _is_dry(request):
             body, files = with_files(request.body)
-            read = read_plan(body, {}, self._catalogue, files)
+            read = read_plan(body, {}, self._catalogue, files, trial_faults(request.body))
             return read if isinstance(read, Refused) else ApiReply(read[2])
         if not state.version:
             return _unknown()
@@ -109,7 +109,10 @@ class ExperimentApi(GameApi[State]):
         if _is_dry(request):
             return None
         body, files = with_files(request.body)
-        return commands.OpenExperiment(operator=_OPERATOR, plan=body, catalogue=self._catalogue, files=files)
+        return commands.OpenExperiment(
+            operator=_OPERATOR, plan=body, catalogue=self._catalogue, files=files,
+            trial_faults=trial_faults(request.body),
+        )  # fmt: skip
 
     def _fork(self, request: ApiRequest) -> Command | Refused:
         body = _body(ForkRequest, request.body)
@@ -149,8 +152,23 @@ class ExperimentApi(GameApi[State]):
         return commands.RaiseBudget(by=_OPERATOR, budget=body.budget, reason=body.reason)
 
 
+class LoadedPlan(msgspec.Struct, frozen=True):
+    """The body of a call with the texts of its files, after its measures were tried. No caller can send one."""
+
+    plan: Any
+    files: dict[str, str]
+    trial_faults: tuple[PlanFault, ...] = ()
+
+
+def trial_faults(body: object) -> tuple[PlanFault, ...]:
+    """The faults of a plan's measures."""
+    return body.trial_faults if isinstance(body, LoadedPlan) else ()
+
+
 def with_files(body: object) -> tuple[Any, dict[str, Any]]:
-    """A plan's body and its files, path → reference."""
+    """A plan's body and its files, path → reference, or → text once they are loaded."""
+    if isinstance(body, LoadedPlan):
+        return body.plan, dict(body.files)
     if isinstance(body, Mapping) and "plan" in body and set(body) <= {"plan", "files"}:
         files = body.get("files")
         return body["plan"], dict(files) if isinstance(files, Mapping) else {}

@@ -5,6 +5,7 @@ from typing import Any
 
 from playmolt_core.game.decider import Command
 from playmolt_core.llm.catalogue import Catalogue
+from playmolt_schemas.agora.plan import PlanFault
 from playmolt_schemas.stored.agora.experiment import JudgeBudget, JudgingStatus, PinnedModel, Pins, SheetRow, Which
 from playmolt_schemas.stored.agora.plan import Budget, Noticed, Spent, StopKind
 
@@ -21,6 +22,8 @@ class OpenExperiment(Command, frozen=True, kw_only=True):
     """File name → text of the file that `stage1_import` may name."""
     files: Mapping[str, str] = {}
     """Path → text of the files of the plan's folder."""
+    trial_faults: tuple[PlanFault, ...] = ()
+    """The faults of its measures, which were tried before."""
 
 
 class ReportRunOpened(Command, frozen=True, kw_only=True):

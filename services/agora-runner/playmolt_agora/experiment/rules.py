@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
+import msgspec
 from playmolt_core.game.decider import Accepted, Command, Decision, Effect, EndGame, Refused, Viewer
 from playmolt_core.game.game import Game, ended
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_schemas.agora.plan import INTERRUPTED, Hidden, Preview
+from playmolt_schemas.agora.plan import INTERRUPTED, Hidden, PlanFault, Preview
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.game_messages import GameSummary
@@ -122,7 +123,7 @@ class Experiment(Game[State]):
         return tuple(effects.effects(state))
 
     def _open(self, state: State, command: commands.OpenExperiment) -> Decision:
-        read = read_plan(command.plan, command.imported, command.catalogue, command.files)
+        read = read_plan(command.plan, command.imported, command.catalogue, command.files, command.trial_faults)
         if isinstance(read, Refused):
             return read
         text, plan, found, folder = read
@@ -153,15 +154,26 @@ class Experiment(Game[State]):
 
 
 def read_plan(
-    body: object, imported: Mapping[str, str], catalogue: Catalogue, files: Mapping[str, str]
+    body: object,
+    imported: Mapping[str, str],
+    catalogue: Catalogue,
+    files: Mapping[str, str],
+    trial_faults: Sequence[PlanFault] = (),
 ) -> tuple[str, Plan, Preview, PlanFolder] | Refused:
     """Read a plan (YAML or JSON text, or a JSON object) and work it out, or refuse it with every fault."""
     read = reading.reading(body, imported)
-    folder = folder_reading.read(read.plan, Source(files)) if read.plan else PlanFolder()
+    folder = folder_reading.read(read.plan, Source(files), read.rooms_at) if read.plan else PlanFolder()
+    folder = msgspec.structs.replace(folder, faults=(*folder.faults, *trial_faults))
     found = examined(read, catalogue, folder=folder)
     if found.faults or read.plan is None:
-        return _invalid(found.faults)
+        return _invalid([_placed(fault) for fault in found.faults])
     return body if isinstance(body, str) else reading.text_of(body), read.plan, found, folder
+
+
+def _placed(fault: PlanFault) -> PlanFault:
+    """With its file and line in `field`, which is all that a problem document has for a place."""
+    place = f"{fault.file}:{fault.line}" if fault.line else fault.file
+    return msgspec.structs.replace(fault, field=": ".join(filter(None, (place, fault.field))))
 
 
 def _invalid(faults: Sequence[FieldFault]) -> Refused:

@@ -40,9 +40,13 @@ class PlanFolder(msgspec.Struct, frozen=True, kw_only=True):
         return locked(self.texts) if self.texts else None
 
 
-def read(plan: Plan, source: Source) -> PlanFolder:
-    """Read what a plan uses of its folder; the plan's own faults carry no file."""
-    reader = _FolderReader(plan, source)
+def read(plan: Plan, source: Source, rooms_at: Sequence[int] | None = None) -> PlanFolder:
+    """Read what a plan uses of its folder; the plan's own faults carry no file.
+
+    `rooms_at` are the places of its rooms if some are missing because they cannot be read. Then the files that are
+    not used are unknown.
+    """
+    reader = _FolderReader(plan, source, rooms_at)
     rooms = tuple(room for each in plan.rooms or () if (room := reader.room(each)) is not None)
     measures = tuple(reader.measures())
     found = symmetry.compared(source, reader.pairs, tuple(dict.fromkeys(reader.names)))
@@ -53,13 +57,14 @@ def read(plan: Plan, source: Source) -> PlanFolder:
         texts=dict(sorted(source.used.items())),
         symmetry=found,
         faults=(*reader.faults, *source.faults, *found.faults, *of_whole(source.used)),
-        warnings=tuple(f"{path} is in the folder but not used by the plan." for path in unused),
+        warnings=tuple(f"{path} is in the folder but not used by the plan." for path in unused if rooms_at is None),
     )
 
 
 class _FolderReader:
-    def __init__(self, plan: Plan, source: Source) -> None:
+    def __init__(self, plan: Plan, source: Source, rooms_at: Sequence[int] | None) -> None:
         self._plan, self._source = plan, source
+        self._rooms_at = range(len(plan.rooms or ())) if rooms_at is None else rooms_at
         self._worlds: dict[str, World | None] = {}
         self._personas: dict[str, OwnPersona | None] = {}
         self._events: dict[str, tuple[OwnEvent, ...]] = {}
@@ -70,7 +75,7 @@ class _FolderReader:
     def room(self, room: RoomPlan) -> LockedRoom | None:
         """A room with nothing left open; None where something of it is at fault."""
         before = len(self.faults) + len(self._source.faults)
-        at = f"rooms[{(self._plan.rooms or ()).index(room)}]"
+        at = f"rooms[{self._rooms_at[(self._plan.rooms or ()).index(room)]}]"
         self.faults += self._room_faults(room, at)
         languages = room.languages or self._plan.languages
         held = [seat for seat in room.seats if seat.persona is not None]

@@ -1,5 +1,6 @@
 """Trial of measures before the lock: each runs twice on a few turns of every cell, played by scripted models."""
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -14,13 +15,15 @@ from playmolt_schemas.stored.agora.plan import Plan
 from playmolt_schemas.stored.agora.run import AgentActed, TurnFailed
 from playmolt_schemas.stored.agora.turn import RunSpec, Tokens
 
+from playmolt_agora.folder import reading as folder_reading
 from playmolt_agora.folder.measure_file import MeasureDeclaration
 from playmolt_agora.folder.personas import dressed
 from playmolt_agora.folder.reading import PlanFolder
 from playmolt_agora.folder.rooms import LockedRoom
+from playmolt_agora.folder.source import Source
 from playmolt_agora.measures.data.turns import table
 from playmolt_agora.own_measures.running import MeasureResult, measured
-from playmolt_agora.plan import matrix
+from playmolt_agora.plan import matrix, reading
 from playmolt_agora.run import commands, effects
 from playmolt_agora.run.rules import Agora
 from playmolt_agora.scripted import residents, visitors
@@ -97,6 +100,15 @@ def tried(plan: Plan | None, folder: PlanFolder) -> PlanFolder:
     return msgspec.structs.replace(folder, faults=(*folder.faults, *faults))
 
 
+def trial_faults(body: object, files: Mapping[str, str]) -> tuple[PlanFault, ...]:
+    """The faults of the measures of a plan that can be read, with these texts of its folder."""
+    read = reading.reading(body, {})
+    if read.plan is None:
+        return ()
+    folder = folder_reading.read(read.plan, Source(files), read.rooms_at)
+    return tried(read.plan, folder).faults[len(folder.faults) :]
+
+
 def _faults(declared: MeasureDeclaration, turns: object) -> Iterator[PlanFault]:
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.map(lambda _: measured(declared, turns, seconds=min(SECONDS, declared.seconds)), range(2))
@@ -114,3 +126,8 @@ def unlike(first: MeasureResult, second: MeasureResult) -> MeasureResult:
     if not first.table.equals(second.table):
         return MeasureResult(code="measure_unstable", detail="gave two different tables of the same turns")
     return first
+
+
+if __name__ == "__main__":
+    # The runner of experiments starts this: [plan, texts] in, faults out.
+    sys.stdout.buffer.write(msgspec.json.encode(trial_faults(*msgspec.json.decode(sys.stdin.buffer.read()))))

@@ -13,6 +13,7 @@ from playmolt_schemas.stored.agora.plan import Plan, Square, Stage1Import
 
 from playmolt_agora import budget
 from playmolt_agora.folder.reading import PlanFolder
+from playmolt_agora.folder.rooms import LockedRoom
 from playmolt_agora.measures.data.arms import ARMS
 from playmolt_agora.plan import attainable, costs, latin_squares, matrix
 from playmolt_agora.plan import plan as plans
@@ -45,24 +46,26 @@ def examined(
         return _unknown(found.faults)
     spoilt = InvalidParts(found.faults)
     sized = not spoilt.any("models", "languages", "phases")
-    projection = costs.project(plan, catalogue, folder.rooms) if sized and not spoilt.any("sampling", "reask") else None
+    sound = _sound_rooms(found, folder, spoilt)
+    whole = sized and not spoilt.any("rooms")
+    projection = costs.project(plan, catalogue, folder.rooms) if whole and not spoilt.any("sampling", "reask") else None
     squared = () if spoilt.any(*_PHASE2) else latin_squares.squares(plan)
     tests = _tests(plan, spoilt)
-    rows = tuple(_row(cell) for cell in matrix.cells(plan, folder.rooms)) if sized else None
+    rows = tuple(_row(cell) for cell in matrix.cells(plan, sound)) if sized else ()
     known = residents.ALIASES if aliases is None else aliases
     refusals = [
         *(() if spoilt.any("models") else _model_faults(plan, catalogue, known)),
         *(() if plan.allow_unbalanced else _square_faults(squared)),
         *_effect_faults(plan),
         *_test_faults(plan, tests),
-        *(_opening_faults(plan, folder) if sized else ()),
+        *(_opening_faults(plan, folder) if whole else ()),
     ]
     return Preview(
         name=plan.name,
         plan_hash=digest(plan),
-        runs=None if rows is None else sum(row.runs for row in rows),
-        agents=None if rows is None else sum(row.agents for row in rows),
-        turns=None if rows is None else sum(row.turns for row in rows),
+        runs=sum(row.runs for row in rows) if whole else None,
+        agents=sum(row.agents for row in rows) if whole else None,
+        turns=sum(row.turns for row in rows) if whole else None,
         calls=projection.calls if projection else None,
         calls_most=projection.calls_most if projection else None,
         tokens=projection.tokens if projection else None,
@@ -70,13 +73,13 @@ def examined(
         cost_most=projection.cost_most if projection else None,
         scripted=any(is_scripted(model) for model in plans.all_models(plan)),
         exploratory=plan.exploratory,
-        matrix=rows or (),
+        matrix=rows,
         models=projection.models if projection else (),
         squares=squared,
         tests=tests,
         warnings=(*(_warnings(plan, projection, squared) if sized else ()), *folder.warnings),
         folder=folder.folder,
-        faults=(*found.faults, *found.placed(refusals), *_placed(found, folder.faults)),
+        faults=(*found.faults, *found.placed(refusals), *_placed(found, spoilt.unaffected(folder.faults))),
     )
 
 
@@ -94,6 +97,19 @@ class InvalidParts:
     def any(self, *parts: str) -> bool:
         """Whether one of these parts, something in it or what it is in is at fault."""
         return any(_within(field, part) or _within(part, field) for field in self._fields for part in parts)
+
+    def unaffected(self, faults: Iterable[PlanFault]) -> Iterator[PlanFault]:
+        """Those that do not follow from a list with a member at fault."""
+        return (
+            fault for fault in faults if fault.file or not any(_within(each, f"{fault.field}") for each in self._fields)
+        )
+
+
+def _sound_rooms(found: ParsedPlan, folder: PlanFolder, spoilt: InvalidParts) -> tuple[LockedRoom, ...]:
+    rooms = found.plan.rooms or () if found.plan else ()
+    places = range(len(rooms)) if found.rooms_at is None else found.rooms_at
+    sound = {room.name for at, room in zip(places, rooms, strict=True) if not spoilt.any(f"rooms[{at}]")}
+    return tuple(room for room in folder.rooms if room.name in sound)
 
 
 def _placed(found: ParsedPlan, faults: Iterable[PlanFault]) -> Iterator[PlanFault]:

@@ -9,7 +9,7 @@ import msgspec
 from playmolt_schemas.agora.plan import PLAN_BYTES, PlanFault
 from playmolt_schemas.body_fields import Faults
 from playmolt_schemas.canonical import canonical_json
-from playmolt_schemas.stored.agora.plan import Hypothesis, Plan, Stage1Import
+from playmolt_schemas.stored.agora.plan import Hypothesis, Plan, RoomPlan, Stage1Import
 from playmolt_schemas.text import trimmed, unstorable
 
 from playmolt_agora.plan import document, stage1_import, structs
@@ -26,6 +26,8 @@ class ParsedPlan(msgspec.Struct, frozen=True):
     faults: tuple[PlanFault, ...] = ()
     lines: Mapping[str, int] = {}
     """The lines of fields in the text."""
+    rooms_at: tuple[int, ...] | None = None
+    """The places in the text of the rooms that are kept; None if these are all of them."""
 
     def placed(self, faults: Iterable[PlanFault]) -> tuple[PlanFault, ...]:
         return tuple(msgspec.structs.replace(fault, line=document.line_of(fault.field, self.lines)) for fault in faults)
@@ -55,6 +57,7 @@ def reading(body: object, imported: Mapping[str, str] | None = None) -> ParsedPl
     plan, faults = structs.partly(Plan, values)
     if plan is None:
         return ParsedPlan(None, ParsedPlan(None, (), lines).placed(faults), lines)
+    rooms_at = _rooms_kept(values)
     plan = msgspec.structs.replace(plan, hypotheses=tuple(_whole(plan)))
     if isinstance(plan.stage1_import, str):
         found = _imported(plan.stage1_import, imported or {})
@@ -68,7 +71,15 @@ def reading(body: object, imported: Mapping[str, str] | None = None) -> ParsedPl
         if fault.field not in wrong
         and (fault.field == "hypotheses" or not any(each.startswith(f"{fault.field}[") for each in wrong))
     ]
-    return ParsedPlan(plan, ParsedPlan(plan, (), lines).placed(faults), lines)
+    return ParsedPlan(plan, ParsedPlan(plan, (), lines).placed(faults), lines, rooms_at)
+
+
+def _rooms_kept(values: object) -> tuple[int, ...] | None:
+    rooms = values.get("rooms") if isinstance(values, dict) else None
+    if not isinstance(rooms, list):
+        return None
+    kept = tuple(at for at, room in enumerate(rooms) if structs.partly(RoomPlan, room)[0] is not None)
+    return None if len(kept) == len(rooms) else kept
 
 
 def _sound(found: ParsedPlan) -> Plan | Faults:

@@ -1,9 +1,10 @@
 """Plain values into structs, naming every field at fault by its path."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from typing import Any, Final, TypeVar, get_args, get_origin
+from types import UnionType
+from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 
 import msgspec
 from playmolt_core.llm.catalogue import decimal_text
@@ -25,7 +26,8 @@ def read(kind: type[S], values: object, path: str = "") -> S | Faults:
 
 
 def partly(kind: type[S], values: object, path: str = "") -> tuple[S | None, list[PlanFault]]:
-    """Read what there is to read, and every fault; a field at fault has its default, None where a required one has.
+    """Read what there is to read, and every fault. A field at fault has its default, a required number its least value;
+    None where another required field is at fault.
 
     Of a list the entries that are sound are kept.
     """
@@ -48,15 +50,23 @@ def partly(kind: type[S], values: object, path: str = "") -> tuple[S | None, lis
             read_values, wrong = _field(field.type, _texts(name, values[name]), _join(path, name))
             faults += wrong
             found |= dict.fromkeys([field.name], *read_values) if read_values else {}
+            if not read_values and field.required and (stand_in := _least(field.type)) is not None:
+                found[field.name] = stand_in
         elif field.required:
             faults.append(PlanFault(_join(path, name), "is required", "wrong_type"))
     whole = all(field.name in found or not field.required for field in declared.values())
     return kind(**found) if whole else None, faults
 
 
+def _least(kind: object) -> int | None:
+    """The least whole number that a field may hold, in place of one at fault; None for other fields."""
+    bounds = [part.ge for part in _parts(kind) if isinstance(part, msgspec.Meta) and isinstance(part.ge, int)]
+    return max(bounds) if bounds and int in _parts(kind) else None
+
+
 def _field(kind: object, value: object, path: str) -> tuple[tuple[Any, ...], list[PlanFault]]:
     """The value in a tuple, nothing where there is none, and the faults."""
-    parts = [part for part in (kind, *get_args(kind)) if part is not None]
+    parts = list(_parts(kind))
     inner = [part for part in parts if isinstance(part, type) and issubclass(part, msgspec.Struct)]
     if inner and isinstance(value, dict):
         found, faults = partly(inner[0], value, path)
@@ -68,6 +78,14 @@ def _field(kind: object, value: object, path: str) -> tuple[tuple[Any, ...], lis
         return (msgspec.convert(_nested(value), type=kind),), []
     except msgspec.ValidationError as error:
         return (), [_fault(error, path)]
+
+
+def _parts(kind: object) -> Iterator[Any]:
+    """A type and what it is made of by unions and annotations."""
+    yield kind
+    if get_origin(kind) in (Annotated, Union, UnionType):
+        for part in get_args(kind):
+            yield from _parts(part)
 
 
 def _list(kind: object, each: object, values: list[object], path: str) -> tuple[tuple[Any, ...], list[PlanFault]]:

@@ -1,25 +1,36 @@
 """Files of plans' folders in the blob store: kept under their hash, and read when a plan that names them is locked."""
 
+import asyncio
 import re
+import sys
 from typing import Any, Final
 
+import msgspec
 from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Refused
+from playmolt_core.ops import telemetry
+from playmolt_schemas.agora.plan import PlanFault
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.text import unstorable
 
-from playmolt_agora.experiment.api import with_files
+from playmolt_agora.experiment.api import LoadedPlan, with_files
 from playmolt_agora.folder.source import FILE_BYTES, FILES_MOST, sha256
 
+TRIAL_SECONDS: Final = 120.0
+_TRIALS_KEPT: Final = 8
+_log = telemetry.log("plan files")
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
 
 
 class PlanFiles:
     """Keeps files and reads them again."""
 
-    def __init__(self, blobs: PgBlobs) -> None:
+    def __init__(self, blobs: PgBlobs, trial_seconds: float = TRIAL_SECONDS) -> None:
         self._blobs = blobs
+        self._trial_seconds = trial_seconds
+        self._one = asyncio.Lock()
+        self._trials: dict[str, asyncio.Task[tuple[PlanFault, ...]]] = {}
 
     async def put(self, _: object, request: ApiRequest) -> ApiReply | Refused:
         """Keep a text under its hash. Raises LogUnavailable."""
@@ -57,7 +68,42 @@ class PlanFiles:
                     FieldFault(f"files.{path}", "upload the text first: PUT /api/agora/files/HASH") for path in missing
                 ),
             )
-        return {"plan": plan, "files": {path: texts[named] for path, named in files.items()}}
+        loaded = {path: texts[named] for path, named in files.items()}
+        return LoadedPlan(plan, loaded, await self._tried(plan, loaded))
+
+    async def _tried(self, plan: Any, files: dict[str, str]) -> tuple[PlanFault, ...]:
+        """Try the measures, one plan at a time. A caller who repeats the call meets the same trial."""
+        if not any(path.startswith("measures/") for path in files):
+            return ()
+        named = sha256(msgspec.json.encode([plan, files], order="deterministic").decode())
+        task = self._trials.get(named)
+        if task is None:
+            task = self._trials[named] = asyncio.create_task(self._trial(plan, files))
+            while len(self._trials) > _TRIALS_KEPT:
+                self._trials.pop(next(iter(self._trials))).cancel()
+        return await asyncio.shield(task)
+
+    async def _trial(self, plan: Any, files: dict[str, str]) -> tuple[PlanFault, ...]:
+        """Try them in a separate process: it plays a few turns and runs every measure."""
+        async with self._one:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-P", "-m", "playmolt_agora.own_measures.rehearsal",
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+            )  # fmt: skip
+            try:
+                async with asyncio.timeout(self._trial_seconds):
+                    out, said = await process.communicate(msgspec.json.encode([plan, files]))
+            except TimeoutError:
+                message = f"the trial of all measures took more than {self._trial_seconds:g} s"
+                return (PlanFault("measures", message, "measure_timeout"),)
+            finally:
+                if process.returncode is None:
+                    process.kill()
+                    await process.wait()
+            if process.returncode:
+                _log.error("trial_failed", said=said.decode(errors="replace")[-2000:])
+                return (PlanFault("measures", "could not be tried; the runner's log says why", "measure_failed"),)
+            return msgspec.json.decode(out, type=tuple[PlanFault, ...])
 
 
 def _refused(field: str, message: str) -> Refused:

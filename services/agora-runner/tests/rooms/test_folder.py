@@ -13,6 +13,9 @@ from playmolt_agora.folder import reading as folder_reading
 from playmolt_agora.folder.disk import DiskSource
 from playmolt_agora.folder.reading import PlanFolder
 from playmolt_agora.folder.source import FILE_BYTES, Source, sha256
+from playmolt_agora.plan import preview, reading
+from playmolt_core.llm.catalogue import Catalogue
+from playmolt_schemas.agora.plan import Preview
 from playmolt_schemas.stored.agora.plan import Plan
 
 Changed = Callable[[str, str, str], PlanFolder]
@@ -193,3 +196,60 @@ def test_however_many_faults_there_are_each_is_reported_once_with_its_line(
         near = [line for file, line, each in told if (file, each) == (path, code) and line is not None]
         assert any(0 <= last - line <= 5 for line in near), (path, new, code, found.faults)
     assert sum(told.values()) == len(chosen), found.faults
+
+
+def examined_plan(text: str, folder: PlanFolder, files: Mapping[str, str]) -> Preview:
+    read = reading.reading(text)
+    assert read.plan is not None
+    return preview.examined(read, Catalogue(), folder=folder_reading.read(read.plan, Source(files), read.rooms_at))
+
+
+TWO_ROOMS = """
+name: two
+seed: "1"
+models: [scripted-steady]
+languages: [ko, en]
+rooms:
+  - {name: first, world: pasture, runs: %s, turns: 12, events: [seasons], seats: [{persona: steward, count: %s}]}
+  - {name: second, world: pasture, runs: 1, turns: %s, seats: [{persona: grabber, count: 2}, {persona: missing}]}
+measures: [harvest_share]
+"""
+
+
+@pytest.mark.parametrize(
+    ("values", "fields"),
+    [
+        (("1", "201", "4"), {"rooms[0].seats[0].count"}),
+        (("1", "0", "4"), {"rooms[0].seats[0].count"}),
+        (("-1", "2", "4"), {"rooms[0].runs"}),
+        (("many", "2", "4"), {"rooms[0].runs"}),
+        (("1", "2", "1001"), {"rooms[1].turns"}),
+        (("many", "201", "0"), {"rooms[0].runs", "rooms[0].seats[0].count", "rooms[1].turns"}),
+    ],
+)
+def test_a_value_at_fault_hides_no_other_fault_and_calls_no_used_file_unused(
+    folder: PlanFolder, values: tuple[str, ...], fields: set[str]
+) -> None:
+    found = examined_plan(TWO_ROOMS % values, folder, folder.texts)
+    assert {fault.field for fault in found.faults if not fault.file} == fields
+    assert [fault.file for fault in found.faults if fault.file] == ["personas/missing.toml"]
+    assert (found.runs, found.turns, found.calls) == (None, None, None)
+    unused = {warning.partition(" ")[0] for warning in found.warnings if "not used" in warning}
+    assert unused == {path for path in folder.texts if path.endswith(("follower.toml", "elder.toml"))}
+
+
+def test_a_room_that_cannot_be_read_leaves_the_places_of_the_others(folder: PlanFolder) -> None:
+    """Which files it uses is unknown."""
+    text = (TWO_ROOMS % ("1", "2", "4")).replace("name: first, world: pasture", "name: first, world: [no]")
+    found = examined_plan(text.replace("name: second", "name: phase1"), folder, folder.texts)
+    assert {(fault.field, fault.code) for fault in found.faults if not fault.file} == {
+        ("rooms[0].world", "wrong_type"), ("rooms[1].name", "name_taken"),
+    }  # fmt: skip
+    assert [warning for warning in found.warnings if "not used" in warning] == []
+
+
+def test_the_rooms_without_a_fault_are_in_the_matrix(folder: PlanFolder) -> None:
+    text = (TWO_ROOMS % ("1", "201", "4")).replace(", {persona: missing}", "")
+    found = examined_plan(text, folder, folder.texts)
+    assert {row.phase for row in found.matrix} == {"second"}
+    assert [fault.field for fault in found.faults] == ["rooms[0].seats[0].count"]
