@@ -11,6 +11,7 @@ from playmolt_legal.rules import Legal
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.stored.event import Event
 
+from core.tests.decided_again import redecided
 from schemas.tests import samples as golden
 
 RULES = Legal()
@@ -29,7 +30,7 @@ def samples() -> dict[tuple[str, int], bytes]:
     return {(kind, version): sample for kind, version, sample in golden.samples("legal")}
 
 
-def every_event(sessions: Callable[..., Any]) -> list[Event]:
+def every_session(sessions: Callable[..., Any]) -> list[Any]:
     """Events of all types: a session with everything in it, one that was ended, one that goes on from another."""
     session = sessions(profile="stubborn", exclusions=["이혼 경력"])
     session.when(commands.AddEvidence(agent_id=session.state.owner, body=UPLOAD))
@@ -48,12 +49,18 @@ def every_event(sessions: Callable[..., Any]) -> list[Event]:
     linked = sessions(opened=False).when(session.decider.successor(session.state))
     rested = sessions().to("end").form("end", final_instructions="한 쪽으로 요약한다.").failed()
     aborted = sessions().when(EndGame(reason="점검 때문에 끝냅니다."))
-    return [event for each in (linked, aborted, rested, session) for event, _, _ in each.log]
+    return [linked, aborted, rested, session]
 
 
 @pytest.fixture
 def events(sessions: Callable[..., Any]) -> list[Event]:
-    return every_event(sessions)
+    return [event for each in every_session(sessions) for event, _, _ in each.log]
+
+
+def test_every_event_is_decided_again_as_it_was(sessions: Callable[..., Any]) -> None:
+    for session in every_session(sessions):
+        again = redecided(RULES, session.recorded)
+        assert (again.known, again.differs_at) == (True, None)
 
 
 def test_every_stored_type_and_version_has_a_sample() -> None:
