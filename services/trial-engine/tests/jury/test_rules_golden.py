@@ -13,6 +13,8 @@ from playmolt_jury.content.material import TopicImpact
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.stored.event import Event
 
+from core.tests.decided_again import redecided
+
 RULES = rules.jury()
 SAMPLES = Path(__file__).parent / "golden" / "events.jsonl"
 
@@ -22,7 +24,7 @@ def samples() -> dict[tuple[str, int], bytes]:
     return {(each["type"], each["schema_version"]): canonical_json(each["data"]) for each in read}
 
 
-def every_event(sessions: Callable[..., Any]) -> list[Event]:
+def every_session(sessions: Callable[..., Any]) -> list[Any]:
     """Plays sessions in which everything happens."""
     session = sessions().crack()
     session.call("jury_evidence", evidence_id="E3")
@@ -44,7 +46,7 @@ def every_event(sessions: Callable[..., Any]) -> list[Event]:
     session.call("jury_retry")
     session.chain(closed_without=["opportunist"])
     aborted = sessions().when(EndGame(reason="maintenance"))
-    return [event for each in (session, aborted) for event, _, _ in each.log]
+    return [session, aborted]
 
 
 def _voting() -> Reply:
@@ -53,7 +55,13 @@ def _voting() -> Reply:
 
 @pytest.fixture
 def events(sessions: Callable[..., Any]) -> list[Event]:
-    return every_event(sessions)
+    return [event for each in every_session(sessions) for event, _, _ in each.log]
+
+
+def test_every_event_is_decided_again_as_it_was(sessions: Callable[..., Any]) -> None:
+    for session in every_session(sessions):
+        again = redecided(session.jury, session.recorded)
+        assert (again.known, again.differs_at) == (True, None)
 
 
 def test_every_stored_type_and_version_has_a_sample() -> None:
