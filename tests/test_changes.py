@@ -3,6 +3,8 @@
 Each change is a diff in `tests/changes`. They are applied to a copy of the repository; then the generators run, and the
 checks that such changes can break. The checks pass only if a diff has edited every file that has to follow: another
 list that repeats a fact fails here, and once it is added to the diff, the count shows its price.
+
+A diff that no longer applies is made again: edit its files in a checkout, and take `git diff -U1`.
 """
 
 import os
