@@ -1,6 +1,7 @@
 """Buckets on Kubernetes: the component for anchors over prod, and the CronJob that archives."""
 
 import pytest
+from playmolt_cli.settings import CliSettings
 from playmolt_core.settings import from_environment
 
 from deploy.k8s import credentials
@@ -26,7 +27,8 @@ def test_both_jobs_are_told_of_the_bucket(objects: list[Json], name: str) -> Non
     assert template
     (container,) = template["spec"]["containers"]
     told = environment(objects, container, credentials.values() | {"anchors": SECRET})
-    settings = from_environment({key: value for key, value in told.items() if key.startswith("PLAYMOLT_")})
+    own = {key: value for key, value in told.items() if key.startswith("PLAYMOLT_")}
+    settings = from_environment(own, kind=CliSettings)
     assert settings.anchor_url == "s3://bucket/prefix"
     assert (settings.anchor_endpoint, settings.anchor_region) == ("https://store.example", "eu-1")
     assert (settings.anchor_access_key, settings.anchor_secret_key) == ("id", "secret")
@@ -52,7 +54,8 @@ def test_the_archive_has_the_settings_of_all_and_a_bucket() -> None:
     assert template
     (container,) = template["spec"]["containers"]
     told = environment(objects, container, credentials.values() | {"archive": SECRET})
-    settings = from_environment({key: value for key, value in told.items() if key.startswith("PLAYMOLT_")})
+    own = {key: value for key, value in told.items() if key.startswith("PLAYMOLT_")}
+    settings = from_environment(own, kind=CliSettings)
     assert (settings.archive_url, settings.archive_endpoint) == ("s3://bucket/prefix", "https://store.example")
     assert (settings.archive_access_key, settings.archive_secret_key) == ("id", "secret")
     assert (settings.archive_days, settings.archive_region) == (30, "eu-1")
