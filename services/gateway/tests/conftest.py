@@ -237,6 +237,7 @@ class TwinStore:
 
     async def delete_invite(self, invite_id: str) -> bool:
         self.check()
+        assert "\x00" not in invite_id, "Postgres stores no NUL"
         left = [one for one in self.invites if one[0] != invite_id]
         self.invites, found = left, len(left) < len(self.invites)
         return found

@@ -372,3 +372,10 @@ async def test_hot_route_and_framework_give_equal_documents(make_platform: Any, 
         assert (hot.status_code, dict(hot.headers), json.loads(hot.content)) == (
             framework.status_code, dict(framework.headers), json.loads(framework.content),
         )  # fmt: skip
+
+
+@pytest.mark.parametrize("path", ["/api/admin/invites/%00", "/api/admin/invites/a%ED%A0%80", "/api/jury/cases/a%00"])
+async def test_an_id_that_postgres_cannot_store_does_not_exist(platform: Any, problem: Any, path: str) -> None:
+    refused = await platform.send("DELETE", path, headers=platform.operator)
+    assert problem(refused) == (404, "not_found")
+    assert not platform.bus.calls

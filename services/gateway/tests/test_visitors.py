@@ -123,7 +123,8 @@ class TestInvites:
         "body",
         [{"people": 0, "until": TOMORROW}, {"people": 10_001, "until": TOMORROW}, {"people": 1}, {"until": TOMORROW},
          {"people": 1, "until": "2020-01-01T00:00:00Z"}, {"people": 1, "until": "2030-02-31T00:00:00Z"},
-         {"people": 1, "until": "tomorrow"}],
+         {"people": 1, "until": "tomorrow"}, {"people": 1, "until": "9999-12-31T23:59:59-14:00"},
+         {"people": 1, "until": "0001-01-01T00:00:00+14:00"}],
     )  # fmt: skip
     async def test_an_impossible_code_is_refused(self, platform: Any, problem: Any, body: Any) -> None:
         refused = await platform.send("POST", "/api/admin/invites", json=body, headers=platform.operator)

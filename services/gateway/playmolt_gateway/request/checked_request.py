@@ -19,7 +19,7 @@ from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import RUN_TYPES, SESSION_TYPES, WATCHED_TYPES, type_of
 from playmolt_schemas.limits import IDEMPOTENCY_KEY_CHARS
 from playmolt_schemas.routes.route import Auth, Load, Media, NoFields, Query, Route
-from playmolt_schemas.text import composed
+from playmolt_schemas.text import composed, unstorable
 from starlette.requests import Request
 from starlette.types import Receive, Scope
 from typing_extensions import TypeVar
@@ -234,6 +234,17 @@ async def _rate_refusal(services: Services, route: Route, caller: Caller, reques
     return None
 
 
+def _game_in_path(route: Route, params: dict[str, str]) -> str | HttpProblem:
+    """The game type that the path names, or the refusal of an id that cannot exist."""
+    game = game_of_route(route, params.get("id", ""))
+    if game is None:
+        return (no_such_session if route.service else no_such_game)(params["id"])
+    impossible = next(filter(unstorable, params.values()), None)
+    if impossible is not None and (route.service or route.method != "GET"):  # pages and files have a 404 of their own
+        return no_such_session(impossible)
+    return game
+
+
 async def check(services: Services, route: Route, head: RequestHead, request: Request) -> CheckedRequest | HttpProblem:
     """Check a request in the order of api.md: key, rate, size, form, id."""
     caller = await services.authenticator.admit(head.authorization, route.auth)
@@ -248,9 +259,9 @@ async def check(services: Services, route: Route, head: RequestHead, request: Re
     query = parse_query(request.scope["query_string"], route.query, overruled=_POSITIONS if last else ())
     if isinstance(query, HttpProblem):
         return query
-    game = game_of_route(route, request.path_params.get("id", ""))
-    if game is None:
-        return (no_such_session if route.service else no_such_game)(request.path_params["id"])
+    game = _game_in_path(route, request.path_params)
+    if isinstance(game, HttpProblem):
+        return game
     return CheckedRequest(
         route=route, caller=caller, game=game, query=query, body=checked[0], command=checked[1],
         params=request.path_params,

@@ -69,8 +69,8 @@ async def end_visitor(services: Services, request: CheckedRequest) -> Reply:
 @serves(OPEN_INVITE)
 async def open_invite(services: Services, request: CheckedRequest[Query, api.InviteRequest]) -> Reply:
     try:
-        until = datetime.fromisoformat(request.body.until.upper())
-    except ValueError:
+        until = datetime.fromisoformat(request.body.until.upper()).astimezone(UTC)
+    except (ValueError, OverflowError):
         return _bad_until("is not a valid time")
     if until <= datetime.now(UTC):
         return _bad_until("must be in the future")
