@@ -11,6 +11,7 @@ from playmolt_core.bus.port import BusUnavailable
 from playmolt_gateway.http.bodies import parse
 from playmolt_gateway.request.checked_request import fingerprint
 from playmolt_gateway.request.waits import OPEN_WAITS
+from playmolt_schemas.limits import BODY_BYTES
 from playmolt_schemas.stored.values import Identity
 
 from core.tests.waiting import loop_turns, wait_until
@@ -47,6 +48,32 @@ async def test_only_the_request_itself_shows_that_the_agent_is_there(platform: A
     assert present[0] is True
     assert not any(present[1:])
     assert (len(present) > 1) is ("wait" in path)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [("POST", "actions", b"{", 400), ("POST", "actions", b"", 400), ("POST", "actions?x=1", b"{}", 400),
+     ("POST", "actions", b'{"a":"' + b"a" * BODY_BYTES + b'"}', 413), ("POST", "forfeit", b"[", 400),
+     ("GET", "state?after=-1", None, 400), ("GET", "stream?after=x", None, 400), ("HEAD", "state?x=1", None, 400)],
+)  # fmt: skip
+async def test_a_request_that_the_gateway_refuses_shows_that_the_agent_is_there(
+    platform: Any, game: str, method: str, path: str, body: bytes | None, status: int
+) -> None:
+    agent, key = platform.agent("Ada")
+    platform.bus.engine = lambda *_: BusUnavailable("the refusal does not wait for it")
+    refused = await platform.send(method, f"/api/games/{game}/{path}", content=body, headers=key)
+    assert refused.status_code == status
+    assert [(call.op, call.target, call.agent, call.present) for _, call in platform.bus.calls] == [
+        ("state", game, agent, True)
+    ]
+
+
+@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}])
+async def test_a_refused_request_without_a_key_shows_no_agent(platform: Any, game: str, headers: Any) -> None:
+    await platform.send("GET", f"/api/games/{game}/state?after=-1", headers=headers)
+    await platform.send("GET", f"/api/games/{game}/state?after=-1", headers=platform.operator)
+    await platform.send("POST", f"/api/games/{game}/actions", content=b"{", headers=headers)
+    assert not platform.bus.calls
 
 
 async def test_an_action_goes_to_its_engine_as_it_came(platform: Any, game: str) -> None:

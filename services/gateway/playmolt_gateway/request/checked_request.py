@@ -245,6 +245,15 @@ def _game_in_path(route: Route, params: dict[str, str]) -> str | HttpProblem:
     return game
 
 
+def report_presence(services: Services, caller: Caller, game_id: str, trace: str) -> None:
+    """Report an agent whose request the gateway refuses as present in its game. Best effort: no answer waits for it."""
+    game = game_of(game_id)
+    if game is None or not caller.id or caller.visitor:
+        return
+    sign = services.bus.submit(game, "state", game_id, agent=caller.id, trace=trace, present=True)
+    sign.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+
 async def check(services: Services, route: Route, head: RequestHead, request: Request) -> CheckedRequest | HttpProblem:
     """Check a request in the order of api.md: key, rate, size, form, id."""
     caller = await services.authenticator.admit(head.authorization, route.auth)
@@ -252,6 +261,15 @@ async def check(services: Services, route: Route, head: RequestHead, request: Re
         return caller
     if refusal := await _rate_refusal(services, route, caller, request):
         return refusal
+    checked = await _checked(services, route, caller, head, request)
+    if isinstance(checked, HttpProblem) and route.target == "game":
+        report_presence(services, caller, request.path_params["id"], head.trace)
+    return checked
+
+
+async def _checked(
+    services: Services, route: Route, caller: Caller, head: RequestHead, request: Request
+) -> CheckedRequest | HttpProblem:
     checked = await _checked_body(services, route, caller, head, request)
     if isinstance(checked, HttpProblem):
         return checked

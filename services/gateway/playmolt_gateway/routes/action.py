@@ -26,12 +26,14 @@ from playmolt_gateway.http.problems import BUG_STATUS, RETRY_SECONDS, Headers, H
 from playmolt_gateway.http.responses import json_headers
 from playmolt_gateway.ports import UNAVAILABLE_ERRORS
 from playmolt_gateway.request.checked_request import (
+    CommandId,
     RequestHead,
     command_id,
     game_of,
     log_bug,
     read_head,
     reason,
+    report_presence,
     traced,
 )
 from playmolt_gateway.request.services import Services
@@ -122,6 +124,7 @@ class ActionRoute:
             return refusal
         body = await self._services.bodies.read(receive, head.content_length, head.content_encoding)
         if isinstance(body, HttpProblem):
+            report_presence(self._services, caller, _game_id(scope["path"]), head.trace)
             return body
         submitted = self.submit(caller, head, scope["path"], scope["query_string"], body)
         return submitted if isinstance(submitted, HttpProblem) else await submitted
@@ -146,16 +149,11 @@ class ActionRoute:
         self, caller: Caller, head: RequestHead, path: str, query: bytes, body: bytes
     ) -> "Future[Answer] | HttpProblem":
         """Check the syntax of an action and send it to its engine."""
-        body = without_bom(body)
-        value = parse(body)
-        if isinstance(value, HttpProblem):
-            return value
-        if query and isinstance(refusal := parse_query(query, Query), HttpProblem):
-            return refusal
-        command = command_id(caller.id, f"POST {path}", head.idempotency_key, body, value)
+        game_id, body = _game_id(path), without_bom(body)
+        command = _command(caller, head, path, query, body)
         if isinstance(command, HttpProblem):
+            report_presence(self._services, caller, game_id, head.trace)
             return command
-        game_id = path[len(_BEFORE) : -len(_AFTER)]
         game = game_of(game_id)
         if game is None:
             return no_such_game(game_id)
@@ -164,3 +162,16 @@ class ActionRoute:
             game, "act", game_id, body, agent=agent.id, name=agent.name,
             command_id=command.id, fingerprint=command.fingerprint, trace=head.trace,
         )  # fmt: skip
+
+
+def _game_id(path: str) -> str:
+    return path[len(_BEFORE) : -len(_AFTER)]
+
+
+def _command(caller: Caller, head: RequestHead, path: str, query: bytes, body: bytes) -> CommandId | HttpProblem:
+    value = parse(body)
+    if isinstance(value, HttpProblem):
+        return value
+    if query and isinstance(refusal := parse_query(query, Query), HttpProblem):
+        return refusal
+    return command_id(caller.id, f"POST {path}", head.idempotency_key, body, value)
