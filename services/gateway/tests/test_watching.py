@@ -6,6 +6,7 @@ from typing import Any
 
 import brotli
 import pytest
+from playmolt_gateway.access.invites import invite_hash
 from playmolt_gateway.pictures import ox
 from playmolt_gateway.pictures.png import png
 from playmolt_gateway.pictures.scene import TALL, WIDE, PictureTexts, Sheet
@@ -149,6 +150,24 @@ async def test_a_finished_game_is_taken_along_as_one_file(told: Any) -> None:
 async def test_the_file_of_a_running_game_is_refused(told: Any, problem: Any) -> None:
     told.bus.engine = lambda _game, _call: (200, state(15))
     assert problem(await told.send("GET", f"/api/games/{GAME}/replay.html")) == (403, "not_finished")
+
+
+async def test_the_file_of_a_private_game_takes_the_invite(told: Any, problem: Any) -> None:
+    hidden = (404, {"code": "not_found", "detail": "", "status": 404, "title": ""})
+    told.bus.engine = lambda _game, call: (200, state(15)) if call.invite == invite_hash(INVITE) else hidden
+    assert problem(await told.send("GET", f"/api/games/{GAME}/replay.html?invite={INVITE}")) == (403, "not_finished")
+    assert problem(await told.send("GET", f"/api/games/{GAME}/replay.html?invite=x")) == (404, "not_found")
+
+
+@pytest.mark.parametrize(("query", "accepted", "language"), [("", "", "ko"), ("", "zh", "zh"), ("?lang=en", "", "en")])
+async def test_the_file_is_in_the_games_language_where_none_is_wanted(
+    told: Any, query: str, accepted: str, language: str
+) -> None:
+    inner = told.bus.engine
+    told.bus.engine = lambda game, call: (inner(game, call)[0], inner(game, call)[1] | {"language": "ko"})
+    headers = {"accept-language": accepted} if accepted else {}
+    file = await told.send("GET", f"/api/games/{GAME}/replay.html{query}", headers=headers)
+    assert f'<html lang="{language}"' in file.text
 
 
 async def test_files_are_compressed_and_kept_by_what_they_hold(told: Any) -> None:

@@ -198,17 +198,18 @@ def _width_within(wide: int | None, high: int | None) -> int | None:
 async def read_replay(services: Services, request: CheckedRequest) -> Reply:
     """Send a finished game as one HTML file that plays offline."""
     asked, game = page_request_of(request), request.params["id"]
-    last = await state_of(services.bus, game)
+    last = await state_of(services.bus, game, invite=asked.values.get("invite"))
     if last is None:
         return no_such_game(game)
     if last["phase"] not in OVER:
         return HttpProblem(
             Code.LOG_NOT_FINISHED, "The replay is available after the game ends. Watch it live at /watch."
         )
-    if drawn(last, asked.language, WIDE) is None:
+    language = _language_of(last, asked)
+    if drawn(last, language, WIDE) is None:
         return HttpProblem(Code.NOT_FOUND, "This game has no pictures. Read its log at /log.")
-    name = name_of("replay", msgspec.json.encode(last, order="deterministic"), asked.language, version_of_all())
-    html = await services.picture_store.get(name, lambda: _replayed(services, game, last, asked.language), "disk")
+    name = name_of("replay", msgspec.json.encode(last, order="deterministic"), language, version_of_all())
+    html = await services.picture_store.get(name, lambda: _replayed(services, game, last, language), "disk")
     response = html_response(html, replay_policy())
     response.headers["content-disposition"] = f'attachment; filename="{game}.html"'
     return response
