@@ -21,8 +21,9 @@ _SECONDS: Final = timedelta(seconds=10)
 _TRIED_FOR: Final = timedelta(seconds=30)
 
 
-_NO_PROXY: Final["ClientConfig"] = {"proxy_url": "http://127.0.0.1:9", "proxy_excludes": "*"}
-"""The library reads the environment's proxies unless it has a proxy of its own; this one is used for no host."""
+_UNUSED_PROXY: Final = "http://127.0.0.1:9"
+"""The library reads the environment's proxies unless it has one of its own. This one excludes the endpoint's host; "*"
+excludes no address (obstore 0.12.1)."""
 
 
 class PlaceUnavailable(OSError):
@@ -60,7 +61,7 @@ class Bucket:
             "timeout": access.seconds,
         }
         if names_this_machine(access.endpoint):
-            client |= _NO_PROXY
+            client |= {"proxy_url": _UNUSED_PROXY, "proxy_excludes": urlsplit(access.endpoint).hostname or ""}
         self._store = S3Store(
             parts.netloc,
             prefix=parts.path.strip("/") or None,
