@@ -1,6 +1,6 @@
 """An HTTP proxy that counts what it is asked, and carries all of it to one server.
 
-Names such as `models.example` exist for nobody else: a request to one that arrives has come through the proxy.
+Names such as `models.example` do not exist elsewhere: a request to one that arrives has come through the proxy.
 """
 
 import socket

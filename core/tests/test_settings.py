@@ -85,9 +85,9 @@ def test_a_child_reads_the_same_settings() -> None:
     settings = GatewaySettings(
         port=1, registration_open=False, deadline_seconds=0.25, rate_limit="5/1", database_url="postgresql://u@h/d"
     )
-    told = to_environment(settings)
-    assert from_environment(told, kind=GatewaySettings) == settings
-    assert told.keys() == {
+    variables = to_environment(settings)
+    assert from_environment(variables, kind=GatewaySettings) == settings
+    assert variables.keys() == {
         "PLAYMOLT_PORT",
         "PLAYMOLT_REGISTRATION_OPEN",
         "PLAYMOLT_DEADLINE_SECONDS",
@@ -130,5 +130,5 @@ def test_a_variable_of_no_service_is_named(kind: type[Settings]) -> None:
 
 
 def test_a_process_that_starts_the_others_passes_on_every_setting() -> None:
-    told = {"PLAYMOLT_RATE_LIMIT": "60/10", "PLAYMOLT_EVM_CONFIRMATIONS": "3", "PLAYMOLT_ARCHIVE_DAYS": "4"}
-    assert to_environment(from_environment(told, kind=all_settings())) == told
+    variables = {"PLAYMOLT_RATE_LIMIT": "60/10", "PLAYMOLT_EVM_CONFIRMATIONS": "3", "PLAYMOLT_ARCHIVE_DAYS": "4"}
+    assert to_environment(from_environment(variables, kind=all_settings())) == variables

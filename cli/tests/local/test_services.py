@@ -1,4 +1,4 @@
-"""Each service is told what it needs and no secret of another's."""
+"""Each service gets what it needs and no secret of another's."""
 
 import pytest
 from playmolt_cli.local.embedded.nats import SERVICES, USERS
@@ -30,12 +30,12 @@ def test_a_service_reads_back_its_own_part(service: str, monkeypatch: pytest.Mon
     monkeypatch.setenv("PLAYMOLT_OPERATOR_KEY", "of the parent")
     monkeypatch.setenv("DATABASE_URL", "of the parent")
     settings = service_settings(service, COMMON, PASSWORDS)
-    told = environment(settings)
-    assert from_environment(told, kind=CliSettings) == settings
+    given = environment(settings)
+    assert from_environment(given, kind=CliSettings) == settings
     assert (settings.nats_user, settings.nats_password) == (service, PASSWORDS[service])
     others = [password for user, password in PASSWORDS.items() if user != service]
-    assert not set(others) & set(told.values())
-    assert "of the parent" not in told.values()
+    assert not set(others) & set(given.values())
+    assert "of the parent" not in given.values()
 
 
 def test_the_spectator_cannot_reach_the_database() -> None:

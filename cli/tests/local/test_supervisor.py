@@ -73,10 +73,10 @@ def test_the_reason_of_a_death_appears_in_its_log(short_lived: ManagedProcess) -
 def test_a_full_disk_ends_no_platform(
     short_lived: ManagedProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[str] = []
+    reported: list[str] = []
     folder = Folder(tmp_path / "data")
     folder.make()
-    platform = Supervisor(folder, CliSettings(), Counts(), lambda name, text: told.append(f"{name} {text}"))
+    platform = Supervisor(folder, CliSettings(), Counts(), lambda name, text: reported.append(f"{name} {text}"))
     platform._children.append(short_lived)
 
     def full(*_: object, **__: object) -> None:
@@ -86,14 +86,14 @@ def test_a_full_disk_ends_no_platform(
         disk.setattr(child, "spawn", full)
         before = time.monotonic()
         platform.tend()
-        assert told == ["short-lived cannot be started: [Errno 28] No space left on device"]
+        assert reported == ["short-lived cannot be started: [Errno 28] No space left on device"]
         assert before + BACKOFF_MOST <= short_lived.start_at <= time.monotonic() + BACKOFF_MOST
 
     short_lived.start_at = 0.0
     with monkeypatch.context() as disk:
         disk.setattr(Path, "write_text", full)
         platform.tend()
-        assert told[1:] == ["up run.json cannot be written: [Errno 28] No space left on device"]
+        assert reported[1:] == ["up run.json cannot be written: [Errno 28] No space left on device"]
 
     platform.tend()
     assert (folder.path / "run.json").exists()

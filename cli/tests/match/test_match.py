@@ -56,8 +56,8 @@ def bots(tmp_path: Path) -> str:
 def report(*words: str) -> dict[str, Any]:
     answer = CliRunner().invoke(cli, ["match", *words, "--json"])
     assert answer.exit_code == 0, answer.output
-    told: dict[str, Any] = json.loads(answer.stdout)
-    return told
+    found: dict[str, Any] = json.loads(answer.stdout)
+    return found
 
 
 def test_everybody_sits_in_every_seat_once_a_block_and_a_block_has_one_deal() -> None:
@@ -79,48 +79,48 @@ def test_the_same_seed_gives_the_same_report() -> None:
 
 
 def test_a_report_agrees_with_its_own_games() -> None:
-    told = report("house:contrarian", "house:table_reader", "--n", "25")
-    assert told["games_played"] == told["games_planned"] == 25
-    firsts = sum(row["rank"] == 1 for game in told["games"] for row in game["results"])
-    assert sum(line["by_game"]["ox"]["wins"] for line in told["players"]) == firsts > 25
+    found = report("house:contrarian", "house:table_reader", "--n", "25")
+    assert found["games_played"] == found["games_planned"] == 25
+    firsts = sum(row["rank"] == 1 for game in found["games"] for row in game["results"])
+    assert sum(line["by_game"]["ox"]["wins"] for line in found["players"]) == firsts > 25
     points: dict[str, dict[int, list[int]]] = {}
     model = PlackettLuce()
-    ratings = {line["name"]: model.rating() for line in told["players"]}
-    for game in told["games"]:
+    ratings = {line["name"]: model.rating() for line in found["players"]}
+    for game in found["games"]:
         assert game["seats"] == [row["player"] for row in sorted(game["results"], key=lambda row: row["seat"])]
         ranked = sorted(game["results"], key=lambda row: row["rank"])
         rated = model.rate([[ratings[row["player"]]] for row in ranked], ranks=[row["rank"] for row in ranked])
         ratings |= {row["player"]: rating for row, (rating,) in zip(ranked, rated, strict=True)}
         for row in game["results"]:
             points.setdefault(row["player"], {}).setdefault(game["block"], []).append(row["points"])
-    for line in told["players"]:
+    for line in found["players"]:
         ox, blocks = line["by_game"]["ox"], [fmean(block) for block in points[line["name"]].values()]
         half = t.ppf(0.975, len(blocks) - 1) * stdev(blocks) / len(blocks) ** 0.5
         assert ox["mean_points_interval"] == pytest.approx([fmean(blocks) - half, fmean(blocks) + half])
         assert ox["rating"] == pytest.approx(1500 + 60 * (ratings[line["name"]].mu - 25))
         assert ox["uncertainty"] == pytest.approx(60 * ratings[line["name"]].sigma)
-    (pair,) = told["pairs"]
+    (pair,) = found["pairs"]
     assert (pair["a"], pair["b"], pair["blocks"]) == ("house:contrarian", "house:table_reader", 5)
     assert pair["ahead"] + pair["behind"] + pair["level"] == 25
 
 
 def test_a_crash_names_the_deepest_line_of_the_bots_file(bots: str) -> None:
-    told = report(f"{bots}:oops", f"{bots}:bot", "--n", "5")
+    found = report(f"{bots}:oops", f"{bots}:bot", "--n", "5")
     at = 1 + PLAIN.splitlines().index('    return {}["oops"]')
-    assert {(fault["player"], fault["what"], fault["at"], fault["count"]) for fault in told["faults"]} == {
+    assert {(fault["player"], fault["what"], fault["at"], fault["count"]) for fault in found["faults"]} == {
         (f"{bots}:oops", "crash", f"mine.py:{at}", 10)
     }
-    assert [line["faults"]["bot"] for line in told["players"]][:2] == [50, 0]
+    assert [line["faults"]["bot"] for line in found["players"]][:2] == [50, 0]
 
 
 def test_the_third_refusal_in_a_row_is_a_submission_let_go(bots: str) -> None:
-    told = report(f"{bots}:rude", "house:mixed", "--n", "5")
-    assert [(fault["what"], fault["count"]) for fault in told["faults"]] == [("refused", 30)] * 5
+    found = report(f"{bots}:rude", "house:mixed", "--n", "5")
+    assert [(fault["what"], fault["count"]) for fault in found["faults"]] == [("refused", 30)] * 5
 
 
 def test_what_json_cannot_hold_is_refused_and_asked_again(bots: str) -> None:
-    told = report(f"{bots}:Learns", "house:mixed", "--n", "5")
-    assert [(fault["what"], fault["count"]) for fault in told["faults"]] == [("refused", 1)] * 5
+    found = report(f"{bots}:Learns", "house:mixed", "--n", "5")
+    assert [(fault["what"], fault["count"]) for fault in found["faults"]] == [("refused", 1)] * 5
 
 
 async def test_a_bot_that_does_not_come_back_lets_its_submissions_go(bots: str) -> None:
@@ -136,11 +136,11 @@ async def test_a_bot_that_does_not_come_back_lets_its_submissions_go(bots: str) 
 
 
 def test_a_trial_rates_its_two_parties_and_ranks_its_teams() -> None:
-    told = report("house:in_role", "house:in_role", "--game", "trial", "--n", "6")
-    for game in told["games"]:
+    found = report("house:in_role", "house:in_role", "--game", "trial", "--n", "6")
+    for game in found["games"]:
         for row in game["results"]:
             assert row["rank"] == {True: 1, False: 2, None: None}[row["won"]]
-    assert sum(line["by_game"]["trial"]["rated_games"] for line in told["players"]) == 12
+    assert sum(line["by_game"]["trial"]["rated_games"] for line in found["players"]) == 12
 
 
 def test_every_fault_of_the_words_is_reported_at_once(tmp_path: Path) -> None:
@@ -148,5 +148,5 @@ def test_every_fault_of_the_words_is_reported_at_once(tmp_path: Path) -> None:
     answer = CliRunner().invoke(cli, ["match", "house:nobody", "mine", f"{tmp_path}/broken.py", "none.py"])
     assert answer.exit_code == 2
     faults = "no policy 'nobody'", "mine.py: no such file", "broken.py:1: ModuleNotFoundError", "none.py: no such file"
-    for told in faults:
-        assert told in answer.output
+    for found in faults:
+        assert found in answer.output

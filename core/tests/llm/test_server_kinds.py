@@ -14,12 +14,12 @@ SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required"
 GOOD = '{"a": 1}'
 
 
-def told(code: int, body: Any) -> Canned:
+def canned(code: int, body: Any) -> Canned:
     return Canned(status=code, body=json.dumps(body).encode())
 
 
 def error(code: int, message: str, **more: Any) -> Canned:
-    return told(code, {"error": {"code": code, "message": message, **more}})
+    return canned(code, {"error": {"code": code, "message": message, **more}})
 
 
 UNREAD = [
@@ -77,7 +77,7 @@ TOO_LONG = [
     (status(413, "Prompt is too long: 5012 tokens > 4096 maximum"), ("5012", "4096")),
     (error(500, "the request exceeds the available context size, try increasing it"), ("context size",)),
     (
-        told(200, {"error": {"code": 400, "message": "input length 5012 exceeds the context window of 4096"}}),
+        canned(200, {"error": {"code": 400, "message": "input length 5012 exceeds the context window of 4096"}}),
         ("5012", "4096"),
     ),
 ]  # fmt: skip
