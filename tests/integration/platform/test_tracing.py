@@ -147,6 +147,9 @@ def test_who_asks_not_to_be_traced_is_not(traced: Traced, collector: Collector) 
     assert {span.trace for span in collector.spans if span.started > began} - house == {sampled}
 
 
+CAUGHT_UP = 'playmolt_relay_lag_events{copy="spectate"} 0\n'
+
+
 def _figures(text: str) -> set[str]:
     return set(re.findall(r"^# TYPE (\w+) ", text, re.MULTILINE))
 
@@ -165,7 +168,7 @@ def test_every_service_shows_its_figures_and_a_collector_that_is_away_harms_nobo
     for service, page in pages.items():
         assert len(_figures(page)) == page.count("# TYPE "), f"{service} names a figure twice"
     assert games in pages["relay"]
-    assert 'playmolt_relay_lag_events{copy="spectate"} 0\n' in pages["relay"]
+    assert CAUGHT_UP in pages["relay"]
     assert re.search(r'playmolt_commit_commands_count\{game="ox"\} [1-9]', pages["ox-engine"])
     assert re.search(r"playmolt_spectator_feed_lag_seconds_count [1-9]", pages["spectator"])
 
@@ -178,7 +181,8 @@ def _pages(running: Stack, games: str) -> dict[str, str]:
     bases = {name.removesuffix("-1"): url.removesuffix("/readyz") for name, url in running.run.health.items()}
     del bases["evm"]
     end = time.monotonic() + 60
-    while games not in httpx.get(f"{bases['relay']}/metrics").text:  # it looks every five seconds
+    # It counts games every five seconds, and how far the feeds lag as it looks at them.
+    while not all(line in httpx.get(f"{bases['relay']}/metrics").text for line in (games, CAUGHT_UP)):
         assert time.monotonic() < end
         time.sleep(0.1)
     return {name: httpx.get(f"{base}/metrics", timeout=10).text for name, base in bases.items()}
