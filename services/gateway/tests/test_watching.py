@@ -68,7 +68,7 @@ def state(version: int = LAST, phase: str = "switch") -> dict[str, Any]:
 
 
 @pytest.fixture
-def told(platform: Any) -> Any:
+def served(platform: Any) -> Any:
     """A platform with one game, which is over."""
 
     def engine(_game: str, call: Any) -> tuple[int, Any]:
@@ -87,59 +87,59 @@ def content(html: str, name: str) -> str:
     return found[1]
 
 
-async def test_a_link_says_what_happened_and_shows_it(told: Any) -> None:
-    page = await told.send("GET", f"/watch/{GAME}?lang=ko")
+async def test_a_link_says_what_happened_and_shows_it(served: Any) -> None:
+    page = await served.send("GET", f"/watch/{GAME}?lang=ko")
     assert page.status_code == 200
     assert '<html lang="ko">' in page.text
     assert "승리" in content(page.text, "og:title")
     assert content(page.text, "description") == content(page.text, "og:description")
     assert content(page.text, "og:image").startswith("http://")
-    picture = await told.send("GET", content(page.text, "og:image").replace("&amp;", "&"))
+    picture = await served.send("GET", content(page.text, "og:image").replace("&amp;", "&"))
     assert picture.headers["content-type"] == "image/png"
     assert picture.content[16:24] == (1200).to_bytes(4, "big") + (630).to_bytes(4, "big")
 
 
-async def test_each_moment_has_a_picture_of_its_own(told: Any) -> None:
-    pages = [await told.send("GET", f"/watch/{GAME}?v={v}") for v in (3, 15)]
+async def test_each_moment_has_a_picture_of_its_own(served: Any) -> None:
+    pages = [await served.send("GET", f"/watch/{GAME}?v={v}") for v in (3, 15)]
     assert len({content(page.text, "og:image") for page in pages}) == 2
-    pictures = [await told.send("GET", f"/watch/{GAME}/picture.png?v={v}") for v in (3, 15)]
+    pictures = [await served.send("GET", f"/watch/{GAME}/picture.png?v={v}") for v in (3, 15)]
     assert pictures[0].content != pictures[1].content
 
 
 @pytest.mark.parametrize("moment", ["0", "-3", "99999", "abc", "1e9", "", "%00"])
-async def test_a_moment_that_is_not_there_is_the_last(told: Any, moment: str) -> None:
-    page = await told.send("GET", f"/watch/{GAME}?v={moment}")
+async def test_a_moment_that_is_not_there_is_the_last(served: Any, moment: str) -> None:
+    page = await served.send("GET", f"/watch/{GAME}?v={moment}")
     assert page.status_code == 200
     assert f"v={LAST}&" in content(page.text, "og:image").replace("&amp;", "&")
 
 
-async def test_nobodys_game_is_not_found_on_a_page(told: Any) -> None:
+async def test_nobodys_game_is_not_found_on_a_page(served: Any) -> None:
     other = GAME.replace("1111", "2222")
     for path in (f"/watch/{other}", f"/embed/{other}", f"/watch/{other}/picture.png", f"/oembed?url=/watch/{other}"):
-        assert (await told.send("GET", path)).status_code == 404
+        assert (await served.send("GET", path)).status_code == 404
 
 
-async def test_a_frame_may_stand_anywhere_and_a_page_nowhere(told: Any) -> None:
-    page, frame = [await told.send("GET", f"/{kind}/{GAME}") for kind in ("watch", "embed")]
+async def test_a_frame_may_stand_anywhere_and_a_page_nowhere(served: Any) -> None:
+    page, frame = [await served.send("GET", f"/{kind}/{GAME}") for kind in ("watch", "embed")]
     assert "frame-ancestors 'none'" in page.headers["content-security-policy"]
     assert "frame-ancestors" not in frame.headers["content-security-policy"]
     assert "x-frame-options" not in frame.headers
     assert "set-cookie" not in frame.headers
-    card = (await told.send("GET", f"/oembed?url=http://testserver/watch/{GAME}?v=3")).json()
+    card = (await served.send("GET", f"/oembed?url=http://testserver/watch/{GAME}?v=3")).json()
     assert f"/embed/{GAME}?v=3" in card["html"]
 
 
 @pytest.mark.parametrize(
     "path", [f"/watch/{GAME}/picture.svg", f"/watch/{GAME}/picture.png", f"/api/games/{GAME}/replay.html"]
 )
-async def test_a_file_opened_by_itself_may_load_the_icon_and_is_framed_nowhere(told: Any, path: str) -> None:
-    rules = (await told.send("GET", path)).headers["content-security-policy"]
+async def test_a_file_opened_by_itself_may_load_the_icon_and_is_framed_nowhere(served: Any, path: str) -> None:
+    rules = (await served.send("GET", path)).headers["content-security-policy"]
     assert "img-src 'self'" in rules
     assert "frame-ancestors 'none'" in rules
 
 
-async def test_a_finished_game_is_taken_along_as_one_file(told: Any) -> None:
-    file = await told.send("GET", f"/api/games/{GAME}/replay.html")
+async def test_a_finished_game_is_taken_along_as_one_file(served: Any) -> None:
+    file = await served.send("GET", f"/api/games/{GAME}/replay.html")
     assert file.status_code == 200
     assert file.headers["content-disposition"].startswith("attachment")
     frames = json.loads(re.search(r'id="frames">(.*?)</script>', file.text)[1])["frames"]  # type: ignore[index]
@@ -147,44 +147,44 @@ async def test_a_finished_game_is_taken_along_as_one_file(told: Any) -> None:
     assert not re.search(r'(?:src|href)="', file.text)
 
 
-async def test_the_file_of_a_running_game_is_refused(told: Any, problem: Any) -> None:
-    told.bus.engine = lambda _game, _call: (200, state(15))
-    assert problem(await told.send("GET", f"/api/games/{GAME}/replay.html")) == (403, "not_finished")
+async def test_the_file_of_a_running_game_is_refused(served: Any, problem: Any) -> None:
+    served.bus.engine = lambda _game, _call: (200, state(15))
+    assert problem(await served.send("GET", f"/api/games/{GAME}/replay.html")) == (403, "not_finished")
 
 
-async def test_the_file_of_a_private_game_takes_the_invite(told: Any, problem: Any) -> None:
+async def test_the_file_of_a_private_game_takes_the_invite(served: Any, problem: Any) -> None:
     hidden = (404, {"code": "not_found", "detail": "", "status": 404, "title": ""})
-    told.bus.engine = lambda _game, call: (200, state(15)) if call.invite == invite_hash(INVITE) else hidden
-    assert problem(await told.send("GET", f"/api/games/{GAME}/replay.html?invite={INVITE}")) == (403, "not_finished")
-    assert problem(await told.send("GET", f"/api/games/{GAME}/replay.html?invite=x")) == (404, "not_found")
+    served.bus.engine = lambda _game, call: (200, state(15)) if call.invite == invite_hash(INVITE) else hidden
+    assert problem(await served.send("GET", f"/api/games/{GAME}/replay.html?invite={INVITE}")) == (403, "not_finished")
+    assert problem(await served.send("GET", f"/api/games/{GAME}/replay.html?invite=x")) == (404, "not_found")
 
 
 @pytest.mark.parametrize(("query", "accepted", "language"), [("", "", "ko"), ("", "zh", "zh"), ("?lang=en", "", "en")])
 async def test_the_file_is_in_the_games_language_where_none_is_wanted(
-    told: Any, query: str, accepted: str, language: str
+    served: Any, query: str, accepted: str, language: str
 ) -> None:
-    inner = told.bus.engine
-    told.bus.engine = lambda game, call: (inner(game, call)[0], inner(game, call)[1] | {"language": "ko"})
+    inner = served.bus.engine
+    served.bus.engine = lambda game, call: (inner(game, call)[0], inner(game, call)[1] | {"language": "ko"})
     headers = {"accept-language": accepted} if accepted else {}
-    file = await told.send("GET", f"/api/games/{GAME}/replay.html{query}", headers=headers)
+    file = await served.send("GET", f"/api/games/{GAME}/replay.html{query}", headers=headers)
     assert f'<html lang="{language}"' in file.text
 
 
-async def test_files_are_compressed_and_kept_by_what_they_hold(told: Any) -> None:
-    page = await told.send("GET", "/", headers={"accept-encoding": "identity"})
+async def test_files_are_compressed_and_kept_by_what_they_hold(served: Any) -> None:
+    page = await served.send("GET", "/", headers={"accept-encoding": "identity"})
     address = re.search(r"/assets/[0-9a-f]{16}/style.css", page.text)
     assert address is not None
-    whole = await told.send("GET", address[0], headers={"accept-encoding": "identity"})
+    whole = await served.send("GET", address[0], headers={"accept-encoding": "identity"})
     assert "content-encoding" not in whole.headers
     assert "max-age=31536000" in whole.headers["cache-control"]
     assert "immutable" in whole.headers["cache-control"]
     for accepted, named in (("gzip, deflate", "gzip"), ("gzip, br;q=0", "gzip"), ("br", "br")):
-        small = await told.send("GET", address[0], headers={"accept-encoding": accepted})
+        small = await served.send("GET", address[0], headers={"accept-encoding": accepted})
         assert small.headers["content-encoding"] == named
         assert small.content == whole.content
         assert int(small.headers["content-length"]) < len(whole.content) / 2
     assert len(brotli.compress(whole.content)) < len(whole.content)
-    old = await told.send("GET", "/assets/0000000000000000/style.css")
+    old = await served.send("GET", "/assets/0000000000000000/style.css")
     assert (old.status_code, old.headers["cache-control"]) == (200, "no-cache")
 
 
@@ -232,16 +232,16 @@ INVITE = "an-invite"
     ],
 )  # fmt: skip
 async def test_what_is_embedded_stays_within_what_is_asked(
-    told: Any, asked: str, frame: tuple[int, int], thumbnail: int | None
+    served: Any, asked: str, frame: tuple[int, int], thumbnail: int | None
 ) -> None:
-    card = (await told.send("GET", f"/oembed?url=http://testserver/watch/{GAME}?v=3{asked}")).json()
+    card = (await served.send("GET", f"/oembed?url=http://testserver/watch/{GAME}?v=3{asked}")).json()
     assert (card["width"], card["height"]) == frame
     assert f'width="{frame[0]}" height="{frame[1]}"' in card["html"]
     if thumbnail is None:
         assert not {name for name in card if name.startswith("thumbnail")}
         return
     assert (card["thumbnail_width"], card["thumbnail_height"]) == (thumbnail, thumbnail * 630 // 1200)
-    picture = await told.send("GET", card["thumbnail_url"])
+    picture = await served.send("GET", card["thumbnail_url"])
     size = picture.content[16:24]
     assert (int.from_bytes(size[:4], "big"), int.from_bytes(size[4:], "big")) == (
         card["thumbnail_width"], card["thumbnail_height"],
@@ -249,31 +249,31 @@ async def test_what_is_embedded_stays_within_what_is_asked(
 
 
 @pytest.mark.parametrize("kind", ["xml", "XML", "yaml"])
-async def test_only_json_is_embedded(told: Any, problem: Any, kind: str) -> None:
-    answer = await told.send("GET", f"/oembed?url=/watch/{GAME}&format={kind}")
+async def test_only_json_is_embedded(served: Any, problem: Any, kind: str) -> None:
+    answer = await served.send("GET", f"/oembed?url=/watch/{GAME}&format={kind}")
     assert problem(answer) == (501, "unsupported_format")
 
 
-async def test_the_preview_of_a_private_game_carries_its_invite(told: Any) -> None:
+async def test_the_preview_of_a_private_game_carries_its_invite(served: Any) -> None:
     asked: list[str | None] = []
-    inner = told.bus.engine
+    inner = served.bus.engine
 
     def engine(game: str, call: Any) -> Any:
         asked.append(call.invite)
         return inner(game, call)
 
-    told.bus.engine = engine
-    page = await told.send("GET", f"/watch/{GAME}?v=3&invite={INVITE}")
+    served.bus.engine = engine
+    page = await served.send("GET", f"/watch/{GAME}?v=3&invite={INVITE}")
     image = content(page.text, "og:image").replace("&amp;", "&")
     assert f"invite={INVITE}" in image
     assert content(page.text, "og:url").replace("&amp;", "&").endswith(f"/watch/{GAME}?v=3&invite={INVITE}")
     link = re.search(r'<link rel="alternate" type="application/json\+oembed" href="([^"]*)">', page.text)
     assert link
     asked.clear()
-    card = (await told.send("GET", link[1].replace("&amp;", "&"))).json()
+    card = (await served.send("GET", link[1].replace("&amp;", "&"))).json()
     assert f"/embed/{GAME}?v=3&amp;invite={INVITE}" in card["html"]
     assert f"invite={INVITE}" in card["thumbnail_url"]
-    await told.send("GET", card["thumbnail_url"])
+    await served.send("GET", card["thumbnail_url"])
     assert asked
     assert all(asked)
 
@@ -291,65 +291,65 @@ async def test_the_preview_of_a_private_game_carries_its_invite(told: Any) -> No
     ],
 )
 async def test_a_preview_is_in_the_games_language_where_none_is_wanted(
-    told: Any, path: str, accepted: str, language: str, locale: str
+    served: Any, path: str, accepted: str, language: str, locale: str
 ) -> None:
-    inner = told.bus.engine
-    told.bus.engine = lambda game, call: (inner(game, call)[0], inner(game, call)[1] | {"language": "zh"})
+    inner = served.bus.engine
+    served.bus.engine = lambda game, call: (inner(game, call)[0], inner(game, call)[1] | {"language": "zh"})
     headers = {"accept-language": accepted} if accepted else {}
-    page = await told.send("GET", path, headers=headers)
+    page = await served.send("GET", path, headers=headers)
     assert f'<html lang="{language}">' in page.text
     assert content(page.text, "og:locale") == locale
     if path.startswith("/watch"):
         assert content(page.text, "og:url") == f"http://gateway/watch/{GAME}"
         assert f"lang={language}" in content(page.text, "og:image")
-        card = (await told.send("GET", f"/oembed?url=/watch/{GAME}", headers=headers)).json()
+        card = (await served.send("GET", f"/oembed?url=/watch/{GAME}", headers=headers)).json()
         assert card["thumbnail_url"]
 
 
-async def test_an_agent_has_one_face_wherever_its_profile_is_shown(told: Any) -> None:
+async def test_an_agent_has_one_face_wherever_its_profile_is_shown(served: Any) -> None:
     ids = [f"agent-0190c3f8-1111-7222-8333-44445555{n:04}" for n in range(8)]
-    faces = [await told.send("GET", f"/agents/{one}/avatar.svg") for one in ids]
+    faces = [await served.send("GET", f"/agents/{one}/avatar.svg") for one in ids]
     assert {face.headers["content-type"] for face in faces} == {"image/svg+xml"}
     assert all("immutable" in face.headers["cache-control"] for face in faces)
     assert all("<circle" in face.text and "fill: #e8b04b" in face.text for face in faces)
     assert len({face.text for face in faces}) == len(ids)
-    assert (await told.send("GET", f"/agents/{ids[0]}/avatar.svg")).text == faces[0].text
-    assert (await told.send("GET", "/agents/nobody/avatar.svg")).status_code == 404
+    assert (await served.send("GET", f"/agents/{ids[0]}/avatar.svg")).text == faces[0].text
+    assert (await served.send("GET", "/agents/nobody/avatar.svg")).status_code == 404
 
 
 @pytest.mark.parametrize("path", ["/games/rows?limit=24", f"/watch/{GAME}/picture.svg"])
 @pytest.mark.parametrize(("accepted", "named"), [("br", "br"), ("gzip", "gzip"), ("identity", "")])
-async def test_rows_and_drawings_are_compressed(told: Any, path: str, accepted: str, named: str) -> None:
-    inner = told.bus.engine
+async def test_rows_and_drawings_are_compressed(served: Any, path: str, accepted: str, named: str) -> None:
+    inner = served.bus.engine
     line = {
         "game_id": GAME, "gameType": "ox", "phase": "end", "round": 1, "seated": 5, "needed": 5, "over": True,
         "created_at": "2026-01-01T00:00:00.000000Z", "updated_at": "2026-01-01T00:00:01.000000Z", "version": 9,
     }  # fmt: skip
-    told.bus.engine = lambda game, call: (
+    served.bus.engine = lambda game, call: (
         (200, {"games": [line] if game == "ox" else []}) if call.op == "games" else inner(game, call)
     )
-    answer = await told.send("GET", path, headers={"accept-encoding": accepted})
+    answer = await served.send("GET", path, headers={"accept-encoding": accepted})
     assert answer.status_code == 200
     assert answer.headers.get("content-encoding", "") == named
     assert "Accept-Encoding" in answer.headers["vary"]
     assert int(answer.headers["content-length"]) < len(answer.content) or not named
 
 
-async def test_a_right_to_left_name_stays_in_its_place(told: Any) -> None:
-    page = await told.send("GET", f"/watch/{GAME}?v=15")
+async def test_a_right_to_left_name_stays_in_its_place(served: Any) -> None:
+    page = await served.send("GET", f"/watch/{GAME}?v=15")
     name = "\u202b\u05d0\u05d1"
     assert f"\u2068{name}\u2069 " in content(page.text, "og:description").replace("&amp;", "&")
     words = PictureTexts({"x": "Guilty, 2 votes to 1: {side} · {name}"})
     assert words.text("x", side="Ada", name=name) == f"Guilty, 2 votes to 1: Ada · \u2068{name}\u2069"
 
 
-async def test_a_row_says_how_long_a_running_game_has_been_still(told: Any) -> None:
+async def test_a_row_says_how_long_a_running_game_has_been_still(served: Any) -> None:
     line = {
         "game_id": GAME, "gameType": "ox", "phase": "switch", "round": 1, "seated": 5, "needed": 5, "over": False,
         "created_at": "2026-01-01T00:00:00.000000Z", "updated_at": "2026-01-01T00:00:01.000000Z", "version": 9,
     }  # fmt: skip
-    told.bus.engine = lambda game, call: (
+    served.bus.engine = lambda game, call: (
         (200, {"games": [line] if game == "ox" else []}) if call.op == "games" else (200, state(15))
     )
-    [row] = (await told.send("GET", "/games/rows?limit=24")).json()["rows"]
+    [row] = (await served.send("GET", "/games/rows?limit=24")).json()["rows"]
     assert row["quiet_seconds"] > 24 * 3600
