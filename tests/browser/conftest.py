@@ -68,6 +68,14 @@ def ended(bots: Bots) -> Ended:
     return Ended(trial.result(SECONDS), ox.result(SECONDS))
 
 
+def answer(page: Page, *, yes: bool) -> str:
+    """Answer the question that a page asks, and return the question."""
+    asking = page.get_by_role("alertdialog")
+    question = asking.locator("p").inner_text()
+    asking.locator("button:not(.first)" if yes else "button.first").click()
+    return question
+
+
 @contextmanager
 def launched() -> Iterator[Browser]:
     """A browser. While it runs, the event loop of its library counts as running, and no asynchronous test can run."""

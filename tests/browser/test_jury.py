@@ -17,7 +17,7 @@ from playmolt_schemas.routes import jury as routes
 from playwright.sync_api import Page, Route, expect
 from rich.console import Console
 
-from tests.browser.conftest import OPERATOR_KEY, PHONE, WAIT_MS, Reader
+from tests.browser.conftest import OPERATOR_KEY, PHONE, WAIT_MS, Reader, answer
 
 ROUNDS = 4
 IN_VIEW = """(line) => {
@@ -274,15 +274,12 @@ def test_a_jury_to_whom_nothing_was_put_is_let_go_only_on_purpose(reader: Reader
     for panel in ("dossier", "jurors"):
         go_on(page)
         expect(page.locator(f"#panel-{panel}")).to_be_visible()
-    asked: list[str] = []
-    page.once("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))
     go_on(page)
+    assert "not questioned any jurors" in answer(page, yes=False)
     expect(page.locator("#panel-jurors")).to_be_visible()
-    page.once("dialog", lambda dialog: (asked.append(dialog.message), dialog.accept()))
     go_on(page)
+    answer(page, yes=True)
     expect(page.locator("#panel-deliberation")).to_be_visible()
-    assert len(asked) == 2
-    assert "not questioned any jurors" in asked[0]
 
 
 def test_a_chosen_language_is_kept_when_the_story_speaks_another(reader: Reader) -> None:

@@ -9,7 +9,7 @@ from playmolt_schemas.games.legal import ReportSection
 from playwright.sync_api import Page, expect
 
 from tests.browser import told_report
-from tests.browser.conftest import Reader
+from tests.browser.conftest import Reader, answer
 
 RENDER_MS = 120_000
 """A cold PDF takes seconds of a processor that other tests may use, too."""
@@ -43,8 +43,8 @@ def gate(page: Page, name: str) -> None:
 
 
 def send(page: Page) -> None:
-    for answer in page.locator("[name^='missing_evidence_answers.']").all():
-        answer.fill("none")
+    for field in page.locator("[name^='missing_evidence_answers.']").all():
+        field.fill("none")
     page.locator("section[data-gate] button.first").click()
 
 
@@ -203,8 +203,8 @@ def _elsewhere(path: str) -> bool:
 def test_an_erased_session_says_so_on_its_page_and_leads_nowhere_in_the_list(reader: Reader) -> None:
     page = reader("/legal")
     opened(page, "A deposit")
-    page.on("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Erase this session").click()
+    answer(page, yes=True)
     expect(page.locator("h1")).to_have_text("This session has been erased.")
     page.reload()
     expect(page.locator("#main")).to_contain_text("has been erased")

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.conftest import OPERATOR_KEY, Ended, Reader
+from tests.browser.conftest import OPERATOR_KEY, Ended, Reader, answer
 from tests.browser.players import SECONDS, Bots, Seat
 from tests.browser.test_watch import head, moment, stands_at, stands_at_the_end
 
@@ -63,12 +63,12 @@ def test_what_is_typed_is_not_lost_to_another_language(reader: Reader) -> None:
     page = reader("/legal")
     title = page.locator("section[aria-labelledby=open] input").first
     title.fill("half a title")
-    page.once("dialog", lambda dialog: dialog.dismiss())
     page.locator(".top select").select_option("ko")
+    answer(page, yes=False)
     expect(page.locator(".top select")).to_have_value("en")
     expect(title).to_have_value("half a title")
-    page.once("dialog", lambda dialog: dialog.accept())
     page.locator(".top select").select_option("ko")
+    answer(page, yes=True)
     expect(page.locator("html")).to_have_attribute("lang", "ko")
 
 

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
-from tests.browser.conftest import WAIT_MS, Ended, Reader
+from tests.browser.conftest import WAIT_MS, Ended, Reader, answer
 from tests.browser.engines import shown
 from tests.browser.players import Seat
 from tests.browser.test_engines import ENGINES, running
@@ -20,7 +20,7 @@ GONE_STORAGE = """for (const kind of ["localStorage", "sessionStorage"]) {
 }"""
 REFUSALS = {"blocked": NO_STORAGE, "full": FULL_STORAGE, "none": GONE_STORAGE}
 PLAIN_HTTP = 'Object.defineProperty(navigator, "clipboard", { value: undefined }); delete Crypto.prototype.randomUUID;'
-IN_APP = "window.confirm = () => false; window.alert = () => {}; delete AbortSignal.timeout;"
+IN_APP = "window.alert = window.confirm = () => false; delete AbortSignal.timeout;"
 SAFARI_16 = "delete Element.prototype.checkVisibility; delete window.TextDecoderStream;"
 
 
@@ -184,8 +184,8 @@ def test_a_draft_outlives_another_language_and_is_erased_with_its_session(reader
     page = reader("/legal")
     page.get_by_label("Title").fill("A deposit")
     page.locator("section[aria-labelledby=open] select").first.select_option("criminal")
-    page.once("dialog", lambda dialog: dialog.accept())
     page.locator(".top select").select_option("ko")
+    answer(page, yes=True)
     opening = page.locator("section[aria-labelledby=open]")
     expect(opening.locator("input[name=title]")).to_have_value("A deposit")
     expect(opening.locator("select[name=case_type]")).to_have_value("criminal")
@@ -193,13 +193,13 @@ def test_a_draft_outlives_another_language_and_is_erased_with_its_session(reader
     facts = page.locator("section[aria-labelledby=facts-form]")
     facts.locator("textarea").first.fill("She paid $3,100.")
     facts.locator("fieldset[data-path=timeline] input").first.fill("January")
-    page.once("dialog", lambda dialog: dialog.accept())
     page.locator(".top select").select_option("zh")
+    answer(page, yes=True)
     expect(facts.locator("textarea").first).to_have_value("She paid $3,100.")
     expect(facts.locator("fieldset[data-path=timeline] input").first).to_have_value("January")
     assert len(drafts(page)) == 1
-    page.once("dialog", lambda dialog: dialog.accept())
     page.locator("main > .row.end button").click()
+    answer(page, yes=True)
     expect(page.locator("main h1")).to_contain_text("已被删除")
     assert drafts(page) == []
 

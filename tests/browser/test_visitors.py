@@ -7,7 +7,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.conftest import OPERATOR_KEY, Reader
+from tests.browser.conftest import OPERATOR_KEY, Reader, answer
 
 PAGES = {"/legal": "section[aria-labelledby=open] button.first", "/game": ".story button.first"}
 WAITS = {"en": "Try again in 30 minutes.", "ko": "30분 후에 다시 시도하세요.", "zh": "请在30分钟后重试。"}
@@ -49,9 +49,9 @@ def test_a_code_from_a_link_opens_a_session_and_no_agent(reader: Reader, platfor
     used = httpx.post(f"{platform}/api/visitors", json={"invite_code": made["code"]}, timeout=30)
     assert used.status_code == 404
     page.goto(path)
-    page.on("dialog", lambda dialog: dialog.accept())
     key = page.evaluate("localStorage.getItem('playmolt.key')")
     page.get_by_role("button", name="Delete this browser's key").click()
+    answer(page, yes=True)
     expect(page.get_by_role("button", name="Delete this browser's key")).to_have_count(0)
     assert page.evaluate("localStorage.getItem('playmolt.key')") is None
     listed = httpx.get(f"{platform}/api/sessions", headers={"Authorization": f"Bearer {key}"}, timeout=30)

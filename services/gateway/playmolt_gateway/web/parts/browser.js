@@ -6,7 +6,6 @@
 
 const COPY_MS = 3000;
 /** A person needs longer than this to answer; a browser that asks nothing says no at once. */
-const UNASKED_MS = 5;
 
 /** Texts by name that last as long as the browser allows: without storage, as long as this page. */
 class Kept {
@@ -154,13 +153,6 @@ export async function copied(text) {
   } catch {
     return false;
   }
-}
-
-/** Ask yes or no; null where the browser asks nothing. */
-export function answered(question) {
-  const asked = performance.now();
-  const yes = confirm(question);
-  return yes || performance.now() - asked > UNASKED_MS ? yes : null;
 }
 
 /** The languages that the reader wants, most wanted first. */

@@ -1,6 +1,6 @@
 /** The frame of all pages: navigation, main part, language choice. */
 
-import { answered, drawnBy, go, keptInTab } from "./browser.js";
+import { drawnBy, go, keptInTab } from "./browser.js";
 import { el, fill, select } from "./dom.js";
 import { inWords, refusal } from "./faults.js";
 import { LANGUAGES, keepLanguage, language, readTexts, speak, t } from "./language.js";
@@ -89,12 +89,11 @@ function offlineNote() {
   return note;
 }
 
-/** Ask before something is lost; a browser that shows no questions of its own gets one in the page. */
-export async function sure(question) {
-  const said = answered(question);
-  if (said !== null) return said;
+/** Ask yes or no before something is lost. In the page, because in-app browsers and frames suppress `confirm`. */
+export function sure(question) {
   return new Promise((decide) => {
     const end = (yes) => {
+      asking.close(); // gives the focus back
       asking.remove();
       decide(yes);
     };
