@@ -34,6 +34,14 @@ PACK_BODY_BYTES: Final = 1536 * 1024
 CASES_PER_KEY: Final = 20
 """Jury cases that the owner of one key may have uploaded at a time."""
 INVITE_CHARS: Final = 64
+TOURNAMENT_NAME_CHARS: Final = 80
+TOURNAMENT_ENTRANTS: Final = 1_000
+TOURNAMENT_ROUNDS: Final = 100
+TOURNAMENT_MINUTES: Final = 7 * 24 * 60
+"""The longest duration of an arena."""
+ENTRANTS_OF_AN_OWNER: Final = 8
+TOURNAMENT_BOARD_ROWS: Final = 1_000
+"""The rows of a season's final board."""
 CALLBACK_URL_CHARS: Final = 500
 CALLBACK_SECONDS: Final = 10
 CALLBACK_REFUSALS: Final = 3
