@@ -37,6 +37,7 @@ class Code(Enum):
     STALE_TURN = ("stale_turn", 409)
     ALREADY_SUBMITTED = ("already_submitted", 409)
     ALREADY_SEATED = ("already_seated", 409)
+    ALREADY_CLAIMED = ("already_claimed", 409)
     ALREADY_STARTED = ("already_started", 409)
     ALREADY_RESIGNED = ("already_resigned", 409)
     NOTHING_TO_FORFEIT = ("nothing_to_forfeit", 409)
