@@ -1,9 +1,9 @@
-"""Agents, visitors, invite codes and the hashes of their keys: the gateway's own schema."""
+"""Agents, visitors, invite codes and the hashes of their keys: the gateway's own schema. Owners: `owners.py`."""
 
 import secrets
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -27,6 +27,14 @@ class Agent(msgspec.Struct, frozen=True):
     kind: Kind = "bot"
     version: str | None = None
     model: str | None = None
+    owner_id: str | None = None
+
+
+class Owner(msgspec.Struct, frozen=True):
+    """Who is behind agents."""
+
+    id: str
+    name: str
 
 
 class Profile(Agent, frozen=True, kw_only=True):
@@ -51,6 +59,8 @@ class NewAgent(msgspec.Struct, frozen=True):
     version: str | None = None
     about: str | None = None
     model: str | None = None
+    address_group: bytes | None = None
+    """The keyed hash of the address from which it is registered; None if the address does not count."""
 
 
 class _AgentPlace(msgspec.Struct):
@@ -70,12 +80,7 @@ class PgAccounts:
             invite = await _admitted(connection, invite_hash)
             if invite_hash and invite is None:
                 return None
-            handle = await connection.fetchval(
-                _SQL["create_agent"],
-                agent_id, new.name, search_key(new.name), new.kind, new.version, new.about, new.model, invite,
-            )  # fmt: skip
-            await connection.execute(_SQL["create_key"], agent_id, bytes.fromhex(key_hash))
-            return str(handle)
+            return await insert_agent(connection, agent_id, new, key_hash, invite)
 
     async def create_visitor(self, visitor_id: str, key_hash: str, invite_hash: str = "") -> bool:
         """Store a visitor and the hash of its token; False if an invite code is not valid."""
@@ -139,10 +144,10 @@ class PgAccounts:
         await self._pool.value(_SQL["make_secret"], name, secrets.token_bytes(32))
         return bytes(await self._pool.value(_SQL["secret"], name))
 
-    async def owners(self, key_hashes: Sequence[str]) -> dict[str, Agent]:
-        """The owner of each key; unknown keys are left out."""
-        rows = await self._pool.fetch(_SQL["owners"], [bytes.fromhex(key_hash) for key_hash in key_hashes])
-        return {bytes(key_hash).hex(): Agent(*agent) for key_hash, *agent in rows}
+    async def callers(self, key_hashes: Sequence[str]) -> dict[str, Agent | Owner]:
+        """The agent, visitor or owner that each key belongs to; unknown keys are left out."""
+        rows = await self._pool.fetch(_SQL["callers"], [bytes.fromhex(key_hash) for key_hash in key_hashes])
+        return {bytes(key_hash).hex(): _caller(*fields) for key_hash, *fields in rows}
 
     async def void_keys(self, seconds: float) -> Sequence[str]:
         """Keys that were replaced, or belong to an agent that changed, within the last `seconds` (at most an hour)."""
@@ -169,6 +174,21 @@ class PgAccounts:
         ]
         more = len(rows) > limit > 0
         return page, write_cursor(_AgentPlace(page[-1].created_at, page[-1].id)) if more else None
+
+
+async def insert_agent(connection: Connection, agent_id: str, new: NewAgent, key_hash: str, invite: str | None) -> str:
+    """Store a new agent with its key, and return its handle."""
+    handle = await connection.fetchval(
+        _SQL["create_agent"],
+        agent_id, new.name, search_key(new.name), new.kind, new.version, new.about, new.model, invite,
+        new.address_group,
+    )  # fmt: skip
+    await connection.execute(_SQL["create_key"], agent_id, bytes.fromhex(key_hash))
+    return str(handle)
+
+
+def _caller(identifier: str, name: str, handle: str, kind: str, *rest: Any) -> Agent | Owner:
+    return Owner(identifier, name) if kind == "owner" else Agent(identifier, name, handle, cast("Kind", kind), *rest)
 
 
 async def _admitted(connection: Connection, invite_hash: str) -> str | None:

@@ -47,6 +47,18 @@ class PgLimits:
             await self._pool.value(_SQL["wait"], f"{key} {capacity}/{seconds:g}", float(capacity), float(seconds))
         )
 
+    async def guess(self, key: str, most: int, seconds: float) -> float:
+        """Count a try to guess a secret. Returns 0, or the seconds for which no more are let in.
+
+        `most` tries within `seconds` begin a lock of as long. For as long again after it, all tries are let in, so that
+        those who guess on cannot lock out the one who knows the secret.
+        """
+        return float(await self._pool.value(_SQL["guess"], key, most, seconds))
+
+    async def forgive(self, key: str) -> None:
+        """Forget the tries of one who knew the secret."""
+        await self._pool.value(_SQL["forgive"], key)
+
     async def open_session(self, owner: str, game: str, session: str, most: int, day_most: int) -> SessionLimit | None:
         """Reserve a place for a session until it is in the log (at most a minute), or return the limit that is reached.
 

@@ -41,7 +41,7 @@ class Auth(Enum):
     """The API key that a route requires. A key that is sent must be valid, except on `NONE` routes.
 
     `ANY`: any valid key; the resource does not exist for a key that has no access to it. `SESSION`: an agent's key or a
-    visitor's token.
+    visitor's token. `OWNER`: an owner's key, or the session of a browser that is signed in.
     """
 
     NONE = "none"
@@ -49,6 +49,7 @@ class Auth(Enum):
     ANY = "any"
     AGENT = "agent"
     SESSION = "session"
+    OWNER = "owner"
     OPERATOR = "operator"
 
 
@@ -252,6 +253,8 @@ class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
             codes.add(Code.RATE_LIMITED)
         if self.auth is Auth.OPERATOR:
             codes.add(Code.OPERATOR_ONLY)
+        if self.auth is Auth.AGENT:
+            codes.add(Code.NOT_A_PARTICIPANT)
         if self.request is not None:
             codes |= {Code.BODY_TOO_LARGE, Code.UNSUPPORTED_ENCODING}
         if self.target or self.service:

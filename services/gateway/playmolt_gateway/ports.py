@@ -9,8 +9,16 @@ from typing import Final, Protocol
 
 from msgspec import UnsetType
 from playmolt_core.bus.port import Bus, Watch
-from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Profile
+from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Owner, Profile
 from playmolt_core.db.limits import SessionLimit
+from playmolt_core.db.owners import (
+    BegunClaim,
+    ClaimFault,
+    OwnedAgent,
+    OwnerAccount,
+    OwnershipChange,
+    Recovered,
+)
 from playmolt_core.db.projections import Board, Points, Ranked, Rating, RecentGame
 from playmolt_core.db.shares import FileLink, Share
 from playmolt_core.effects.callbacks.seats import Callback, CalledSeat, SeatKey
@@ -110,8 +118,8 @@ class Accounts(Protocol):
         """A permanent secret of this installation, 32 bytes."""
         ...
 
-    async def owners(self, key_hashes: Sequence[str]) -> Mapping[str, Agent]:
-        """The owner of each key; unknown keys are omitted."""
+    async def callers(self, key_hashes: Sequence[str]) -> Mapping[str, Agent | Owner]:
+        """The agent, visitor or owner that each key belongs to; unknown keys are omitted."""
         ...
 
     async def void_keys(self, seconds: float) -> Sequence[str]:
@@ -122,6 +130,72 @@ class Accounts(Protocol):
         self, limit: int, cursor: str | None, beginning: str = ""
     ) -> tuple[Sequence[ListedAgent], str | None]:
         """A page of agents by prefix of name or handle, and the next cursor; raises BadCursor."""
+        ...
+
+
+class Owners(Protocol):
+    """Owners of agents. A change of ownership is begun, written to the log by an engine, and finished."""
+
+    async def create(self, owner: OwnerAccount, key_hash: str, code_hashes: Sequence[str]) -> None:
+        """Store a new owner with its key and its recovery codes."""
+        ...
+
+    async def owner(self, owner_id: str) -> OwnerAccount | None: ...
+
+    async def names(self, owner_ids: Sequence[str]) -> Mapping[str, str]:
+        """The names of owners by their ids; erased owners are omitted."""
+        ...
+
+    async def contacts(self, agent_ids: Sequence[str]) -> Mapping[str, OwnerAccount]:
+        """The owners of agents by the agents' ids, for the operator."""
+        ...
+
+    async def agents(self, owner_id: str) -> Sequence[OwnedAgent]:
+        """The agents of an owner, oldest first."""
+        ...
+
+    async def replace_codes(self, owner_id: str, code_hashes: Sequence[str]) -> bool:
+        """Replace all recovery codes of an owner; False for an unknown owner."""
+        ...
+
+    async def recover(self, owner_id: str, code_hash: str, new_hash: str) -> Recovered | None:
+        """Use a recovery code to replace the owner's key and end its browser sessions; None for a wrong pair."""
+        ...
+
+    async def replace_agent_key(self, owner_id: str, agent_id: str, new_hash: str) -> str | None:
+        """Replace the key of an owner's agent; returns the old hash, None if it is not this owner's agent."""
+        ...
+
+    async def create_agent(
+        self, agent_id: str, new: NewAgent, key_hash: str, owner_id: str, command_id: str
+    ) -> tuple[str, OwnershipChange] | None:
+        """Store a new agent and begin its claim; None if the owner may have no more agents."""
+        ...
+
+    async def begin_claim(
+        self, owner_id: str, key_hash: str, command_id: str, fingerprint: str
+    ) -> BegunClaim | ClaimFault:
+        """Begin the claim of the agent with this key; the change in the result may be an unfinished one of another."""
+        ...
+
+    async def begin_release(self, owner_id: str, agent_id: str, command_id: str) -> OwnershipChange | None:
+        """Begin to let an agent go; None if it is not this owner's agent."""
+        ...
+
+    async def finish(self, change: OwnershipChange) -> str | None:
+        """Apply a change that is in the log, once; returns the hash of the agent's key."""
+        ...
+
+    async def abandon(self, change: OwnershipChange) -> None:
+        """Forget a change that the log refused."""
+        ...
+
+    async def pending(self, seconds: float, owner_id: str = "") -> Sequence[OwnershipChange]:
+        """Unfinished changes: those older than `seconds`, or all of an owner."""
+        ...
+
+    async def erase(self, owner_id: str) -> str | None:
+        """Erase an owner; returns the hash of its void key, or None while it has agents or unfinished changes."""
         ...
 
 
@@ -186,6 +260,14 @@ class Limits(Protocol):
 
     async def wait(self, key: str, capacity: int, seconds: float) -> float:
         """The seconds until a token is available; takes none."""
+        ...
+
+    async def guess(self, key: str, most: int, seconds: float) -> float:
+        """Count a try to guess a secret; returns 0, or the seconds for which no more are let in."""
+        ...
+
+    async def forgive(self, key: str) -> None:
+        """Forget the tries of one who knew the secret."""
         ...
 
     async def open_session(self, owner: str, game: str, session: str, most: int, day_most: int) -> SessionLimit | None:

@@ -18,7 +18,7 @@ import pytest
 from msgspec import UNSET
 from msgspec.structs import replace
 from playmolt_core.bus.port import BusUnavailable
-from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Profile
+from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Owner, Profile
 from playmolt_core.db.cursors import BadCursor
 from playmolt_core.db.limits import SessionLimit
 from playmolt_core.db.projections import Board, Points, Ranked, Rating, RecentGame
@@ -323,10 +323,10 @@ class TwinStore:
         self.check()
         return hashlib.sha256(name.encode()).digest()
 
-    async def owners(self, key_hashes: Sequence[str]) -> dict[str, Agent]:
+    async def callers(self, key_hashes: Sequence[str]) -> dict[str, Agent | Owner]:
         self.check()
         self.lookups += 1
-        found: dict[str, Agent] = {key: self.rows[self.keys[key]] for key in key_hashes if key in self.keys}
+        found: dict[str, Agent | Owner] = {key: self.rows[self.keys[key]] for key in key_hashes if key in self.keys}
         found |= {key: Agent(self.visitors[key], "Visitor") for key in key_hashes if key in self.visitors}
         if self.slow:
             try:
@@ -414,6 +414,16 @@ class TwinStore:
     async def wait(self, key: str, capacity: int, seconds: float) -> float:
         self.check()
         return 1.5 if self.buckets.get(key, 0) >= capacity else 0.0
+
+    async def guess(self, key: str, most: int, seconds: float) -> float:
+        self.check()
+        used = self.buckets.get(key, 0)
+        self.buckets[key] = used + 1
+        return seconds if used >= most else 0.0
+
+    async def forgive(self, key: str) -> None:
+        self.check()
+        self.buckets.pop(key, None)
 
     async def bring(self, digest: str, files: Files) -> None:
         self.check()

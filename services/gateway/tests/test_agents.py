@@ -239,7 +239,7 @@ async def remembered(platform: Any) -> tuple[list[float], KeyCache, str]:
     keys = KeyCache(platform.store, platform.bus, clock=lambda: now[0])
     _, key = platform.agent()
     key_hash = hash_of(key["Authorization"][7:])
-    await keys.agent(key_hash)
+    await keys.holder(key_hash)
     return now, keys, key_hash
 
 
@@ -250,12 +250,12 @@ class TestKeyCache:
         agent_id, key = platform.agent()
         key_hash = hash_of(key["Authorization"][7:])
         for _ in range(3):
-            found = await keys.agent(key_hash)
+            found = await keys.holder(key_hash)
             assert found
             assert found.id == agent_id
         assert platform.store.lookups == 1
         now[0] += CACHED_SECONDS
-        await keys.agent(key_hash)
+        await keys.holder(key_hash)
         assert platform.store.lookups == 2
 
     async def test_keys_in_use_stay_known_while_none_of_them_became_void(self, platform: Any) -> None:
@@ -265,7 +265,7 @@ class TestKeyCache:
         _, second = platform.agent()
         hashes = [hash_of(key["Authorization"][7:]) for key in (first, second)]
         for key_hash in hashes:
-            await keys.agent(key_hash)
+            await keys.holder(key_hash)
         for _ in range(10):
             now[0] += CACHED_SECONDS / 2
             assert keys.known(hashes[0])
@@ -279,10 +279,10 @@ class TestKeyCache:
         del platform.store.keys[key_hash]
         for _ in range(int(auth.REMEMBERED_SECONDS / auth.REVISED_SECONDS) - 1):
             now[0] += auth.REVISED_SECONDS
-            assert await keys.agent(key_hash)
+            assert await keys.holder(key_hash)
             await asyncio.sleep(0)
         now[0] += auth.REVISED_SECONDS
-        assert await keys.agent(key_hash) is None
+        assert await keys.holder(key_hash) is None
         assert len(keys) == 0
 
     async def test_a_key_that_became_void_without_a_notice_is_forgotten(self, platform: Any) -> None:
@@ -292,7 +292,7 @@ class TestKeyCache:
         now[0] += auth.REVISED_SECONDS
         keys.known(key_hash)
         await asyncio.sleep(0)
-        assert await keys.agent(key_hash) is None
+        assert await keys.holder(key_hash) is None
 
     async def test_keys_lapse_while_nobody_says_which_became_void(self, platform: Any) -> None:
         now, keys, key_hash = await remembered(platform)
@@ -319,7 +319,7 @@ class TestKeyCache:
         keys = KeyCache(platform.store, platform.bus)
         _, key = platform.agent()
         platform.store.slow = asyncio.Event()
-        callers = [asyncio.create_task(keys.agent(hash_of(key["Authorization"][7:]))) for _ in range(50)]
+        callers = [asyncio.create_task(keys.holder(hash_of(key["Authorization"][7:]))) for _ in range(50)]
         await loop_turns()
         callers[0].cancel()
         platform.store.slow.set()
@@ -332,9 +332,9 @@ class TestKeyCache:
         agents_of_keys = [platform.agent() for _ in range(50)]
         platform.store.slow = asyncio.Event()
         hashes = [hash_of(key["Authorization"][7:]) for _, key in agents_of_keys]
-        callers = [asyncio.create_task(keys.agent(hashes[0]))]
+        callers = [asyncio.create_task(keys.holder(hashes[0]))]
         await loop_turns()
-        callers += [asyncio.create_task(keys.agent(key_hash)) for key_hash in [*hashes[1:], hash_of("unknown")]]
+        callers += [asyncio.create_task(keys.holder(key_hash)) for key_hash in [*hashes[1:], hash_of("unknown")]]
         await loop_turns()
         platform.store.slow.set()
         found = await asyncio.gather(*callers)
@@ -347,17 +347,17 @@ class TestKeyCache:
         _, key = platform.agent()
         key_hash = hash_of(key["Authorization"][7:])
         platform.store.away = True
-        for failed in await asyncio.gather(*(keys.agent(key_hash) for _ in range(3)), return_exceptions=True):
+        for failed in await asyncio.gather(*(keys.holder(key_hash) for _ in range(3)), return_exceptions=True):
             assert isinstance(failed, ConnectionError)
         platform.store.away = False
-        assert await keys.agent(key_hash)
+        assert await keys.holder(key_hash)
 
     async def test_no_more_keys_wait_than_one_query_may_ask_for(self, platform: Any) -> None:
         keys = KeyCache(platform.store, platform.bus, waiting_keys=2)
         platform.store.slow = asyncio.Event()
-        callers = [asyncio.create_task(keys.agent(hash_of("first")))]
+        callers = [asyncio.create_task(keys.holder(hash_of("first")))]
         await loop_turns()
-        callers += [asyncio.create_task(keys.agent(hash_of(str(number)))) for number in range(3)]
+        callers += [asyncio.create_task(keys.holder(hash_of(str(number)))) for number in range(3)]
         await loop_turns()
         platform.store.slow.set()
         found = await asyncio.gather(*callers, return_exceptions=True)
@@ -370,32 +370,32 @@ class TestKeyCache:
         key_hash = hash_of(key["Authorization"][7:])
         platform.store.slow = asyncio.Event()
         with pytest.raises(TimeoutError):
-            await keys.agent(key_hash)
+            await keys.holder(key_hash)
         await wait_until(lambda: platform.store.cancelled)
         platform.store.slow = None
-        assert await keys.agent(key_hash), "the query has a time limit too, and the next caller starts another"
+        assert await keys.holder(key_hash), "the query has a time limit too, and the next caller starts another"
 
     async def test_a_lookup_that_a_revocation_overtakes_is_not_remembered(self, platform: Any) -> None:
         keys = KeyCache(platform.store, platform.bus)
         _, key = platform.agent()
         key_hash = hash_of(key["Authorization"][7:])
         platform.store.slow = asyncio.Event()
-        caller = asyncio.create_task(keys.agent(key_hash))
+        caller = asyncio.create_task(keys.holder(key_hash))
         await loop_turns()
         del platform.store.keys[key_hash]
         keys.drop(key_hash)
         platform.store.slow.set()
         await caller
-        assert await keys.agent(key_hash) is None
+        assert await keys.holder(key_hash) is None
 
     async def test_nothing_is_remembered_while_nats_is_away(self, platform: Any) -> None:
         keys = KeyCache(platform.store, platform.bus)
         _, key = platform.agent()
         key_hash = hash_of(key["Authorization"][7:])
-        await keys.agent(key_hash)
+        await keys.holder(key_hash)
         platform.bus.is_connected = False
-        await keys.agent(key_hash)
-        await keys.agent(key_hash)
+        await keys.holder(key_hash)
+        await keys.holder(key_hash)
         assert platform.store.lookups == 3
         assert len(keys) == 0
 
@@ -411,7 +411,7 @@ class TestKeyCache:
         keys = KeyCache(platform.store, platform.bus, size=10)
         for _ in range(20):
             _, key = platform.agent()
-            await keys.agent(hash_of(key["Authorization"][7:]))
+            await keys.holder(hash_of(key["Authorization"][7:]))
         assert len(keys) == 10
 
     async def test_what_is_not_a_key_costs_no_lookup(self, platform: Any) -> None:

@@ -49,8 +49,8 @@ async def relay_pool(database_url: str) -> AsyncIterator[Pool]:
 async def test_an_agent_is_found_by_the_hash_of_its_key(accounts: PgAccounts) -> None:
     await accounts.create_agent("agent-1", NewAgent('a "name" 🙂'), key("one"))
     agent = Agent("agent-1", 'a "name" 🙂', "a-name-gent-1")
-    assert await accounts.owners([key("two"), key("one")]) == {key("one"): agent}
-    assert await accounts.owners([]) == {}
+    assert await accounts.callers([key("two"), key("one")]) == {key("one"): agent}
+    assert await accounts.callers([]) == {}
     profile = await accounts.profile("agent-1")
     assert profile
     assert (profile.id, profile.name, profile.handle) == ("agent-1", 'a "name" 🙂', "a-name-gent-1")
@@ -86,7 +86,7 @@ async def test_an_agent_changes_what_it_says_of_itself(accounts: PgAccounts) -> 
     changed = await accounts.update_agent("agent-1", UNSET, None)
     assert changed
     assert (changed.version, changed.about) == ("2", None)
-    assert (await accounts.owners([key("one")]))[key("one")].version == "2"
+    assert (await accounts.callers([key("one")]))[key("one")].version == "2"
     assert await accounts.update_agent("agent-2", "2", UNSET) is None
 
 
@@ -115,10 +115,10 @@ async def test_an_agent_and_its_key_are_stored_both_or_neither(accounts: PgAccou
 async def test_a_rotated_key_is_void(accounts: PgAccounts) -> None:
     await accounts.create_agent("agent-1", NewAgent("one"), key("old"))
     assert await accounts.rotate_key("agent-1", key("old"), key("new"))
-    assert await accounts.owners([key("old"), key("new")]) == {key("new"): Agent("agent-1", "one", "one-gent-1")}
+    assert await accounts.callers([key("old"), key("new")]) == {key("new"): Agent("agent-1", "one", "one-gent-1")}
     assert not await accounts.rotate_key("agent-1", key("old"), key("newer"))
     assert not await accounts.rotate_key("agent-9", key("new"), key("newer"))
-    assert list(await accounts.owners([key("new"), key("newer")])) == [key("new")]
+    assert list(await accounts.callers([key("new"), key("newer")])) == [key("new")]
 
 
 async def test_void_are_replaced_keys_and_those_of_agents_that_changed(accounts: PgAccounts, database_url: str) -> None:
@@ -153,7 +153,7 @@ async def test_of_many_rotations_with_one_key_one_succeeds(accounts: PgAccounts)
     made = [key(str(number)) for number in range(1, 9)]
     done = await asyncio.gather(*(accounts.rotate_key("agent-1", key("0"), new) for new in made))
     assert sum(done) == 1
-    assert list(await accounts.owners([key("0"), *made])) == [made[done.index(True)]]
+    assert list(await accounts.callers([key("0"), *made])) == [made[done.index(True)]]
 
 
 async def test_a_joins_key_belongs_to_one_body(accounts: PgAccounts) -> None:
@@ -261,7 +261,7 @@ async def test_a_code_admits_as_many_as_it_says_at_once(pool: Pool) -> None:
     admitted = await asyncio.gather(*(admit(number) for number in range(12)))
     assert sum(admitted) == 3
     keys = [f"{number:064x}" for number in range(12)]
-    assert len(await accounts.owners(keys)) == 3
+    assert len(await accounts.callers(keys)) == 3
     assert len((await accounts.agents(100))[0]) == sum(admitted[::2])
     await accounts.create_invite("invite-2", "d" * 64, 3, datetime.now(UTC) - timedelta(seconds=1))
     assert not await accounts.create_visitor("visitor-late", "e" * 64, "d" * 64)
@@ -273,9 +273,9 @@ async def test_a_code_admits_as_many_as_it_says_at_once(pool: Pool) -> None:
 async def test_a_deleted_token_is_void(pool: Pool) -> None:
     accounts = PgAccounts(pool)
     assert await accounts.create_visitor("visitor-1", "a" * 64)
-    assert (await accounts.owners(["a" * 64]))["a" * 64].id == "visitor-1"
+    assert (await accounts.callers(["a" * 64]))["a" * 64].id == "visitor-1"
     await accounts.delete_visitor("visitor-1")
-    assert await accounts.owners(["a" * 64]) == {}
+    assert await accounts.callers(["a" * 64]) == {}
     assert await accounts.void_keys(60) == ["a" * 64]
 
 

@@ -36,8 +36,16 @@ TABLES = {
     "account.share": "owner",
     "account.share_key": "fingerprint",
     "account.file_link": "path",
+    "account.owner": "name",
+    "account.owner_key": "hash",
+    "account.recovery_code": "hash",
+    "account.ownership_change": "claims",
+    "account.claim_key": "agent_id",
+    "account.sign_in": "subject",
+    "account.browser_session": "used_at",
     "limits.bucket": "full_at",
     "limits.opening": "at",
+    "limits.guess": "tries",
     "limits.model_call": "tokens",
     "limits.provider": "allowed",
     "limits.budget": "calls",
@@ -79,6 +87,8 @@ FUNCTIONS = {
     "log.opened_by": "SELECT log.opened_by('agent-a')",
     "limits.wait": "SELECT limits.wait('k', 1, 1)",
     "limits.take": "SELECT limits.take('k', 1, 1, 1)",
+    "limits.guess": "SELECT limits.guess('k', 1, 1)",
+    "limits.forgive": "SELECT limits.forgive('k')",
     "limits.open_session": "SELECT limits.open_session('a', 'legal', 'legal-1', 1, 7, 0)",
     "limits.give_session_up": "SELECT limits.give_session_up('legal-1')",
     "limits.sweep": "SELECT limits.sweep()",
@@ -90,6 +100,7 @@ FUNCTIONS = {
     "limits.give_back": "SELECT limits.give_back(gen_random_uuid(), 1, NULL, NULL, NULL, NULL, NULL)",
     "limits.reserve": "SELECT limits.reserve(ARRAY['a'], ARRAY[1], ARRAY[1], ARRAY[1], 1, 1)",
     "limits.settle": "SELECT limits.settle(ARRAY['a'], 0, 0, 0)",
+    "account.one_address": "SELECT account.one_address('{}')",
     "account.begin_call": "SELECT account.begin_call('a', 'g', 'h', 1, 1, 1)",
     "lease.take": "SELECT lease.take('w', 'h', 1)",
     "lease.extend": "SELECT lease.extend('w', 'h', 1, 1)",
@@ -132,7 +143,7 @@ ALLOWED = {
             for verb in ("SELECT", "INSERT", "UPDATE", "DELETE")
             for table in ("lease.in_flight", "lease.batch_call")
         ),
-        *((verb, "lease.snapshot") for verb in ("SELECT", "INSERT", "UPDATE")),
+        *((verb, "lease.snapshot") for verb in ("SELECT", "INSERT", "UPDATE")), "account.one_address",
     },
     "playmolt_relay": {
         ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"), *_BENEATH,
@@ -154,6 +165,18 @@ ALLOWED = {
         *((operation, "account.visitor") for operation in ("SELECT", "INSERT", "DELETE")),
         *((operation, "account.invite") for operation in ("SELECT", "INSERT", "UPDATE", "DELETE")),
         ("SELECT", "account.api_key"), ("INSERT", "account.api_key"), ("UPDATE", "account.api_key"),
+        *(
+            (verb, f"account.{table}")
+            for verb in ("SELECT", "INSERT", "DELETE")
+            for table in ("owner", "owner_key", "recovery_code", "ownership_change")
+        ),
+        ("UPDATE", "account.owner"), ("UPDATE", "account.owner_key"),
+        *(
+            (verb, f"account.{table}")
+            for verb in ("SELECT", "INSERT", "UPDATE", "DELETE")
+            for table in ("claim_key", "sign_in", "browser_session")
+        ),
+        "limits.guess", "limits.forgive",
         *(("SELECT", table) for table in _DERIVED), ("SELECT", "projection.progress"), "limits.take", "limits.wait",
         "limits.open_session", "limits.give_session_up", "pack.bring", ("SELECT", "pack.missing"),
     },
@@ -287,7 +310,7 @@ async def test_append_looks_into_no_schema_of_its_caller(database_url: str) -> N
         " AND n.nspname IN ('log', 'limits', 'lease', 'account', 'projection', 'blob', 'vault', 'pack')"
     )
     await connection.close()
-    assert len(rows) == 49
+    assert len(rows) == 52
     for row in rows:
         assert "search_path=pg_catalog, pg_temp" in row["proconfig"], row["name"]
 

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import hmac
+import re
 import secrets
 import time
 from asyncio import Future, Task
@@ -12,7 +13,7 @@ from contextlib import suppress
 from typing import Final
 
 import msgspec
-from playmolt_core.db.accounts import Agent
+from playmolt_core.db.accounts import Agent, Owner
 from playmolt_schemas.codes import Code
 from playmolt_schemas.routes.route import Auth
 
@@ -33,8 +34,11 @@ WAITING_KEYS: Final = 10_000
 VISITOR_PREFIX: Final = "visitor-"
 """The beginning of a visitor's id."""
 _PREFIX: Final = "pm_"
+_OWNER_PREFIX: Final = "pmo_"
 _BEARER: Final = b"Bearer "
-_KEY_CHARS: Final = len(_PREFIX) + 43
+_KEY: Final = re.compile(rb"pmo?_[A-Za-z0-9_-]{43}")
+Holder = Agent | Owner
+"""Who a key belongs to; a visitor is an agent of a kind."""
 
 UNKNOWN_KEY: Final = HttpProblem(
     Code.UNAUTHORIZED,
@@ -55,15 +59,27 @@ _VISITOR: Final = HttpProblem(
     Code.UNAUTHORIZED,
     "A visitor's token opens legal and jury sessions only. Register an agent with POST /api/agents.",
 )
+_OWNER_MISSING: Final = HttpProblem(
+    Code.UNAUTHORIZED,
+    'This route requires an owner\'s key: send `Authorization: Bearer KEY`. Get one with POST /api/owners {"name": …}.',
+)
+_OWNERS_KEY: Final = HttpProblem(
+    Code.NOT_A_PARTICIPANT,
+    "An owner's key takes no seat and is no agent's. Send the key of one of your agents; see GET /api/owners/me.",
+)
+_NO_SESSIONS: Final = HttpProblem(
+    Code.UNAUTHORIZED, "This route requires an agent's key or a visitor's token, not an owner's key."
+)
 _OPERATOR_ONLY: Final = HttpProblem(
     Code.OPERATOR_ONLY, "This route is for the operator: send the operator key as Bearer."
 )
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """An agent (`agent.id` is not ""), the operator, the house, or an anonymous caller."""
+    """An agent (`agent.id` is not ""), an owner, the operator, the house, or an anonymous caller."""
 
     agent: Agent = Agent("", "")
+    owner: Owner | None = None
     operator: bool = False
     house: bool = False
     """The process that fills games. It may register house agents and list games to fill."""
@@ -82,7 +98,12 @@ class Caller(msgspec.Struct, frozen=True):
     @property
     def scope(self) -> str:
         """The scope of idempotency keys."""
-        return self.agent.id or "operator"
+        return self.holder or "operator"
+
+    @property
+    def holder(self) -> str:
+        """The id of the agent or owner that the key belongs to, or ""."""
+        return self.owner.id if self.owner else self.agent.id
 
 
 ANONYMOUS: Final = Caller()
@@ -92,13 +113,17 @@ def new_key() -> str:
     return _PREFIX + secrets.token_urlsafe(32)
 
 
+def new_owner_key() -> str:
+    return _OWNER_PREFIX + secrets.token_urlsafe(32)
+
+
 def hash_of(key: str | bytes) -> str:
     """The hash that is stored and queried instead of the key."""
     return hashlib.sha256(key.encode() if isinstance(key, str) else key).hexdigest()
 
 
 class KeyCache:
-    """A bounded cache of key hash → agent over the accounts, with one query at a time.
+    """A bounded cache of key hash → agent or owner over the accounts, with one query at a time.
 
     Entries are at most 15 seconds stale. The cache is empty while NATS is disconnected, because notices of replaced
     keys may be lost. A lookup costs more than an action, so keys requested during a query share the next one, keys in
@@ -123,27 +148,27 @@ class KeyCache:
         self._lookup_seconds = lookup_seconds
         self._waiting_keys = waiting_keys
         self._clock = clock
-        self._known: OrderedDict[str, tuple[Agent, float]] = OrderedDict()
-        self._lookups: dict[str, Future[Agent | None]] = {}
-        self._waiting: list[tuple[str, Future[Agent | None]]] = []
+        self._known: OrderedDict[str, tuple[Holder, float]] = OrderedDict()
+        self._lookups: dict[str, Future[Holder | None]] = {}
+        self._waiting: list[tuple[str, Future[Holder | None]]] = []
         self._asking: Task[None] | None = None
         self._revised = clock()
         self._revise_at = 0.0
         self._revising: Task[None] | None = None
 
-    def known(self, key_hash: str) -> Agent | None:
-        """The key's agent if it is cached; otherwise call `agent`."""
+    def known(self, key_hash: str) -> Holder | None:
+        """The holder of the key if it is cached; otherwise call `holder`."""
         if not self._bus.connected():
             self.clear()
         elif (known := self._known.get(key_hash)) is not None:
-            agent, since = known
+            holder, since = known
             now = self._clock()
             if now >= self._revise_at and (self._revising is None or self._revising.done()):
                 self._revise_at = now + REVISED_SECONDS
                 self._revising = asyncio.create_task(self._revise(now))
             if now < min(max(since, self._revised) + self._seconds, since + REMEMBERED_SECONDS):
                 self._known.move_to_end(key_hash)
-                return agent
+                return holder
         return None
 
     async def _revise(self, now: float) -> None:
@@ -157,8 +182,8 @@ class KeyCache:
                     self.drop(key_hash)
             self._revised = now
 
-    async def agent(self, key_hash: str) -> Agent | None:
-        """The key's agent; raises ConnectionError or TimeoutError when the accounts are unavailable."""
+    async def holder(self, key_hash: str) -> Holder | None:
+        """Who the key belongs to; raises ConnectionError or TimeoutError when the accounts are unavailable."""
         known = self.known(key_hash)
         if known is not None:
             return known
@@ -167,7 +192,7 @@ class KeyCache:
             # Shielded: a client that disconnects must not cancel the lookup for the others waiting for it.
             return await asyncio.shield(lookup)
 
-    def _look_up(self, key_hash: str) -> Future[Agent | None]:
+    def _look_up(self, key_hash: str) -> Future[Holder | None]:
         if len(self._waiting) == self._waiting_keys:
             raise ConnectionError(f"too many key lookups are waiting ({self._waiting_keys})")
         lookup = self._lookups[key_hash] = asyncio.get_running_loop().create_future()
@@ -183,7 +208,7 @@ class KeyCache:
             since = self._clock()
             try:
                 async with asyncio.timeout(self._lookup_seconds):
-                    owners = await self._accounts.owners([key_hash for key_hash, _ in asked])
+                    holders = await self._accounts.callers([key_hash for key_hash, _ in asked])
             except Exception as error:
                 for key_hash, lookup in asked:
                     self._end(key_hash, lookup)
@@ -191,22 +216,22 @@ class KeyCache:
                     lookup.exception()  # its caller may be gone; avoids "never retrieved"
             else:
                 for key_hash, lookup in asked:
-                    agent = owners.get(key_hash)
+                    holder = holders.get(key_hash)
                     if self._end(key_hash, lookup):
                         self._known.pop(key_hash, None)
-                        if agent and self._bus.connected():
-                            self._remember(key_hash, agent, since)
-                    lookup.set_result(agent)
+                        if holder and self._bus.connected():
+                            self._remember(key_hash, holder, since)
+                    lookup.set_result(holder)
 
-    def _end(self, key_hash: str, lookup: Future[Agent | None]) -> bool:
+    def _end(self, key_hash: str, lookup: Future[Holder | None]) -> bool:
         """Whether a lookup may be cached: if the key was dropped meanwhile, its result may predate the change."""
         if self._lookups.get(key_hash) is not lookup:
             return False
         del self._lookups[key_hash]
         return True
 
-    def _remember(self, key_hash: str, agent: Agent, since: float) -> None:
-        self._known[key_hash] = agent, since
+    def _remember(self, key_hash: str, holder: Holder, since: float) -> None:
+        self._known[key_hash] = holder, since
         if len(self._known) > self._size:
             self._known.popitem(last=False)
 
@@ -229,12 +254,12 @@ class Authenticator:
         self._operator_key = operator_key.encode()
         self._house_key = house_key.encode()
 
-    async def admit(self, authorization: bytes | None, auth: Auth) -> Caller | HttpProblem:  # noqa: PLR0911 -- a return for each kind of caller
+    async def admit(self, authorization: bytes | None, auth: Auth) -> Caller | HttpProblem:
         """The caller of a request. A key that is sent must be valid, even where none is required."""
         if auth is Auth.NONE:
             return ANONYMOUS
         if authorization is None:
-            return ANONYMOUS if auth is Auth.OPTIONAL else _OPERATOR_MISSING if auth is Auth.OPERATOR else _MISSING
+            return ANONYMOUS if auth is Auth.OPTIONAL else _WITHOUT_KEY.get(auth, _MISSING)
         if not authorization:
             return _TWICE
         scheme, _, key = authorization.partition(b" ")
@@ -243,15 +268,7 @@ class Authenticator:
         caller = await self._identify(key.strip())
         if caller is None:
             return UNKNOWN_KEY
-        if auth is Auth.ANY and not (caller.id or caller.operator):
-            return _MISSING
-        if auth in (Auth.AGENT, Auth.SESSION) and not caller.id:
-            return _NOT_AN_AGENT
-        if auth is Auth.AGENT and caller.visitor:
-            return _VISITOR
-        if auth is Auth.OPERATOR and not caller.operator:
-            return _OPERATOR_ONLY
-        return caller
+        return _refusal_of(caller, auth) or caller
 
     def known_agent(self, authorization: bytes | None) -> Caller | None:
         """The agent of an Authorization header if its key is cached; otherwise call `admit`."""
@@ -259,14 +276,16 @@ class Authenticator:
             return None
         key_hash = hash_of(authorization[len(_BEARER) :])
         agent = self._keys.known(key_hash)
-        return Caller(agent=agent, key_hash=key_hash) if agent else None
+        return Caller(agent=agent, key_hash=key_hash) if isinstance(agent, Agent) else None
 
     async def _identify(self, key: bytes) -> Caller | None:
-        if len(key) == _KEY_CHARS and key.startswith(_PREFIX.encode()):
+        if _KEY.fullmatch(key):
             key_hash = hash_of(key)
-            agent = await self._keys.agent(key_hash)
-            if agent:
-                return Caller(agent=agent, key_hash=key_hash)
+            holder = await self._keys.holder(key_hash)
+            if isinstance(holder, Owner):
+                return Caller(owner=holder, key_hash=key_hash)
+            if holder:
+                return Caller(agent=holder, key_hash=key_hash)
         if self._is_operators(key):
             return Caller(operator=True)
         house = bool(self._house_key) and hmac.compare_digest(key, self._house_key)
@@ -281,4 +300,27 @@ class Authenticator:
         return scheme.lower() == b"bearer" and self._is_operators(key.strip())
 
     async def still(self, caller: Caller) -> bool:
-        return not caller.key_hash or await self._keys.agent(caller.key_hash) is not None
+        return not caller.key_hash or await self._keys.holder(caller.key_hash) is not None
+
+
+_WITHOUT_KEY: Final = {Auth.OPERATOR: _OPERATOR_MISSING, Auth.OWNER: _OWNER_MISSING}
+"""The refusals of requests without a key, where they differ from `_MISSING`."""
+
+
+def _refusal_of(caller: Caller, auth: Auth) -> HttpProblem | None:  # noqa: PLR0911 -- a return for each kind of key
+    """Why a valid key does not open a route."""
+    if auth is Auth.ANY and not (caller.id or caller.operator):
+        return _MISSING
+    if auth is Auth.OWNER and caller.owner is None:
+        return _OWNER_MISSING
+    if auth is Auth.AGENT and caller.owner:
+        return _OWNERS_KEY
+    if auth is Auth.SESSION and caller.owner:
+        return _NO_SESSIONS
+    if auth in (Auth.AGENT, Auth.SESSION) and not caller.id:
+        return _NOT_AN_AGENT
+    if auth is Auth.AGENT and caller.visitor:
+        return _VISITOR
+    if auth is Auth.OPERATOR and not caller.operator:
+        return _OPERATOR_ONLY
+    return None

@@ -88,11 +88,11 @@ class RateLimiter:
         return address is not None and address.is_loopback
 
     async def refusal(self, caller: Caller, bucket: Bucket) -> HttpProblem | None:
-        """Take a token, or return the refusal. Buckets belong to the agent, so a new key shares them."""
+        """Take a token, or return the refusal. Buckets belong to the agent or owner, so a new key shares them."""
         rate = self._rates[bucket]
-        if rate is None or not caller.id:
+        if rate is None or not caller.holder:
             return None
-        key = f"{bucket}:{caller.id}"
+        key = f"{bucket}:{caller.holder}"
         if self._took_ahead(key):
             return None
         return await self._take_ahead(key, rate, f"A key may send {rate[0]} {bucket}")

@@ -103,7 +103,7 @@ class CheckedRequest(msgspec.Struct, Generic[Query_co, Body_co], frozen=True):
 
     def slot(self, services: Services, load: Load) -> AbstractAsyncContextManager[None]:
         """Hold a slot for a block, in turn with other callers. Raises SlotsBusy."""
-        name = self.caller.id or services.rates.bucket(self.scope)
+        name = self.caller.holder or services.rates.bucket(self.scope)
         return services.slots[load].slot(name, CAPACITIES[load].seconds)
 
     def reading(self, services: Services) -> AbstractAsyncContextManager[object]:

@@ -183,7 +183,12 @@ async def _reply(services: Services, handler: Handler, request: CheckedRequest[A
     load = request.route.load
     if load is Load.SEARCH and not request.query.searches:
         load = Load.READ
-    if load is None or load not in CAPACITIES or request.caller.operator or (load is Load.READ and request.caller.id):
+    if (
+        load is None
+        or load not in CAPACITIES
+        or request.caller.operator
+        or (load is Load.READ and request.caller.holder)
+    ):
         return await handler(services, request)
     async with request.slot(services, load):
         return await handler(services, request)

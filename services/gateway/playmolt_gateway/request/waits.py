@@ -93,7 +93,7 @@ class Waits:
 
     def _claims(self, caller: Caller, scope: Scope, *, stream: bool) -> list[Claim]:
         address = self._address(scope)
-        claims = [(self._of_keys, caller.id) if caller.id else (self._of_addresses, address)]
+        claims = [(self._of_keys, caller.holder) if caller.holder else (self._of_addresses, address)]
         return [*claims, (self._streams, address)] if stream else claims
 
     def _address(self, scope: Scope) -> str:

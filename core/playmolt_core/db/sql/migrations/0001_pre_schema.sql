@@ -2,7 +2,7 @@
 --
 --   log         the streams of games, their events and the outcomes of commands; the register of archived streams
 --   projection  what is computed from the log and can be computed again
---   account     agents and their keys
+--   account     agents, their owners and the keys of both
 --   limits      rates, model calls, budgets
 --   lease       effects that a worker is executing
 --   blob        long texts beside the log
@@ -816,7 +816,17 @@ GRANT SELECT ON ALL TABLES IN SCHEMA projection TO playmolt_gateway, playmolt_re
 
 -- Accounts --------------------------------------------------------------------------------------------------------------
 
--- `folded` is the name in the form in which beginnings of names are compared.
+-- Who is behind agents. All that identifies a person is here and not in the log, so that it can be erased.
+CREATE TABLE account.owner (
+  id         text COLLATE "C" PRIMARY KEY,
+  name       text             NOT NULL,
+  folded     text COLLATE "C" NOT NULL,
+  contact    text,
+  created_at timestamptz      NOT NULL DEFAULT now()
+);
+
+-- `folded` is the name in the form in which beginnings of names are compared. `owner_id` follows from the streams of
+-- ownership in the log; `address_group` is the keyed hash of the address from which the agent was registered.
 CREATE TABLE account.agent (
   id         text COLLATE "C" PRIMARY KEY,
   name       text             NOT NULL,
@@ -828,11 +838,14 @@ CREATE TABLE account.agent (
   about      text,
   model      text,
   invite     text COLLATE "C", -- the id of the invite code by which it came
+  owner_id   text COLLATE "C" REFERENCES account.owner,
+  address_group bytea CHECK (octet_length(address_group) = 16),
   CHECK (model IS NULL OR kind = 'house')
 );
 CREATE INDEX agent_newest ON account.agent (created_at DESC, id DESC);
 CREATE UNIQUE INDEX agent_handle ON account.agent (handle);
 CREATE INDEX agent_folded ON account.agent (folded);
+CREATE INDEX agent_owner ON account.agent (owner_id) WHERE owner_id IS NOT NULL;
 
 -- The name's slug and as many of the last characters of the id as make it unique.
 CREATE FUNCTION account.name_handle() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -898,6 +911,74 @@ CREATE TABLE account.visitor (
 );
 CREATE TRIGGER note_void_key AFTER DELETE ON account.visitor
 FOR EACH ROW EXECUTE FUNCTION account.note_void_key();
+
+-- One key an owner, as for agents. An owner that signed in and never asked for a key has none.
+CREATE TABLE account.owner_key (
+  owner_id   text COLLATE "C" PRIMARY KEY REFERENCES account.owner ON DELETE CASCADE,
+  hash       bytea            NOT NULL UNIQUE CHECK (octet_length(hash) = 32),
+  created_at timestamptz      NOT NULL DEFAULT now()
+);
+CREATE TRIGGER note_void_key AFTER UPDATE OR DELETE ON account.owner_key
+FOR EACH ROW EXECUTE FUNCTION account.note_void_key();
+
+-- Codes that replace the key of an owner, each once. A used code has no row.
+CREATE TABLE account.recovery_code (
+  hash     bytea            PRIMARY KEY CHECK (octet_length(hash) = 32),
+  owner_id text COLLATE "C" NOT NULL REFERENCES account.owner ON DELETE CASCADE
+);
+CREATE INDEX recovery_code_owner ON account.recovery_code (owner_id);
+
+-- A change of an agent's owner that is being written to the log: at most one an agent. It is stored first, so that a
+-- gateway that is killed leaves nothing half done: another one repeats the command, which has the same id.
+CREATE TABLE account.ownership_change (
+  agent_id   text COLLATE "C" PRIMARY KEY REFERENCES account.agent,
+  owner_id   text COLLATE "C" NOT NULL REFERENCES account.owner,
+  claims     boolean          NOT NULL, -- false: the owner lets the agent go
+  command_id uuid             NOT NULL,
+  at         timestamptz      NOT NULL DEFAULT now()
+);
+CREATE INDEX ownership_change_owner ON account.ownership_change (owner_id);
+
+-- The body that an Idempotency-Key of a claim belongs to, and the agent that it claimed.
+CREATE TABLE account.claim_key (
+  owner_id    text COLLATE "C" NOT NULL REFERENCES account.owner ON DELETE CASCADE,
+  command_id  uuid             NOT NULL,
+  fingerprint bytea            NOT NULL,
+  agent_id    text COLLATE "C",
+  PRIMARY KEY (owner_id, command_id)
+);
+
+-- The accounts of an OpenID provider with which owners sign in.
+CREATE TABLE account.sign_in (
+  issuer   text COLLATE "C" NOT NULL,
+  subject  text COLLATE "C" NOT NULL,
+  owner_id text COLLATE "C" NOT NULL REFERENCES account.owner ON DELETE CASCADE,
+  at       timestamptz      NOT NULL DEFAULT now(),
+  PRIMARY KEY (issuer, subject)
+);
+CREATE INDEX sign_in_owner ON account.sign_in (owner_id);
+
+-- Sessions of browsers that are signed in: the hash of the cookie, and the token that changing calls carry.
+CREATE TABLE account.browser_session (
+  hash       bytea            PRIMARY KEY CHECK (octet_length(hash) = 32),
+  owner_id   text COLLATE "C" NOT NULL REFERENCES account.owner ON DELETE CASCADE,
+  csrf       text             NOT NULL,
+  created_at timestamptz      NOT NULL DEFAULT now(),
+  used_at    timestamptz      NOT NULL DEFAULT now()
+);
+CREATE INDEX browser_session_owner ON account.browser_session (owner_id);
+
+-- Whether two of these agents were registered from one address. House bots, agents that came by an invite code, and those
+-- whose owner signed in with an OpenID provider do not count.
+CREATE FUNCTION account.one_address(p_agents text[]) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT EXISTS (
+    SELECT FROM account.agent AS a
+    WHERE a.id = ANY (p_agents) AND a.kind <> 'house' AND a.invite IS NULL AND a.address_group IS NOT NULL
+      AND NOT EXISTS (SELECT FROM account.sign_in AS s WHERE s.owner_id = a.owner_id)
+    GROUP BY a.address_group HAVING count(*) > 1
+  )
+$$;
 
 -- Codes that admit `people` agents and visitors, in all, until a time. A revoked code has no row.
 CREATE TABLE account.invite (
@@ -1004,13 +1085,24 @@ CREATE TABLE account.file_link (
 CREATE INDEX file_link_until ON account.file_link (until);
 
 REVOKE ALL ON ALL TABLES IN SCHEMA account FROM PUBLIC;
-REVOKE ALL ON FUNCTION account.begin_call, account.note_void_key FROM PUBLIC;
+REVOKE ALL ON FUNCTION account.begin_call, account.note_void_key, account.one_address FROM PUBLIC;
 GRANT SELECT, INSERT ON account.secret TO playmolt_gateway;
 GRANT SELECT ON account.void_key TO playmolt_gateway;
 GRANT USAGE ON SCHEMA account TO playmolt_gateway;
 GRANT SELECT, INSERT ON account.agent, account.api_key, account.join_key TO playmolt_gateway;
 GRANT UPDATE (hash, created_at) ON account.api_key TO playmolt_gateway;
-GRANT UPDATE (version, about) ON account.agent TO playmolt_gateway;
+GRANT UPDATE (version, about, owner_id) ON account.agent TO playmolt_gateway;
+GRANT SELECT, INSERT, DELETE ON account.owner TO playmolt_gateway;
+GRANT UPDATE (name, folded, contact) ON account.owner TO playmolt_gateway;
+GRANT SELECT, INSERT, DELETE ON account.owner_key TO playmolt_gateway;
+GRANT UPDATE (hash, created_at) ON account.owner_key TO playmolt_gateway;
+GRANT SELECT, INSERT, DELETE ON account.recovery_code TO playmolt_gateway;
+GRANT SELECT, INSERT, DELETE ON account.ownership_change TO playmolt_gateway;
+GRANT SELECT, INSERT, UPDATE, DELETE ON account.claim_key TO playmolt_gateway;
+GRANT SELECT, INSERT, UPDATE, DELETE ON account.sign_in TO playmolt_gateway;
+GRANT SELECT, INSERT, UPDATE, DELETE ON account.browser_session TO playmolt_gateway;
+GRANT USAGE ON SCHEMA account TO playmolt_engine;
+GRANT EXECUTE ON FUNCTION account.one_address TO playmolt_engine;
 GRANT SELECT, INSERT, DELETE ON account.visitor TO playmolt_gateway;
 GRANT SELECT, INSERT, DELETE ON account.invite TO playmolt_gateway;
 GRANT UPDATE (used) ON account.invite TO playmolt_gateway;
@@ -1068,6 +1160,53 @@ RETURNS double precision
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT greatest(0, coalesce(max(extract(epoch FROM b.full_at - clock_timestamp())), 0) + p_seconds / p_capacity - p_seconds)
   FROM limits.bucket AS b WHERE b.key = p_key
+$$;
+
+-- Limits: guesses ------------------------------------------------------------------------------------------------------
+
+-- Tries to guess a secret of somebody. Unlogged, as buckets are.
+CREATE UNLOGGED TABLE limits.guess (
+  key   text COLLATE "C" PRIMARY KEY,
+  tries integer          NOT NULL,
+  since timestamptz      NOT NULL -- the first of these tries, or since when no more are let in
+);
+
+-- Counts a try and returns 0, or the seconds for which no more are let in, after p_most tries within p_seconds. Such a
+-- lock lasts p_seconds, and for as long again after it all tries are let in: so those who guess on cannot lock out the
+-- one who knows the secret.
+CREATE FUNCTION limits.guess(p_key text, p_most integer, p_seconds double precision) RETURNS double precision
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  present CONSTANT timestamptz := clock_timestamp();
+  span    CONSTANT interval := make_interval(secs => p_seconds);
+  found   limits.guess;
+BEGIN
+  DELETE FROM limits.guess AS g WHERE g.key IN (
+    SELECT o.key FROM limits.guess AS o WHERE o.since < present - 2 * span LIMIT 10 FOR UPDATE SKIP LOCKED
+  );
+  INSERT INTO limits.guess AS g (key, tries, since) VALUES (p_key, 0, present)
+  ON CONFLICT (key) DO UPDATE SET since = g.since RETURNING g.* INTO found;
+  IF found.tries >= p_most AND found.since + span > present THEN
+    RETURN extract(epoch FROM found.since + span - present);
+  END IF;
+  IF found.tries < p_most THEN
+    IF found.since + span <= present THEN
+      found.tries := 0;
+      found.since := present;
+    END IF;
+    found.tries := found.tries + 1;
+    UPDATE limits.guess AS g
+    SET tries = found.tries, since = CASE WHEN found.tries >= p_most THEN present ELSE found.since END
+    WHERE g.key = p_key;
+  END IF;
+  RETURN 0;
+END $$;
+CREATE INDEX guess_since ON limits.guess (since);
+
+-- Forgets the tries of one who knew the secret.
+CREATE FUNCTION limits.forgive(p_key text) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  DELETE FROM limits.guess AS g WHERE g.key = p_key
 $$;
 
 -- Limits: sessions -----------------------------------------------------------------------------------------------------
@@ -1354,7 +1493,7 @@ $$;
 REVOKE ALL ON ALL TABLES IN SCHEMA limits FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA limits FROM PUBLIC;
 GRANT USAGE ON SCHEMA limits TO playmolt_gateway, playmolt_relay, playmolt_engine;
-GRANT EXECUTE ON FUNCTION limits.take, limits.wait, limits.open_session, limits.give_session_up TO playmolt_gateway;
+GRANT EXECUTE ON FUNCTION limits.take, limits.wait, limits.guess, limits.forgive, limits.open_session, limits.give_session_up TO playmolt_gateway;
 GRANT EXECUTE ON FUNCTION limits.sweep, limits.day_spent TO playmolt_relay;
 GRANT EXECUTE ON FUNCTION limits.admit, limits.hold, limits.give_back, limits.reserve, limits.settle TO playmolt_engine;
 

@@ -1,6 +1,6 @@
 -- name: create_agent
-INSERT INTO account.agent (id, name, folded, kind, version, about, model, invite) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-RETURNING handle
+INSERT INTO account.agent (id, name, folded, kind, version, about, model, invite, address_group)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING handle
 
 -- name: create_visitor
 INSERT INTO account.visitor (id, hash, invite) VALUES ($1, $2, $3)
@@ -24,7 +24,7 @@ INSERT INTO account.api_key (agent_id, hash) VALUES ($1, $2)
 -- $2 and $4 say whether version and about are to be changed. Gives no row for an agent that there is not.
 UPDATE account.agent SET version = CASE WHEN $2 THEN $3 ELSE version END, about = CASE WHEN $4 THEN $5 ELSE about END
 WHERE id = $1
-RETURNING id, name, handle, kind, version, model, about, created_at
+RETURNING id, name, handle, kind, version, model, owner_id, about, created_at
 
 -- name: replace_key
 -- Of two at once the second waits for the row and then finds that its old hash is no longer there.
@@ -55,29 +55,34 @@ INSERT INTO account.secret (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING
 -- name: secret
 SELECT value FROM account.secret WHERE name = $1
 
--- name: owners
+-- name: callers
 -- The inner SELECT hides the array from the planner, which would plan each call anew for its length: three times what
 -- finding one key costs. The limits cut nothing; they keep the look-ups while statistics call the tables small.
-SELECT k.hash, a.id, a.name, a.handle, a.kind, a.version, a.model
+SELECT k.hash, a.id, a.name, a.handle, a.kind, a.version, a.model, a.owner_id
 FROM unnest((SELECT $1::bytea[])) AS wanted (hash)
 CROSS JOIN LATERAL (SELECT hash, agent_id FROM account.api_key WHERE hash = wanted.hash LIMIT 1) AS k
 CROSS JOIN LATERAL (
-  SELECT id, name, handle, kind, version, model FROM account.agent WHERE id = k.agent_id LIMIT 1
+  SELECT id, name, handle, kind, version, model, owner_id FROM account.agent WHERE id = k.agent_id LIMIT 1
 ) AS a
 UNION ALL
-SELECT v.hash, v.id, 'Visitor', '', 'person', NULL, NULL
+SELECT v.hash, v.id, 'Visitor', '', 'person', NULL, NULL, NULL
 FROM unnest((SELECT $1::bytea[])) AS wanted (hash)
 CROSS JOIN LATERAL (SELECT hash, id FROM account.visitor WHERE hash = wanted.hash LIMIT 1) AS v
+UNION ALL
+SELECT k.hash, o.id, o.name, '', 'owner', NULL, NULL, NULL
+FROM unnest((SELECT $1::bytea[])) AS wanted (hash)
+CROSS JOIN LATERAL (SELECT hash, owner_id FROM account.owner_key WHERE hash = wanted.hash LIMIT 1) AS k
+CROSS JOIN LATERAL (SELECT id, name FROM account.owner WHERE id = k.owner_id LIMIT 1) AS o
 
 -- name: void_keys
 SELECT hash FROM account.void_key WHERE at > clock_timestamp() - make_interval(secs => $1)
 
 -- name: profile
-SELECT id, name, handle, kind, version, model, about, created_at FROM account.agent WHERE id = $1
+SELECT id, name, handle, kind, version, model, owner_id, about, created_at FROM account.agent WHERE id = $1
 
 -- name: agents
 -- Newest first, from behind ($2, $3) on; $4 is the beginning of a name, folded, or of a handle, "" for all.
-SELECT a.id, name, handle, kind, version, model, about, created_at, coalesce(s.points, 0), coalesce(s.games, 0)
+SELECT a.id, name, handle, kind, version, model, owner_id, about, created_at, coalesce(s.points, 0), coalesce(s.games, 0)
 FROM account.agent AS a LEFT JOIN projection.score AS s ON s.agent_id = a.id AND s.game_type = ''
 WHERE (created_at, a.id) < ($2, $3) AND ($4 = '' OR starts_with(folded, $4) OR starts_with(handle, $4))
 ORDER BY created_at DESC, a.id DESC LIMIT $1

@@ -4,6 +4,12 @@ SELECT limits.take($1, $2, $3, $4)
 -- name: wait
 SELECT limits.wait($1, $2, $3)
 
+-- name: guess
+SELECT limits.guess($1, $2, $3)
+
+-- name: forgive
+SELECT limits.forgive($1)
+
 -- name: sweep
 SELECT limits.sweep()
 
