@@ -29,6 +29,9 @@ from playmolt_core.settings import Settings
 
 _log = log("jetstream")
 _SECONDS = 5.0
+_READ_SECONDS = 1.5
+"""For a read of a stream, which a leader answers in milliseconds. Without a leader there is no answer, so the caller
+retries as soon as one may be elected."""
 _POLL_SECONDS = 2.0
 _NAME_IN_USE = 10058
 _MESSAGE_NOT_FOUND = 10037
@@ -136,10 +139,14 @@ class JetStream:
         """The sequences in a stream; None if the stream does not exist."""
         with _unavailable(f"stream {stream}"):
             try:
-                state = (await self._calls.stream_info(stream)).state
+                state = (await self._info(stream)).state
             except nats.js.errors.NotFoundError:
                 return None
         return StreamState(state.first_seq, state.last_seq)
+
+    async def _info(self, stream: str) -> StreamInfo:
+        async with asyncio.timeout(_READ_SECONDS):
+            return await self._calls.stream_info(stream)
 
     async def ensure(self, stream: str, stored: Sequence[str], *, first: int, limit: int) -> StreamState:
         """Create a stream that starts at sequence `first`, or set the existing one to keep the newest `limit` messages.
@@ -167,7 +174,7 @@ class JetStream:
         ).evolve(**wanted)
         with _unavailable(f"stream {stream}"):
             try:
-                found = await self._calls.stream_info(stream)
+                found = await self._info(stream)
             except nats.js.errors.NotFoundError:
                 found = await self._created(config)
             if any(getattr(found.config, name) != value for name, value in wanted.items()):
@@ -190,7 +197,8 @@ class JetStream:
     async def held(self, stream: str, sequence: int) -> StoredMessage | None:
         with _unavailable(f"stream {stream}"):
             try:
-                found = await self._calls.get_msg(stream, seq=sequence)
+                async with asyncio.timeout(_READ_SECONDS):
+                    found = await self._calls.get_msg(stream, seq=sequence)
             except nats.js.errors.NotFoundError as error:
                 if error.err_code not in (None, _MESSAGE_NOT_FOUND):
                     raise

@@ -35,7 +35,7 @@ PATIENCE_SECONDS: Final = 0.1
 CHECK_SECONDS: Final = 5.0
 """How long the known end of a stream is trusted: a stream that loses its tail does not report it."""
 FIRST_PAUSE: Final = 0.1
-LONGEST_PAUSE: Final = 5.0
+LONGEST_PAUSE: Final = 1.0
 LONGEST_PAUSE_BROKEN: Final = 30.0
 STILL_SECONDS: Final = 5.0
 """A relay whose last step is older hangs on a server that does not answer."""
