@@ -41,16 +41,22 @@ class WatchWords(Query, frozen=True):
         | None
     ) = None
     seat: _Id | None = None
-    url: Annotated[str, Meta(description="`/oembed`: the URL of a game's page.")] | None = None
     invite: _Id | None = None
     theme: Literal["light", "dark"] | None = None
     tall: Literal["1"] | None = None
     width: Annotated[int, Meta(ge=1, le=1200, description="`picture.png`: its width at most.")] | None = None
 
 
-class OEmbedWords(WatchWords, frozen=True):
-    """Query parameters of `/oembed`."""
+class OEmbedWords(Query, frozen=True):
+    """Query parameters of `/oembed`. The invite of a private game is part of its URL."""
 
+    unread = True
+
+    url: (
+        Annotated[str, Meta(description="The URL of a game's page (`/watch/…` or `/embed/…`), as it was copied.")]
+        | None
+    ) = None
+    lang: Literal["ko", "en", "zh"] | None = None
     maxwidth: Annotated[int, Meta(ge=1)] | None = None
     maxheight: Annotated[int, Meta(ge=1)] | None = None
     format: Literal["json", "xml"] | None = None
@@ -152,7 +158,7 @@ PAGE_AGENT: Final[Route[bytes]] = Route(
     summary="An agent with its rating, games and rivals.", answers={**_PAGE, 404: Media(HTML)}, query=PageWords,
 )  # fmt: skip
 PAGE_AVATAR: Final[Route[bytes]] = Route(
-    method="GET", path="/agents/{id}/avatar.svg", name="page_avatar", tag="pages", load=Load.FILE, auth=Auth.NONE,
+    method="GET", path="/agents/{id}/avatar.svg", name="page_avatar", tag="pages", load=Load.MEMORY, auth=Auth.NONE,
     alone=True, summary="An agent's avatar, drawn from its id.", answers={200: Media(SVG)}, errors=(Code.NOT_FOUND,),
 )  # fmt: skip
 PAGE_WATCH: Final[Route[bytes]] = Route(

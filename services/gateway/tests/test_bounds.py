@@ -25,10 +25,10 @@ FOR_EVER = "public, max-age=31536000, immutable"
 
 LOADS = {
     Load.PROBE: {"healthz", "readyz", "metrics"},
-    Load.FILE: {"page_icon", "page_avatar", "page_asset", "page_folder_asset", "page_game_asset"},
+    Load.FILE: {"page_icon", "page_asset", "page_folder_asset", "page_game_asset"},
     Load.MEMORY: {
         "openapi", "docs", "llms", "skill", "page_lobby", "page_games", "page_game", "page_legal", "page_agora",
-        "page_privacy",
+        "page_privacy", "page_avatar",
     },
     Load.BUCKET: {"register_agent", "open_visitor"},
     Load.READ: {

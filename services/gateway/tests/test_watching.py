@@ -126,6 +126,7 @@ async def test_a_frame_may_stand_anywhere_and_a_page_nowhere(served: Any) -> Non
     assert "x-frame-options" not in frame.headers
     assert "set-cookie" not in frame.headers
     card = (await served.send("GET", f"/oembed?url=http://testserver/watch/{GAME}?v=3")).json()
+    assert (await served.send("GET", f"/oembed?url=http://testserver/embed/{GAME}?v=3")).json() == card
     assert f"/embed/{GAME}?v=3" in card["html"]
 
 
@@ -304,6 +305,11 @@ async def test_a_preview_is_in_the_games_language_where_none_is_wanted(
         assert f"lang={language}" in content(page.text, "og:image")
         card = (await served.send("GET", f"/oembed?url=/watch/{GAME}", headers=headers)).json()
         assert card["thumbnail_url"]
+        pictures = [
+            await served.send("GET", f"/watch/{GAME}/picture.svg{query}", headers=headers)
+            for query in (path.removeprefix(f"/watch/{GAME}"), f"?lang={language}")
+        ]
+        assert pictures[0].text == pictures[1].text, "a picture is in the language of its page"
 
 
 async def test_an_agent_has_one_face_wherever_its_profile_is_shown(served: Any) -> None:

@@ -17,6 +17,7 @@ from playmolt_core.db.cursors import BadCursor
 from playmolt_core.db.limits import DayUsage, PgLimits, SessionLimit
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.db.projections import Board, PgProjections, Score, add_scores, clear, move
+from playmolt_core.db.shares import FileLink, PgShares
 from playmolt_core.llm.day_budget import account_of
 from playmolt_schemas import identity
 
@@ -274,7 +275,11 @@ async def test_a_deleted_token_is_void(pool: Pool) -> None:
     accounts = PgAccounts(pool)
     assert await accounts.create_visitor("visitor-1", "a" * 64)
     assert (await accounts.callers(["a" * 64]))["a" * 64].id == "visitor-1"
+    shares, link = PgShares(pool), FileLink("visitor-1", "/api/sessions/legal-1/report")
+    address = await shares.link_file(link)
+    assert await shares.linked_file(address) == link
     await accounts.delete_visitor("visitor-1")
+    assert await shares.linked_file(address) is None, "the addresses of its files are void as well"
     assert await accounts.callers(["a" * 64]) == {}
     assert await accounts.void_keys(60) == ["a" * 64]
 

@@ -71,7 +71,7 @@ class _SchemaIndex:
 
 def _parameters(route: Route) -> list[dict[str, object]]:
     path = [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "maxLength": HEAD_BYTES}}
         for name in re.findall(r"{(\w+)}", route.path)
     ]
     (reference,), named = msgspec.json.schema_components([route.query], ref_template="{name}")

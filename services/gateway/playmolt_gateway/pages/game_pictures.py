@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 from playmolt_schemas.skill import PageLanguage
 
-from playmolt_gateway.pages.moments import State, drawn, state_of
+from playmolt_gateway.pages.moments import State, drawn, language_of, state_of
 from playmolt_gateway.pictures.letters import legible, legible_text
 from playmolt_gateway.pictures.picture_store import Kept, PictureStore, name_of
 from playmolt_gateway.pictures.png import FONT, PngProcess, Theme, style
@@ -28,7 +28,8 @@ class WantedPicture(Struct, frozen=True):
 
     game: str
     moment: int | None
-    language: PageLanguage
+    language: PageLanguage | None
+    """None: the game's own."""
     svg: bool
     seat: str = ""
     invite: str = ""
@@ -43,6 +44,11 @@ class GamePicture(Struct, frozen=True):
     body: bytes
     over: bool
     settled: bool
+
+
+def language_of_game(state: State) -> PageLanguage:
+    """The language of a game's content if pages have it, otherwise that of a reader who wants none."""
+    return language_of(state.get("language"), "")
 
 
 class PictureDrawer:
@@ -112,7 +118,9 @@ class GamePictures:
             state = await state_of(self._bus, wanted.game, moment, wanted.seat, wanted.invite)
         if state is not None and not wanted.svg:
             state = legible(state)  # Before it is drawn, so that readings find their room.
-        picture = drawn(state, wanted.language, TALL if wanted.tall else WIDE) if state is not None else None
+        if state is None:
+            return None
+        picture = drawn(state, wanted.language or language_of_game(state), TALL if wanted.tall else WIDE)
         if picture is None:
             return None
         over = last is not None

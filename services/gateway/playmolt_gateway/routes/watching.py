@@ -9,13 +9,13 @@ import msgspec
 from msgspec import UNSET
 from playmolt_schemas.codes import Code
 from playmolt_schemas.routes.pages import OEMBED, PAGE_EMBED, PAGE_PICTURE, PAGE_WATCH, READ_REPLAY, OEmbedResponse
-from playmolt_schemas.skill import PAGE_LANGUAGES, PageLanguage, page_texts
+from playmolt_schemas.skill import PageLanguage, page_texts
 from starlette.responses import Response
 
 from playmolt_gateway.http.problems import HttpProblem, no_such_game
 from playmolt_gateway.http.responses import FILE_POLICY, html_response, json_response
 from playmolt_gateway.pages.assets import compress, version_of_all
-from playmolt_gateway.pages.game_pictures import OVER, GamePicture, WantedPicture
+from playmolt_gateway.pages.game_pictures import OVER, GamePicture, WantedPicture, language_of_game
 from playmolt_gateway.pages.moments import State, drawn, state_if_there, state_of, version_in
 from playmolt_gateway.pages.replay import ReplayFrame, moments, replay_html, replay_policy
 from playmolt_gateway.pages.shell import PageHead, page_response
@@ -80,8 +80,7 @@ def _plain_head(asked: PageRequest) -> PageHead:
 
 def _language_of(state: State, asked: PageRequest) -> PageLanguage:
     """The reader's language; the game's own for who wants none, as preview services."""
-    own = state.get("language")
-    return next((code for code in PAGE_LANGUAGES if code == own), asked.language) if asked.undecided else asked.language
+    return language_of_game(state) if asked.undecided else asked.language
 
 
 def _head(state: State, language: PageLanguage, origin: str, moment: int | None, invite: str | None) -> PageHead:
@@ -115,7 +114,7 @@ async def page_picture(services: Services, request: CheckedRequest) -> Reply:
     if kind not in (_SVG_FILE, "picture.png") or game_of(game) is None:
         return no_such_game(game)
     wanted = WantedPicture(
-        game, version_in(asked.values.get("v")), asked.language, svg,
+        game, version_in(asked.values.get("v")), None if asked.undecided else asked.language, svg,
         seat=asked.values.get("seat", ""), invite=asked.values.get("invite", ""),
         theme="dark" if not svg and asked.values.get("theme") == "dark" else "light",
         tall=svg and asked.values.get("tall") == "1",
@@ -150,7 +149,7 @@ async def oembed(services: Services, request: CheckedRequest) -> Reply:
         return HttpProblem(Code.UNSUPPORTED_FORMAT, "oEmbed answers are JSON. Omit format, or send format=json.")
     parts = urlsplit(asked.values.get("url", ""))
     game = parts.path.rpartition("/")[2]
-    if not parts.path.startswith("/watch/") or game_of(game) is None:
+    if not parts.path.startswith(("/watch/", "/embed/")) or game_of(game) is None:
         return no_such_game(game)
     said = parse_qs(parts.query)
     moment, invite = version_in(said.get("v", [""])[0]), said.get("invite", [""])[0] or None

@@ -6,6 +6,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING handle
 INSERT INTO account.visitor (id, hash, invite) VALUES ($1, $2, $3)
 
 -- name: delete_visitor
+WITH links AS (DELETE FROM account.file_link WHERE caller = $1)
 DELETE FROM account.visitor WHERE id = $1
 
 -- name: create_invite
