@@ -23,7 +23,7 @@ from playmolt_schemas.limits import (
     REASON_CHARS,
     VERSION_CHARS,
 )
-from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, DEFAULT_PACE, GameLanguage, Kind, Pace
+from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, DEFAULT_PACE, GameLanguage, Kind, Pace, TournamentGame
 from playmolt_schemas.text import LINE, LINES, text_schema
 
 Version = Annotated[
@@ -422,6 +422,7 @@ class GameRow(msgspec.Struct, frozen=True):
     private: bool | UnsetType = UNSET
     """True for private games, which are listed after they end."""
     pace: Pace = DEFAULT_PACE
+    tournament: TournamentGame | UnsetType = UNSET
 
 
 class Games(msgspec.Struct, frozen=True):

@@ -11,12 +11,14 @@ import msgspec
 from playmolt_schemas.stored.values import NO_IDENTITY, Identity
 
 Op = Literal[
-    "act", "open", "join", "leave", "resign", "forfeit", "fault", "end", "command",
+    "act", "open", "join", "seat_table", "leave", "resign", "forfeit", "fault", "end", "command",
     "query", "state", "events", "feed", "turn", "games", "log", "operator", "erase",
 ]  # fmt: skip
 """The operations, described in docs/engine-operations.md."""
 
-WRITES: frozenset[str] = frozenset({"act", "open", "join", "leave", "resign", "forfeit", "fault", "end", "command"})
+WRITES: frozenset[str] = frozenset(
+    {"act", "open", "join", "seat_table", "leave", "resign", "forfeit", "fault", "end", "command"}
+)
 
 
 class Call(msgspec.Struct, frozen=True, gc=False, array_like=True):

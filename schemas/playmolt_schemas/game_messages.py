@@ -11,7 +11,7 @@ from playmolt_schemas.limits import TURN_ID_CHARS
 from playmolt_schemas.stored import seats
 from playmolt_schemas.stored.event import stored_types
 from playmolt_schemas.stored.seats import GameAborted
-from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, DEFAULT_PACE, GameLanguage, Pace
+from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, DEFAULT_PACE, GameLanguage, Pace, TournamentGame
 
 TurnId = Annotated[
     str, Meta(max_length=TURN_ID_CHARS, description="The `turn_id` of the turn that this action answers.")
@@ -71,6 +71,7 @@ class GameSummary(msgspec.Struct, frozen=True):
     invite: str = ""
     """The hex SHA-256 of a private game's invite; "" for a public game."""
     pace: Pace = DEFAULT_PACE
+    tournament: TournamentGame | None = None
 
     @property
     def hidden(self) -> bool:

@@ -21,8 +21,9 @@ GAME_TYPES: tuple[str, ...] = _types("game")
 """The bot games: types that agents join through a lobby (api.md)."""
 RUN_TYPES: tuple[str, ...] = _types("run")
 """The runs of experiments: anyone may watch them; only the operator reads their logs."""
-WATCHED_TYPES: tuple[str, ...] = (*GAME_TYPES, *RUN_TYPES)
-"""The types that anyone may watch: bot games and runs."""
+TOURNAMENT_TYPES: tuple[str, ...] = _types("tournament")
+WATCHED_TYPES: tuple[str, ...] = (*GAME_TYPES, *RUN_TYPES, *TOURNAMENT_TYPES)
+"""The types that anyone may watch: bot games, runs and tournaments."""
 SESSION_TYPES: tuple[str, ...] = _types("session")
 """The sessions: visible to their owner, only through their own routes, and to the operator."""
 SEALED_TYPES: tuple[str, ...] = tuple(game.type for game in games().values() if game.sealed)
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     AnyType: TypeAlias = str
 else:
     GameType = Literal[GAME_TYPES]
-    AnyType = Literal[(*GAME_TYPES, *RUN_TYPES, *SESSION_TYPES)]
+    AnyType = Literal[(*WATCHED_TYPES, *SESSION_TYPES)]
 
 # isoformat() is twenty times slower, and every event formats its time several times.
 _encode = msgspec.json.Encoder().encode

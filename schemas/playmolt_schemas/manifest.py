@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-Kind = Literal["game", "run", "session"]
+Kind = Literal["game", "run", "session", "tournament"]
 
 
 class Reference(msgspec.Struct, frozen=True):
@@ -48,7 +48,8 @@ class GameModule(msgspec.Struct, frozen=True, kw_only=True):
     """The part of an id before the first dash."""
     kind: Kind
     """`game`: bots join it through a lobby. `run`: anyone may watch it; only the operator reads its log. `session`:
-    visible to its owner, only through its own routes, and to the operator."""
+    visible to its owner, only through its own routes, and to the operator. `tournament`: anyone may watch it; its own
+    routes change it, and it seats games."""
     service: str
     """The engine that serves the type; engines are declared as entry points of the group `playmolt.engines`."""
     messages: Reference | None = None

@@ -49,6 +49,11 @@ def public(game: str, identifier: str) -> str:
     return f"public.{game}.{identifier}"
 
 
+def table(game: str, identifier: str) -> str:
+    """Calls that seat a tournament's game; used by the tournaments' engine."""
+    return f"tables.{game}.{identifier}"
+
+
 def event(game: str, identifier: str, kind: str, shards: int = 1) -> str:
     """Complete records, for services only."""
     return f"events{token_of(identifier, shards)}.{game}.{identifier}.{kind}"

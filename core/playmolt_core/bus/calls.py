@@ -4,8 +4,9 @@ import asyncio
 import uuid
 from asyncio import Future
 from collections import defaultdict
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 import nats.errors
@@ -32,6 +33,10 @@ _GATHER_SECONDS = 0.001
 """The pause between packs under load. A call after a silence never waits and starts no timer."""
 
 
+Access = Literal["all", "public", "tables"]
+"""What a service may ask engines for: everything, what all may see, or that and the seats of tournaments' games."""
+
+
 def _destination(subject: str) -> str:
     """The receiver of a subject: one replica, or any replica of a game type."""
     return subject if ".pack." in subject else subject.rpartition(".")[0]
@@ -56,13 +61,13 @@ class Calls:
         connection: NatsClient,
         roster: Roster,
         *,
-        public_only: bool,
+        access: Access,
         deadline: float,
         sweep_seconds: float = _SWEEP_SECONDS,
     ) -> None:
         self._connection = connection
         self._roster = roster
-        self._public_only = public_only
+        self._access = access
         self._deadline = deadline
         self._sweep_seconds = sweep_seconds
         self._inbox = answers_inbox(connection, "*")
@@ -123,12 +128,12 @@ class Calls:
 
     def _post(self, pending: _PendingCall, now: float, *, anywhere: bool = False) -> None:
         """Put a call into the pack of the replica that prefers its game; `anywhere`: of any free replica."""
-        replica = None if anywhere or self._public_only else self._roster.replica_for(pending.game, pending.call.target)
+        all_calls = self._access == "all"
+        replica = self._roster.replica_for(pending.game, pending.call.target) if all_calls and not anywhere else None
         if replica:
             pending.sent_to = subjects.replica(pending.game, replica)
         else:
-            name = subjects.public if self._public_only else subjects.action
-            pending.sent_to = name(pending.game, pending.call.target or "lobby")
+            pending.sent_to = self._subject(pending.call.op)(pending.game, pending.call.target or "lobby")
         pending.resend_at = now + pending.patience
         pending.patience *= 2
         self._outbox[pending.sent_to].append(pending)
@@ -140,6 +145,12 @@ class Calls:
                 loop.call_later(pause, self._send_all)
             else:
                 loop.call_soon(self._send_all)
+
+    def _subject(self, op: Op) -> Callable[[str, str], str]:
+        """The subjects on which this service may send an operation."""
+        if self._access == "all":
+            return subjects.action
+        return subjects.table if op == "seat_table" else subjects.public
 
     def _send_all(self) -> None:
         self._sending = False

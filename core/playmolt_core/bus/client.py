@@ -51,7 +51,7 @@ class NatsBus:
         self._calls = Calls(
             self._connection,
             self._roster,
-            public_only=self._service == "spectator",
+            access="public" if self._service == "spectator" else "all",
             deadline=self._settings.deadline_seconds,
         )
         # Not a wrapper method: it would cost each action a call and two dictionaries.

@@ -9,10 +9,11 @@ import nats.errors
 from playmolt_schemas import subjects
 
 from playmolt_core.bus.batches import BatchPublisher, Fenced, StreamMessage, cut
+from playmolt_core.bus.calls import Calls
 from playmolt_core.bus.connection import open_connection, responds
 from playmolt_core.bus.moves import SERVICE_SECONDS, ServerSwitcher
 from playmolt_core.bus.nats_client import NatsClient
-from playmolt_core.bus.port import BusUnavailable
+from playmolt_core.bus.port import BusUnavailable, EngineCalls
 from playmolt_core.bus.roster import Roster
 from playmolt_core.bus.service import CUT, Announcement, Receive, Replies, Respond, serve_engine
 from playmolt_core.ops.metrics import Sample
@@ -45,6 +46,7 @@ class EngineBus:
         self._announced: list[Announcement] = []
         self._moves: ServerSwitcher | None = None
         self._shards = 1
+        self._calls: Calls | None = None
         self._speech: asyncio.Queue[tuple[str, bytes]] = asyncio.Queue(_SPEECH)
 
     async def open(self, shards: int = 1) -> None:
@@ -60,10 +62,30 @@ class EngineBus:
         self._speaking = asyncio.create_task(self._speak_forever())
 
     def _changed(self) -> None:
+        if self._calls:
+            self._calls.resend()
+            self._roster.ask_again()
         for announced in self._announced:
             announced.again()
 
-    async def serve(self, game: str, schemas: Sequence[str], *, receive: Receive, receive_public: Receive) -> None:
+    async def tables(self) -> EngineCalls:
+        """The engines of games, for calls that seat tournaments' games and read what all may see."""
+        if self._calls is None:
+            self._calls = Calls(
+                self._connection, self._roster, access="tables", deadline=self._settings.deadline_seconds
+            )
+            await self._calls.start()
+        return self._calls
+
+    async def serve(
+        self,
+        game: str,
+        schemas: Sequence[str],
+        *,
+        receive: Receive,
+        receive_public: Receive,
+        receive_table: Receive | None = None,
+    ) -> None:
         announced = await serve_engine(
             self._connection,
             self._service,
@@ -73,6 +95,7 @@ class EngineBus:
             self._shards,
             receive=receive,
             receive_public=receive_public,
+            receive_table=receive_table,
         )
         self._announced.append(announced)
 
@@ -148,6 +171,8 @@ class EngineBus:
     async def close(self) -> None:
         """Send the queued answers, then close; bounded."""
         self._speaking.cancel()
+        if self._calls:
+            await self._calls.close()
         if self._moves:
             self._moves.close()
             await self._roster.close()

@@ -36,7 +36,7 @@ class Watch(Protocol):
     async def close(self) -> None: ...
 
 
-class Engines(Protocol):
+class EngineCalls(Protocol):
     """Calls to game engines, packed per loop turn, retried until the deadline."""
 
     def submit(
@@ -62,6 +62,10 @@ class Engines(Protocol):
         A call that changes something needs a `command_id` (32 hex digits), which makes every retry safe.
         """
         ...
+
+
+class Engines(EngineCalls, Protocol):
+    """Calls to game engines, and which of them are present."""
 
     def present(self) -> frozenset[str]:
         """The game types that an engine currently serves."""

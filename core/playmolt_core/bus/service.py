@@ -207,11 +207,12 @@ async def serve_engine(
     *,
     receive: Receive,
     receive_public: Receive,
+    receive_table: Receive | None = None,
 ) -> Announcement:
     """Serve a game type: any replica through the queue group, this replica through a subject of its own.
 
     Public messages are requested on a subject of their own, which reaches `receive_public` only: a client that may only
-    publish there can learn nothing else.
+    publish there can learn nothing else. `receive_table` alone gets the seats of tournaments' games, in the same way.
     """
     instance = uuid.uuid4().hex[:12]
     metadata = {"game": game, "instance": instance, "schemas": ",".join(schemas), SHARDS: str(shards)}
@@ -239,5 +240,7 @@ async def serve_engine(
     await announcement.subscribe(subjects.replica(game, instance), handler(receive), instance)
     await announcement.subscribe(subjects.action(game, "*"), handler(receive), group)
     await announcement.subscribe(subjects.public(game, "*"), handler(receive_public), group)
+    if receive_table is not None:
+        await announcement.subscribe(subjects.table(game, "*"), handler(receive_table), group)
     await announcement.begin()
     return announcement

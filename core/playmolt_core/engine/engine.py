@@ -8,7 +8,7 @@ from typing import Generic
 
 from playmolt_schemas.codes import Code
 from playmolt_schemas.envelopes import WRITES, Call
-from playmolt_schemas.identifiers import SESSION_TYPES
+from playmolt_schemas.identifiers import GAME_TYPES, SESSION_TYPES
 
 from playmolt_core.effects.leased_effect import Worker
 from playmolt_core.effects.leases import Leases
@@ -126,6 +126,11 @@ class Engine(Generic[S]):
                 call.id, call.op, call.target, call.body, invite=call.invite, patience_ms=call.patience_ms
             )  # fmt: skip
             self.reads.take(PendingCall(public, respond))
+
+    def receive_table(self, call: Call, respond: Respond) -> None:
+        """Accept a call of the service that seats the games of tournaments; it may do nothing else."""
+        if call.op == "seat_table" and self.decider.game in GAME_TYPES:
+            self.writes.take(PendingCall(call, respond))
 
     def samples(self) -> list[Sample]:
         """The engine's current metrics."""

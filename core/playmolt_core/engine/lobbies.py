@@ -1,7 +1,7 @@
 """Lobbies in memory: read from a snapshot, so that reading them does not take longer and longer."""
 
 from collections.abc import Collection
-from typing import Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -42,11 +42,14 @@ async def read_lobby(log: GameReader, stream: str, game: str) -> CachedStream[Lo
 
 def _without_ended(lobby: Lobby, running: Collection[str]) -> Lobby:
     """Remove the seats of finished games; their agents are free either way."""
-    seats = lobby.seats
-    for agent, game in lobby.seats.items():
+    return replace(lobby, seats=_of_running(lobby.seats, running), tables=_of_running(lobby.tables, running))
+
+
+def _of_running(seats: Any, running: Collection[str]) -> Any:
+    for agent, game in seats.items():
         if game not in running:
             seats = seats.remove(agent)
-    return replace(lobby, seats=seats)
+    return seats
 
 
 async def _running(index: GameIndex, game: str) -> Collection[str]:

@@ -48,6 +48,8 @@ class EngineModule(msgspec.Struct, frozen=True, kw_only=True):
     deciders: Mapping[str, Reference]
     """Type → factory of its rules, for each type that the service serves."""
     deployment: Deployment = Deployment()
+    seats_tables: bool = False
+    """Whether it seats games of other types with `seat_table` and reads their public messages."""
 
 
 @cache

@@ -42,6 +42,14 @@ class SeatLeft(Event, frozen=True, kw_only=True):
     game_id: str
 
 
+class TableSeated(Event, frozen=True, kw_only=True):
+    """The agents of a tournament's game took their seats, which replaces their seats in its earlier games."""
+
+    type: ClassVar[str] = "table_seated"
+    agent_ids: tuple[str, ...]
+    game_id: str
+
+
 class GameClosed(Event, frozen=True, kw_only=True):
     """A game accepts no more agents: it is full, or it was aborted before it started."""
 
@@ -50,25 +58,36 @@ class GameClosed(Event, frozen=True, kw_only=True):
 
 
 class Lobby(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """`seats` maps an agent to its latest game; `open` lists the games that accept agents."""
+    """`seats` maps an agent to its latest game, `tables` to its latest game of a tournament; `open` lists the games
+    that accept agents."""
 
     version: int = 0
     seats: Any = HashTrieMap()
+    tables: Any = HashTrieMap()
     open: tuple[str, ...] = ()
 
     def seat_of(self, agent_id: str) -> str | None:
-        """The latest game of an agent, which may be over."""
+        """The latest game of an agent outside tournaments, which may be over."""
         return cast("str | None", self.seats.get(agent_id))
+
+    def table_of(self, agent_id: str) -> str | None:
+        """The latest tournament game of an agent, which may be over."""
+        return cast("str | None", self.tables.get(agent_id))
+
+    def games_of(self, agent_id: str) -> tuple[str, ...]:
+        """The games of an agent that may be running, that of a tournament first."""
+        return tuple(game for game in (self.table_of(agent_id), self.seat_of(agent_id)) if game)
 
 
 class _LobbySnapshot(msgspec.Struct, frozen=True):
     seats: dict[str, str]
+    tables: dict[str, str]
     open: tuple[str, ...]
 
 
 def encode_lobby(lobby: Lobby) -> bytes:
     """The state of a lobby for a snapshot."""
-    return msgspec.json.encode(_LobbySnapshot(dict(lobby.seats), lobby.open))
+    return msgspec.json.encode(_LobbySnapshot(dict(lobby.seats), dict(lobby.tables), lobby.open))
 
 
 def decode_lobby(version: int, state: bytes) -> Lobby | None:
@@ -77,7 +96,7 @@ def decode_lobby(version: int, state: bytes) -> Lobby | None:
         kept = msgspec.json.decode(state, type=_LobbySnapshot)
     except msgspec.ValidationError:
         return None
-    return Lobby(version=version, seats=HashTrieMap(kept.seats), open=kept.open)
+    return Lobby(version=version, seats=HashTrieMap(kept.seats), tables=HashTrieMap(kept.tables), open=kept.open)
 
 
 def _opened(lobby: Lobby, event: GameOpened, _: datetime) -> Changes:
@@ -90,6 +109,10 @@ def _taken(lobby: Lobby, event: SeatTaken, _: datetime) -> Changes:
 
 def _left(lobby: Lobby, event: SeatLeft, _: datetime) -> Changes:
     return {"seats": lobby.seats.remove(event.agent_id)} if event.agent_id in lobby.seats else {}
+
+
+def _seated(lobby: Lobby, event: TableSeated, _: datetime) -> Changes:
+    return {"tables": lobby.tables.update(dict.fromkeys(event.agent_ids, event.game_id))}
 
 
 def _closed(lobby: Lobby, event: GameClosed, _: datetime) -> Changes:
@@ -106,8 +129,14 @@ class LobbyRules(Game[Lobby]):
     rules_version = 1
     content_version = ""
     needed = 0
-    events = stored_types(GameOpened, SeatTaken, SeatLeft, GameClosed)
-    folds: Mapping[type[Event], Fold] = {GameOpened: _opened, SeatTaken: _taken, SeatLeft: _left, GameClosed: _closed}
+    events = stored_types(GameOpened, SeatTaken, SeatLeft, TableSeated, GameClosed)
+    folds: Mapping[type[Event], Fold] = {
+        GameOpened: _opened,
+        SeatTaken: _taken,
+        SeatLeft: _left,
+        TableSeated: _seated,
+        GameClosed: _closed,
+    }
     opening = frozenset()
     foreign = unknown = Refused(Code.NOT_FOUND, "A lobby accepts no commands. Join a game type instead.")
 

@@ -319,6 +319,7 @@ class MemoryLog:
         agent: str | None = None,
         hidden: bool = False,
         invite: str | None = None,
+        tournament: str | None = None,
     ) -> Sequence[ListedGame]:
         mine = None if opened_by is None else self._opened_by(opened_by)
         found = [
@@ -328,6 +329,7 @@ class MemoryLog:
             and (mine is None or line.stream in mine)
             and (agent is None or self._sits(line.stream, agent))
             and (line.summary.invite == invite if invite else hidden or not line.summary.hidden)
+            and (tournament is None or (line.summary.tournament and line.summary.tournament.id == tournament))
             and phase in (None, line.summary.phase)
             and (before is None or (line.created_at, line.stream) < before)
             and (idle_since is None or line.updated_at <= idle_since)

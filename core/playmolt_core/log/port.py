@@ -373,13 +373,15 @@ class GameIndex(Protocol):
         agent: str | None = None,
         hidden: bool = False,
         invite: str | None = None,
+        tournament: str | None = None,
     ) -> Sequence[ListedGame]:
         """List games newest first (created_at, then id), older than `before`, without archived ones.
 
         `opened_by`: games that this actor opened; excludes the other filters. `running`: unfinished games;
         `idle_since`: those of them without activity since then. `agent`: games in which the agent has a seat or had it
-        to the end; combines with `phase` only. `invite`: the private game with this invite hash; excludes the other
-        filters. Private games are listed once they are over, with `hidden` also before.
+        to the end; combines with `phase` and `tournament` only. `tournament`: its games; combines with `phase`, `agent`
+        and `running` only. `invite`: the private game with this invite hash; excludes the other filters. Private games
+        are listed once they are over, with `hidden` also before.
         """
         ...
 

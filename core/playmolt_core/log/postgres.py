@@ -11,7 +11,7 @@ from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.identifiers import is_lobby, is_sealed_type, rfc3339
 from playmolt_schemas.records import Record
 from playmolt_schemas.shards import Places, shard_of
-from playmolt_schemas.stored.values import Fault, GameLanguage, Pace
+from playmolt_schemas.stored.values import Fault, GameLanguage, Pace, TournamentGame
 
 from playmolt_core.db.migrate import counted_shards
 from playmolt_core.db.pool import Connection, Pool, UniqueViolation, queries
@@ -306,6 +306,7 @@ class PostgresLog:
         agent: str | None = None,
         hidden: bool = False,
         invite: str | None = None,
+        tournament: str | None = None,
     ) -> Sequence[ListedGame]:
         page = (game, *(before or _LATEST), limit)
         if invite is not None:
@@ -313,7 +314,9 @@ class PostgresLog:
         elif opened_by is not None:
             rows = await self._pool.fetch(_SQL["games_opened_by"], *page, opened_by)
         elif agent is not None:
-            rows = await self._pool.fetch(_SQL["games_of_agent"], *page, phase, agent)
+            rows = await self._pool.fetch(_SQL["games_of_agent"], *page, phase, agent, tournament)
+        elif tournament is not None:
+            rows = await self._pool.fetch(_SQL["games_of_tournament"], *page, tournament, phase, running)
         elif running or idle_since is not None:
             rows = await self._pool.fetch(_SQL["games_running"], *page, phase, idle_since, hidden)
         elif phase is not None:
@@ -386,10 +389,14 @@ def _game(
     language: GameLanguage,
     pace: Pace,
     invite: str,
+    tournament: str | None,
+    tournament_round: int | None,
 ) -> ListedGame:
+    belongs = None if tournament is None or tournament_round is None else TournamentGame(tournament, tournament_round)
     summary = GameSummary(
-        phase=phase, round=round, seated=seated, needed=needed, over=over, language=language, pace=pace, invite=invite
-    )
+        phase=phase, round=round, seated=seated, needed=needed, over=over, language=language, pace=pace, invite=invite,
+        tournament=belongs,
+    )  # fmt: skip
     return ListedGame(stream=stream, summary=summary, created_at=created_at, updated_at=updated_at, version=version)
 
 

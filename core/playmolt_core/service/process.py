@@ -11,6 +11,7 @@ from playmolt_schemas.identifiers import ENGINES, GAME_TYPES, SEALED_TYPES
 from typing_extensions import TypeVar
 
 from playmolt_core.bus.engine_bus import EngineBus
+from playmolt_core.bus.port import EngineCalls
 from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.db.budgets import PgBudgets
 from playmolt_core.db.logins import seals
@@ -27,6 +28,7 @@ from playmolt_core.engine.stream_cache import Prepare
 from playmolt_core.engine.writes.command_handler import Complete
 from playmolt_core.game.api import GameApi
 from playmolt_core.game.decider import Decider
+from playmolt_core.game.engine_module import engines as manifests
 from playmolt_core.llm.catalogue import Catalogue, load
 from playmolt_core.llm.figures import MODEL_METRICS
 from playmolt_core.llm.postgres_limits import PgModelLimits
@@ -61,6 +63,8 @@ class ServiceContext(Generic[S_co]):
         self.log = PostgresLog(pool, shards, UNOPENED if vault is None else SessionCodec(vault))
         self.catalogue: Catalogue = load(settings.models, os.environ)
         self.engines: dict[str, Engine] = {}
+        self.tables: EngineCalls | None = None
+        """Calls to other services' games, for a service whose manifest says that it `seats_tables`."""
         self.speak: Callable[[str, str, bytes], None] = lambda _game, _session, _message: None
         """Sends a message that is not an event to the readers of a session."""
         self._limits = PgModelLimits(pool)
@@ -153,6 +157,8 @@ async def _serve(builds: tuple[BuildGame[S], ...], start: Start[S], keys: KeyFil
         context = ServiceContext(settings, pool, vault, shards)
         context.engines, context.speak = engines, bus.speak
         await bus.open(shards)
+        if service in ENGINES and manifests()[service].seats_tables:
+            context.tables = await bus.tables()
         MODEL_METRICS.on_prompt_cut = bus.announce_cut_prompts
         await _play(service, builds, context, bus, stopping, server.port)
         await bus.close()
@@ -179,7 +185,14 @@ async def _play(
         engine.start()
     for engine in engines:
         schemas = sorted(kind for kind, _ in engine.decider.events)
-        await bus.serve(engine.decider.game, schemas, receive=engine.receive, receive_public=engine.receive_public)
+        table = engine.receive_table if engine.decider.game in GAME_TYPES else None
+        await bus.serve(
+            engine.decider.game,
+            schemas,
+            receive=engine.receive,
+            receive_public=engine.receive_public,
+            receive_table=table,
+        )
     settle_garbage()
     _log.info("serving", service=service, games=list(context.engines), health_port=health_port)
     beats = [

@@ -4,7 +4,7 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import pytest
@@ -100,7 +100,7 @@ async def test_a_snapshot_holds_the_seats_of_games_that_go_on() -> None:
     async with engine_on(log) as engine:
         assert (await call(engine, "join", agent="c"))[1]["game_id"] == waiting["game_id"]
         state = msgspec.json.decode((await kept(log)).state)
-        assert state == {"seats": {"c": waiting["game_id"]}, "open": [waiting["game_id"]]}
+        assert state == {"seats": {"c": waiting["game_id"]}, "tables": {}, "open": [waiting["game_id"]]}
         _, again = await call(engine, "join", agent="a0")
         assert again["game_id"] == waiting["game_id"]
         assert again["game_id"] not in over
@@ -222,3 +222,66 @@ def test_who_is_seated_where_does_not_depend_on_snapshots(moves: list[Step]) -> 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lobbies, "SNAPSHOT_EVERY", 1_000)
         assert asyncio.run(_played(moves)) == often
+
+
+TABLE: Final = "count-0190a5a0-7c1e-7f00-8a3b-5d2c6e9f1a04"
+SECOND: Final = "count-0190a5a0-7c1e-7f00-8a3b-5d2c6e9f1a05"
+
+
+def table(*agents: str) -> dict[str, Any]:
+    seats = [{"id": agent, "name": agent.upper()} for agent in agents]
+    return {"tournament": {"id": "tournament-1", "round": 1}, "seats": seats}
+
+
+async def test_a_table_is_seated_at_once_and_once() -> None:
+    log, key = MemoryLog(), f"{7:032x}"
+    async with engine_on(log) as engine:
+        first = await call(engine, "seat_table", TABLE, table("a", "b"), key=key)
+        assert first[0] == 200
+        assert first[1]["phase"] == "playing"
+    async with engine_on(log) as engine:
+        assert await call(engine, "seat_table", TABLE, table("a", "b"), key=key) == first
+        stored = await log.load(LOBBY)
+        assert stored is not None
+        assert [record.type for record in stored.records] == ["table_seated"]
+
+
+async def test_an_agent_of_a_table_has_its_turn_there_and_joins_public_games_as_before() -> None:
+    async with engine_on(MemoryLog()) as engine:
+        await call(engine, "seat_table", TABLE, table("a", "b"))
+        _, joined = await call(engine, "join", agent="a")
+        assert joined["game_id"] != TABLE
+        assert (await call(engine, "join", agent="a"))[1]["game_id"] == joined["game_id"]
+        _, found = await call(engine, "turn", agent="a")
+        assert found["turn"]["game_id"] == TABLE
+        assert {game["game_id"] for game in found["games"]} == {TABLE, joined["game_id"]}
+        await call(engine, "join", agent="c")
+        _, asked = await call(engine, "turn", body={"game_id": joined["game_id"]}, agent="a")
+        assert asked["turn"]["game_id"] == joined["game_id"]
+        assert (await call(engine, "join", TABLE, agent="c"))[0] == 404
+
+
+async def test_an_agent_sits_at_one_table_at_a_time() -> None:
+    async with engine_on(MemoryLog()) as engine:
+        await call(engine, "seat_table", TABLE, table("a", "b"))
+        status, refused = await call(engine, "seat_table", SECOND, table("b", "c"))
+        assert (status, refused["code"], refused["game_id"]) == (409, "already_seated", TABLE)
+        assert (await call(engine, "state", SECOND))[0] == 404
+        await call(engine, "act", TABLE, {"add": 10}, agent="a")
+        assert (await call(engine, "seat_table", SECOND, table("b", "c")))[0] == 200
+
+
+@pytest.mark.parametrize("agents", [(), ("a",), ("a", "a"), ("a", "b", "c")])
+async def test_a_table_of_other_seats_than_the_games_is_refused(agents: tuple[str, ...]) -> None:
+    async with engine_on(MemoryLog()) as engine:
+        status, refused = await call(engine, "seat_table", TABLE, table(*agents))
+        assert (status, refused["code"]) == (400, "invalid_request")
+
+
+async def test_only_a_table_is_seated_by_the_service_that_seats_them() -> None:
+    """A call of another kind on its subject is ignored."""
+    async with engine_on(MemoryLog()) as engine:
+        answers = list[Answer]()
+        engine.receive_table(Call(1, "join", "", agent="a", name="a", command_id=f"{1:032x}"), answers.append)
+        assert (await call(engine, "turn", agent="a"))[1]["games"] == []
+        assert not answers

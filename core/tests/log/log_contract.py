@@ -16,6 +16,7 @@ from playmolt_core.log.port import (
     Archived,
     Decided,
     EventLog,
+    ListedGame,
     LogEntry,
     NewKey,
     NewRecord,
@@ -37,7 +38,7 @@ from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.limits import RECORD_BYTES
 from playmolt_schemas.records import ZERO_HASH, Metadata, Record
-from playmolt_schemas.stored.values import Fault
+from playmolt_schemas.stored.values import Fault, TournamentGame
 
 NOON = datetime(2026, 1, 2, 12, 0, 0, 120, tzinfo=UTC)
 WAITING = GameSummary(phase="waiting", round=0, seated=1, needed=5)
@@ -123,9 +124,11 @@ class Game:
 
 def opened(game: Game, summary: GameSummary) -> StreamAppend:
     """The first event of a game of which its configuration says what the summary does."""
-    config = {"language": summary.language, "pace": summary.pace}
+    config: dict[str, object] = {"language": summary.language, "pace": summary.pace}
     if summary.invite:
         config["invite_sha256"] = summary.invite
+    if summary.tournament:
+        config["tournament"] = msgspec.to_builtins(summary.tournament)
     data = canonical_json({"config": config, "needed": summary.needed})
     return game.adds(1, kind="game_created", data=data, summary=summary)
 
@@ -639,6 +642,28 @@ class LogContract:
         assert [line.stream for line in waiting] == ["ox-3"]
         assert await log.games("ox", phase=None, before=None, limit=9, agent="eve") == []
         assert await log.games("trial", phase=None, before=None, limit=9, agent="ann") == []
+
+    async def test_the_games_of_a_tournament_are_listed_with_its_round(self, log: EventLog) -> None:
+        seat = {"data": canonical_json({"agent_id": "ann", "name": "Ann"})}
+        first, second = (GameSummary("playing", 1, 5, 5, tournament=TournamentGame("cup", round_)) for round_ in (1, 2))
+        early, late, other = Game("ox-1"), Game("ox-2"), Game("ox-3")
+        await log.append([
+            unit(opened(early, first)), unit(opened(late, second)), unit(opened(other, WAITING)),
+            unit(opened(Game("trial-1"), first)),
+        ])  # fmt: skip
+        await log.append([unit(early.adds(1, kind="agent_joined", summary=first, **seat))])
+        await log.append([unit(other.adds(1, kind="agent_joined", **seat))])
+
+        async def listed(**ask: Any) -> list[ListedGame]:
+            return [*await log.games("ox", **{"phase": None, "before": None, "limit": 9, "tournament": "cup", **ask})]
+
+        assert [(line.stream, line.summary) for line in await listed()] == [("ox-2", second), ("ox-1", first)]
+        assert [line.stream for line in await listed(agent="ann")] == ["ox-1"]
+        assert [line.stream for line in await listed(limit=1)] == ["ox-2"]
+        assert await listed(phase="waiting") == []
+        assert await listed(tournament="other") == []
+        await log.append([unit(late.ends())])
+        assert [line.stream for line in await listed(running=True)] == ["ox-1"]
 
     async def test_running_games_are_those_that_are_not_over(self, log: EventLog) -> None:
         over = GameSummary(phase="aborted", round=0, seated=1, needed=5, over=True)

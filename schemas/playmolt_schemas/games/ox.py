@@ -10,7 +10,7 @@ from playmolt_schemas.feed_messages import FeedMessages
 from playmolt_schemas.game_messages import SEAT_MESSAGES, Action, GameMessages, PhaseSubmissions
 from playmolt_schemas.limits import COMMENT_CHARS
 from playmolt_schemas.stored.ox import EVENTS, Choice, Distribution, OxResult, Player, ScoreRow
-from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, DEFAULT_PACE, Fault, GameLanguage, Pace
+from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, DEFAULT_PACE, Fault, GameLanguage, Pace, TournamentGame
 from playmolt_schemas.text import SPEECH, SPOKEN, text_schema
 
 Phase = Literal["waiting", "first_choice", "switch", "end", "aborted"]
@@ -130,6 +130,7 @@ class OxState(msgspec.Struct, frozen=True, kw_only=True):
     rated: bool | UnsetType = UNSET
     invite: str | UnsetType = UNSET
     """The invite token, shown to participants while a private game waits."""
+    tournament: TournamentGame | UnsetType = UNSET
     turn_id: str | None = None
 
 

@@ -10,7 +10,15 @@ from playmolt_schemas.feed_messages import FeedMessages
 from playmolt_schemas.game_messages import SEAT_MESSAGES, Action, GameMessages, PhaseSubmissions
 from playmolt_schemas.limits import SPEAK_CHARS
 from playmolt_schemas.stored.trial import EVENTS, Case, JurorVote, Phase, Role, TrialResult, Verdict
-from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, DEFAULT_PACE, Fault, GameLanguage, Identity, Pace
+from playmolt_schemas.stored.values import (
+    DEFAULT_LANGUAGE,
+    DEFAULT_PACE,
+    Fault,
+    GameLanguage,
+    Identity,
+    Pace,
+    TournamentGame,
+)
 from playmolt_schemas.text import SPEECH, text_schema
 
 ARGUMENT_ROUNDS: Final = 3
@@ -98,6 +106,7 @@ class TrialState(msgspec.Struct, frozen=True, kw_only=True):
     rated: bool | UnsetType = UNSET
     invite: str | UnsetType = UNSET
     """The invite token, shown to participants while a private game waits."""
+    tournament: TournamentGame | UnsetType = UNSET
     turn_id: str | None = None
 
 

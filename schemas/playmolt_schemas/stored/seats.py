@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from playmolt_schemas.limits import LONGEST_DEADLINE_SECONDS
 from playmolt_schemas.stored.event import Event, Public, Shown
-from playmolt_schemas.stored.values import Fault, GameLanguage, Kind, Pace
+from playmolt_schemas.stored.values import Fault, GameLanguage, Kind, Pace, TournamentGame
 
 _Seconds = Annotated[int, Meta(ge=0, le=LONGEST_DEADLINE_SECONDS)]
 
@@ -39,6 +39,12 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The pack with its content; UNSET: the shipped content."""
     pack_digest: str | UnsetType = UNSET
     """Identifies the exact files of the pack."""
+    tournament: TournamentGame | UnsetType = UNSET
+    """Of a game with given seats: its tournament."""
+    roles: tuple[str, ...] | UnsetType = UNSET
+    """The role of each seat in the order of joining; UNSET: the game draws them."""
+    rated: Literal[False] | UnsetType = UNSET
+    """Whether the tournament excludes the game from ratings; UNSET: it may be rated."""
 
 
 class SeatedEvent(Event, frozen=True, kw_only=True):

@@ -15,6 +15,13 @@ Pace = Literal["quick", "slow"]
 DEFAULT_PACE: Final[Pace] = "quick"
 
 
+class TournamentGame(msgspec.Struct, frozen=True, gc=False):
+    """The tournament that a game belongs to, and the round in it."""
+
+    id: str
+    round: int
+
+
 class Fault(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What went wrong with a seat, who caused it (`kind`), and how often."""
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
+import msgspec
 from msgspec import UNSET
 from playmolt_core.game import draws
 from playmolt_core.game.decider import Accepted, AllowedAction, Decision, Refused, Viewer
@@ -65,6 +66,7 @@ class Trial(SeatedGame[State, Seat]):
     events = EVENTS
     folds = FOLDS
     messages = MESSAGES
+    roles = ROLES
     deadlines: ClassVar[Mapping[str, int]] = {
         phase: VOTE_SECONDS if phase == "jury_vote" else SPEECH_SECONDS for phase in REQUIRED
     }
@@ -114,7 +116,7 @@ class Trial(SeatedGame[State, Seat]):
 
     @override
     def start(self, state: State) -> GameStarted:
-        roles = draws.shuffle(state.seed, "roles", ROLES)
+        roles = msgspec.convert(state.roles, tuple[Role, ...]) or draws.shuffle(state.seed, "roles", ROLES)
         cases = self.drawn_from(state, lambda language: self._told_in(language).cases)
         return GameStarted(
             case=draws.choice(state.seed, "case", cases),

@@ -11,8 +11,9 @@ from pathlib import Path
 from string import Template
 from typing import Any, Final
 
+from playmolt_core.game.engine_module import engines
 from playmolt_schemas import subjects
-from playmolt_schemas.identifiers import ENGINES, lobby_of
+from playmolt_schemas.identifiers import ENGINES, GAME_TYPES, lobby_of
 from playmolt_schemas.shards import streams
 
 from playmolt_cli.local.embedded import binaries, child
@@ -147,9 +148,12 @@ def _permissions(user: str, shards: int) -> tuple[list[str], list[str]]:
                 subjects.reader_call(">"),
             ],
         )  # fmt: skip
+    played = [game for game in ENGINES[user] if game in GAME_TYPES]
+    calls = [subject(game, ">") for game in ENGINES[user] for subject in (subjects.action, subjects.public)]
+    seated = [_all(subjects.table("*", "*")), _all(subjects.public("*", "*"))] if engines()[user].seats_tables else []
     return (
-        [committed, *_fed(ENGINES[user], shards), *(subjects.speaking(game, ">") for game in ENGINES[user])],
-        [subject(game, ">") for game in ENGINES[user] for subject in (subjects.action, subjects.public)],
+        [committed, *_fed(ENGINES[user], shards), *(subjects.speaking(game, ">") for game in ENGINES[user]), *seated],
+        calls + [subjects.table(game, ">") for game in played],
     )
 
 

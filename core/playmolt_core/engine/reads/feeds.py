@@ -33,6 +33,7 @@ class List(msgspec.Struct, frozen=True):
     agent: str | None = None
     invite: str | None = None
     """Only the private game with this invite hash."""
+    tournament: str | None = None
     fill: bool = False
     """Only private games that are waiting for house bots; for the operator."""
 
@@ -99,6 +100,7 @@ class FeedReads(Generic[S]):
             agent=request.agent,
             hidden=pending.call.operator,
             invite=request.invite,
+            tournament=request.tournament,
         )
         if request.fill:
             found = [game for game in found if await self._is_to_be_filled(game)]
@@ -122,6 +124,7 @@ class FeedReads(Generic[S]):
             summary.language,
             True if summary.invite else UNSET,
             summary.pace,
+            summary.tournament or UNSET,
         )
         extra = {"over": summary.over, "updated_at": rfc3339(game.updated_at), "version": game.version}
         shown: dict[str, Any] = msgspec.to_builtins(line)

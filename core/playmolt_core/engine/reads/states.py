@@ -1,6 +1,7 @@
 """Answers about a state of a game: `state`, `turn`, `operator`."""
 
 from datetime import UTC, datetime
+from math import inf
 from typing import Generic
 
 import msgspec
@@ -25,6 +26,18 @@ class StateAt(msgspec.Struct, frozen=True):
 
     at: int | None = None
     seat: str | None = None
+
+
+class TurnOf(msgspec.Struct, frozen=True):
+    """Body of `turn`. `game_id`: only the turn in this game."""
+
+    game_id: str | None = None
+
+
+def _urgency(turn: Turn) -> float:
+    """The seconds left; infinite without a deadline."""
+    left = turn.state.get("seconds_left")
+    return inf if left is None else float(left)
 
 
 def timed(view: msgspec.Struct) -> msgspec.Struct:
@@ -72,28 +85,36 @@ class StateReads(Generic[S]):
         return Viewer(request.seat)
 
     async def turn(self, pending: PendingCall) -> Reply:
-        agent = pending.call.agent
+        """The caller's most urgent turn, and its unfinished games: one of a tournament and another one."""
+        agent, wanted = pending.call.agent, msgspec.json.decode(pending.call.body, type=TurnOf).game_id
         seated = await self._seated(pending.call)
-        if seated is None:
-            return 200, b'{"turn":null,"games":[]}'
-        stream, snapshot = seated
-        allowed = self._decider.allowed_actions(snapshot.state, agent)
-        turn = None
-        if allowed:
-            view = msgspec.to_builtins(timed(self._decider.view(snapshot.state, Viewer(agent))))
-            actions = [ActionOffer(action.type, dict(action.schema)) for action in allowed]
-            turn_id = self._decider.turn_id(snapshot.state, agent)
-            turn = Turn(stream, self._decider.game, view, actions, turn_id=turn_id)
-        return 200, _encode({"turn": turn, "games": [{"game_id": stream, "version": snapshot.version}]})
+        turns = [
+            turn
+            for stream, snapshot in seated
+            if wanted in (None, stream) and (turn := self._turn(agent, stream, snapshot.state))
+        ]
+        turn = min(turns, key=_urgency, default=None)
+        games = [{"game_id": stream, "version": snapshot.version} for stream, snapshot in seated]
+        return 200, _encode({"turn": turn, "games": games})
 
-    async def _seated(self, call: Call) -> tuple[str, Snapshot] | None:
-        """The unfinished game in which the caller has a seat, with its snapshot."""
-        lobby = await self._sources.streams.lobby(lobby_of(self._decider.game))
-        stream = lobby.state.seat_of(call.agent) if lobby else None
-        snapshot = await self._sources.unless_archived(stream) if stream else None
-        if stream is None or snapshot is None or snapshot.summary.over:
+    def _turn(self, agent: str, stream: str, state: S) -> Turn | None:
+        allowed = self._decider.allowed_actions(state, agent)
+        if not allowed:
             return None
-        return stream, await self._sources.after_sign(call, stream, snapshot)
+        view = msgspec.to_builtins(timed(self._decider.view(state, Viewer(agent))))
+        actions = [ActionOffer(action.type, dict(action.schema)) for action in allowed]
+        turn_id = self._decider.turn_id(state, agent)
+        return Turn(stream, self._decider.game, view, actions, turn_id=turn_id)
+
+    async def _seated(self, call: Call) -> list[tuple[str, Snapshot]]:
+        """The unfinished games in which the caller has a seat, with their snapshots."""
+        lobby = await self._sources.streams.lobby(lobby_of(self._decider.game))
+        seated = []
+        for stream in lobby.state.games_of(call.agent) if lobby else ():
+            snapshot = await self._sources.unless_archived(stream)
+            if snapshot is not None and not snapshot.summary.over:
+                seated.append((stream, await self._sources.after_sign(call, stream, snapshot)))
+        return seated
 
     async def operator(self, pending: PendingCall) -> Reply:
         if not pending.call.operator:

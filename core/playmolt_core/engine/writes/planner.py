@@ -52,7 +52,7 @@ class Planner(Generic[S]):
     def plan(self, pending: PendingCall, known: Known) -> Planned:
         """Raises BadBody, and any exception of a bug in the rules."""
         call = pending.call
-        if call.op in ("open", "join"):
+        if call.op in ("open", "join", "seat_table"):
             return self._seats.seat(pending, known)
         if (entry := self._streams.get(call.target)) is None:
             return Need(call.target)

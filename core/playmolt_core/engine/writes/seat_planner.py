@@ -1,4 +1,4 @@
-"""Plans of `open`, `join` and `leave`: the game and the lobby of its type change in one unit."""
+"""Plans of `open`, `join`, `seat_table` and `leave`: the game and the lobby of its type change in one unit."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -10,7 +10,15 @@ from playmolt_schemas.codes import Code
 from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.identifiers import lobby_of, time_ordered_id
 from playmolt_schemas.stored.event import Event
-from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, DEFAULT_PACE, GameLanguage, Pace
+from playmolt_schemas.stored.values import (
+    DEFAULT_LANGUAGE,
+    DEFAULT_PACE,
+    GameLanguage,
+    Identity,
+    Pace,
+    TournamentGame,
+    identity_of,
+)
 
 from playmolt_core.engine.cached_stream import CachedStream, fresh_stream, number_of
 from playmolt_core.engine.pending_call import NO_GAME, PendingCall, closed_to
@@ -18,7 +26,7 @@ from playmolt_core.engine.stream_cache import StreamCache
 from playmolt_core.engine.writes.plans import Change, Known, Need, Plan, Planned, Repeat, draw_seed, refusal
 from playmolt_core.engine.writes.record_chain import append
 from playmolt_core.game.decider import Accepted, Command, Create, Decider, Join, Leave, Refused, S
-from playmolt_core.game.lobby import GameClosed, GameOpened, Lobby, SeatLeft, SeatTaken
+from playmolt_core.game.lobby import GameClosed, GameOpened, Lobby, SeatLeft, SeatTaken, TableSeated
 from playmolt_core.ops.telemetry import log
 
 _encode = msgspec.json.encode
@@ -42,6 +50,32 @@ class SeatRequest(msgspec.Struct, frozen=True):
         named["language"] = self.language or (None if self.pack else DEFAULT_LANGUAGE)
         named["pace"] = self.pace if self.pace != DEFAULT_PACE else None
         return {name: value for name, value in named.items() if value is not None}
+
+
+class TableSeat(Identity, frozen=True, kw_only=True):
+    """A seat of a tournament's game, with the agent's identity at this time."""
+
+    id: str
+    name: str
+    role: str | None = None
+
+
+class TableRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Body of `seat_table`. A role is given to all seats or to none."""
+
+    tournament: TournamentGame
+    seats: tuple[TableSeat, ...]
+    language: GameLanguage | None = None
+    pack: str | None = None
+    deadline_seconds: int | None = None
+    rated: bool = True
+
+    def config(self) -> dict[str, object]:
+        """Its part of the configuration of the new game."""
+        asked = SeatRequest(language=self.language, pack=self.pack, deadline_seconds=self.deadline_seconds)
+        roles = [seat.role for seat in self.seats if seat.role is not None]
+        named: dict[str, object] = {"tournament": msgspec.to_builtins(self.tournament)}
+        return asked.config() | named | ({"roles": roles} if roles else {}) | ({} if self.rated else {"rated": False})
 
 
 class SeatPlanner(Generic[S]):
@@ -69,11 +103,16 @@ class SeatPlanner(Generic[S]):
         return Plan((change, seat), 200, _encode(Left()), remember_on=entry)
 
     def seat(self, pending: PendingCall, known: Known) -> Planned:
-        """Seat the caller: in a new private game (`open`), in the private game of its invite, or in a public one."""
+        """Seat the caller: in a new private game (`open`), in the private game of its invite, or in a public one; or
+        all agents of a tournament's game (`seat_table`)."""
         if (lobby := self._streams.lobby(self._lobby)) is None:
             return Need(self._lobby)
         if decided := _decided_before(pending, lobby, known):
             return decided
+        seat = self._seat_table if pending.call.op == "seat_table" else self._seat_caller
+        return seat(pending, lobby, known)
+
+    def _seat_caller(self, pending: PendingCall, lobby: CachedStream[Lobby], known: Known) -> Planned:
         seated = self._sits(pending, lobby, known)
         if isinstance(seated, Need):
             return seated
@@ -83,6 +122,36 @@ class SeatPlanner(Generic[S]):
         if pending.call.target:
             return self._enter(pending, lobby, seated)
         return self._seat(pending, lobby, known) if seated is None else self._seated_already(pending, lobby, seated)
+
+    def _seat_table(self, pending: PendingCall, lobby: CachedStream[Lobby], known: Known) -> Planned:
+        """Create a tournament's game with all its agents, so that it starts at once."""
+        asked = pending.decoded(TableRequest)
+        if not len({seat.id for seat in asked.seats}) == len(asked.seats) == self._decider.needed:
+            detail = f"Fix the request body and retry: seats must name {self._decider.needed} different agents."
+            return refusal(lobby, Refused(Code.INVALID_REQUEST, detail))
+        for seat in asked.seats:
+            busy = self._unfinished(lobby.head.state.table_of(seat.id), seat.id, known)
+            if isinstance(busy, Need):
+                return busy
+            if busy is not None:
+                return _already_seated(busy)
+        return self._seat_all(pending, lobby, asked)
+
+    def _seat_all(self, pending: PendingCall, lobby: CachedStream[Lobby], asked: TableRequest) -> Plan:
+        call, game = pending.call, fresh_stream(self._decider, pending.call.target)
+        change, seats = Change(game), Change(lobby)
+        at = max(self._now(), lobby.head.at)
+        joins = (Join(agent_id=seat.id, name=seat.name, identity=Identity(**identity_of(seat))) for seat in asked.seats)
+        for command in (Create(seed=draw_seed(), config=self._config | asked.config()), *joins):
+            if missing := self._decider.lacks(change.head.state):
+                return refusal(game, _pack_missing(missing))
+            decision = self._decider.decide(change.head.state, command, at)
+            if isinstance(decision, Refused):
+                return refusal(game, decision)
+            append(change, decision, at, call)
+        seated = TableSeated(agent_ids=tuple(seat.id for seat in asked.seats), game_id=game.stream)
+        append(seats, Accepted((seated,)), at, call)
+        return Plan((seats, change), 200, self._joined(game.stream, change.head.summary), remember_on=lobby)
 
     def _enter(self, pending: PendingCall, lobby: CachedStream[Lobby], seated: CachedStream[S] | None) -> Planned:
         """Seat the caller in the private game of the call, if the invite is valid."""
@@ -95,13 +164,17 @@ class SeatPlanner(Generic[S]):
         return self._take_seat(pending, lobby, game, []) if seated is None else _already_seated(seated)
 
     def _sits(self, pending: PendingCall, lobby: CachedStream[Lobby], known: Known) -> CachedStream[S] | Need | None:
-        """The unfinished game of this type in which the caller has a seat."""
-        seated = lobby.head.state.seat_of(pending.call.agent)
+        """The unfinished game of this type in which the caller has a seat outside tournaments."""
+        agent = pending.call.agent
+        return self._unfinished(lobby.head.state.seat_of(agent), agent, known)
+
+    def _unfinished(self, seated: str | None, agent: str, known: Known) -> CachedStream[S] | Need | None:
+        """A game, unless it is over or the agent resigned from it."""
         if seated is None or seated in known.archived:
             return None
         if (entry := self._streams.get(seated)) is None:
             return Need(seated)
-        done = entry.head.summary.over or self._decider.resigned(entry.head.state, pending.call.agent)
+        done = entry.head.summary.over or self._decider.resigned(entry.head.state, agent)
         return None if done else entry
 
     def _seated_already(self, pending: PendingCall, lobby: CachedStream[Lobby], entry: CachedStream[S]) -> Plan:

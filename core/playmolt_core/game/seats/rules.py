@@ -82,6 +82,8 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
     """The packs that private games can use."""
     deadlines: ClassVar[Mapping[str, int]] = {}
     """Phase → default deadline in seconds."""
+    roles: ClassVar[tuple[str, ...]] = ()
+    """The roles of the seats, which a tournament may give to them in any order; empty: all seats are equal."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -170,6 +172,7 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
             language=state.language,
             invite=state.invite_sha256,
             pace=state.pace,
+            tournament=state.tournament,
         )
 
     @override
@@ -221,6 +224,11 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
         except msgspec.ValidationError as error:
             return Refused(
                 Code.INVALID_REQUEST, f"Invalid game configuration: {error}.", faults({"config": str(error)})
+            )
+        if config.roles and sorted(config.roles) != sorted(self.roles):
+            problem = f"must be, in any order: {', '.join(self.roles) or 'none'}"
+            return Refused(
+                Code.INVALID_REQUEST, f"Fix the request body and retry: roles {problem}.", faults({"roles": problem})
             )
         version = self.content_in(config.language or DEFAULT_LANGUAGE)
         if config.pack:

@@ -29,6 +29,7 @@ from playmolt_schemas.stored.values import (
     GameLanguage,
     Identity,
     Pace,
+    TournamentGame,
     identity_of,
 )
 from typing_extensions import TypeVar
@@ -86,6 +87,11 @@ class SeatedState(msgspec.Struct, Generic[T_co], frozen=True, gc=False, kw_only=
     fill_after_seconds: int | None = None
     """When house bots may join a private game; None: never."""
     pack_digest: str = ""
+    tournament: TournamentGame | None = None
+    roles: tuple[str, ...] = ()
+    """The roles that a tournament gives to the seats, in their order; empty: the game draws them."""
+    ratable: bool = True
+    """Whether neither privacy nor its tournament excludes the game from ratings."""
 
     @property
     def private(self) -> bool:
@@ -188,6 +194,9 @@ def _created(_: SeatedState, event: GameCreated, __: datetime) -> Changes:
         "invite_sha256": config.invite_sha256 or "",
         "fill_after_seconds": None if config.fill_after_seconds is UNSET else config.fill_after_seconds,
         "pack_digest": config.pack_digest or "",
+        "tournament": config.tournament or None,
+        "roles": config.roles or (),
+        "ratable": not config.invite_sha256 and config.rated is UNSET,
     }
 
 

@@ -28,11 +28,13 @@ def time_of(at: datetime | None) -> str | None:
 
 
 def visibility_of(state: SeatedState) -> dict[str, Any]:
-    """The fields of a view about its language, its pace and, for private games, its privacy."""
+    """The fields of a view about its language, its pace, its tournament, and why it is not rated."""
     return {
         "language": state.language,
         "pace": state.pace,
-        **({"private": True, "rated": False} if state.private else {}),
+        **({"private": True} if state.private else {}),
+        **({} if state.ratable else {"rated": False}),
+        **({"tournament": state.tournament} if state.tournament else {}),
     }
 
 

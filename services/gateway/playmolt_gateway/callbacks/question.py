@@ -64,7 +64,7 @@ _phase_of = msgspec.json.Decoder(_StateHead).decode
 async def seat_status(engines: Engines, agent_id: str, game_id: str) -> SeatStatus | None:
     """The status of an agent's seat; None while the engine refuses. Raises BusUnavailable."""
     game = game_id.partition("-")[0]
-    answer = await engines.submit(game, "turn", "", agent=agent_id)
+    answer = await engines.submit(game, "turn", "", msgspec.json.encode({"game_id": game_id}), agent=agent_id)
     if answer.status != 200:
         return None
     turns = turns_of(answer.body)

@@ -50,6 +50,7 @@ async def list_games(services: Services, request: CheckedRequest[GamesQuery, Non
             row.language,
             row.private,
             row.pace,
+            row.tournament,
         )
         for row, _ in found[0]
     ]
@@ -87,7 +88,7 @@ async def _found(services: Services, query: GamesQuery, *, over: bool) -> _Found
     if None in times.values():
         return _no_time(next(name for name, time in times.items() if time is None))
     wanted = RowFilter(query.q or "", query.winner or "", times["from"] or "", times["to"] or "")
-    plain = {"phase": query.phase, "agent": query.agent}
+    plain = {"phase": query.phase, "agent": query.agent, "tournament": query.tournament}
     looks = bool(wanted) or over
     kept: list[tuple[AdminGameRow, GameListRow | None]] = []
     cursor, scanned = query.cursor, 0

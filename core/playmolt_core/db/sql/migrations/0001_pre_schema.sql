@@ -41,7 +41,7 @@ CREATE SEQUENCE log.stream_number;
 CREATE FUNCTION log.kind_of(p_stream text) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE
   WHEN split_part(p_stream, '-', 1) IN ('lobby', 'erasure') THEN 0
-  WHEN split_part(p_stream, '-', 1) IN ('legal', 'jury', 'agora', 'experiment') THEN 2
+  WHEN split_part(p_stream, '-', 1) IN ('legal', 'jury', 'agora', 'experiment', 'tournament') THEN 2
   ELSE 1
 END;
 CREATE FUNCTION log.new_number(p_kind bigint, p_code bigint) RETURNS bigint LANGUAGE sql
@@ -50,6 +50,7 @@ RETURN (p_kind << 48) + (nextval('log.stream_number') << 4) + p_code;
 CREATE FUNCTION log.code_of(p_type text) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE p_type
   WHEN 'ox' THEN 1 WHEN 'trial' THEN 2 WHEN 'legal' THEN 3 WHEN 'jury' THEN 4 WHEN 'agora' THEN 5 WHEN 'experiment' THEN 6
+  WHEN 'tournament' THEN 7
   ELSE 0
 END;
 
@@ -82,6 +83,8 @@ CREATE TABLE log.stream (
   language   text             NOT NULL DEFAULT 'ko',
   pace       text             NOT NULL DEFAULT 'quick',
   invite     text COLLATE "C",
+  tournament text COLLATE "C",
+  tournament_round integer,
   -- Of a session that was erased: when, on whose word, and which session was begun
   -- from it. It stands on a hash of zeros, too.
   erased_at  timestamptz,
@@ -97,6 +100,7 @@ CREATE TABLE log.stream (
 CREATE INDEX stream_due ON log.stream (game, due) WHERE due IS NOT NULL;
 CREATE INDEX stream_newest ON log.stream (game, created_at DESC, stream DESC);
 CREATE UNIQUE INDEX stream_invite ON log.stream (invite, shard) WHERE invite IS NOT NULL;
+CREATE INDEX stream_tournament ON log.stream (tournament, created_at DESC, stream DESC) WHERE tournament IS NOT NULL;
 CREATE INDEX stream_running ON log.stream (game, created_at DESC, stream DESC) WHERE NOT over;
 -- Finished games by the phase in which they ended: a query for other phases reads none of them.
 CREATE INDEX stream_over ON log.stream (game, phase COLLATE "C", created_at DESC, stream DESC) WHERE over;
@@ -209,7 +213,8 @@ CREATE FUNCTION log.note_opening() RETURNS trigger LANGUAGE plpgsql SET search_p
 BEGIN
   UPDATE log.stream AS s
   SET language = coalesce(NEW.data #>> '{config,language}', s.language),
-    pace = coalesce(NEW.data #>> '{config,pace}', s.pace), invite = NEW.data #>> '{config,invite_sha256}'
+    pace = coalesce(NEW.data #>> '{config,pace}', s.pace), invite = NEW.data #>> '{config,invite_sha256}',
+    tournament = NEW.data #>> '{config,tournament,id}', tournament_round = (NEW.data #>> '{config,tournament,round}')::integer
   WHERE s.number = NEW.number;
   RETURN NULL;
 END $$;
@@ -315,6 +320,7 @@ CREATE VIEW log.event WITH (security_invoker = true) AS
 -- Streams as listed, with their ends from their records.
 CREATE VIEW log.listed WITH (security_invoker = true) AS
   SELECT s.stream, s.game, s.phase, s.round, s.seated, s.needed, s.over, s.created_at, s.language, s.pace, s.invite,
+    s.tournament, s.tournament_round,
     coalesce(e.at, s.updated_at) AS updated_at, coalesce(e.version, s.version) AS version, coalesce(e.hash, s.hash) AS hash,
     s.archived, s.erased_at, s.shard, s.number
   FROM log.stream AS s

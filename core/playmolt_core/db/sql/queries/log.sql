@@ -150,7 +150,8 @@ SELECT coalesce(max(upper(positions)) - 1, 0) FROM log.archived WHERE shard = $1
 SELECT stream FROM log.stream WHERE game = $1 AND due <= $2 ORDER BY due, stream LIMIT $3
 
 -- name: games
-SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, pace, coalesce(invite, '')
+SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, pace, coalesce(invite, ''),
+  tournament, tournament_round
 FROM log.listed
 WHERE game = $1 AND phase IS NOT NULL AND (created_at, stream) < ($2, $3) AND (invite IS NULL OR over OR $5)
 ORDER BY created_at DESC, stream DESC LIMIT $4
@@ -159,14 +160,16 @@ ORDER BY created_at DESC, stream DESC LIMIT $4
 -- Those that run, and those that are over: an index has the ones without a phase, another the others by it. Asked for
 -- together, every game there ever was is looked at for the few that wait.
 (
-  SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, pace, coalesce(invite, '')
+  SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, pace, coalesce(invite, ''),
+  tournament, tournament_round
   FROM log.listed
   WHERE game = $1 AND NOT over AND phase = $5 AND (created_at, stream) < ($2, $3) AND (invite IS NULL OR $6)
   ORDER BY created_at DESC, stream DESC LIMIT $4
 )
 UNION ALL
 (
-  SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, pace, coalesce(invite, '')
+  SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, pace, coalesce(invite, ''),
+  tournament, tournament_round
   FROM log.listed
   WHERE game = $1 AND over AND phase COLLATE "C" = $5 AND (created_at, stream) < ($2, $3)
   ORDER BY created_at DESC, stream DESC LIMIT $4
@@ -174,7 +177,8 @@ UNION ALL
 ORDER BY created_at DESC, stream DESC LIMIT $4
 
 -- name: games_running
-SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, pace, coalesce(invite, '')
+SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, pace, coalesce(invite, ''),
+  tournament, tournament_round
 FROM log.listed
 WHERE game = $1 AND NOT over AND (created_at, stream) < ($2, $3)
   AND ($5::text IS NULL OR phase = $5) AND ($6::timestamptz IS NULL OR updated_at <= $6)
@@ -183,20 +187,29 @@ ORDER BY created_at DESC, stream DESC LIMIT $4
 
 -- name: games_of_agent
 SELECT s.stream, s.phase, s.round, s.seated, s.needed, s.over, s.created_at, s.updated_at, s.version,
-  s.language, s.pace, coalesce(s.invite, '')
+  s.language, s.pace, coalesce(s.invite, ''), s.tournament, s.tournament_round
 FROM log.listed AS s
 WHERE s.stream IN (SELECT * FROM log.joined_by($6))
   AND s.game = $1 AND s.phase IS NOT NULL AND ($5::text IS NULL OR s.phase = $5) AND (s.created_at, s.stream) < ($2, $3)
-  AND (s.invite IS NULL OR s.over)
+  AND (s.invite IS NULL OR s.over) AND ($7::text IS NULL OR s.tournament = $7)
 ORDER BY s.created_at DESC, s.stream DESC LIMIT $4
 
 -- name: game_of_invite
-SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, pace, coalesce(invite, '')
+SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, pace, coalesce(invite, ''),
+  tournament, tournament_round
 FROM log.listed WHERE game = $1 AND invite = $2 AND phase IS NOT NULL
+
+-- name: games_of_tournament
+SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, pace, coalesce(invite, ''),
+  tournament, tournament_round
+FROM log.listed
+WHERE tournament = $5 AND game = $1 AND phase IS NOT NULL AND (created_at, stream) < ($2, $3)
+  AND ($6::text IS NULL OR phase = $6) AND NOT (over AND $7)
+ORDER BY created_at DESC, stream DESC LIMIT $4
 
 -- name: games_opened_by
 SELECT s.stream, s.phase, s.round, s.seated, s.needed, s.over, s.created_at, s.updated_at, s.version,
-  s.language, s.pace, coalesce(s.invite, '')
+  s.language, s.pace, coalesce(s.invite, ''), s.tournament, s.tournament_round
 FROM log.listed AS s
 WHERE s.stream IN (SELECT * FROM log.opened_by($5)) AND s.game = $1 AND s.phase IS NOT NULL
   AND (s.created_at, s.stream) < ($2, $3)
