@@ -22,8 +22,9 @@ GAME_TYPES: tuple[str, ...] = _types("game")
 RUN_TYPES: tuple[str, ...] = _types("run")
 """The runs of experiments: anyone may watch them; only the operator reads their logs."""
 TOURNAMENT_TYPES: tuple[str, ...] = _types("tournament")
-WATCHED_TYPES: tuple[str, ...] = (*GAME_TYPES, *RUN_TYPES, *TOURNAMENT_TYPES)
-"""The types that anyone may watch: bot games, runs and tournaments."""
+"""The tournaments, which have routes of their own."""
+WATCHED_TYPES: tuple[str, ...] = (*GAME_TYPES, *RUN_TYPES)
+"""The types that anyone may watch as games: bot games and runs."""
 SESSION_TYPES: tuple[str, ...] = _types("session")
 """The sessions: visible to their owner, only through their own routes, and to the operator."""
 SEALED_TYPES: tuple[str, ...] = tuple(game.type for game in games().values() if game.sealed)
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     AnyType: TypeAlias = str
 else:
     GameType = Literal[GAME_TYPES]
-    AnyType = Literal[(*WATCHED_TYPES, *SESSION_TYPES)]
+    AnyType = Literal[(*GAME_TYPES, *RUN_TYPES, *TOURNAMENT_TYPES, *SESSION_TYPES)]
 
 # isoformat() is twenty times slower, and every event formats its time several times.
 _encode = msgspec.json.Encoder().encode

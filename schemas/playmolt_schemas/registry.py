@@ -32,7 +32,11 @@ def games() -> Mapping[str, GameModule]:
 @cache
 def watched_games() -> Mapping[str, GameMessages]:
     """Type → messages of every type that anybody may watch: the bot games and the runs of experiments."""
-    return {game.type: game.messages.load() for game in games().values() if game.messages is not None}
+    return {
+        game.type: game.messages.load()
+        for game in games().values()
+        if game.messages is not None and game.kind != "tournament"
+    }
 
 
 @cache

@@ -132,6 +132,10 @@ CHANNELS: Final = (
         summary="Calls answered with public data only (`feed` as a spectator, and `games`).",
     ),
     Channel(
+        name="tables", address=address(subjects.table), messages=(CALLS,),
+        summary="Calls that seat a tournament's game (`seat_table`).",
+    ),
+    Channel(
         name="inbox", address=None, summary="The reply subject of a request: `_INBOX.<requester>.<responder>.…`.",
         messages=(ANSWERS, _said(wire.Presence), _said(wire.ProjectionsPosition), _said(wire.Lag), _said(AdminLog),
                   _said(wire.LogRefused)),

@@ -300,5 +300,6 @@ def test_the_card_follows_the_game(table: Any) -> None:
         "language": "ko",
         "pace": "quick",
         "invite": "",
+        "tournament": None,
     }
     assert table.decider.summary(table.played_to("end", 5).state).over

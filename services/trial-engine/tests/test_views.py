@@ -195,5 +195,6 @@ def test_the_card_follows_the_game(table: Any) -> None:
         "language": "ko",
         "pace": "quick",
         "invite": "",
+        "tournament": None,
     }
     assert table.played_to("verdict").speak("JUDGE").decider.summary(table.state).over
