@@ -50,7 +50,7 @@ OPERATIONS: Final = (
     ),
     Operation(ENGINE, "receive", "replica", "Handle commands and queries sent to this replica.", _ANSWERS),
     Operation(ENGINE, "receive", "public", "Handle public queries; the queue group is `<game>-engine`.", _ANSWERS),
-    Operation(ENGINE, "receive", "tables", "Seat a tournament's game; the queue group is `<game>-engine`.", _ANSWERS),
+    Operation(ENGINE, "receive", "tables", "Seat a tournament's game; the queue group is `<game>-engine`."),
     Operation(ENGINE, "send", "events", "Publish each record of a commit, fenced by the expected last sequence."),
     Operation(ENGINE, "send", "spectate", "Publish each public message, fenced by the expected last sequence."),
     Operation(ENGINE, "send", "sealed", "Publish a placeholder for a record without a public form."),
