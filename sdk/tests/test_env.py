@@ -1,5 +1,6 @@
 """The environments pass PettingZoo's own tests, and show a seat its view and nothing more."""
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -117,6 +118,51 @@ def test_an_action_that_the_mask_forbids_is_refused(game: str) -> None:
     forbidden = int(np.flatnonzero(env.observe(env.agent_selection)[ACTION_MASK] == 0)[0])
     with pytest.raises(ValueError, match="action_mask"):
         env.step(forbidden)
+
+
+@every_game
+def test_a_forbidden_action_ends_the_game_where_that_is_wanted(game: str) -> None:
+    env = ENVIRONMENTS[game](illegal_reward=-1.0)
+    env.reset(seed=1)
+    agent = env.agent_selection
+    env.step(int(np.flatnonzero(env.observe(agent)[ACTION_MASK] == 0)[0]))
+    assert all(env.terminations.values())
+    assert env.rewards == {other: -1.0 if other == agent else 0.0 for other in env.possible_agents}
+
+
+@every_game
+def test_the_mask_of_each_seat_is_in_its_info_as_well(game: str) -> None:
+    for env in played(game, 4):
+        for seat in env.agents:
+            assert np.array_equal(env.infos[seat][ACTION_MASK], env.observe(seat)[ACTION_MASK])
+
+
+def test_the_masks_of_seats_that_act_at_once_are_in_their_infos() -> None:
+    env = ox_v0.parallel_env(max_cycles=3)
+    observations, infos = env.reset(seed=1)
+    rounds = 0
+    while env.agents:
+        assert all(np.array_equal(infos[seat][ACTION_MASK], observations[seat][ACTION_MASK]) for seat in env.agents)
+        actions = {seat: int(np.flatnonzero(observations[seat][ACTION_MASK])[0]) for seat in env.agents}
+        observations, _, terminations, truncations, infos = env.step(actions)
+        rounds += 1
+    assert rounds == 3
+    assert all(truncations.values())
+    assert not any(terminations.values())
+
+
+@every_game
+def test_a_game_can_be_cut_and_shown(game: str) -> None:
+    env = ENVIRONMENTS[game](max_cycles=1, render_mode="ansi")
+    env.reset(seed=1)
+    assert json.loads(env.render()) == env.view(env.agent_selection)
+    for _ in env.possible_agents:
+        assert not any(env.truncations.values())
+        env.step(int(np.flatnonzero(env.observe(env.agent_selection)[ACTION_MASK])[0]))
+    assert all(env.truncations.values())
+    for wrong in ({"max_cycles": 0}, {"render_mode": "rgb_array"}):
+        with pytest.raises(ValueError, match="must be"):
+            ENVIRONMENTS[game](**wrong)
 
 
 def test_games_of_one_environment_differ_and_a_seed_brings_the_first_one_back() -> None:

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Literal
 
 import msgspec
 import numpy as np
@@ -61,6 +61,7 @@ class LocalGame:
 
 
 Observation = dict[str, NDArray[Any]]
+RenderMode = Literal["ansi"]
 OBSERVATION: Final = "observation"
 ACTION_MASK: Final = "action_mask"
 
@@ -73,10 +74,19 @@ class GameEnv(AECEnv[str, Observation, int | None], ABC):
     actions: ClassVar[int]
     """Number of actions; `size` is the length of an observation."""
     size: ClassVar[int]
-    render_mode = None
 
-    def __init__(self, seed: int | None = None, language: GameLanguage = "en") -> None:
+    def __init__(
+        self, seed: int | None = None, language: GameLanguage = "en", *, render_mode: RenderMode | None = None,
+        max_cycles: int | None = None,
+    ) -> None:  # fmt: skip
+        """`max_cycles`: a game is truncated after so many actions of each seat on average; None: it is played out."""
         super().__init__()
+        if max_cycles is not None and max_cycles < 1:
+            raise ValueError("max_cycles must be at least 1, or None for whole games")
+        if render_mode not in (None, "ansi"):
+            raise ValueError('render_mode must be "ansi" or None')
+        self.render_mode = render_mode
+        self._most_steps = None if max_cycles is None else max_cycles * self.seats
         self._decider = self.decider()
         self._language = language
         self._seed = 0 if seed is None else seed
@@ -130,21 +140,29 @@ class GameEnv(AECEnv[str, Observation, int | None], ABC):
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self.infos: dict[str, dict[str, object]] = {agent: {} for agent in self.agents}
+        self._steps = 0
         self._got = {agent: self.points(agent, self.view(agent)) for agent in self.agents}
         self._skip_agent_selection = None
         self.agent_selection = self._next()
+        self.infos = self._masks()
 
     def view(self, agent: str) -> State:
         """A seat's view as JSON, from which its observation is made."""
         return self._table.view(agent)
 
     def observe(self, agent: str) -> Observation:
+        return {OBSERVATION: np.asarray(self.encode(self.view(agent)), np.float32), ACTION_MASK: self._mask(agent)}
+
+    def _mask(self, agent: str) -> NDArray[np.int8]:
         view = self.view(agent)
         mask = np.zeros(self.actions, np.int8)
         if view["allowed_actions"]:
             mask[list(self.allowed(view))] = 1
-        return {OBSERVATION: np.asarray(self.encode(view), np.float32), ACTION_MASK: mask}
+        return mask
+
+    def _masks(self) -> dict[str, dict[str, object]]:
+        """The mask of each seat in its `info`, too: some libraries read it there alone."""
+        return {agent: {ACTION_MASK: self._mask(agent)} for agent in self.agents}
 
     def step(self, action: int | None) -> None:
         agent = self.agent_selection
@@ -161,21 +179,32 @@ class GameEnv(AECEnv[str, Observation, int | None], ABC):
             got = self.points(other, self.view(other))
             self.rewards[other] = got - self._got[other]
             self._got[other] = got
-        if self._table.over:
-            self.terminations = dict.fromkeys(self.agents, True)
-        self.agent_selection = self.agents[0] if self._table.over else self._next()
+        self._steps += 1
+        cut = self._steps == self._most_steps and not self._table.over
+        self.terminations = dict.fromkeys(self.agents, self._table.over)
+        self.truncations = dict.fromkeys(self.agents, cut)
+        self.agent_selection = self.agents[0] if self._table.over or cut else self._next()
+        self.infos = self._masks()
         self._accumulate_rewards()
 
-    def render(self) -> None:
-        """Does nothing; use `view`."""
+    def render(self) -> str | None:
+        """With `ansi`, the view of the seat that acts, as JSON; otherwise None."""
+        if self.render_mode is None:
+            return None
+        return msgspec.json.format(msgspec.json.encode(self.view(self.agent_selection))).decode()
 
     def _next(self) -> str:
         return next(agent for agent in self.agents if self._table.asks(agent))
 
 
-def wrapped(env: GameEnv) -> AECEnv[str, Observation, int | None]:
-    """Wrap it like PettingZoo's own environments: calls out of order raise an error."""
-    return wrappers.OrderEnforcingWrapper(env)
+def wrapped(env: GameEnv, illegal_reward: float | None) -> AECEnv[str, Observation, int | None]:
+    """Wrap it like PettingZoo's own environments: calls out of order raise an error.
+
+    An action that the mask forbids raises ValueError, or with `illegal_reward` ends the game with this reward for its
+    agent, as in PettingZoo's board games.
+    """
+    ended = env if illegal_reward is None else wrappers.TerminateIllegalWrapper(env, illegal_reward=illegal_reward)
+    return wrappers.OrderEnforcingWrapper(ended)
 
 
 def one_of(value: object, choices: Sequence[object]) -> list[float]:

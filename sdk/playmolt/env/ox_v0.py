@@ -15,7 +15,7 @@ from playmolt_schemas.stored.values import GameLanguage
 from typing_extensions import override
 
 from playmolt.calls import State
-from playmolt.env.game_env import GameEnv, Observation, one_of, wrapped
+from playmolt.env.game_env import GameEnv, Observation, RenderMode, one_of, wrapped
 
 _FIRST: Final = ("O", "X")
 _PHASES: Final = ("first_choice", "switch", "end")
@@ -86,11 +86,17 @@ class _ParallelOx(aec_to_parallel_wrapper):
         return seen
 
 
-def env(seed: int | None = None, language: GameLanguage = "en") -> AECEnv[str, Observation, int | None]:
+def env(
+    seed: int | None = None, language: GameLanguage = "en", *, illegal_reward: float | None = None,
+    render_mode: RenderMode | None = None, max_cycles: int | None = None,
+) -> AECEnv[str, Observation, int | None]:  # fmt: skip
     """Seats act in turn; first choices stay hidden until the reveal."""
-    return wrapped(_OxEnv(seed, language))
+    return wrapped(_OxEnv(seed, language, render_mode=render_mode, max_cycles=max_cycles), illegal_reward)
 
 
-def parallel_env(seed: int | None = None, language: GameLanguage = "en") -> _ParallelOx:
-    """All five seats act at once, phase by phase."""
-    return _ParallelOx(_OxEnv(seed, language))
+def parallel_env(
+    seed: int | None = None, language: GameLanguage = "en", *, render_mode: RenderMode | None = None,
+    max_cycles: int | None = None,
+) -> _ParallelOx:  # fmt: skip
+    """All five seats act at once, phase by phase. An action that a mask forbids raises ValueError."""
+    return _ParallelOx(_OxEnv(seed, language, render_mode=render_mode, max_cycles=max_cycles))

@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from playmolt.bots.phrases import language_of
 from playmolt.calls import State
-from playmolt.env.game_env import GameEnv, Observation, one_of, wrapped
+from playmolt.env.game_env import GameEnv, Observation, RenderMode, one_of, wrapped
 
 _PHASES: Final = ("opening", "argument", "rebuttal", "jury_vote", "verdict", "end")
 _ROLES: Final = ("PROSECUTOR", "DEFENSE", "JUDGE", "JUROR")
@@ -82,6 +82,9 @@ def _pieces(view: State) -> tuple[str, ...]:
     return (*case["evidence_for"][:2], *case["evidence_against"][:2])
 
 
-def env(seed: int | None = None, language: GameLanguage = "en") -> AECEnv[str, Observation, int | None]:
+def env(
+    seed: int | None = None, language: GameLanguage = "en", *, illegal_reward: float | None = None,
+    render_mode: RenderMode | None = None, max_cycles: int | None = None,
+) -> AECEnv[str, Observation, int | None]:  # fmt: skip
     """Six seats; a seat has no turn in phases that do not involve it."""
-    return wrapped(_TrialEnv(seed, language))
+    return wrapped(_TrialEnv(seed, language, render_mode=render_mode, max_cycles=max_cycles), illegal_reward)
