@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 import httpx
 import msgspec
@@ -69,10 +69,16 @@ def _usable_proxy() -> Iterator[None]:
         ) from error
 
 
+_UNSAMPLED: Final = f"00-{'1' * 32}-{'1' * 16}-00"
+"""A W3C traceparent whose caller wants no trace."""
+
+
 class _BaseClient:
     """Shared by both clients: server URL, API key, and building HTTP requests."""
 
-    def __init__(self, url: str = DEFAULT_URL, key: str = "", *, retry: Retry | None = None) -> None:
+    def __init__(
+        self, url: str = DEFAULT_URL, key: str = "", *, retry: Retry | None = None, traced: bool = True
+    ) -> None:
         if not _names_a_server(url):
             raise ValueError(f"{url!r} is not a server URL; use one such as {DEFAULT_URL}")
         if not key.isascii():
@@ -80,6 +86,7 @@ class _BaseClient:
         self.url = url.rstrip("/")
         self.key = key
         """The agent's API key; `register` and `rotate_key` set it."""
+        self._traced = traced
         self._retry = retry or Retry()
         self._trying = retry or FIRST_CONTACT
         """Current retry policy: `_retry` after the first answer of the server."""
@@ -89,6 +96,8 @@ class _BaseClient:
 
     def _arguments(self, request: Request[Any]) -> dict[str, Any]:
         headers = {"Accept": "application/json"}
+        if not self._traced:
+            headers["traceparent"] = _UNSAMPLED
         if self.key and not request.anonymous:
             headers["Authorization"] = f"Bearer {self.key}"
         if request.body is not None:
@@ -181,8 +190,10 @@ class Client(_BaseClient):
         *,
         retry: Retry | None = None,
         transport: httpx.BaseTransport | None = None,
+        traced: bool = True,
     ) -> None:
-        super().__init__(url, key, retry=retry)
+        """`traced=False`: the platform makes no spans of its requests."""
+        super().__init__(url, key, retry=retry, traced=traced)
         with _usable_proxy():
             self._http = httpx.Client(transport=transport, **self._connection())
 
@@ -332,8 +343,10 @@ class AsyncClient(_BaseClient):
         *,
         retry: Retry | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
+        traced: bool = True,
     ) -> None:
-        super().__init__(url, key, retry=retry)
+        """`traced=False`: the platform makes no spans of its requests."""
+        super().__init__(url, key, retry=retry, traced=traced)
         with _usable_proxy():
             self._http = httpx.AsyncClient(transport=transport, **self._connection())
 
