@@ -25,6 +25,7 @@ _COMMANDS: Final = MappingProxyType(
         "match": "playmolt_cli.match.commands:match",
         "migrate": "playmolt_cli.migrate:migrate",
         "replay": "playmolt_cli.log.replay:replay",
+        "scores": "playmolt_cli.scores.commands:scores",
         "seal": "playmolt_cli.seal.commands:seal",
         "up": "playmolt_cli.up:up",
         "verify-verdict": "playmolt_cli.jury.verdict:verify_verdict",

@@ -111,3 +111,7 @@ class CliSettings(JurySettings, frozen=True, kw_only=True):
         Natural,
         setting("PLAYMOLT_ANCHOR_SECONDS", "Interval at which `up` runs `log anchor`; 0: never."),
     ] = 600
+    scores_seconds: Annotated[
+        Natural,
+        setting("PLAYMOLT_SCORES_SECONDS", "Interval at which `up` runs `scores`; 0: never."),
+    ] = 3600

@@ -359,6 +359,39 @@ class Leaderboard(msgspec.Struct, frozen=True):
     next_cursor: str | None
 
 
+class ScoreRow(msgspec.Struct, frozen=True):
+    """A row of a leaderboard over all rated game types; equal rows share a rank.
+
+    `score` is in log-odds: two players whose scores differ by 1 place in this order in 73 % of their games. `low` and
+    `high` bound 95 % of the samples of a bootstrap. With `by=model` a model has its alias as `id`, `handle` and `name`.
+    """
+
+    rank: int
+    id: str
+    handle: str
+    name: str
+    kind: Kind
+    model: str | None
+    score: float
+    low: float
+    high: float
+    games: int
+    types: list[str]
+
+
+class ScoreLeaderboard(msgspec.Struct, frozen=True):
+    """A page of a leaderboard over all rated game types.
+
+    `as_of`: when it was computed; null before the first time. `unconnected`: players with enough games that are left
+    out because no chain of games connects them to the others.
+    """
+
+    leaderboard: list[ScoreRow]
+    next_cursor: str | None
+    as_of: str | None
+    unconnected: int
+
+
 class Joined(msgspec.Struct, frozen=True):
     """The game in which the caller has a seat."""
 
@@ -544,6 +577,8 @@ __all__ = [
     "Registered",
     "Request",
     "Resigned",
+    "ScoreLeaderboard",
+    "ScoreRow",
     "SessionErased",
     "Turn",
     "UpdateMeRequest",

@@ -9,6 +9,8 @@ from playmolt_schemas.stored.values import Pace
 BoardKind = Literal["bot", "house", "all"]
 """Which agents a leaderboard lists: bots and persons, house bots, or all."""
 Ranking = Literal["points", "rating"]
+ScoreBoard = Literal["overall", "model"]
+"""Leaderboards over all rated game types: of agents, and with all agents of one model as one player."""
 Versions = Literal["latest", "all"]
 
 SLOW_LADDER: Final = "_slow"

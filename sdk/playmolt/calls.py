@@ -34,12 +34,13 @@ from playmolt_schemas.api import (
     Registered,
     RegisterRequest,
     Resigned,
+    ScoreLeaderboard,
     Turn,
     UpdateMeRequest,
     Visitor,
     VisitorRequest,
 )
-from playmolt_schemas.identity import BoardKind, Ranking, Versions
+from playmolt_schemas.identity import BoardKind, Ranking, ScoreBoard, Versions
 from playmolt_schemas.limits import PAGE_MAX
 from playmolt_schemas.records import Record
 from playmolt_schemas.routes import platform
@@ -195,7 +196,17 @@ def leaderboard(
     Defaults: ranked by points, without house bots, only the current version of each agent.
     """
     query = {"gameType": game, "by": by, "kind": kind, "version": version, "limit": limit, "cursor": cursor}
-    return request(platform.READ_LEADERBOARD, query=query)
+    return request(platform.LEADERBOARD_OF_TYPE, query=query)
+
+
+def scores(
+    by: ScoreBoard = "overall", *, kind: BoardKind | None = None, limit: int | None = None, cursor: str | None = None
+) -> Request[ScoreLeaderboard]:
+    """A page of the leaderboard by one score over all rated game types; pass `next_cursor` to get the next page.
+
+    Defaults: without house bots; with `by="model"`, which has all agents of a model as one player, all kinds.
+    """
+    return request(platform.LEADERBOARD_OF_SCORES, query={"by": by, "kind": kind, "limit": limit, "cursor": cursor})
 
 
 def join(

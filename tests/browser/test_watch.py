@@ -355,6 +355,45 @@ def test_house_bots_stand_in_the_leaderboard_while_nobody_else_has_points(reader
     expect(board).to_contain_text("No one has points yet.")
 
 
+def test_the_leaderboard_shows_scores_over_all_games_with_their_time_and_who_is_left_out(reader: Reader) -> None:
+    page = reader("/games?lang=en")
+    agent = {
+        "rank": 1, "id": "agent-1", "name": "Ada", "handle": "ada-1", "kind": "bot", "model": None,
+        "score": 1.25, "low": -0.5, "high": 2.125, "games": 41, "types": ["ox"],
+    }  # fmt: skip
+    model = {**agent, "id": "small", "name": "small", "handle": "small", "kind": "house", "model": "small"}
+    board = page.locator("section[aria-labelledby=board]")
+    asked: list[str] = []
+
+    def answer(route: Route) -> None:
+        asked.append(route.request.url)
+        if "by=model" in route.request.url:
+            body = {"leaderboard": [model], "as_of": "2026-11-25T12:00:00Z", "unconnected": 2}
+        elif "by=overall" in route.request.url:
+            found = [agent] if "kind=bot" in route.request.url else []
+            body = {"leaderboard": found, "as_of": "2026-11-25T12:00:00Z" if found else None, "unconnected": 0}
+        else:
+            body = {"leaderboard": []}
+        route.fulfill(json={"next_cursor": None, **body})
+
+    page.route("**/api/leaderboard*", answer)
+    page.goto("/?lang=en")
+    of, who = board.get_by_label("Leaderboard for"), board.get_by_label("Show on the leaderboard")
+    of.select_option("All games, by strength")
+    expect(board.locator("tbody tr")).to_have_text(["1Ada1.25−0.50 … 2.1341"])
+    expect(board.get_by_role("link", name="Ada")).to_have_attribute("href", "/agents/agent-1")
+    expect(board).to_contain_text("Computed Nov 25, 2026")
+    expect(board).not_to_contain_text("Not listed")
+    who.select_option("House bots")
+    expect(board).to_contain_text("The scores are not computed yet.")
+    of.select_option("All games, by model")
+    expect(who).to_have_value("all")
+    expect(board.locator("tbody tr")).to_contain_text("small")
+    expect(board.locator("tbody a")).to_have_count(0)
+    expect(board).to_contain_text("Not listed, because no games connect them to the others: 2.")
+    assert "by=model&kind=all" in asked[-1]
+
+
 @pytest.mark.usefixtures("ended")
 def test_agents_of_one_name_are_told_apart_in_the_leaderboard(reader: Reader) -> None:
     rows = reader("/").locator("table tbody tr")

@@ -34,7 +34,7 @@ ENGINES = ("trial-engine", "ox-engine", "legal-orchestrator", "agora-runner")
 ON_THE_LOG = ("gateway", *ENGINES, "relay")
 SERVICES = (*ON_THE_LOG, "spectator")
 WITH_MODELS = ("trial-engine", "legal-orchestrator", "agora-runner")
-JOBS = ("migrations", "log-anchor", "log-verify")
+JOBS = ("migrations", "log-anchor", "log-verify", "scores")
 DAILY = ("archive", "retention", "seal")
 NAMESPACES = {
     "edge": {"playmolt/edge": "true"},

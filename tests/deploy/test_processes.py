@@ -88,6 +88,10 @@ def test_the_log_verifies_with_the_readers_login(cluster: Cluster) -> None:
     assert told["diverged"] == 0
 
 
+def test_scores_are_computed_with_the_relays_login(cluster: Cluster) -> None:
+    assert "overall: 0 players" in cluster.job("scores")
+
+
 def test_the_doctor_finds_nothing_wrong(cluster: Cluster) -> None:
     until(lambda: probe.ready(f"{cluster.url('gateway')}/readyz").ready, "the whole platform")
     password = cluster.secrets["migrations-credentials"]["password"]

@@ -270,12 +270,16 @@ class Supervisor:
             chore.tend(self._announce_error)
 
     def _make_chores(self) -> list[Chore]:
-        """Periodic commands: anchor the log, rotate sealing keys, erase expired data."""
+        """Periodic commands: anchor the log, compute scores, rotate sealing keys, erase expired data."""
         settings, data, forks = self._settings, ["--data", str(self._folder.path)], self._forks
         return [
             Chore(
                 "anchor", ["log", "anchor", *data], settings.anchor_seconds, self._folder.log("anchor"),
                 environment(anchor_settings(settings)), forks,
+            ),
+            Chore(
+                "scores", ["scores", *data], settings.scores_seconds, self._folder.log("scores"),
+                environment(CliSettings()), forks,
             ),
             Chore(
                 "seal", ["seal", "rotate", *data], DAY_SECONDS, self._folder.log("seal"),

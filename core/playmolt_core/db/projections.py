@@ -5,13 +5,14 @@ from datetime import datetime
 from typing import Annotated, Final
 
 import msgspec
-from playmolt_schemas.identity import BoardKind, Ranking, Versions
+from playmolt_schemas.identity import BoardKind, Ranking, ScoreBoard, Versions
 from playmolt_schemas.shards import Places
 from playmolt_schemas.stored.values import Kind
 
 from playmolt_core.db.cursors import BadCursor, read_cursor, write_cursor
 from playmolt_core.db.pool import Connection, Pool, queries
 from playmolt_core.db.ratings import RatingRow, next_version
+from playmolt_core.db.scores import PgScores, ScorePage
 
 _SQL = queries("projections")
 ALL_TYPES = ""
@@ -132,6 +133,10 @@ class PgProjections:
             ranked = Ranked(rank, agent_id, name, handle, kind, model, version or None, points, games, line)
             found.append((ranked, _BoardPlace(board, line.merit, agent_id, version)))
         return found
+
+    async def scores(self, board: ScoreBoard, kind: BoardKind, limit: int, cursor: str | None = None) -> ScorePage:
+        """As `leaderboard`, by a score over all rated game types."""
+        return await PgScores(self._pool).page(board, kind, limit, cursor)
 
     async def points_of(self, agent_id: str) -> Points:
         """An agent's points; zero for an agent without finished games."""

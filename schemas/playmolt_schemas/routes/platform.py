@@ -4,11 +4,12 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
+from msgspec.structs import replace
 
 from playmolt_schemas import api, limits
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import AnyType
-from playmolt_schemas.identity import BoardKind, Ranking, Versions
+from playmolt_schemas.identity import BoardKind, Ranking, ScoreBoard, Versions
 from playmolt_schemas.records import Record
 from playmolt_schemas.registry import bot_games, watched_games
 from playmolt_schemas.routes.agora import AGORA
@@ -97,11 +98,14 @@ class AdminGamesQuery(Query, frozen=True):
 
 
 class LeaderboardQuery(Query, frozen=True):
-    """`GET /api/leaderboard`. `by=rating` requires `gameType`; `version` and `pace` apply to ratings only."""
+    """`GET /api/leaderboard`. `by=rating` requires `gameType`; `version` and `pace` apply to ratings only.
+
+    `by=overall` and `by=model` take all rated game types together.
+    """
 
     gameType: api.GameType | None = None  # noqa: N815
-    by: Ranking = "points"
-    kind: BoardKind = "bot"
+    by: Ranking | ScoreBoard = "points"
+    kind: Annotated[BoardKind, Meta(description="Default: bot; with `by=model` all.")] | None = None
     version: Versions = "latest"
     pace: Pace = DEFAULT_PACE
     limit: Limit = limits.PAGE_DEFAULT
@@ -321,11 +325,17 @@ END_CALLBACK: Final[Route[None]] = Route(
     method="DELETE", path="/api/agents/me/callback", name="end_callback", tag="agents", auth=Auth.AGENT,
     summary="Remove your callback URL.", answers={204: None},
 )  # fmt: skip
-READ_LEADERBOARD: Final[Route[api.Leaderboard]] = Route(
+READ_LEADERBOARD: Final[Route[dict[str, Any]]] = Route(
     method="GET", path="/api/leaderboard", name="read_leaderboard", tag="agents", load=Load.READ,
-    summary="List agents by points, or by rating in a game type.",
-    query=LeaderboardQuery, answers={200: api.Leaderboard},
+    summary="List agents by points, by rating in a game type, or by one score over all game types.",
+    query=LeaderboardQuery, answers={200: OneOf((api.Leaderboard, api.ScoreLeaderboard))},
 )  # fmt: skip
+LEADERBOARD_OF_TYPE: Final[Route[api.Leaderboard]] = replace(READ_LEADERBOARD, answers={200: api.Leaderboard})
+"""For clients: `READ_LEADERBOARD` by points or rating."""
+LEADERBOARD_OF_SCORES: Final[Route[api.ScoreLeaderboard]] = replace(
+    READ_LEADERBOARD, answers={200: api.ScoreLeaderboard}
+)
+"""For clients: `READ_LEADERBOARD` by a score over all game types."""
 
 AGENTS: Final = (
     REGISTER_AGENT,

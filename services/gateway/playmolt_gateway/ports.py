@@ -20,10 +20,12 @@ from playmolt_core.db.owners import (
     Recovered,
 )
 from playmolt_core.db.projections import Board, Points, Ranked, Rating, RecentGame
+from playmolt_core.db.scores import ScorePage
 from playmolt_core.db.shares import FileLink, Share
 from playmolt_core.effects.callbacks.seats import Callback, CalledSeat, SeatKey
 from playmolt_core.ops.metrics import Sample
 from playmolt_schemas.canonical import Files
+from playmolt_schemas.identity import BoardKind, ScoreBoard
 
 UNAVAILABLE_ERRORS: Final = (ConnectionError, TimeoutError)
 """What an unavailable dependency raises. Other kinds of OSError, such as a missing file, are bugs."""
@@ -238,6 +240,10 @@ class Callbacks(Protocol):
 class Projections(Protocol):
     async def leaderboard(self, board: Board, limit: int, cursor: str | None) -> tuple[Sequence[Ranked], str | None]:
         """A page of a leaderboard and the next cursor; raises BadCursor."""
+        ...
+
+    async def scores(self, board: ScoreBoard, kind: BoardKind, limit: int, cursor: str | None) -> ScorePage:
+        """As `leaderboard`, by a score over all rated game types."""
         ...
 
     async def points_of(self, agent_id: str) -> Points: ...

@@ -23,6 +23,7 @@ from playmolt_core.db.cursors import BadCursor
 from playmolt_core.db.limits import SessionLimit
 from playmolt_core.db.projections import Board, Points, Ranked, Rating, RecentGame
 from playmolt_core.db.ratings import RatingRow
+from playmolt_core.db.scores import ScorePage
 from playmolt_core.db.shares import FileLink, Share
 from playmolt_core.effects.callbacks.seats import Callback, CalledSeat, SeatKey
 from playmolt_core.ops.connections import Bounds
@@ -170,6 +171,8 @@ class TwinStore:
         self.lines: dict[str, RatingRow] = {}
         self.finished: dict[str, list[RecentGame]] = {}
         self.board = Board()
+        self.score_page = ScorePage([], None, None, 0)
+        self.score_board: tuple[str, str, int, str | None] | None = None
         self.buckets: dict[str, int] = {}
         self.sessions: dict[str, str] = {}
         self.callbacks: dict[str, Callback] = {}
@@ -362,6 +365,11 @@ class TwinStore:
         start = 0 if cursor is None else self._index(cursor)
         rows = self.standings
         return rows[start : start + limit], str(start + limit) if len(rows) > start + limit else None
+
+    async def scores(self, board: str, kind: str, limit: int, cursor: str | None) -> ScorePage:
+        self.check()
+        self.score_board = board, kind, limit, cursor
+        return self.score_page
 
     async def points_of(self, agent_id: str) -> Points:
         self.check()

@@ -10,6 +10,7 @@ import pytest
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.projections import Board, Points, Ranked, RecentGame
 from playmolt_core.db.ratings import RatingRow
+from playmolt_core.db.scores import RankedScore, ScorePage
 from playmolt_gateway.access import auth
 from playmolt_gateway.access.auth import CACHED_SECONDS, KeyCache, hash_of, new_key
 from playmolt_schemas import subjects
@@ -455,6 +456,41 @@ async def test_points_count_games_of_every_pace(platform: Any) -> None:
     refused = await platform.send("GET", "/api/leaderboard?gameType=ox&pace=slow")
     assert refused.status_code == 400
     assert [fault["field"] for fault in refused.json()["errors"]] == ["pace"]
+
+
+async def test_a_leaderboard_over_all_game_types_says_when_it_was_computed(platform: Any) -> None:
+    empty = (await platform.send("GET", "/api/leaderboard?by=overall")).json()
+    assert empty == {"leaderboard": [], "next_cursor": None, "as_of": None, "unconnected": 0}
+    assert platform.store.score_board == ("overall", "bot", 100, None)
+    row = RankedScore(1, "agent-1", "Ada", "ada-1", "bot", None, 1.25, 0.5, 2.0, 40, ["ox", "trial"])
+    platform.store.score_page = ScorePage([row], "next", datetime(2026, 11, 25, tzinfo=UTC), 3)
+    shown = (await platform.send("GET", "/api/leaderboard?by=overall&kind=house&limit=1")).json()
+    assert shown == {
+        "leaderboard": [
+            {
+                "rank": 1, "id": "agent-1", "handle": "ada-1", "name": "Ada", "kind": "bot", "model": None,
+                "score": 1.25, "low": 0.5, "high": 2.0, "games": 40, "types": ["ox", "trial"],
+            }
+        ],
+        "next_cursor": "next", "as_of": "2026-11-25T00:00:00.000000Z", "unconnected": 3,
+    }  # fmt: skip
+    assert platform.store.score_board == ("overall", "house", 1, None)
+
+
+@pytest.mark.parametrize(("query", "kind"), [("", "all"), ("&kind=bot", "bot"), ("&kind=house", "house")])
+async def test_a_leaderboard_by_model_shows_every_kind_unless_it_is_asked_for_one(
+    platform: Any, query: str, kind: str
+) -> None:
+    assert (await platform.send("GET", f"/api/leaderboard?by=model{query}")).status_code == 200
+    assert platform.store.score_board == ("model", kind, 100, None)
+
+
+@pytest.mark.parametrize("by", ["overall", "model"])
+@pytest.mark.parametrize(("query", "field"), [("gameType=ox", "gameType"), ("pace=slow", "pace")])
+async def test_scores_are_of_all_game_types_and_paces(platform: Any, by: str, query: str, field: str) -> None:
+    refused = await platform.send("GET", f"/api/leaderboard?by={by}&{query}")
+    assert refused.status_code == 400
+    assert [fault["field"] for fault in refused.json()["errors"]] == [field]
 
 
 async def test_a_profile_has_the_line_of_the_present_version_and_the_recent_games(platform: Any) -> None:

@@ -67,6 +67,8 @@ TABLES = {
     "projection.result": "points",
     "projection.rating": "points",
     "projection.progress": "position",
+    "projection.score_fit": "unconnected",
+    "projection.fitted_score": "games",
     "migration.applied": "checksum",
 }
 OPERATIONS = {
@@ -101,6 +103,7 @@ FUNCTIONS = {
     "limits.reserve": "SELECT limits.reserve(ARRAY['a'], ARRAY[1], ARRAY[1], ARRAY[1], 1, 1)",
     "limits.settle": "SELECT limits.settle(ARRAY['a'], 0, 0, 0)",
     "account.one_address": "SELECT account.one_address('{}')",
+    "account.models": "SELECT account.models()",
     "account.begin_call": "SELECT account.begin_call('a', 'g', 'h', 1, 1, 1)",
     "lease.take": "SELECT lease.take('w', 'h', 1)",
     "lease.extend": "SELECT lease.extend('w', 'h', 1, 1)",
@@ -126,7 +129,9 @@ FUNCTIONS = {
 }
 _NO_VIEW = (asyncpg.WrongObjectTypeError, asyncpg.ObjectNotInPrerequisiteStateError)
 """What does not even go with a view."""
-_DERIVED = ("projection.score", "projection.result", "projection.rating")
+_DERIVED = (
+    "projection.score", "projection.result", "projection.rating", "projection.score_fit", "projection.fitted_score",
+)  # fmt: skip
 _BLOBS = (("SELECT", "blob.text"), ("SELECT", "blob.reply"))
 _BENEATH = (("SELECT", "log.listed"), ("SELECT", "log.record"), ("SELECT", "log.event_type"))
 _ANYBODY = {("SELECT", "migration.applied")}
@@ -150,6 +155,7 @@ ALLOWED = {
         ("SELECT", "log.archived"),
         *((verb, table) for verb in ("SELECT", "INSERT", "UPDATE", "DELETE") for table in _DERIVED),
         ("SELECT", "projection.progress"), ("UPDATE", "projection.progress"), "limits.sweep", "limits.day_spent",
+        "account.models",
     },
     "playmolt_gateway": {
         ("SELECT", "account.agent"), ("INSERT", "account.agent"),
@@ -310,7 +316,7 @@ async def test_append_looks_into_no_schema_of_its_caller(database_url: str) -> N
         " AND n.nspname IN ('log', 'limits', 'lease', 'account', 'projection', 'blob', 'vault', 'pack')"
     )
     await connection.close()
-    assert len(rows) == 52
+    assert len(rows) == 53
     for row in rows:
         assert "search_path=pg_catalog, pg_temp" in row["proconfig"], row["name"]
 

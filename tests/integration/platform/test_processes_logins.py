@@ -65,12 +65,13 @@ async def test_the_readers_logins_read_and_do_nothing_else(running: Stack) -> No
     await bus.close()
 
 
-def test_up_signs_its_log_renews_keys_and_erases_by_itself(stack: StackFactory) -> None:
+def test_up_signs_its_log_computes_scores_renews_keys_and_erases_by_itself(stack: StackFactory) -> None:
     up = stack(PLAYMOLT_ANCHOR_SECONDS="1", PLAYMOLT_KEEP_LEGAL_DAYS="1")
     until = time.monotonic() + SECONDS
     for chore, said in (
         ("seal", "0 sessions rewrapped with the newest key"),
         ("retention", "0 legal sessions and 0 juries"),
+        ("scores", "overall: 0 players, 0 rated games"),
     ):
         while not ((log := up.folder.log(chore)).exists() and said in log.read_text()):
             assert time.monotonic() < until, chore

@@ -17,7 +17,7 @@ from playmolt_core.ops.telemetry import log
 from playmolt_schemas import api, subjects
 from playmolt_schemas.codes import Code, FieldFault, faults
 from playmolt_schemas.identifiers import GAME_TYPES, rfc3339
-from playmolt_schemas.identity import ladder_of
+from playmolt_schemas.identity import ScoreBoard, ladder_of
 from playmolt_schemas.routes.platform import (
     END_CALLBACK,
     LIST_AGENTS,
@@ -253,6 +253,8 @@ async def list_agents(services: Services, request: CheckedRequest[AgentsQuery, N
 @serves(READ_LEADERBOARD)
 async def read_leaderboard(services: Services, request: CheckedRequest[LeaderboardQuery, None]) -> Reply:
     query = request.query
+    if query.by in ("overall", "model"):
+        return await _scores(services, query.by, query)
     if query.by == "rating" and query.gameType is None:
         return bad_request(
             "Ratings are per game type: add gameType.", FieldFault("gameType", "is required with by=rating")
@@ -261,11 +263,33 @@ async def read_leaderboard(services: Services, request: CheckedRequest[Leaderboa
         return bad_request("Points count games of every pace: add by=rating.", FieldFault("pace", "needs by=rating"))
     await _synced(services)
     game_type = query.gameType or ALL_TYPES
-    board = Board(
-        ladder_of(game_type, query.pace) if query.by == "rating" else game_type, query.by, query.kind, query.version
-    )
+    kind = query.kind or "bot"
+    if query.by == "rating":
+        board = Board(ladder_of(game_type, query.pace), "rating", kind, query.version)
+    else:
+        board = Board(game_type, "points", kind, query.version)
     rows, cursor = await services.within_deadline(services.projections.leaderboard(board, query.limit, query.cursor))
     return json_response(200, msgspec.json.encode(api.Leaderboard([_standing(row) for row in rows], cursor)))
+
+
+async def _scores(services: Services, board: ScoreBoard, query: LeaderboardQuery) -> Reply:
+    """The leaderboard by a score over all rated game types. A job computes it, so there is nothing to wait for."""
+    if query.gameType is not None or query.pace != DEFAULT_PACE:
+        name = "pace" if query.gameType is None else "gameType"
+        return bad_request(
+            f"Scores include all game types and paces: remove {name}.", FieldFault(name, "needs by=points or by=rating")
+        )
+    kind = query.kind or ("all" if board == "model" else "bot")
+    page = await services.within_deadline(services.projections.scores(board, kind, query.limit, query.cursor))
+    rows = [
+        api.ScoreRow(
+            row.rank, row.id, row.handle, row.name, row.kind, row.model, row.score, row.low, row.high, row.games,
+            list(row.types),
+        )
+        for row in page.rows
+    ]  # fmt: skip
+    as_of = None if page.as_of is None else rfc3339(page.as_of)
+    return json_response(200, msgspec.json.encode(api.ScoreLeaderboard(rows, page.cursor, as_of, page.unconnected)))
 
 
 def _standing(row: Ranked) -> api.LeaderboardRow:

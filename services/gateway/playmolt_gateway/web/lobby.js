@@ -5,7 +5,7 @@ import { announce, el, fill, filler, named, select, table } from "./parts/dom.js
 import { watchLobby } from "./parts/feed.js";
 import { page, trouble } from "./parts/frame.js";
 import { GAMES } from "./games.js";
-import { t, word } from "./parts/language.js";
+import { clock as moment, t, word } from "./parts/language.js";
 import { Picture } from "./parts/picture.js";
 import { gameRow, runRow, tick, withDue } from "./parts/rows.js";
 
@@ -15,6 +15,8 @@ const LISTED = 24;
 const BOARD = 20;
 /** The kinds of `/api/leaderboard`, its default first. */
 const WHO = ["bot", "house", "all"];
+/** Leaderboards over all rated games, and the kinds that each shows at first. */
+const SCORES = new Map([["overall", "bot"], ["model", "all"]]);
 const REFRESH_MS = 8000;
 const LIST_MS = 1500;
 const TICK_MS = 1000;
@@ -30,7 +32,8 @@ async function draw(main) {
   const ended = el("ul", { class: "games rows" });
   const board = el("div", { class: "board" });
   const runs = el("ul", { class: "games rows" });
-  const kind = select([["", t("all_games")], ...bots.map(({ type }) => [type, word("game", type)])], "",
+  const kind = select([["", t("all_games")], ...bots.map(({ type }) => [type, word("game", type)]),
+    ...[...SCORES.keys()].map((by) => [by, t(`leaderboard.${by}`)])], "",
     { "aria-label": t("leaderboard.of") });
   const who = select(WHO.map((kind) => [kind, t(`leaderboard.${kind}`)]), WHO[0], { "aria-label": t("leaderboard.who") });
   const runsCard = el("section", { class: "card", hidden: true, "aria-labelledby": "runs" },
@@ -61,7 +64,8 @@ async function draw(main) {
   const refresh = async () => {
     const newest = begin();
     // Request everything at once and show each part as it arrives.
-    const asked = leaders(kind.value, who.value);
+    const scored = SCORES.has(kind.value);
+    const asked = scored ? scores(kind.value, who.value) : leaders(kind.value, who.value);
     const running = get("/games/rows?runs=true&limit=5", { as: "anonymous", patient: false }).catch(() => ({ rows: [] }));
     asked.catch(() => {});
     try {
@@ -73,7 +77,7 @@ async function draw(main) {
       drawNow();
       const [ranks, held] = await Promise.all([asked, running]);
       if (!newest()) return;
-      fillBoard(ranks, () => [ranks.lent && el("p", { class: "quiet" }, t("leaderboard.lent")), standings(ranks.leaderboard)]);
+      fillBoard(ranks, () => scored ? strengths(ranks) : [ranks.lent && el("p", { class: "quiet" }, t("leaderboard.lent")), standings(ranks.leaderboard)]);
       runsCard.hidden = held.rows.length === 0;
       fillRuns(held, () => held.rows.map(runRow));
       await featured.show(rows.find((row) => !row.over && row.phase !== "waiting") ?? over[0] ?? rows[0]);
@@ -83,6 +87,9 @@ async function draw(main) {
   };
 
   drawNow();
+  kind.addEventListener("change", () => {
+    if (SCORES.has(kind.value)) who.value = SCORES.get(kind.value);
+  });
   for (const choice of [kind, who]) choice.addEventListener("change", refresh);
   await refresh();
   const timer = setInterval(refresh, REFRESH_MS);
@@ -159,12 +166,37 @@ async function leaders(type, who) {
 
 function standings(rows) {
   if (!rows.length) return el("p", { class: "quiet" }, t("leaderboard.empty"));
-  const taken = new Map();
-  for (const { name } of rows) taken.set(name, (taken.get(name) ?? 0) + 1);
-  const handle = (row) => taken.get(row.name) > 1 && el("small", { class: "quiet" }, " ", row.handle);
+  const linked = links(rows);
   return table(t("leaderboard.caption"),
     [t("rank"), t("agent"), { number: t("points") }, { number: t("games") }],
-    rows.map((row) => [row.rank, [el("a", { href: `/agents/${encodeURIComponent(row.id)}` }, named(row.name)), handle(row)], { number: row.points }, { number: row.games }]), { hidden: true });
+    rows.map((row) => [row.rank, linked(row), { number: row.points }, { number: row.games }]), { hidden: true });
+}
+
+/** The name of a row's agent as a link, with its handle where another row has the same name. */
+function links(rows) {
+  const taken = new Map();
+  for (const { name } of rows) taken.set(name, (taken.get(name) ?? 0) + 1);
+  return (row) => [el("a", { href: `/agents/${encodeURIComponent(row.id)}` }, named(row.name)),
+    taken.get(row.name) > 1 && el("small", { class: "quiet" }, " ", row.handle)];
+}
+
+const scores = async (by, who) => ({ by, ...await get(`/api/leaderboard?limit=${BOARD}&by=${by}&kind=${who}`, { as: "anonymous" }) });
+
+/** A leaderboard over all rated games: scores with their intervals, and when they were computed. */
+function strengths({ by, leaderboard: rows, as_of, unconnected }) {
+  if (!as_of) return el("p", { class: "quiet" }, t("leaderboard.never"));
+  const figure = (value) => value.toFixed(2).replace("-", "\u2212");
+  const linked = links(rows);
+  return [
+    rows.length
+      ? table(t(`leaderboard.${by}`),
+        [t("rank"), t("agent"), { number: t("leaderboard.score") }, { number: t("leaderboard.interval") }, { number: t("games") }],
+        rows.map((row) => [row.rank, by === "model" && row.model ? named(row.name) : linked(row), { number: figure(row.score) },
+          { number: `${figure(row.low)} … ${figure(row.high)}` }, { number: row.games }]), { hidden: true })
+      : el("p", { class: "quiet" }, t("leaderboard.unscored")),
+    el("p", { class: "quiet" }, t("leaderboard.as_of", { when: moment(as_of) })),
+    unconnected > 0 && el("p", { class: "quiet" }, t("leaderboard.unconnected", { n: unconnected })),
+  ];
 }
 
 function invitation() {

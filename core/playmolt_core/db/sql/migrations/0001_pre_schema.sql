@@ -814,9 +814,30 @@ CREATE TABLE projection.rating (
 ) WITH (fillfactor = 80);
 CREATE INDEX rating_ranking ON projection.rating (ladder, merit DESC, agent_id, version);
 
+-- Scores over all game types, by agent ("overall") or with all agents of a model as one player ("model"). A job computes
+-- them from the results; `input` is the digest of what it read.
+CREATE TABLE projection.score_fit (
+  board       text COLLATE "C" PRIMARY KEY CHECK (board IN ('overall', 'model')),
+  as_of       timestamptz      NOT NULL,
+  input       bytea            NOT NULL,
+  unconnected integer          NOT NULL
+);
+CREATE TABLE projection.fitted_score (
+  board text COLLATE "C"  NOT NULL REFERENCES projection.score_fit,
+  id    text COLLATE "C"  NOT NULL, -- an agent's, or the alias of a model
+  model text COLLATE "C"  NOT NULL, -- empty for an agent
+  score double precision  NOT NULL,
+  low   double precision  NOT NULL,
+  high  double precision  NOT NULL,
+  games integer           NOT NULL CHECK (games > 0),
+  types text[]            NOT NULL,
+  PRIMARY KEY (board, model, id)
+);
+
 REVOKE ALL ON ALL TABLES IN SCHEMA projection FROM PUBLIC;
 GRANT USAGE ON SCHEMA projection TO playmolt_relay, playmolt_gateway, playmolt_reader;
 GRANT SELECT, INSERT, UPDATE, DELETE ON projection.score, projection.result, projection.rating TO playmolt_relay;
+GRANT SELECT, INSERT, UPDATE, DELETE ON projection.score_fit, projection.fitted_score TO playmolt_relay;
 GRANT SELECT, UPDATE ON projection.progress TO playmolt_relay;
 GRANT SELECT ON ALL TABLES IN SCHEMA projection TO playmolt_gateway, playmolt_reader;
 
@@ -1043,6 +1064,12 @@ CREATE TABLE account.called_seat (
 );
 CREATE INDEX called_seat_calling ON account.called_seat (calling_until) WHERE calling_until IS NOT NULL;
 
+-- The model of each agent that has one, for scores by model.
+CREATE FUNCTION account.models() RETURNS TABLE (agent text, model text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT a.id, a.model FROM account.agent AS a WHERE a.model IS NOT NULL
+$$;
+
 -- Takes a slot for a call for `p_seconds`; false if there is none, for this agent or in total. The lock makes the counts
 -- exact: otherwise two callers could take the last slot.
 CREATE FUNCTION account.begin_call(
@@ -1091,7 +1118,7 @@ CREATE TABLE account.file_link (
 CREATE INDEX file_link_until ON account.file_link (until);
 
 REVOKE ALL ON ALL TABLES IN SCHEMA account FROM PUBLIC;
-REVOKE ALL ON FUNCTION account.begin_call, account.note_void_key, account.one_address FROM PUBLIC;
+REVOKE ALL ON FUNCTION account.begin_call, account.note_void_key, account.one_address, account.models FROM PUBLIC;
 GRANT SELECT, INSERT ON account.secret TO playmolt_gateway;
 GRANT SELECT ON account.void_key TO playmolt_gateway;
 GRANT USAGE ON SCHEMA account TO playmolt_gateway;
@@ -1116,6 +1143,8 @@ GRANT SELECT, INSERT, DELETE ON account.seat TO playmolt_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON account.callback TO playmolt_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON account.called_seat TO playmolt_gateway;
 GRANT EXECUTE ON FUNCTION account.begin_call TO playmolt_gateway;
+GRANT USAGE ON SCHEMA account TO playmolt_relay;
+GRANT EXECUTE ON FUNCTION account.models TO playmolt_relay;
 GRANT SELECT, INSERT, UPDATE, DELETE ON account.share TO playmolt_gateway;
 GRANT SELECT, INSERT ON account.share_key TO playmolt_gateway;
 GRANT SELECT, INSERT, DELETE ON account.file_link TO playmolt_gateway;

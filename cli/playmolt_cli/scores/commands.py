@@ -1,0 +1,75 @@
+"""`playmolt scores`: computes the leaderboards over all rated game types."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Final, get_args
+
+import click
+import msgspec
+from playmolt_core.db.pool import Pool
+from playmolt_core.db.scores import FittedScore, PgScores
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.identity import ScoreBoard
+
+from playmolt_cli.log.reading import with_database
+from playmolt_cli.scores.games import Game, digest_of, games_of, rated_games, row_of
+from playmolt_cli.scores.program import fitted
+from playmolt_cli.terminal.narration import printable
+from playmolt_cli.terminal.options import data_option, echo_json, json_option
+
+_SHOWN: Final = 10
+
+
+class BoardReport(msgspec.Struct, frozen=True):
+    """A leaderboard as it is now stored. `computed` is false if no result had changed."""
+
+    as_of: datetime
+    computed: bool
+    games: int
+    unconnected: int
+    scores: Sequence[FittedScore]
+
+
+@click.command()
+@data_option
+@json_option
+def scores(data: Path | None, as_json: bool) -> None:
+    """Compute one score for each agent over all rated game types, and for each model.
+
+    Stores the rows of `GET /api/leaderboard?by=overall` and `by=model`: a Bradley-Terry fit over the pairs of places of
+    all rated games, with 95 % intervals. If no result has changed, it stores only the time. `up` runs this command
+    every PLAYMOLT_SCORES_SECONDS.
+
+    Example: playmolt scores
+    """
+
+    async def work(_: PostgresLog, pool: Pool) -> Mapping[ScoreBoard, BoardReport]:
+        stored = PgScores(pool)
+        games, models = await rated_games(stored), await stored.models()
+        boards: tuple[ScoreBoard, ...] = get_args(ScoreBoard)
+        return {board: await _renewed(stored, board, games_of(board, games, models)) for board in boards}
+
+    reports = with_database(data, work)
+    if as_json:
+        echo_json(reports)
+        return
+    for board, report in reports.items():
+        click.echo(
+            f"{board}: {len(report.scores)} players, {report.games} rated games, as of {rfc3339(report.as_of)}"
+            + (f"; {report.unconnected} not connected to the others" if report.unconnected else "")
+        )
+        for row in report.scores[:_SHOWN]:
+            click.echo(f"  {row.score:>7.3f} ({row.low:.3f} to {row.high:.3f})  {printable(row.id)}")
+
+
+async def _renewed(stored: PgScores, board: ScoreBoard, games: Sequence[Game]) -> BoardReport:
+    digest = digest_of(games)
+    computed = not await stored.confirm(board, digest)
+    if computed:
+        fit = fitted(games)
+        await stored.store(board, digest, [row_of(score) for score in fit.scores], fit.unconnected)
+    found = await stored.stored(board)
+    assert found is not None  # noqa: S101 -- stored above
+    return BoardReport(found.as_of, computed, len(games), found.unconnected, found.scores)

@@ -1,0 +1,54 @@
+"""The process that fits scores: `python -m playmolt_cli.scores.program`, games in, scores out.
+
+It is a process of its own, which no service waits for. The linear algebra runs on one thread: on several, sums are
+added in another order, and the last digits would depend on the number of processors.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from playmolt_cli.local.embedded.child import PYTHON, die_with
+from playmolt_cli.scores.games import Fit, Game
+from playmolt_cli.terminal.failures import Failure
+
+SECONDS: Final = 1800.0
+"""The longest time of one fit."""
+_NICENESS: Final = 10
+_ONE_THREAD: Final = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+def fitted(games: Sequence[Game], seconds: float = SECONDS) -> Fit:
+    """The scores of the players of some games, from a process of its own; raises Failure."""
+    try:
+        done = subprocess.run(
+            [*PYTHON, "-m", __name__],
+            input=msgspec.msgpack.encode(games),
+            stdout=subprocess.PIPE,
+            check=True,
+            timeout=seconds,
+            env={**os.environ, **_ONE_THREAD},
+            preexec_fn=die_with(os.getpid(), signal.SIGKILL),
+        )
+    except subprocess.TimeoutExpired:
+        raise Failure(f"The scores of {len(games)} games took longer than {seconds:g} s.") from None
+    except subprocess.CalledProcessError as error:
+        raise Failure(f"The process that fits scores ended with status {error.returncode}.") from error
+    return msgspec.msgpack.decode(done.stdout, type=Fit)
+
+
+def main() -> None:
+    from playmolt_cli.scores.fit import fit  # noqa: PLC0415 -- only here, where the number of threads is set
+
+    os.nice(_NICENESS)
+    games = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=list[Game])
+    sys.stdout.buffer.write(msgspec.msgpack.encode(fit(games)))
+
+
+if __name__ == "__main__":
+    main()
