@@ -67,7 +67,38 @@ async def _rows(pool: Pool, board: Any, kind: Any = "all") -> Sequence[RankedSco
     return (await PgProjections(pool).scores(board, kind, 100)).rows
 
 
-async def test_scores_are_stored_with_the_time_and_only_renewed_when_a_result_changed(
+async def _check_models(pool: Pool) -> None:
+    """All agents of a model are one player, of the house; bots remain themselves."""
+    rows = await _rows(pool, "model")
+    houses = [(row.id, row.handle, row.name, row.kind, row.model) for row in rows if row.kind == "house"]
+    assert houses == [(model, model, model, "house", model) for model in ("small", "large")]
+    assert {row.id for row in rows if row.kind == "bot"} == set(AGENTS[3:])
+    small = next(row for row in rows if row.id == "small")
+    assert small.games == 30 - sum(
+        not {AGENTS[0], AGENTS[1]} & {AGENTS[(number * 3 + place * 2) % 7] for place in range(5)}
+        for number in range(30)
+    )
+
+
+async def _check_pages(pool: Pool) -> None:
+    """A board is read by kind and page."""
+    bots = await _rows(pool, "overall", "bot")
+    assert [(row.rank, row.id) for row in bots] == list(enumerate(AGENTS[3:], 1))
+    assert [row.id for row in await _rows(pool, "overall", "house")] == AGENTS[:3]
+    projections, found, cursor = PgProjections(pool), list[RankedScore](), None
+    for _ in range(4):
+        page = await projections.scores("overall", "all", 2, cursor)
+        assert page.as_of is not None
+        found += page.rows
+        cursor = page.cursor
+    assert cursor is None
+    assert found == await _rows(pool, "overall")
+    other = (await projections.scores("overall", "all", 2)).cursor
+    with pytest.raises(BadCursor):
+        await projections.scores("overall", "bot", 2, other)
+
+
+async def test_scores_are_stored_with_their_time_and_computed_again_when_a_result_changed(
     database_url: str, pool: Pool
 ) -> None:
     await _season(pool)
@@ -82,6 +113,8 @@ async def test_scores_are_stored_with_the_time_and_only_renewed_when_a_result_ch
         ("Player c", "house", ["ox"]),
         ("Player d", "bot", ["ox"]),
     ]
+    await _check_models(pool)
+    await _check_pages(pool)
     again = _scores(database_url)
     assert again["overall"]["computed"] is False
     assert again["overall"]["as_of"] > first["overall"]["as_of"]
@@ -103,39 +136,6 @@ async def test_the_same_results_give_the_same_rows_after_a_rebuild(database_url:
     after = _scores(database_url)
     assert {board: report["scores"] for board, report in after.items()} == before
     assert after["overall"]["computed"] is True
-
-
-async def test_a_model_is_one_player(database_url: str, pool: Pool) -> None:
-    await _season(pool)
-    _scores(database_url)
-    rows = await _rows(pool, "model")
-    houses = [(row.id, row.handle, row.name, row.kind, row.model) for row in rows if row.kind == "house"]
-    assert houses == [(model, model, model, "house", model) for model in ("small", "large")]
-    assert {row.id for row in rows if row.kind == "bot"} == set(AGENTS[3:])
-    small = next(row for row in rows if row.id == "small")
-    assert small.games == 30 - sum(
-        not {AGENTS[0], AGENTS[1]} & {AGENTS[(number * 3 + place * 2) % 7] for place in range(5)}
-        for number in range(30)
-    )
-
-
-async def test_a_board_is_read_by_kind_and_page(database_url: str, pool: Pool) -> None:
-    await _season(pool)
-    _scores(database_url)
-    bots = await _rows(pool, "overall", "bot")
-    assert [(row.rank, row.id) for row in bots] == list(enumerate(AGENTS[3:], 1))
-    assert [row.id for row in await _rows(pool, "overall", "house")] == AGENTS[:3]
-    projections, found, cursor = PgProjections(pool), list[RankedScore](), None
-    for _ in range(4):
-        page = await projections.scores("overall", "all", 2, cursor)
-        assert page.as_of is not None
-        found += page.rows
-        cursor = page.cursor
-    assert cursor is None
-    assert found == await _rows(pool, "overall")
-    other = (await projections.scores("overall", "all", 2)).cursor
-    with pytest.raises(BadCursor):
-        await projections.scores("overall", "bot", 2, other)
 
 
 async def test_the_role_of_the_relay_may_compute_scores_and_the_gateway_may_read_them(
