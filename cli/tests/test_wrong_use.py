@@ -79,6 +79,7 @@ USES: dict[str, tuple[str, ...]] = {
     ),
     "migrate": ("",),
     "replay": ("nonsense", GAME, f"{GAME} --log bot.py"),
+    "scores": ("extra",),
     "seal add": ("extra",),
     "seal drop": ("extra",),
     "seal rewrap": ("extra",),
