@@ -6,6 +6,7 @@ test compares the page.
 """
 
 import os
+import re
 import sys
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
@@ -320,7 +321,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = ""
     log_level: Annotated[
-        str, setting("PLAYMOLT_LOG_LEVEL", "Lowest level of log lines that are written: debug, info, warning, error.")
+        Literal["debug", "info", "warning", "error"],
+        setting("PLAYMOLT_LOG_LEVEL", "Lowest level of log lines that are written."),
     ] = "info"
 
 
@@ -330,6 +332,51 @@ OF_BOTS: Final[Mapping[str, str]] = {
     "PLAYMOLT_CREDENTIALS": "File in which `play` stores the keys of the agents that it registers.",
 }
 """Variables of the SDK (`sdk/playmolt/credentials.py`): a service does not report them as misspelt settings."""
+TRACE_SHARE: Final = "OTEL_TRACES_SAMPLER_ARG"
+"""The share (0 to 1) of requests without a trace context that start a trace; 1 by default."""
+TRACE_ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+TRACE_CONTENT: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+"""Where traces have the texts of model calls: in the span, in an event, in both; by default nowhere."""
+CONTENT_PLACES: Final[Mapping[str, frozenset[str]]] = {
+    "": frozenset(),
+    "NO_CONTENT": frozenset(),
+    "SPAN_ONLY": frozenset({"span"}),
+    "EVENT_ONLY": frozenset({"event"}),
+    "SPAN_AND_EVENT": frozenset({"span", "event"}),
+    "true": frozenset({"span"}),  # the old name of SPAN_ONLY
+}
+
+
+def trace_share(text: str) -> float:
+    """The share of requests that are traced; raises ValueError."""
+    try:
+        share = float(text or 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise ValueError("must be a share of the requests from 0 to 1, as in 0.1")
+    return share
+
+
+def content_places(text: str) -> frozenset[str]:
+    """The places (`span`, `event`) for the texts of model calls; raises ValueError."""
+    places = CONTENT_PLACES.get(text)
+    if places is None:
+        raise ValueError(f"must be one of {', '.join(name for name in CONTENT_PLACES if name.isupper())}, or unset")
+    return places
+
+
+def _collector(text: str) -> None:
+    if text and not re.fullmatch(r"https?://[^/\s]+.*", text):
+        raise ValueError("must be the URL of a collector, such as http://collector:4318")
+
+
+_OF_TELEMETRY: Final[Mapping[str, Callable[[str], object]]] = {
+    TRACE_SHARE: trace_share,
+    TRACE_CONTENT: content_places,
+    **dict.fromkeys(TRACE_ENDPOINTS, _collector),
+}
+"""Variables of OpenTelemetry that every service reads."""
 
 
 S = TypeVar("S", bound=Settings, default=Settings)
@@ -408,6 +455,11 @@ def from_environment(environment: Mapping[str, str] | None = None, *, kind: type
         except ValueError as error:
             checks.append(f"{variable.name}: {error}")
     errors += [f"{name}: no such setting" for name in _unknown(environment, kind)]
+    for name, check in _OF_TELEMETRY.items():
+        try:
+            check(environment.get(name, ""))
+        except ValueError as error:
+            errors.append(f"{name}={environment[name]!r}: {error}")
     if errors or checks:
         raise InvalidSettings("\n".join([*errors, *checks]))
     if file := str(values.pop("database_password_file", "")):

@@ -11,6 +11,7 @@ from playmolt_core.llm.openai.model import OpenAIModel
 from playmolt_core.llm.port import Attempt, ChatMessage, Failed, ModelRequest, Reply
 from playmolt_core.log.copies.buckets import Access, Bucket, PlaceUnavailable
 from playmolt_core.ops import tracing
+from playmolt_core.settings import TRACE_ENDPOINTS
 
 from core.tests.counting_proxy import PROXY_VARIABLES, CountingProxy
 from core.tests.llm.fake_server import FakeServer
@@ -120,7 +121,7 @@ async def test_a_callback_is_posted_directly(proxy: CountingProxy, monkeypatch: 
     assert proxy.hosts == []
 
 
-@pytest.mark.parametrize("name", tracing.ENDPOINTS)
+@pytest.mark.parametrize("name", TRACE_ENDPOINTS)
 async def test_spans_go_to_a_collector_on_this_machine_directly(
     proxy: CountingProxy, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

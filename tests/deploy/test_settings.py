@@ -12,8 +12,15 @@ from playmolt_cli.local.embedded.nats import USERS, users
 from playmolt_cli.local.services import _MODULES, service_settings
 from playmolt_cli.settings import CliSettings
 from playmolt_core.ops.process import ANY
-from playmolt_core.ops.tracing import ENDPOINTS, SHARE_VARIABLE
-from playmolt_core.settings import Settings, all_settings, from_environment, variables
+from playmolt_core.settings import (
+    TRACE_CONTENT,
+    TRACE_ENDPOINTS,
+    TRACE_SHARE,
+    Settings,
+    all_settings,
+    from_environment,
+    variables,
+)
 
 from deploy.k8s import credentials, nats_users
 from tests.deploy.cluster import run
@@ -35,7 +42,7 @@ SECRETS = credentials.values() | {
     "trial-engine-chain": {"rpc-url": "http://127.0.0.1:8545", "deployer-key": "0x" + 64 * "1", "jury-secret": "s"}
 }
 RETENTION = (ROOT / "docs" / "retention.md").read_text("utf-8")
-READ_BY_OTHERS = {"PGSSLMODE", "PGSSLROOTCERT", SHARE_VARIABLE, *ENDPOINTS}
+READ_BY_OTHERS = {"PGSSLMODE", "PGSSLROOTCERT", TRACE_SHARE, TRACE_CONTENT, *TRACE_ENDPOINTS}
 """What a library reads."""
 
 

@@ -1,23 +1,26 @@
 """A span for each request to a model, following OpenTelemetry's conventions for generative AI.
 
-Spans contain prompts and replies only if OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT is `true`, because they may
-contain secrets of running games. Those of sealed sessions are never included, because traces cannot be erased.
+Prompts and replies are in the span or in an event of it only where OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT
+says so, because they may contain secrets of running games. Those of sealed sessions are in neither: traces cannot be
+erased.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
 import msgspec
-from opentelemetry import trace
+from opentelemetry import _logs, trace
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from playmolt_schemas.identifiers import is_sealed_type
 
 from playmolt_core.llm.figures import MODEL_METRICS
 from playmolt_core.llm.port import Attempt, ModelRequest, session_of
+from playmolt_core.settings import TRACE_CONTENT, content_places
 
-CONTENT_VARIABLE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+CONTENT_EVENT: Final = "gen_ai.client.inference.operation.details"
+_Part = dict[str, object]
 
 
 @contextmanager
@@ -61,6 +64,57 @@ def finish(span: Span, attempt: Attempt, environment: Mapping[str, str] = os.env
     if attempt.outcome != "ok":
         span.set_attribute("error.type", attempt.outcome)
         span.set_status(Status(StatusCode.ERROR, attempt.outcome))
-    if environment.get(CONTENT_VARIABLE, "").lower() == "true" and not is_sealed_type(session_of(attempt)):
-        messages = msgspec.json.encode(attempt.request.get("messages", [])).decode()
-        span.set_attributes({"gen_ai.input.messages": messages, "gen_ai.output.messages": attempt.reply})
+    places = content_places(environment.get(TRACE_CONTENT, ""))
+    if not places or not span.is_recording() or is_sealed_type(session_of(attempt)):
+        return
+    texts = _texts(attempt)
+    if "span" in places:
+        span.set_attributes({name: msgspec.json.encode(value).decode() for name, value in texts.items()})
+    if "event" in places:
+        _logs.get_logger("playmolt.llm").emit(event_name=CONTENT_EVENT, attributes=texts)
+
+
+def _texts(attempt: Attempt) -> dict[str, Any]:
+    """The messages of an attempt in the form of the conventions: roles, and parts with a type."""
+    messages: Sequence[Mapping[str, Any]] = attempt.request.get("messages", [])
+    system = [part for message in messages if message["role"] == "system" for part in _parts(message)]
+    asked = [{"role": message["role"], "parts": _parts(message)} for message in messages if message["role"] != "system"]
+    calls = [
+        {"id": call.id, "function": {"name": call.name, "arguments": call.arguments}} for call in attempt.tool_calls
+    ]
+    said = _parts({"role": "assistant", "content": attempt.reply, "tool_calls": calls})
+    answer = {"role": "assistant", "parts": said, "finish_reason": attempt.finish_reason or "error"}
+    return {
+        name: value
+        for name, value in (
+            ("gen_ai.system_instructions", system),
+            ("gen_ai.input.messages", asked),
+            ("gen_ai.output.messages", [answer] if said else []),
+        )
+        if value
+    }
+
+
+def _parts(message: Mapping[str, Any]) -> list[_Part]:
+    """The parts of a message of the chat API."""
+    content = message.get("content") or ""
+    if message["role"] == "tool":
+        return [{"type": "tool_call_response", "id": message.get("tool_call_id", ""), "response": content}]
+    text: list[_Part] = [{"type": "text", "content": content}] if content else []
+    return text + [
+        {
+            "type": "tool_call",
+            "id": call["id"],
+            "name": call["function"]["name"],
+            "arguments": _arguments(call["function"]["arguments"]),
+        }
+        for call in message.get("tool_calls") or ()
+    ]
+
+
+def _arguments(text: str) -> object:
+    """A call's arguments as an object; the text itself where it is no JSON."""
+    try:
+        return msgspec.json.decode(text or "{}")
+    except msgspec.DecodeError:
+        return text

@@ -10,7 +10,7 @@ import os
 import random
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -19,14 +19,12 @@ from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, SpanKind, S
 from playmolt_schemas.this_machine import names_this_machine
 
 from playmolt_core.ops import telemetry
-from playmolt_core.settings import InvalidSettings
+from playmolt_core.settings import TRACE_CONTENT, TRACE_ENDPOINTS, TRACE_SHARE, content_places, trace_share
 
 if TYPE_CHECKING:
+    import requests
     from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 
-ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
-SHARE_VARIABLE: Final = "OTEL_TRACES_SAMPLER_ARG"
-"""The share (0 to 1) of requests without a trace context that start a trace; 1 by default."""
 TRACES_A_SECOND: Final = 20
 """The most requests that a process traces in a second, whatever callers ask for: tracing costs work."""
 _EXPORT_SECONDS: Final = 3.0
@@ -58,6 +56,8 @@ class _SpanExport:
 
 
 _exporting: _SpanExport | None = None
+_closing: list[Callable[[], object]] = []
+"""Ends the exports beside that of spans."""
 
 
 def configure(service: str, environment: Mapping[str, str] = os.environ, *, all_tracers: bool = True) -> None:
@@ -75,26 +75,31 @@ def configure(service: str, environment: Mapping[str, str] = os.environ, *, all_
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
     from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
 
-    share = _share(environment.get(SHARE_VARIABLE, "") or "1")
+    share = trace_share(environment.get(TRACE_SHARE, ""))
     session = requests.Session()
     session.trust_env = not names_this_machine(_endpoint(environment))
     install(service, BatchSpanProcessor(OTLPSpanExporter(timeout=_EXPORT_SECONDS, session=session)), share)
     if all_tracers and _exporting is not None:
         trace.set_tracer_provider(_exporting.provider)
+        if "event" in content_places(environment.get(TRACE_CONTENT, "")):
+            _export_events(session, _exporting.provider)
+
+
+def _export_events(session: "requests.Session", provider: "TracerProvider") -> None:
+    """Export events, too, which OpenTelemetry sends as log records."""
+    from opentelemetry._logs import set_logger_provider  # noqa: PLC0415
+    from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter  # noqa: PLC0415
+    from opentelemetry.sdk._logs import LoggerProvider  # noqa: PLC0415
+    from opentelemetry.sdk._logs.export import BatchLogRecordProcessor  # noqa: PLC0415
+
+    events = LoggerProvider(resource=provider.resource, shutdown_on_exit=False)
+    events.add_log_record_processor(BatchLogRecordProcessor(OTLPLogExporter(timeout=_EXPORT_SECONDS, session=session)))
+    set_logger_provider(events)
+    _closing.append(events.shutdown)
 
 
 def _endpoint(environment: Mapping[str, str]) -> str:
-    return next((environment[name] for name in reversed(ENDPOINTS) if environment.get(name)), "")
-
-
-def _share(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share <= 1:
-        raise InvalidSettings(f"{SHARE_VARIABLE}={text!r}: must be a share of the requests from 0 to 1, as in 0.1")
-    return share
+    return next((environment[name] for name in reversed(TRACE_ENDPOINTS) if environment.get(name)), "")
 
 
 def install(service: str, processor: "SpanProcessor", share: float = 1.0) -> None:
@@ -114,10 +119,14 @@ def close(seconds: float = _EXPORT_SECONDS) -> None:
     global _exporting  # noqa: PLW0603 -- see install
     if _exporting is None:
         return
-    flushing = threading.Thread(target=_exporting.provider.shutdown, daemon=True)
+    flushing = [threading.Thread(target=end, daemon=True) for end in (_exporting.provider.shutdown, *_closing)]
     _exporting = None
-    flushing.start()
-    flushing.join(seconds)
+    _closing.clear()
+    end = time.monotonic() + seconds
+    for each in flushing:
+        each.start()
+    for each in flushing:
+        each.join(max(0.0, end - time.monotonic()))
 
 
 def on() -> bool:

@@ -1,15 +1,19 @@
 """What a trace tells of a request to a model, and what it keeps to itself."""
 
+from collections.abc import Mapping, Sequence
+
 import msgspec
 import pytest
-from opentelemetry import trace
+from opentelemetry import _logs, trace
+from opentelemetry.sdk._logs import LoggerProvider
+from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.openai.model import OpenAIModel
-from playmolt_core.llm.port import Attempt, ChatMessage, ModelRequest, SamplingParameters, TurnHeader
-from playmolt_core.llm.spans import CONTENT_VARIABLE
+from playmolt_core.llm.port import Attempt, ChatMessage, ModelRequest, SamplingParameters, ToolCall, TurnHeader
+from playmolt_core.settings import TRACE_CONTENT
 
 from core.tests.llm.fake_server import FakeServer, reply, status
 
@@ -26,6 +30,15 @@ def spans(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
     exporter, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     monkeypatch.setattr(trace, "get_tracer", provider.get_tracer)
+    return exporter
+
+
+@pytest.fixture
+def events(monkeypatch: pytest.MonkeyPatch) -> InMemoryLogRecordExporter:
+    exporter = InMemoryLogRecordExporter()  # type: ignore[no-untyped-call]  # its library has no annotation there
+    provider = LoggerProvider()
+    provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))
+    monkeypatch.setattr(_logs, "get_logger", provider.get_logger)
     return exporter
 
 
@@ -75,17 +88,90 @@ async def test_content_is_out_of_it_unless_asked_for(
     spans: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "secret" not in " ".join(span.to_json() for span in await asked(spans))
-    spans.clear()
-    monkeypatch.setenv(CONTENT_VARIABLE, "true")
-    told = " ".join(span.to_json() for span in await asked(spans))
-    assert "a secret question" in told
-    assert "a secret answer" in told
-    assert "sk-secret" not in told
+    for nowhere in ("", "NO_CONTENT"):
+        spans.clear()
+        monkeypatch.setenv(TRACE_CONTENT, nowhere)
+        assert "secret" not in " ".join(span.to_json() for span in await asked(spans))
 
 
-async def test_content_of_a_session_stays_out_whatever_is_asked_for(
+@pytest.mark.parametrize(
+    ("places", "in_span", "in_event"),
+    [
+        ("SPAN_ONLY", True, False),
+        ("true", True, False),
+        ("SPAN_AND_EVENT", True, True),
+        ("EVENT_ONLY", False, True),
+    ],
+)
+async def test_content_is_where_it_is_asked_for(
+    spans: InMemorySpanExporter, events: InMemoryLogRecordExporter, monkeypatch: pytest.MonkeyPatch, places: str,
+    in_span: bool, in_event: bool,
+) -> None:  # fmt: skip
+    monkeypatch.setenv(TRACE_CONTENT, places)
+    _, done = await asked(spans)
+    assert done.attributes is not None
+    question = [{"role": "user", "parts": [{"type": "text", "content": "a secret question"}]}]
+    answer = [{"role": "assistant", "parts": [{"type": "text", "content": "a secret answer"}], "finish_reason": "stop"}]
+    if in_span:
+        assert msgspec.json.decode(str(done.attributes["gen_ai.input.messages"])) == question
+        assert msgspec.json.decode(str(done.attributes["gen_ai.output.messages"])) == answer
+    else:
+        assert "secret" not in done.to_json()
+    records = [entry.log_record for entry in events.get_finished_logs()]
+    assert bool(records) is in_event
+    if in_event:
+        last = records[-1]
+        assert (last.event_name, last.span_id) == ("gen_ai.client.inference.operation.details", done.context.span_id)
+        sent = msgspec.json.decode(msgspec.json.encode(_plain(last.attributes)))
+        assert (sent["gen_ai.input.messages"], sent["gen_ai.output.messages"]) == (question, answer)
+    assert "sk-secret" not in done.to_json()
+
+
+def _plain(value: object) -> object:
+    """Attributes of a record as lists and dicts."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(one) for one in value]
+    return value
+
+
+async def test_tools_and_the_system_prompt_have_parts_of_their_own(
     spans: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(CONTENT_VARIABLE, "true")
-    request = msgspec.structs.replace(REQUEST, turn=TurnHeader("legal-1", "JUDGE_R1"))
+    monkeypatch.setenv(TRACE_CONTENT, "SPAN_ONLY")
+    messages = (
+        ChatMessage("system", "You are a juror."),
+        ChatMessage("user", "Speak."),
+        ChatMessage("assistant", "", (ToolCall("call_1", "read", '{"page": 3}'), ToolCall("call_2", "read", "{page"))),
+        ChatMessage("tool", "Page three.", tool_call_id="call_1"),
+        ChatMessage("tool", "No such page.", tool_call_id="call_2"),
+    )
+    _, done = await asked(spans, msgspec.structs.replace(REQUEST, messages=messages))
+    assert done.attributes is not None
+    system = msgspec.json.decode(str(done.attributes["gen_ai.system_instructions"]))
+    assert system == [{"type": "text", "content": "You are a juror."}]
+    assert msgspec.json.decode(str(done.attributes["gen_ai.input.messages"])) == [
+        {"role": "user", "parts": [{"type": "text", "content": "Speak."}]},
+        {
+            "role": "assistant",
+            "parts": [
+                {"type": "tool_call", "id": "call_1", "name": "read", "arguments": {"page": 3}},
+                {"type": "tool_call", "id": "call_2", "name": "read", "arguments": "{page"},
+            ],
+        },
+        {"role": "tool", "parts": [{"type": "tool_call_response", "id": "call_1", "response": "Page three."}]},
+        {"role": "tool", "parts": [{"type": "tool_call_response", "id": "call_2", "response": "No such page."}]},
+    ]
+
+
+@pytest.mark.parametrize("places", ["SPAN_ONLY", "EVENT_ONLY", "SPAN_AND_EVENT", "true"])
+@pytest.mark.parametrize("session", ["legal-1", "jury-1"])
+async def test_content_of_a_session_stays_out_whatever_is_asked_for(
+    spans: InMemorySpanExporter, events: InMemoryLogRecordExporter, monkeypatch: pytest.MonkeyPatch, places: str,
+    session: str,
+) -> None:  # fmt: skip
+    monkeypatch.setenv(TRACE_CONTENT, places)
+    request = msgspec.structs.replace(REQUEST, turn=TurnHeader(session, "JUDGE_R1"))
     assert "secret" not in " ".join(span.to_json() for span in await asked(spans, request))
+    assert not events.get_finished_logs()

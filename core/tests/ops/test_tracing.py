@@ -7,7 +7,7 @@ import pytest
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from playmolt_core.ops import telemetry, tracing
-from playmolt_core.settings import InvalidSettings
+from playmolt_core.settings import InvalidSettings, from_environment
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 SAMPLED, UNSAMPLED = f"00-{TRACE}-{SPAN}-01", f"00-{TRACE}-{SPAN}-00"
@@ -40,10 +40,20 @@ def test_a_disabled_sdk_makes_nothing() -> None:
     assert not tracing.on()
 
 
-@pytest.mark.parametrize("share", ["many", "2", "-1", "nan"])
-def test_a_share_that_is_none_is_refused(share: str) -> None:
-    with pytest.raises(InvalidSettings, match="OTEL_TRACES_SAMPLER_ARG"):
-        tracing.configure("tests", {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", tracing.SHARE_VARIABLE: share})
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("OTEL_TRACES_SAMPLER_ARG", share) for share in ("many", "2", "-1", "nan")),
+        *(
+            ("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", place)
+            for place in ("yes", "span_only", "SPAN", "True", "1")
+        ),
+        *(("OTEL_EXPORTER_OTLP_ENDPOINT", url) for url in ("collector:4318", "grpc://collector", "http://")),
+    ],
+)
+def test_telemetry_that_makes_no_sense_is_refused_before_a_service_starts(name: str, value: str) -> None:
+    with pytest.raises(InvalidSettings, match=f"{name}='{value}'"):
+        from_environment({name: value})
 
 
 def test_a_sampled_request_is_gone_on_with(install: Install) -> None:

@@ -123,7 +123,7 @@ def running(session_folder: Path) -> Iterator[Searched]:
     with collector.listening(), ObjectStore() as store:
         told = {
             "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, "OTEL_BSP_SCHEDULE_DELAY": "200",
-            "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "true", "PLAYMOLT_STREAM_STORAGE": "file",
+            "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "SPAN_AND_EVENT", "PLAYMOLT_STREAM_STORAGE": "file",
         }  # fmt: skip
         with Stack(session_folder / "searched", (), {**OWN_SERVERS, **told}) as stack:
             yield Searched(stack, store, collector)
