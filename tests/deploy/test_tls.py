@@ -95,7 +95,7 @@ async def connected(settings: Settings) -> AsyncIterator[Client]:
 
 async def test_a_service_with_the_ca_is_served(servers: Nats, ours: Authority) -> None:
     async with connected(settings(servers.clients[0], ours.file)) as client:
-        assert await bus.responds(client)
+        assert await bus.fault_of(client) == ""
         session = client._transport._io_writer.get_extra_info("ssl_object")  # type: ignore[union-attr]
         assert session.version() == "TLSv1.3"
 

@@ -11,7 +11,7 @@ from nats.aio.msg import Msg
 from playmolt_schemas import subjects
 
 from playmolt_core.bus.calls import Calls
-from playmolt_core.bus.connection import answers_inbox, delivered, open_connection, responds
+from playmolt_core.bus.connection import answers_inbox, delivered, fault_of, open_connection
 from playmolt_core.bus.moves import CALLER_SECONDS, SERVICE_SECONDS, LastSeen, Reason, ServerSwitcher
 from playmolt_core.bus.nats_client import NatsClient
 from playmolt_core.bus.port import BusUnavailable
@@ -108,8 +108,8 @@ class NatsBus:
     def connected(self) -> bool:
         return bool(self._connection.is_connected)
 
-    async def responds(self) -> bool:
-        return await responds(self._connection)
+    async def fault(self) -> str:
+        return await fault_of(self._connection)
 
     def on_change(self, callback: Callable[[], None]) -> None:
         """Call back whenever the connection is lost or back: messages may have been missed."""

@@ -146,13 +146,13 @@ async def check_server(settings: Settings) -> None:
         await client.close()
 
 
-async def responds(connection: Client) -> bool:
-    """Whether the server answers within two seconds: a connection to a hung server stays open for long."""
+async def fault_of(connection: NatsClient) -> str:
+    """Why the server does not answer within two seconds, "" if it does: a connection to a hung server stays open."""
     try:
         await connection.flush(2)
     except (nats.errors.Error, TimeoutError, OSError):
-        return False
-    return bool(connection.is_connected)
+        return connection.ended_by or "no answer"
+    return "" if connection.is_connected else connection.ended_by or "not connected"
 
 
 async def delivered(connection: Client, seconds: float) -> None:

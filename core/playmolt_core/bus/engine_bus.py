@@ -10,7 +10,7 @@ from playmolt_schemas import subjects
 
 from playmolt_core.bus.batches import BatchPublisher, Fenced, StreamMessage, cut
 from playmolt_core.bus.calls import Calls
-from playmolt_core.bus.connection import open_connection, responds
+from playmolt_core.bus.connection import fault_of, open_connection
 from playmolt_core.bus.moves import SERVICE_SECONDS, ServerSwitcher
 from playmolt_core.bus.nats_client import NatsClient
 from playmolt_core.bus.port import BusUnavailable, EngineCalls
@@ -161,8 +161,8 @@ class EngineBus:
     def connected(self) -> bool:
         return bool(self._connection.is_connected)
 
-    async def responds(self) -> bool:
-        return await responds(self._connection)
+    async def fault(self) -> str:
+        return await fault_of(self._connection)
 
     async def withdraw(self) -> None:
         for announced in self._announced:

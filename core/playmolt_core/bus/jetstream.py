@@ -17,7 +17,7 @@ from playmolt_schemas.shards import of_shard, shard_of, streams
 
 from playmolt_core.bus import consumers
 from playmolt_core.bus.batches import FENCES, BatchPublisher, StreamMessage
-from playmolt_core.bus.connection import UnsuitableServer, check_jetstream, open_connection, responds
+from playmolt_core.bus.connection import UnsuitableServer, check_jetstream, fault_of, open_connection
 from playmolt_core.bus.moves import CALLER_SECONDS, ServerSwitcher
 from playmolt_core.bus.nats_client import NatsClient
 from playmolt_core.bus.port import BusUnavailable
@@ -132,8 +132,8 @@ class JetStream:
     def connected(self) -> bool:
         return bool(self._connection.is_connected)
 
-    async def responds(self) -> bool:
-        return await responds(self._connection)
+    async def fault(self) -> str:
+        return await fault_of(self._connection)
 
     async def state(self, stream: str) -> StreamState | None:
         """The sequences in a stream; None if the stream does not exist."""

@@ -57,7 +57,7 @@ class NatsClient(Client):
         super().__init__()
         self._left = ""
         self.ended_by = ""
-        """The error with which a server ended the last connection; "" if none did."""
+        """The error with which a server ended or refused the last connection; "" once there is a new one."""
         self._inline_receivers: dict[int, Receiver] = {}
         self._gathered: list[bytes] | None = None
 
@@ -140,8 +140,9 @@ class NatsClient(Client):
 
     async def _process_err(self, err_msg: str) -> None:
         """Connect again after an error that ends the connection: the library would close the client for good."""
-        if self.is_connected and "permissions violation" not in err_msg.lower():
+        if "permissions violation" not in err_msg.lower():
             self.ended_by = err_msg.strip("'")
+        if self.is_connected and "permissions violation" not in err_msg.lower():
             await self._error_cb(NatsError(f"nats: {self.ended_by}"))
             await self._process_op_err(NatsError(self.ended_by))
             return
@@ -185,6 +186,8 @@ class NatsClient(Client):
             self._left = self._current_server.uri.netloc
         self._abort()
         await super()._attempt_reconnect()
+        if self.is_connected:
+            self.ended_by = ""
 
     async def _connect_to_server(self, s: Any) -> None:
         self._abort()  # of a server that accepted the connection and stayed silent

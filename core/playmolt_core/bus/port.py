@@ -79,6 +79,6 @@ class Bus(Engines, Protocol):
 
     def connected(self) -> bool: ...
 
-    async def responds(self) -> bool:
-        """Whether NATS answers now; bounded."""
+    async def fault(self) -> str:
+        """Why NATS does not answer now, "" if it does; bounded."""
         ...

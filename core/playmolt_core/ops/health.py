@@ -14,6 +14,11 @@ _REQUEST_SECONDS = 5
 _READY_SECONDS = 3
 
 
+def nats_parts(fault: str) -> Mapping[str, bool | str]:
+    """The entry of NATS, with the reason if it is not ready."""
+    return {"nats": not fault, **({"nats_reason": fault} if fault else {})}
+
+
 class HealthServer:
     """A listening server and its port."""
 

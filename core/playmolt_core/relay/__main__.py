@@ -172,7 +172,7 @@ class Service:
     async def ready(self) -> Mapping[str, bool | str]:
         return {
             **await self._pool.parts(),
-            "nats": await self._bus.responds(),
+            **health.nats_parts(await self._bus.fault()),
             "relay": self.moving,
             "projections": self._projector.ready,
         }

@@ -142,8 +142,7 @@ async def _serve(builds: tuple[BuildGame[S], ...], start: Start[S], keys: KeyFil
     engines: dict[str, Engine] = {}
 
     async def ready() -> Mapping[str, bool | str]:
-        nats = bool(engines) and await bus.responds()
-        return {"nats": nats, **await pool.parts()}
+        return {**health.nats_parts(await bus.fault() if engines else "not connected"), **await pool.parts()}
 
     def metrics() -> str:
         own = [sample for engine in engines.values() for sample in engine.samples()]
@@ -193,10 +192,14 @@ async def _play(
             receive_public=engine.receive_public,
             receive_table=table,
         )
+
+    async def responds() -> bool:
+        return not await bus.fault()
+
     settle_garbage()
     _log.info("serving", service=service, games=list(context.engines), health_port=health_port)
     beats = [
-        asyncio.create_task(beating(outages, game, bus.responds))
+        asyncio.create_task(beating(outages, game, responds))
         for game in context.engines
         if (outages := context.outages(game))
     ]

@@ -121,8 +121,8 @@ class TwinBus:
     def connected(self) -> bool:
         return self.is_connected
 
-    async def responds(self) -> bool:
-        return self.is_connected
+    async def fault(self) -> str:
+        return "" if self.is_connected else "not connected"
 
     def on_change(self, callback: Callable[[], None]) -> None:
         self.changes.append(callback)

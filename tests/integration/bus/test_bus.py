@@ -11,7 +11,7 @@ import uvloop
 from nats.aio.msg import Msg
 from playmolt_cli.local.embedded import Nats
 from playmolt_core.bus.client import NatsBus, connect
-from playmolt_core.bus.connection import delivered, open_connection
+from playmolt_core.bus.connection import delivered, fault_of, open_connection
 from playmolt_core.bus.engine_bus import EngineBus, Respond
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.settings import Settings
@@ -245,8 +245,10 @@ def test_a_connection_that_was_closed_just_now_fails_as_one_that_is_lost(
 
 async def test_a_connection_that_the_server_ends_is_made_again(nats_url: str) -> None:
     """The library would close the client for good: this process would be cut off until it is started again."""
-    changes: list[None] = []
-    connection = await open_connection(Settings(nats_url=nats_url), "ended", lambda: changes.append(None))
+    changes: list[str] = []
+    connection = await open_connection(
+        Settings(nats_url=nats_url), "ended", lambda: changes.append(connection.ended_by.lower())
+    )
     heard: list[bytes] = []
 
     async def hear(message: Msg) -> None:
@@ -260,7 +262,9 @@ async def test_a_connection_that_the_server_ends_is_made_again(nats_url: str) ->
         # As the library would send it.
         connection.put(f"PUB ended.a {connection.max_payload + 1}\r\n".encode())
         await until(lambda: len(changes) >= 2 and connection.is_connected)
-        assert "maximum payload violation" in connection.ended_by.lower()
+        assert "maximum payload violation" in changes[0]
+        await until(lambda: not connection.ended_by)
+        assert await fault_of(connection) == ""
         await connection.publish("ended.a", b"again")
         await until(lambda: heard == [b"again"])
     finally:

@@ -55,7 +55,8 @@ async def readyz(services: Services, request: CheckedRequest[ReadyQuery, None]) 
 
 
 async def _readiness(services: Services, *, own: bool) -> tuple[int, bytes]:
-    parts = {"nats": await services.bus.responds(), "postgres": await _postgres(services)}
+    nats = await services.bus.fault()
+    parts = {"nats": not nats, "postgres": await _postgres(services)}
     if not own:
         engines, present = services.bus.present(), services.bus.services()
         parts |= {f"engine.{game}": game in engines for games in ENGINES.values() for game in games}
@@ -67,6 +68,7 @@ async def _readiness(services: Services, *, own: bool) -> tuple[int, bytes]:
         return HTTPStatus.OK, msgspec.json.encode(Ready(parts, tuple(missing) or UNSET))
     missing_parts = ", ".join(name for name, ready in parts.items() if not ready)
     reason = {"reason": services.database.reason} if services.database.reason else {}
+    reason |= {"nats_reason": nats} if nats else {}
     document = msgspec.to_builtins(
         problem(Code.UNAVAILABLE, f"Not ready: {missing_parts}. Run `playmolt doctor` for details.")
     )
