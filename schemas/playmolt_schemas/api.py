@@ -392,6 +392,26 @@ class ScoreLeaderboard(msgspec.Struct, frozen=True):
     unconnected: int
 
 
+class ConvictionRate(msgspec.Struct, frozen=True):
+    """The rated games of a content version, and the share of them that the prosecution is expected to win."""
+
+    content_version: str
+    games: int
+    conviction_rate: float
+
+
+class GameTypeInfo(msgspec.Struct, frozen=True):
+    """A game type: how often the prosecution is expected to win, by content version, the newest played first.
+
+    `conviction_rate` and `games` are those of the newest; null in a game type without a prosecution.
+    """
+
+    gameType: str  # noqa: N815 -- the wire's spelling
+    games: int | None
+    conviction_rate: float | None
+    contents: list[ConvictionRate]
+
+
 class Joined(msgspec.Struct, frozen=True):
     """The game in which the caller has a seat."""
 
@@ -549,6 +569,7 @@ __all__ = [
     "Agent",
     "AgentRow",
     "Agents",
+    "ConvictionRate",
     "EndRequest",
     "Ended",
     "ErasedSession",
@@ -558,6 +579,7 @@ __all__ = [
     "GameRow",
     "GameToFill",
     "GameType",
+    "GameTypeInfo",
     "Games",
     "GamesToFill",
     "JoinRequest",

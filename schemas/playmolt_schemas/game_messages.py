@@ -49,6 +49,8 @@ class GameMessages(NamedTuple):
     result: type | None = None
     """An entry of `results` in the stored `game_end`, with `agent_id`, `points`, `place` (a `Place`) and an agent's
     identity. None: agents get points but no rating."""
+    measured: bool = False
+    """Whether the ratings take into account how often a role wins: a `place` of `result` is `measured`."""
 
     @property
     def message(self) -> Any:

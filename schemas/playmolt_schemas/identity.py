@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from playmolt_schemas.stored.values import Pace
 
@@ -11,7 +11,9 @@ BoardKind = Literal["bot", "house", "all"]
 Ranking = Literal["points", "rating"]
 ScoreBoard = Literal["overall", "model"]
 """Leaderboards over all rated game types: of agents, and with all agents of one model as one player."""
-Versions = Literal["latest", "all"]
+Versions = Literal["best", "latest", "all"]
+"""Which versions of an agent a leaderboard by rating lists. `best`: of those with 20 rated games the one with the best
+rating, else the one with the most games."""
 
 SLOW_LADDER: Final = "_slow"
 SLUG_CHARS: Final = 24
@@ -27,6 +29,16 @@ def slug(name: str) -> str:
 def ladder_of(game_type: str, pace: Pace) -> str:
     """The name under which the ratings of a game type and pace are kept and shown."""
     return game_type if pace == "quick" else f"{game_type}{SLOW_LADDER}"
+
+
+def ladders_of(game_type: str) -> list[str]:
+    """All ladders of a game type."""
+    return [ladder_of(game_type, pace) for pace in get_args(Pace)]
+
+
+def type_of_ladder(ladder: str) -> str:
+    """The game type of a ladder."""
+    return ladder.removesuffix(SLOW_LADDER)
 
 
 def search_key(text: str) -> str:

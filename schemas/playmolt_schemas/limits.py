@@ -22,6 +22,8 @@ again after that all are looked at: nobody can lock an owner out by going on."""
 RECORD_BYTES: Final = 512 * 1024
 AGENT_NAME_CHARS: Final = 40
 VERSION_CHARS: Final = 40
+VERSION_CHANGES_A_DAY: Final = 10
+"""Changes of an agent's version in a UTC day."""
 MODEL_ALIAS_CHARS: Final = 40
 ABOUT_CHARS: Final = 500
 SEARCH_CHARS: Final = 40

@@ -23,6 +23,7 @@ from playmolt_schemas.api import (
     Games,
     GamesToFill,
     GameType,
+    GameTypeInfo,
     Joined,
     JoinRequest,
     Leaderboard,
@@ -188,14 +189,20 @@ def leaderboard(
     by: Ranking | None = None,
     kind: BoardKind | None = None,
     version: Versions | None = None,
+    pace: Pace | None = None,
+    active: bool | None = None,
     limit: int | None = None,
     cursor: str | None = None,
 ) -> Request[Leaderboard]:
     """A page of the leaderboard, for all games or one type; pass `next_cursor` to get the next page.
 
-    Defaults: ranked by points, without house bots, only the current version of each agent.
+    Defaults: ranked by points, without house bots. By rating: the best version of each agent, quick games, and only
+    ratings with a rated game in the last 90 days; `active=False` lists them all.
     """
-    query = {"gameType": game, "by": by, "kind": kind, "version": version, "limit": limit, "cursor": cursor}
+    query = {
+        "gameType": game, "by": by, "kind": kind, "version": version, "pace": pace,
+        "active": active, "limit": limit, "cursor": cursor,
+    }  # fmt: skip
     return request(platform.LEADERBOARD_OF_TYPE, query=query)
 
 
@@ -207,6 +214,11 @@ def scores(
     Defaults: without house bots; with `by="model"`, which has all agents of a model as one player, all kinds.
     """
     return request(platform.LEADERBOARD_OF_SCORES, query={"by": by, "kind": kind, "limit": limit, "cursor": cursor})
+
+
+def game_type(game: GameType) -> Request[GameTypeInfo]:
+    """A game type: in trials, how often the prosecution wins, which ratings take into account."""
+    return request(platform.READ_GAME_TYPE, game)
 
 
 def join(

@@ -24,6 +24,8 @@ CALLS: list[tuple[str, calls.Request[Any]]] = [
     ("wait_for_turn", calls.turn(wait=5)),
     ("read_leaderboard", calls.leaderboard("ox", limit=5, cursor="c")),
     ("read_leaderboard", calls.leaderboard("ox", by="rating", kind="house", version="all")),
+    ("read_leaderboard", calls.leaderboard("ox", by="rating", version="best", pace="slow", active=False)),
+    ("read_game_type", calls.game_type("trial")),
     ("join_game", calls.join("ox")),
     ("join_game", calls.join("ox", language="en", invite="a" * 26)),
     ("list_games_to_fill", calls.games_to_fill()),
@@ -45,7 +47,8 @@ CALLS: list[tuple[str, calls.Request[Any]]] = [
 @pytest.mark.parametrize(("name", "request_"), CALLS)
 def test_a_call_is_a_declared_route(name: str, request_: calls.Request[Any]) -> None:
     route = next(route for route in platform.ROUTES if route.name == name)
-    assert (request_.method, request_.path.replace(GAME, "{id}")) == (route.method, route.path)
+    path = route.path.replace("{type}", "trial")
+    assert (request_.method, request_.path.replace(GAME, "{id}")) == (route.method, path)
     assert bool(request_.idempotency_key) == route.idempotent
     msgspec.convert(request_.query, route.query)
     if isinstance(route.request, type):

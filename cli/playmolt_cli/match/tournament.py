@@ -45,12 +45,16 @@ class PlayerFault(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FinishedGame(msgspec.Struct, frozen=True):
-    """A finished game: `results` in the game's own order, `rated` the names of rated players."""
+    """A finished game: `results` in the game's own order, `rated` the names of rated players.
+
+    `measured` is the player whose role wins at a rate that ratings take into account, if there is one.
+    """
 
     deal: Deal
     results: tuple[SeatResult, ...]
     rated: frozenset[str]
     faults: tuple[PlayerFault, ...]
+    measured: str | None = None
 
 
 class Tournament:
@@ -135,7 +139,8 @@ def played(deal: Deal, state: Any, names: Mapping[str, str], broken: Iterable[tu
     ids = list(names)
     results = tuple(_result(row, ids.index(row.agent_id) + 1, names[row.agent_id]) for row in rows)
     rated = frozenset(names[row.agent_id] for row in rows if place_of(row).competes)
-    return FinishedGame(deal, results, rated, tuple(_faults(deal, state.faults or (), names, broken)))
+    measured = next((names[row.agent_id] for row in rows if place_of(row).measured), None)
+    return FinishedGame(deal, results, rated, tuple(_faults(deal, state.faults or (), names, broken)), measured)
 
 
 def _identity(entrant: Entrant) -> Identity:

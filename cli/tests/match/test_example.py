@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import shutil
 from collections import defaultdict
 from pathlib import Path
@@ -54,10 +55,18 @@ def interval(values: list[float]) -> list[float]:
     return [fmean(values) - half, fmean(values) + half]
 
 
+def offsets_of(rated: list[dict[str, Any]], before: list[Any], convictions: int, trials: int) -> list[float]:
+    """By how much each mean is raised: the prosecutor's, so that it wins at the rate of those before it."""
+    share = (10 + convictions) / (20 + trials)
+    spread = math.sqrt(sum(one.sigma**2 for one in before) + 2 * (25 / 300) ** 2 + 2 * (25 / 6) ** 2)
+    offset = spread * math.log(share / (1 - share))
+    return [offset if row.get("role") == "PROSECUTOR" else 0.0 for row in rated]
+
+
 def test_figures_agree_with_the_records_of_the_games(report: Report, out: Path) -> None:
     assert (report.games_played, report.stopped) == (96, None)
     for game in ("ox", "trial"):
-        model = PlackettLuce()
+        model, convictions = PlackettLuce(), 0
         ratings = {player.name: model.rating() for player in report.players}
         points: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
         meetings: dict[tuple[str, str], list[tuple[int, int, int]]] = defaultdict(list)
@@ -68,8 +77,15 @@ def test_figures_agree_with_the_records_of_the_games(report: Report, out: Path) 
             rated = sorted(
                 (row for row in rows if row.get("role") is None or row["role"] in PARTIES), key=lambda row: row["rank"]
             )
-            after = model.rate([[ratings[row["name"]]] for row in rated], ranks=[row["rank"] for row in rated])
-            ratings |= {row["name"]: one for row, (one,) in zip(rated, after, strict=True)}
+            before = [ratings[row["name"]] for row in rated]
+            offsets = offsets_of(rated, before, convictions, number)
+            convictions += any(row.get("role") == "PROSECUTOR" and row["won"] for row in rows)
+            teams = [[model.rating(one.mu + by, one.sigma)] for one, by in zip(before, offsets, strict=True)]
+            after = model.rate(teams, ranks=[row["rank"] for row in rated])
+            ratings |= {
+                row["name"]: model.rating(one.mu - by, one.sigma)
+                for row, (one,), by in zip(rated, after, offsets, strict=True)
+            }
             for row in rows:
                 points[row["name"]][block].append(row["points"])
             for a in rows:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, cast
 import msgspec
 from msgspec import UNSET, UnsetType
 from playmolt_schemas.identity import search_key
+from playmolt_schemas.limits import VERSION_CHANGES_A_DAY
 from playmolt_schemas.stored.values import Kind
 
 from playmolt_core.db.cursors import BadCursor, read_cursor, write_cursor
@@ -68,6 +69,12 @@ class _AgentPlace(msgspec.Struct):
     id: str
 
 
+class VersionLimit(msgspec.Struct, frozen=True):
+    """An agent changed its version as often as it may in a UTC day; the next one begins in `seconds`."""
+
+    seconds: float
+
+
 class PgAccounts:
     """Accounts in Postgres. Key hashes are hex SHA-256. Every method may raise LogUnavailable."""
 
@@ -104,13 +111,19 @@ class PgAccounts:
 
     async def update_agent(
         self, agent_id: str, version: str | UnsetType | None, about: str | UnsetType | None
-    ) -> Profile | None:
-        """Change the fields that are set and return the profile; None if the agent does not exist."""
+    ) -> Profile | VersionLimit | None:
+        """Change the fields that are set and return the profile; None if the agent does not exist.
+
+        Changes nothing if the version has changed `VERSION_CHANGES_A_DAY` times today.
+        """
         row = await self._pool.row(
             _SQL["update_agent"],
-            agent_id, version is not UNSET, version or None, about is not UNSET, about or None,
+            agent_id, version is not UNSET, version or None, about is not UNSET, about or None, VERSION_CHANGES_A_DAY,
         )  # fmt: skip
-        return _profile(row) if row else None
+        if row:
+            return _profile(row)
+        seconds = await self._pool.value(_SQL["next_day"], agent_id)
+        return None if seconds is None else VersionLimit(seconds)
 
     async def rotate_key(self, agent_id: str, old_hash: str, new_hash: str) -> bool:
         """Replace an agent's key. If the old one is no longer valid, change nothing and return False."""

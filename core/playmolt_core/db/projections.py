@@ -1,24 +1,29 @@
 """Points, finished games and ratings, derived from the log and rebuilt from it at any time; and counts of games."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated, Final
 
 import msgspec
 from playmolt_schemas.identity import BoardKind, Ranking, ScoreBoard, Versions
+from playmolt_schemas.rating import PROVISIONAL_GAMES, active_since, last_midnight
 from playmolt_schemas.shards import Places
 from playmolt_schemas.stored.values import Kind
 
 from playmolt_core.db.cursors import BadCursor, read_cursor, write_cursor
 from playmolt_core.db.pool import Connection, Pool, queries
-from playmolt_core.db.ratings import RatingRow, next_version
+from playmolt_core.db.ratings import RatingRow, RoleCount, RoleRate, next_version
 from playmolt_core.db.scores import PgScores, ScorePage
 
 _SQL = queries("projections")
+_RATINGS = queries("ratings")
 ALL_TYPES = ""
-RULES: Final = 1
+RULES: Final = 2
 """The version of the rules that derive the projections. Projections of another version are rebuilt."""
 _RECENT_GAMES: Final = 20
+_CONTENT_VERSIONS: Final = 100
+_BEFORE_ALL: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST_DAY: Final = date(2000, 1, 1)
 _CLEAR_SECONDS: Final = 600.0
 
 
@@ -40,7 +45,9 @@ class Board(msgspec.Struct, frozen=True):
     game_type: str = ALL_TYPES
     by: Ranking = "points"
     kind: BoardKind = "all"
-    versions: Versions = "latest"
+    versions: Versions = "best"
+    active: bool = True
+    """Only ratings with a recent rated game."""
 
 
 class Ranked(msgspec.Struct, frozen=True):
@@ -90,13 +97,16 @@ class _BoardPlace(msgspec.Struct):
     value: Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
     id: str
     version: str = ""
+    day: date | None = None
+    """By rating: the day of the first page. All pages are of one day, since the order changes at midnight."""
 
 
 class PgProjections:
     """Projections in Postgres. Every method may raise LogUnavailable."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._pool = pool
+        self._now = now
 
     async def leaderboard(
         self, board: Board, limit: int, cursor: str | None = None
@@ -108,6 +118,9 @@ class PgProjections:
         place = None if cursor is None else read_cursor(cursor, _BoardPlace)
         if place is not None and place.board != board:
             raise BadCursor("belongs to another leaderboard; start without a cursor")
+        day = last_midnight(self._now()).date()
+        if place is not None and place.day is not None and not _FIRST_DAY <= place.day <= day + timedelta(days=1):
+            raise BadCursor("is invalid; use next_cursor of the previous page, unchanged")
         rows = await (self._rated if board.by == "rating" else self._scored)(board, limit + 1, place)
         more = len(rows) > limit > 0
         return [line for line, _ in rows[:limit]], write_cursor(rows[limit - 1][1]) if more else None
@@ -122,16 +135,20 @@ class PgProjections:
         return [(line, _BoardPlace(board, line.points, line.id)) for line in lines]
 
     async def _rated(self, board: Board, limit: int, place: _BoardPlace | None) -> list[tuple[Ranked, _BoardPlace]]:
-        wanted = (board.game_type, board.kind, board.versions, limit)
-        if place is None:
-            rows = await self._pool.fetch(_SQL["rated_leaders"], *wanted)
-        else:
-            rows = await self._pool.fetch(_SQL["rated_followers"], *wanted, place.value, place.id, place.version)
+        """Uncertainty is that of the last midnight: it grows while an agent rests."""
+        day = last_midnight(self._now()).date() if place is None or place.day is None else place.day
+        midnight = datetime.combine(day, time(), UTC)
+        since = active_since(midnight) if board.active else _BEFORE_ALL
+        after = (None, None, None) if place is None else (place.value, place.id, place.version)
+        rows = await self._pool.fetch(
+            _SQL["rated_board"],
+            board.game_type, board.kind, board.versions, midnight, since, *after, limit, PROVISIONAL_GAMES,
+        )  # fmt: skip
         found = []
         for rank, agent_id, name, handle, kind, model, version, points, games, mu, sigma in rows:
             line = RatingRow(mu, sigma, games)
             ranked = Ranked(rank, agent_id, name, handle, kind, model, version or None, points, games, line)
-            found.append((ranked, _BoardPlace(board, line.merit, agent_id, version)))
+            found.append((ranked, _BoardPlace(board, line.merit, agent_id, version, day)))
         return found
 
     async def scores(self, board: ScoreBoard, kind: BoardKind, limit: int, cursor: str | None = None) -> ScorePage:
@@ -149,9 +166,12 @@ class PgProjections:
         )
 
     async def ratings_of(self, agent_id: str, version: str | None) -> Mapping[str, Rating]:
-        """The ratings of a version of an agent, by ladders on which the agent was rated."""
+        """The ratings of a version of an agent, by ladders on which the agent was rated.
+
+        Uncertainty is that of the last midnight.
+        """
         ratings: dict[str, Rating] = {}
-        for ladder, of, *line in await self._pool.fetch(_SQL["lines_of"], agent_id):
+        for ladder, of, *line in await self._pool.fetch(_SQL["lines_of"], agent_id, last_midnight(self._now())):
             if of == (version or ""):
                 ratings[ladder] = Rating(RatingRow(*line), version)
             elif ladder not in ratings:
@@ -164,6 +184,11 @@ class PgProjections:
             RecentGame(game_id, game_id.partition("-")[0], *row)
             for game_id, *row in await self._pool.fetch(_SQL["recent"], agent_id, _RECENT_GAMES)
         ]
+
+    async def role_rates(self, game_type: str) -> Sequence[RoleRate]:
+        """How often the measured role of a game type wins, by content version; the newest played first, at most 100."""
+        rows = await self._pool.fetch(_RATINGS["role_rates"], game_type, _CONTENT_VERSIONS)
+        return [RoleRate(content, RoleCount(*counts)) for content, *counts in rows]
 
     async def places(self) -> Places | None:
         """The position of each shard that the projections include; None if they must be rebuilt."""
@@ -192,7 +217,7 @@ async def clear(connection: Connection) -> None:
     """Delete all projections, inside a transaction that fills them again; other projectors wait."""
     await connection.execute(_SQL["allow_long"])
     await connection.fetch(_SQL["lock_progress"])
-    for table in ("score", "result", "rating"):
+    for table in ("score", "result", "rating", "role_game", "role_rate"):
         await connection.execute(_SQL[f"clear_{table}"], timeout=_CLEAR_SECONDS)
 
 

@@ -1,21 +1,27 @@
 """Results and ratings of agents, derived from the log: a result a seat, a rating row an agent and version.
 
-A ladder has ratings of its own: `ladder_of` a game type and a pace.
+A ladder has ratings of its own: `ladder_of` a game type and a pace. Where a role wins more often than another, the rate
+of its wins is kept for each content version, over the ladders of the game type.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Final
+from itertools import groupby
+from typing import Any, Final
 
 import msgspec
+from playmolt_schemas.rating import (
+    FIRST_MU,
+    FIRST_SIGMA,
+    PROVISIONAL_GAMES,
+    role_rate,
+    tenths_of_rating,
+    tenths_of_uncertainty,
+)
 
 from playmolt_core.db.pool import Connection, queries
 
 _SQL = queries("ratings")
-FIRST_MU: Final = 25.0
-FIRST_SIGMA: Final = 25.0 / 3.0
-PROVISIONAL_GAMES: Final = 20
-"""Rated games below which a rating is provisional."""
 
 
 class RatingRow(msgspec.Struct, frozen=True, gc=False):
@@ -28,11 +34,11 @@ class RatingRow(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def rating(self) -> float:
-        return round(1500 + 60 * (self.mu - 25), 1)
+        return tenths_of_rating(self.mu) / 10
 
     @property
     def uncertainty(self) -> float:
-        return round(60 * self.sigma, 1)
+        return tenths_of_uncertainty(self.sigma) / 10
 
     @property
     def provisional(self) -> bool:
@@ -41,7 +47,7 @@ class RatingRow(msgspec.Struct, frozen=True, gc=False):
     @property
     def merit(self) -> int:
         """The sort key: the rating less three times the uncertainty, both as shown, in tenths."""
-        return round(10 * self.rating) - 3 * round(10 * self.uncertainty)
+        return tenths_of_rating(self.mu) - 3 * tenths_of_uncertainty(self.sigma)
 
 
 def next_version(before: RatingRow | None) -> RatingRow:
@@ -71,23 +77,66 @@ class SeatResult(msgspec.Struct, frozen=True, gc=False):
     version: str
 
 
-class RatedSeat(msgspec.Struct, frozen=True, gc=False):
-    """A rated seat, in the order of games."""
+class RoleResult(msgspec.Struct, frozen=True, gc=False):
+    """Whether the measured role won, in a game of a content version."""
 
-    place: Place
+    content: str
+    won: bool
+
+
+class RatedSeat(msgspec.Struct, frozen=True, gc=False):
+    """A rated seat."""
+
     agent_id: str
     version: str
     rank: int
     points: int
 
 
+class RatedGame(msgspec.Struct, frozen=True, gc=False):
+    """A rated game with its rated seats, in the order of its results."""
+
+    place: Place
+    ladder: str
+    seats: tuple[RatedSeat, ...]
+    role: RoleResult | None = None
+
+
 class Step(msgspec.Struct, frozen=True, gc=False):
     """A rating after a game."""
 
     place: Place
+    ladder: str
     agent_id: str
     version: str
     line: RatingRow
+
+
+class RoleCount(msgspec.Struct, frozen=True, gc=False):
+    """How often a role played with a content version, and won."""
+
+    games: int = 0
+    wins: int = 0
+
+    @property
+    def rate(self) -> float:
+        """The expected share of wins in the next game."""
+        return role_rate(self.wins, self.games)
+
+
+class RoleStep(msgspec.Struct, frozen=True, gc=False):
+    """The counts of a content version after a game."""
+
+    place: Place
+    role: RoleResult
+    count: RoleCount
+
+
+class RoleRate(msgspec.Struct, frozen=True, gc=False):
+    """The present counts of a content version."""
+
+    content: str
+    count: RoleCount
 
 
 _UNRATED: Final = (None,) * len(RatingRow.__struct_fields__)
@@ -108,16 +157,30 @@ async def rated_ladders(connection: Connection) -> Sequence[str]:
     return [ladder for (ladder,) in await connection.fetch(_SQL["rated_ladders"])]
 
 
-async def rated_seats(connection: Connection, ladder: str, after: Place, limit: int) -> Sequence[RatedSeat]:
-    """The rated seats of the next `limit` games after a place, in the order of games."""
-    rows = await connection.fetch(_SQL["rated_seats"], ladder, after.ended_at, after.game_id, limit)
-    return [RatedSeat(Place(at, game), *seat) for at, game, *seat in rows]
+async def rated_games(connection: Connection, ladders: Sequence[str], after: Place, limit: int) -> Sequence[RatedGame]:
+    """The next `limit` rated games of some ladders after a place, in order."""
+    rows = await connection.fetch(_SQL["rated_seats"], ladders, after.ended_at, after.game_id, limit)
+    games = []
+    for (at, game_id, ladder, content, won), seats in groupby(rows, key=lambda row: tuple(row[:5])):
+        role = None if content is None else RoleResult(content, won)
+        rated = tuple(RatedSeat(*seat[5:]) for seat in map(tuple, seats))
+        games.append(RatedGame(Place(at, game_id), ladder, rated, role))
+    return games
 
 
-async def steps_before(connection: Connection, ladder: str, agents: Sequence[str], place: Place) -> Sequence[Step]:
+async def steps_before(
+    connection: Connection, ladders: Sequence[str], agents: Sequence[str], place: Place
+) -> Sequence[Step]:
     """For each rating of the agents, the newest step before a place."""
-    rows = await connection.fetch(_SQL["steps_before"], ladder, agents, place.ended_at, place.game_id)
-    return [Step(Place(at, game), agent, version, RatingRow(*line)) for at, game, agent, version, *line in rows]
+    return _steps(await connection.fetch(_SQL["steps_before"], ladders, agents, place.ended_at, place.game_id))
+
+
+async def role_counts_before(
+    connection: Connection, game_type: str, contents: Sequence[str], place: Place
+) -> Mapping[str, RoleCount]:
+    """The counts of some content versions before a place; one without games is omitted."""
+    rows = await connection.fetch(_SQL["role_counts_before"], game_type, contents, place.ended_at, place.game_id)
+    return {content: RoleCount(*counts) for content, *counts in rows}
 
 
 async def store_steps(connection: Connection, steps: Sequence[Step]) -> None:
@@ -127,16 +190,44 @@ async def store_steps(connection: Connection, steps: Sequence[Step]) -> None:
         await connection.execute(_SQL["store_steps"], *map(list, zip(*rows, strict=True)))
 
 
-async def store_lines(connection: Connection, ladder: str, steps: Sequence[Step]) -> None:
+async def store_lines(connection: Connection, steps: Sequence[Step]) -> None:
     """Store the ratings of agents and versions: the newest of the steps, which are in the order of games."""
     if not steps:
         return
-    newest = {(step.agent_id, step.version): step for step in steps}
+    newest = {(step.ladder, step.agent_id, step.version): step for step in steps}
     lines = [
-        (agent, version, *msgspec.structs.astuple(step.line), step.line.merit, step.place.ended_at, step.place.game_id)
-        for (agent, version), step in sorted(newest.items())
+        (*key, *msgspec.structs.astuple(step.line), step.place.ended_at, step.place.game_id)
+        for key, step in sorted(newest.items())
     ]
-    await connection.execute(_SQL["store_lines"], ladder, *map(list, zip(*lines, strict=True)))
+    await connection.execute(_SQL["store_lines"], *map(list, zip(*lines, strict=True)))
+
+
+async def enter_role_games(connection: Connection, games: Sequence[RatedGame]) -> None:
+    """Store games in which a role is measured, without the counts up to them."""
+    await _store_role_games(connection, [RoleStep(game.place, game.role, RoleCount()) for game in games if game.role])
+
+
+async def store_role_steps(connection: Connection, game_type: str, steps: Sequence[RoleStep]) -> None:
+    """Store the counts after games, and the newest of each content version; the steps are in the order of games."""
+    if not steps:
+        return
+    await _store_role_games(connection, steps)
+    newest = {step.role.content: step for step in steps}
+    rates = [
+        (game_type, content, step.count.games, step.count.wins, step.place.ended_at, step.place.game_id)
+        for content, step in sorted(newest.items())
+    ]
+    await connection.execute(_SQL["store_role_rates"], *map(list, zip(*rates, strict=True)))
+
+
+async def _store_role_games(connection: Connection, steps: Sequence[RoleStep]) -> None:
+    if not steps:
+        return
+    rows = [
+        (step.place.game_id, step.role.content, step.place.ended_at, step.role.won, step.count.games, step.count.wins)
+        for step in steps
+    ]
+    await connection.execute(_SQL["store_role_games"], *map(list, zip(*rows, strict=True)))
 
 
 async def stored_results(connection: Connection, games: Sequence[str] | None) -> Sequence[SeatResult]:
@@ -150,15 +241,33 @@ async def total_results(connection: Connection) -> int:
 
 async def stored_steps(connection: Connection, games: Sequence[str]) -> Sequence[Step]:
     """The existing steps of some games."""
-    rows = await connection.fetch(_SQL["stored_steps"], games)
-    return [Step(Place(at, game), agent, version, RatingRow(*line)) for at, game, agent, version, *line in rows]
+    return _steps(await connection.fetch(_SQL["stored_steps"], games))
 
 
-async def stored_lines(connection: Connection) -> Mapping[tuple[str, str, str], Step | None]:
-    """Each stored rating by ladder, agent and version; None if its stored merit does not follow from it."""
-    lines: dict[tuple[str, str, str], Step | None] = {}
-    for ladder, at, game, agent, version, merit, *of in await connection.fetch(_SQL["stored_lines"]):
-        line = RatingRow(*of)
-        step = Step(Place(at, game), agent, version, line)
-        lines[ladder, agent, version] = step if merit == line.merit else None
-    return lines
+async def stored_lines(connection: Connection) -> Mapping[tuple[str, str, str], Step]:
+    """Each stored rating by ladder, agent and version."""
+    steps = _steps(await connection.fetch(_SQL["stored_lines"]))
+    return {(step.ladder, step.agent_id, step.version): step for step in steps}
+
+
+async def stored_role_steps(connection: Connection, games: Sequence[str] | None) -> Sequence[RoleStep]:
+    """The counts after some games; None: after all games."""
+    return [
+        RoleStep(Place(at, game_id), RoleResult(content, won), RoleCount(*counts))
+        for at, game_id, content, won, *counts in await connection.fetch(_SQL["stored_role_games"], games)
+    ]
+
+
+async def stored_role_rates(connection: Connection) -> Mapping[tuple[str, str], tuple[Place, RoleCount]]:
+    """The newest counts by game type and content version, and the place of the game that they include last."""
+    return {
+        (game_type, content): (Place(at, game_id), RoleCount(*counts))
+        for at, game_id, game_type, content, *counts in await connection.fetch(_SQL["stored_role_rates"])
+    }
+
+
+def _steps(rows: Iterable[Iterable[Any]]) -> Sequence[Step]:
+    return [
+        Step(Place(at, game), ladder, agent, version, RatingRow(*line))
+        for at, game, ladder, agent, version, *line in rows
+    ]

@@ -11,6 +11,7 @@ from playmolt_schemas.identity import ladder_of
 from playmolt_schemas.registry import bot_games
 from playmolt_schemas.stored.values import DEFAULT_PACE, Identity, Pace, Place
 
+from playmolt_core.db.ratings import RoleResult
 from playmolt_core.engine.feed import game_of
 from playmolt_core.game.fold import time_of
 from playmolt_core.log.port import LogEntry
@@ -31,6 +32,7 @@ class FinishedSeat(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     competes: bool
     version: str
     house: bool
+    measured: bool = False
 
 
 class FinishedGame(msgspec.Struct, frozen=True, gc=False):
@@ -42,11 +44,19 @@ class FinishedGame(msgspec.Struct, frozen=True, gc=False):
     seats: tuple[FinishedSeat, ...]
     private: bool
     pace: Pace = DEFAULT_PACE
+    content: str = ""
+    """The content version, in games that measure how often a role wins."""
 
     @property
     def ladder(self) -> str:
         """The ratings that the game counts for if it is rated."""
         return ladder_of(self.game_type, self.pace)
+
+    @property
+    def role(self) -> RoleResult | None:
+        """Whether the measured role won, in a game that has one."""
+        won = [seat.rank == 1 for seat in self.seats if seat.measured and seat.competes]
+        return RoleResult(self.content, won[0]) if won else None
 
     @property
     def rated(self) -> bool:
@@ -74,11 +84,13 @@ def finished_games(entries: Iterable[LogEntry]) -> Iterator[FinishedGame]:
         except msgspec.MsgspecError as error:
             _log.error("unreadable_results", stream=record.stream, version=record.version, detail=str(error))
             continue
-        yield FinishedGame(record.stream, game_type, time_of(record), seats, entry.private, entry.pace)
+        yield FinishedGame(
+            record.stream, game_type, time_of(record), seats, entry.private, entry.pace, ended.content_version
+        )
 
 
 def _seat(result: Any) -> FinishedSeat:
-    rank, competes = result.place
+    rank, competes, measured = result.place
     return FinishedSeat(
         agent_id=result.agent_id,
         points=result.points,
@@ -86,6 +98,7 @@ def _seat(result: Any) -> FinishedSeat:
         competes=competes and rank is not None,
         version=result.version or "",
         house=result.kind == "house",
+        measured=measured,
     )
 
 
@@ -94,5 +107,5 @@ def _reader(game_type: str) -> Callable[[bytes | msgspec.Raw], Any]:
     """The decoder of `game_end` for a game type."""
     messages = bot_games().get(game_type)
     result: Any = (messages and messages.result) or _Unplaced
-    ended = msgspec.defstruct("Ended", [("results", list[result])])
+    ended = msgspec.defstruct("Ended", [("results", list[result]), ("content_version", str, "")])
     return msgspec.json.Decoder(ended).decode

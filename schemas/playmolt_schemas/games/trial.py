@@ -111,4 +111,4 @@ class TrialState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 FEED: Final = FeedMessages(EVENTS, __name__, shared=SEAT_MESSAGES)
-MESSAGES: Final = GameMessages(ACTIONS, TrialState, FEED, Phase, TrialResult)
+MESSAGES: Final = GameMessages(ACTIONS, TrialState, FEED, Phase, TrialResult, measured=True)

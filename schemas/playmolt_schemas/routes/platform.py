@@ -10,6 +10,7 @@ from playmolt_schemas import api, limits
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import AnyType
 from playmolt_schemas.identity import BoardKind, Ranking, ScoreBoard, Versions
+from playmolt_schemas.rating import ACTIVE_DAYS, PROVISIONAL_GAMES
 from playmolt_schemas.records import Record
 from playmolt_schemas.registry import bot_games, watched_games
 from playmolt_schemas.routes.agora import AGORA
@@ -98,7 +99,7 @@ class AdminGamesQuery(Query, frozen=True):
 
 
 class LeaderboardQuery(Query, frozen=True):
-    """`GET /api/leaderboard`. `by=rating` requires `gameType`; `version` and `pace` apply to ratings only.
+    """`GET /api/leaderboard`. `by=rating` requires `gameType`; `version`, `active` and `pace` apply to ratings only.
 
     `by=overall` and `by=model` take all rated game types together.
     """
@@ -106,7 +107,17 @@ class LeaderboardQuery(Query, frozen=True):
     gameType: api.GameType | None = None  # noqa: N815
     by: Ranking | ScoreBoard = "points"
     kind: Annotated[BoardKind, Meta(description="Default: bot; with `by=model` all.")] | None = None
-    version: Versions = "latest"
+    version: Annotated[
+        Versions,
+        Meta(
+            description="Versions of an agent. `best`: of those with "
+            f"{PROVISIONAL_GAMES} rated games the one with the best rating, else the one with the most games. "
+            "`latest`: the present one. `all`: a row for each."
+        ),
+    ] = "best"
+    active: Annotated[
+        bool, Meta(description=f"`false`: also ratings without a rated game in the last {ACTIVE_DAYS} days.")
+    ] = True
     pace: Pace = DEFAULT_PACE
     limit: Limit = limits.PAGE_DEFAULT
     cursor: Cursor | None = None
@@ -294,7 +305,8 @@ READ_ME: Final[Route[api.Me]] = Route(
 )  # fmt: skip
 UPDATE_ME: Final[Route[api.Me]] = Route(
     method="PATCH", path="/api/agents/me", name="update_me", tag="agents", auth=Auth.AGENT,
-    summary="Update your version or description; null removes it.",
+    summary="Update your version or description; null removes it. The version may change "
+    f"{limits.VERSION_CHANGES_A_DAY} times a UTC day.",
     request=api.UpdateMeRequest, answers={200: api.Me},
 )  # fmt: skip
 READ_AGENT: Final[Route[api.Agent]] = Route(
@@ -367,6 +379,11 @@ LIST_GAMES: Final[Route[api.Games]] = Route(
     summary="List games, newest first.",
     query=GamesQuery, answers={200: api.Games},
 )  # fmt: skip
+READ_GAME_TYPE: Final[Route[api.GameTypeInfo]] = Route(
+    method="GET", path="/api/games/types/{type}", name="read_game_type", tag="games", load=Load.READ,
+    summary="Get a game type: in trials, how often the prosecution wins, which ratings take into account.",
+    answers={200: api.GameTypeInfo}, errors=(Code.NOT_FOUND,),
+)  # fmt: skip
 LEAVE_GAME: Final[Route[api.Left]] = Route(
     method="POST", path="/api/games/{id}/leave", name="leave_game", tag="games", auth=Auth.AGENT, idempotent=True,
     target="game", summary="Leave a game that has not started.", request=NoFields, answers={200: api.Left},
@@ -425,6 +442,7 @@ GAMES: Final = (
     LIST_GAMES_TO_FILL,
     JOIN_GAME,
     LIST_GAMES,
+    READ_GAME_TYPE,
     LEAVE_GAME,
     RESIGN,
     FORFEIT,

@@ -56,7 +56,7 @@ class TrialResult(Identity, frozen=True, kw_only=True):
     def place(self) -> Place:
         """Prosecutor and defender compete; a juror has the rank of the team that it voted for."""
         rank = None if self.won is None else 1 if self.won else 2
-        return Place(rank, competes=self.role in ("PROSECUTOR", "DEFENSE"))
+        return Place(rank, competes=self.role in ("PROSECUTOR", "DEFENSE"), measured=self.role == "PROSECUTOR")
 
 
 class GameStarted(Event, frozen=True, kw_only=True):
@@ -117,6 +117,8 @@ class GameEnded(ClosingEvent, frozen=True, kw_only=True):
     winner_team: Public[Team]
     results: Public[tuple[TrialResult, ...]]
     faults: Public[tuple[Fault, ...]]
+    content_version: str
+    """As in event 1: ratings count convictions by it, and archiving keeps this record alone."""
 
 
 EVENTS: Final = stored_types(

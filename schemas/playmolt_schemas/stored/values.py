@@ -47,6 +47,8 @@ class Place(NamedTuple):
     """1 is the best; None for seats that do not compete for a rank."""
     competes: bool
     """Whether the rank counts for the rating."""
+    measured: bool = False
+    """Whether the rating takes into account how often the role of the seat has won; at most one seat of a game."""
 
 
 NO_IDENTITY: Final = Identity()

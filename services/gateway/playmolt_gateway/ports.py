@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from msgspec import UnsetType
 from playmolt_core.bus.port import Bus, Watch
-from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Owner, Profile
+from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Owner, Profile, VersionLimit
 from playmolt_core.db.limits import SessionLimit
 from playmolt_core.db.owners import (
     BegunClaim,
@@ -20,6 +20,7 @@ from playmolt_core.db.owners import (
     Recovered,
 )
 from playmolt_core.db.projections import Board, Points, Ranked, Rating, RecentGame
+from playmolt_core.db.ratings import RoleRate
 from playmolt_core.db.scores import ScorePage
 from playmolt_core.db.shares import FileLink, Share
 from playmolt_core.effects.callbacks.seats import Callback, CalledSeat, SeatKey
@@ -90,8 +91,11 @@ class Accounts(Protocol):
 
     async def update_agent(
         self, agent_id: str, version: str | UnsetType | None, about: str | UnsetType | None
-    ) -> Profile | None:
-        """Change the fields that are set; returns the profile, None for an unknown agent."""
+    ) -> Profile | VersionLimit | None:
+        """Change the fields that are set; returns the profile, None for an unknown agent.
+
+        Changes nothing if the version has changed too often today.
+        """
         ...
 
     async def profile(self, agent_id: str) -> Profile | None: ...
@@ -250,6 +254,10 @@ class Projections(Protocol):
 
     async def ratings_of(self, agent_id: str, version: str | None) -> Mapping[str, Rating]:
         """An agent's ratings under one version, by game type; unrated types are omitted."""
+        ...
+
+    async def role_rates(self, game_type: str) -> Sequence[RoleRate]:
+        """How often the measured role of a game type wins, by content version; the newest played first."""
         ...
 
     async def recent(self, agent_id: str) -> Sequence[RecentGame]:

@@ -7,7 +7,7 @@ import os
 import secrets
 import signal
 from asyncio import Future
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -18,11 +18,11 @@ import pytest
 from msgspec import UNSET
 from msgspec.structs import replace
 from playmolt_core.bus.port import BusUnavailable
-from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Owner, Profile
+from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Owner, Profile, VersionLimit
 from playmolt_core.db.cursors import BadCursor
 from playmolt_core.db.limits import SessionLimit
 from playmolt_core.db.projections import Board, Points, Ranked, Rating, RecentGame
-from playmolt_core.db.ratings import RatingRow
+from playmolt_core.db.ratings import RatingRow, RoleRate
 from playmolt_core.db.scores import ScorePage
 from playmolt_core.db.shares import FileLink, Share
 from playmolt_core.effects.callbacks.seats import Callback, CalledSeat, SeatKey
@@ -38,6 +38,7 @@ from playmolt_schemas.canonical import Files
 from playmolt_schemas.envelopes import Answer, Call
 from playmolt_schemas.identifiers import ENGINES
 from playmolt_schemas.identity import slug
+from playmolt_schemas.limits import VERSION_CHANGES_A_DAY
 
 from core.tests.waiting import wait_until
 
@@ -169,6 +170,8 @@ class TwinStore:
         self.standings: list[Ranked] = []
         self.points: dict[str, Points] = {}
         self.lines: dict[str, RatingRow] = {}
+        self.rates: dict[str, list[RoleRate]] = {}
+        self.version_changes: Counter[str] = Counter()
         self.finished: dict[str, list[RecentGame]] = {}
         self.board = Board()
         self.score_page = ScorePage([], None, None, 0)
@@ -245,8 +248,12 @@ class TwinStore:
         self.invites, found = left, len(left) < len(self.invites)
         return found
 
-    async def update_agent(self, agent_id: str, version: Any, about: Any) -> Profile | None:
+    async def update_agent(self, agent_id: str, version: Any, about: Any) -> Profile | VersionLimit | None:
         self.check()
+        if version is not UNSET and version != self.rows[agent_id].version:
+            self.version_changes[agent_id] += 1
+            if self.version_changes[agent_id] > VERSION_CHANGES_A_DAY:
+                return VersionLimit(3600.5)
         changed = {key: value for key, value in (("version", version), ("about", about)) if value is not UNSET}
         self.rows[agent_id] = replace(self.rows[agent_id], **changed)
         return self.rows[agent_id]
@@ -378,6 +385,10 @@ class TwinStore:
     async def ratings_of(self, agent_id: str, version: str | None) -> dict[str, Rating]:
         self.check()
         return {} if agent_id not in self.lines else {"ox": Rating(self.lines[agent_id], version)}
+
+    async def role_rates(self, game_type: str) -> list[RoleRate]:
+        self.check()
+        return self.rates.get(game_type, [])
 
     async def recent(self, agent_id: str) -> list[RecentGame]:
         self.check()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.projections import Board, Points, Ranked, RecentGame
-from playmolt_core.db.ratings import RatingRow
+from playmolt_core.db.ratings import RatingRow, RoleCount, RoleRate
 from playmolt_core.db.scores import RankedScore, ScorePage
 from playmolt_gateway.access import auth
 from playmolt_gateway.access.auth import CACHED_SECONDS, KeyCache, hash_of, new_key
@@ -150,6 +150,19 @@ class TestUpdatingMe:
         same = await platform.send("PATCH", "/api/agents/me", json={}, headers=key)
         assert same.status_code == 200
         assert same.json() == changed.json()
+
+    async def test_the_version_changes_at_most_ten_times_a_day(self, platform: Any) -> None:
+        _, key = platform.agent()
+
+        async def patch(**body: Any) -> Any:
+            return await platform.send("PATCH", "/api/agents/me", json=body, headers=key)
+
+        assert [(await patch(version=str(number))).status_code for number in range(10)] == [200] * 10
+        refused = await patch(version="11", about="x")
+        assert (refused.status_code, refused.json()["code"]) == (429, "rate_limited")
+        assert refused.headers["retry-after"] == "3601"
+        assert refused.json()["ratelimit"]["limit"] == 10
+        assert (await patch(version="9", about="y")).json()["about"] == "y", "nothing to change in the version"
 
     async def test_every_gateway_forgets_the_version_before(self, make_platform: Any, game: str) -> None:
         here, there = make_platform(), make_platform()
@@ -448,8 +461,30 @@ async def test_a_leaderboard_by_rating_is_that_of_a_game_type(platform: Any) -> 
     (shown,) = (await platform.send("GET", path)).json()["leaderboard"]
     assert (shown["rating"], shown["uncertainty"], shown["provisional"]) == (1560.0, 240.0, True)
     assert platform.store.board == Board("ox", "rating", "all", "all")
-    assert (await platform.send("GET", f"{path}&pace=slow")).status_code == 200
-    assert platform.store.board == Board("ox_slow", "rating", "all", "all")
+    assert (await platform.send("GET", f"{path}&pace=slow&active=false")).status_code == 200
+    assert platform.store.board == Board("ox_slow", "rating", "all", "all", active=False)
+    await platform.send("GET", "/api/leaderboard?by=rating&gameType=ox")
+    assert platform.store.board == Board("ox", "rating", "bot", "best", active=True)
+
+
+async def test_a_game_type_says_how_often_the_prosecution_wins(platform: Any) -> None:
+    path = "/api/games/types/trial"
+    unplayed = {"gameType": "trial", "games": 0, "conviction_rate": 0.5, "contents": []}
+    assert (await platform.send("GET", path)).json() == unplayed
+    platform.store.rates["trial"] = [RoleRate("b", RoleCount(10, 8)), RoleRate("a", RoleCount(4, 0))]
+    assert (await platform.send("GET", path)).json() == {
+        "gameType": "trial",
+        "games": 10,
+        "conviction_rate": 18 / 30,
+        "contents": [
+            {"content_version": "b", "games": 10, "conviction_rate": 18 / 30},
+            {"content_version": "a", "games": 4, "conviction_rate": 10 / 24},
+        ],
+    }
+    without = {"gameType": "ox", "games": None, "conviction_rate": None, "contents": []}
+    assert (await platform.send("GET", "/api/games/types/ox")).json() == without
+    unknown = await platform.send("GET", "/api/games/types/legal")
+    assert (unknown.status_code, unknown.json()["code"]) == (404, "not_found")
 
 
 async def test_points_count_games_of_every_pace(platform: Any) -> None:

@@ -32,8 +32,8 @@ LOADS = {
     },
     Load.BUCKET: {"register_agent", "open_visitor"},
     Load.READ: {
-        "list_agents", "read_agent", "read_leaderboard", "read_events", "list_games_to_fill", "list_runs",
-        "read_run_events", "page_agent", "page_watch", "page_embed", "oembed", "page_shared", "page_check",
+        "list_agents", "read_agent", "read_leaderboard", "read_game_type", "read_events", "list_games_to_fill",
+        "list_runs", "read_run_events", "page_agent", "page_watch", "page_embed", "oembed", "page_shared", "page_check",
         "open_file",
     },
     Load.SEARCH: {"list_games", "page_rows"},

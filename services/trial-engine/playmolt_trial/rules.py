@@ -210,6 +210,7 @@ def _verdict_read(state: State) -> GameEnded:
             _result(state, seat, winner) for seat in sorted(state.seats, key=lambda seat: state.standing(seat.id))
         ),
         faults=state.faults,
+        content_version=state.content_version,
         private=state.private,
     )
 

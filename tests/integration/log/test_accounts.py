@@ -11,7 +11,7 @@ from functools import partial
 import asyncpg
 import pytest
 from msgspec import UNSET
-from playmolt_core.db.accounts import Agent, NewAgent, PgAccounts
+from playmolt_core.db.accounts import Agent, NewAgent, PgAccounts, Profile, VersionLimit
 from playmolt_core.db.budgets import Account, PgBudgets
 from playmolt_core.db.cursors import BadCursor
 from playmolt_core.db.limits import DayUsage, PgLimits, SessionLimit
@@ -82,13 +82,33 @@ async def test_a_handle_that_is_taken_shows_more_of_the_id(accounts: PgAccounts)
 async def test_an_agent_changes_what_it_says_of_itself(accounts: PgAccounts) -> None:
     await accounts.create_agent("agent-1", NewAgent("one", "person", "1", "about"), key("one"))
     changed = await accounts.update_agent("agent-1", "2", UNSET)
-    assert changed
+    assert isinstance(changed, Profile)
     assert (changed.kind, changed.version, changed.about) == ("person", "2", "about")
     changed = await accounts.update_agent("agent-1", UNSET, None)
-    assert changed
+    assert isinstance(changed, Profile)
     assert (changed.version, changed.about) == ("2", None)
     assert (await accounts.callers([key("one")]))[key("one")].version == "2"
     assert await accounts.update_agent("agent-2", "2", UNSET) is None
+
+
+async def test_a_version_changes_ten_times_a_day(accounts: PgAccounts, pool: Pool) -> None:
+    """Also when many changes arrive at once; a value that stays counts for nothing."""
+    await accounts.create_agent("agent-1", NewAgent("one", version="0"), key("one"))
+    at_once = await asyncio.gather(*(accounts.update_agent("agent-1", str(number), UNSET) for number in range(1, 16)))
+    assert sum(isinstance(one, VersionLimit) for one in at_once) == 5
+    present = await accounts.profile("agent-1")
+    assert present
+    refused = await accounts.update_agent("agent-1", None, "about")
+    assert isinstance(refused, VersionLimit)
+    assert 0 < refused.seconds <= 86_400
+    assert await accounts.profile("agent-1") == present, "a refused change changes nothing"
+    assert isinstance(await accounts.update_agent("agent-1", present.version, "about"), Profile)
+    await pool.value("UPDATE account.agent SET version_day = version_day - 1")
+    changed = await accounts.update_agent("agent-1", None, UNSET)
+    assert isinstance(changed, Profile)
+    assert changed.version is None
+    again = [await accounts.update_agent("agent-1", str(number), UNSET) for number in range(10)]
+    assert [isinstance(one, VersionLimit) for one in again] == [False] * 9 + [True]
 
 
 async def test_agents_are_found_by_the_beginning_of_name_or_handle(accounts: PgAccounts) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 import msgspec
 from openskill.models import PlackettLuce
 from playmolt_core.llm.catalogue import decimal_text
+from playmolt_schemas.rating import role_offset, role_rate
 
 from playmolt_cli.match.entrants import Entrant, EntrantKind
 from playmolt_cli.match.tournament import FinishedGame, PlayerFault, SeatResult
@@ -308,11 +309,15 @@ def _line(game: FinishedGame, entrants: Sequence[Entrant], *, kept: bool) -> Gam
 
 
 class Ratings:
-    """Ratings within one match, unrounded (arena.md, "Rating"). Feed it the games of one type in order."""
+    """Ratings within one match, unrounded (docs/ratings.md). Feed it the games of one type in order.
+
+    A match has one content version and no time in which anyone rests.
+    """
 
     def __init__(self, players: Iterable[str]) -> None:
         self._model = PlackettLuce()
         self._ratings = {player: self._model.rating() for player in players}
+        self._measured_games = self._measured_wins = 0
 
     def take(self, game: FinishedGame) -> None:
         competing = sorted(
@@ -321,12 +326,24 @@ class Ratings:
         )
         if len(competing) < 2:
             return
+        before = [self._ratings[result.player] for result in competing]
+        raised = self._offset([rating.sigma for rating in before]) if game.measured else 0.0
+        offsets = [raised if result.player == game.measured else 0.0 for result in competing]
         rated = self._model.rate(
-            [[self._ratings[result.player]] for result in competing],
+            [
+                [self._model.rating(mu=rating.mu + offset, sigma=rating.sigma)]
+                for rating, offset in zip(before, offsets, strict=True)
+            ],
             ranks=[float(result.rank or 0) for result in competing],
         )
-        for result, (rating,) in zip(competing, rated, strict=True):
-            self._ratings[result.player] = rating
+        for result, offset, (rating,) in zip(competing, offsets, rated, strict=True):
+            self._ratings[result.player] = self._model.rating(mu=rating.mu - offset, sigma=rating.sigma)
+            if result.player == game.measured:
+                self._measured_games += 1
+                self._measured_wins += result.rank == 1
+
+    def _offset(self, sigmas: Sequence[float]) -> float:
+        return role_offset(role_rate(self._measured_wins, self._measured_games), sigmas)
 
     @property
     def shown(self) -> Mapping[str, tuple[float, float]]:

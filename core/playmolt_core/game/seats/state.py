@@ -69,6 +69,7 @@ class SeatedState(msgspec.Struct, Generic[T_co], frozen=True, gc=False, kw_only=
     round: int = 0
     seats: tuple[T_co, ...] = ()
     seed: str = ""
+    content_version: str = ""
     phase_deadline_seconds: int | None = 0
     deadlines: tuple[PhaseDeadline, ...] = ()
     entered_version: int = 0
@@ -187,6 +188,7 @@ def _created(_: SeatedState, event: GameCreated, __: datetime) -> Changes:
     config = event.config
     return {
         "seed": event.seed,
+        "content_version": event.content_version,
         "phase_deadline_seconds": config.phase_deadline_seconds,
         "deadlines": config.deadlines,
         "language": config.language or DEFAULT_LANGUAGE,

@@ -10,20 +10,24 @@ from typing import Any, Final, get_args
 import msgspec
 from msgspec import UNSET
 from playmolt_core.bus.port import BusUnavailable
-from playmolt_core.db.accounts import NewAgent, Profile
+from playmolt_core.db.accounts import NewAgent, Profile, VersionLimit
 from playmolt_core.db.projections import ALL_TYPES, Board, Points, Ranked, Rating
 from playmolt_core.effects.callbacks.address import BadAddress, resolved
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas import api, subjects
-from playmolt_schemas.codes import Code, FieldFault, faults
+from playmolt_schemas.codes import Code, FieldFault, RateLimit, faults
 from playmolt_schemas.identifiers import GAME_TYPES, rfc3339
 from playmolt_schemas.identity import ScoreBoard, ladder_of
+from playmolt_schemas.limits import VERSION_CHANGES_A_DAY
+from playmolt_schemas.rating import role_rate
+from playmolt_schemas.registry import bot_games
 from playmolt_schemas.routes.platform import (
     END_CALLBACK,
     LIST_AGENTS,
     PUT_CALLBACK,
     READ_AGENT,
     READ_CALLBACK,
+    READ_GAME_TYPE,
     READ_LEADERBOARD,
     READ_ME,
     REGISTER_AGENT,
@@ -48,6 +52,7 @@ from playmolt_gateway.request.services import Services
 
 _log = log("gateway")
 _SYNC_SECONDS = 2.0
+_DAY_SECONDS: Final = 86_400
 
 
 def _line_fault(text: str) -> str | None:
@@ -139,10 +144,22 @@ async def update_me(services: Services, request: CheckedRequest[Query, api.Updat
     )
     if profile is None:
         return UNKNOWN_KEY
+    if isinstance(profile, VersionLimit):
+        return _too_many_versions(request.caller, profile)
     if body.version is not UNSET:
         services.keys.drop(request.caller.key_hash)
         await publish_void_key(services, request.caller.key_hash)
     return json_response(200, msgspec.json.encode(await _me(services, profile)))
+
+
+def _too_many_versions(caller: Caller, limit: VersionLimit) -> HttpProblem:
+    return HttpProblem(
+        Code.RATE_LIMITED,
+        f"You have changed your version {VERSION_CHANGES_A_DAY} times today (UTC), the daily maximum. "
+        "Retry after midnight.",
+        ratelimit=RateLimit(key=f"versions:{caller.id}", limit=VERSION_CHANGES_A_DAY, seconds=_DAY_SECONDS),
+        retry_after=limit.seconds,
+    )
 
 
 @serves(ROTATE_KEY)
@@ -265,7 +282,7 @@ async def read_leaderboard(services: Services, request: CheckedRequest[Leaderboa
     game_type = query.gameType or ALL_TYPES
     kind = query.kind or "bot"
     if query.by == "rating":
-        board = Board(ladder_of(game_type, query.pace), "rating", kind, query.version)
+        board = Board(ladder_of(game_type, query.pace), "rating", kind, query.version, active=query.active)
     else:
         board = Board(game_type, "points", kind, query.version)
     rows, cursor = await services.within_deadline(services.projections.leaderboard(board, query.limit, query.cursor))
@@ -297,6 +314,26 @@ def _standing(row: Ranked) -> api.LeaderboardRow:
     if row.line is None:
         return api.LeaderboardRow(*shown)
     return api.LeaderboardRow(*shown, row.line.rating, row.line.uncertainty, row.line.provisional)
+
+
+@serves(READ_GAME_TYPE)
+async def read_game_type(services: Services, request: CheckedRequest) -> Reply:
+    game_type = request.params["type"]
+    if game_type not in GAME_TYPES:
+        return HttpProblem(Code.NOT_FOUND, f"Game type does not exist. Available: {', '.join(GAME_TYPES)}.")
+    await _synced(services)
+    rates = [
+        api.ConvictionRate(rate.content, rate.count.games, rate.count.rate)
+        for rate in await services.within_deadline(services.projections.role_rates(game_type))
+    ]
+    return json_response(200, msgspec.json.encode(_game_type(game_type, rates)))
+
+
+def _game_type(game_type: str, rates: list[api.ConvictionRate]) -> api.GameTypeInfo:
+    if not bot_games()[game_type].measured:
+        return api.GameTypeInfo(game_type, None, None, [])
+    newest = rates[0] if rates else api.ConvictionRate("", 0, role_rate(0, 0))
+    return api.GameTypeInfo(game_type, newest.games, newest.conviction_rate, rates)
 
 
 _LOOKUP_SECONDS: Final = 5.0

@@ -797,8 +797,8 @@ CREATE TABLE projection.result (
 CREATE INDEX result_of_agent ON projection.result (agent_id, ended_at DESC);
 CREATE INDEX result_order ON projection.result (ladder, ended_at) WHERE rated AND competes;
 
--- The rating of each agent in one version ("" for none) on one ladder. `merit` is the sort key; the last two columns
--- are the place of its newest game.
+-- The rating of each agent in one version ("" for none) on one ladder. The last two columns are the place of its newest
+-- game.
 CREATE TABLE projection.rating (
   ladder    text COLLATE "C"  NOT NULL,
   agent_id  text COLLATE "C"  NOT NULL,
@@ -807,12 +807,42 @@ CREATE TABLE projection.rating (
   sigma     double precision  NOT NULL,
   games     integer           NOT NULL CHECK (games > 0),
   points    bigint            NOT NULL,
-  merit     integer           NOT NULL,
   ended_at  timestamptz       NOT NULL,
   game_id   text COLLATE "C"  NOT NULL,
   PRIMARY KEY (agent_id, ladder, version)
 ) WITH (fillfactor = 80);
-CREATE INDEX rating_ranking ON projection.rating (ladder, merit DESC, agent_id, version);
+CREATE INDEX rating_active ON projection.rating (ladder, ended_at);
+
+-- Sigma after a rest, as `rested_sigma` of the schemas computes it, to the last bit.
+CREATE FUNCTION projection.rested_sigma(p_sigma double precision, p_since timestamptz, p_until timestamptz)
+RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN least(
+  25::float8 / 3,
+  sqrt(p_sigma * p_sigma + greatest(0::float8, extract(epoch FROM p_until - p_since)::float8 / 86400) / 12)
+);
+
+-- A rated game in which the ratings take into account how often a role wins (the prosecution in trials). `content` is the
+-- content version, `won` whether that role won. `games` and `wins` are those of the content version up to this game.
+CREATE TABLE projection.role_game (
+  game_id  text COLLATE "C" PRIMARY KEY,
+  content  text COLLATE "C" NOT NULL,
+  ended_at timestamptz      NOT NULL,
+  won      boolean          NOT NULL,
+  games    integer          NOT NULL DEFAULT 0,
+  wins     integer          NOT NULL DEFAULT 0
+) WITH (fillfactor = 80);
+CREATE INDEX role_game_order ON projection.role_game (content, ended_at);
+
+-- The newest counts of each content version, and the place of the game that they include last.
+CREATE TABLE projection.role_rate (
+  game_type text COLLATE "C" NOT NULL,
+  content   text COLLATE "C" NOT NULL,
+  games     integer          NOT NULL CHECK (games > 0),
+  wins      integer          NOT NULL CHECK (wins BETWEEN 0 AND games),
+  ended_at  timestamptz      NOT NULL,
+  game_id   text COLLATE "C" NOT NULL,
+  PRIMARY KEY (game_type, content)
+) WITH (fillfactor = 80);
 
 -- Scores over all game types, by agent ("overall") or with all agents of a model as one player ("model"). A job computes
 -- them from the results; `input` is the digest of what it read.
@@ -836,7 +866,9 @@ CREATE TABLE projection.fitted_score (
 
 REVOKE ALL ON ALL TABLES IN SCHEMA projection FROM PUBLIC;
 GRANT USAGE ON SCHEMA projection TO playmolt_relay, playmolt_gateway, playmolt_reader;
-GRANT SELECT, INSERT, UPDATE, DELETE ON projection.score, projection.result, projection.rating TO playmolt_relay;
+GRANT SELECT, INSERT, UPDATE, DELETE
+  ON projection.score, projection.result, projection.rating, projection.role_game, projection.role_rate
+  TO playmolt_relay;
 GRANT SELECT, INSERT, UPDATE, DELETE ON projection.score_fit, projection.fitted_score TO playmolt_relay;
 GRANT SELECT, UPDATE ON projection.progress TO playmolt_relay;
 GRANT SELECT ON ALL TABLES IN SCHEMA projection TO playmolt_gateway, playmolt_reader;
@@ -862,6 +894,8 @@ CREATE TABLE account.agent (
   folded     text COLLATE "C" NOT NULL,
   kind       text             NOT NULL DEFAULT 'bot' CHECK (kind IN ('bot', 'person', 'house')),
   version    text,
+  version_day date, -- the UTC day of the last change of `version`, and the changes on that day
+  version_changes smallint    NOT NULL DEFAULT 0,
   about      text,
   model      text,
   invite     text COLLATE "C", -- the id of the invite code by which it came
@@ -1124,7 +1158,7 @@ GRANT SELECT ON account.void_key TO playmolt_gateway;
 GRANT USAGE ON SCHEMA account TO playmolt_gateway;
 GRANT SELECT, INSERT ON account.agent, account.api_key, account.join_key TO playmolt_gateway;
 GRANT UPDATE (hash, created_at) ON account.api_key TO playmolt_gateway;
-GRANT UPDATE (version, about, owner_id) ON account.agent TO playmolt_gateway;
+GRANT UPDATE (version, version_day, version_changes, about, owner_id) ON account.agent TO playmolt_gateway;
 GRANT SELECT, INSERT, DELETE ON account.owner TO playmolt_gateway;
 GRANT UPDATE (name, folded, contact) ON account.owner TO playmolt_gateway;
 GRANT SELECT, INSERT, DELETE ON account.owner_key TO playmolt_gateway;

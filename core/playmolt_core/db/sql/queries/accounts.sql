@@ -22,10 +22,26 @@ UPDATE account.invite SET used = used + 1 WHERE hash = $1 AND used < people AND 
 INSERT INTO account.api_key (agent_id, hash) VALUES ($1, $2)
 
 -- name: update_agent
--- $2 and $4 say whether version and about are to be changed. Gives no row for an agent that there is not.
-UPDATE account.agent SET version = CASE WHEN $2 THEN $3 ELSE version END, about = CASE WHEN $4 THEN $5 ELSE about END
-WHERE id = $1
+-- $2 and $4 say whether version and about are to be changed; $6 changes of the version a UTC day are allowed. Gives no row
+-- for an agent that does not exist, and beyond that limit.
+UPDATE account.agent AS a SET
+  version = CASE WHEN $2 THEN $3 ELSE a.version END,
+  version_day = CASE WHEN $2 AND a.version IS DISTINCT FROM $3 THEN (now() AT TIME ZONE 'UTC')::date ELSE a.version_day END,
+  version_changes = CASE
+    WHEN NOT $2 OR a.version IS NOT DISTINCT FROM $3 THEN a.version_changes
+    WHEN a.version_day = (now() AT TIME ZONE 'UTC')::date THEN a.version_changes + 1
+    ELSE 1
+  END,
+  about = CASE WHEN $4 THEN $5 ELSE a.about END
+WHERE id = $1 AND (
+  NOT $2 OR a.version IS NOT DISTINCT FROM $3
+  OR a.version_day IS DISTINCT FROM (now() AT TIME ZONE 'UTC')::date OR a.version_changes < $6
+)
 RETURNING id, name, handle, kind, version, model, owner_id, about, created_at
+
+-- name: next_day
+-- The seconds until the next UTC day; no row for an agent that does not exist.
+SELECT extract(epoch FROM date_trunc('day', now(), 'UTC') + interval '1 day' - now())::float8 FROM account.agent WHERE id = $1
 
 -- name: replace_key
 -- Of two at once the second waits for the row and then finds that its old hash is no longer there.

@@ -28,41 +28,35 @@ SELECT
 FROM page AS p CROSS JOIN before AS b
 ORDER BY p.points DESC, p.agent_id
 
--- name: rated_leaders
--- $3: latest, the present version of each agent, or all.
-SELECT rank() OVER (ORDER BY l.merit DESC), l.agent_id, coalesce(l.name, l.agent_id),
-  coalesce(l.handle, l.agent_id), coalesce(l.kind, 'bot'), l.model, l.version, l.points, l.games, l.mu, l.sigma
-FROM (
-  SELECT r.*, a.name, a.handle, a.kind, a.model
+-- name: rated_board
+-- $3: best, latest or all versions of an agent. $4: the midnight up to which uncertainty grows; $5: the time since when a
+-- rating needs a rated game. $6 to $8: the row before the page. Equal rows share a rank.
+WITH line AS (
+  SELECT r.agent_id, r.version, r.points, r.games, r.ended_at, r.mu,
+    projection.rested_sigma(r.sigma, r.ended_at, $4) AS sigma, a.name, a.handle, a.kind, a.model
   FROM projection.rating AS r LEFT JOIN account.agent AS a ON a.id = r.agent_id
-  WHERE r.ladder = $1 AND CASE $2 WHEN 'all' THEN true WHEN 'house' THEN a.kind = 'house' ELSE a.kind IS DISTINCT FROM 'house' END
-    AND ($3 = 'all' OR a.id IS NULL OR r.version = coalesce(a.version, ''))
-  ORDER BY r.merit DESC, r.agent_id, r.version LIMIT $4
-) AS l
-ORDER BY l.merit DESC, l.agent_id, l.version
-
--- name: rated_followers
-WITH line AS NOT MATERIALIZED (
-  SELECT r.*, a.name, a.handle, a.kind, a.model
-  FROM projection.rating AS r LEFT JOIN account.agent AS a ON a.id = r.agent_id
-  WHERE r.ladder = $1 AND CASE $2 WHEN 'all' THEN true WHEN 'house' THEN a.kind = 'house' ELSE a.kind IS DISTINCT FROM 'house' END
-    AND ($3 = 'all' OR a.id IS NULL OR r.version = coalesce(a.version, ''))
-), before AS (
-  SELECT count(*) FILTER (WHERE merit > $5) AS better, count(*) AS counted FROM line
-  WHERE merit >= $5 AND (merit > $5 OR (agent_id, version) <= ($6, $7))
-), page AS (
-  SELECT * FROM line WHERE merit <= $5 AND (merit < $5 OR (agent_id, version) > ($6, $7))
-  ORDER BY merit DESC, agent_id, version LIMIT $4
+  WHERE r.ladder = $1 AND r.ended_at >= $5
+    AND CASE $2 WHEN 'all' THEN true WHEN 'house' THEN a.kind = 'house' ELSE a.kind IS DISTINCT FROM 'house' END
+    AND ($3 <> 'latest' OR a.id IS NULL OR r.version = coalesce(a.version, ''))
+), sorted AS (
+  -- Rating less three times uncertainty, both as shown, in tenths: `RatingRow.merit`.
+  SELECT *, (round(10 * (1500 + 60 * (mu - 25))) - 3 * round(10 * (60 * sigma)))::integer AS merit FROM line
+), chosen AS (
+  SELECT *, row_number() OVER (
+    PARTITION BY agent_id
+    ORDER BY games >= $10 DESC, CASE WHEN games >= $10 THEN merit ELSE games END DESC, merit DESC, ended_at DESC, version
+  ) AS preference FROM sorted
+), ranked AS (
+  SELECT *, rank() OVER (ORDER BY merit DESC) AS place FROM chosen WHERE $3 <> 'best' OR preference = 1
 )
-SELECT
-  CASE WHEN p.merit = $5 THEN b.better + 1 ELSE b.counted + rank() OVER (ORDER BY p.merit DESC) END,
-  p.agent_id, coalesce(p.name, p.agent_id),
-  coalesce(p.handle, p.agent_id), coalesce(p.kind, 'bot'), p.model, p.version, p.points, p.games, p.mu, p.sigma
-FROM page AS p CROSS JOIN before AS b
-ORDER BY p.merit DESC, p.agent_id, p.version
+SELECT place, agent_id, coalesce(name, agent_id), coalesce(handle, agent_id), coalesce(kind, 'bot'), model, version,
+  points, games, mu, sigma
+FROM ranked
+WHERE $6::bigint IS NULL OR merit < $6 OR (merit = $6 AND (agent_id, version) > ($7, $8))
+ORDER BY merit DESC, agent_id, version LIMIT $9
 
 -- name: lines_of
-SELECT ladder, version, mu, sigma, games, points FROM projection.rating
+SELECT ladder, version, mu, projection.rested_sigma(sigma, ended_at, $2), games, points FROM projection.rating
 WHERE agent_id = $1 ORDER BY ladder, ended_at DESC, game_id DESC
 
 -- name: recent
@@ -97,6 +91,12 @@ DELETE FROM projection.result
 
 -- name: clear_rating
 DELETE FROM projection.rating
+
+-- name: clear_role_game
+DELETE FROM projection.role_game
+
+-- name: clear_role_rate
+DELETE FROM projection.role_rate
 
 -- name: add
 INSERT INTO projection.score AS s (agent_id, game_type, points, games)
