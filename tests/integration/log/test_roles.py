@@ -66,6 +66,8 @@ TABLES = {
     "projection.score": "points",
     "projection.result": "points",
     "projection.rating": "points",
+    "projection.role_game": "wins",
+    "projection.role_rate": "wins",
     "projection.progress": "position",
     "projection.score_fit": "unconnected",
     "projection.fitted_score": "games",
@@ -130,7 +132,8 @@ FUNCTIONS = {
 _NO_VIEW = (asyncpg.WrongObjectTypeError, asyncpg.ObjectNotInPrerequisiteStateError)
 """What does not even go with a view."""
 _DERIVED = (
-    "projection.score", "projection.result", "projection.rating", "projection.score_fit", "projection.fitted_score",
+    "projection.score", "projection.result", "projection.rating", "projection.role_game", "projection.role_rate",
+    "projection.score_fit", "projection.fitted_score",
 )  # fmt: skip
 _BLOBS = (("SELECT", "blob.text"), ("SELECT", "blob.reply"))
 _BENEATH = (("SELECT", "log.listed"), ("SELECT", "log.record"), ("SELECT", "log.event_type"))
