@@ -219,6 +219,10 @@ PAGE_AGORA: Final[Route[bytes]] = Route(
     method="GET", path="/agora", name="page_agora", tag="pages", load=Load.MEMORY, auth=Auth.NONE, alone=True,
     summary="Agora experiments and their runs.", answers=_PAGE, query=PageWords,
 )  # fmt: skip
+PAGE_ME: Final[Route[bytes]] = Route(
+    method="GET", path="/me", name="page_me", tag="pages", load=Load.READ, auth=Auth.NONE, alone=True,
+    summary="Your owner: its agents, keys and recovery codes.", answers=_PAGE, query=PageWords,
+)  # fmt: skip
 PAGE_PRIVACY: Final[Route[bytes]] = Route(
     method="GET", path="/privacy", name="page_privacy", tag="pages", load=Load.MEMORY, auth=Auth.NONE, alone=True,
     summary="Privacy: which data is stored, for how long, and how to erase it.", answers=_PAGE, query=PageWords,
@@ -260,6 +264,7 @@ PAGES_WEB: Final = (
     PAGE_GAME,
     PAGE_LEGAL,
     PAGE_AGORA,
+    PAGE_ME,
     PAGE_PRIVACY,
     PAGE_ASSET,
     PAGE_FOLDER_ASSET,

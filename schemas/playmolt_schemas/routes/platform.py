@@ -42,6 +42,7 @@ from playmolt_schemas.routes.route import (
     StreamQuery,
 )
 from playmolt_schemas.routes.sharing import FILES
+from playmolt_schemas.routes.sign_in import SIGN_INS
 from playmolt_schemas.skill import PageLanguage
 from playmolt_schemas.stored.values import DEFAULT_PACE, Pace
 
@@ -535,4 +536,4 @@ PAGES: Final = (
     SKILL,
 )
 
-ROUTES: Final = (*AGENTS, *VISITORS, *GAMES, *LEGAL, *JURY, *AGORA, *FILES, *ADMIN, *PAGES, *PAGES_WEB)
+ROUTES: Final = (*AGENTS, *VISITORS, *SIGN_INS, *GAMES, *LEGAL, *JURY, *AGORA, *FILES, *ADMIN, *PAGES, *PAGES_WEB)

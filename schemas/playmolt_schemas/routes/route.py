@@ -239,6 +239,16 @@ class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
         """The names of the path parameters, in order."""
         return tuple(_PARAMETER.findall(self.path))
 
+    @property
+    def takes_cookie(self) -> bool:
+        """Whether the session of a browser that is signed in opens it, as an owner's key does."""
+        return self.path == _OWN_ACCOUNT or self.path.startswith(f"{_OWN_ACCOUNT}/")
+
+    @property
+    def depends_on_cookie(self) -> bool:
+        """Whether it answers each browser in another way."""
+        return self.takes_cookie or self.path == "/me" or self.path.startswith("/auth/")
+
     def address(self, *values: object) -> str:
         """The path with its parameters replaced by values, in order, each escaped to one path segment."""
         given = dict(zip(self.parameters, values, strict=True))
@@ -255,6 +265,8 @@ class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
             codes.add(Code.OPERATOR_ONLY)
         if self.auth is Auth.AGENT:
             codes.add(Code.NOT_A_PARTICIPANT)
+        if self.takes_cookie and self.method != "GET":
+            codes.add(Code.FOREIGN_ORIGIN)
         if self.request is not None:
             codes |= {Code.BODY_TOO_LARGE, Code.UNSUPPORTED_ENCODING}
         if self.target or self.service:
@@ -268,6 +280,7 @@ class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
         return tuple(code for code in Code if code in codes)
 
 
+_OWN_ACCOUNT: Final = "/api/owners/me"
 _PARAMETER: Final = re.compile(r"{(\w+)}")
 
 

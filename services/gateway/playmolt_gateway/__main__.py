@@ -15,6 +15,7 @@ from playmolt_core.db.migrate import newest_needed
 from playmolt_core.db.pool import open_pool
 from playmolt_core.db.projections import PgProjections
 from playmolt_core.db.shares import PgShares
+from playmolt_core.db.sign_ins import PgSignIns
 from playmolt_core.effects.callbacks.client import CallbackClient
 from playmolt_core.effects.callbacks.seats import PgCallbacks
 from playmolt_core.ops.connections import allow_many_files, bounds
@@ -46,7 +47,16 @@ async def build(start: Start[GatewaySettings]) -> None:
         stack.push_async_callback(bus.close)
         accounts, callbacks = PgAccounts(pool), PgCallbacks(pool)
         gateway = build_app(
-            settings, bus, pool, accounts, PgProjections(pool), PgLimits(pool), PgShares(pool), callbacks, PgPacks(pool)
+            settings,
+            bus,
+            pool,
+            accounts,
+            PgProjections(pool),
+            PgLimits(pool),
+            PgShares(pool),
+            callbacks,
+            PgPacks(pool),
+            PgSignIns(pool),
         )
         await gateway.listen()
         caller = CallbackClient(private=bool(settings.callback_private))

@@ -23,6 +23,7 @@ from playmolt_core.db.projections import Board, Points, Ranked, Rating, RecentGa
 from playmolt_core.db.ratings import RoleRate
 from playmolt_core.db.scores import ScorePage
 from playmolt_core.db.shares import FileLink, Share
+from playmolt_core.db.sign_ins import Account, BrowserSession, JoinFault, NewSession, SignInAttempt
 from playmolt_core.effects.callbacks.seats import Callback, CalledSeat, SeatKey
 from playmolt_core.ops.metrics import Sample
 from playmolt_schemas.canonical import Files
@@ -203,6 +204,34 @@ class Owners(Protocol):
     async def erase(self, owner_id: str) -> str | None:
         """Erase an owner; returns the hash of its void key, or None while it has agents or unfinished changes."""
         ...
+
+
+class SignIns(Protocol):
+    """Sign-ins by an OpenID provider, and the sessions of browsers. Hashes are hex SHA-256."""
+
+    async def begin(self, state_hash: str, browser_hash: str, attempt: SignInAttempt) -> None:
+        """Store an attempt, which only the browser with this hash can finish."""
+        ...
+
+    async def use(self, state_hash: str, browser_hash: str) -> SignInAttempt | None:
+        """Take an attempt, once; None if it is unknown, used, expired or another browser's."""
+        ...
+
+    async def owner_of(self, account: Account) -> str | None: ...
+
+    async def sign_in(self, account: Account, name: str, session: NewSession) -> str:
+        """Open a session of the account's owner and return its id; a first sign-in makes an owner of this name."""
+        ...
+
+    async def join(self, account: Account, owner_id: str, session: NewSession) -> JoinFault | None:
+        """Join an account to an owner and open a session."""
+        ...
+
+    async def session(self, session_hash: str) -> BrowserSession | None:
+        """A session that has not ended; notes that it is used."""
+        ...
+
+    async def end_session(self, session_hash: str) -> None: ...
 
 
 class Callbacks(Protocol):

@@ -9,6 +9,14 @@ DEFAULT_ACTION_RATE: Final = "600/60"
 DEFAULT_ANONYMOUS_RATE: Final = "1200/60"
 
 
+def parse_scopes(text: str) -> tuple[str, ...]:
+    """Read scopes separated by spaces; raises ValueError without `openid`."""
+    scopes = tuple(text.split())
+    if "openid" not in scopes:
+        raise ValueError(f"{text!r} does not contain openid")
+    return scopes
+
+
 class GatewaySettings(Settings, frozen=True, kw_only=True):
     """What an operator can set for the gateway."""
 
@@ -75,6 +83,30 @@ class GatewaySettings(Settings, frozen=True, kw_only=True):
             check=parse_address,
         ),
     ] = ""
+    oidc_issuer: Annotated[
+        str,
+        setting(
+            "PLAYMOLT_OIDC_ISSUER",
+            "OpenID Connect provider by which people sign in, exactly as it names itself, such as"
+            " `https://accounts.example`. With PLAYMOLT_OIDC_CLIENT_ID, PLAYMOLT_OIDC_CLIENT_SECRET and"
+            " PLAYMOLT_PUBLIC_URL. Empty: no sign-in.",
+            check=parse_address,
+        ),
+    ] = ""
+    oidc_client_id: Annotated[str, setting("PLAYMOLT_OIDC_CLIENT_ID", "Id of this server at PLAYMOLT_OIDC_ISSUER.")] = (
+        ""
+    )
+    oidc_client_secret: Annotated[
+        str, setting("PLAYMOLT_OIDC_CLIENT_SECRET", "Secret of this server at PLAYMOLT_OIDC_ISSUER.")
+    ] = ""
+    oidc_scopes: Annotated[
+        str,
+        setting(
+            "PLAYMOLT_OIDC_SCOPES",
+            "Scopes that a sign-in asks for, separated by spaces; one must be `openid`.",
+            check=parse_scopes,
+        ),
+    ] = "openid profile"
     mcp_hosts: Annotated[
         str,
         setting(

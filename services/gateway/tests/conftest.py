@@ -41,6 +41,7 @@ from playmolt_schemas.identity import slug
 from playmolt_schemas.limits import VERSION_CHANGES_A_DAY
 
 from core.tests.waiting import wait_until
+from services.gateway.tests.signin.twin_sign_ins import TwinSignIns
 
 OPERATOR_KEY = "the-operators-own-key"
 Reply = tuple[int, Any] | Answer | Exception | None
@@ -474,8 +475,9 @@ class Platform:
     def __init__(self, **settings: Any) -> None:
         self.bus = TwinBus()
         self.store = TwinStore()
+        self.sign_ins = TwinSignIns()
         values: dict[str, Any] = {"operator_key": OPERATOR_KEY, "stuck_seconds": 600} | settings
-        self.gateway: Gateway = build(GatewaySettings(**values), self.bus, *[self.store] * 7)
+        self.gateway: Gateway = build(GatewaySettings(**values), self.bus, *[self.store] * 7, self.sign_ins)
         transport = httpx.ASGITransport(app=self.gateway, raise_app_exceptions=True)
         self.client = httpx.AsyncClient(transport=transport, base_url="http://gateway")
         self.operator = {"Authorization": f"Bearer {OPERATOR_KEY}"}

@@ -43,6 +43,7 @@ TABLES = {
     "account.claim_key": "agent_id",
     "account.sign_in": "subject",
     "account.browser_session": "used_at",
+    "account.sign_in_attempt": "next",
     "limits.bucket": "full_at",
     "limits.opening": "at",
     "limits.guess": "tries",
@@ -183,7 +184,7 @@ ALLOWED = {
         *(
             (verb, f"account.{table}")
             for verb in ("SELECT", "INSERT", "UPDATE", "DELETE")
-            for table in ("claim_key", "sign_in", "browser_session")
+            for table in ("claim_key", "sign_in", "browser_session", "sign_in_attempt")
         ),
         "limits.guess", "limits.forgive",
         *(("SELECT", table) for table in _DERIVED), ("SELECT", "projection.progress"), "limits.take", "limits.wait",

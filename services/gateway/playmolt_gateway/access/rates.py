@@ -24,6 +24,8 @@ DEFAULTS: Final[Mapping[Bucket, str]] = {
 }  # fmt: skip
 GUESSES: Final = (20, 3600.0)
 """Invalid invite codes of one address, and in how many seconds."""
+SIGN_IN_STEPS: Final = (200, 600.0)
+"""Steps of sign-ins of one address, and in how many seconds; each sign-in has two. Wide enough for a class."""
 _NOT_ADMITTED: Final = HttpProblem(
     Code.NOT_FOUND,
     "The invite code does not exist, is used up, has expired or was revoked. Ask for another one.",
@@ -154,6 +156,13 @@ class RateLimiter:
             return None
         subject = f"An address may get {self._visitors[0]} visitors' tokens"
         return await self._taken(f"visitors:{self.bucket(scope)}", self._visitors, subject)
+
+    async def sign_in_refusal(self, scope: Scope) -> HttpProblem | None:
+        """Take a token of the address for a step of a sign-in: to the provider, or back."""
+        if self._exempt(scope):
+            return None
+        subject = f"An address may take {SIGN_IN_STEPS[0]} steps of sign-ins"
+        return await self._taken(f"sign-ins:{self.bucket(scope)}", SIGN_IN_STEPS, subject)
 
     def _exempt(self, scope: Scope) -> bool:
         client = scope.get("client")

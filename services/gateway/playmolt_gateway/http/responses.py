@@ -67,6 +67,13 @@ def refusal_response(refusal: HttpProblem) -> Response:
     return json_response(refusal.status, refusal.body(), refusal.headers())
 
 
+def depend_on_cookie(response: Response) -> None:
+    """Mark an answer as one browser's: no cache keeps it, and no page of another origin may read it."""
+    vary = response.headers.get("vary")
+    response.headers["vary"] = f"{vary}, Cookie" if vary else "Cookie"
+    response.headers["cache-control"] = "no-store"
+
+
 def bug_response() -> Response:
     return json_response(BUG_STATUS, bug_body(), [(b"retry-after", b"%d" % RETRY_SECONDS)])
 

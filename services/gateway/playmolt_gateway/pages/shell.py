@@ -27,6 +27,8 @@ class PageHead(msgspec.Struct, frozen=True, kw_only=True):
     """The absolute oEmbed URL, or ""."""
     url: str = ""
     """The absolute URL of what is shown, or ""."""
+    script: tuple[tuple[str, str], ...] = ()
+    """Names and values of meta elements that the page's module reads."""
 
 
 def head_of(page: str, language: PageLanguage) -> PageHead:
@@ -106,6 +108,7 @@ def head_markup(head: PageHead, language: PageLanguage) -> str:
         named["twitter:card"] = "summary_large_image"
     lines = [f'<meta name="{name}" content="{escape(text)}">' for name, text in named.items()]
     lines += [f'<meta property="{name}" content="{escape(text)}">' for name, text in shared.items()]
+    lines += [f'<meta name="{name}" content="{escape(text)}">' for name, text in head.script]
     if head.embed:
         lines.append(f'<link rel="alternate" type="application/json+oembed" href="{escape(head.embed)}">')
     return "\n".join(lines)

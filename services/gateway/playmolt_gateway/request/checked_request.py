@@ -254,9 +254,18 @@ def report_presence(services: Services, caller: Caller, game_id: str, trace: str
     sign.add_done_callback(lambda done: done.cancelled() or done.exception())
 
 
+async def _caller(services: Services, route: Route, head: RequestHead, request: Request) -> Caller | HttpProblem:
+    """The caller by its key, or by the cookie of its browser where one is enough. A key that is sent counts alone."""
+    if head.authorization is None and services.sign_in is not None and route.takes_cookie:
+        owner = await services.within_deadline(services.sign_in.owner_of(request.scope))
+        if owner is not None:
+            return owner if isinstance(owner, HttpProblem) else Caller(owner=owner)
+    return await services.authenticator.admit(head.authorization, route.auth)
+
+
 async def check(services: Services, route: Route, head: RequestHead, request: Request) -> CheckedRequest | HttpProblem:
     """Check a request in the order of api.md: key, rate, size, form, id."""
-    caller = await services.authenticator.admit(head.authorization, route.auth)
+    caller = await _caller(services, route, head, request)
     if isinstance(caller, HttpProblem):
         return caller
     if refusal := await _rate_refusal(services, route, caller, request):

@@ -24,7 +24,7 @@ from starlette.types import Receive, Scope, Send
 
 from playmolt_gateway.http.metrics import RequestClock
 from playmolt_gateway.http.problems import HttpProblem, away, bad_request
-from playmolt_gateway.http.responses import bug_response, reconnect_response, refusal_response
+from playmolt_gateway.http.responses import bug_response, depend_on_cookie, reconnect_response, refusal_response
 from playmolt_gateway.ports import UNAVAILABLE_ERRORS
 from playmolt_gateway.request.checked_request import (
     BUSY,
@@ -212,4 +212,6 @@ async def _response(
     except Exception as error:
         log_bug(route.name, error)
         response = bug_response()
+    if route.depends_on_cookie:
+        depend_on_cookie(response)
     return response

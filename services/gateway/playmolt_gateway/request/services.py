@@ -17,10 +17,21 @@ from playmolt_gateway.pages.game_pictures import GamePictures, PictureDrawer
 from playmolt_gateway.pages.rows import RowLoader
 from playmolt_gateway.pictures.picture_store import PictureStore
 from playmolt_gateway.pictures.png import PngProcess
-from playmolt_gateway.ports import Accounts, Callbacks, Database, GatewayBus, Limits, Packs, Projections, Shares
+from playmolt_gateway.ports import (
+    Accounts,
+    Callbacks,
+    Database,
+    GatewayBus,
+    Limits,
+    Packs,
+    Projections,
+    Shares,
+    SignIns,
+)
 from playmolt_gateway.request.fair_slots import CAPACITIES, FairSlots
 from playmolt_gateway.request.waits import Waits
 from playmolt_gateway.settings import GatewaySettings
+from playmolt_gateway.signin.sign_in import open_sign_in
 from playmolt_gateway.uploads.pdf import PdfReaders
 
 T = TypeVar("T")
@@ -56,6 +67,7 @@ class Services:
         shares: Shares,
         callbacks: Callbacks,
         packs: Packs,
+        sign_ins: SignIns,
     ) -> None:
         self.settings = settings
         self.callbacks = callbacks
@@ -67,6 +79,7 @@ class Services:
         self.packs = packs
         self.keys = KeyCache(accounts, bus)
         self.authenticator = Authenticator(self.keys, settings.operator_key, settings.house_key)
+        self.sign_in = open_sign_in(settings, sign_ins, accounts)
         self.rates = RateLimiter(settings, limits)
         self.address = PublicAddress(settings)
         self.bodies = BodyReader()

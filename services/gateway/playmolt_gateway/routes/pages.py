@@ -24,6 +24,7 @@ from playmolt_schemas.routes.pages import (
     PAGE_ICON,
     PAGE_LEGAL,
     PAGE_LOBBY,
+    PAGE_ME,
     PAGE_PRIVACY,
 )
 from playmolt_schemas.routes.platform import DOCS
@@ -55,6 +56,7 @@ _MODULES: Final[Mapping[str, str]] = {
     "game": "jury/page.js",
     "legal": "legal/page.js",
     "agora": "agora.js",
+    "me": "me.js",
     "nowhere": "nowhere.js",
     "erased": "erased.js",
     "away": "away.js",
@@ -119,6 +121,30 @@ async def page_legal(services: Services, request: CheckedRequest) -> Reply:
 @serves(PAGE_AGORA)
 async def page_agora(services: Services, request: CheckedRequest) -> Reply:
     return _send(services, page_request_of(request), "agora")
+
+
+@serves(PAGE_ME)
+async def page_me(services: Services, request: CheckedRequest) -> Reply:
+    """Send the page of an owner. It says whether this browser is signed in: asking is an error where it is not."""
+    asked = page_request_of(request)
+    if services.sign_in is None:
+        return me_page(services, asked)
+    try:
+        session = await services.within_deadline(services.sign_in.session(request.scope))
+    except UNAVAILABLE_ERRORS:
+        return missing_page(services, asked, Code.UNAVAILABLE.status, "away")
+    return me_page(services, asked, signed_in=session is not None)
+
+
+def me_page(services: Services, asked: PageRequest, *, signed_in: bool = False, fault: str = "") -> Response:
+    """The page of an owner, perhaps with what went wrong in a sign-in."""
+    said = {
+        "sign-in": services.sign_in.address if services.sign_in else "",
+        "signed-in": "yes" if signed_in else "",
+        "sign-in-fault": fault,
+    }
+    head = msgspec.structs.replace(head_of("me", asked.language), script=tuple(said.items()))
+    return _send(services, asked, "me", head)
 
 
 @serves(DOCS)

@@ -20,7 +20,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from playmolt_gateway.http.problems import HttpProblem
 from playmolt_gateway.http.responses import bug_response, refusal_response
 from playmolt_gateway.mcp.endpoint import McpEndpoint, is_mcp
-from playmolt_gateway.ports import Accounts, Callbacks, Database, GatewayBus, Limits, Packs, Projections, Shares
+from playmolt_gateway.ports import (
+    Accounts,
+    Callbacks,
+    Database,
+    GatewayBus,
+    Limits,
+    Packs,
+    Projections,
+    Shares,
+    SignIns,
+)
 from playmolt_gateway.request.handlers import HANDLERS, Handler, reply_to
 from playmolt_gateway.request.services import Services
 from playmolt_gateway.routes import (  # noqa: F401 -- their handlers register themselves
@@ -36,6 +46,7 @@ from playmolt_gateway.routes import (  # noqa: F401 -- their handlers register t
     pages,
     sessions,
     sharing,
+    sign_in,
     uploads,
     visitors,
     watching,
@@ -150,8 +161,9 @@ def build(
     shares: Shares,
     callbacks: Callbacks,
     packs: Packs,
+    sign_ins: SignIns,
 ) -> Gateway:
-    services = Services(settings, bus, database, accounts, projections, limits, shares, callbacks, packs)
+    services = Services(settings, bus, database, accounts, projections, limits, shares, callbacks, packs, sign_ins)
     api = FastAPI(title="PlayMolt", openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     api.state.services = services
     api.add_exception_handler(HTTPException, _framework_refusal)

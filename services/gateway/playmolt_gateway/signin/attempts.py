@@ -8,7 +8,8 @@ import hmac
 import re
 import secrets
 from enum import Enum
-from typing import Final
+from ipaddress import ip_address
+from typing import Final, Protocol
 from urllib.parse import urlsplit
 
 import msgspec
@@ -16,8 +17,6 @@ from playmolt_schemas.codes import Code
 from playmolt_schemas.limits import AGENT_NAME_CHARS
 from playmolt_schemas.text import composed_text, has_line_breaks_or_controls, has_visible_character
 
-SECONDS: Final = 600
-"""How long a person may take at the provider."""
 HOME: Final = "/me"
 """The page that a sign-in opens unless it names another one."""
 UNNAMED: Final = "Owner"
@@ -42,6 +41,10 @@ class SignInFault(Enum):
     """The owner has as many accounts as it may have."""
     PROVIDER = ("provider", Code.UNAVAILABLE)
     """The provider is unavailable, slow, or sends something unusable."""
+    AWAY = ("away", Code.UNAVAILABLE)
+    """Part of this platform is unavailable."""
+    BUSY = ("busy", Code.RATE_LIMITED)
+    """Too many sign-ins from one address."""
 
     @property
     def text(self) -> str:
@@ -93,6 +96,25 @@ class Identity(msgspec.Struct, frozen=True):
     """What the provider calls the person, best first; empty values left out."""
     access_token: str = ""
     """Opens the provider's userinfo; it is not kept."""
+
+
+class OpenIdProvider(Protocol):
+    """A provider of identities. Every method ends within a bound; a failure is a SignInFault."""
+
+    async def authorization_url(self, attempt: Attempt, language: str) -> str | SignInFault: ...
+
+    async def identify(self, attempt: Attempt, code: str, answered_by: str | None) -> Identity | SignInFault: ...
+
+    async def names(self, identity: Identity) -> tuple[str, ...]: ...
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a URL names this machine by a loopback address or as localhost."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
 
 
 def owner_name(names: tuple[str, ...]) -> str:

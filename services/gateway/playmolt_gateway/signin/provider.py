@@ -18,7 +18,7 @@ from authlib.integrations.httpx_client import AsyncOAuth2Client
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.this_machine import names_this_machine
 
-from playmolt_gateway.signin.attempts import Attempt, ClientRegistration, Identity, SignInFault
+from playmolt_gateway.signin.attempts import Attempt, ClientRegistration, Identity, SignInFault, is_loopback
 from playmolt_gateway.signin.id_tokens import (
     Expected,
     InvalidToken,
@@ -235,7 +235,7 @@ class Provider:
 
     def _require_safe(self, endpoint: str) -> None:
         parts = urlsplit(endpoint)
-        plain = parts.scheme == "http" and self._is_here and names_this_machine(endpoint)
+        plain = parts.scheme == "http" and is_loopback(self._registration.issuer) and is_loopback(endpoint)
         if not parts.hostname or not (parts.scheme == "https" or plain):
             raise ProviderUnusable(f"its endpoint {endpoint[:200]!r} is not an https address")
 

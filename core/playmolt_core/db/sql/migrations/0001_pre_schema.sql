@@ -1019,6 +1019,18 @@ CREATE TABLE account.sign_in (
 );
 CREATE INDEX sign_in_owner ON account.sign_in (owner_id);
 
+-- Sign-ins that are under way, each good once: the hash of the state, the hash of the cookie of the browser that began,
+-- the page to open, and the owner that the account is to be joined to.
+CREATE TABLE account.sign_in_attempt (
+  hash     bytea       PRIMARY KEY CHECK (octet_length(hash) = 32),
+  browser  bytea       NOT NULL CHECK (octet_length(browser) = 32),
+  next     text        NOT NULL,
+  owner_id text COLLATE "C" REFERENCES account.owner ON DELETE CASCADE,
+  at       timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+CREATE INDEX sign_in_attempt_at ON account.sign_in_attempt (at);
+CREATE INDEX sign_in_attempt_owner ON account.sign_in_attempt (owner_id) WHERE owner_id IS NOT NULL;
+
 -- Sessions of browsers that are signed in: the hash of the cookie, and the token that changing calls carry.
 CREATE TABLE account.browser_session (
   hash       bytea            PRIMARY KEY CHECK (octet_length(hash) = 32),
@@ -1028,6 +1040,7 @@ CREATE TABLE account.browser_session (
   used_at    timestamptz      NOT NULL DEFAULT now()
 );
 CREATE INDEX browser_session_owner ON account.browser_session (owner_id);
+CREATE INDEX browser_session_used ON account.browser_session (used_at);
 
 -- Whether two of these agents were registered from one address. House bots, agents that came by an invite code, and those
 -- whose owner signed in with an OpenID provider do not count.
@@ -1168,6 +1181,7 @@ GRANT SELECT, INSERT, DELETE ON account.ownership_change TO playmolt_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON account.claim_key TO playmolt_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON account.sign_in TO playmolt_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON account.browser_session TO playmolt_gateway;
+GRANT SELECT, INSERT, UPDATE, DELETE ON account.sign_in_attempt TO playmolt_gateway;
 GRANT USAGE ON SCHEMA account TO playmolt_engine;
 GRANT EXECUTE ON FUNCTION account.one_address TO playmolt_engine;
 GRANT SELECT, INSERT, DELETE ON account.visitor TO playmolt_gateway;

@@ -28,6 +28,8 @@ INSERT INTO account.owner_key (owner_id, hash) VALUES ($1, $2)
 ON CONFLICT (owner_id) DO UPDATE SET hash = excluded.hash, created_at = now()
 
 -- name: end_browser_sessions
+-- With the sign-ins under way that would join an account: the old key may have begun them.
+WITH joining AS (DELETE FROM account.sign_in_attempt WHERE owner_id = $1)
 DELETE FROM account.browser_session WHERE owner_id = $1
 
 -- name: owner

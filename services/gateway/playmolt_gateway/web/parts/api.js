@@ -6,6 +6,7 @@ import { fetched, t } from "./language.js";
 
 const KEY = "playmolt.key";
 const OPERATOR = "playmolt.operator";
+const OWNER = "playmolt.owner";
 const GAMES_PATH = /\/(?:api|sse)\/games\/|^\/watch\//;
 const TRIES = 5;
 const CALL_SECONDS = 40;
@@ -29,6 +30,20 @@ export const operatorKey = () => keptInTab.get(OPERATOR);
 export function setOperatorKey(value) {
   if (value) keptInTab.set(OPERATOR, value);
   else keptInTab.remove(OPERATOR);
+}
+
+export const ownerKey = () => keptInTab.get(OWNER);
+let csrf = "";
+
+/** Keep an owner's key until this tab closes; an empty one deletes it. */
+export function setOwnerKey(value) {
+  if (value) keptInTab.set(OWNER, value);
+  else keptInTab.remove(OWNER);
+}
+
+/** The token with which changing calls of a browser that is signed in are sent; it is the page's alone. */
+export function setCsrf(token) {
+  csrf = token;
 }
 
 /** The visitor's token, a new one if there is none. It stays in this browser, or in this page alone. */
@@ -56,7 +71,8 @@ export function forgetKey() {
 }
 
 function bearer(as) {
-  const value = as === "me" ? key() : as === "operator" ? operatorKey() : null;
+  if (as === "owner" && !ownerKey()) return csrf ? { "X-CSRF-Token": csrf } : {};
+  const value = as === "me" ? key() : as === "operator" ? operatorKey() : as === "owner" ? ownerKey() : null;
   return value ? { Authorization: `Bearer ${value}` } : {};
 }
 
@@ -70,7 +86,7 @@ function invited(path) {
 const pause = (seconds) => new Promise((done) => setTimeout(done, seconds * 1000));
 
 /**
- * Call the API; returns the JSON of a 2xx answer. `as` is "me", "operator" or "anonymous".
+ * Call the API; returns the JSON of a 2xx answer. `as` is "me", "owner", "operator" or "anonymous".
  *
  * Every POST has an idempotency key, so that a retry has no second effect. A 503 with Retry-After and a broken
  * connection are retried a few times. A 202 is returned with `pending` set.

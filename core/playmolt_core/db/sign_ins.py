@@ -1,0 +1,146 @@
+"""Sign-ins of owners by an OpenID provider, and the sessions of their browsers."""
+
+import uuid
+from contextlib import suppress
+from typing import Final, Literal
+
+import msgspec
+from playmolt_schemas.identity import search_key
+
+from playmolt_core.db.accounts import Owner
+from playmolt_core.db.errors import ReadOnly
+from playmolt_core.db.pool import Connection, Pool, queries
+
+_SQL = queries("sign_ins")
+ATTEMPT_SECONDS: Final = 600
+"""How long a person may take at the provider."""
+IDLE_SECONDS: Final = 12 * 3_600
+SESSION_SECONDS: Final = 30 * 24 * 3_600
+_NOTED_SECONDS: Final = 60
+"""The use of a session is noted at most this often."""
+OWNER_ACCOUNTS: Final = 10
+"""Accounts of providers that one owner may join."""
+OWNER_SESSIONS: Final = 20
+"""Browsers in which one owner may be signed in; the one used longest ago is signed out."""
+
+
+class SignInAttempt(msgspec.Struct, frozen=True):
+    """What a browser that comes back from the provider wants: a page, and perhaps to join an owner."""
+
+    next: str
+    owner_id: str | None
+
+
+class Account(msgspec.Struct, frozen=True):
+    """An account of a provider."""
+
+    issuer: str
+    subject: str
+
+
+class BrowserSession(msgspec.Struct, frozen=True):
+    """A session of a browser. Changing calls carry its token."""
+
+    owner: Owner
+    csrf: str
+
+
+class NewSession(msgspec.Struct, frozen=True):
+    """A session to open; `replaces` is the hash of the one that the browser had, or ""."""
+
+    hash: str
+    csrf: str
+    replaces: str = ""
+
+
+JoinFault = Literal["taken", "limit", "erased"]
+"""Why an account cannot be joined: it belongs to another owner, the owner has too many, or it was erased."""
+
+
+class PgSignIns:
+    """Sign-ins and sessions in Postgres. Hashes are hex SHA-256. Every method may raise LogUnavailable."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def begin(self, state_hash: str, browser_hash: str, attempt: SignInAttempt) -> None:
+        """Store an attempt, which only the browser with this hash can finish."""
+        await self._pool.value(
+            _SQL["begin"],
+            bytes.fromhex(state_hash), bytes.fromhex(browser_hash), attempt.next, attempt.owner_id,
+            float(ATTEMPT_SECONDS),
+        )  # fmt: skip
+
+    async def use(self, state_hash: str, browser_hash: str) -> SignInAttempt | None:
+        """Take an attempt, once. None if it is unknown, used, expired or another browser's."""
+        row = await self._pool.row(
+            _SQL["use_attempt"], bytes.fromhex(state_hash), bytes.fromhex(browser_hash), float(ATTEMPT_SECONDS)
+        )
+        return SignInAttempt(row["next"], row["owner_id"]) if row and row["young"] else None
+
+    async def owner_of(self, account: Account) -> str | None:
+        owner: str | None = await self._pool.value(_SQL["owner_of"], account.issuer, account.subject)
+        return owner
+
+    async def sign_in(self, account: Account, name: str, session: NewSession) -> str:
+        """Open a session of the account's owner and return its id; a first sign-in makes an owner of this name."""
+        async with self._pool.transaction() as connection:
+            owner = await _owner_of(connection, account) or await _first_owner(connection, account, name)
+            await _open(connection, owner, session)
+            return owner
+
+    async def join(self, account: Account, owner_id: str, session: NewSession) -> JoinFault | None:
+        """Join an account to an owner and open a session."""
+        async with self._pool.transaction() as connection:
+            if not await connection.fetchval(_SQL["lock_owner"], owner_id):
+                return "erased"
+            if await _owner_of(connection, account) != owner_id:
+                if await connection.fetchval(_SQL["count_accounts"], owner_id) >= OWNER_ACCOUNTS:
+                    return "limit"
+                if not await connection.fetchval(_SQL["join_account"], account.issuer, account.subject, owner_id):
+                    return "taken"
+            await _open(connection, owner_id, session)
+            return None
+
+    async def session(self, session_hash: str) -> BrowserSession | None:
+        """A session that has not ended; notes that it is used."""
+        key = bytes.fromhex(session_hash)
+        row = await self._pool.row(
+            _SQL["session"], key, float(SESSION_SECONDS), float(IDLE_SECONDS), float(_NOTED_SECONDS)
+        )
+        if row is None:
+            return None
+        if row["stale"]:
+            with suppress(ReadOnly):
+                await self._pool.value(_SQL["use_session"], key)
+        return BrowserSession(Owner(row["id"], row["name"]), row["csrf"])
+
+    async def end_session(self, session_hash: str) -> None:
+        await self._pool.value(_SQL["end_session"], bytes.fromhex(session_hash))
+
+
+async def _owner_of(connection: Connection, account: Account) -> str | None:
+    owner: str | None = await connection.fetchval(_SQL["owner_of"], account.issuer, account.subject)
+    return owner
+
+
+async def _first_owner(connection: Connection, account: Account, name: str) -> str:
+    """Make the owner of an account, or find the one that another sign-in made meanwhile."""
+    owner = f"owner-{uuid.uuid4()}"
+    await connection.execute(_SQL["create_owner"], owner, name, search_key(name))
+    if await connection.fetchval(_SQL["join_account"], account.issuer, account.subject, owner):
+        return owner
+    await connection.execute(_SQL["delete_owner"], owner)
+    found = await _owner_of(connection, account)
+    if found is None:  # erased between the two
+        raise ConnectionError("the account changed during its sign-in")
+    return found
+
+
+async def _open(connection: Connection, owner_id: str, session: NewSession) -> None:
+    await connection.execute(
+        _SQL["open_session"],
+        bytes.fromhex(session.hash), owner_id, session.csrf,
+        bytes.fromhex(session.replaces) if session.replaces else None,
+        float(SESSION_SECONDS), float(IDLE_SECONDS), OWNER_SESSIONS - 1,
+    )  # fmt: skip

@@ -1,0 +1,58 @@
+-- name: begin
+-- Attempts that were never finished are deleted on the way.
+WITH old AS (
+  DELETE FROM account.sign_in_attempt WHERE hash IN (
+    SELECT hash FROM account.sign_in_attempt
+    WHERE at < clock_timestamp() - make_interval(secs => $5) LIMIT 100 FOR UPDATE SKIP LOCKED
+  )
+)
+INSERT INTO account.sign_in_attempt (hash, browser, next, owner_id) VALUES ($1, $2, $3, $4)
+
+-- name: use_attempt
+DELETE FROM account.sign_in_attempt WHERE hash = $1 AND browser = $2
+RETURNING next, owner_id, at > clock_timestamp() - make_interval(secs => $3) AS young
+
+-- name: owner_of
+SELECT owner_id FROM account.sign_in WHERE issuer = $1 AND subject = $2
+
+-- name: lock_owner
+SELECT id FROM account.owner WHERE id = $1 FOR UPDATE
+
+-- name: count_accounts
+SELECT count(*) FROM account.sign_in WHERE owner_id = $1
+
+-- name: create_owner
+INSERT INTO account.owner (id, name, folded) VALUES ($1, $2, $3)
+
+-- name: delete_owner
+DELETE FROM account.owner WHERE id = $1
+
+-- name: join_account
+-- Waits for another sign-in of the same account that is being stored.
+INSERT INTO account.sign_in (issuer, subject, owner_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING true
+
+-- name: open_session
+-- The session that the browser had, sessions that have ended, and the oldest ones of an owner with too many are deleted.
+WITH old AS (
+  DELETE FROM account.browser_session WHERE hash = $4 OR hash IN (
+    SELECT hash FROM account.browser_session
+    WHERE created_at < clock_timestamp() - make_interval(secs => $5)
+      OR used_at < clock_timestamp() - make_interval(secs => $6)
+    LIMIT 100 FOR UPDATE SKIP LOCKED
+  ) OR hash IN (
+    SELECT hash FROM account.browser_session WHERE owner_id = $2 ORDER BY used_at DESC OFFSET $7
+  )
+)
+INSERT INTO account.browser_session (hash, owner_id, csrf) VALUES ($1, $2, $3)
+
+-- name: session
+SELECT o.id, o.name, s.csrf, s.used_at < clock_timestamp() - make_interval(secs => $4) AS stale
+FROM account.browser_session AS s JOIN account.owner AS o ON o.id = s.owner_id
+WHERE s.hash = $1 AND s.created_at > clock_timestamp() - make_interval(secs => $2)
+  AND s.used_at > clock_timestamp() - make_interval(secs => $3)
+
+-- name: use_session
+UPDATE account.browser_session SET used_at = clock_timestamp() WHERE hash = $1
+
+-- name: end_session
+DELETE FROM account.browser_session WHERE hash = $1

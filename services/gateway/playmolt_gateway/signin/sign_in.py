@@ -1,0 +1,234 @@
+"""Sign-in of persons: to the provider and back, and the sessions of their browsers. One object, if it is set up."""
+
+import hashlib
+import hmac
+import re
+import secrets
+from typing import Final
+from urllib.parse import urlsplit
+
+import msgspec
+from playmolt_core.db.accounts import Owner
+from playmolt_core.db.sign_ins import (
+    ATTEMPT_SECONDS,
+    SESSION_SECONDS,
+    Account,
+    BrowserSession,
+    NewSession,
+    SignInAttempt,
+)
+from playmolt_core.settings import InvalidSettings, parse_address
+from playmolt_schemas.codes import Code
+from starlette.types import Scope
+
+from playmolt_gateway.http.problems import HttpProblem
+from playmolt_gateway.ports import Accounts, SignIns
+from playmolt_gateway.settings import GatewaySettings
+from playmolt_gateway.signin.attempts import (
+    Attempt,
+    ClientRegistration,
+    OpenIdProvider,
+    SignInFault,
+    is_loopback,
+    own_path,
+    owner_name,
+)
+
+_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{43}")
+_SAFE: Final = ("GET", "HEAD")
+_SECRET: Final = "sign-in"  # noqa: S105 -- a name
+_FAULTS: Final = {"taken": SignInFault.TAKEN, "limit": SignInFault.LIMIT, "erased": SignInFault.STATE}
+NOT_SIGNED_IN: Final = HttpProblem(
+    Code.UNAUTHORIZED, "This browser is not signed in, or its session has ended. Sign in at /me."
+)
+_FOREIGN: Final = HttpProblem(
+    Code.FOREIGN_ORIGIN,
+    "A changing call of a signed-in browser needs this site's Origin and the header X-CSRF-Token with the token from "
+    "GET /auth/session. Reload the page and retry.",
+)
+
+
+class CookieNames(msgspec.Struct, frozen=True):
+    """The cookies: of a session, and of a browser that is at the provider."""
+
+    secure: bool
+
+    @property
+    def session(self) -> str:
+        return "__Host-playmolt" if self.secure else "playmolt"
+
+    @property
+    def browser(self) -> str:
+        return f"{self.session}-sign-in"
+
+    def header(self, name: str, value: str, seconds: int) -> str:
+        """The Set-Cookie header; 0 seconds delete the cookie."""
+        secure = "; Secure" if self.secure else ""
+        return f"{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}"
+
+
+def registration_of(settings: GatewaySettings) -> ClientRegistration | None:
+    """What the operator has set up; None without sign-in. Raises InvalidSettings for a part of it."""
+    given = {
+        "PLAYMOLT_OIDC_ISSUER": settings.oidc_issuer,
+        "PLAYMOLT_OIDC_CLIENT_ID": settings.oidc_client_id,
+        "PLAYMOLT_OIDC_CLIENT_SECRET": settings.oidc_client_secret,
+    }
+    if not any(given.values()):
+        return None
+    missing = [name for name, value in given.items() if not value]
+    if missing:
+        raise InvalidSettings(f"sign-in also requires {', '.join(missing)}")
+    public = parse_address(settings.public_url)
+    if not public:
+        raise InvalidSettings("sign-in requires PLAYMOLT_PUBLIC_URL: the provider sends people back there")
+    for name, address in (("PLAYMOLT_PUBLIC_URL", public), ("PLAYMOLT_OIDC_ISSUER", settings.oidc_issuer)):
+        if not address.startswith("https:") and not is_loopback(address):
+            raise InvalidSettings(f"{name}: sign-in requires https, or http on a loopback address")
+    return ClientRegistration(
+        issuer=settings.oidc_issuer,
+        client_id=settings.oidc_client_id,
+        client_secret=settings.oidc_client_secret,
+        scopes=settings.oidc_scopes,
+        redirect_uri=f"{public}/auth/callback",
+    )
+
+
+def open_sign_in(settings: GatewaySettings, sign_ins: SignIns, accounts: Accounts) -> "SignIn | None":
+    """Sign-in as the operator has set it up, or None. Raises InvalidSettings."""
+    registration = registration_of(settings)
+    if registration is None:
+        return None
+    from playmolt_gateway.signin.provider import Provider  # noqa: PLC0415 -- loads Authlib, which others do without
+
+    return SignIn(registration, Provider(registration), sign_ins, accounts)
+
+
+def hash_of_token(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+class Begun(msgspec.Struct, frozen=True):
+    """A browser on its way to the provider's login page."""
+
+    url: str
+    cookie: str
+    """The Set-Cookie header that binds the attempt to the browser."""
+
+
+class Finished(msgspec.Struct, frozen=True):
+    """A browser that is signed in, and the address that it opens."""
+
+    url: str
+    cookie: str
+
+
+class SignIn:
+    """Sign-in by OpenID Connect. Every method may raise UNAVAILABLE_ERRORS."""
+
+    def __init__(
+        self, registration: ClientRegistration, provider: OpenIdProvider, sign_ins: SignIns, accounts: Accounts
+    ) -> None:
+        self._provider = provider
+        self._sign_ins = sign_ins
+        self._accounts = accounts
+        self._public = registration.redirect_uri.removesuffix("/auth/callback")
+        parts = urlsplit(self._public)
+        self._origin = f"{parts.scheme}://{parts.netloc}".lower()
+        self.cookies = CookieNames(secure=parts.scheme == "https")
+        self._key = b""
+
+    @property
+    def address(self) -> str:
+        """The address at which a person begins: on the host that the provider sends them back to."""
+        return f"{self._public}/auth/login"
+
+    async def begin(self, scope: Scope, wanted: str, owner_id: str | None, language: str) -> Begun | SignInFault:
+        """Send a browser to the provider. With an owner, the account will be joined to it."""
+        attempt = Attempt.new(await self._secret())
+        url = await self._provider.authorization_url(attempt, language)
+        if isinstance(url, SignInFault):
+            return url
+        # The same for all attempts of a browser, so that each of its tabs can finish its own.
+        browser = self._cookie(scope, self.cookies.browser) or secrets.token_urlsafe(32)
+        await self._sign_ins.begin(
+            hash_of_token(attempt.state), hash_of_token(browser), SignInAttempt(own_path(wanted), owner_id)
+        )
+        return Begun(url, self.cookies.header(self.cookies.browser, browser, ATTEMPT_SECONDS))
+
+    async def finish(
+        self, scope: Scope, state: str, code: str | None, answered_by: str | None
+    ) -> Finished | SignInFault:
+        """Sign in the person who comes back from the provider; without a code it refused."""
+        browser = self._cookie(scope, self.cookies.browser)
+        if browser is None or not _TOKEN.fullmatch(state):
+            return SignInFault.STATE
+        begun = await self._sign_ins.use(hash_of_token(state), hash_of_token(browser))
+        if begun is None:
+            return SignInFault.STATE
+        if code is None:
+            return SignInFault.CANCELLED
+        identity = await self._provider.identify(Attempt.of(state, await self._secret()), code, answered_by)
+        if isinstance(identity, SignInFault):
+            return identity
+        account = Account(identity.issuer, identity.subject)
+        token = secrets.token_urlsafe(32)
+        present = self._cookie(scope, self.cookies.session)
+        session = NewSession(hash_of_token(token), secrets.token_urlsafe(32), hash_of_token(present) if present else "")
+        if begun.owner_id is not None:
+            fault = await self._sign_ins.join(account, begun.owner_id, session)
+            if fault is not None:
+                return _FAULTS[fault]
+        else:
+            known = await self._sign_ins.owner_of(account) is not None
+            name = "" if known else owner_name(await self._provider.names(identity))
+            await self._sign_ins.sign_in(account, name, session)
+        header = self.cookies.header(self.cookies.session, token, SESSION_SECONDS)
+        return Finished(f"{self._public}{begun.next}", header)
+
+    async def session(self, scope: Scope) -> BrowserSession | None:
+        """The session of a request's cookie, if it has not ended."""
+        token = self._cookie(scope, self.cookies.session)
+        return None if token is None else await self._sign_ins.session(hash_of_token(token))
+
+    async def owner_of(self, scope: Scope) -> Owner | HttpProblem | None:
+        """The owner whose browser sends a request, for routes that take a cookie. None without a cookie.
+
+        A changing request also needs the session's token and an Origin that is ours.
+        """
+        if self._cookie(scope, self.cookies.session) is None:
+            return None
+        session = await self.session(scope)
+        if session is None:
+            return NOT_SIGNED_IN
+        return self.forgery(scope, session) or session.owner
+
+    def forgery(self, scope: Scope, session: BrowserSession) -> HttpProblem | None:
+        """The refusal of a changing request that another site may have caused."""
+        if scope["method"] in _SAFE:
+            return None
+        origins, tokens = _values(scope, b"origin"), _values(scope, b"x-csrf-token")
+        if [origin.lower() for origin in origins] != [self._origin] or len(tokens) != 1:
+            return _FOREIGN
+        return None if hmac.compare_digest(tokens[0].encode(), session.csrf.encode()) else _FOREIGN
+
+    async def end(self, scope: Scope) -> str:
+        """End the session of a request's cookie; returns the Set-Cookie header that deletes it."""
+        token = self._cookie(scope, self.cookies.session)
+        if token is not None:
+            await self._sign_ins.end_session(hash_of_token(token))
+        return self.cookies.header(self.cookies.session, "", 0)
+
+    async def _secret(self) -> bytes:
+        self._key = self._key or await self._accounts.secret(_SECRET)
+        return self._key
+
+    def _cookie(self, scope: Scope, name: str) -> str | None:
+        """The value of a cookie of ours; None if it is missing, sent twice or malformed."""
+        pairs = (pair.strip().partition("=") for sent in _values(scope, b"cookie") for pair in sent.split(";"))
+        found = [value for key, _, value in pairs if key == name]
+        return found[0] if len(found) == 1 and _TOKEN.fullmatch(found[0]) else None
+
+
+def _values(scope: Scope, header: bytes) -> list[str]:
+    return [value.decode("latin-1") for name, value in scope["headers"] if name == header]
