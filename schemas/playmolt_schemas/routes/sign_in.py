@@ -53,7 +53,7 @@ class SignedIn(msgspec.Struct, frozen=True):
     csrf: str
 
 
-SIGN_IN: Final[Route[SignInAddress]] = Route(
+SIGN_IN: Final[Route[SignInAddress | None]] = Route(
     method="GET", path="/auth/login", name="sign_in", tag="sign-in", load=Load.BUCKET, writes=True, patient=True,
     summary="Go to the provider's login page. With an owner's key, the account is joined to that owner; a page that "
     "accepts `application/json` gets the address.",

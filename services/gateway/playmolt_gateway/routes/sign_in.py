@@ -31,8 +31,8 @@ DETAILS: Final = {
     SignInFault.STATE: "This sign-in is unknown, was already used, is older than 10 minutes, or began in another "
     "browser. Begin again at /me.",
     SignInFault.CANCELLED: "The provider did not sign you in. Begin again at /me.",
-    SignInFault.TOKEN: "The provider's answer does not prove who you are. Begin again at /me; if it fails again, tell "
-    "the operator.",
+    SignInFault.TOKEN: "The provider's answer does not prove who you are. Begin again at /me; if it fails again, "
+    "contact the operator.",
     SignInFault.TAKEN: "This account already belongs to another owner. Sign in without the key to use that owner.",
     SignInFault.LIMIT: "This owner has as many accounts as it may have.",
     SignInFault.PROVIDER: "The provider of sign-ins is unavailable. Retry in a moment.",

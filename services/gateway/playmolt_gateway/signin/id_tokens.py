@@ -28,6 +28,7 @@ _CURVES: Final[Mapping[str, tuple[str, ...]]] = {
     "Ed25519": ("EdDSA", "Ed25519"),
 }
 
+Json = dict[str, Any]
 PublicKey = RSAKey | ECKey | OKPKey
 
 
@@ -47,7 +48,7 @@ class SigningKey(msgspec.Struct, frozen=True):
     key: PublicKey
 
 
-def signing_keys(document: Mapping[str, Any]) -> tuple[SigningKey, ...]:
+def signing_keys(document: Json) -> tuple[SigningKey, ...]:
     """The keys of a JWK set that sign; keys of other kinds and uses are left out. Raises InvalidToken."""
     listed = document.get("keys")
     if not isinstance(listed, list) or len(listed) > _MOST_KEYS:
@@ -56,7 +57,7 @@ def signing_keys(document: Mapping[str, Any]) -> tuple[SigningKey, ...]:
     return tuple(key for key in found if key is not None)
 
 
-def _signing_key(jwk: dict[str, Any]) -> SigningKey | None:
+def _signing_key(jwk: Json) -> SigningKey | None:
     kinds: dict[object, type[PublicKey]] = {"RSA": RSAKey, "EC": ECKey, "OKP": OKPKey}
     kind = jwk.get("kty")
     kid, algorithm, operations = jwk.get("kid"), jwk.get("alg"), jwk.get("key_ops")
@@ -87,7 +88,7 @@ def key_id(token: str) -> str | None:
 class SignedToken(msgspec.Struct, frozen=True):
     """What a key of the provider has signed."""
 
-    claims: dict[str, Any]
+    claims: Json
     algorithm: str
 
 
@@ -109,7 +110,7 @@ def signed_token(token: str, keys: Sequence[SigningKey]) -> SignedToken:
     if not any(_signed(parsed, algorithm, key) for key in able):
         raise UnknownKey("the signature is not by the provider's key")
     try:
-        claims = msgspec.json.decode(parsed.payload, type=dict[str, Any])
+        claims = msgspec.json.decode(parsed.payload, type=Json)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidToken("the claims are not a JSON object") from error
     return SignedToken(claims, algorithm)

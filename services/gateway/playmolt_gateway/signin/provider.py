@@ -4,10 +4,11 @@ Imported only by a gateway whose operator has set up sign-in.
 """
 
 import asyncio
+import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 from urllib.parse import quote_plus, urlsplit
 
 import httpx2
@@ -22,6 +23,7 @@ from playmolt_gateway.signin.attempts import Attempt, ClientRegistration, Identi
 from playmolt_gateway.signin.id_tokens import (
     Expected,
     InvalidToken,
+    Json,
     SignedToken,
     SigningKey,
     UnknownKey,
@@ -60,12 +62,6 @@ class ProviderMetadata(msgspec.Struct, frozen=True):
 class _TokenAnswer(msgspec.Struct, frozen=True):
     id_token: str
     access_token: str = ""
-
-
-class _Userinfo(msgspec.Struct, frozen=True):
-    sub: str
-    name: Any = None
-    preferred_username: Any = None
 
 
 class ProviderUnusable(Exception):
@@ -123,7 +119,7 @@ class Provider:
         return names_this_machine(self._registration.issuer)
 
     @cached_property
-    def _verify(self) -> Any:
+    def _verify(self) -> ssl.SSLContext | bool:
         # Plain HTTP, on this machine, needs no certificates, which are slow to load.
         return httpx2.create_ssl_context() if self._registration.issuer.startswith("https:") else False
 
@@ -189,10 +185,10 @@ class Provider:
             if not metadata.userinfo_endpoint or not identity.access_token:
                 return ()
             bearer = {"authorization": f"Bearer {identity.access_token}"}
-            said = await _read(client, metadata.userinfo_endpoint, _Userinfo, bearer)
-            if said.sub != identity.subject:
+            said = await _read(client, metadata.userinfo_endpoint, Json, bearer)
+            if said.get("sub") != identity.subject:
                 raise ProviderUnusable("its userinfo is about another subject")
-            return _texts(said.name, said.preferred_username)
+            return _texts(said.get("name"), said.get("preferred_username"))
 
         if identity.names:
             return identity.names
@@ -277,7 +273,7 @@ Shape = TypeVar("Shape")
 
 
 async def _read_keys(client: AsyncOAuth2Client, metadata: ProviderMetadata) -> tuple[SigningKey, ...]:
-    return signing_keys(await _read(client, metadata.jwks_uri, dict[str, Any]))
+    return signing_keys(await _read(client, metadata.jwks_uri, Json))
 
 
 async def _read(
