@@ -10,17 +10,19 @@ from playmolt_core.game.decider import Decider
 from playmolt_core.game.engine_module import engines
 from playmolt_core.game.erasures import ErasureRules
 from playmolt_core.game.lobby import LobbyRules
+from playmolt_core.game.ownership import OwnershipRules
 from playmolt_schemas.registry import games
 
 from playmolt_cli.terminal.options import read_settings
 
 
 def deciders() -> dict[str, Decider]:
-    """Id prefix → rules, including lobbies and erasures.
+    """Id prefix → rules, including lobbies, erasures and owners of agents.
 
     Rules are imported on this call, so that commands without a log, such as `up`, start faster.
     """
-    return {"lobby": LobbyRules(), "erasure": ErasureRules(), **{game: decider_of(game) for game in games()}}
+    own: dict[str, Decider] = {"lobby": LobbyRules(), "erasure": ErasureRules(), "ownership": OwnershipRules()}
+    return {**own, **{game: decider_of(game) for game in games()}}
 
 
 async def with_packs(rules: Mapping[str, Decider], pool: Pool) -> None:

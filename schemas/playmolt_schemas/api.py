@@ -46,6 +46,16 @@ About = Annotated[
 ]
 
 
+AgentName = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=AGENT_NAME_CHARS,
+        extra_json_schema={"pattern": LINE},
+        description="Display name; it need not be unique.",
+    ),
+]
+
 Language = Annotated[GameLanguage, Meta(description="Language of the game's content.")]
 Invite = Annotated[str, Meta(min_length=1, max_length=INVITE_CHARS, description="Invite token of a private game.")]
 Pack = Annotated[
@@ -82,15 +92,7 @@ class RegisterRequest(Request, frozen=True):
         }
     }
 
-    name: Annotated[
-        str,
-        Meta(
-            min_length=1,
-            max_length=AGENT_NAME_CHARS,
-            extra_json_schema={"pattern": LINE},
-            description="Display name; it need not be unique.",
-        ),
-    ]
+    name: AgentName
     version: Version | None = None
     about: About | None = None
     kind: Annotated[Kind, Meta(description="A program (`bot`), a person, or an agent of the operator (`house`).")] = (
@@ -265,6 +267,13 @@ class Callback(msgspec.Struct, frozen=True):
     created_at: str
 
 
+class Owner(msgspec.Struct, frozen=True):
+    """Who is behind an agent."""
+
+    id: str
+    name: str
+
+
 class AgentRow(msgspec.Struct, frozen=True):
     """An agent in the list of agents. `games` counts finished games."""
 
@@ -318,6 +327,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     version: str | None
     about: str | None
     created_at: str
+    owner: Owner | None
     games: dict[str, int]
     points: int
     ratings: dict[str, Rating | None]
@@ -350,6 +360,7 @@ class LeaderboardRow(msgspec.Struct, frozen=True):
     rating: float | None = None
     uncertainty: float | None = None
     provisional: bool | None = None
+    owner: Owner | None = None
 
 
 class Leaderboard(msgspec.Struct, frozen=True):
@@ -591,6 +602,7 @@ __all__ = [
     "NewKey",
     "OpenRequest",
     "Opened",
+    "Owner",
     "Problem",
     "Profile",
     "Rating",

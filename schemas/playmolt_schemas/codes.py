@@ -36,6 +36,7 @@ class Code(Enum):
     NOT_STANDING = ("not_standing", 409)
     STALE_TURN = ("stale_turn", 409)
     ALREADY_SUBMITTED = ("already_submitted", 409)
+    TOO_MANY_AGENTS = ("too_many_agents", 409)
     ALREADY_SEATED = ("already_seated", 409)
     ALREADY_CLAIMED = ("already_claimed", 409)
     ALREADY_STARTED = ("already_started", 409)

@@ -10,6 +10,8 @@ EXPONENT_DIGITS: Final = 2
 """The digits of an exponent in a body: numbers with larger exponents take about 10 µs each to parse."""
 INVITE_CODE_CHARS: Final = 64
 INVITE_PEOPLE: Final = 10_000
+KEY_CHARS: Final = 100
+"""The longest key in a body; ours are shorter."""
 OWNER_CONTACT_CHARS: Final = 200
 OWNED_AGENTS: Final = 200
 """Agents that an owner may have at a time."""
@@ -17,8 +19,8 @@ RECOVERY_CODES: Final = 8
 RECOVERY_CODE_CHARS: Final = 64
 RECOVERY_TRIES: Final = 10
 RECOVERY_LOCK_SECONDS: Final = 1800
-"""After so many wrong recovery codes within this time no code of the owner is accepted for as long, and for as long
-again after that all are looked at: nobody can lock an owner out by going on."""
+"""After so many wrong recovery codes within this time, further codes of the owner are refused for as long. For as long
+again after that, all are checked, so that others cannot keep an owner out by guessing on."""
 RECORD_BYTES: Final = 512 * 1024
 AGENT_NAME_CHARS: Final = 40
 VERSION_CHARS: Final = 40

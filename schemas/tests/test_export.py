@@ -125,7 +125,7 @@ class TestWriting:
 
 
 def test_there_is_a_bundle_for_each_game_and_one_of_what_they_share() -> None:
-    assert bundles().keys() == {f"{name}.json" for name in (*house_types(), "lobby", "erasure", SHARED)}
+    assert bundles().keys() == {f"{name}.json" for name in (*house_types(), "lobby", "erasure", "ownership", SHARED)}
     assert len(list((ROOT / "schemas").rglob("*.json"))) <= 40
 
 

@@ -14,6 +14,7 @@ from playmolt_schemas.identifiers import type_of
 from playmolt_schemas.records import Metadata, Record
 from rich.table import Table
 
+_WITHOUT_COMMANDS = ("lobby", "erasure", "ownership")
 _read_metadata = msgspec.json.Decoder(Metadata).decode
 
 
@@ -62,7 +63,7 @@ class Redecisions:
     """
 
     def __init__(self, deciders: Mapping[str, Decider]) -> None:
-        self._deciders = {game: rules for game, rules in deciders.items() if game not in ("lobby", "erasure")}
+        self._deciders = {game: rules for game, rules in deciders.items() if game not in _WITHOUT_COMMANDS}
         self._running: dict[str, _ReplayedGame] = {}
         self._games = 0
         self._differ: list[GameDifference] = []

@@ -126,7 +126,7 @@ class PgAccounts:
         return None if seconds is None else VersionLimit(seconds)
 
     async def rotate_key(self, agent_id: str, old_hash: str, new_hash: str) -> bool:
-        """Replace an agent's key. If the old one is no longer valid, change nothing and return False."""
+        """Replace an agent's key. If the old one was replaced already, change nothing and return False."""
         return bool(
             await self._pool.value(_SQL["replace_key"], agent_id, bytes.fromhex(old_hash), bytes.fromhex(new_hash))
         )

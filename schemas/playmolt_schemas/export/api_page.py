@@ -11,6 +11,7 @@ from playmolt_schemas.limits import BODY_BYTES, IDEMPOTENCY_KEY_CHARS
 from playmolt_schemas.routes.agora import AGORA
 from playmolt_schemas.routes.jury import JURY
 from playmolt_schemas.routes.legal import LEGAL
+from playmolt_schemas.routes.owners import OWNERS
 from playmolt_schemas.routes.pages import PAGES_WEB
 from playmolt_schemas.routes.platform import ADMIN, AGENTS, GAMES, PAGES, VISITORS
 from playmolt_schemas.routes.route import Auth, Media, PageOf, Route
@@ -22,13 +23,15 @@ _LISTED: Final = 4
 _KEYS: Final = {
     Auth.NONE: "none",
     Auth.OPTIONAL: "agent's (optional)",
-    Auth.ANY: "owner's",
+    Auth.ANY: "that of the session",
     Auth.AGENT: "agent's",
     Auth.SESSION: "agent's or visitor's",
+    Auth.OWNER: "owner's",
     Auth.OPERATOR: "operator's",
 }
 _SECTIONS: Final = (
     ("Agents", AGENTS),
+    ("Owners", OWNERS),
     ("Visitors", VISITORS),
     ("Games", GAMES),
     ("Legal simulation", LEGAL),

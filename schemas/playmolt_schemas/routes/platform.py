@@ -16,6 +16,7 @@ from playmolt_schemas.registry import bot_games, watched_games
 from playmolt_schemas.routes.agora import AGORA
 from playmolt_schemas.routes.jury import JURY
 from playmolt_schemas.routes.legal import LEGAL
+from playmolt_schemas.routes.owners import OWNERS
 from playmolt_schemas.routes.pages import PAGES_WEB, PageWords
 from playmolt_schemas.routes.route import (
     EVENT_STREAM,
@@ -226,10 +227,24 @@ class AdminGame(msgspec.Struct, frozen=True):
     erased: Erasure | UnsetType = UNSET
 
 
+class AdminOwner(msgspec.Struct, frozen=True):
+    """An owner as the operator sees it. Nothing proves the contact."""
+
+    id: str
+    name: str
+    contact: str | None
+
+
+class AdminAgent(AgentName, frozen=True):
+    """An agent as the operator sees it."""
+
+    owner: AdminOwner | None
+
+
 class AdminAgents(msgspec.Struct, frozen=True):
     """A page of the list of agents."""
 
-    agents: list[AgentName]
+    agents: list[AdminAgent]
     next_cursor: str | None
 
 
@@ -536,4 +551,17 @@ PAGES: Final = (
     SKILL,
 )
 
-ROUTES: Final = (*AGENTS, *VISITORS, *SIGN_INS, *GAMES, *LEGAL, *JURY, *AGORA, *FILES, *ADMIN, *PAGES, *PAGES_WEB)
+ROUTES: Final = (
+    *AGENTS,
+    *OWNERS,
+    *VISITORS,
+    *SIGN_INS,
+    *GAMES,
+    *LEGAL,
+    *JURY,
+    *AGORA,
+    *FILES,
+    *ADMIN,
+    *PAGES,
+    *PAGES_WEB,
+)

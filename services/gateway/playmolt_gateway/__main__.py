@@ -12,12 +12,14 @@ from playmolt_core.db.accounts import PgAccounts
 from playmolt_core.db.content.packs import PgPacks
 from playmolt_core.db.limits import PgLimits
 from playmolt_core.db.migrate import newest_needed
+from playmolt_core.db.owners import PgOwners
 from playmolt_core.db.pool import open_pool
 from playmolt_core.db.projections import PgProjections
 from playmolt_core.db.shares import PgShares
 from playmolt_core.db.sign_ins import PgSignIns
 from playmolt_core.effects.callbacks.client import CallbackClient
 from playmolt_core.effects.callbacks.seats import PgCallbacks
+from playmolt_core.log.ownership import PgOwnership
 from playmolt_core.ops.connections import allow_many_files, bounds
 from playmolt_core.ops.process import settle_garbage, stopping_process
 from playmolt_core.ops.service import Start, run_service
@@ -56,6 +58,8 @@ async def build(start: Start[GatewaySettings]) -> None:
             PgShares(pool),
             callbacks,
             PgPacks(pool),
+            PgOwners(pool),
+            PgOwnership(pool),
             PgSignIns(pool),
         )
         await gateway.listen()

@@ -11,20 +11,15 @@ from msgspec import UnsetType
 from playmolt_core.bus.port import Bus, Watch
 from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Owner, Profile, VersionLimit
 from playmolt_core.db.limits import SessionLimit
-from playmolt_core.db.owners import (
-    BegunClaim,
-    ClaimFault,
-    OwnedAgent,
-    OwnerAccount,
-    OwnershipChange,
-    Recovered,
-)
+from playmolt_core.db.owners import OwnedAgent, OwnerAccount, Recovered
 from playmolt_core.db.projections import Board, Points, Ranked, Rating, RecentGame
 from playmolt_core.db.ratings import RoleRate
 from playmolt_core.db.scores import ScorePage
 from playmolt_core.db.shares import FileLink, Share
 from playmolt_core.db.sign_ins import Account, BrowserSession, JoinFault, NewSession, SignInAttempt
 from playmolt_core.effects.callbacks.seats import Callback, CalledSeat, SeatKey
+from playmolt_core.game.decider import Refused
+from playmolt_core.log.ownership import ClaimedAgent, ClaimFault
 from playmolt_core.ops.metrics import Sample
 from playmolt_schemas.canonical import Files
 from playmolt_schemas.identity import BoardKind, ScoreBoard
@@ -141,7 +136,7 @@ class Accounts(Protocol):
 
 
 class Owners(Protocol):
-    """Owners of agents. A change of ownership is begun, written to the log by an engine, and finished."""
+    """Owners of agents: their names, keys and recovery codes."""
 
     async def create(self, owner: OwnerAccount, key_hash: str, code_hashes: Sequence[str]) -> None:
         """Store a new owner with its key and its recovery codes."""
@@ -173,36 +168,32 @@ class Owners(Protocol):
         """Replace the key of an owner's agent; returns the old hash, None if it is not this owner's agent."""
         ...
 
+    async def erase(self, owner_id: str) -> str | None:
+        """Erase an owner; returns the hash of its void key, "" without one; None while it has agents."""
+        ...
+
+
+class Ownership(Protocol):
+    """Which agents belong to which owner: decided on the log, in one step with the accounts."""
+
     async def create_agent(
         self, agent_id: str, new: NewAgent, key_hash: str, owner_id: str, command_id: str
-    ) -> tuple[str, OwnershipChange] | None:
-        """Store a new agent and begin its claim; None if the owner may have no more agents."""
+    ) -> str | None:
+        """Store a new agent of an owner; returns its handle, None if the owner may have no more agents."""
         ...
 
-    async def begin_claim(
+    async def claim(
         self, owner_id: str, key_hash: str, command_id: str, fingerprint: str
-    ) -> BegunClaim | ClaimFault:
-        """Begin the claim of the agent with this key; the change in the result may be an unfinished one of another."""
+    ) -> ClaimedAgent | ClaimFault | Refused:
+        """Claim the agent with this key; a repeated command changes nothing."""
         ...
 
-    async def begin_release(self, owner_id: str, agent_id: str, command_id: str) -> OwnershipChange | None:
-        """Begin to let an agent go; None if it is not this owner's agent."""
+    async def release(self, owner_id: str, agent_id: str, command_id: str) -> str | Refused:
+        """Let an agent go; returns the hash of its key."""
         ...
 
-    async def finish(self, change: OwnershipChange) -> str | None:
-        """Apply a change that is in the log, once; returns the hash of the agent's key."""
-        ...
-
-    async def abandon(self, change: OwnershipChange) -> None:
-        """Forget a change that the log refused."""
-        ...
-
-    async def pending(self, seconds: float, owner_id: str = "") -> Sequence[OwnershipChange]:
-        """Unfinished changes: those older than `seconds`, or all of an owner."""
-        ...
-
-    async def erase(self, owner_id: str) -> str | None:
-        """Erase an owner; returns the hash of its void key, or None while it has agents or unfinished changes."""
+    async def agents(self, owner_id: str) -> Sequence[str]:
+        """The ids of an owner's agents."""
         ...
 
 

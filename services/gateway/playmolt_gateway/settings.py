@@ -66,6 +66,15 @@ class GatewaySettings(Settings, frozen=True, kw_only=True):
             check=parse_rate,
         ),
     ] = "100/3600"
+    recovery_limit: Annotated[
+        str,
+        setting(
+            "PLAYMOLT_RECOVERY_LIMIT",
+            "Maximum tries from one address (IPv6: a /64) to recover an owner's key, over all gateways, as `N/SECONDS`;"
+            " `off`: no limit. Applies to callers on this machine, too.",
+            check=parse_rate,
+        ),
+    ] = "50/3600"
     public_url: Annotated[
         str,
         setting(

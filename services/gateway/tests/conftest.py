@@ -42,6 +42,7 @@ from playmolt_schemas.limits import VERSION_CHANGES_A_DAY
 
 from core.tests.waiting import wait_until
 from services.gateway.tests.signin.twin_sign_ins import TwinSignIns
+from services.gateway.tests.twin_owners import TwinOwners, TwinOwnership
 
 OPERATOR_KEY = "the-operators-own-key"
 Reply = tuple[int, Any] | Answer | Exception | None
@@ -194,6 +195,7 @@ class TwinStore:
         self.read_only = False
         self.lookups = 0
         self.void: list[str] = []
+        self.owners = TwinOwners(self)
         self.slow: asyncio.Event | None = None
         self.cancelled = 0
 
@@ -339,6 +341,8 @@ class TwinStore:
         self.lookups += 1
         found: dict[str, Agent | Owner] = {key: self.rows[self.keys[key]] for key in key_hashes if key in self.keys}
         found |= {key: Agent(self.visitors[key], "Visitor") for key in key_hashes if key in self.visitors}
+        owners = {key: self.owners.accounts[self.owners.keys[key]] for key in key_hashes if key in self.owners.keys}
+        found |= {key: Owner(owner.id, owner.name) for key, owner in owners.items()}
         if self.slow:
             try:
                 await self.slow.wait()
@@ -475,9 +479,11 @@ class Platform:
     def __init__(self, **settings: Any) -> None:
         self.bus = TwinBus()
         self.store = TwinStore()
+        self.owners = self.store.owners, TwinOwnership(self.store, self.store.owners)
         self.sign_ins = TwinSignIns()
         values: dict[str, Any] = {"operator_key": OPERATOR_KEY, "stuck_seconds": 600} | settings
-        self.gateway: Gateway = build(GatewaySettings(**values), self.bus, *[self.store] * 7, self.sign_ins)
+        twins = (*self.owners, self.sign_ins)
+        self.gateway: Gateway = build(GatewaySettings(**values), self.bus, *[self.store] * 7, *twins)
         transport = httpx.ASGITransport(app=self.gateway, raise_app_exceptions=True)
         self.client = httpx.AsyncClient(transport=transport, base_url="http://gateway")
         self.operator = {"Authorization": f"Bearer {OPERATOR_KEY}"}

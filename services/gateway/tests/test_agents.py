@@ -29,7 +29,7 @@ async def test_registering_gives_a_key_that_works_and_is_stored_as_a_hash(platfo
     me = await platform.send("GET", "/api/agents/me", headers={"Authorization": f"bearer {made['api_key']}"})
     assert me.json() == {
         "id": made["id"], "name": made["name"], "handle": made["handle"], "kind": "bot", "version": None,
-        "model": None, "about": None, "created_at": "2026-01-01T00:00:00.000000Z", "points": 0,
+        "model": None, "about": None, "created_at": "2026-01-01T00:00:00.000000Z", "points": 0, "owner": None,
         "points_by_type": {"trial": 0, "ox": 0}, "games": {"trial": 0, "ox": 0},
         "ratings": {"trial": None, "ox": None, "trial_slow": None, "ox_slow": None},
     }  # fmt: skip
@@ -443,6 +443,7 @@ async def test_leaderboard_waits_for_the_projections_and_serves_what_there_is(pl
     assert page["leaderboard"] == [{
             "rank": 1, "id": "agent-1", "handle": "ada-1", "name": "Ada", "kind": "bot", "model": None, "version": None,
             "points": 200, "games": 1, "rating": None, "uncertainty": None, "provisional": None,
+            "owner": None,
         }
     ]  # fmt: skip
     assert platform.store.board == Board(kind="bot")

@@ -30,7 +30,9 @@ LOADS = {
         "openapi", "docs", "llms", "skill", "page_lobby", "page_games", "page_game", "page_legal", "page_agora",
         "page_privacy", "page_avatar",
     },
-    Load.BUCKET: {"register_agent", "open_visitor", "sign_in", "sign_in_callback"},
+    Load.BUCKET: {
+        "register_agent", "open_visitor", "open_owner", "recover_owner", "sign_in", "sign_in_callback",
+    },
     Load.READ: {
         "list_agents", "read_agent", "read_leaderboard", "read_game_type", "read_events", "list_games_to_fill",
         "list_runs", "read_run_events", "page_agent", "page_watch", "page_embed", "oembed", "page_shared", "page_check",

@@ -72,7 +72,7 @@ class TestOperator:
     async def test_agents(self, platform: Any) -> None:
         ids = [platform.agent(f"Agent {n}")[0] for n in range(3)]
         page = (await platform.send("GET", "/api/admin/agents?limit=2", headers=platform.operator)).json()
-        assert page["agents"] == [{"id": ids[0], "name": "Agent 0"}, {"id": ids[1], "name": "Agent 1"}]
+        assert page["agents"] == [{"id": ids[n], "name": f"Agent {n}", "owner": None} for n in range(2)]
         path = f"/api/admin/agents?cursor={page['next_cursor']}"
         assert (await platform.send("GET", path, headers=platform.operator)).json()["agents"][0]["id"] == ids[2]
 
@@ -289,14 +289,10 @@ class TestRoutes:
         for route in ROUTES:
             assert (route.request is not None) == (route.method in ("POST", "PUT", "PATCH"))
             once = (
-                "register_agent",
-                "rotate_key",
-                "jury_bring_case",
-                "open_visitor",
-                "open_invite",
-                "link_file",
+                "register_agent", "rotate_key", "jury_bring_case", "open_visitor", "open_invite", "link_file",
+                "open_owner", "recover_owner", "replace_codes", "register_owned_agent", "replace_agent_key",
                 "sign_out",
-            )
+            )  # fmt: skip
             assert route.idempotent == (route.method == "POST" and route.name not in once)
             operators = route.path.startswith("/api/admin") or (
                 route.tag == "agora" and route.name not in PUBLIC_OF_RUNS and route not in (SHARE, UNSHARE)
@@ -323,7 +319,7 @@ class TestRoutes:
                 assert all(p["required"] for p in declared)
                 assert len({(p["in"], p["name"]) for p in operation["parameters"]}) == len(operation["parameters"])
                 assert all(response["description"] for response in operation["responses"].values())
-                assert all(set(choice) <= {"agent", "visitor", "operator"} for choice in operation["security"])
+                assert all(set(choice) <= {"agent", "visitor", "owner", "operator"} for choice in operation["security"])
                 schemas += [p["schema"] for p in operation["parameters"]]
         for schema in schemas:
             jsonschema.Draft202012Validator.check_schema(schema)

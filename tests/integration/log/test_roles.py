@@ -39,7 +39,6 @@ TABLES = {
     "account.owner": "name",
     "account.owner_key": "hash",
     "account.recovery_code": "hash",
-    "account.ownership_change": "claims",
     "account.claim_key": "agent_id",
     "account.sign_in": "subject",
     "account.browser_session": "used_at",
@@ -105,6 +104,8 @@ FUNCTIONS = {
     "limits.give_back": "SELECT limits.give_back(gen_random_uuid(), 1, NULL, NULL, NULL, NULL, NULL)",
     "limits.reserve": "SELECT limits.reserve(ARRAY['a'], ARRAY[1], ARRAY[1], ARRAY[1], 1, 1)",
     "limits.settle": "SELECT limits.settle(ARRAY['a'], 0, 0, 0)",
+    "log.last_owner": "SELECT log.last_owner('agent-a')",
+    "log.change_owner": "SELECT log.change_owner('agent-a', NULL, '', '{}')",
     "account.one_address": "SELECT account.one_address('{}')",
     "account.models": "SELECT account.models()",
     "account.begin_call": "SELECT account.begin_call('a', 'g', 'h', 1, 1, 1)",
@@ -178,15 +179,16 @@ ALLOWED = {
         *(
             (verb, f"account.{table}")
             for verb in ("SELECT", "INSERT", "DELETE")
-            for table in ("owner", "owner_key", "recovery_code", "ownership_change")
+            for table in ("owner", "owner_key", "recovery_code")
         ),
         ("UPDATE", "account.owner"), ("UPDATE", "account.owner_key"),
         *(
             (verb, f"account.{table}")
             for verb in ("SELECT", "INSERT", "UPDATE", "DELETE")
-            for table in ("claim_key", "sign_in", "browser_session", "sign_in_attempt")
+            for table in ("sign_in", "browser_session", "sign_in_attempt")
         ),
-        "limits.guess", "limits.forgive",
+        *((verb, "account.claim_key") for verb in ("SELECT", "INSERT", "UPDATE")),
+        "log.last_owner", "log.change_owner", "limits.guess", "limits.forgive",
         *(("SELECT", table) for table in _DERIVED), ("SELECT", "projection.progress"), "limits.take", "limits.wait",
         "limits.open_session", "limits.give_session_up", "pack.bring", ("SELECT", "pack.missing"),
     },
@@ -320,7 +322,7 @@ async def test_append_looks_into_no_schema_of_its_caller(database_url: str) -> N
         " AND n.nspname IN ('log', 'limits', 'lease', 'account', 'projection', 'blob', 'vault', 'pack')"
     )
     await connection.close()
-    assert len(rows) == 53
+    assert len(rows) == 55
     for row in rows:
         assert "search_path=pg_catalog, pg_temp" in row["proconfig"], row["name"]
 

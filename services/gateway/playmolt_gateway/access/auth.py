@@ -63,9 +63,12 @@ _OWNER_MISSING: Final = HttpProblem(
     Code.UNAUTHORIZED,
     'This route requires an owner\'s key: send `Authorization: Bearer KEY`. Get one with POST /api/owners {"name": …}.',
 )
+UNKNOWN_OWNER: Final = HttpProblem(
+    Code.UNAUTHORIZED, "The key is unknown or no longer valid. Recover it with POST /api/owners/recover."
+)
 _OWNERS_KEY: Final = HttpProblem(
     Code.NOT_A_PARTICIPANT,
-    "An owner's key takes no seat and is no agent's. Send the key of one of your agents; see GET /api/owners/me.",
+    "An owner's key takes no seat. Send the key of one of your agents; see GET /api/owners/me.",
 )
 _NO_SESSIONS: Final = HttpProblem(
     Code.UNAUTHORIZED, "This route requires an agent's key or a visitor's token, not an owner's key."

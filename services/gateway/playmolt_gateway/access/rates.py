@@ -10,7 +10,7 @@ import msgspec
 from playmolt_core.ops.connections import Headers, address_of, bucket_of
 from playmolt_core.settings import parse_networks, parse_rate
 from playmolt_schemas.codes import Code, FieldFault, RateLimit
-from playmolt_schemas.limits import SESSION_DAYS
+from playmolt_schemas.limits import RECOVERY_LOCK_SECONDS, RECOVERY_TRIES, SESSION_DAYS
 from starlette.types import Scope
 
 from playmolt_gateway.access.auth import Caller
@@ -57,6 +57,7 @@ class RateLimiter:
         self._limits = limits
         self._registration = parse_rate(settings.registration_limit)
         self._visitors = parse_rate(settings.visitor_limit)
+        self._recovery = parse_rate(settings.recovery_limit)
         self._trusted = parse_networks(settings.trusted_proxies)
         self._limit_loopback = settings.limit_loopback
         self._sessions = settings.sessions_per_key
@@ -145,26 +146,49 @@ class RateLimiter:
 
     async def registration_refusal(self, caller: Caller, scope: Scope) -> HttpProblem | None:
         """Take a registration token of the address; the operator and the house have no limit."""
-        if self._registration is None or caller.operator or caller.house or self._exempt(scope):
+        if self._registration is None or caller.operator or caller.house or self.exempt(scope):
             return None
         subject = f"An address may register {self._registration[0]} agents"
         return await self._taken(f"registration:{self.bucket(scope)}", self._registration, subject)
 
+    async def owner_refusal(self, caller: Caller, scope: Scope) -> HttpProblem | None:
+        """Take a token of the address for a new owner, limited as registration is."""
+        if self._registration is None or caller.operator or self.exempt(scope):
+            return None
+        subject = f"An address may make {self._registration[0]} owners"
+        return await self._taken(f"owners:{self.bucket(scope)}", self._registration, subject)
+
+    async def recovery_refusal(self, owner: str, scope: Scope) -> HttpProblem | None:
+        """Count a try to recover an owner, named by a hash: of its address, also on this machine, and of the owner."""
+        if self._recovery is not None:
+            subject = f"An address may try {self._recovery[0]} recoveries"
+            if refusal := await self._taken(f"recovery:{self.bucket(scope)}", self._recovery, subject):
+                return refusal
+        key = f"recovery:{owner[:32]}"
+        wait = await self._limits.guess(key, RECOVERY_TRIES, RECOVERY_LOCK_SECONDS)
+        subject = f"An owner may try {RECOVERY_TRIES} wrong recovery codes"
+        return None if wait < _SHORTEST else _over_limit(key, (RECOVERY_TRIES, RECOVERY_LOCK_SECONDS), subject, wait)
+
+    async def recovered(self, owner: str) -> None:
+        """Forget the tries of an owner who knew a code."""
+        await self._limits.forgive(f"recovery:{owner[:32]}")
+
     async def visitor_refusal(self, scope: Scope) -> HttpProblem | None:
         """Take a token of the address for a new visitor."""
-        if self._visitors is None or self._exempt(scope):
+        if self._visitors is None or self.exempt(scope):
             return None
         subject = f"An address may get {self._visitors[0]} visitors' tokens"
         return await self._taken(f"visitors:{self.bucket(scope)}", self._visitors, subject)
 
     async def sign_in_refusal(self, scope: Scope) -> HttpProblem | None:
         """Take a token of the address for a step of a sign-in: to the provider, or back."""
-        if self._exempt(scope):
+        if self.exempt(scope):
             return None
         subject = f"An address may take {SIGN_IN_STEPS[0]} steps of sign-ins"
         return await self._taken(f"sign-ins:{self.bucket(scope)}", SIGN_IN_STEPS, subject)
 
-    def _exempt(self, scope: Scope) -> bool:
+    def exempt(self, scope: Scope) -> bool:
+        """Whether limits by address do not apply to a request: it comes from this machine."""
         client = scope.get("client")
         return not self._limit_loopback and self._is_here(client[0] if client else None, scope["headers"])
 

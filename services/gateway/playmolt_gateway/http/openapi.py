@@ -23,6 +23,7 @@ _SECURITY: Final[dict[Auth, list[dict[str, list[str]]]]] = {
     Auth.ANY: [{"agent": []}, {"visitor": []}, {"operator": []}],
     Auth.AGENT: [{"agent": []}],
     Auth.SESSION: [{"agent": []}, {"visitor": []}],
+    Auth.OWNER: [{"owner": []}],
     Auth.OPERATOR: [{"operator": []}],
 }
 _DESCRIPTION: Final = (
@@ -215,6 +216,7 @@ def document(routes: Sequence[Route]) -> dict[str, Any]:
             "securitySchemes": {
                 "agent": bearer | {"description": "The key of POST /api/agents."},
                 "visitor": bearer | {"description": "The token of POST /api/visitors."},
+                "owner": bearer | {"description": "The owner's key of POST /api/owners."},
                 "operator": bearer | {"description": "The operator's key."},
             },
         },

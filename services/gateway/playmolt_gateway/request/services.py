@@ -9,6 +9,7 @@ from playmolt_schemas.limits import HEARTBEAT_SECONDS, READER_STALL_SECONDS, WAI
 
 from playmolt_gateway.access.auth import CACHED_SECONDS, Authenticator, KeyCache
 from playmolt_gateway.access.invites import InviteIssuer
+from playmolt_gateway.access.owners import AddressGroups, OwnerNames
 from playmolt_gateway.access.rates import RateLimiter
 from playmolt_gateway.http.addresses import PublicAddress
 from playmolt_gateway.http.bodies import BodyReader
@@ -23,6 +24,8 @@ from playmolt_gateway.ports import (
     Database,
     GatewayBus,
     Limits,
+    Owners,
+    Ownership,
     Packs,
     Projections,
     Shares,
@@ -67,6 +70,8 @@ class Services:
         shares: Shares,
         callbacks: Callbacks,
         packs: Packs,
+        owners: Owners,
+        ownership: Ownership,
         sign_ins: SignIns,
     ) -> None:
         self.settings = settings
@@ -77,10 +82,14 @@ class Services:
         self.projections = projections
         self.shares = shares
         self.packs = packs
+        self.owners = owners
+        self.ownership = ownership
         self.keys = KeyCache(accounts, bus)
         self.authenticator = Authenticator(self.keys, settings.operator_key, settings.house_key)
         self.sign_in = open_sign_in(settings, sign_ins, accounts)
         self.rates = RateLimiter(settings, limits)
+        self.owner_names = OwnerNames(owners)
+        self.address_groups = AddressGroups(accounts, self.rates)
         self.address = PublicAddress(settings)
         self.bodies = BodyReader()
         self.invites = InviteIssuer(accounts)

@@ -14,10 +14,11 @@ from playmolt_schemas.routes.platform import (
     ADMIN_GAMES,
     ADMIN_LAG,
     ADMIN_LOG,
+    AdminAgent,
     AdminAgents,
     AdminGames,
     AdminGamesQuery,
-    AgentName,
+    AdminOwner,
     WholeLogQuery,
 )
 from playmolt_schemas.routes.route import PageQuery, Query
@@ -72,7 +73,10 @@ async def admin_end(services: Services, request: CheckedRequest[Query, api.EndRe
 @serves(ADMIN_AGENTS)
 async def admin_agents(services: Services, request: CheckedRequest[PageQuery, None]) -> Reply:
     rows, cursor = await services.within_deadline(services.accounts.agents(request.query.limit, request.query.cursor))
-    return json_response(200, _encode(AdminAgents([AgentName(row.id, row.name) for row in rows], cursor)))
+    owners = await services.within_deadline(services.owners.contacts([row.id for row in rows]))
+    shown = {agent: AdminOwner(owner.id, owner.name, owner.contact) for agent, owner in owners.items()}
+    agents = [AdminAgent(row.id, row.name, shown.get(row.id)) for row in rows]
+    return json_response(200, _encode(AdminAgents(agents, cursor)))
 
 
 @serves(ADMIN_LAG)

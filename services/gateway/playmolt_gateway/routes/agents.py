@@ -5,6 +5,7 @@ import secrets
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cache
 from typing import Any, Final, get_args
 
 import msgspec
@@ -68,14 +69,14 @@ def _about_fault(text: str) -> str | None:
 
 
 _CHECKS: Final[Mapping[str, Callable[[str], str | None]]] = {LINE: _line_fault, LINES: _about_fault}
-_PATTERNS: Final = {kind: patterns(kind) for kind in (api.RegisterRequest, api.UpdateMeRequest)}
+_patterns = cache(patterns)
 
 
-def _refused_texts(body: api.RegisterRequest | api.UpdateMeRequest) -> HttpProblem | None:
+def refused_texts(body: api.Request) -> HttpProblem | None:
     """Refuse texts that pages must not show, naming every field at fault."""
     found = {
         field: fault
-        for field, pattern in _PATTERNS[type(body)].items()
+        for field, pattern in _patterns(type(body)).items()
         if isinstance(text := getattr(body, field), str) and (fault := _CHECKS[pattern](text))
     }
     return _refused(found) if found else None
@@ -106,7 +107,7 @@ async def register_agent(services: Services, request: CheckedRequest[Query, api.
             Code.REGISTRATION_CLOSED,
             "Registration is closed on this server. Ask the operator for a key or an invite code.",
         )
-    if refused := _refused_texts(body):
+    if refused := refused_texts(body):
         return refused
     if refused := _refused_kind(body, request.caller):
         return refused
@@ -119,7 +120,8 @@ async def register_agent(services: Services, request: CheckedRequest[Query, api.
     if limited := await services.within_deadline(limit):
         return limited
     agent_id, key = f"agent-{uuid.uuid4()}", new_key()
-    new = NewAgent(body.name, body.kind, body.version, body.about, body.model)
+    group = await services.within_deadline(services.address_groups.of(request.scope))
+    new = NewAgent(body.name, body.kind, body.version, body.about, body.model, group)
     invite = hash_of_code(code) if code is not None else ""
     handle = await services.within_deadline(services.accounts.create_agent(agent_id, new, hash_of(key), invite))
     if handle is None:
@@ -135,7 +137,7 @@ async def register_agent(services: Services, request: CheckedRequest[Query, api.
 async def update_me(services: Services, request: CheckedRequest[Query, api.UpdateMeRequest]) -> Reply:
     """Change the caller's profile. Every gateway drops the cached agent before the answer is sent."""
     body = request.body
-    if refused := _refused_texts(body):
+    if refused := refused_texts(body):
         return refused
     if body.version is not UNSET and not services.bus.connected():
         raise BusUnavailable("changing a version requires NATS")
@@ -188,20 +190,19 @@ async def publish_void_key(services: Services, void: str) -> None:
 _LADDERS: Final = tuple(ladder_of(game, pace) for pace in get_args(Pace) for game in GAME_TYPES)
 
 
-async def _synced(services: Services) -> None:
+async def synced(services: Services) -> None:
     """Wait for the projections to catch up; on failure serve what they have."""
     with suppress(ConnectionError, TimeoutError):
         await services.bus.request(subjects.PROJECTED, timeout=_SYNC_SECONDS)
 
 
 async def _points(services: Services, agent_id: str) -> Points:
-    await _synced(services)
+    await synced(services)
     return await services.within_deadline(services.projections.points_of(agent_id))
 
 
 async def _shown(services: Services, profile: Profile, row: Points) -> dict[str, Any]:
     """The public fields of an agent, without its recent games."""
-    ratings = await services.within_deadline(services.projections.ratings_of(profile.id, profile.version))
     return {
         "id": profile.id,
         "handle": profile.handle,
@@ -213,8 +214,15 @@ async def _shown(services: Services, profile: Profile, row: Points) -> dict[str,
         "created_at": rfc3339(profile.created_at),
         "games": {game: row.games.get(game, 0) for game in GAME_TYPES},
         "points": row.points,
-        "ratings": {ladder: _rating(ratings.get(ladder)) for ladder in _LADDERS},
+        "owner": await services.within_deadline(services.owner_names.one(profile.owner_id)),
+        "ratings": await ratings_shown(services, profile.id, profile.version),
     }
+
+
+async def ratings_shown(services: Services, agent_id: str, version: str | None) -> dict[str, api.Rating | None]:
+    """An agent's ratings under a version, by ladder."""
+    ratings = await services.within_deadline(services.projections.ratings_of(agent_id, version))
+    return {ladder: _rating(ratings.get(ladder)) for ladder in _LADDERS}
 
 
 def _rating(of: Rating | None) -> api.Rating | None:
@@ -255,7 +263,7 @@ async def list_agents(services: Services, request: CheckedRequest[AgentsQuery, N
     query = request.query
     if unstorable(query.q or ""):
         return json_response(200, msgspec.json.encode(api.Agents([], None)))
-    await _synced(services)
+    await synced(services)
     rows, cursor = await services.within_deadline(services.accounts.agents(query.limit, query.cursor, query.q or ""))
     lines = [
         api.AgentRow(
@@ -278,7 +286,7 @@ async def read_leaderboard(services: Services, request: CheckedRequest[Leaderboa
         )
     if query.by == "points" and query.pace != DEFAULT_PACE:
         return bad_request("Points count games of every pace: add by=rating.", FieldFault("pace", "needs by=rating"))
-    await _synced(services)
+    await synced(services)
     game_type = query.gameType or ALL_TYPES
     kind = query.kind or "bot"
     if query.by == "rating":
@@ -286,7 +294,10 @@ async def read_leaderboard(services: Services, request: CheckedRequest[Leaderboa
     else:
         board = Board(game_type, "points", kind, query.version)
     rows, cursor = await services.within_deadline(services.projections.leaderboard(board, query.limit, query.cursor))
-    return json_response(200, msgspec.json.encode(api.Leaderboard([_standing(row) for row in rows], cursor)))
+    owners = await services.within_deadline(services.owners.contacts([row.id for row in rows]))
+    shown = {agent: api.Owner(owner.id, owner.name) for agent, owner in owners.items()}
+    lines = [_standing(row, shown.get(row.id)) for row in rows]
+    return json_response(200, msgspec.json.encode(api.Leaderboard(lines, cursor)))
 
 
 async def _scores(services: Services, board: ScoreBoard, query: LeaderboardQuery) -> Reply:
@@ -309,11 +320,11 @@ async def _scores(services: Services, board: ScoreBoard, query: LeaderboardQuery
     return json_response(200, msgspec.json.encode(api.ScoreLeaderboard(rows, page.cursor, as_of, page.unconnected)))
 
 
-def _standing(row: Ranked) -> api.LeaderboardRow:
+def _standing(row: Ranked, owner: api.Owner | None) -> api.LeaderboardRow:
     shown = (row.rank, row.id, row.handle, row.name, row.kind, row.model, row.version, row.points, row.games)
     if row.line is None:
-        return api.LeaderboardRow(*shown)
-    return api.LeaderboardRow(*shown, row.line.rating, row.line.uncertainty, row.line.provisional)
+        return api.LeaderboardRow(*shown, owner=owner)
+    return api.LeaderboardRow(*shown, row.line.rating, row.line.uncertainty, row.line.provisional, owner)
 
 
 @serves(READ_GAME_TYPE)

@@ -26,6 +26,8 @@ from playmolt_gateway.ports import (
     Database,
     GatewayBus,
     Limits,
+    Owners,
+    Ownership,
     Packs,
     Projections,
     Shares,
@@ -43,6 +45,7 @@ from playmolt_gateway.routes import (  # noqa: F401 -- their handlers register t
     files,
     games,
     operation,
+    owners,
     pages,
     sessions,
     sharing,
@@ -161,9 +164,13 @@ def build(
     shares: Shares,
     callbacks: Callbacks,
     packs: Packs,
+    owners_: Owners,
+    ownership: Ownership,
     sign_ins: SignIns,
 ) -> Gateway:
-    services = Services(settings, bus, database, accounts, projections, limits, shares, callbacks, packs, sign_ins)
+    services = Services(
+        settings, bus, database, accounts, projections, limits, shares, callbacks, packs, owners_, ownership, sign_ins
+    )
     api = FastAPI(title="PlayMolt", openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     api.state.services = services
     api.add_exception_handler(HTTPException, _framework_refusal)

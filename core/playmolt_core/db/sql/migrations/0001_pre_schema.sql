@@ -36,11 +36,11 @@ CREATE TABLE log.head (
 -- lowest four, a count between them.
 CREATE SEQUENCE log.stream_number;
 
--- The kinds, each with tables of its own: 0 permanent streams, 1 games and runs, 2 sessions and experiments, 3 results of
+-- The kinds, each with tables of its own: 0 permanent streams (lobbies, erasures, owners of agents), 1 games and runs, 2 sessions and experiments, 3 results of
 -- archived games.
 CREATE FUNCTION log.kind_of(p_stream text) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE
-  WHEN split_part(p_stream, '-', 1) IN ('lobby', 'erasure') THEN 0
+  WHEN split_part(p_stream, '-', 1) IN ('lobby', 'erasure', 'ownership') THEN 0
   WHEN split_part(p_stream, '-', 1) IN ('legal', 'jury', 'agora', 'experiment', 'tournament') THEN 2
   ELSE 1
 END;
@@ -989,17 +989,6 @@ CREATE TABLE account.recovery_code (
 );
 CREATE INDEX recovery_code_owner ON account.recovery_code (owner_id);
 
--- A change of an agent's owner that is being written to the log: at most one an agent. It is stored first, so that a
--- gateway that is killed leaves nothing half done: another one repeats the command, which has the same id.
-CREATE TABLE account.ownership_change (
-  agent_id   text COLLATE "C" PRIMARY KEY REFERENCES account.agent,
-  owner_id   text COLLATE "C" NOT NULL REFERENCES account.owner,
-  claims     boolean          NOT NULL, -- false: the owner lets the agent go
-  command_id uuid             NOT NULL,
-  at         timestamptz      NOT NULL DEFAULT now()
-);
-CREATE INDEX ownership_change_owner ON account.ownership_change (owner_id);
-
 -- The body that an Idempotency-Key of a claim belongs to, and the agent that it claimed.
 CREATE TABLE account.claim_key (
   owner_id    text COLLATE "C" NOT NULL REFERENCES account.owner ON DELETE CASCADE,
@@ -1171,14 +1160,13 @@ GRANT SELECT ON account.void_key TO playmolt_gateway;
 GRANT USAGE ON SCHEMA account TO playmolt_gateway;
 GRANT SELECT, INSERT ON account.agent, account.api_key, account.join_key TO playmolt_gateway;
 GRANT UPDATE (hash, created_at) ON account.api_key TO playmolt_gateway;
-GRANT UPDATE (version, version_day, version_changes, about, owner_id) ON account.agent TO playmolt_gateway;
+GRANT UPDATE (version, version_day, version_changes, about) ON account.agent TO playmolt_gateway;
 GRANT SELECT, INSERT, DELETE ON account.owner TO playmolt_gateway;
 GRANT UPDATE (name, folded, contact) ON account.owner TO playmolt_gateway;
 GRANT SELECT, INSERT, DELETE ON account.owner_key TO playmolt_gateway;
 GRANT UPDATE (hash, created_at) ON account.owner_key TO playmolt_gateway;
 GRANT SELECT, INSERT, DELETE ON account.recovery_code TO playmolt_gateway;
-GRANT SELECT, INSERT, DELETE ON account.ownership_change TO playmolt_gateway;
-GRANT SELECT, INSERT, UPDATE, DELETE ON account.claim_key TO playmolt_gateway;
+GRANT SELECT, INSERT, UPDATE ON account.claim_key TO playmolt_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON account.sign_in TO playmolt_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON account.browser_session TO playmolt_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON account.sign_in_attempt TO playmolt_gateway;
@@ -2110,6 +2098,65 @@ FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION log.session, log.erase, log.last_erasure, log.idle_sessions, log.old_archives TO playmolt_vault;
 GRANT EXECUTE ON FUNCTION vault.emptied TO playmolt_vault;
 GRANT USAGE ON SCHEMA log TO playmolt_vault;
+
+-- Owners of agents ----------------------------------------------------------------------------------------------------
+
+-- The end of the stream of an agent's owners.
+CREATE FUNCTION log.last_owner(p_agent text) RETURNS TABLE (version integer, hash bytea) ROWS 1
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT s.version, s.hash FROM log.stream AS s WHERE s.stream = 'ownership-' || substr(p_agent, length('agent-') + 1)
+$$;
+
+-- Sets the owner of an agent (null: none) and appends the record of it, `p_record`, which follows `p_followed` in the stream
+-- of the agent's owners. Returns false, and changes nothing, if that stream has changed or the agent does not exist. The
+-- log's counter comes last, as in `log.append`.
+CREATE FUNCTION log.change_owner(p_agent text, p_owner text, p_followed bytea, p_record json) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  named   CONSTANT text        := 'ownership-' || substr(p_agent, length('agent-') + 1);
+  stated  CONSTANT timestamptz := p_record ->> 'at';
+  nth     CONSTANT integer     := p_record ->> 'version';
+  said    CONSTANT json        := p_record -> 'data';
+  before  text;
+  present log.stream;
+BEGIN
+  SELECT a.owner_id INTO before FROM account.agent AS a WHERE a.id = p_agent FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  IF (p_record ->> 'type', said ->> 'agent_id', said ->> 'owner_id') IS DISTINCT FROM (
+    CASE WHEN p_owner IS NULL THEN 'agent_released' ELSE 'agent_claimed' END, p_agent, coalesce(p_owner, before)
+  ) THEN
+    RAISE EXCEPTION 'the record is of another change' USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  PERFORM log.enter_types(ARRAY[p_record ->> 'type']);
+  IF nth = 1 THEN
+    INSERT INTO log.stream (stream, version, hash, created_at, updated_at)
+    VALUES (named, 0, decode(repeat('00', 32), 'hex'), stated, stated) ON CONFLICT DO NOTHING;
+  END IF;
+  UPDATE log.stream AS s SET version = nth, hash = decode(p_record ->> 'hash', 'hex'), updated_at = stated
+  WHERE s.stream = named AND s.version = nth - 1 AND s.hash = p_followed RETURNING s.* INTO present;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  PERFORM log.open_part(present.shard, present.number);
+  UPDATE account.agent AS a SET owner_id = p_owner WHERE a.id = p_agent;
+
+  UPDATE log.head AS h SET position = h.position + 1 WHERE h.shard = present.shard;
+  INSERT INTO log.record (
+    position, shard, number, version, type, schema_version, data, metadata, at, salt, hash, closes, decides
+  )
+  SELECT h.position, h.shard, present.number, nth,
+    (SELECT t.code FROM log.event_type AS t WHERE t.name = p_record ->> 'type'),
+    (p_record ->> 'schema_version')::smallint, said, p_record -> 'metadata', stated,
+    decode(p_record ->> 'salt', 'hex'), decode(p_record ->> 'hash', 'hex'), false, false
+  FROM log.head AS h WHERE h.shard = present.shard;
+  RETURN true;
+END $$;
+
+REVOKE ALL ON FUNCTION log.last_owner, log.change_owner FROM PUBLIC;
+GRANT USAGE ON SCHEMA log TO playmolt_gateway;
+GRANT EXECUTE ON FUNCTION log.last_owner, log.change_owner TO playmolt_gateway;
 
 -- Shards --------------------------------------------------------------------------------------------------------------
 

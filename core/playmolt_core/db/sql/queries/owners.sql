@@ -45,54 +45,6 @@ WHERE a.id = ANY ($1::text[])
 -- name: agents
 SELECT id, handle, name, version FROM account.agent WHERE owner_id = $1 ORDER BY created_at, id
 
--- name: count_agents
-SELECT (SELECT count(*) FROM account.agent WHERE owner_id = $1)
-  + (SELECT count(*) FROM account.ownership_change WHERE owner_id = $1 AND claims)
-
--- name: agent_of_key
-SELECT a.id, a.handle, a.name, a.kind, a.owner_id
-FROM account.api_key AS k JOIN account.agent AS a ON a.id = k.agent_id WHERE k.hash = $1 FOR UPDATE OF a
-
--- name: agent
-SELECT id, handle, name FROM account.agent WHERE id = $1
-
--- name: owned_agent
-SELECT id, handle, name, kind, owner_id FROM account.agent WHERE id = $2 AND owner_id = $1 FOR UPDATE
-
--- name: begin_change
-INSERT INTO account.ownership_change (agent_id, owner_id, claims, command_id) VALUES ($1, $2, $3, $4::text::uuid)
-ON CONFLICT DO NOTHING
-
--- name: change
-SELECT agent_id, owner_id, claims, replace(command_id::text, '-', '') FROM account.ownership_change WHERE agent_id = $1
-
--- name: end_change
-DELETE FROM account.ownership_change WHERE agent_id = $1 AND command_id = $2::text::uuid RETURNING true
-
--- name: set_owner
-UPDATE account.agent SET owner_id = $2 WHERE id = $1
-
--- name: agent_key
-SELECT hash FROM account.api_key WHERE agent_id = $1
-
--- name: pending
-SELECT agent_id, owner_id, claims, replace(command_id::text, '-', '') FROM account.ownership_change
-WHERE at < clock_timestamp() - make_interval(secs => $1) ORDER BY at LIMIT $2
-
--- name: pending_of
-SELECT agent_id, owner_id, claims, replace(command_id::text, '-', '') FROM account.ownership_change
-WHERE owner_id = $1 ORDER BY at
-
--- name: bind_claim
-INSERT INTO account.claim_key (owner_id, command_id, fingerprint) VALUES ($1, $2::text::uuid, decode($3, 'hex'))
-ON CONFLICT DO NOTHING
-
--- name: bound_claim
-SELECT encode(fingerprint, 'hex'), agent_id FROM account.claim_key WHERE owner_id = $1 AND command_id = $2::text::uuid
-
--- name: end_claim
-UPDATE account.claim_key SET agent_id = $3 WHERE owner_id = $1 AND command_id = $2::text::uuid
-
 -- name: replace_agent_key
 WITH old AS (
   SELECT k.agent_id, k.hash FROM account.api_key AS k JOIN account.agent AS a ON a.id = k.agent_id
@@ -101,10 +53,8 @@ WITH old AS (
 UPDATE account.api_key AS k SET hash = $3, created_at = now() FROM old WHERE k.agent_id = old.agent_id
 RETURNING old.hash
 
--- name: unsettled
--- What keeps an owner from being erased.
+-- name: has_agents
 SELECT EXISTS (SELECT FROM account.agent WHERE owner_id = $1)
-  OR EXISTS (SELECT FROM account.ownership_change WHERE owner_id = $1)
 
 -- name: erase
 DELETE FROM account.owner WHERE id = $1

@@ -1,0 +1,310 @@
+"""Owners, their keys and codes, and claims of agents, in the gateway's own role."""
+
+import asyncio
+import hashlib
+import uuid
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import asyncpg
+import msgspec
+import pytest
+from playmolt_cli.games import deciders
+from playmolt_core.db.accounts import Agent, NewAgent, Owner, PgAccounts
+from playmolt_core.db.limits import PgLimits
+from playmolt_core.db.owners import OwnerAccount, PgAddresses, PgOwners
+from playmolt_core.db.pool import Pool, open_pool
+from playmolt_core.game.decider import Refused
+from playmolt_core.game.ownership import stream_of
+from playmolt_core.log.ownership import ClaimedAgent, PgOwnership
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.verify import verify
+from playmolt_schemas.codes import Code
+from playmolt_schemas.limits import OWNED_AGENTS
+
+from core.tests.waiting import wait_until
+
+ADA, BOB = (f"owner-00000000-0000-4000-8000-00000000000{n}" for n in (1, 2))
+
+
+def key(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def agent_id(number: int) -> str:
+    return f"agent-00000000-0000-4000-8000-{number:012}"
+
+
+def command() -> str:
+    return uuid.uuid4().hex
+
+
+@pytest.fixture
+async def pool(database_url: str) -> AsyncIterator[Pool]:
+    pool = await open_pool(database_url, role="playmolt_gateway", size=8)
+    yield pool
+    await pool.close()
+
+
+@pytest.fixture
+def accounts(pool: Pool) -> PgAccounts:
+    return PgAccounts(pool)
+
+
+@pytest.fixture
+async def owners(pool: Pool) -> PgOwners:
+    owners = PgOwners(pool)
+    await owners.create(OwnerAccount(ADA, "Ada", contact="ada@example.org"), key("ada"), [key("code 1"), key("code 2")])
+    await owners.create(OwnerAccount(BOB, "Bob", contact=None), key("bob"), [])
+    return owners
+
+
+@pytest.fixture
+def ownership(pool: Pool) -> PgOwnership:
+    return PgOwnership(pool)
+
+
+async def history(database_url: str, agent: str) -> list[tuple[str, str]]:
+    """Who claimed an agent and who let it go, from the log alone."""
+    connection = await asyncpg.connect(database_url)
+    rows = await connection.fetch(
+        "SELECT type, data FROM log.event WHERE stream = $1 ORDER BY version", stream_of(agent)
+    )
+    await connection.close()
+    return [(kind, msgspec.json.decode(data)["owner_id"]) for kind, data in rows]
+
+
+async def test_a_key_belongs_to_its_owner(owners: PgOwners, accounts: PgAccounts) -> None:
+    assert await accounts.callers([key("ada"), key("nobody's")]) == {key("ada"): Owner(ADA, "Ada")}
+    assert await owners.owner(ADA) == OwnerAccount(ADA, "Ada", contact="ada@example.org")
+    assert await owners.names([BOB, ADA, "owner-none"]) == {ADA: "Ada", BOB: "Bob"}
+
+
+async def test_a_code_replaces_the_key_once(owners: PgOwners, accounts: PgAccounts) -> None:
+    for owner, code in ((BOB, "code 1"), (ADA, "code 3"), ("owner-none", "code 1")):
+        assert await owners.recover(owner, key(code), key("stolen")) is None
+    recovered = await owners.recover(ADA, key("code 1"), key("new"))
+    assert recovered
+    assert (recovered.void, recovered.codes_left) == (key("ada"), 1)
+    assert await accounts.callers([key("ada"), key("new")]) == {key("new"): Owner(ADA, "Ada")}
+    assert await accounts.void_keys(60) == [key("ada")]
+    assert await owners.recover(ADA, key("code 1"), key("again")) is None
+    assert await owners.replace_codes(ADA, [key("code 4")])
+    assert await owners.recover(ADA, key("code 2"), key("again")) is None
+    assert not await owners.replace_codes("owner-none", [key("code 5")])
+
+
+async def test_a_claim_and_its_end_are_in_the_log(
+    owners: PgOwners, ownership: PgOwnership, accounts: PgAccounts, database_url: str
+) -> None:
+    agent = agent_id(1)
+    handle = await accounts.create_agent(agent, NewAgent("one"), key("one"))
+    claimed = await ownership.claim(ADA, key("one"), command(), "")
+    assert claimed == ClaimedAgent(agent, handle or "", "one", key("one"))
+    assert await accounts.void_keys(60) == [key("one")], "what gateways remember of the agent is outdated"
+    assert (await accounts.callers([key("one")]))[key("one")] == Agent(agent, "one", handle or "", owner_id=ADA)
+    refused = await ownership.claim(BOB, key("one"), command(), "")
+    assert isinstance(refused, Refused)
+    assert refused.code is Code.ALREADY_CLAIMED
+    assert isinstance(await ownership.release(BOB, agent, command()), Refused)
+    assert await ownership.release(ADA, agent, command()) == key("one")
+    assert isinstance(await ownership.claim(BOB, key("one"), command(), ""), ClaimedAgent)
+    assert await history(database_url, agent) == [
+        ("agent_claimed", ADA), ("agent_released", ADA), ("agent_claimed", BOB),
+    ]  # fmt: skip
+    assert [one.id for one in await owners.agents(BOB)] == [agent]
+
+
+async def test_of_six_claims_at_once_one_wins(
+    owners: PgOwners, ownership: PgOwnership, accounts: PgAccounts, database_url: str
+) -> None:
+    agent = agent_id(1)
+    await accounts.create_agent(agent, NewAgent("one"), key("one"))
+    racing = [f"owner-10000000-0000-4000-8000-{n:012}" for n in range(6)]
+    for owner in racing:
+        await owners.create(OwnerAccount(owner, "Racer", contact=None), key(owner), [])
+    results = await asyncio.gather(*(ownership.claim(owner, key("one"), command(), "") for owner in racing))
+    won = [owner for owner, result in zip(racing, results, strict=True) if isinstance(result, ClaimedAgent)]
+    assert [result.code for result in results if isinstance(result, Refused)] == [Code.ALREADY_CLAIMED] * 5
+    assert await history(database_url, agent) == [("agent_claimed", won[0])]
+
+
+async def test_a_repeated_claim_has_the_same_result_and_no_second_effect(
+    owners: PgOwners, ownership: PgOwnership, accounts: PgAccounts, database_url: str
+) -> None:
+    del owners
+    agent, repeated = agent_id(1), command()
+    await accounts.create_agent(agent, NewAgent("one"), key("one"))
+    both = await asyncio.gather(*(ownership.claim(ADA, key("one"), repeated, key("body")) for _ in range(2)))
+    assert {one.id for one in both if isinstance(one, ClaimedAgent)} == {agent}
+    assert all(isinstance(one, ClaimedAgent) for one in both)
+    await ownership.release(ADA, agent, command())
+    assert isinstance(await ownership.claim(ADA, key("one"), repeated, key("body")), ClaimedAgent)
+    assert await ownership.claim(ADA, key("one"), repeated, key("other body")) == "mismatch"
+    assert await history(database_url, agent) == [("agent_claimed", ADA), ("agent_released", ADA)]
+
+
+async def test_what_cannot_be_claimed(owners: PgOwners, ownership: PgOwnership, accounts: PgAccounts) -> None:
+    del owners
+    await accounts.create_agent(agent_id(1), NewAgent("house", kind="house"), key("house"))
+    await accounts.create_visitor("visitor-1", key("visitor"))
+    assert await ownership.claim(ADA, key("house"), command(), "") == "house_bot"
+    for unknown in ("visitor", "ada", "nothing"):
+        assert await ownership.claim(ADA, key(unknown), command(), "") == "unknown_key"
+
+
+async def test_an_owner_has_a_bounded_number_of_agents(
+    owners: PgOwners, ownership: PgOwnership, accounts: PgAccounts, database_url: str
+) -> None:
+    del owners
+    connection = await asyncpg.connect(database_url)
+    await connection.execute(
+        "INSERT INTO account.agent (id, name, folded, owner_id) SELECT 'agent-' || n, 'x', 'x', $1"
+        " FROM generate_series(1, $2) AS n",
+        ADA, OWNED_AGENTS - 1,
+    )  # fmt: skip
+    await connection.close()
+    assert await ownership.create_agent(agent_id(1), NewAgent("last"), key("1"), ADA, command())
+    assert await ownership.create_agent(agent_id(2), NewAgent("more"), key("2"), ADA, command()) is None
+    await accounts.create_agent(agent_id(3), NewAgent("three"), key("3"))
+    assert await ownership.claim(ADA, key("3"), command(), "") == "too_many"
+
+
+async def test_the_log_of_owners_verifies_in_every_shard(sharded_url: str) -> None:
+    pool = await open_pool(sharded_url, role="playmolt_gateway", size=4)
+    owners, ownership, accounts = PgOwners(pool), PgOwnership(pool), PgAccounts(pool)
+    await owners.create(OwnerAccount(ADA, "Ada", contact=None), key("ada"), [])
+    for number in range(8):
+        await accounts.create_agent(agent_id(number), NewAgent("one"), key(str(number)))
+        assert isinstance(await ownership.claim(ADA, key(str(number)), command(), ""), ClaimedAgent)
+    for number in range(0, 8, 2):
+        await ownership.release(ADA, agent_id(number), command())
+    await pool.close()
+    whole = await open_pool(sharded_url)
+    log = PostgresLog(whole, 3)
+    report = await verify(log, deciders())
+    assert not report.breaks
+    assert report.events == 12
+    await whole.close()
+
+
+async def test_a_claim_that_is_cut_off_leaves_nothing(
+    owners: PgOwners, ownership: PgOwnership, accounts: PgAccounts, database_url: str
+) -> None:
+    """Log and account change in one transaction: a gateway that is killed inside it leaves neither."""
+    del owners
+    agent = agent_id(1)
+    await accounts.create_agent(agent, NewAgent("one"), key("one"))
+    admin = await asyncpg.connect(database_url)
+    blocker = await asyncpg.connect(database_url)
+    held = blocker.transaction()
+    await held.start()
+    await blocker.execute("SELECT position FROM log.head FOR UPDATE")
+    claiming = asyncio.create_task(ownership.claim(ADA, key("one"), command(), key("body")))
+
+    async def waits() -> Any:
+        return await admin.fetchval(
+            "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%change_owner%'"
+            " AND datname = current_database()"
+        )
+
+    async def found() -> bool:
+        return bool(await waits())
+
+    await wait_until(found)
+    await admin.execute("SELECT pg_terminate_backend($1)", await waits())
+    with pytest.raises(ConnectionError):
+        await claiming
+    await held.rollback()
+    assert await history(database_url, agent) == []
+    assert (await accounts.callers([key("one")]))[key("one")] == Agent(agent, "one", "one-000001")
+    assert isinstance(await ownership.claim(ADA, key("one"), command(), key("body")), ClaimedAgent)
+    await admin.close()
+    await blocker.close()
+
+
+async def test_an_owner_is_erased_once_its_agents_are_let_go(
+    owners: PgOwners, ownership: PgOwnership, accounts: PgAccounts, database_url: str
+) -> None:
+    agent = agent_id(1)
+    await accounts.create_agent(agent, NewAgent("one"), key("one"))
+    await ownership.claim(ADA, key("one"), command(), key("body"))
+    assert await owners.erase(ADA) is None
+    assert await ownership.agents(ADA) == [agent]
+    await ownership.release(ADA, agent, command())
+    assert await owners.erase(ADA) == key("ada")
+    assert await owners.erase(ADA) == ""
+    assert await accounts.callers([key("ada")]) == {}
+    assert key("ada") in await accounts.void_keys(60)
+    connection = await asyncpg.connect(database_url)
+    for table in ("owner", "owner_key", "recovery_code", "claim_key"):
+        column = "id" if table == "owner" else "owner_id"
+        assert not await connection.fetchval(f"SELECT count(*) FROM account.{table} WHERE {column} = $1", ADA)
+    await connection.close()
+    assert await ownership.create_agent(agent_id(2), NewAgent("two"), key("two"), ADA, command()) is None
+
+
+async def test_an_owner_gives_its_agent_a_new_key(
+    owners: PgOwners, ownership: PgOwnership, accounts: PgAccounts
+) -> None:
+    await ownership.create_agent(agent_id(1), NewAgent("one"), key("lost"), ADA, command())
+    assert await owners.replace_agent_key(BOB, agent_id(1), key("stolen")) is None
+    assert await owners.replace_agent_key(ADA, agent_id(1), key("found")) == key("lost")
+    assert list(await accounts.callers([key("lost"), key("stolen"), key("found")])) == [key("found")]
+
+
+class TestAddresses:
+    @pytest.fixture
+    async def addresses(self, database_url: str) -> AsyncIterator[PgAddresses]:
+        pool = await open_pool(database_url, role="playmolt_engine")
+        yield PgAddresses(pool)
+        await pool.close()
+
+    async def test_two_agents_of_an_address_are_found(self, accounts: PgAccounts, addresses: PgAddresses) -> None:
+        for number, group in enumerate((b"a" * 16, b"b" * 16, b"a" * 16, None, None)):
+            await accounts.create_agent(agent_id(number), NewAgent("x", address_group=group), key(str(number)))
+        agents = [agent_id(number) for number in range(5)]
+        assert await addresses.one_address([agents[0], agents[2]])
+        assert await addresses.one_address(agents)
+        assert not await addresses.one_address(agents[1:])
+        assert not await addresses.one_address([agents[0], "agent-none"])
+
+    async def test_house_bots_invited_agents_and_signed_in_owners_do_not_count(
+        self,
+        accounts: PgAccounts,
+        owners: PgOwners,
+        ownership: PgOwnership,
+        addresses: PgAddresses,
+        database_url: str,
+    ) -> None:
+        del owners
+        await accounts.create_invite("invite-1", key("invite"), 5, datetime.now(UTC) + timedelta(days=1))
+        new = NewAgent("x", address_group=b"a" * 16)
+        await accounts.create_agent(agent_id(0), new, key("0"))
+        await accounts.create_agent(agent_id(1), new, key("1"), key("invite"))
+        await accounts.create_agent(agent_id(2), msgspec.structs.replace(new, kind="house"), key("2"))
+        await ownership.create_agent(agent_id(3), new, key("3"), ADA, command())
+        everybody = [agent_id(number) for number in range(4)]
+        assert await addresses.one_address(everybody)
+        connection = await asyncpg.connect(database_url)
+        await connection.execute("INSERT INTO account.sign_in VALUES ('https://idp.example', 'subject', $1)", ADA)
+        await connection.close()
+        assert not await addresses.one_address(everybody)
+
+
+async def test_a_lock_ends_and_cannot_be_kept_up(pool: Pool) -> None:
+    limits = PgLimits(pool)
+    assert [await limits.guess("o", 3, 0.4) for _ in range(3)] == [0, 0, 0]
+    locked = [await limits.guess("o", 3, 0.4) for _ in range(3)]
+    assert all(0 < wait <= 0.4 for wait in locked)
+    assert await limits.guess("another", 3, 0.4) == 0
+
+    async def let_in() -> bool:
+        return await limits.guess("o", 3, 0.4) == 0
+
+    await wait_until(let_in)
+    assert [await limits.guess("o", 3, 0.4) for _ in range(5)] == [0] * 5, "who guesses on begins no lock at once"
+    await limits.forgive("o")
+    assert [await limits.guess("o", 3, 60) for _ in range(3)] == [0, 0, 0]
+    assert await limits.guess("o", 3, 60) > 59
