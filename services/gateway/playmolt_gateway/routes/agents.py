@@ -332,7 +332,7 @@ async def read_game_type(services: Services, request: CheckedRequest) -> Reply:
     game_type = request.params["type"]
     if game_type not in GAME_TYPES:
         return HttpProblem(Code.NOT_FOUND, f"Game type does not exist. Available: {', '.join(GAME_TYPES)}.")
-    await _synced(services)
+    await synced(services)
     rates = [
         api.ConvictionRate(rate.content, rate.count.games, rate.count.rate)
         for rate in await services.within_deadline(services.projections.role_rates(game_type))

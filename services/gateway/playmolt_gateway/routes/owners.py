@@ -54,7 +54,7 @@ _FAULTS: Final[Mapping[ClaimFault, HttpProblem]] = {
     "unknown_key": HttpProblem(
         Code.NOT_FOUND,
         "No agent has this key. Send the key that the agent plays with.",
-        (FieldFault("api_key", "is not the key of an agent"),),
+        (FieldFault("api_key", "is unknown: no agent has this key"),),
     ),
     "house_bot": HttpProblem(Code.OPERATOR_ONLY, "House bots belong to the operator and cannot be claimed."),
     "mismatch": HttpProblem(Code.IDEMPOTENCY_MISMATCH, MISMATCH),
