@@ -243,10 +243,11 @@ class OpenAIModel(Model):
             return by_code[attempt.code]
         if attempt.outcome == "cut" and self._entry.reply_tokens:
             return f"; `reply_tokens` of the alias bounds a reply to {self._entry.reply_tokens} tokens"
-        if attempt.status == 404:
-            return "; check base_url and model of the alias"
+        if attempt.outcome == "timeout" and not _is_repeated(attempt):
+            return "; its server may still be computing that reply: raise `timeout_s` of the alias, then try again"
         if attempt.outcome == "rejected":
-            return "; change the request or use another model"
+            wrong = attempt.status == 404
+            return "; check base_url and model of the alias" if wrong else "; change the request or use another model"
         if attempt.outcome == "rate_limited":
             later = f" ({attempt.number} requests); try again later"
             return f"{later}; if that does not help, the account of {key} is out of credit, or limited for good"
@@ -285,4 +286,8 @@ def _is_refused(attempt: Attempt) -> bool:
 
 
 def _is_repeated(attempt: Attempt) -> bool:
+    """Whether the same request is worth sending again. After a timeout only a stream's is: a server notices that its
+    reader left, but computes a reply that is not streamed to its end, and the next one would queue behind it."""
+    if attempt.outcome == "timeout" and not attempt.request.get("stream"):
+        return False
     return attempt.outcome in TRANSPORT_FAULTS and attempt.code not in (NO_QUOTA, REPLY_UNREAD)
