@@ -45,7 +45,7 @@ ANY_CEILINGS: Final = {
     "playmolt_core": 178,
     "playmolt": 45,
     "playmolt_cli": 133,
-    "playmolt_agora": 234,
+    "playmolt_agora": 227,
     "playmolt_devchain": 12,
     "playmolt_gateway": 112,
     "playmolt_legal": 109,

@@ -9,6 +9,9 @@ import sys
 from importlib import import_module
 
 from playmolt_cli.main import _COMMANDS
+from playmolt_core.ops import service
+
+from tests import loop_steps
 
 if __name__ == "__main__":
     for stream in range(3):
@@ -20,3 +23,4 @@ else:
     for command in _COMMANDS.values():
         import_module(command.partition(":")[0])
     sys.modules.pop("playmolt_cli.__main__", None)
+    loop_steps.install(service)

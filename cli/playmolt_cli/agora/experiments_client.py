@@ -1,6 +1,7 @@
 """Client for the operator's experiment routes."""
 
 import hashlib
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,14 @@ from playmolt.client import Client
 from playmolt.errors import Refused, Unavailable, UnexpectedAnswer
 from playmolt.retries import Retry
 from playmolt_schemas.agora.coding import Codings, JudgeRequest, JudgeStopRequest, SheetRequest
-from playmolt_schemas.agora.plan import ExperimentRuns, Experiments, ExperimentState, ResumeRequest, StopRequest
+from playmolt_schemas.agora.plan import (
+    EXAMINING,
+    ExperimentRuns,
+    Experiments,
+    ExperimentState,
+    ResumeRequest,
+    StopRequest,
+)
 from playmolt_schemas.codes import Code
 from playmolt_schemas.routes import agora as routes
 from playmolt_schemas.routes import platform
@@ -30,6 +38,7 @@ from playmolt_cli.terminal.options import read_settings
 T = TypeVar("T")
 _RETRY: Final = Retry(attempts=1000, seconds=60.0, base=0.5, cap=0.5)
 """Waits for a platform that is restarting."""
+_LOOK_SECONDS: Final = 0.5
 
 
 class ExperimentsClient:
@@ -53,9 +62,12 @@ class ExperimentsClient:
         self._client.close()
 
     def open(self, plan: object, key: str) -> ExperimentState:
-        """Lock a plan; idempotent by `key`."""
-        open_experiment = msgspec.to_builtins(self._call(routes.OPEN, body=plan, key=key))
-        return self.experiment(open_experiment["experiment"])
+        """Lock a plan; idempotent by `key`. Waits while the platform examines it."""
+        found = msgspec.to_builtins(self._call(routes.OPEN, body=plan, key=key))
+        while found.get("status") == EXAMINING:
+            time.sleep(_LOOK_SECONDS)
+            found = msgspec.to_builtins(self._call(routes.PLAN, found["plan"]))
+        return self.experiment(found["experiment"])
 
     def put_file(self, text: str) -> str:
         """Upload a file of a plan's folder; returns its hash."""

@@ -9,7 +9,7 @@ from playmolt_core.llm.attempts import recorded
 from playmolt_core.llm.catalogue import Catalogue, decimal_text
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.parsing import Unparsed, parse_object
-from playmolt_core.llm.port import UNCHARGED, Attempt, AttemptOutcome, Failed, Reply, Usage
+from playmolt_core.llm.port import Attempt, AttemptOutcome, Failed, Reply, Usage
 from playmolt_schemas.api import ActionOffer
 
 from playmolt_cli.model_seats.budget import Budget, cost_of, worst_of
@@ -127,7 +127,7 @@ def _ended(key: str, attempts: list[Attempt], raw: tuple[RawAnswer, ...], answer
 
 def _cost(attempt: Attempt) -> str | None:
     """The known cost of a request; an HTTP error without usage costs nothing."""
-    return "0" if attempt.usage is None and attempt.outcome in UNCHARGED else attempt.cost
+    return "0" if attempt.usage is None and attempt.uncharged else attempt.cost
 
 
 def _together(usages: list[Usage]) -> dict[str, int | None]:

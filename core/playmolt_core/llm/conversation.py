@@ -7,7 +7,6 @@ import msgspec
 
 from playmolt_core.llm.parsing import Unparsed, parse_object
 from playmolt_core.llm.port import (
-    WITHOUT_REPLY,
     ChatMessage,
     Failed,
     FailureCode,
@@ -123,8 +122,7 @@ async def ask_object(
 
     def read(answer: Reply | Failed) -> tuple[dict[str, Any], Reply] | Failed | Unusable:
         if isinstance(answer, Failed):
-            final = answer.cut or answer.code in WITHOUT_REPLY
-            return answer if final else Unusable(said=answer.reply, fault=answer.detail, code=answer.code)
+            return answer if answer.final else Unusable(said=answer.reply, fault=answer.detail, code=answer.code)
         judged = _judge(answer, accepted or request.schema, check)
         return (judged, answer) if isinstance(judged, dict) else Unusable(said=answer.text, fault=judged)
 

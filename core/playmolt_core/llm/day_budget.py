@@ -11,7 +11,7 @@ from typing_extensions import override
 from playmolt_core.db.budgets import Account, ExhaustedAccount
 from playmolt_core.llm.catalogue import ModelEntry
 from playmolt_core.llm.openai.request_body import most_prompt_tokens
-from playmolt_core.llm.port import UNCHARGED, Attempt, Failed, Listener, Model, ModelRequest, Record, Reply, Sending
+from playmolt_core.llm.port import Attempt, Failed, Listener, Model, ModelRequest, Record, Reply, Sending
 from playmolt_core.settings import Settings
 
 _UNPRICED: Final = "has no price, so it cannot be called under a money budget; set its input_price and output_price"
@@ -90,7 +90,7 @@ class _Reservation:
 
     async def settle(self, attempt: Attempt) -> None:
         """Replace the reservation by the actual usage; if it is unknown, the worst case remains."""
-        free = attempt.outcome in UNCHARGED
+        free = attempt.uncharged
         total = attempt.usage.total if attempt.usage else None
         tokens = (0 if free else self._tokens) if total is None else total
         money = (Decimal(0) if free else self._money) if attempt.cost is None else Decimal(attempt.cost)

@@ -48,6 +48,8 @@ PROMPT_TOO_LONG: Final = "prompt_too_long"
 """The code of a prompt beyond the model's context; no other form of it fits."""
 REPLY_UNREAD: Final = "reply_unread"
 """The code of a reply that was written, and paid for, and that its server failed to read: asked for in another form."""
+CONTENT_FILTER: Final = "content_filter"
+"""The code of a request or reply that a content filter refused, whatever the status: it would be refused again."""
 FailureCode = Literal["model_unavailable", "invalid_reply", "refused", "budget_spent"]
 WITHOUT_REPLY: Final[frozenset[FailureCode]] = frozenset(("model_unavailable", "budget_spent"))
 """Outcomes without a reply that a repair could improve."""
@@ -195,6 +197,12 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     code: str = ""
     warnings: tuple[str, ...] = ()
 
+    @property
+    def uncharged(self) -> bool:
+        """Whether it costs nothing if the server reports no usage: an error, not a reply."""
+        filtered = self.outcome == "refusal" and self.code == CONTENT_FILTER and self.finish_reason is None
+        return filtered or self.outcome in UNCHARGED
+
 
 def session_of(attempt: Attempt) -> str:
     """The stream of an attempt's turn; "" if it has none."""
@@ -211,13 +219,20 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True):
     """No usable reply after `attempts` requests. `detail` describes what happened and what to do next; `reply` is the
-    raw text of the last one. `cut`: the token limit was too low for a reply, which no repair changes."""
+    raw text of the last one. `cut`: the token limit was too low for a reply, which no repair changes. `filtered`: a
+    content filter refused it."""
 
     code: FailureCode
     detail: str
     attempts: int
     reply: str = ""
     cut: bool = False
+    filtered: bool = False
+
+    @property
+    def final(self) -> bool:
+        """Whether a repair cannot improve it."""
+        return self.cut or self.filtered or self.code in WITHOUT_REPLY
 
 
 Sending = Callable[[], Awaitable[None]]

@@ -17,6 +17,23 @@ PLAN_BYTES: Final = 60 * 1024
 """The size of a plan in UTF-8: it must fit into a request and into one record."""
 
 
+EXAMINE_SECONDS: Final = 300.0
+"""A plan that takes longer to examine is refused."""
+EXAMINE_WAIT_SECONDS: Final = 5.0
+"""How long `POST /api/agora/experiments` waits for the examination before it answers 202."""
+
+
+EXAMINING: Final = "examining"
+
+
+class PlanUnderWay(msgspec.Struct, frozen=True, kw_only=True):
+    """A plan that is being examined: look for its result at `/api/agora/plans/{plan}`."""
+
+    plan: str
+    status: Literal["examining"] = EXAMINING
+    detail: str = "The plan is being examined. GET the address in Location until the status is not 202."
+
+
 class PlanWithFiles(PlanPart, frozen=True, kw_only=True):
     """A plan with the files of its folder: path → SHA-256 of a text that was uploaded before."""
 

@@ -71,9 +71,26 @@ class Forked(msgspec.Struct, frozen=True, kw_only=True):
 
 OPEN: Final[Route[agora_plan.ExperimentState | dict[str, Any]]] = Route(
     method="POST", path=_EXPERIMENTS, name="agora_open", tag="agora", auth=Auth.OPERATOR, idempotent=True,
-    service="experiment", summary="Lock a plan and run it; with ?dry=1 only preview its runs and costs.",
+    service="experiment",
+    summary="Lock a plan and run it; with ?dry=1 only preview its runs and costs. 202 with Location if that takes "
+    f"longer than {agora_plan.EXAMINE_WAIT_SECONDS:g} seconds; a plan that takes longer than "
+    f"{agora_plan.EXAMINE_SECONDS:g} seconds is refused.",
     query=OpenQuery, request=OneOf((Plan, agora_plan.PlanWithFiles)),
-    answers={201: agora_plan.ExperimentState, 200: OneOf((agora_plan.Preview, agora_plan.ExperimentState))},
+    answers={
+        201: agora_plan.ExperimentState,
+        200: OneOf((agora_plan.Preview, agora_plan.ExperimentState)),
+        202: agora_plan.PlanUnderWay,
+    },
+    errors=(Code.ALREADY_STARTED,),
+)  # fmt: skip
+PLAN: Final[Route[agora_plan.ExperimentState | dict[str, Any]]] = Route(
+    method="GET", path="/api/agora/plans/{id}", name="agora_plan", tag="agora", auth=Auth.OPERATOR,
+    service="experiment",
+    summary="Get the result of a plan that was sent: the experiment or the preview, or the refusal; 202 while it is "
+    "being examined.",
+    answers={
+        200: OneOf((agora_plan.Preview, agora_plan.ExperimentState)), 202: agora_plan.PlanUnderWay,
+    },
     errors=(Code.ALREADY_STARTED,),
 )  # fmt: skip
 PUT_FILE: Final[Route[None]] = Route(
@@ -175,6 +192,6 @@ FORK: Final[Route[Forked]] = Route(
 )  # fmt: skip
 
 AGORA: Final = (
-    OPEN, PUT_FILE, LIST, READ, STOP, RESUME, LOOK, RUNS, CODINGS, JUDGE, JUDGE_STOP, SHEET, REPORT, BUNDLE, SHARE,
-    UNSHARE, LIST_RUNS, READ_RUN_EVENTS, FORK,
+    OPEN, PLAN, PUT_FILE, LIST, READ, STOP, RESUME, LOOK, RUNS, CODINGS, JUDGE, JUDGE_STOP, SHEET, REPORT, BUNDLE,
+    SHARE, UNSHARE, LIST_RUNS, READ_RUN_EVENTS, FORK,
 )  # fmt: skip

@@ -4,6 +4,7 @@ import os
 
 from playmolt_core.db.blobs import PgBlobs, PgInFlight
 from playmolt_core.db.budgets import PgBudgets
+from playmolt_core.db.jobs import PgJobs
 from playmolt_core.effects.leased_effect import LeasedEffect, Worker
 from playmolt_core.engine.reads.api_queries import Fetch
 from playmolt_core.engine.settings import EngineSettings
@@ -19,7 +20,7 @@ from playmolt_agora.calls.judge_calls import JudgeCalls
 from playmolt_agora.coding.judge_model import JudgeModel
 from playmolt_agora.coding.judge_worker import JudgeWorker
 from playmolt_agora.experiment import effects as experiment_effects
-from playmolt_agora.experiment.api import OPEN, PUT_FILE, ExperimentApi
+from playmolt_agora.experiment.api import LOOK, OPEN, PLAN, PUT_FILE, ExperimentApi
 from playmolt_agora.experiment.rules import Experiment
 from playmolt_agora.experiment.state import State
 from playmolt_agora.run import effects as run_effects
@@ -29,7 +30,8 @@ from playmolt_agora.workers.budget_reservations import BudgetReservations
 from playmolt_agora.workers.files import PlanFiles
 from playmolt_agora.workers.library import Library
 from playmolt_agora.workers.model_worker import LoadBalancer, ModelWorker
-from playmolt_agora.workers.run_workers import LookWorker, PauseWorker, RunOpener, RunWatcher
+from playmolt_agora.workers.plan_examiner import Lock, PlanExaminer
+from playmolt_agora.workers.run_workers import LookWorker, PauseWorker, PcsLook, RunOpener, RunWatcher
 from playmolt_agora.workers.turn_model import TurnModel
 from playmolt_agora.world.state import RunState
 
@@ -85,13 +87,27 @@ def experiment(context: ServiceContext) -> HostedGame[State]:
         experiment_effects.WATCH: RunWatcher(context.log, context.engines),
     }
     library, files = Library(), PlanFiles(blobs)
+    examiner = PlanExaminer(PgJobs(context.pool), files, context.settings.models, lambda: _lock(context))
     fetches: dict[str, Fetch] = {
         "agora_report": library,
         "agora_bundle": library,
         PUT_FILE: files.put,
+        PLAN: examiner.look,
         sharing.PAGE: library.shared,
     }
-    return HostedGame(Experiment(), ExperimentApi(context.catalogue), workers, fetches, {OPEN: files.complete})
+    return HostedGame(
+        Experiment(),
+        ExperimentApi(context.catalogue),
+        workers,
+        fetches,
+        {OPEN: examiner.complete, LOOK: PcsLook(lambda stream: _lock(context).snapshot(stream))},
+        upkeep=examiner.run,
+    )
+
+
+def _lock(context: ServiceContext) -> Lock:
+    engine = context.engines["experiment"]
+    return Lock(engine.submit, engine.committed.snapshot)
 
 
 def preload() -> None:

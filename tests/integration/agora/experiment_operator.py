@@ -24,6 +24,7 @@ from tests.platforms import Stack
 OWN = {**os.environ, "DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_MODELS": ""}
 EXPERIMENTS = "/api/agora/experiments"
 RUNS = "/api/agora/runs"
+PLANS = "/api/agora/plans"
 TURNS = ("agent_acted", "turn_failed")
 MEASURED = ("latency_ms",)
 
@@ -124,9 +125,18 @@ class Operator:
         return answer.json()
 
     async def open(self, body: Any) -> str:
-        opened = await self.call("POST", EXPERIMENTS, body)
-        assert opened.status_code == 201, opened.text
+        opened = await self.sent(body)
+        assert opened.status_code in (200, 201), opened.text
         return str(opened.json()["experiment"])
+
+    async def sent(self, body: Any, query: str = "", **headers: str) -> httpx.Response:
+        """Send a plan and look for its result."""
+        answer = await self.call("POST", EXPERIMENTS + query, body, **headers)
+        async with asyncio.timeout(240):
+            while answer.status_code == 202:
+                await asyncio.sleep(0.2)
+                answer = await self.call("GET", answer.headers.get("location") or f"{PLANS}/{answer.json()['plan']}")
+        return answer
 
     async def now(self, experiment: str) -> Any:
         return await self.get(f"{EXPERIMENTS}/{experiment}")

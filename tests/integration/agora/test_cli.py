@@ -81,10 +81,14 @@ def bad_plan(folder: Path, body: str) -> Path:
 
 
 def posted(http: httpx.Client, body: object, query: dict[str, str], key: str) -> httpx.Response:
-    """The answer to a plan. On a busy machine its trial takes longer than one call waits for an engine."""
+    """The result of a plan. On a busy machine it takes longer than the call waits."""
     until = time.monotonic() + 120
     while True:
         answer = http.post(EXPERIMENTS, params=query, json=body, headers={"Idempotency-Key": key})
+        if answer.status_code == 202:
+            while (looked := http.get(answer.headers["Location"])).status_code == 202:
+                time.sleep(0.2)
+            return looked
         if answer.status_code != 503:
             return answer
         assert time.monotonic() < until, answer.text

@@ -196,12 +196,12 @@ async def test_only_the_operator_sees_experiments_and_logs(running: Stack) -> No
 async def test_a_dry_run_works_a_plan_out_and_a_bad_one_is_refused_field_by_field(running: Stack) -> None:
     async with Operator(running) as operator:
         before = len((await operator.get(EXPERIMENTS))["experiments"])
-        dry = await operator.call("POST", f"{EXPERIMENTS}?dry=1", square_plan())
+        dry = await operator.sent(square_plan(), "?dry=1")
         assert (dry.status_code, dry.json()["runs"], dry.json()["turns"]) == (200, 6, 108)
-        bad = await operator.call("POST", EXPERIMENTS, plan("nobody") | {"reask": 9})
+        bad = await operator.sent(plan("nobody") | {"reask": 9})
         assert (bad.status_code, bad.json()["code"]) == (400, "invalid_request")
         assert "reask" in {fault["field"] for fault in bad.json()["errors"]}
-        unpriced = await operator.call("POST", EXPERIMENTS, plan("impatient", budget={"money": "1"}))
+        unpriced = await operator.sent(plan("impatient", budget={"money": "1"}))
         assert "budget.money" in {fault["field"] for fault in unpriced.json()["errors"]}
         assert len((await operator.get(EXPERIMENTS))["experiments"]) == before
 

@@ -52,6 +52,7 @@ TABLES = {
     "lease.effect": "attempt",
     "lease.in_flight": "requests",
     "lease.batch_call": "tokens",
+    "lease.job": "status",
     "lease.snapshot": "state",
     "lease.fault": "reported",
     "lease.heartbeat": "at",
@@ -151,7 +152,7 @@ ALLOWED = {
         *(
             (verb, table)
             for verb in ("SELECT", "INSERT", "UPDATE", "DELETE")
-            for table in ("lease.in_flight", "lease.batch_call")
+            for table in ("lease.in_flight", "lease.batch_call", "lease.job")
         ),
         *((verb, "lease.snapshot") for verb in ("SELECT", "INSERT", "UPDATE")), "account.one_address",
     },

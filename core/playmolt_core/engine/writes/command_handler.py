@@ -22,6 +22,7 @@ from playmolt_core.engine.pending_call import (
     CallCounter,
     PendingCall,
     api_request,
+    body_of,
     route_of,
 )
 from playmolt_core.engine.stream_cache import RETRY_SECONDS, StreamCache, StreamUnreadable
@@ -29,7 +30,7 @@ from playmolt_core.engine.writes.group_committer import Failure, GroupCommitter
 from playmolt_core.engine.writes.outcomes import Outcomes
 from playmolt_core.engine.writes.planner import Planner
 from playmolt_core.engine.writes.plans import NOTHING, Known, Need, NeedFaults, Plan, Planned, Repeat
-from playmolt_core.game.api import ApiRequest
+from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Decider, Refused, S
 from playmolt_core.log.port import Appender, Archived
 from playmolt_core.ops import tracing
@@ -41,8 +42,10 @@ _MAX_TRIES: Final = 12
 _CALM_TRIES: Final = 3
 _COMPLETE_SECONDS: Final = 10.0
 
-Complete = Callable[[ApiRequest], Awaitable[Any | Refused]]
-"""Returns the body of a command with the external data that it refers to, or a refusal. Raises LogUnavailable."""
+Complete = Callable[[ApiRequest], Awaitable[Any | Refused | ApiReply]]
+"""Returns the body of a command with the external data that it refers to, or a refusal. Raises LogUnavailable.
+
+A reply answers the call; its command is then decided elsewhere."""
 
 
 class CommandHandler(Generic[S]):
@@ -239,6 +242,9 @@ class CommandHandler(Generic[S]):
             self._completing -= 1
         if isinstance(found, Refused):
             pending.refuse(found)
+            return
+        if isinstance(found, ApiReply):
+            pending.answer(found.status, body_of(found), found.content_type)
             return
         pending.read = {**pending.carried(), "body": found}
         await self._decided(pending)

@@ -9,12 +9,12 @@ from playmolt_core.llm.openai.portable_schema import BOUNDS
 from playmolt_core.llm.openai.request_body import DECODINGS, Form, constrained, offered_tools, spelt
 from playmolt_core.llm.openai.server_errors import error_of
 from playmolt_core.llm.openai.tool_text import demands_tool
-from playmolt_core.llm.port import PROMPT_TOO_LONG, REPLY_UNREAD, Attempt, ModelRequest
+from playmolt_core.llm.port import CONTENT_FILTER, PROMPT_TOO_LONG, REPLY_UNREAD, Attempt, ModelRequest
 
 _REJECTS_PARAMETER: Final = frozenset({400, 415, 422})
 _ROLE = re.compile(r"\broles?\b")
 _STREAM = re.compile(r"\bstream(ing|_options)?\b")
-_NOT_THE_FORM: Final = ("model_not_found", "content_filter")
+_NOT_THE_FORM: Final = ("model_not_found",)
 _BOUND_WORDS: Final = tuple(word.lower() for word in BOUNDS if word != "format")
 """What a strict service names if it refuses a schema for its bounds."""
 _FORMAT_WORDS: Final = ("response_format", "json_schema", "json_object", "schema", "grammar", "structured")
@@ -44,7 +44,9 @@ def other_form(request: ModelRequest, form: Form, attempt: Attempt, known: Form)
     if attempt.code == REPLY_UNREAD:
         constrains = request.decoding == "best" and constrained(request, form)
         return _next_decoding(form) if constrains else text_tools
-    if attempt.code == PROMPT_TOO_LONG or attempt.outcome != "rejected" or attempt.status not in _REJECTS_PARAMETER:
+    if attempt.code in (PROMPT_TOO_LONG, CONTENT_FILTER) or attempt.outcome != "rejected":
+        return None
+    if attempt.status not in _REJECTS_PARAMETER:
         return None
     error = error_of(attempt.reply.encode())
     words = error.words

@@ -7,14 +7,16 @@ import msgspec
 
 from playmolt_core.llm.openai.answer_body import document_of
 from playmolt_core.llm.openai.content import Content, content_of
+from playmolt_core.llm.openai.content_filters import ends_filtered
 from playmolt_core.llm.openai.server_errors import ServerError, error_in
 from playmolt_core.llm.openai.storing import json_text, storable
-from playmolt_core.llm.port import REPLY_BYTES, AttemptOutcome, ToolCall, Usage
+from playmolt_core.llm.port import CONTENT_FILTER, REPLY_BYTES, AttemptOutcome, ToolCall, Usage
 
 CUT_REASONS: Final = frozenset(
     {"length", "max_tokens", "model_length", "max_output_tokens", "max_completion_tokens", "token_limit", "incomplete"}
 )
 _LARGEST: Final = 2**53
+FILTERED: Final = "the content filter of the model's service refused the text"
 
 
 class Completion(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +73,7 @@ def read_completion(body: bytes) -> Completion:
         finish_reason=reason,
         model=model,
         usage=usage,
+        code=CONTENT_FILTER if detail == FILTERED else "",
         reasoning_fields=content.reasoning_fields,
     )
 
@@ -125,8 +128,10 @@ def _whole(value: object) -> int | None:
 
 def _judged(content: Content, reason: str | None, calls: tuple[ToolCall, ...]) -> tuple[AttemptOutcome, str, str]:
     text = content.text
-    if content.refusal or reason == "content_filter":
-        return "refusal", "the model refused to answer", content.refusal or text
+    if ends_filtered(reason):
+        return "refusal", FILTERED, content.refusal or text
+    if content.refusal:
+        return "refusal", "the model refused to answer", content.refusal
     size = len(text.encode(errors="replace")) + sum(
         len(call.arguments.encode()) + len(call.name.encode()) for call in calls
     )
@@ -181,7 +186,7 @@ def _failed(error: ServerError, body: bytes, model: str | None, usage: Usage | N
         text=storable(body[:2000].decode(errors="replace")),
         model=model,
         usage=usage,
-        code=error.code,
+        code=CONTENT_FILTER if error.filtered else error.code,
     )
 
 

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from playmolt_core.llm.openai.completion import Completion, empty_detail, named, read_completion, read_usage
+from playmolt_core.llm.openai.completion import FILTERED, Completion, empty_detail, named, read_completion, read_usage
 from playmolt_core.llm.openai.connection import HttpResult
 from playmolt_core.llm.openai.request_body import Form, offered_tools, spelt
 from playmolt_core.llm.openai.server_errors import error_of
@@ -13,9 +13,11 @@ from playmolt_core.llm.openai.spelt_calls import read_spelt
 from playmolt_core.llm.openai.storing import storable
 from playmolt_core.llm.openai.tool_text import read_tool_text
 from playmolt_core.llm.parsing import Unparsed, parse_object
-from playmolt_core.llm.port import NO_QUOTA, PROMPT_TOO_LONG, REPLY_UNREAD, ModelRequest, ToolCall
+from playmolt_core.llm.port import CONTENT_FILTER, NO_QUOTA, PROMPT_TOO_LONG, REPLY_UNREAD, ModelRequest, ToolCall
 
 _SERVER_ERRORS: Final = 500
+_NO_FILTER: Final = frozenset({401, 402, 429})
+"""Statuses that always speak of key, credit or capacity."""
 _ENDS: Final = frozenset(".!?…。！？｡．‼⁇⁈⁉؟।")
 _BEHIND: Final = frozenset("\"'*_`~")
 _BEHIND_CATEGORIES: Final = frozenset({"Pe", "Pf", "Pi", "So", "Sk", "Mn", "Cf"})
@@ -82,6 +84,9 @@ def _fault(result: HttpResult) -> Completion:
         if error.code == PROMPT_TOO_LONG:
             return Completion(outcome="rejected", detail=storable(error.full_message), text=text, code=PROMPT_TOO_LONG)
         usage = read_usage(result.body)
+        if error.filtered and result.status not in _NO_FILTER:
+            detail = storable(f"{FILTERED} ({detail}: {error.message})")
+            return Completion(outcome="refusal", detail=detail, text=text, code=CONTENT_FILTER, usage=usage)
         if result.status >= _SERVER_ERRORS and (error.unread or (usage and usage.completion_tokens)):
             detail = f"{detail} after the model had written a reply, which it could not read: {error.message}"
             return Completion(outcome="malformed", detail=storable(detail), text=text, code=REPLY_UNREAD, usage=usage)

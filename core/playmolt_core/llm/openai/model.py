@@ -21,6 +21,7 @@ from playmolt_core.llm.openai.request_body import DECODINGS, Form, body_of, cont
 from playmolt_core.llm.openai.storing import storable
 from playmolt_core.llm.openai.tool_text import demands_tool
 from playmolt_core.llm.port import (
+    CONTENT_FILTER,
     NO_QUOTA,
     PROMPT_CUT,
     PROMPT_TOO_LONG,
@@ -222,8 +223,14 @@ class OpenAIModel(Model):
         if attempt.outcome != "ok":
             code = _FAILURES.get(attempt.outcome, "model_unavailable")
             detail = f"{self._entry.alias}: {attempt.detail}{self._advice(attempt)}"
-            cut = attempt.outcome == "cut"
-            return Failed(code=code, detail=detail, attempts=attempt.number, reply=attempt.reply, cut=cut)
+            return Failed(
+                code=code,
+                detail=detail,
+                attempts=attempt.number,
+                reply=attempt.reply,
+                cut=attempt.outcome == "cut",
+                filtered=attempt.code == CONTENT_FILTER,
+            )
         if demands_tool(request) and not attempt.tool_calls:
             detail = f"{self._entry.alias}: the model called no tool; use a model that supports tool calls"
             return Failed(code="invalid_reply", detail=detail, attempts=attempt.number, reply=attempt.reply)
@@ -237,6 +244,7 @@ class OpenAIModel(Model):
             "403": f"; set {key} to a valid key",
             "402": f"; the account of {key} has no credit left: add credit, or use another key",
             NO_QUOTA: f"; the account of {key} has no credit left: add credit, or use another key",
+            CONTENT_FILTER: "; change the text, or use another model",
             PROMPT_TOO_LONG: "; give it less to read, raise the context of its server, or lower `reply_tokens`",
         }
         if attempt.code in by_code:

@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from playmolt_core.llm.openai.answer_body import document_of
+from playmolt_core.llm.openai.content_filters import is_filter
 from playmolt_core.llm.openai.storing import json_text, storable
 from playmolt_core.llm.port import NO_QUOTA, PROMPT_TOO_LONG, AttemptOutcome
 
@@ -39,6 +40,8 @@ class ServerError(msgspec.Struct, frozen=True):
     param: str = ""
     prompt_tokens: int | None = None
     context_tokens: int | None = None
+    filtered: bool = False
+    """Whether a content filter refused the request or its reply."""
 
     @property
     def full_message(self) -> str:
@@ -62,7 +65,9 @@ class ServerError(msgspec.Struct, frozen=True):
 
     @property
     def outcome(self) -> AttemptOutcome:
-        """Whether the error came with a 200."""
+        """The outcome of a request whose error came with a 200."""
+        if self.filtered:
+            return "refusal"
         if self.code in _REJECTED:
             return "rejected"
         return "rate_limited" if self.code in ("429", NO_QUOTA) else "server_error"
@@ -116,7 +121,14 @@ def read_error(error: object) -> ServerError:
         _word(error.get("param")),
         _count(error, ("n_prompt_tokens", "prompt_tokens")),
         _count(error, ("n_ctx", "max_context", "context_length")),
+        filtered=is_filter([*codes, *_inner_codes(error)], message),
     )
+
+
+def _inner_codes(error: Mapping[str, object]) -> list[str]:
+    """The codes of an error inside this one, as Azure's `innererror` and Gemini's `blockReason`."""
+    inner = [each for name in ("innererror", "inner_error", "metadata") if isinstance(each := error.get(name), Mapping)]
+    return [_word(each.get("code")) for each in inner] + [_word(error.get("blockReason") or error.get("block_reason"))]
 
 
 def _count(error: Mapping[str, object], names: tuple[str, ...]) -> int | None:

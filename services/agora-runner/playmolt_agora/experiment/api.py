@@ -1,7 +1,7 @@
 """The calls about experiments (`agora.md`, API): which command each is, and what it is answered with."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 from msgspec import UNSET
@@ -9,20 +9,21 @@ from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
 from playmolt_core.game.decider import Command, Refused
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora.coding import JudgeRequest, JudgeStopRequest, SheetRequest
-from playmolt_schemas.agora.plan import Experiments, PlanFault, ResumeRequest, StopRequest
+from playmolt_schemas.agora.plan import Experiments, ResumeRequest, StopRequest
 from playmolt_schemas.api import ErasedSession
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.routes import sharing
 from playmolt_schemas.routes.agora import Forked, ForkRequest
 from playmolt_schemas.routes.route import NoFields
+from playmolt_schemas.stored.agora.plan import PcsSoFar
 from typing_extensions import override
 
 from playmolt_agora.experiment import coding, commands, views
-from playmolt_agora.experiment.rules import read_plan
 from playmolt_agora.experiment.state import State
 from playmolt_agora.plan import document, structs
 
 OPEN: Final = "agora_open"
+PLAN: Final = "agora_plan"
 PUT_FILE: Final = "agora_put_file"
 READ: Final = "agora_read"
 STOP: Final = "agora_stop"
@@ -46,18 +47,17 @@ _DRY: Final = (1, "1", True, "true")
 class ExperimentApi(GameApi[State]):
     """Serves the routes about experiments to the operator; `catalogue` holds the models that plans may name."""
 
-    opens = frozenset((OPEN,))
-    writes = frozenset((OPEN, STOP, RESUME, LOOK, FORK, JUDGE, JUDGE_STOP, SHEET))
+    writes = frozenset((STOP, RESUME, LOOK, FORK, JUDGE, JUDGE_STOP, SHEET))
     lists = frozenset((LIST,))
-    unbound = frozenset((PUT_FILE,))
+    unbound = frozenset((PUT_FILE, PLAN))
+    """A plan is answered by its examiner."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
         self._commands: Mapping[str, Callable[[ApiRequest], Command | Refused | None]] = {
-            OPEN: self._open,
             STOP: self._stop,
             RESUME: self._resume,
-            LOOK: lambda _: commands.SeePcs(by=_OPERATOR),
+            LOOK: _look,
             FORK: self._fork,
             JUDGE: self._judge,
             JUDGE_STOP: self._stop_judge,
@@ -66,11 +66,11 @@ class ExperimentApi(GameApi[State]):
 
     @override
     def command(self, state: State, request: ApiRequest) -> Command | Refused | None:
-        """The command of a call that changes something; None for a plan that is only validated."""
+        """The command of a call that changes something; a plan is opened by its examiner."""
         if not request.operator:
             return _operator_only()
-        if not state.version and request.route != OPEN:
-            return _unknown()
+        if not state.version:
+            return unknown()
         make = self._commands.get(request.route)
         if make is None:
             raise LookupError(f"{request.route} changes nothing")
@@ -83,19 +83,15 @@ class ExperimentApi(GameApi[State]):
         return self._of_the_operator(state, request) if request.operator else _operator_only()
 
     def _of_the_operator(self, state: State, request: ApiRequest) -> ApiReply | Refused:
-        if request.route == OPEN and _is_dry(request):
-            body, files = with_files(request.body)
-            read = read_plan(body, {}, self._catalogue, files, trial_faults(request.body))
-            return read if isinstance(read, Refused) else ApiReply(read[2])
         if not state.version:
-            return _unknown()
+            return unknown()
         if request.route == FORK:
             return _forked(state, request)
         if request.route in _CODED:
             return ApiReply(views.codings(state))
         if request.route == RUNS:
             return ApiReply(views.runs(state))
-        return ApiReply(views.experiment(state), 201 if request.route == OPEN else 200)
+        return ApiReply(views.experiment(state), 200)
 
     @override
     def many(self, states: Sequence[State | ErasedSession], request: ApiRequest) -> ApiReply | Refused:
@@ -104,15 +100,6 @@ class ExperimentApi(GameApi[State]):
         return ApiReply(
             Experiments(tuple(views.line(state) for state in states if not isinstance(state, ErasedSession)))
         )
-
-    def _open(self, request: ApiRequest) -> Command | Refused | None:
-        if _is_dry(request):
-            return None
-        body, files = with_files(request.body)
-        return commands.OpenExperiment(
-            operator=_OPERATOR, plan=body, catalogue=self._catalogue, files=files,
-            trial_faults=trial_faults(request.body),
-        )  # fmt: skip
 
     def _fork(self, request: ApiRequest) -> Command | Refused:
         body = _body(ForkRequest, request.body)
@@ -152,33 +139,31 @@ class ExperimentApi(GameApi[State]):
         return commands.RaiseBudget(by=_OPERATOR, budget=body.budget, reason=body.reason)
 
 
-class LoadedPlan(msgspec.Struct, frozen=True):
-    """The body of a call with the texts of its files, after its measures were tried. No caller can send one."""
-
-    plan: Any
-    files: dict[str, str]
-    trial_faults: tuple[PlanFault, ...] = ()
-
-
-def trial_faults(body: object) -> tuple[PlanFault, ...]:
-    """The faults of a plan's measures."""
-    return body.trial_faults if isinstance(body, LoadedPlan) else ()
-
-
-def with_files(body: object) -> tuple[Any, dict[str, Any]]:
-    """A plan's body and its files, path → reference, or → text once they are loaded."""
-    if isinstance(body, LoadedPlan):
-        return body.plan, dict(body.files)
+def with_files(body: object) -> tuple[object, dict[str, object]]:
+    """A plan's body and its files, path → hash."""
     if isinstance(body, Mapping) and "plan" in body and set(body) <= {"plan", "files"}:
         files = body.get("files")
         return body["plan"], dict(files) if isinstance(files, Mapping) else {}
     return body, {}
 
 
+class PcsFigures(msgspec.Struct, frozen=True):
+    """The body of a look after PCS was computed, which takes too long for a decision. No caller can send one."""
+
+    turns: int
+    figures: Mapping[str, PcsSoFar]
+
+
+def _look(request: ApiRequest) -> Command:
+    """Without figures there was no experiment to compute them from."""
+    seen = request.body if isinstance(request.body, PcsFigures) else PcsFigures(0, {})
+    return commands.SeePcs(by=_OPERATOR, turns=seen.turns, figures=seen.figures)
+
+
 def _shareable(state: State, request: ApiRequest) -> ApiReply | Refused:
     """For anyone but its operator, the experiment does not exist."""
     if not request.operator or not state.version:
-        return _unknown()
+        return unknown()
     read = _body(NoFields, request.body)
     return read if isinstance(read, Refused) else ApiReply(sharing.Terms())
 
@@ -203,7 +188,8 @@ def _body(kind: type[R], body: object) -> R | Refused:
     return read
 
 
-def _is_dry(request: ApiRequest) -> bool:
+def is_dry(request: ApiRequest) -> bool:
+    """Whether a plan is only to be previewed."""
     return request.query.get("dry") in _DRY
 
 
@@ -211,5 +197,5 @@ def _operator_only() -> Refused:
     return Refused(Code.OPERATOR_ONLY, "Only the operator may use experiments. Send the operator key.")
 
 
-def _unknown() -> Refused:
+def unknown() -> Refused:
     return Refused(Code.NOT_FOUND, "This experiment does not exist. List experiments with GET /api/agora/experiments.")

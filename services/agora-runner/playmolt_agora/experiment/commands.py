@@ -5,25 +5,17 @@ from typing import Any
 
 from playmolt_core.game.decider import Command
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_schemas.agora.plan import PlanFault
 from playmolt_schemas.stored.agora.experiment import JudgeBudget, JudgingStatus, PinnedModel, Pins, SheetRow, Which
-from playmolt_schemas.stored.agora.plan import Budget, Noticed, Spent, StopKind
+from playmolt_schemas.stored.agora.plan import Budget, Noticed, PcsSoFar, Spent, StopKind
 
 from playmolt_agora.budget import LimitReached
+from playmolt_agora.experiment.events import Preregistered
 
 
 class OpenExperiment(Command, frozen=True, kw_only=True):
-    """Preregister a plan: a text in YAML or JSON, or a JSON object. Idempotent."""
+    """Preregister a plan that was examined. Idempotent."""
 
-    operator: str
-    plan: Any
-    catalogue: Catalogue = Catalogue()
-    imported: Mapping[str, str] = {}
-    """File name → text of the file that `stage1_import` may name."""
-    files: Mapping[str, str] = {}
-    """Path → text of the files of the plan's folder."""
-    trial_faults: tuple[PlanFault, ...] = ()
-    """The faults of its measures, which were tried before."""
+    preregistered: Preregistered
 
 
 class ReportRunOpened(Command, frozen=True, kw_only=True):
@@ -125,9 +117,11 @@ class Look(Command, frozen=True, kw_only=True):
 
 
 class SeePcs(Command, frozen=True, kw_only=True):
-    """Compute PCS so far and record the look. Without new turns nothing is recorded."""
+    """Record a look at PCS as far as it was computed. Without new turns nothing is recorded."""
 
     by: str
+    turns: int
+    figures: Mapping[str, PcsSoFar] = {}
 
 
 class StartJudge(Command, frozen=True, kw_only=True):

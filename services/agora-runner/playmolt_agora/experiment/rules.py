@@ -3,15 +3,12 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
-import msgspec
 from playmolt_core.game.decider import Accepted, Command, Decision, Effect, EndGame, Refused, Viewer
 from playmolt_core.game.game import Game, ended
-from playmolt_core.llm.catalogue import Catalogue
-from playmolt_schemas.agora.plan import INTERRUPTED, Hidden, PlanFault, Preview
+from playmolt_schemas.agora.plan import INTERRUPTED, Hidden
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.game_messages import GameSummary
-from playmolt_schemas.limits import RECORD_BYTES
 from playmolt_schemas.stored.agora.experiment import (
     BatchEnded,
     BatchSubmitted,
@@ -22,13 +19,12 @@ from playmolt_schemas.stored.agora.experiment import (
     Resumed,
     Stopped,
 )
-from playmolt_schemas.stored.agora.plan import NOTE_CHARS, Plan
+from playmolt_schemas.stored.agora.plan import NOTE_CHARS
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.text import trimmed, unstorable
 from typing_extensions import override
 
 from playmolt_agora import budget
-from playmolt_agora.checks import symmetry
 from playmolt_agora.experiment import (
     adaptive,
     coding,
@@ -36,16 +32,10 @@ from playmolt_agora.experiment import (
     effects,
     forking,
     interim_pcs,
-    preregistration,
     run_reports,
 )
 from playmolt_agora.experiment.events import EVENTS
 from playmolt_agora.experiment.state import BY_CHARS, DEVIATIONS_MOST, FOLDS, State, game_over
-from playmolt_agora.folder import reading as folder_reading
-from playmolt_agora.folder.reading import PlanFolder
-from playmolt_agora.folder.source import Source
-from playmolt_agora.plan import reading
-from playmolt_agora.plan.preview import examined
 from playmolt_agora.turn import texts
 
 _METADATA_BYTES: Final = 16 * 1024
@@ -69,7 +59,7 @@ class Experiment(Game[State]):
         self.content_version = texts.version()
         super().__init__(
             {
-                commands.OpenExperiment: self._open,
+                commands.OpenExperiment: _open,
                 commands.ReportRunOpened: run_reports.run_opened,
                 commands.ReportRunProgress: run_reports.run_progressed,
                 commands.ReportRunFinished: run_reports.run_finished,
@@ -122,64 +112,13 @@ class Experiment(Game[State]):
     def effects(self, state: State) -> Sequence[Effect[effects.Payload]]:
         return tuple(effects.effects(state))
 
-    def _open(self, state: State, command: commands.OpenExperiment) -> Decision:
-        read = read_plan(command.plan, command.imported, command.catalogue, command.files, command.trial_faults)
-        if isinstance(read, Refused):
-            return read
-        text, plan, found, folder = read
-        if state.version:
-            same = state.plan_hash == found.plan_hash and state.folder == found.folder
-            return Accepted() if same else Refused(Code.ALREADY_STARTED, "This experiment has a different plan.")
-        if not symmetry.certificate().ok:
-            return Refused(
-                Code.INVALID_REQUEST,
-                "The prompts are not symmetric. Run `playmolt agora check` to see where they differ.",
-            )
-        preregistered = preregistration.preregistered(
-            state.game_id,
-            command.operator[:BY_CHARS],
-            text,
-            plan,
-            found,
-            command.catalogue,
-            rules_version=self.rules_version,
-            content_version=self.content_version,
-            folder=folder,
-        )
-        size = len(canonical_json(preregistered))
-        if size > RECORD_BYTES - _METADATA_BYTES:
-            fault = FieldFault("phases", f"need a lock of {size} bytes, more than one record can hold: plan fewer runs")
-            return _invalid((fault,))
-        return Accepted((preregistered,))
 
-
-def read_plan(
-    body: object,
-    imported: Mapping[str, str],
-    catalogue: Catalogue,
-    files: Mapping[str, str],
-    trial_faults: Sequence[PlanFault] = (),
-) -> tuple[str, Plan, Preview, PlanFolder] | Refused:
-    """Read a plan (YAML or JSON text, or a JSON object) and work it out, or refuse it with every fault."""
-    read = reading.reading(body, imported)
-    folder = folder_reading.read(read.plan, Source(files), read.rooms_at) if read.plan else PlanFolder()
-    folder = msgspec.structs.replace(folder, faults=(*folder.faults, *trial_faults))
-    found = examined(read, catalogue, folder=folder)
-    if found.faults or read.plan is None:
-        return _invalid([_placed(fault) for fault in found.faults])
-    return body if isinstance(body, str) else reading.text_of(body), read.plan, found, folder
-
-
-def _placed(fault: PlanFault) -> PlanFault:
-    """With its file and line in `field`, which is all that a problem document has for a place."""
-    place = f"{fault.file}:{fault.line}" if fault.line else fault.file
-    return msgspec.structs.replace(fault, field=": ".join(filter(None, (place, fault.field))))
-
-
-def _invalid(faults: Sequence[FieldFault]) -> Refused:
-    listed = "; ".join(f"{fault.field}: {fault.message}" if fault.field else fault.message for fault in faults[:5])
-    more = f" (and {len(faults) - 5} more)" if len(faults) > 5 else ""
-    return Refused(Code.INVALID_REQUEST, f"Fix the plan and retry. {listed}{more}", tuple(faults))
+def _open(state: State, command: commands.OpenExperiment) -> Decision:
+    lock = command.preregistered
+    if not state.version:
+        return Accepted((lock,))
+    same = state.plan_hash == lock.plan_hash and state.folder == lock.folder
+    return Accepted() if same else Refused(Code.ALREADY_STARTED, "This experiment has a different plan.")
 
 
 def _complete(state: State) -> bool:

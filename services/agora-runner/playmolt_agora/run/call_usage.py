@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 from playmolt_core.llm.catalogue import decimal_text
+from playmolt_core.llm.port import CONTENT_FILTER
 from playmolt_schemas.stored.agora.plan import Spent
 
 from playmolt_agora import budget
@@ -26,7 +27,7 @@ def with_call(spent: Spent, call: dict[str, Any]) -> Spent:
     usage = call.get("usage") or {}
     prompt, completion = usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0
     calls = int(call.get("lost", 1))
-    failed = calls if call.get("outcome") in _FAILED else 0
+    failed = calls if call.get("outcome") in _FAILED or _filtered_request(call) else 0
     charged = budget.added(spent, budget.Charge(calls=calls, tokens=prompt + completion, cost=cost_of(call)))
     return replace(
         charged,
@@ -58,7 +59,12 @@ def _took_nothing(call: dict[str, Any]) -> bool:
     """An error status, an error inside a 200, or a failed connection."""
     if call.get("status") is None:
         return call.get("outcome") == "connection" and _UNSENT in str(call.get("detail"))
-    return call["status"] >= _ERRORS or call.get("outcome") in _REPORTED_ERRORS
+    return call["status"] >= _ERRORS or call.get("outcome") in _REPORTED_ERRORS or _filtered_request(call)
+
+
+def _filtered_request(call: dict[str, Any]) -> bool:
+    """Whether a content filter answered with an error instead of a reply."""
+    return call.get("code") == CONTENT_FILTER and call.get("finish_reason") is None
 
 
 def by_model(spent: Mapping[str, Spent], call: dict[str, object]) -> dict[str, Spent]:

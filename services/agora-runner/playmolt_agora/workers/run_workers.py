@@ -1,13 +1,15 @@
 """The workers of an experiment's runs: they open runs, resume paused ones, take looks and watch for ended ones."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
 from playmolt_core.effects.leased_effect import CommandRefused, LeasedEffect, Submit
 from playmolt_core.engine.engine import Engine
+from playmolt_core.game.api import ApiRequest
 from playmolt_core.game.decider import EndGame
+from playmolt_core.game.fold import Snapshot
 from playmolt_core.log.port import Archived, GameIndex, StreamReader
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.limits import PAGE_MAX
@@ -15,15 +17,15 @@ from playmolt_schemas.stored.agora.run import AgentActed, TurnFailed
 from playmolt_schemas.stored.agora.turn import RunSpec, TurnRecord
 
 from playmolt_agora.calls.experiment_status import ExperimentStatuses, events_of
-from playmolt_agora.experiment import adaptive, effects
 from playmolt_agora.experiment import commands as experiments
+from playmolt_agora.experiment import effects
+from playmolt_agora.experiment.api import PcsFigures
 from playmolt_agora.experiment.effects import LookDue, OpenRuns, RunToOpen
 from playmolt_agora.experiment.forking import registered_spec
-from playmolt_agora.experiment.interim_pcs import six_decimals
 from playmolt_agora.experiment.state import State
-from playmolt_agora.plan import stage1_import
 from playmolt_agora.run import branch, commands
 from playmolt_agora.run.effects import EndOfPause
+from playmolt_agora.workers.look_process import Intervals, figures_of, intervals_of
 from playmolt_agora.world.state import RunState
 
 _log = log("openings")
@@ -95,9 +97,6 @@ class PauseWorker:
                 return
 
 
-Interval = tuple[str, str] | None
-
-
 class LookWorker:
     """Fulfils `look`: an interval for each cell that may grow; the experiment decides what follows."""
 
@@ -110,22 +109,25 @@ class LookWorker:
         for run in payload.runs:
             events = await events_of(self._log, run)
             records += [event.record for event in events if isinstance(event, AgentActed | TurnFailed)]
-        found = await asyncio.to_thread(_intervals, payload, records)
+        found = await intervals_of(Intervals(payload, records))
         look = experiments.Look(
             by="runner", measure=payload.adaptive.measure, intervals=found, effect_id=leased.effect.id
         )
         await leased.submit(look)
 
 
-def _intervals(look: LookDue, records: Sequence[TurnRecord]) -> Mapping[str, Interval]:
-    from playmolt_agora.measures.inference.sampling import intervals  # noqa: PLC0415 -- numpy: a second that starting need not wait
+class PcsLook:
+    """Computes PCS so far for `POST …/look`, beside the loop."""
 
-    known = intervals(records, look.adaptive.measure, look.seed, stage1_import.rows(look.plan))
-    return {cell.name: _texts(known.get((cell.model or "", cell.language))) for cell in adaptive.cells(look.plan)}
+    def __init__(self, snapshot: Callable[[str], Awaitable[Snapshot[State] | None]]) -> None:
+        self._snapshot = snapshot
 
-
-def _texts(interval: tuple[float, float] | None) -> Interval:
-    return None if interval is None else (six_decimals(interval[0]), six_decimals(interval[1]))
+    async def __call__(self, request: ApiRequest) -> object:
+        found = await self._snapshot(request.stream) if request.operator else None
+        if found is None or found.state.plan is None:
+            return request.body
+        state = found.state
+        return PcsFigures(state.spent.turns, await figures_of(found.state.plan, state.runs))
 
 
 WATCH_SECONDS: Final = 1.0

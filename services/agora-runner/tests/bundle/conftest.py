@@ -39,6 +39,8 @@ from playmolt_schemas.stored.agora.experiment import SheetRow
 from playmolt_schemas.stored.agora.plan import Spent
 from playmolt_schemas.stored.agora.turn import Tokens
 
+from tests.agora_locks import opened
+
 PLAN = """
 name: two-arms
 seed: "3"
@@ -50,6 +52,7 @@ phases:
   phase2: {runs: 3, turns: 3, sets: [B]}
 hypotheses: []
 """
+
 EXPERIMENT = "experiment-6f1b7a52-7a0e-5a55-9a53-1d6f5f0c0001"
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 
@@ -98,8 +101,7 @@ def play(plan: str) -> Played:
     log, rules, world = Log(), Experiment(), Agora()
     shown: dict[str, str] = {}
     give = partial(log.give, rules, stream=EXPERIMENT)
-    opened = experiment_commands.OpenExperiment(operator="op", plan=plan)
-    state = give(rules.initial(EXPERIMENT), command=opened)
+    state = give(rules.initial(EXPERIMENT), command=opened(EXPERIMENT, plan))
     for planned in state.runs:
         spec = registered_spec(state, planned.run)
         run = log.give(world, world.initial(spec.run), spec.run, commands.OpenRun(spec=spec))

@@ -21,6 +21,7 @@ from core.tests.llm.batch_server import BatchServer
 from core.tests.llm.fake_server import Canned, FakeServer, reply, status
 from core.tests.llm.memory_batch_calls import MemoryBatchCalls
 from core.tests.scenario import Scenario
+from tests.agora_locks import opened
 
 ID = "experiment-00000000-0000-4000-8000-000000000001"
 PLAN = {
@@ -46,7 +47,7 @@ class Stream(Scenario[State]):
 
     def __init__(self, server: FakeServer) -> None:
         super().__init__(Experiment(), ID)
-        self.when(commands.OpenExperiment(operator="o", plan=PLAN))
+        self.when(opened(ID, PLAN))
         for run in self.state.runs:
             self.when(commands.ReportRunOpened(run=run.run))
         self.stream, self.seconds, self.looks = ID, 0.0, 0

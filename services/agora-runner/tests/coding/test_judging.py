@@ -30,6 +30,7 @@ from playmolt_schemas.stored.event import Event
 
 from core.tests.llm.memory_batch_calls import MemoryBatchCalls
 from core.tests.scenario import Scenario
+from tests.agora_locks import opened
 
 ID = "experiment-00000000-0000-4000-8000-000000000001"
 PLAN = {"name": "n", "seed": "7", "models": ["scripted"], "phases": {"phase1": {"runs": 1, "turns": 3}}}
@@ -156,7 +157,7 @@ class Stream(Scenario[State]):
 
     def __init__(self, model: Model, store: Store, budget: JudgeBudget = JudgeBudget()) -> None:  # noqa: B008 -- frozen
         super().__init__(Experiment(), ID)
-        self.when(commands.OpenExperiment(operator="o", plan=PLAN))
+        self.when(opened(ID, PLAN))
         for planned in self.state.runs:
             self.when(commands.ReportRunOpened(run=planned.run))
         self.model, self.store, self.budget = model, store, budget

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from playmolt_agora.budget import LimitReached
 from playmolt_agora.checks import symmetry
-from playmolt_agora.experiment import commands, views
+from playmolt_agora.experiment import commands, interim_pcs, views
 from playmolt_agora.experiment.api import ExperimentApi
 from playmolt_agora.experiment.effects import RunToOpen, ThoughtsToCode, look_effect, open_effect
 from playmolt_agora.experiment.events import Preregistered
@@ -27,7 +27,7 @@ from playmolt_core.game.decider import PUBLIC, Accepted, Command, EndGame, Join,
 from playmolt_core.game.fold import state_hash
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_schemas.agora.coding import Codings
-from playmolt_schemas.agora.plan import ExperimentRuns, Experiments, ExperimentState, Hidden, Preview
+from playmolt_schemas.agora.plan import ExperimentRuns, Experiments, ExperimentState, Hidden
 from playmolt_schemas.canonical import canonical_json, digest
 from playmolt_schemas.codes import Code
 from playmolt_schemas.stored.agora import experiment as events
@@ -37,6 +37,7 @@ from playmolt_schemas.stored.event import Event
 
 from core.tests.scenario import Scenario, like
 from schemas.tests import samples as golden
+from tests.agora_locks import opening
 
 RULES = Experiment()
 ID = "experiment-00000000-0000-4000-8000-000000000001"
@@ -76,7 +77,21 @@ class Bench(Scenario[State]):
             self.open(plan).then(like(Preregistered))
 
     def open(self, plan: Any) -> "Bench":
-        return self.when(commands.OpenExperiment(operator="operator", plan=plan, catalogue=self.catalogue))
+        return self.asked(opening(ID, plan, self.catalogue))
+
+    def asked(self, command: Command | Refused) -> "Bench":
+        """A command, or the refusal of a plan before there is one."""
+        if isinstance(command, Refused):
+            self.decision = command
+            return self
+        return self.when(command)
+
+    def see(self, by: str = "operator") -> "Bench":
+        """A look at PCS as it is."""
+        plan = self.state.plan
+        assert plan is not None
+        figures = interim_pcs.figures(plan, self.state.runs)
+        return self.when(commands.SeePcs(by=by, turns=self.state.spent.turns, figures=figures))
 
     @property
     def caused(self) -> tuple[Event, ...]:
@@ -183,8 +198,8 @@ class TestTheLock:
     def test_an_imported_file_is_locked_with_its_counts(self) -> None:
         text = "run,model,language,action,count\n" + "".join(f"s{n},scripted,ko,trade,{n + 1}\n" for n in range(5))
         plan = SMALL | {"stage1_import": "old.csv", "hypotheses": ["pcs"], "phases": {"phase1": {"turns": 3}}}
-        opened = commands.OpenExperiment(operator="o", plan=plan, imported={"old.csv": text})
-        preregistered = Bench().when(opened).then(like(Preregistered)).log[0][0]
+        opened = opening(ID, plan, imported={"old.csv": text})
+        preregistered = Bench().asked(opened).then(like(Preregistered)).log[0][0]
         assert isinstance(preregistered, Preregistered)
         assert preregistered.tests[0].n == "5 v 3 runs, ko"
 
@@ -320,15 +335,15 @@ class TestRecords:
 
     def test_looks_at_pcs_are_logged_once_for_each_thing_there_is_to_see(self) -> None:
         bench = Bench(COMPARED)
-        bench.when(commands.SeePcs(by="operator")).then()
+        bench.see().then()
         stage1, phase1 = ({"trade": 8, "idle": 2, "build_billboard": 1}, {"trade": 1, "speak": 9})
         for place, acts in ((0, stage1), (1, phase1)):
             told = commands.ReportRunProgress(run=bench.run(place), spent=Spent(turns=12, calls=12), acts=acts)
             bench.when(told).then(like(events.RunStarted), like(events.RunProgressed), like(events.ActsCounted))
-        bench.when(commands.SeePcs(by="operator")).then(like(events.PcsSeen))
-        bench.when(commands.SeePcs(by="operator")).then()
+        bench.see().then(like(events.PcsSeen))
+        bench.see().then()
         bench.finish(0, acts=stage1 | {"trade": 20}).then(like(events.ActsCounted), like(events.RunFinished))
-        bench.when(commands.SeePcs(by="operator")).then(like(events.PcsSeen))
+        bench.see().then(like(events.PcsSeen))
         first, second = bench.state.looks
         assert [(look.n, look.by, look.measure, look.turns) for look in bench.state.looks] == [
             (1, "operator", "pcs", 24), (2, "operator", "pcs", 48),
@@ -339,13 +354,13 @@ class TestRecords:
         assert bench.state.deviations == ()
         bench.finish(1, acts=phase1)
         assert bench.state.status == "finished"
-        bench.when(commands.SeePcs(by="operator")).then()
+        bench.see().then()
 
     def test_only_a_plan_with_pcs_counts_acts_and_is_looked_at(self, bench: Bench) -> None:
         for without in (SMALL, COMPARED | {"exploratory": True}):
             bench = Bench(without)
             bench.finish(0, acts={"trade": 3}).then(like(events.RunStarted), like(events.RunFinished))
-            bench.when(commands.SeePcs(by="o")).refused(Code.INVALID_REQUEST)
+            bench.see("o").refused(Code.INVALID_REQUEST)
         bench = Bench(COMPARED).finish(0, acts={"trade": 3})
         bench.when(commands.ForkRun(by="o", run=bench.run(0), version=2, change="model=scripted-wild"))
         bench.finish(2, acts={"idle": 99}).then(like(events.RunStarted), like(events.RunFinished))
@@ -683,29 +698,18 @@ class TestDesk:
         self.status = reply.status
         return reply.body
 
-    def test_a_plan_is_opened(self) -> None:
-        bench = Bench()
-        state = self.told(bench, "agora_open", SMALL)
+    def test_an_opened_plan_is_read(self) -> None:
+        bench = Bench(SMALL)
+        state = self.told(bench, "agora_read")
         assert isinstance(state, ExperimentState)
-        assert (self.status, state.experiment, state.id, state.status) == (201, ID, ID, "running")
+        assert (self.status, state.experiment, state.id, state.status) == (200, ID, ID, "running")
         assert (state.progress.runs, state.progress.turns_planned, state.scripted) == (2, 72, True)
         assert state.spent == Spent()
         assert msgspec.json.decode(msgspec.json.encode(state))["spent"]["cost"] == "0"
 
     def test_a_plan_may_be_a_text(self) -> None:
-        bench = Bench()
         text = "# mine\nname: n\nmodels: [scripted]\nphases: {phase1: {runs: 1}}\n"
-        assert self.told(bench, "agora_open", text).plan == text
-
-    @pytest.mark.parametrize("dry", [1, "1", True])
-    def test_a_dry_call_validates_only(self, dry: Any) -> None:
-        bench = Bench()
-        found = self.told(bench, "agora_open", SMALL, dry=dry)
-        assert isinstance(found, Preview)
-        assert (self.status, found.runs, found.agents, found.turns, bench.log) == (200, 2, 24, 72, [])
-        refused = self.called(bench, "agora_open", SMALL | {"models": ["nobody"]}, dry=dry)
-        assert isinstance(refused, Refused)
-        assert (refused.code.status, refused.errors[0].field) == (400, "models")
+        assert self.told(Bench(text), "agora_read").plan == text
 
     def test_stop_and_resume_answer_with_the_experiment(self) -> None:
         bench = Bench(SMALL | {"budget": {"calls": 10}})
@@ -813,7 +817,10 @@ class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a m
 
     @rule()
     def see_pcs(self) -> None:
-        self.told(commands.SeePcs(by="o"))
+        plan = self.bench.state.plan
+        assert plan is not None
+        figures = interim_pcs.figures(plan, self.bench.state.runs)
+        self.told(commands.SeePcs(by="o", turns=self.bench.state.spent.turns, figures=figures))
 
     @rule(place=st.integers(0, 9), version=st.integers(-1, 5),
           change=st.sampled_from(["model=paid", "model=x", "content=hi", "persona=citizen_01:jester"]))  # fmt: skip
@@ -972,7 +979,7 @@ def every_event() -> list[Event]:
     for place, acts in enumerate(({"trade": 30, "idle": 4}, {"speak": 30, "build_billboard": 2})):
         spent = Spent(turns=34, calls=34)
         seen.when(commands.ReportRunProgress(run=seen.run(place), spent=spent, acts=acts))
-    seen.when(commands.SeePcs(by="operator"))
+    seen.see()
     batched = Bench(BATCHED).when(commands.SubmitBatch(batch="batch_1", model="paid", calls=12))
     batched.when(commands.EndBatch(batch="batch_1", done=11))
     return [event for each in (aborted, grown, seen, coded(), batched) for event, _, _ in each.log]

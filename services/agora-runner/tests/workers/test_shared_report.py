@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from playmolt_agora.experiment import commands
 from playmolt_agora.experiment.api import ExperimentApi
 from playmolt_agora.experiment.rules import Experiment
 from playmolt_agora.experiment.state import State
@@ -15,6 +14,7 @@ from playmolt_schemas.codes import Code
 from playmolt_schemas.routes import sharing
 
 from core.tests.scenario import Scenario
+from tests.agora_locks import opened
 
 ID = "experiment-00000000-0000-4000-8000-000000000001"
 PLAN = {
@@ -35,9 +35,9 @@ cell,scripted,trade,9
 
 @pytest.fixture
 def state() -> State:
-    opened = Scenario(Experiment(), ID)
-    opened.when(commands.OpenExperiment(operator="operator", plan=PLAN, catalogue=Catalogue({})))
-    return opened.state
+    experiment = Scenario(Experiment(), ID)
+    experiment.when(opened(ID, PLAN))
+    return experiment.state
 
 
 def asked(state: State, route: str, **options: Any) -> ApiReply | Refused:

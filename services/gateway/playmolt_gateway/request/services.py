@@ -5,6 +5,7 @@ from collections.abc import Awaitable
 from typing import TypeVar
 
 import msgspec
+from playmolt_schemas.agora.plan import EXAMINE_WAIT_SECONDS
 from playmolt_schemas.limits import HEARTBEAT_SECONDS, READER_STALL_SECONDS, WAIT_SECONDS
 
 from playmolt_gateway.access.auth import CACHED_SECONDS, Authenticator, KeyCache
@@ -54,6 +55,10 @@ class HandlerTimeouts(msgspec.Struct, kw_only=True):
     """How long a call waits for a model or the chain before it answers 202 (shapes.md, phases)."""
     poll: float = 2.0
     """How often a waiting call reads its session, which also changes without a message."""
+    plan: float = EXAMINE_WAIT_SECONDS
+    """How long a call waits for the examination of a plan before it answers 202."""
+    look: float = 0.2
+    """How often it looks for the result."""
     key_cache: float = CACHED_SECONDS
     """After this time no gateway has a replaced key in its cache."""
 

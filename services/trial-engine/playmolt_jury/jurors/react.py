@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 from playmolt_core.llm.conversation import REPAIRS, Unusable, asked_again, repairing
-from playmolt_core.llm.port import WITHOUT_REPLY, ChatMessage, Failed, ModelRequest, Reply, ToolCall, TurnHeader
+from playmolt_core.llm.port import ChatMessage, Failed, ModelRequest, Reply, ToolCall, TurnHeader
 from playmolt_schemas.stored.jury import FailureCode, RequestKind, TopicImpact, TurnKind
 
 from playmolt_jury import replies, turn_events
@@ -119,7 +119,7 @@ class _TurnContext:
 
         def reading(reply: ModelReply) -> T | Unusable:
             if isinstance(reply, Failed):
-                if reply.cut or reply.code in WITHOUT_REPLY:
+                if reply.final:
                     raise _NoReply(reply.code, reply.detail)
                 return Unusable(said=reply.reply, fault=reply.detail, code=reply.code)
             try:

@@ -1681,6 +1681,26 @@ ALTER TABLE lease.batch_call ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON lease.batch_call TO playmolt_engine
   USING (log.type_of(stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(stream)])));
 
+-- Long work that a caller looks for: who takes a job holds it until `until`. `digest` is that of the request, `status` and
+-- `answer` are the HTTP answer.
+CREATE TABLE lease.job (
+  stream  text        COLLATE "C" PRIMARY KEY,
+  digest  bytea       NOT NULL CHECK (octet_length(digest) = 32),
+  request bytea       NOT NULL,
+  at      timestamptz NOT NULL DEFAULT clock_timestamp(),
+  holder  text        COLLATE "C",
+  until   timestamptz,
+  status  smallint,
+  answer  bytea
+);
+CREATE INDEX job_open ON lease.job (at) WHERE status IS NULL;
+
+REVOKE ALL ON lease.job FROM PUBLIC;
+GRANT SELECT, INSERT, UPDATE, DELETE ON lease.job TO playmolt_engine;
+ALTER TABLE lease.job ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON lease.job TO playmolt_engine
+  USING (log.type_of(stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(stream)])));
+
 -- When an engine of a type could last accept actions, and the periods in which none could.
 CREATE TABLE lease.heartbeat (
   game text COLLATE "C" PRIMARY KEY,

@@ -1,0 +1,25 @@
+"""Plans as they are locked, without the process that examines them on a platform."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from playmolt_agora.experiment import commands, locking
+from playmolt_core.game.decider import Refused
+from playmolt_core.llm.catalogue import Catalogue
+
+
+def opening(
+    experiment: str, plan: Any, catalogue: Catalogue | None = None, imported: Mapping[str, str] | None = None
+) -> commands.OpenExperiment | Refused:
+    """The command that opens an experiment with a plan, or the refusal of the plan."""
+    catalogue = catalogue or Catalogue({})
+    found = locking.examine(plan, catalogue, imported=imported or {})
+    lock = found if isinstance(found, Refused) else locking.lock(experiment, "operator", found, catalogue)
+    return lock if isinstance(lock, Refused) else commands.OpenExperiment(preregistered=lock)
+
+
+def opened(experiment: str, plan: Any, catalogue: Catalogue | None = None) -> commands.OpenExperiment:
+    """The command that opens an experiment with a plan that has no fault."""
+    found = opening(experiment, plan, catalogue)
+    assert isinstance(found, commands.OpenExperiment), found
+    return found

@@ -1,0 +1,88 @@
+"""What costs processor time happens beside the loops: nobody waits for a plan that is examined."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import httpx
+import pytest
+
+from tests import loop_steps
+from tests.integration.agora.experiment_operator import EXPERIMENTS, Operator, square_plan
+from tests.platforms import LOOP_STEPS, Stack
+
+OWN = {"DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_MODELS": ""}
+
+
+@pytest.fixture(scope="module")
+def running(session_folder: Path) -> Iterator[Stack]:
+    with loop_steps.watching(LOOP_STEPS), Stack(session_folder / "steps", (), OWN) as running:
+        yield running
+
+
+async def latencies(operator: Operator, until: asyncio.Event, most: int = 10_000) -> list[float]:
+    """How long another call of the same engine takes, again and again."""
+    found: list[float] = []
+    while not until.is_set() and len(found) < most:
+        began = time.monotonic()
+        await operator.get(EXPERIMENTS)
+        found.append(time.monotonic() - began)
+        await asyncio.sleep(0.02)
+    return found
+
+
+async def looked_for(operator: Operator, sent: httpx.Response) -> httpx.Response:
+    assert (sent.status_code, sent.json()["status"]) == (202, "examining"), sent.text
+    async with asyncio.timeout(240):
+        while (found := await operator.call("GET", sent.headers["location"])).status_code == 202:
+            await asyncio.sleep(0.2)
+    return found
+
+
+FIVE_TESTS: Any = {
+    "name": "five tests", "seed": "3", "languages": ["ko", "en"],
+    "models": ["scripted-steady", "scripted-trader", "scripted-social"],
+    "hypotheses": ["H1", "H2", "pcs:scripted-steady", "ri_star:model", "ri_star:persona"],
+    "phases": {
+        "stage1": {"runs": 10, "turns": 50}, "phase1": {"runs": 10, "turns": 50},
+        "phase2": {"runs": 18, "turns": 100, "sets": ["A", "B"]},
+    },
+}  # fmt: skip
+"""Its tests take 8 s of processor time or more to simulate."""
+
+
+@pytest.mark.timeout(400)
+async def test_a_plan_of_five_tests_delays_nobody(running: Stack) -> None:
+    async with Operator(running) as operator:
+        small = await operator.finished(square_plan(turns=1))
+        done = asyncio.Event()
+        quiet = await latencies(operator, done, most=50)
+        calls = asyncio.create_task(latencies(operator, done))
+        began = time.monotonic()
+        dry, sent = await asyncio.gather(
+            operator.call("POST", f"{EXPERIMENTS}?dry=1", FIVE_TESTS),
+            operator.call("POST", EXPERIMENTS, FIVE_TESTS, **{"Idempotency-Key": "five"}),
+        )
+        assert time.monotonic() - began < 8, "202 after five seconds"
+        preview, opened = await looked_for(operator, dry), await looked_for(operator, sent)
+        done.set()
+        taken = await calls
+        assert (preview.status_code, preview.json()["runs"]) == (200, 156)
+        assert opened.status_code == 200
+        experiment = opened.json()["experiment"]
+        again = await operator.call("POST", EXPERIMENTS, FIVE_TESTS, **{"Idempotency-Key": "five"})
+        assert (again.status_code, again.json()["experiment"]) == (201, experiment)
+        assert (await operator.call("GET", "/readyz")).status_code == 200
+        assert (await operator.post(experiment, "look")).status_code == 200
+        assert len(await operator.runs(experiment)) == 156
+        assert (await operator.post(experiment, "stop")).status_code == 200
+        assert (await operator.post(small, "judge", {"model": "scripted-wild", "turns": "all"})).status_code == 200
+        for what in ("report", "bundle", "codings"):
+            async with asyncio.timeout(100):
+                while (await operator.call("GET", f"{EXPERIMENTS}/{small}/{what}")).status_code == 202:
+                    await asyncio.sleep(0.2)
+        assert median(taken) < median(quiet) + 0.05, (len(taken), median(taken), max(taken))
+    assert not (found := loop_steps.steps(LOOP_STEPS)), found

@@ -1,0 +1,101 @@
+"""A watchdog of event loops: services of a test write down each step that takes too much processor time.
+
+A step is what a loop runs without a pause; everything else in the process waits for it. Measured is the processor time
+of the loop's thread, so that a busy machine changes nothing. The services run on asyncio's loop meanwhile, whose steps
+can be measured; the name of a step has the lines of our code that it was in most often.
+"""
+
+import asyncio
+import asyncio.events
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+MOST_SECONDS: Final = 0.020
+_SAMPLE_SECONDS: Final = 0.002
+FOLDER: Final = "LOOP_STEPS"
+"""A variable of the process that services are forked from: where they write, if there is such a folder."""
+_FRAMES: Final = 4
+_OURS: Final = "/playmolt_"
+_START_SECONDS: Final = 3.0
+"""A service that starts has no caller yet."""
+
+
+class _Watch:
+    """Of one process."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._samples: Counter[str] = Counter()
+        self._from = time.monotonic() + _START_SECONDS
+
+    def install(self) -> None:
+        run = asyncio.events.Handle._run
+
+        def watched(handle: Any) -> None:
+            self._samples.clear()
+            before = time.thread_time()
+            callback = handle._callback  # gone after a cancellation
+            run(handle)
+            taken = time.thread_time() - before
+            if taken > MOST_SECONDS and time.monotonic() > self._from:
+                self._report(callback, taken)
+
+        asyncio.events.Handle._run = watched  # type: ignore[method-assign]
+        signal.signal(signal.SIGPROF, self._sample)
+        signal.setitimer(signal.ITIMER_PROF, _SAMPLE_SECONDS, _SAMPLE_SECONDS)
+
+    def _sample(self, _: int, frame: FrameType | None) -> None:
+        found: list[str] = []
+        while frame is not None and len(found) < _FRAMES:
+            code = frame.f_code
+            if _OURS in code.co_filename:
+                found.append(f"{Path(code.co_filename).name}:{frame.f_lineno} {code.co_qualname}")
+            frame = frame.f_back
+        if found:
+            self._samples[" < ".join(found)] += 1
+
+    def _report(self, callback: Any, taken: float) -> None:
+        task = getattr(callback, "__self__", None)
+        named = task.get_coro() if isinstance(task, asyncio.Task) else callback
+        where = self._samples.most_common(1)[0][0] if self._samples else "?"
+        service, step = Path(sys.argv[0]).parent.name, getattr(named, "__qualname__", repr(named))
+        with self._file.open("a", encoding="utf-8") as file:
+            file.write(f"{service}: {taken * 1000:.0f} ms in {step}: {where}\n")
+
+
+def install(service: Any) -> None:
+    """Have `run_service` of the module `service` watch its loop where the folder exists."""
+    folder, uvloop = Path(os.environ.get(FOLDER) or "/nowhere"), service.uvloop
+
+    class _Loops:
+        @staticmethod
+        def run(main: Coroutine[Any, Any, Any]) -> Any:
+            if not folder.is_dir():
+                return uvloop.run(main)
+            _Watch(folder / f"{os.getpid()}").install()
+            return asyncio.run(main)
+
+    service.uvloop = _Loops
+
+
+def steps(folder: Path) -> list[str]:
+    """What services have written so far."""
+    return sorted(line for file in folder.glob("*") for line in file.read_text("utf-8").splitlines())
+
+
+@contextmanager
+def watching(folder: Path) -> Iterator[Path]:
+    """Watch services that start meanwhile."""
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield folder
+    finally:
+        folder.rename(folder.with_name(f"{folder.name}-{time.monotonic_ns()}"))
