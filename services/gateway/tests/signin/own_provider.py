@@ -179,6 +179,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 128
     provider: OwnProvider
 
     def handle_error(self, request: Any, client_address: Any) -> None:
