@@ -32,7 +32,7 @@ from tests.deploy.manifests import (
 each_overlay = pytest.mark.parametrize("overlay", OVERLAYS)
 FROM_ELSEWHERE = {
     "playmolt-tls", "nats-tls", "nats-ca", "postgres-ca", "postgres-backups", "otel-backend", "model-keys",
-    "trial-engine-chain", "archive",
+    "trial-engine-chain", "archive", "sign-in",
 }  # fmt: skip
 """Secrets that the operator or an operator's program brings: certificates, access to others' systems."""
 

@@ -1,0 +1,69 @@
+"""A real OpenID provider, the npm package oidc-provider, as a process on loopback."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from playmolt_cli.local.embedded import free_port
+
+PACKAGE = "oidc-provider@9.13.3"
+INSTALL_SECONDS = 240
+PROGRAM = Path(__file__).with_name("provider.mjs")
+CLIENT_ID, CLIENT_SECRET = "arena", "a secret: with +signs"
+
+
+class RealProvider(NamedTuple):
+    issuer: str
+
+    def settings(self, public_url: str) -> dict[str, str]:
+        """The variables of a platform that signs in with it."""
+        return {
+            "PLAYMOLT_OIDC_ISSUER": self.issuer,
+            "PLAYMOLT_OIDC_CLIENT_ID": CLIENT_ID,
+            "PLAYMOLT_OIDC_CLIENT_SECRET": CLIENT_SECRET,
+            "PLAYMOLT_PUBLIC_URL": public_url,
+        }
+
+
+def _packages() -> Path:
+    """A folder with the package, kept beside this interpreter's."""
+    folder = Path(sys.prefix) / "npm" / PACKAGE
+    if not (folder / "made").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        command = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", PACKAGE]
+        made = subprocess.run(command, cwd=folder, timeout=INSTALL_SECONDS, check=False, capture_output=True, text=True)
+        assert made.returncode == 0, made.stdout + made.stderr
+        (folder / "made").touch()
+    return folder
+
+
+@contextmanager
+def real_provider(public_url: str) -> Iterator[RealProvider]:
+    """Run a provider with one client, the platform at an address."""
+    node = shutil.which("node")
+    assert node, "these tests need Node and npm on PATH"
+    port = free_port()
+    environment = {name: value for name, value in os.environ.items() if name != "NODE_OPTIONS"}
+    with TemporaryDirectory() as folder:
+        # A module finds packages from where it is.
+        program = shutil.copy(PROGRAM, folder)
+        (Path(folder) / "node_modules").symlink_to(_packages() / "node_modules")
+        command = [node, program, str(port), f"{public_url}/auth/callback"]
+        yield from _running(command, environment, RealProvider(f"http://127.0.0.1:{port}"))
+
+
+def _running(command: list[str], environment: dict[str, str], provider: RealProvider) -> Iterator[RealProvider]:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None
+        ready = process.stdout.readline()
+        assert ready == "ready\n", ready
+        try:
+            yield provider
+        finally:
+            process.kill()

@@ -1,0 +1,345 @@
+"""The page /me: an owner by its key and by sign-in with a real provider, from the first visit to the erasure."""
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from playmolt_cli.local.embedded import free_port
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import PHONE, Reader, answer
+from tests.browser.real_provider import RealProvider, real_provider
+from tests.browser.test_access import faults
+from tests.integration.platform.replica import Replica
+from tests.platforms import Stack
+
+SECRET = "[data-secret]"
+
+
+def secrets(page: Page) -> list[str]:
+    page.wait_for_selector("section[aria-labelledby=once]")
+    return page.locator(SECRET).all_inner_texts()
+
+
+def create(page: Page, name: str) -> tuple[str, str, list[str]]:
+    """Make an owner in the page: its id, its key and its codes."""
+    form = page.locator("section[aria-labelledby=create]")
+    form.get_by_label("Name").fill(name)
+    form.get_by_role("button", name="Create account").click()
+    owner, key, *codes = secrets(page)
+    assert len(codes) == 8
+    return owner, key, codes
+
+
+def saved(page: Page) -> None:
+    page.get_by_role("button", name="I have saved it").click()
+    expect(page.locator(SECRET)).to_have_count(0)
+
+
+def test_an_owner_from_the_first_visit_to_the_erasure(reader: Reader, platform: str) -> None:
+    page = reader("/me")
+    owner, key, _ = create(page, "Ada & co")
+    saved(page)
+    expect(page.get_by_role("heading", name="Ada & co")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("heading", name="Ada & co")).to_be_visible()
+    assert key not in page.content()
+
+    form = page.locator("section[aria-labelledby=register]")
+    form.get_by_label("Name").fill("bot-1")
+    form.get_by_role("button", name="Register").click()
+    (agents_key,) = secrets(page)
+    saved(page)
+    expect(page.get_by_role("link", name="bot-1")).to_be_visible()
+
+    page.get_by_role("button", name="New key for bot-1").click()
+    assert "bot-1" in answer(page, yes=True)
+    (new_key,) = secrets(page)
+    saved(page)
+    assert httpx.get(f"{platform}/api/agents/me", headers=bearer(agents_key), timeout=30).status_code == 401
+    me = httpx.get(f"{platform}/api/agents/me", headers=bearer(new_key), timeout=30).json()
+    assert me["owner"]["id"] == owner
+
+    page.get_by_role("button", name="Let bot-1 go").click()
+    answer(page, yes=False)
+    expect(page.get_by_role("link", name="bot-1")).to_be_visible()
+    page.get_by_role("button", name="Let bot-1 go").click()
+    answer(page, yes=True)
+    expect(page.get_by_role("link", name="bot-1")).to_have_count(0)
+
+    form = page.locator("section[aria-labelledby=claim]")
+    form.get_by_label("Agent's key").fill(new_key)
+    form.get_by_label("Agent's key").press("Enter")
+    expect(page.get_by_role("link", name="bot-1")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="bot-1")).to_be_visible()
+
+    page.get_by_role("button", name="Erase this account").click()
+    assert "cannot be undone" in answer(page, yes=True)
+    expect(page.get_by_text("The account has been erased.")).to_be_visible()
+    assert httpx.get(f"{platform}/api/owners/me", headers=bearer(key), timeout=30).status_code == 401
+    me = httpx.get(f"{platform}/api/agents/me", headers=bearer(new_key), timeout=30).json()
+    assert me["owner"] is None
+    assert page.evaluate("sessionStorage.getItem('playmolt.owner')") is None
+
+
+def bearer(key: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {key}"}
+
+
+def test_a_code_recovers_and_new_codes_replace_the_old(reader: Reader, platform: str) -> None:
+    first = reader("/me")
+    owner, key, codes = create(first, "Grace")
+    page = reader("/me")
+    form = page.locator("section[aria-labelledby=recover]")
+    form.get_by_label("Owner ID").fill(owner)
+    form.get_by_label("Recovery code").fill("wrong")
+    form.get_by_role("button", name="Get a new key").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    form.get_by_label("Recovery code").fill(codes[0])
+    form.get_by_role("button", name="Get a new key").click()
+    assert secrets(page)[1] != key
+    expect(page.get_by_text("Recovery codes left: 7")).to_be_visible()
+    saved(page)
+    first.reload()
+    expect(first.get_by_role("alert")).to_contain_text("was replaced")
+    expect(first.locator("section[aria-labelledby=open]")).to_be_visible()
+
+    page.get_by_role("button", name="New recovery codes").click()
+    answer(page, yes=True)
+    _, *fresh = secrets(page)
+    assert len(fresh) == 8
+    assert not {*fresh} & {*codes}
+    page.get_by_role("combobox", name="Language").select_option("ko")
+    expect(page.get_by_role("heading", name="지금 저장하세요")).to_be_visible()
+    assert page.locator(SECRET).all_inner_texts()[1:] == fresh, "a change of the language lost what is shown once"
+
+
+def test_the_key_is_this_tabs_alone(reader: Reader) -> None:
+    page = reader("/me")
+    _, key, _ = create(page, "Tab")
+    saved(page)
+    page.get_by_role("button", name="Close").click()
+    form = page.locator("section[aria-labelledby=open]")
+    form.get_by_label("Owner's key").fill("pmo_wrong")
+    form.get_by_role("button", name="Open").click()
+    expect(form.get_by_role("alert")).to_have_text("This is not a valid owner's key.")
+    form.get_by_label("Owner's key").fill(key)
+    form.get_by_role("button", name="Open").click()
+    expect(page.get_by_role("heading", name="Tab")).to_be_visible()
+    kept = page.evaluate("JSON.stringify(localStorage) + document.cookie")
+    assert key not in kept
+    other = page.context.new_page()
+    other.goto("/me")
+    expect(other.locator("section[aria-labelledby=open]")).to_be_visible()
+
+
+def test_what_was_typed_stays_and_faults_stand_at_their_fields(reader: Reader) -> None:
+    page = reader("/me", language="zh")
+    form = page.locator("section[aria-labelledby=create]")
+    form.get_by_role("button", name="创建账户").click()
+    expect(form.get_by_role("alert")).to_have_text("请填写。")
+    expect(form.get_by_label("名称")).to_be_focused()
+    form.get_by_label("名称").fill("名字\u202e")
+    form.get_by_label("联系方式").fill("me@example.org")
+    form.get_by_role("button", name="创建账户").click()
+    expect(form.get_by_label("名称")).to_have_attribute("aria-invalid", "true")
+    page.reload()
+    expect(form.get_by_label("联系方式")).to_have_value("me@example.org")
+
+
+@pytest.mark.parametrize("language", ["en", "ko", "zh"])
+def test_the_page_is_legible_on_every_screen(reader: Reader, language: str) -> None:
+    assert faults(_drawn(reader("/me", language=language))) == []
+    page = _drawn(reader("/me", language="en", screen=PHONE, scheme="dark"))
+    create(page, "<b>Phone</b> " + "\u0301" * 20)
+    assert faults(page) == []
+    saved(page)
+    form = page.locator("section[aria-labelledby=register]")
+    form.get_by_label("Name").fill("a-bot-with-a-name-that-is-rather-long-xx")
+    form.get_by_role("button", name="Register").click()
+    secrets(page)
+    assert faults(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def _drawn(page: Page) -> Page:
+    page.wait_for_selector("section[aria-labelledby=create]")
+    return page
+
+
+class SigningIn(NamedTuple):
+    """A platform with a provider; `other` is a second gateway of it."""
+
+    url: str
+    other: str
+    provider: RealProvider
+    stack: Stack
+
+
+@pytest.fixture(scope="module")
+def signing_in() -> Iterator[SigningIn]:
+    folder = Path(tempfile.mkdtemp(prefix="playmolt-sign-in-"))
+    folder.chmod(0o755)
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    with real_provider(url) as provider:
+        own = {"DATABASE_URL": "", "NATS_URL": "", **provider.settings(url)}
+        with (
+            Stack(folder / "data", ("--port", str(port)), own) as stack,
+            Replica(stack, "gateway-1", "playmolt_gateway", "PLAYMOLT_PORT") as other,
+        ):
+            yield SigningIn(url, other.url, provider, stack)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def at_the_provider(page: Page, name: str) -> None:
+    """Sign in on the provider's own pages, and come back."""
+    page.wait_for_selector("input[name=login]")
+    page.fill("input[name=login]", name)
+    page.fill("input[name=password]", "any")
+    page.click("button[type=submit]")
+    page.wait_for_selector("form button[type=submit]:not(:has-text('Sign-in'))")
+    page.click("form button[type=submit]")
+
+
+def alone(page: Page) -> Page:
+    """Keep the provider's development pages from loading fonts of other hosts."""
+    page.context.route(lambda url: urlsplit(url).hostname != "127.0.0.1", lambda route: route.abort())
+    return page
+
+
+def sign_in(reader: Reader, signing_in: SigningIn, name: str) -> Page:
+    page = alone(reader(f"{signing_in.url}/me"))
+    page.get_by_role("link", name="Sign in").click()
+    at_the_provider(page, name)
+    page.wait_for_url(f"{signing_in.url}/me")
+    expect(page.get_by_text("You are signed in.")).to_be_visible()
+    return page
+
+
+def cookies(page: Page) -> dict[str, str]:
+    return {cookie["name"]: cookie["value"] for cookie in page.context.cookies() if "name" in cookie}
+
+
+def test_a_person_signs_in_works_and_signs_out(reader: Reader, signing_in: SigningIn) -> None:
+    page = sign_in(reader, signing_in, "ada")
+    expect(page.get_by_role("heading", name="ada of the provider")).to_be_visible()
+    form = page.locator("section[aria-labelledby=register]")
+    form.get_by_label("Name").fill("signed-bot")
+    form.get_by_role("button", name="Register").click()
+    (key,) = secrets(page)
+    saved(page)
+    me = httpx.get(f"{signing_in.url}/api/agents/me", headers=bearer(key), timeout=30).json()
+    assert me["owner"]["name"] == "ada of the provider"
+
+    session = {"playmolt": cookies(page)["playmolt"]}
+    for gateway in (signing_in.url, signing_in.other):
+        with httpx.Client(base_url=gateway, cookies=session, timeout=30) as client:
+            signed = client.get("/auth/session").json()
+            assert signed["owner"]["name"] == "ada of the provider"
+            assert [agent["name"] for agent in client.get("/api/owners/me").json()["agents"]] == ["signed-bot"]
+            assert client.post("/api/owners/me/codes", json={}).status_code == 403
+            sent = {"origin": signing_in.url, "x-csrf-token": signed["csrf"]}
+            assert client.post("/api/owners/me/codes", json={}, headers=sent).status_code == 201
+            assert client.get("/api/agents/me", headers=sent).status_code == 401
+            assert client.post("/api/games/join", json={"gameType": "ox"}, headers=sent).status_code == 401
+
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("link", name="Sign in")).to_be_visible()
+    assert "playmolt" not in cookies(page)
+    for gateway in (signing_in.url, signing_in.other):
+        assert httpx.get(f"{gateway}/auth/session", cookies=session, timeout=30).status_code == 401
+
+    again = sign_in(reader, signing_in, "ada")
+    expect(again.get_by_role("link", name="signed-bot")).to_be_visible()
+    assert cookies(again)["playmolt"] != session["playmolt"]
+
+
+def test_a_sign_in_begun_at_one_gateway_ends_at_another(reader: Reader, signing_in: SigningIn) -> None:
+    page = alone(reader(f"{signing_in.url}/me"))
+    with httpx.Client(base_url=signing_in.other, timeout=30) as client:
+        begun = client.get("/auth/login?next=/games")
+    assert begun.status_code == 302
+    name, _, value = begun.headers["set-cookie"].partition(";")[0].partition("=")
+    page.context.add_cookies([{"name": name, "value": value, "url": signing_in.url}])
+    page.goto(begun.headers["location"])
+    at_the_provider(page, "two-gateways")
+    page.wait_for_url(f"{signing_in.url}/games")
+    assert "playmolt" in cookies(page)
+
+
+def test_an_owner_by_key_joins_a_sign_in(reader: Reader, signing_in: SigningIn) -> None:
+    page = alone(reader(f"{signing_in.url}/me"))
+    owner, _, codes = create(page, "Keyed")
+    saved(page)
+    page.get_by_role("button", name="Add a sign-in").click()
+    at_the_provider(page, "grace")
+    page.wait_for_url(f"{signing_in.url}/me")
+    expect(page.get_by_role("heading", name="Keyed")).to_be_visible()
+    expect(page.get_by_text("You are signed in.")).to_be_visible()
+    expect(page.locator("code").filter(has_text=owner)).to_be_visible()
+
+    session = {"playmolt": cookies(page)["playmolt"]}
+    body = {"owner": owner, "code": codes[0]}
+    assert httpx.post(f"{signing_in.other}/api/owners/recover", json=body, timeout=30).status_code == 200
+    for gateway in (signing_in.url, signing_in.other):
+        assert httpx.get(f"{gateway}/auth/session", cookies=session, timeout=30).status_code == 401
+    page.get_by_role("button", name="New recovery codes").click()
+    answer(page, yes=True)
+    expect(page.get_by_role("alert")).to_be_visible()
+
+    other = alone(reader(f"{signing_in.url}/me"))
+    create(other, "Another")
+    saved(other)
+    other.get_by_role("button", name="Add a sign-in").click()
+    at_the_provider(other, "grace")
+    expect(other.get_by_role("alert")).to_contain_text("already belongs to another owner account")
+
+
+@pytest.mark.parametrize(
+    ("language", "words"), [("en", "You were not signed in."), ("ko", "로그인하지 않았습니다."), ("zh", "未完成登录。")]
+)
+def test_who_cancels_reads_so_in_their_language(
+    reader: Reader, signing_in: SigningIn, language: str, words: str
+) -> None:
+    page = alone(reader(f"{signing_in.url}/me", language=language))
+    page.locator("section[aria-labelledby=sign-in] a").click()
+    page.get_by_role("link", name=re.compile("cancel", re.IGNORECASE)).click()
+    expect(page.get_by_role("alert")).to_contain_text(words)
+    assert urlsplit(page.url).path == "/me"
+    page.reload()
+    expect(page.locator("section[aria-labelledby=sign-in]")).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_an_old_address_of_a_sign_in_says_so(reader: Reader, signing_in: SigningIn) -> None:
+    page = sign_in(reader, signing_in, "old")
+    page.goto(f"{signing_in.url}/auth/callback?code=x&state={'a' * 43}")
+    expect(page.get_by_role("alert")).to_contain_text("has expired")
+    assert urlsplit(page.url).path == "/me"
+    page.goto(f"{signing_in.url}/me")
+    expect(page.get_by_text("You are signed in.")).to_be_visible()
+
+
+@pytest.mark.parametrize("language", ["ko", "zh"])
+def test_the_pages_of_sign_in_are_legible(reader: Reader, signing_in: SigningIn, language: str) -> None:
+    page = reader(f"{signing_in.url}/me", language=language, screen=PHONE, scheme="dark")
+    page.wait_for_selector("section[aria-labelledby=sign-in]")
+    assert faults(page) == []
+    page.goto(f"{signing_in.url}/auth/callback?error=access_denied")
+    page.wait_for_selector("[role=alert]")
+    assert faults(page) == []
+
+
+def test_a_session_opens_nothing_for_a_page_of_another_origin(reader: Reader, signing_in: SigningIn) -> None:
+    page = sign_in(reader, signing_in, "origin")
+    page.goto(f"{signing_in.other}/nowhere")  # another port is another origin, and the same site: the cookie goes along
+    read = "(url) => fetch(url, { credentials: 'include' }).then((answer) => answer.status, () => 0)"
+    assert page.evaluate(read, f"{signing_in.url}/auth/session") == 0
+    assert page.evaluate(read, f"{signing_in.url}/api/owners/me") == 0
