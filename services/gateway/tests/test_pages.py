@@ -33,6 +33,7 @@ PATHS = {
     "/game?session=jury-0190c3f8-1111-7222-8333-444455556666&lang=zh": "jury/page.js",
     "/legal": "legal/page.js",
     "/agora": "agora.js",
+    "/me": "me.js",
 }
 LANGUAGES = ("en", "ko", "zh")
 TEXTS: dict[str, dict[str, str]] = {
@@ -337,7 +338,7 @@ def test_a_module_of_another_form_is_not_part_of_a_bundle(source: bytes) -> None
         bundle("page.js", {"page.js": source, "b.js": b""})
 
 
-@pytest.mark.parametrize("page", ["/", "/games", "/game", "/legal", "/agora"])
+@pytest.mark.parametrize("page", ["/", "/games", "/game", "/legal", "/agora", "/me"])
 async def test_a_bundled_page_names_one_module_that_is_sent(platform: Any, page: str) -> None:
     text = (await platform.send("GET", page)).text
     named = re.findall(r'<script type="module" src="([^"]+)"', text)
