@@ -65,8 +65,8 @@ class BodyFields:
         """`value`, or all faults if there are any."""
         return tuple(self.faults) or value
 
-    def fault(self, name: str, message: str) -> None:
-        self.faults.append(FieldFault(self._prefix + name, message))
+    def fault(self, name: str, message: str, reason: str | UnsetType = UNSET) -> None:
+        self.faults.append(FieldFault(self._prefix + name, message, reason))
 
     def only(self, known: Collection[str], hint: str = "") -> None:
         """Report unknown fields; the message contains `hint`, or by default the known names."""

@@ -6,6 +6,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 
 class Code(Enum):
@@ -83,10 +84,11 @@ MISMATCH: Final = "This Idempotency-Key was already used with a different body. 
 
 
 class FieldFault(msgspec.Struct, frozen=True):
-    """An invalid field and what is wrong with it."""
+    """An invalid field and what is wrong with it; for programs, `reason` is a word where several faults are usual."""
 
     field: str
     message: str
+    reason: str | UnsetType = UNSET
 
 
 class RateLimit(msgspec.Struct, frozen=True):

@@ -22,6 +22,7 @@ from playmolt_schemas.stored.legal import (
     Evidence,
     EvidenceEntry,
     EvidenceKind,
+    EvidenceNote,
     Fact,
     FactChange,
     FactRecord,
@@ -34,6 +35,7 @@ from playmolt_schemas.stored.legal import (
     Kind,
     Language,
     MediaType,
+    NoteKind,
     NumberedText,
     RefusedItem,
     Side,
@@ -55,12 +57,22 @@ OPEN_QUESTIONS: Final = 3
 """The number of open questions from which the facts gate opens."""
 FACTS_ADDED: Final = 3
 """How many times `add_facts` is accepted."""
-UPLOAD_BYTES: Final = 1024 * 1024
-UPLOAD_CHARS: Final = 20_000
+UPLOAD_BYTES: Final = 8 * 1024 * 1024
+UPLOAD_CHARS: Final = 100_000
 UPLOADS: Final = 20
-UPLOADS_CHARS: Final = 100_000
+UPLOADS_CHARS: Final = 400_000
 """The decoded size and text of one upload; the number of uploads in a session and the total of their texts."""
-UPLOAD_BODY_BYTES: Final = 1536 * 1024
+UPLOAD_TEXT_BYTES: Final = 370_000
+"""The size of one upload's text as JSON: sealed, it has to fit into a record."""
+UPLOAD_BODY_BYTES: Final = 11 * 1024 * 1024
+ENCODING_CHARS: Final = 40
+PAGES_CHARS: Final = 100
+MEDIA_TYPE_CHARS: Final = 200
+UploadReason = Literal[
+    "password", "unreadable_text", "no_text", "format", "encoding", "too_large", "unreadable", "empty", "pages",
+    "base64", "too_many",
+]  # fmt: skip
+"""Why an upload is refused, in `errors`."""
 _BASE64: Final = r"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$(?!\n)"
 
 
@@ -113,11 +125,17 @@ class FactChangeRequest(Request, frozen=True, kw_only=True):
 
 
 class UploadRequest(Request, frozen=True, kw_only=True):
-    """`POST …/evidence`: a text or a PDF with a text layer, as base64."""
+    """`POST …/evidence`: a PDF, DOCX or HWPX document or a text, as base64; its bytes decide which.
+
+    `encoding` names that of a text, `pages` takes a part such as `3-9`. A file without pages has one for about 2,000
+    characters.
+    """
 
     title: Annotated[str, text_schema(TITLE_CHARS, LINE)]
     kind: EvidenceKind
-    media_type: MediaType
+    media_type: Annotated[str, text_schema(MEDIA_TYPE_CHARS, STORABLE)] | UnsetType = UNSET
+    encoding: Annotated[str, text_schema(ENCODING_CHARS, STORABLE)] | UnsetType = UNSET
+    pages: Annotated[str, text_schema(PAGES_CHARS, STORABLE)] | UnsetType = UNSET
     content: Annotated[
         str,
         Meta(
@@ -308,8 +326,20 @@ class FinalOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
 # The session
 
 
+class UploadNote(msgspec.Struct, frozen=True, kw_only=True):
+    """What was left out of an upload or is special in it, in the session's language."""
+
+    kind: NoteKind
+    count: int
+    text: str
+
+
 class Upload(msgspec.Struct, frozen=True, kw_only=True):
-    """An upload: `chars` is the length of its text, `pages` the number of pages of a PDF."""
+    """An upload: `chars` is the length of its text, `pages` the number of pages of a PDF.
+
+    `encoding` is that of a text, and `sure`, from 0 to 1, how certain it is. `bytes` and `sha256` are those of the
+    file. Prompts contain the first `prompt_chars` characters.
+    """
 
     id: str
     kind: EvidenceKind
@@ -319,10 +349,14 @@ class Upload(msgspec.Struct, frozen=True, kw_only=True):
     chars: int
     pages: int | None
     sha256: str
+    encoding: str | None
+    sure: float | None
+    notes: tuple[UploadNote, ...]
+    prompt_chars: int
 
 
 class UploadText(Upload, frozen=True, kw_only=True):
-    """An upload with its text."""
+    """An upload with its text. With `?dry=1` it is not stored."""
 
     text: str
 
@@ -337,6 +371,9 @@ class ReadUpload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     bytes: int
     pages: int | None
     sha256: str
+    encoding: str | None = None
+    sure: float | None = None
+    notes: tuple[EvidenceNote, ...] = ()
 
 
 class SteeringVersion(msgspec.Struct, frozen=True, kw_only=True):

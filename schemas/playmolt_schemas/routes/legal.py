@@ -42,6 +42,12 @@ REPORT_MEDIA: Final[Mapping[ReportFormat, str]] = {
 """Report format → content type."""
 
 
+class UploadQuery(Query, frozen=True):
+    """`POST …/evidence`. `dry=1` answers what an upload would, with the text, and stores nothing."""
+
+    dry: Literal["0", "1"] = "0"
+
+
 class ReportQuery(Query, frozen=True):
     """`GET /api/sessions/{id}/report`."""
 
@@ -70,9 +76,10 @@ POST_FACTS: Final[Route[legal.Session]] = Route(
 )  # fmt: skip
 ADD_EVIDENCE: Final[Route[legal.Upload]] = Route(
     method="POST", path=_PATH + "/{id}/evidence", name="add_evidence", tag="legal", auth=Auth.SESSION, idempotent=True,
-    service="legal", summary="Upload a text file or a PDF with a text layer, as evidence or as a statute.",
-    request=legal.UploadRequest, body_bytes=legal.UPLOAD_BODY_BYTES, answers={201: legal.Upload},
-    errors=(Code.SESSION_PHASE,),
+    service="legal", query=UploadQuery,
+    summary="Upload a PDF, DOCX, HWPX or text file as evidence or as a statute; with ?dry=1 only read it.",
+    request=legal.UploadRequest, body_bytes=legal.UPLOAD_BODY_BYTES,
+    answers={201: legal.Upload, 200: legal.UploadText}, errors=(Code.SESSION_PHASE,),
 )  # fmt: skip
 READ_EVIDENCE: Final[Route[legal.UploadText]] = Route(
     method="GET", path=_PATH + "/{id}/evidence/{eid}", name="read_evidence", tag="legal", auth=Auth.SESSION,

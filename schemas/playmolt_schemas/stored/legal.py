@@ -34,7 +34,17 @@ FactChange = Literal["stipulated", "confirm", "correct", "dispute", "withdraw", 
 """A change of a fact: what a user does, and `questioned` by a correction that names no fact."""
 RefusalReason = Literal["quote_not_found", "particular_not_supplied"]
 EvidenceKind = Literal["evidence", "statute"]
-MediaType = Literal["text/plain", "application/pdf"]
+MediaType = Literal[
+    "text/plain",
+    "application/pdf",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "application/hwp+zip",
+]
+NoteKind = Literal[
+    "picture", "recognised", "insertion", "deletion", "moved", "comment", "hidden", "unidentified", "pages", "type",
+    "extension",
+]  # fmt: skip
+"""What a reader of an upload's text has to know about its file."""
 NOTE_CHARS: Final = 300
 """Corrections of facts and instructions (legal.md, Gates)."""
 FORM_TEXT_CHARS: Final = 1000
@@ -194,10 +204,23 @@ class NumberedText(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
+class EvidenceNote(msgspec.Struct, frozen=True, kw_only=True):
+    """What was left out of an upload or is special in it, and how often.
+
+    It is stored with `detail` (numbers of pages, a type) and shown with `text`, in the session's language.
+    """
+
+    kind: NoteKind
+    count: int
+    detail: str | UnsetType = UNSET
+    text: str | UnsetType = UNSET
+
+
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """A piece of evidence, or a statute, with its id. Typed evidence has no `media_type`, an upload no `description`.
 
-    A session shows all fields; the stored form of typed evidence has only the first three.
+    A session shows all fields; the stored form of typed evidence has only the first three. `prompt_chars` is shown and
+    not stored: the number of characters, from the beginning, that prompts contain.
     """
 
     id: str
@@ -209,6 +232,10 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     chars: int | UnsetType | None = UNSET
     pages: int | UnsetType | None = UNSET
     sha256: str | UnsetType | None = UNSET
+    encoding: str | UnsetType | None = UNSET
+    sure: float | UnsetType | None = UNSET
+    notes: tuple[EvidenceNote, ...] | UnsetType = UNSET
+    prompt_chars: int | UnsetType | None = UNSET
 
     @property
     def uploaded(self) -> bool:

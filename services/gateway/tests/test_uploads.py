@@ -4,17 +4,19 @@ import base64
 import hashlib
 import sys
 import unicodedata
-import zlib
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 import pytest
 from fpdf import FPDF
-from playmolt_gateway.uploads import pdf_program
-from playmolt_gateway.uploads.pdf import PdfReaders, PdfText
+from playmolt_gateway.uploads import program
+from playmolt_gateway.uploads.outcome import FileText
+from playmolt_gateway.uploads.reader_process import FileReader
 from playmolt_schemas.games.legal import UPLOAD_BODY_BYTES, UPLOAD_BYTES, UPLOAD_CHARS
 from pylopdf_fonts_ko import sans_path
+
+from services.gateway.tests.uploads.documents import QUESTION, docx, p, r
 
 SESSION = "legal-0190c3f8-1111-7222-8333-444455556666"
 EVIDENCE = f"/api/sessions/{SESSION}/evidence"
@@ -79,6 +81,9 @@ async def test_an_engine_gets_the_text_and_never_the_file(platform: Any) -> None
         "bytes": len(content),
         "pages": None,
         "sha256": hashlib.sha256(content).hexdigest(),
+        "encoding": "utf-8",
+        "sure": 1,
+        "notes": [],
     }
 
 
@@ -94,53 +99,91 @@ LONG = "x" * (UPLOAD_CHARS + 1)
 
 
 @pytest.mark.parametrize(
-    ("given", "field", "told"),
+    ("given", "field", "reason", "told"),
     [
-        (body(b"text", media_type="application/pdf"), "content", "is not a PDF"),
-        (body(b"text", media_type="text/html"), "media_type", "must be"),
-        (body(b"text", kind="law"), "kind", "must be"),
-        (body(b"text", title=" "), "title", "must contain"),
-        (body(b"text", title="x" * 201), "title", "maximum is 200"),
-        (body(b"text", name="more"), "name", "unknown field"),
-        (body(b"text", content="no base64!"), "content", "is not base64"),
-        (body(b"text", content=""), "content", "must be a string"),
-        (body(b"a\0b"), "content", "NUL"),
-        (body(b"\xff\xfe"), "content", "UTF-8"),
-        (body(b" \n "), "content", "no visible character"),
-        (body(LONG.encode()), "content", f"more than {UPLOAD_CHARS} characters"),
-        (body(b"x" * (UPLOAD_BYTES + 1)), "content", f"maximum is {UPLOAD_BYTES}"),
-        (body(b"%PDF-1.7\nnothing"), "content", "damaged"),
+        (body(b"text", kind="law"), "kind", None, "must be"),
+        (body(b"text", title=" "), "title", None, "must contain"),
+        (body(b"text", title="x" * 201), "title", None, "maximum is 200"),
+        (body(b"text", name="more"), "name", None, "unknown field"),
+        (body(b"text", media_type=7), "media_type", None, "must be a string"),
+        (body(b"text", content="no base64!"), "content", "base64", "is not base64"),
+        (body(b"text", content=""), "content", "base64", "must be a string"),
+        (body(b"a\0b"), "content", "format", "binary"),
+        (body("café".encode("cp1252")), "content", "encoding", "encoding"),
+        (body(b"text", encoding="klingon"), "content", "encoding", "klingon"),
+        (body(b" \n "), "content", "empty", "no visible character"),
+        (body(LONG.encode()), "content", "too_large", '100,001 characters of text and exceeds the limit of 100,000'),
+        (body(b"x" * (UPLOAD_BYTES + 1)), "content", "too_large", f"{UPLOAD_BYTES + 1:,} bytes"),
+        (body(b"text", pages="2-3"), "pages", "pages", 'such as "3-9"; it has 1 pages'),
+        (body(b"%PDF-1.7\nnothing"), "content", "unreadable", "damaged"),
+        (body(b"{\\rtf1 text}"), "content", "format", "RTF"),
     ],
 )  # fmt: skip
 async def test_what_is_not_an_upload_is_refused_by_field_and_reaches_no_engine(
-    platform: Any, given: dict[str, Any], field: str, told: str
+    platform: Any, given: dict[str, Any], field: str, reason: str | None, told: str
 ) -> None:
-    await refused(platform, given, field, told)
+    await refused(platform, given, field, reason, told)
 
 
 @pytest.mark.parametrize(
-    ("made", "told"),
+    ("made", "reason", "told"),
     [
-        (lambda: body(pdf("text"), media_type="text/plain"), "is a PDF"),
-        (lambda: body(pdf(LONG)), f"more than {UPLOAD_CHARS} characters"),
-        (lambda: body(pdf("")), "without text"),
-        (lambda: body(pdf("text", password="secret")), "encrypted"),
-        (lambda: body(pdf("text")[:400]), "damaged"),
+        (lambda: body(pdf(LONG)), "too_large", 'pages: "3-9"'),
+        (lambda: body(pdf("")), "no_text", "no text"),
+        (lambda: body(pdf("text", password="secret")), "password", "without one"),
+        (lambda: body(pdf("text")[:400]), "unreadable", "damaged"),
     ],
 )
 async def test_a_pdf_that_is_not_an_upload_is_refused_the_same_way(
-    platform: Any, made: Callable[[], dict[str, Any]], told: str
+    platform: Any, made: Callable[[], dict[str, Any]], reason: str, told: str
 ) -> None:
-    await refused(platform, made(), "content", told)
+    await refused(platform, made(), "content", reason, told)
 
 
-async def refused(platform: Any, given: dict[str, Any], field: str, told: str) -> None:
+async def refused(platform: Any, given: dict[str, Any], field: str, reason: str | None, told: str) -> None:
     answer = await sent(platform, given)
     problem = answer.json()
     assert (answer.status_code, problem["code"]) == (400, "invalid_request")
-    assert [fault["field"] for fault in problem["errors"]] == [field]
-    assert told in problem["errors"][0]["message"]
+    (fault,) = problem["errors"]
+    assert (fault["field"], fault.get("reason")) == (field, reason)
+    assert told in fault["message"]
     assert not platform.bus.calls
+
+
+async def test_the_bytes_decide_what_a_file_is(platform: Any) -> None:
+    given = body(pdf("text"), media_type="text/plain", title="lease.docx")
+    assert (await sent(platform, given)).status_code == 201
+    read = handed_on(platform)
+    assert read["media_type"] == "application/pdf"
+    assert [(note["kind"], note["detail"]) for note in read["notes"]] == [
+        ("type", "application/pdf"), ("extension", "application/pdf")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("title", "media_type"),
+    [("계약서", None), ("계약서.docx", ""), ("Lease of 2024.", "application/octet-stream"),
+     ("a.docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document; charset=binary")],
+)  # fmt: skip
+async def test_a_type_may_be_left_out(platform: Any, title: str, media_type: str | None) -> None:
+    given = body(docx(p(r("제1조"))), title=title, media_type=media_type)
+    assert (await sent(platform, given if media_type is not None else without(given))).status_code == 201
+    read = handed_on(platform)
+    assert (read["text"], read["notes"], read["encoding"], read["pages"]) == ("제1조", [], None, None)
+
+
+def without(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if name != "media_type"}
+
+
+async def test_a_dry_run_asks_the_engine_and_stores_nothing(platform: Any) -> None:
+    platform.bus.engine = lambda _game, _call: (200, {"text": "text"})
+    _, key = platform.agent()
+    answer = await platform.send("POST", f"{EVIDENCE}?dry=1", json=body(b"text"), headers=key)
+    assert (answer.status_code, answer.json()) == (200, {"text": "text"})
+    ((_, call),) = platform.bus.calls
+    assert call.op == "query"
+    assert msgspec.json.decode(call.body)["query"] == {"dry": "1"}
 
 
 async def test_this_route_takes_longer_bodies_and_no_longer_ones(platform: Any) -> None:
@@ -148,32 +191,6 @@ async def test_this_route_takes_longer_bodies_and_no_longer_ones(platform: Any) 
     answer = await sent(platform, given)
     assert (answer.status_code, answer.json()["code"]) == (413, "body_too_large")
     assert str(UPLOAD_BODY_BYTES) in answer.json()["detail"]
-
-
-async def test_a_file_that_takes_too_long_is_given_up_and_the_next_one_read() -> None:
-    slow, readers = PdfReaders(seconds=0.01), PdfReaders()
-    assert await slow.read(pdf("text")) == "slow"
-    assert await slow.read(pdf("text")) == "slow"
-    read = await readers.read(pdf("text"))
-    assert getattr(read, "text", None) == "text"
-
-
-async def test_a_file_that_fills_the_memory_ends_its_reader_alone() -> None:
-
-    bomb = zlib.compress(b"(x) Tj " * (40 * 1024 * 1024), 9)
-    content = (
-        b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
-    )
-    content += b"3 0 obj<</Type/Page/Parent 2 0 R/Contents 4 0 R/MediaBox[0 0 9 9]>>endobj\n"
-    content += b"4 0 obj<</Length %d/Filter/FlateDecode>>stream\n%b\nendstream endobj\n" % (len(bomb), bomb)
-    content += b"trailer<</Root 1 0 R>>\n%%EOF"
-    assert len(content) < UPLOAD_BYTES
-    assert await PdfReaders().read(content) in ("broken", "slow", "scanned")
-
-
-def test_the_program_knows_what_it_cannot_read() -> None:
-    assert pdf_program.read(pdf("one", "two")) == {"text": "one\n\ntwo", "pages": 2}
-    assert pdf_program.read(pdf("")) == {"fault": "scanned"}
 
 
 async def test_names_from_a_mac_reach_the_engine_composed(platform: Any) -> None:
@@ -184,12 +201,12 @@ async def test_names_from_a_mac_reach_the_engine_composed(platform: Any) -> None
 
 async def test_a_pdf_is_read_where_the_system_lacks_limits() -> None:
     """As on macOS, which has no /proc and takes no limit of memory."""
-    program = (
+    command = (
         sys.executable,
         "-I",
         "-c",
-        f"{WITHOUT_LIMITS}\nrunpy.run_module({pdf_program.__name__!r}, run_name='__main__')",
+        f"{WITHOUT_LIMITS}\nrunpy.run_module({program.__name__!r}, run_name='__main__')",
     )
-    read = await PdfReaders(program=program).read(pdf("제563조 매매는 당사자 일방이"))
-    assert isinstance(read, PdfText)
+    read = await FileReader(program=command).read(pdf("제563조 매매는 당사자 일방이"), QUESTION)
+    assert isinstance(read, FileText)
     assert read.text == "제563조 매매는 당사자 일방이"

@@ -136,7 +136,10 @@ def _page(state: State, request: ApiRequest) -> ApiReply | Refused:
 
 
 def _added(state: State, request: ApiRequest) -> ApiReply | Refused:
-    """The stored upload of a request: the latest with the same kind, title and bytes."""
+    """The stored upload of a request: the latest with the same kind, title and bytes; with `dry=1` a preview."""
+    if request.query.get("dry") == "1":
+        made = uploads.preview(state, request.agent_id, request.body)
+        return made if isinstance(made, Refused) else ApiReply(made)
     added = uploads.newest(state, msgspec.convert(request.body, ReadUpload))
     return ApiReply(added, 201) if added else _NO_UPLOAD
 

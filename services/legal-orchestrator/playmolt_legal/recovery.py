@@ -140,8 +140,10 @@ def _stipulation(event: FactsStipulated) -> dict[str, object]:
 
 def _upload(event: EvidenceAdded) -> dict[str, object]:
     item = event.evidence
-    read = {name: getattr(item, name) for name in ("title", "kind", "media_type", "bytes", "pages", "sha256")}
-    return {**read, "text": event.text}
+    names = (
+        "title", "kind", "media_type", "bytes", "pages", "sha256", "encoding", "sure", "notes",
+    )  # fmt: skip
+    return {**{name: getattr(item, name) for name in names}, "text": event.text}
 
 
 def _change(event: FactChanged) -> dict[str, object]:

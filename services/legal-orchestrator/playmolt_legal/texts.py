@@ -14,16 +14,24 @@ from playmolt_schemas.games.legal import Role
 from playmolt_schemas.stored.legal import (
     CaseType,
     Check,
+    EvidenceNote,
     FactChange,
     FactSource,
     FactState,
     GateName,
     Language,
+    NoteKind,
     RefusalReason,
     Side,
 )
 
 _DATA: Final = files("playmolt_legal").joinpath("data")
+_FORMATS: Final = {
+    "text/plain": "TXT",
+    "application/pdf": "PDF",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "DOCX",
+    "application/hwp+zip": "HWPX",
+}
 _MONTHS: Final = (
     "January", "February", "March", "April", "May", "June",
     "July", "August", "September", "October", "November", "December",
@@ -77,6 +85,8 @@ class LegalTexts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     schema: str
     example: str
     uploads: str
+    notes: Mapping[NoteKind, str]
+    """About an upload; `{n}` is the count, `{detail}` the pages or the type."""
     form: str
     material: str
     rewrite: str
@@ -91,6 +101,15 @@ class LegalTexts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sources: Mapping[FactSource, str]
     roles: Mapping[Role, str]
     disclaimer: str
+
+
+def note(words: Mapping[NoteKind, str], stored: EvidenceNote) -> EvidenceNote:
+    """A note with its text instead of its detail."""
+    detail = stored.detail or ""
+    pages, _, total = detail.partition("/") if stored.kind == "pages" else (detail, "", "")
+    name = _FORMATS.get(detail, detail)
+    text = words[stored.kind].format(n=stored.count, pages=pages or stored.count, total=total, type=name)
+    return EvidenceNote(kind=stored.kind, count=stored.count, text=text)
 
 
 def data(name: str) -> bytes:

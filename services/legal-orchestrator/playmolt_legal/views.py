@@ -56,7 +56,7 @@ def session(state: State) -> Session:
         created_at=state.created_at,
         version=state.version,
         phase=state.phase,
-        facts=uploads.shown(state.facts),
+        facts=uploads.shown(state),
         steering=state.steering,
         steering_history=state.steering_history,
         turns=tuple(_turn(state, number, turn) for number, turn in enumerate(state.turns, 1)),

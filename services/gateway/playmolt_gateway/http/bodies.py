@@ -166,11 +166,12 @@ class BodyReader:
 async def _collect(receive: Receive, length: int | None, most: int) -> bytes | HttpProblem:
     message = await receive()
     body: bytes = message.get("body", b"")
-    while message.get("more_body"):
-        if len(body) > most:
-            break
-        message = await receive()
-        body += message.get("body", b"")
+    if message.get("more_body"):
+        parts = bytearray(body)  # many small parts of a long body: each copies itself alone
+        while message.get("more_body") and len(parts) <= most:
+            message = await receive()
+            parts += message.get("body", b"")
+        body = bytes(parts)
     if message["type"] == "http.disconnect":
         return CUT_SHORT
     return too_large(length, most) if len(body) > most else body

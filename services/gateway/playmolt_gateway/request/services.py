@@ -36,7 +36,7 @@ from playmolt_gateway.request.fair_slots import CAPACITIES, FairSlots
 from playmolt_gateway.request.waits import Waits
 from playmolt_gateway.settings import GatewaySettings
 from playmolt_gateway.signin.sign_in import open_sign_in
-from playmolt_gateway.uploads.pdf import PdfReaders
+from playmolt_gateway.uploads.reader_process import FileReader
 
 T = TypeVar("T")
 
@@ -101,7 +101,7 @@ class Services:
         self.metrics = Metrics()
         self.waits = Waits(settings)
         self.slots = {load: FairSlots(capacity) for load, capacity in CAPACITIES.items()}
-        self.pdfs = PdfReaders()
+        self.file_reader = FileReader()
         self.rows = RowLoader(bus)
         self.png_process = PngProcess()
         self.picture_store = PictureStore(settings.pictures, settings.pictures_bytes)

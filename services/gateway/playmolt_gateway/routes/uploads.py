@@ -13,7 +13,7 @@ from playmolt_gateway.request.checked_request import CheckedRequest
 from playmolt_gateway.request.handlers import Reply, serves
 from playmolt_gateway.request.services import Services
 from playmolt_gateway.routes import sessions
-from playmolt_gateway.uploads.pdf import PdfReadersBusy
+from playmolt_gateway.uploads.reader_process import ReaderBusy
 from playmolt_gateway.uploads.reading import read_upload
 
 _NOT_YOURS = HttpProblem(
@@ -26,18 +26,21 @@ _NO_FILES = bad_request(
 
 
 @serves(legal.ADD_EVIDENCE)
-async def add_evidence(services: Services, request: CheckedRequest[Query, msgspec.Raw]) -> Reply:
+async def add_evidence(services: Services, request: CheckedRequest[legal.UploadQuery, msgspec.Raw]) -> Reply:
     value = parse(bytes(request.body))
     if isinstance(value, HttpProblem):
         return value
     try:
-        read = await read_upload(value, services.pdfs)
-    except PdfReadersBusy:
+        read = await read_upload(value, services.file_reader)
+    except ReaderBusy:
         return HttpProblem(Code.UNAVAILABLE, "Other files are being read. Retry.")
     if not isinstance(read, ReadUpload):
         listed = "; ".join(f"{fault.field} {fault.message}".strip() for fault in read[:5])
         return bad_request(f"Fix the request body and retry: {listed}.", *read)
-    return await sessions.pass_on(services, msgspec.structs.replace(request, body=read))
+    read_request = msgspec.structs.replace(request, body=read)
+    if request.query.dry == "1":
+        return await sessions.read_whole(services, read_request)
+    return await sessions.pass_on(services, read_request)
 
 
 @serves(jury.BRING_CASE)

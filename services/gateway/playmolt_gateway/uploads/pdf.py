@@ -1,89 +1,202 @@
-"""The text of a PDF, extracted in a separate process: a hostile file cannot crash or exhaust the gateway."""
+"""The text of a PDF with what its pages are: text, pictures, or pictures with recognised text under them."""
 
-import asyncio
-import sys
+import io
+import time
+import unicodedata
 from collections.abc import Sequence
-from contextlib import suppress
-from typing import Final, Literal
+from functools import cache
+from typing import Any, Final, NamedTuple
 
-import msgspec
+from pypdf import PageObject, PasswordType, PdfReader
+from pypdf.generic import DictionaryObject, PdfObject
 
-SECONDS: Final = 10.0
-PROGRAM: Final = (sys.executable, "-I", "-m", "playmolt_gateway.uploads.pdf_program")
-_WAIT_SECONDS: Final = 10.0
-_ANSWER_BYTES: Final = 512 * 1024
-"""The longest text with every character escaped."""
+from playmolt_gateway.uploads.document_text import symbol
+from playmolt_gateway.uploads.outcome import PDF, FileText, Note, NoteKind, Question, refuse
+from playmolt_gateway.uploads.page_ranges import page_numbers, written
+from playmolt_gateway.uploads.pdf_fonts import Fonts, install
 
-Fault = Literal["encrypted", "scanned", "broken", "long", "slow"]
+_PICTURE_SHARE: Final = 0.5
+_PICTURE_CHARS: Final = 60
+_BAD_SHARE: Final = 0.1
+_COUNT_SECONDS: Final = 4.0
+"""Processor time after which the rest of a text that is too long is not counted."""
+_INVISIBLE: Final = (3, 7)
+"""Text rendering modes without ink."""
+_SHOWS: Final = (b"Tj", b"TJ", b"'", b'"')
+_REPLACEMENT: Final = "\ufffd"
+_STRIP_SHARE: Final = 0.05
+"""Scans may be drawn in strips; smaller pictures cover no text."""
+_FORMS: Final = 16
+_BAD: Final = ("Cc", "Co", "Cs", "Cn")
+_WHOLE: Final = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
+
+_Matrix = Sequence[float]
 
 
-class PdfText(msgspec.Struct, frozen=True):
-    text: str
-    pages: int
+def read_pdf(content: bytes, question: Question) -> FileText:
+    """Raises UnreadableFile."""
+    install()
+    reader = PdfReader(io.BytesIO(content), strict=False)
+    if reader.is_encrypted and reader.decrypt("") == PasswordType.NOT_DECRYPTED:
+        raise refuse("password", "pdf")
+    count = len(reader.pages)
+    chosen = page_numbers(question.pages, count)
+    pages = _Pages(reader, question)
+    for number in chosen:
+        pages.read(number)
+    text, notes = pages.text(), pages.notes()
+    if len(chosen) < count:
+        notes = (*notes, Note("pages", len(chosen), f"{written(chosen)}/{count}"))
+    return FileText(text, PDF, pages=count, notes=notes)
 
 
-class _PdfFailure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    fault: Fault
+class _Pages:
+    """The pages that are read, with what they are."""
 
+    def __init__(self, reader: PdfReader, question: Question) -> None:
+        self._reader, self._question = reader, question
+        self._fonts = Fonts()
+        self._texts: list[str] = []
+        self._chars = 0
+        self._begun = time.process_time()
+        self._worded = False
+        """Whether some page that is no picture has text."""
+        self._pictures: list[int] = []
+        self._recognised: list[int] = []
+        self._unidentified = 0
 
-class PdfReadersBusy(Exception):
-    """No reader became free in time."""
+    def read(self, number: int) -> None:
+        page = self._reader.pages[number - 1]
+        self._fonts.prepare(page)
+        looked = _Look(page)
+        text = page.extract_text(visitor_operand_before=looked.before, visitor_operand_after=looked.after).strip()
+        shown = sum(not char.isspace() for char in text)
+        if looked.pictured and shown < _PICTURE_CHARS:
+            self._pictures.append(number)
+        elif shown:
+            self._worded = True
+            if looked.pictured and looked.under > looked.over:
+                self._recognised.append(number)
+        if text:
+            self._texts.append(text)
+            self._chars += len(text)
+        if self._chars > self._question.chars and time.process_time() - self._begun > _COUNT_SECONDS:
+            raise refuse("too_large", "more_chars", count=self._question.chars, most=self._question.chars)
 
+    def text(self) -> str:
+        """The text of all pages, in which a letter that is not identified is U+FFFD."""
+        if not self._worded:
+            raise refuse("no_text", "pictures" if self._pictures else "")
+        whole = "\n\n".join(self._texts)
+        bad = sum(map(_bad, whole))
+        if bad > _BAD_SHARE * sum(not char.isspace() for char in whole):
+            raise refuse("unreadable_text")
+        if bad:
+            whole = "".join(_replaced(char) if _bad(char) else char for char in whole)
+            self._unidentified = whole.count(_REPLACEMENT)
+        return whole
 
-class PdfReaders:
-    """Reads one file at a time, with `program`: each may take 256 MB."""
-
-    def __init__(self, seconds: float = SECONDS, program: Sequence[str] = PROGRAM) -> None:
-        self._room = asyncio.Semaphore(1)
-        self._seconds = seconds
-        self._program = program
-
-    async def read(self, content: bytes) -> PdfText | Fault:
-        """Raises PdfReadersBusy."""
-        try:
-            async with asyncio.timeout(_WAIT_SECONDS):
-                await self._room.acquire()
-        except TimeoutError:
-            raise PdfReadersBusy from None
-        try:
-            return await self._read(content)
-        finally:
-            self._room.release()
-
-    async def _read(self, content: bytes) -> PdfText | Fault:
-        # An empty environment: ours contains keys, and the process reads untrusted input.
-        process = await asyncio.create_subprocess_exec(
-            *self._program,
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, env={},
+    def notes(self) -> tuple[Note, ...]:
+        listed: tuple[tuple[NoteKind, list[int]], ...] = (
+            ("picture", self._pictures), ("recognised", self._recognised)
         )  # fmt: skip
-        try:
-            async with asyncio.timeout(self._seconds):
-                return _answer_of(await _exchanged(process, content))
-        except TimeoutError:
-            return "slow"
-        finally:
-            with suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+        notes = [Note(kind, len(numbers), written(numbers)) for kind, numbers in listed if numbers]
+        return (*notes, Note("unidentified", self._unidentified)) if self._unidentified else tuple(notes)
 
 
-async def _exchanged(process: asyncio.subprocess.Process, content: bytes) -> bytes:
-    if process.stdin is None or process.stdout is None:
-        raise RuntimeError("the process has no pipes")
-    with suppress(BrokenPipeError, ConnectionResetError):
-        process.stdin.write(content)
-        await process.stdin.drain()
-    process.stdin.close()
-    answer = b""
-    while len(answer) <= _ANSWER_BYTES and (part := await process.stdout.read(64 * 1024)):
-        answer += part
-    return answer
+@cache
+def _bad(char: str) -> bool:
+    """Whether a letter that was extracted is none."""
+    return char == _REPLACEMENT or (unicodedata.category(char) in _BAD and not char.isspace())
 
 
-def _answer_of(answer: bytes) -> PdfText | Fault:
-    """The parsed answer; "broken" if the process died at a limit."""
-    with suppress(msgspec.DecodeError, msgspec.ValidationError):
-        return msgspec.json.decode(answer, type=PdfText)
-    with suppress(msgspec.DecodeError, msgspec.ValidationError):
-        return msgspec.json.decode(answer, type=_PdfFailure).fault
-    return "broken"
+def _replaced(char: str) -> str:
+    return symbol(ord(char)) if "\uf020" <= char <= "\uf0ff" else _REPLACEMENT
+
+
+class _Frame(NamedTuple):
+    """A form that is being drawn: the operands that named it, its place on the page, its resources."""
+
+    key: int
+    matrix: _Matrix
+    resources: DictionaryObject
+
+
+class _Look:
+    """Looks at what a page draws, beside pypdf's extraction."""
+
+    def __init__(self, page: PageObject) -> None:
+        box = page.cropbox
+        self._area = abs(float(box.width) * float(box.height)) or 1.0
+        self._frames = [_Frame(0, _WHOLE, _dictionary(page.get("/Resources")))]
+        self._covered = 0.0
+        self._modes = [0]
+        self.over = 0
+        """The length of what is written with ink and not under a picture."""
+        self.under = 0
+
+    @property
+    def pictured(self) -> bool:
+        return self._covered > _PICTURE_SHARE * self._area
+
+    def before(self, operator: bytes, operands: Any, matrix: _Matrix, _: _Matrix) -> None:
+        if operator in _SHOWS:
+            length = sum(map(_length, operands))
+            if self._modes[-1] in _INVISIBLE:
+                self.under += length
+            else:
+                self.over += length
+        elif operator == b"q":
+            self._modes.append(self._modes[-1])
+        elif operator == b"Q":
+            self._modes[-1:] = [] if len(self._modes) > 1 else self._modes[-1:]
+        elif operator == b"Tr" and operands and isinstance(operands[0], int):
+            self._modes[-1] = int(operands[0])
+        elif operator == b"INLINE IMAGE":
+            self._image(matrix)
+        elif operator == b"Do" and operands:
+            self._draw(operands, matrix)
+
+    def after(self, operator: bytes, operands: Any, *_: _Matrix) -> None:
+        if operator != b"Do":
+            return
+        keys = [frame.key for frame in self._frames]
+        if id(operands) in keys:
+            del self._frames[keys.index(id(operands)) :]
+
+    def _draw(self, operands: Any, matrix: _Matrix) -> None:
+        frame = self._frames[-1]
+        drawn = _dictionary(_dictionary(frame.resources.get("/XObject")).get(operands[0]))
+        if drawn.get("/Subtype") == "/Image":
+            # What is partly transparent, such as a stamp or watermark, covers nothing.
+            if "/SMask" not in drawn and "/Mask" not in drawn:
+                self._image(matrix)
+        elif drawn.get("/Subtype") == "/Form" and len(self._frames) < _FORMS:
+            own = [float(each) for each in drawn.get("/Matrix", _WHOLE)]
+            place = _times(own, _times(matrix, frame.matrix)) if len(own) == len(_WHOLE) else frame.matrix
+            resources = _dictionary(drawn.get("/Resources")) or frame.resources
+            self._frames.append(_Frame(id(operands), place, resources))
+
+    def _image(self, matrix: _Matrix) -> None:
+        a, b, c, d, *_ = _times(matrix, self._frames[-1].matrix)
+        covered = min(abs(a * d - b * c), self._area)
+        self._covered += covered
+        if covered > _STRIP_SHARE * self._area:
+            self.under, self.over = self.under + self.over, 0
+
+
+def _dictionary(found: object) -> DictionaryObject:
+    inner = found.get_object() if isinstance(found, PdfObject) else None
+    return inner if isinstance(inner, DictionaryObject) else DictionaryObject()
+
+
+def _length(operand: object) -> int:
+    if isinstance(operand, str | bytes):
+        return len(operand)
+    return sum(map(_length, operand)) if isinstance(operand, list) else 0
+
+
+def _times(inner: _Matrix, outer: _Matrix) -> _Matrix:
+    a, b, c, d, e, f = inner
+    g, h, i, j, k, m = outer
+    return (a * g + b * i, a * h + b * j, c * g + d * i, c * h + d * j, e * g + f * i + k, e * h + f * j + m)

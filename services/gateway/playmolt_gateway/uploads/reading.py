@@ -3,34 +3,39 @@
 import base64
 import binascii
 import hashlib
-import unicodedata
 from collections.abc import Mapping
 from typing import Final
 
+from msgspec import UNSET
 from playmolt_schemas.body_fields import BodyFields, Faults
-from playmolt_schemas.games.legal import (
-    UPLOAD_BYTES,
-    UPLOAD_CHARS,
-    ReadUpload,
-    UploadRequest,
-)
-from playmolt_schemas.text import composed_text
+from playmolt_schemas.games.legal import UPLOAD_BYTES, UPLOAD_CHARS, UPLOAD_TEXT_BYTES, ReadUpload, UploadRequest
+from playmolt_schemas.stored.legal import EvidenceNote, MediaType
 
-from playmolt_gateway.uploads.pdf import Fault, PdfReaders, PdfText
+from playmolt_gateway.uploads.outcome import DOCX, HWPX, PDF, TEXT, FileText, Note, Question, Unread
+from playmolt_gateway.uploads.reader_process import FileReader
+from playmolt_gateway.uploads.refusals import fault_of
 
-_PDF: Final = b"%PDF-"
-_LONG: Final = f"has more than {UPLOAD_CHARS} characters of text"
-_FAULTS: Final[Mapping[Fault, str]] = {
-    "encrypted": "is an encrypted PDF: save it without a password",
-    "scanned": "is a PDF without text, such as a scan: send one with selectable text",
-    "broken": "is a damaged PDF: it cannot be read",
-    "long": _LONG,
-    "slow": "is a PDF that takes too long to read: send its text instead",
+_MEDIA_TYPES: Final[Mapping[str, MediaType]] = {
+    TEXT: "text/plain",
+    PDF: "application/pdf",
+    DOCX: "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    HWPX: "application/hwp+zip",
 }
+_OF_ENDINGS: Final[Mapping[str, str]] = {
+    "pdf": PDF, "docx": DOCX, "docm": DOCX, "dotx": DOCX, "hwpx": HWPX, "txt": TEXT, "md": TEXT, "csv": TEXT,
+    "log": TEXT, "text": TEXT, "hwp": "", "doc": "", "odt": "", "rtf": "", "xlsx": "", "xls": "", "pptx": "", "ppt": "",
+    "html": "", "htm": "", "eml": "", "msg": "", "zip": "", "png": "", "jpg": "", "jpeg": "", "gif": "", "tif": "",
+    "tiff": "", "webp": "", "heic": "",
+}  # fmt: skip
+"""The ending of a file's name → its media type, "" for one that is not read."""
+_HWPX_NAMES: Final = (HWPX, "application/hwpx", "application/x-hwpx", "application/haansofthwpx",
+                      "application/vnd.hancom.hwpx", "application/owpml")  # fmt: skip
+_PDF_NAMES: Final = (PDF, "application/x-pdf")
+_ANY: Final = ("", "application/octet-stream")
 
 
-async def read_upload(body: object, pdfs: PdfReaders) -> ReadUpload | Faults:
-    """Read the body of `POST …/evidence`. Raises PdfReadersBusy."""
+async def read_upload(body: object, reader: FileReader) -> ReadUpload | Faults:
+    """Read the body of `POST …/evidence`. Raises ReaderBusy."""
     fields = BodyFields(body)
     if not fields.sound:
         return tuple(fields.faults)
@@ -39,70 +44,57 @@ async def read_upload(body: object, pdfs: PdfReaders) -> ReadUpload | Faults:
     content = _decoded(fields)
     if fields.faults:
         return tuple(fields.faults)
-    found = await _pdf(content, pdfs) if asked.media_type == "application/pdf" else _plain(content)
-    if isinstance(found, str):
-        fields.fault("content", found)
-        return tuple(fields.faults)
-    text, pages = found
+    question = Question(
+        chars=UPLOAD_CHARS, text_bytes=UPLOAD_TEXT_BYTES, encoding=asked.encoding or "", pages=asked.pages or ""
+    )
+    read = await reader.read(content, question)
+    if isinstance(read, Unread):
+        return (fault_of(read),)
+    notes = (*read.notes, *_mismatches(read, asked))
     return ReadUpload(
         title=asked.title,
         kind=asked.kind,
-        media_type=asked.media_type,
-        text=text,
+        media_type=_MEDIA_TYPES[read.media_type],
+        text=read.text,
         bytes=len(content),
-        pages=pages,
+        pages=read.pages,
         sha256=hashlib.sha256(content).hexdigest(),
+        encoding=read.encoding,
+        sure=read.sure,
+        notes=tuple(EvidenceNote(kind=note.kind, count=note.count, detail=note.detail or UNSET) for note in notes),
     )
 
 
 def _decoded(fields: BodyFields) -> bytes:
     encoded = fields.body.get("content")
     if not isinstance(encoded, str) or not encoded:
-        fields.fault("content", "must be a string: the file as base64")
+        fields.fault("content", "must be a string: the file as base64", "base64")
         return b""
     try:
         content = base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
-        fields.fault("content", "is not base64")
+        fields.fault("content", "is not base64", "base64")
         return b""
     if len(content) > UPLOAD_BYTES:
-        fields.fault("content", f"has {len(content)} bytes; the maximum is {UPLOAD_BYTES}")
+        fields.faults.append(fault_of(Unread("too_large", "bytes", len(content), UPLOAD_BYTES)))
     return content
 
 
-_Found = tuple[str, int | None]
+def _mismatches(read: FileText, asked: UploadRequest) -> list[Note]:
+    """Notes where the given type, or the ending of the name, is not what the bytes are."""
+    notes = []
+    given = (asked.media_type or "").partition(";")[0].strip().lower()
+    if given not in _ANY and not _fits(given, read.media_type):
+        notes.append(Note("type", 1, read.media_type))
+    ending = asked.title.rpartition(".")[2].lower() if "." in asked.title else ""
+    if _OF_ENDINGS.get(ending, read.media_type) != read.media_type:
+        notes.append(Note("extension", 1, read.media_type))
+    return notes
 
 
-async def _pdf(content: bytes, pdfs: PdfReaders) -> _Found | str:
-    if not content.startswith(_PDF):
-        return "is not a PDF: it does not begin with %PDF-"
-    read = await pdfs.read(content)
-    return (
-        (read_text, read.pages)
-        if isinstance(read, PdfText) and (read_text := _storable(read.text))
-        else (_FAULTS["scanned" if isinstance(read, PdfText) else read])
+def _fits(given: str, found: str) -> bool:
+    if found == TEXT:
+        return given.startswith("text/") and given not in ("text/html", "text/rtf")
+    return given in {PDF: _PDF_NAMES, HWPX: _HWPX_NAMES}.get(found, (found,)) or (
+        found == DOCX and given.startswith("application/vnd.ms-word")
     )
-
-
-def _plain(content: bytes) -> _Found | str:
-    if content.startswith(_PDF):
-        return "is a PDF: send it with media_type application/pdf"
-    try:
-        text = composed_text(content.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        return f"is not UTF-8 text: byte {error.start + 1} is 0x{content[error.start]:02X}"
-    if "\0" in text:
-        return "is not text: it contains NUL"
-    return _bounded(text)
-
-
-def _bounded(text: str) -> _Found | str:
-    if not any(unicodedata.category(char)[0] not in "CZ" for char in text):
-        return "has no visible character"
-    return _LONG if len(text) > UPLOAD_CHARS else (text, None)
-
-
-def _storable(text: str) -> str:
-    """The composed text without NUL and surrogates, which a font's mapping may produce."""
-    kept = "".join(" " if char == "\0" or "\ud800" <= char <= "\udfff" else char for char in text)
-    return composed_text(kept).strip()

@@ -29,6 +29,7 @@ from playmolt_schemas.games.legal import (
 from playmolt_schemas.stored.legal import Citation, ReportStyle, Side
 
 from playmolt_legal import outputs, phases, texts
+from playmolt_legal.facts import uploads
 from playmolt_legal.forms import gates
 from playmolt_legal.guardrails import corpus
 from playmolt_legal.report.chronology import chronology
@@ -65,7 +66,7 @@ def report(state: State) -> Report | Refused:
             past=state.facts.past,
             history=tuple(record for record in state.facts.history if record.action != "stipulated"),
         ),
-        evidence=state.facts.evidence,
+        evidence=uploads.reported(state),
         timeline=state.facts.timeline,
         corrections=state.facts.corrections,
         issues=tuple(judge.output["Issues"]) if judge else (),

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 from playmolt_schemas.games.legal import ChronologyEntry, GateEntry, Report, ReportedHit, Statement, VerifiedRound
-from playmolt_schemas.stored.legal import Fact, FactRecord, RefusedItem
+from playmolt_schemas.stored.legal import Evidence, Fact, FactRecord, RefusedItem
 
 from playmolt_legal import phases, texts
 from playmolt_legal.guardrails.guardrails import HIT_CHARS
@@ -94,15 +94,20 @@ class Writer:
             yield from (self._change(record) for record in facts.history)
         if self.report.evidence:
             yield Heading(self.label["evidence"])
-            yield from (
-                ReportLine(text=self.colon.join(filter(None, (item.title, item.description))), anchor=item.id)
-                for item in self.report.evidence
-            )
+            yield from map(self._evidence, self.report.evidence)
         if self.report.corrections:
             yield Heading(self.label["corrections"])
             for item in self.report.corrections:
                 when = texts.date_text(item.at, self.report.language)
                 yield ReportLine(text=f"{item.text} · {self.label['you']}, {when}", anchor=item.id)
+
+    def _evidence(self, item: Evidence) -> ReportLine:
+        """A piece of evidence; of an upload also what was left out, and what prompts did not contain."""
+        said = [note.text for note in item.notes or () if note.text]
+        if item.chars and (item.prompt_chars or 0) < item.chars:
+            said.append(self.label["cut"].format(n=f"{item.prompt_chars or 0:,}", m=f"{item.chars:,}"))
+        text = self.colon.join(filter(None, (item.title, item.description)))
+        return ReportLine(text=f"{text} ({' '.join(said)})" if said else text, anchor=item.id)
 
     def _fact(self, fact: Fact) -> tuple[Cell, ...]:
         wording = f" ({self.marked(fact.wording)})" if fact.wording else ""

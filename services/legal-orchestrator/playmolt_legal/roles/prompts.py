@@ -17,6 +17,7 @@ from playmolt_schemas.stored.legal import Fact, Facts, FactsForm, Hit, RefusedIt
 
 from playmolt_legal import outputs, phases, texts
 from playmolt_legal.effects import PendingTurn
+from playmolt_legal.facts import uploads
 from playmolt_legal.guardrails import redaction
 from playmolt_legal.roles import points
 from playmolt_legal.state import State, TurnRecord
@@ -27,10 +28,6 @@ _IN_BLOCK: Final = frozenset(
 )
 
 Message = dict[str, str]
-
-UPLOAD_IN_PROMPT: Final = 6_000
-UPLOADS_IN_PROMPT: Final = 40_000
-"""Characters of one upload, and of all."""
 
 
 def prompt(state: State, turn: PendingTurn) -> list[Message]:
@@ -222,17 +219,18 @@ def _evidence(facts: Facts) -> list[dict[str, Any]]:
 
 def _uploads(state: State) -> list[dict[str, Any]]:
     """The beginnings of what was uploaded, as long as there is room for all of them together."""
-    listed, room = [], UPLOADS_IN_PROMPT
-    for item in state.facts.evidence:
-        if not item.uploaded:
-            continue
-        text = state.uploads[item.id]
-        begun = text[: min(UPLOAD_IN_PROMPT, room)]
-        room -= len(begun)
-        listed.append(
-            {"id": item.id, "kind": item.kind, "title": item.title, "text": begun, "cut": len(begun) < len(text)}
-        )
-    return listed
+    contained = uploads.in_prompts(state)
+    items = {item.id: item for item in state.facts.evidence}
+    return [
+        {
+            "id": identifier,
+            "kind": items[identifier].kind,
+            "title": items[identifier].title,
+            "text": state.uploads[identifier][:chars],
+            "cut": chars < len(state.uploads[identifier]),
+        }
+        for identifier, chars in contained.items()
+    ]
 
 
 def _fact(fact: Fact) -> dict[str, object]:

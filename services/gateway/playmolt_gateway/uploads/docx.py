@@ -1,0 +1,293 @@
+"""The text of a DOCX as Word shows it with all changes accepted. Elements are read by their local names, so that both
+editions of the standard are alike."""
+
+import posixpath
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from playmolt_gateway.uploads.document_text import Changes, Lines, symbol
+from playmolt_gateway.uploads.docx_styles import Lists, Styles, named, switch, value
+from playmolt_gateway.uploads.list_marks import numbered
+from playmolt_gateway.uploads.outcome import Note, refuse
+from playmolt_gateway.uploads.zip_parts import Element, ZipParts, attribute, beside, child, local
+
+_Kinds = frozenset[str]
+_NONE: Final[_Kinds] = frozenset()
+_CHANGES: Final = {"ins": "insertion", "del": "deletion", "moveTo": "moved", "moveFrom": "moved_away"}
+_LEFT_OUT: Final = frozenset(("deletion", "moved_away", "hidden"))
+_CHARACTERS: Final = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "‑", "softHyphen": ""}
+_IGNORED: Final = frozenset(
+    ("pPr", "rPr", "tblPr", "tblGrid", "trPr", "tcPr", "sectPr", "sdtPr", "sdtEndPr", "instrText", "delInstrText",
+     "footnoteRef", "endnoteRef", "annotationRef", "rt", "customXmlPr", "smartTagPr", "oMathParaPr", "Fallback")
+)  # fmt: skip
+
+
+class _Part:
+    """A part of the package with its relationships; external targets are not followed."""
+
+    def __init__(self, parts: ZipParts, name: str) -> None:
+        self._parts, self.name = parts, name
+        self.root = parts.xml(name)
+        folder, _, file = name.rpartition("/")
+        self._targets: dict[str, tuple[str, str]] = dict(
+            _targets(parts, f"{folder}/_rels/{file}.rels".lstrip("/"), folder)
+        )
+
+    def of_type(self, kind: str) -> "_Part | None":
+        """The first part that this one relates to in a way."""
+        return next((self.target(key) for key, (each, _) in self._targets.items() if each == kind), None)
+
+    def target(self, identifier: str) -> "_Part | None":
+        _, name = self._targets.get(identifier, ("", ""))
+        return _Part(self._parts, name) if name in self._parts.names else None
+
+
+def _targets(parts: ZipParts, name: str, folder: str) -> Iterator[tuple[str, tuple[str, str]]]:
+    if name not in parts.names:
+        return
+    for each in parts.xml(name):
+        if attribute(each, "TargetMode") != "External":
+            target = posixpath.normpath(posixpath.join("/", folder, attribute(each, "Target"))).lstrip("/")
+            yield attribute(each, "Id"), (attribute(each, "Type").rpartition("/")[2], target)
+
+
+def read_docx(parts: ZipParts) -> tuple[str, tuple[Note, ...]]:
+    """The text and what was left out. Raises UnreadableFile."""
+    main = next(
+        (name for _, (kind, name) in _targets(parts, "_rels/.rels", "") if kind == "officeDocument"),
+        "word/document.xml",
+    )
+    if main not in parts.names:
+        raise refuse("unreadable")
+    return _Document(_Part(parts, main)).read()
+
+
+class _Document:
+    def __init__(self, part: _Part) -> None:
+        self._part = part
+        styles, lists, settings = (part.of_type(kind) for kind in ("styles", "numbering", "settings"))
+        self.styles = Styles(styles.root if styles else None)
+        self.lists = Lists(lists.root if lists else None)
+        self.settings = settings.root if settings else None
+        self.changes = Changes()
+        self.notes: dict[str, Mapping[str, Element]] = {}
+        self.numbers = {"footnote": 0, "endnote": 0}
+        for kind in self.numbers:
+            found = part.of_type(f"{kind}s")
+            self.notes[kind] = {attribute(each, "id"): each for each in named(found.root if found else None, kind)}
+
+    def read(self) -> tuple[str, tuple[Note, ...]]:
+        body = child(self._part.root, "body")
+        if body is None:
+            raise refuse("unreadable")
+        lines = _Story(self).read(body).finished()
+        ends: dict[str, None] = {}
+        for kind in ("header", "footer"):
+            for root in self._shown_at_the_edge(kind):
+                ends.setdefault("\n".join(_Story(self).read(root).finished()).strip())
+        return "\n".join([*lines, *filter(None, ends)]), self.changes.notes()
+
+    def _shown_at_the_edge(self, kind: str) -> Iterator[Element]:
+        """The headers or footers that some page shows."""
+        even = bool(switch(self.settings, "evenAndOddHeaders"))
+        for section in self._part.root.iter(beside(self._part.root, "sectPr")):
+            first = bool(switch(section, "titlePg"))
+            for reference in named(section, f"{kind}Reference"):
+                shown = {"first": first, "even": even}.get(attribute(reference, "type"), True)
+                part = self._part.target(attribute(reference, "id")) if shown else None
+                if part is not None:
+                    yield part.root
+
+    def note(self, kind: str, identifier: str) -> str:
+        """A footnote or endnote with its number; they are counted in the order of their marks."""
+        element = self.notes[kind].get(identifier)
+        if element is None:
+            return ""
+        self.numbers[kind] += 1
+        form = value(self.settings, f"{kind}Pr", "numFmt") or ("decimal" if kind == "footnote" else "lowerRoman")
+        text = _Story(self).read(element).one_line()
+        return f"［{numbered(self.numbers[kind], form)}: {text}］" if text else ""
+
+
+class _Story:
+    """Reads one run of paragraphs: the body, a cell, a note, a text box, a header."""
+
+    def __init__(self, document: _Document, kinds: _Kinds = _NONE) -> None:
+        self._document = document
+        self._kinds = kinds
+        self._lines = Lines()
+        self._fields: list[bool] = []
+        """For each open field, whether its result has begun: before that comes its code."""
+        self._balanced = True
+        self._style = ""
+        self._handlers: Mapping[str, Callable[[Element, _Kinds], None]] = {
+            "p": self._paragraph,
+            "tbl": self._table,
+            "r": self._run,
+            "t": self._text,
+            "delText": self._text,
+            "sym": self._symbol,
+            "fldChar": self._field,
+            "footnoteReference": self._note,
+            "endnoteReference": self._note,
+            "commentReference": self._comment,
+            "AlternateContent": self._alternate,
+            "drawing": self._shape,
+            "pict": self._shape,
+            "object": self._shape,
+        }
+
+    def read(self, element: Element) -> Lines:
+        marks = [attribute(each, "fldCharType") for each in element.iter(beside(element, "fldChar"))]
+        self._balanced = marks.count("begin") == marks.count("end")
+        self._inside(element, self._kinds)
+        return self._lines
+
+    def _inside(self, element: Element, kinds: _Kinds) -> None:
+        for each in element:
+            name = local(each.tag) if isinstance(each.tag, str) else ""
+            if name in _IGNORED or not name:
+                continue
+            if handler := self._handlers.get(name):
+                handler(each, kinds)
+            elif name in _CHARACTERS:
+                self._write(_CHARACTERS[name], kinds)
+            else:
+                self._inside(each, kinds | {_CHANGES[name]} if name in _CHANGES else kinds)
+
+    def _paragraph(self, element: Element, kinds: _Kinds) -> None:
+        properties = child(element, "pPr")
+        outer, self._style = self._style, value(properties, "pStyle") or self._document.styles.paragraph
+        self._inside(element, kinds)
+        mark = child(properties, "rPr")
+        changed = {kind for name, kind in _CHANGES.items() if child(mark, name) is not None}
+        ending = self._shown_as(mark, kinds | changed)
+        self._document.changes.paragraph_ends(ending)
+        if not ending & _LEFT_OUT:
+            self._lines.end(self._list_mark(properties))
+        self._style = outer
+
+    def _list_mark(self, properties: Element | None) -> str:
+        document = self._document
+        listed = document.styles.list_of(self._style)
+        list_id, level = value(properties, "numPr", "numId"), value(properties, "numPr", "ilvl")
+        if list_id is not None:
+            return document.lists.mark(list_id, "", level)
+        return document.lists.mark(listed[0], listed[1], level or listed[2]) if listed else ""
+
+    def _shown_as(self, run: Element | None, kinds: _Kinds) -> _Kinds:
+        """The kinds of a run, hidden if its own properties or its styles hide it."""
+        styles = self._document.styles
+        own = switch(run, "vanish", "specVanish")
+        hidden = own if own is not None else styles.hidden(self._style) ^ styles.hidden(value(run, "rStyle") or "")
+        return kinds | {"hidden"} if hidden else kinds
+
+    def _run(self, element: Element, kinds: _Kinds) -> None:
+        self._inside(element, self._shown_as(child(element, "rPr"), kinds))
+
+    def _write(self, text: str, kinds: _Kinds) -> None:
+        if not text or (self._balanced and not all(self._fields)):
+            return
+        left_out = kinds & _LEFT_OUT
+        # What was inserted and deleted again is one deletion.
+        self._document.changes.seen(left_out or kinds)
+        if not left_out:
+            self._lines.write(text)
+
+    def _text(self, element: Element, kinds: _Kinds) -> None:
+        self._write(element.text or "", kinds)
+
+    def _symbol(self, element: Element, kinds: _Kinds) -> None:
+        code = attribute(element, "char")
+        if code:
+            self._write(symbol(int(code, 16) & 0xFFFF), kinds)
+
+    def _field(self, element: Element, kinds: _Kinds) -> None:
+        if kinds & {"deletion", "moved_away"}:
+            return
+        kind = attribute(element, "fldCharType")
+        if kind == "begin":
+            self._fields.append(False)
+        elif self._fields and kind == "separate":
+            self._fields[-1] = True
+        elif self._fields and kind == "end":
+            self._fields.pop()
+
+    def _note(self, element: Element, kinds: _Kinds) -> None:
+        if not kinds & _LEFT_OUT:
+            kind = local(element.tag).removesuffix("Reference")
+            self._write(self._document.note(kind, attribute(element, "id")), kinds)
+
+    def _comment(self, element: Element, kinds: _Kinds) -> None:
+        del element, kinds
+        self._document.changes.add("comment")
+
+    def _alternate(self, element: Element, kinds: _Kinds) -> None:
+        """One of several forms of the same content: the first with a text box, else the first."""
+        forms = [each for each in element if isinstance(each.tag, str)]
+        boxed = (each for each in forms if any(local(str(one.tag)) == "txbxContent" for one in each.iter()))
+        chosen = next(boxed, forms[0] if forms else None)
+        if chosen is not None:
+            self._inside(chosen, kinds)
+
+    def _shape(self, element: Element, kinds: _Kinds) -> None:
+        """A drawing: the text boxes in it, or else a picture."""
+        boxes = list(_boxes(element))
+        for box in boxes:
+            self._lines.box(_Story(self._document, kinds).read(box).finished())
+        if not boxes and not kinds & _LEFT_OUT:
+            names = {local(str(each.tag)) for each in element.iter()}
+            if names & {"blip", "imagedata", "OLEObject", "chart", "relIds"}:
+                self._document.changes.add("picture")
+
+    def _table(self, element: Element, kinds: _Kinds) -> None:
+        for cells in self._rows(element, kinds):
+            self._lines.row(cells)
+
+    def _rows(self, table: Element, kinds: _Kinds) -> Iterator[list[str]]:
+        for row, inner in _unwrapped(table, "tr", kinds):
+            properties = child(row, "trPr")
+            changed = {kind for name, kind in _CHANGES.items() if child(properties, name) is not None}
+            hidden = {"hidden"} if switch(properties, "hidden") else set[str]()
+            yield list(self._cells(row, inner | changed | hidden))
+
+    def _cells(self, row: Element, kinds: _Kinds) -> Iterator[str]:
+        for cell, inner in _unwrapped(row, "tc", kinds):
+            properties = child(cell, "tcPr")
+            merged = (child(properties, name) for name in ("vMerge", "hMerge"))
+            if any(each is not None and attribute(each, "val", "continue") == "continue" for each in merged):
+                continue
+            gone = {"deletion"} if child(properties, "cellDel") is not None else set[str]()
+            text = _Cell(self._document, inner | gone).read(cell).one_line()
+            if not (inner | gone) & _LEFT_OUT:
+                yield text
+
+
+class _Cell(_Story):
+    """A cell, whose tables are in its line."""
+
+    def _table(self, element: Element, kinds: _Kinds) -> None:
+        self._lines.row(text for cells in self._rows(element, kinds) for text in cells)
+
+
+def _unwrapped(element: Element, name: str, kinds: _Kinds) -> Iterator[tuple[Element, _Kinds]]:
+    """The rows of a table or cells of a row, also within content controls."""
+    for each in element:
+        found = local(each.tag) if isinstance(each.tag, str) else ""
+        if found == name:
+            yield each, kinds
+        elif found and found not in _IGNORED and found not in ("tr", "tc"):
+            yield from _unwrapped(each, name, kinds | {_CHANGES[found]} if found in _CHANGES else kinds)
+
+
+def _boxes(element: Element) -> Iterator[Element]:
+    """The text boxes of a drawing, none of which is in another."""
+    for each in element:
+        name = local(each.tag) if isinstance(each.tag, str) else ""
+        if name == "txbxContent":
+            yield each
+        elif name == "AlternateContent":
+            forms = [list(_boxes(form)) for form in each]
+            yield from next(filter(None, forms), [])
+        elif name:
+            yield from _boxes(each)

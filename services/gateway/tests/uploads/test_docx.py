@@ -1,0 +1,197 @@
+"""DOCX as Word shows it: the order, tables, lists, notes, changes, text boxes, fields, headers."""
+
+import io
+import zipfile
+
+import pytest
+from playmolt_gateway.uploads.list_marks import numbered
+
+from services.gateway.tests.uploads.documents import counts, docx, lines, p, r, zipped
+
+BULLETS = (
+    '<w:abstractNum w:abstractNumId="1"><w:lvl w:ilvl="0"><w:start w:val="1"/><w:numFmt w:val="decimal"/>'
+    '<w:lvlText w:val="%1."/></w:lvl><w:lvl w:ilvl="1"><w:start w:val="1"/><w:numFmt w:val="ganada"/>'
+    '<w:lvlText w:val="%1-%2)"/></w:lvl></w:abstractNum>'
+    '<w:abstractNum w:abstractNumId="2"><w:lvl w:ilvl="0"><w:numFmt w:val="bullet"/><w:lvlText w:val="\uf0b7"/></w:lvl>'
+    '<w:lvl w:ilvl="1"><w:numFmt w:val="bullet"/><w:lvlText w:val="o"/></w:lvl></w:abstractNum>'
+    '<w:abstractNum w:abstractNumId="3"><w:lvl w:ilvl="0"><w:start w:val="1"/><w:numFmt w:val="decimal"/>'
+    '<w:pStyle w:val="Article"/><w:lvlText w:val="제%1조"/></w:lvl></w:abstractNum>'
+    '<w:num w:numId="1"><w:abstractNumId w:val="1"/></w:num><w:num w:numId="2"><w:abstractNumId w:val="2"/></w:num>'
+    '<w:num w:numId="3"><w:abstractNumId w:val="3"/></w:num>'
+    '<w:num w:numId="4"><w:abstractNumId w:val="1"/><w:lvlOverride w:ilvl="0"><w:startOverride w:val="5"/>'
+    "</w:lvlOverride></w:num>"
+)
+
+
+def listed(content: str, number: int, level: int = 0, more: str = "") -> str:
+    return p(r(content), f'<w:numPr><w:ilvl w:val="{level}"/><w:numId w:val="{number}"/></w:numPr>{more}')
+
+
+def test_lists_have_the_marks_that_word_shows() -> None:
+    styles = (
+        '<w:style w:type="paragraph" w:styleId="Article"><w:pPr><w:numPr><w:numId w:val="3"/></w:numPr></w:pPr>'
+        "</w:style>"
+        '<w:style w:type="paragraph" w:styleId="Own"><w:basedOn w:val="Article"/></w:style>'
+    )
+    body = (
+        listed("one", 1) + listed("inner", 1, 1) + listed("inner again", 1, 1) + listed("two", 1)
+        + listed("inner", 1, 1) + p(r("between")) + listed("three", 1) + listed("from five", 4)
+        + listed("dot", 2) + listed("ring", 2, 1)
+        + p(r("purpose"), '<w:pStyle w:val="Article"/>') + p(r("price"), '<w:pStyle w:val="Own"/>')
+        + p(r("none"), '<w:pStyle w:val="Article"/><w:numPr><w:numId w:val="0"/></w:numPr>')
+    )  # fmt: skip
+    assert lines(docx(body, numbering=BULLETS, styles=styles)) == [
+        "1. one", "1-가) inner", "1-나) inner again", "2. two", "2-가) inner", "between", "3. three", "5. from five",
+        "• dot", "• ring", "제1조 purpose", "제2조 price", "none",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("number", "name", "shown"),
+    [
+        (4, "upperRoman", "IV"), (28, "lowerLetter", "bb"), (3, "ganada", "다"), (2, "chosung", "ㄴ"),
+        (12, "koreanCounting", "십이"), (3, "koreanLegal", "셋"), (11, "chineseCountingThousand", "十一"),
+        (105, "chineseCounting", "一百零五"), (10, "chineseLegalSimplified", "壹拾"), (3, "decimalEnclosedCircle", "③"),
+        (21, "ordinalText", "Twenty-first"), (22, "ordinal", "22nd"), (7, "decimalZero", "07"), (3, "unknown", "3"),
+        (2, "ideographTraditional", "乙"), (5, "none", ""), (0, "upperRoman", "0"),
+    ],
+)  # fmt: skip
+def test_numbers_are_written_as_their_format_says(number: int, name: str, shown: str) -> None:
+    assert numbered(number, name) == shown
+
+
+def cell(content: str, properties: str = "") -> str:
+    return f"<w:tc><w:tcPr>{properties}</w:tcPr>{content}</w:tc>"
+
+
+def table(*rows: str) -> str:
+    return f"<w:tbl><w:tblPr/>{''.join(f'<w:tr>{row}</w:tr>' for row in rows)}</w:tbl>"
+
+
+def test_a_row_is_a_line_and_a_merged_cell_is_read_once() -> None:
+    inner = table(cell(p(r("a"))) + cell(p(r("b"))), cell(p(r("c"))) + cell(p(r("d"))))
+    body = p(r("before")) + table(
+        cell(p(r("both")), '<w:gridSpan w:val="2"/>') + cell(p(r("down")), '<w:vMerge w:val="restart"/>'),
+        cell(p(r("x")) + p(r("y"))) + cell(p("")) + cell(p(""), "<w:vMerge/>"),
+        cell(inner + p("")) + cell(p(r("last"))),
+    ) + p(r("after"))  # fmt: skip
+    assert lines(docx(body)) == ["before", "both | down", "x y | ", "a | b | c | d | last", "after"]
+
+
+def test_notes_stand_right_after_the_word_that_has_the_mark() -> None:
+    mark = '<w:r><w:footnoteReference w:id="7"/></w:r>'
+    end = '<w:r><w:endnoteReference w:id="2"/></w:r>'
+    notes = (
+        '<w:footnote w:type="separator" w:id="-1"><w:p/></w:footnote>'
+        f'<w:footnote w:id="7">{p("<w:r><w:footnoteRef/></w:r>" + r(" Civil Code 563"))}{p(r("and 568"))}</w:footnote>'
+    )
+    body = p(r("The seller") + mark + r(" pays") + end + r("."))
+    made = docx(body, footnotes=notes, endnotes=f'<w:endnote w:id="2">{p(r("in cash"))}</w:endnote>')
+    assert lines(made) == ["The seller［1: Civil Code 563 and 568］ pays［i: in cash］."]
+
+
+def changed(kind: str, content: str) -> str:
+    return f'<w:{kind} w:id="1" w:author="Kim">{content}</w:{kind}>'
+
+
+def test_changes_are_read_as_accepted_and_counted_by_unbroken_stretches() -> None:
+    mark = "<w:rPr><w:{kind}/></w:rPr>"
+    body = (
+        p(r("The price is ") + changed("del", r("five", tag="delText")) + changed("del", r(" hundred", tag="delText"))
+          + changed("ins", r("six")) + changed("ins", r(" hundred")) + r(" won."))
+        + p(changed("ins", r("A whole paragraph")), mark.format(kind="ins")) + p(changed("ins", r("goes on")) + r("."))
+        + p(r("kept") + changed("del", r(" gone", tag="delText")), mark.format(kind="del")) + p(r(" joined"))
+        + p(changed("moveFrom", r("moved away"))) + p(changed("moveTo", r("moved here")))
+        + p(changed("ins", changed("del", r("written and deleted", tag="delText"))) + r("end"))
+    )  # fmt: skip
+    made = docx(body)
+    assert lines(made) == [
+        "The price is six hundred won.", "A whole paragraph", "goes on.", "kept joined", "", "moved here", "end"
+    ]  # fmt: skip
+    assert counts(made) == {"insertion": 2, "deletion": 3, "moved": 1}
+
+
+def test_hidden_text_and_comments_are_left_out_and_counted() -> None:
+    styles = (
+        '<w:style w:type="character" w:styleId="Secret"><w:rPr><w:vanish/></w:rPr></w:style>'
+        '<w:style w:type="paragraph" w:styleId="Gone"><w:rPr><w:vanish/></w:rPr></w:style>'
+    )
+    body = (
+        p(r("seen") + r(" hidden", "<w:vanish/>") + r(" too", '<w:rStyle w:val="Secret"/>') + r(" again")
+          + r(" not", '<w:vanish w:val="0"/>'))
+        + p(r("all gone"), '<w:pStyle w:val="Gone"/>')
+        + p('<w:commentRangeStart w:id="1"/>' + r("commented") + '<w:commentRangeEnd w:id="1"/>'
+            '<w:r><w:commentReference w:id="1"/></w:r>')
+    )  # fmt: skip
+    made = docx(body, styles=styles, comments=f'<w:comment w:id="1">{p(r("a remark"))}</w:comment>')
+    assert lines(made) == ["seen again not", "commented"]
+    assert counts(made) == {"hidden": 2, "comment": 1}
+
+
+def test_a_text_box_is_read_once_at_its_anchor() -> None:
+    content = f"<w:txbxContent>{p(r('in the box'))}</w:txbxContent>"
+    box = (
+        f'<w:r><mc:AlternateContent><mc:Choice Requires="wps"><w:drawing><wps:txbx>{content}</wps:txbx></w:drawing>'
+        f"</mc:Choice><mc:Fallback><w:pict><v:textbox>{content}</v:textbox></w:pict></mc:Fallback></mc:AlternateContent></w:r>"
+    )
+    old = f"<w:r><w:pict><v:shape><v:textbox>{content.replace('in the', 'an old')}</v:textbox></v:shape></w:pict></w:r>"
+    body = p(r("before")) + p(box + r("at the anchor")) + p(r("text") + old) + p(box) + p(r("after"))
+    assert lines(docx(body)) == [
+        "before", "in the box", "at the anchor", "text", "an old box", "in the box", "after"
+    ]  # fmt: skip
+
+
+def field(code: str, result: str = "") -> str:
+    separated = f'<w:r><w:fldChar w:fldCharType="separate"/></w:r>{r(result)}' if result else ""
+    return (
+        f'<w:r><w:fldChar w:fldCharType="begin"/></w:r>{r(code, tag="instrText")}{separated}'
+        '<w:r><w:fldChar w:fldCharType="end"/></w:r>'
+    )
+
+
+def test_codes_of_fields_are_never_read() -> None:
+    nested = (
+        '<w:r><w:fldChar w:fldCharType="begin"/></w:r>' + r(" IF ", tag="instrText") + field(" MERGEFIELD Name ", "Kim")
+        + r(' = "Kim" ', tag="instrText") + '<w:r><w:fldChar w:fldCharType="separate"/></w:r>' + r("yes")
+        + '<w:r><w:fldChar w:fldCharType="end"/></w:r>'
+    )  # fmt: skip
+    body = (
+        p(r("See page ") + field(" PAGEREF a ", "7") + r(", ") + field(" XE hidden ") + nested)
+        + p('<w:fldSimple w:instr=" DATE ">' + r("2 March 2025") + "</w:fldSimple>")
+        + p(f'<w:hyperlink r:id="rId9">{r("a link")}</w:hyperlink>')
+    )
+    external = '<Relationship Id="rId9" Type="x/hyperlink" Target="http://127.0.0.1:9/" TargetMode="External"/>'
+    assert lines(docx(body, relations=external)) == ["See page 7, yes", "2 March 2025", "a link"]
+
+
+def test_headers_and_footers_are_read_once_at_the_end() -> None:
+    sections = (
+        '<w:headerReference w:type="default" r:id="header1"/><w:headerReference w:type="first" r:id="header2"/>'
+        '<w:footerReference w:type="default" r:id="footer1"/>'
+    )
+    more = {"header1": p(r("Court of Seoul")), "header2": p(r("First page")), "footer1": p(r("Confidential"))}
+    again = f"<w:pPr><w:sectPr>{sections}</w:sectPr></w:pPr>"
+    body = f"<w:p>{again}{r('text')}</w:p>" + p(r("more"))
+    assert lines(docx(body, sections=sections, **more)) == ["text", "more", "Court of Seoul", "Confidential"]
+    titled = docx(body, sections=f"{sections}<w:titlePg/>", **more)
+    assert sorted(lines(titled)[2:]) == ["Confidential", "Court of Seoul", "First page"]
+
+
+def test_characters_are_those_that_word_shows() -> None:
+    symbols = '<w:r><w:sym w:font="Wingdings" w:char="F0FE"/></w:r><w:r><w:sym w:font="Symbol" w:char="00B7"/></w:r>'
+    body = p(r("a") + "<w:r><w:tab/></w:r>" + r("b") + "<w:r><w:br/></w:r>" + r("c\uf0b7") + symbols)
+    assert lines(docx(body)) == ["a\tb", "c•☑•"]
+
+
+def test_the_strict_edition_of_the_standard_is_read_alike() -> None:
+    body = p(r("strict ") + changed("ins", r("and read")))
+    with zipfile.ZipFile(io.BytesIO(docx(body))) as file:
+        parts = {name: file.read(name) for name in file.namelist()}
+    strict = {
+        name: content.replace(
+            b"schemas.openxmlformats.org/wordprocessingml/2006/", b"purl.oclc.org/ooxml/wordprocessingml/"
+        ).replace(b"schemas.openxmlformats.org/officeDocument/2006/", b"purl.oclc.org/ooxml/officeDocument/")
+        for name, content in parts.items()
+    }
+    assert b"purl.oclc.org" in strict["_rels/.rels"]
+    assert (lines(zipped(strict)), counts(zipped(strict))) == (["strict and read"], {"insertion": 1})

@@ -1,0 +1,84 @@
+"""HWPX as Hancom Office shows it."""
+
+from services.gateway.tests.uploads.documents import counts, hp, hwpx, lines, refusal, text
+
+HEAD = (
+    '<hh:refList><hh:numberings><hh:numbering id="1"><hh:paraHead level="1" start="1" numFormat="DIGIT">'
+    '제^1조</hh:paraHead><hh:paraHead level="2" start="1" '
+    'numFormat="HANGUL_SYLLABLE">^2.</hh:paraHead></hh:numbering></hh:numberings>'
+    '<hh:bullets><hh:bullet id="1" char="\uf0a7"/></hh:bullets><hh:paraProperties>'
+    '<hh:paraPr id="0"><hh:heading type="NONE" idRef="0" level="0"/></hh:paraPr>'
+    '<hh:paraPr id="1"><hh:heading type="NUMBER" idRef="1" level="0"/></hh:paraPr>'
+    '<hh:paraPr id="2"><hh:heading type="NUMBER" idRef="1" level="1"/></hh:paraPr>'
+    '<hh:paraPr id="3"><hh:heading type="BULLET" idRef="1" level="0"/></hh:paraPr></hh:paraProperties></hh:refList>'
+)
+
+
+def t(content: str) -> str:
+    return f"<hp:t>{content}</hp:t>"
+
+
+def sub(content: str) -> str:
+    return f"<hp:subList>{content}</hp:subList>"
+
+
+def ctrl(content: str) -> str:
+    return f"<hp:ctrl>{content}</hp:ctrl>"
+
+
+def tc(content: str) -> str:
+    return f"<hp:tc>{sub(content)}<hp:cellSpan/></hp:tc>"
+
+
+def test_sections_are_read_in_the_order_of_the_spine() -> None:
+    made = hwpx(hp(t("first written")), hp(t("first read")), spine=(1, 0))
+    assert lines(made) == ["first read", "first written"]
+    assert text(made).media_type == "application/hwp+zip"
+
+
+def test_numbers_bullets_tables_and_notes_are_read_as_they_are_shown() -> None:
+    said = sub(hp(ctrl('<hp:autoNum num="1" numType="FOOTNOTE"/>') + t("민법 제563조")))
+    note = ctrl(f'<hp:footNote number="1">{said}</hp:footNote>')
+    inner = f"<hp:tbl><hp:tr>{tc(hp(t('가')))}{tc(hp(t('나')))}</hp:tr></hp:tbl>"
+    table = (
+        f"<hp:tbl><hp:tr>{tc(hp(t('원고')))}{tc(hp(t('김')) + hp(t('철수')))}</hp:tr>"
+        f"<hp:tr>{tc(hp(inner))}{tc(hp(t('끝')))}</hp:tr></hp:tbl>"
+    )
+    section = (
+        hp(t("목적"), "1") + hp(t("하나"), "2") + hp(t("둘"), "2") + hp(t("대금") + note + t("을 낸다"), "1")
+        + hp(t("점"), "3") + hp(table) + hp(t("가<hp:tab/>나<hp:lineBreak/>다<hp:nbSpace/>라"))
+    )  # fmt: skip
+    assert lines(hwpx(section, head=HEAD)) == [
+        "제1조 목적", "가. 하나", "나. 둘", "제2조 대금［1: 민법 제563조］을 낸다", "• 점", "원고 | 김 철수",
+        "가 | 나 | 끝", "가\t나", "다 라",
+    ]  # fmt: skip
+
+
+def test_changes_memos_and_hidden_comments_are_counted() -> None:
+    code = "<hp:parameters><hp:stringParam>x</hp:stringParam></hp:parameters>"
+    memo = ctrl(f'<hp:fieldBegin id="1" type="MEMO">{code}{sub(hp(t("의견")))}</hp:fieldBegin>')
+    section = (
+        hp(t('대금은 <hp:deleteBegin Id="1" TcId="1"/>오백만<hp:deleteEnd Id="1" TcId="1" paraend="0"/>'
+             '<hp:insertBegin Id="2" TcId="2"/>육백만<hp:insertEnd Id="2" TcId="2" paraend="0"/> 원'))
+        + hp(t('남고<hp:deleteBegin Id="3" TcId="3"/>지움')) + hp(t('더 지움<hp:deleteEnd Id="3" TcId="3"/> 이어짐'))
+        + hp(memo + t("본문") + ctrl('<hp:fieldEnd beginIDRef="1"/>'))
+        + hp(ctrl(f"<hp:hiddenComment>{sub(hp(t('숨은 설명')))}</hp:hiddenComment>") + t("끝"))
+    )  # fmt: skip
+    made = hwpx(section)
+    assert lines(made) == ["대금은 육백만 원", "남고 이어짐", "본문", "끝"]
+    assert counts(made) == {"insertion": 1, "deletion": 2, "comment": 1, "hidden": 1}
+
+
+def test_text_boxes_headers_and_codes_of_fields() -> None:
+    code = '<hp:parameters><hp:stringParam name="Command">http\\://x</hp:stringParam></hp:parameters>'
+    link = ctrl(f'<hp:fieldBegin type="HYPERLINK">{code}</hp:fieldBegin>')
+    box = f"<hp:rect><hp:drawText>{sub(hp(t('글상자')))}</hp:drawText></hp:rect>"
+    header = ctrl(f'<hp:header id="1" applyPageType="BOTH">{sub(hp(t("법원")))}</hp:header>')
+    section = hp(header + link + t("링크") + ctrl("<hp:fieldEnd/>")) + hp(t("앞") + box) + hp(t("뒤"))
+    made = hwpx(section, hp(header + t("둘째 구역")))
+    assert lines(made) == ["링크", "앞", "글상자", "뒤", "둘째 구역", "법원"]
+
+
+def test_a_document_with_a_password_says_so() -> None:
+    manifest = '<odf:manifest xmlns:odf="x"><odf:file-entry><odf:encryption-data/></odf:file-entry></odf:manifest>'
+    assert refusal(hwpx("", **{"META-INF/manifest.xml": manifest})) == ("password", "hwpx")
