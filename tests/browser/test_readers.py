@@ -162,7 +162,7 @@ def test_a_profile_shows_its_face(reader: Reader, platform: str, ended: Ended) -
     assert face.evaluate("(one) => one.decode().then(() => one.naturalWidth)") > 0
 
 
-@pytest.mark.parametrize(("language", "said"), [("ko", "UTF-8 텍스트 파일이 아닙니다"), ("zh-CN", "不是 UTF-8 文本")])
+@pytest.mark.parametrize(("language", "said"), [("ko", "인코딩이 확실하지 않습니다"), ("zh-CN", "无法确定文本的编码")])
 def test_a_refused_upload_says_why_in_the_language_of_the_page(
     reader: Reader, platform: str, language: str, said: str
 ) -> None:
@@ -177,6 +177,51 @@ def test_a_refused_upload_says_why_in_the_language_of_the_page(
     upload.locator("input[type=file]").set_input_files(
         {"name": "a.txt", "mimeType": "text/plain", "buffer": b"caf\xe9 and more"}
     )
-    upload.locator("button").last.click()
-    expect(upload.locator(".fault").first).to_contain_text(said)
+    expect(upload.locator(".upload > .fault")).to_contain_text(said)
+    seat.close()
+
+
+_DROPPED = """
+async (card, files) => {
+  const carried = new DataTransfer();
+  for (const [name, text] of files) carried.items.add(new File([text], name));
+  for (const kind of ["dragover", "drop"]) {
+    card.dispatchEvent(new DragEvent(kind, { dataTransfer: carried, bubbles: true, cancelable: true }));
+  }
+}
+"""
+_PASTED = """
+(text) => {
+  const carried = new DataTransfer();
+  carried.setData("text/plain", text);
+  document.body.dispatchEvent(new ClipboardEvent("paste", { clipboardData: carried, bubbles: true, cancelable: true }));
+}
+"""
+
+
+def test_files_are_dropped_pasted_and_seen_before_they_are_added(reader: Reader, platform: str) -> None:
+    seat = Seat(platform)
+    case = {"case_type": "civil", "jurisdiction": "KR", "title": "A deposit", "language": "ko"}
+    session = seat.client.post("/api/sessions", json=case).json()["id"]
+    page = reader("/privacy", language="ko")
+    page.evaluate("key => localStorage.setItem('playmolt.key', key)", seat.client.headers["Authorization"][7:])
+    page.goto(f"/legal?session={session}")
+    page.locator("#tab-facts").click()
+    upload = page.locator("section[aria-labelledby=upload]")
+    upload.evaluate(_DROPPED, [["letter.pdf", "The deposit is 3,000."], ["letter.rtf", "{\\rtf1 text}"]])
+    rows = upload.locator(".upload")
+    expect(rows.nth(0)).to_contain_text("The deposit is 3,000.")
+    expect(rows.nth(0)).to_contain_text("확장자와 실제 내용이 다릅니다")
+    expect(rows.nth(1)).to_contain_text("RTF 문서입니다")
+    rows.nth(1).get_by_role("button", name="빼기").click()
+    page.evaluate(_PASTED, "붙여 넣은 합의서")
+    expect(rows.nth(1)).to_contain_text("붙여 넣은 합의서")
+    assert seat.client.get(f"/api/sessions/{session}").json()["facts"]["evidence"] == []
+    upload.get_by_role("button", name="모든 파일 추가").click()
+    expect(rows).to_have_count(0)
+    expect(upload.get_by_role("status")).to_contain_text("E2")
+    added = seat.client.get(f"/api/sessions/{session}").json()["facts"]["evidence"]
+    assert [(item["title"], item["media_type"], len(item["notes"])) for item in added] == [
+        ("letter.pdf", "text/plain", 1), ("붙여 넣은 글", "text/plain", 0)
+    ]  # fmt: skip
     seat.close()

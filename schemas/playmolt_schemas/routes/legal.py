@@ -74,7 +74,7 @@ POST_FACTS: Final[Route[legal.Session]] = Route(
     service="legal", summary="Submit the facts of the case.", request=legal.FactsRequest, answers={200: legal.Session},
     errors=(Code.SESSION_PHASE,),
 )  # fmt: skip
-ADD_EVIDENCE: Final[Route[legal.Upload]] = Route(
+ADD_EVIDENCE: Final[Route[legal.Upload | legal.UploadText]] = Route(
     method="POST", path=_PATH + "/{id}/evidence", name="add_evidence", tag="legal", auth=Auth.SESSION, idempotent=True,
     service="legal", query=UploadQuery,
     summary="Upload a PDF, DOCX, HWPX or text file as evidence or as a statute; with ?dry=1 only read it.",

@@ -14,8 +14,9 @@ import msgspec
 import pytest
 from playmolt_gateway.pages.assets import BUNDLED, UnbundledImport, bundle
 from playmolt_gateway.server.app import ReadOnlyCors
+from playmolt_gateway.uploads import refusals
 from playmolt_schemas.agora import plan
-from playmolt_schemas.codes import Code
+from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.games import jury, legal, ox, trial
 from playmolt_schemas.routes.pages import PAGES_WEB
 from playmolt_schemas.stored import jury as stored_jury
@@ -443,13 +444,14 @@ def reasons() -> set[str]:
                 continue
             called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             if called in REASONED and node.args:
-                found |= set(_texts_in(node.args[-1]))
+                found |= set(_texts_in(node.args[1 if len(node.args) > 2 else -1]))
         if path.name in ("reading.py", "uploads.py"):
             for node in ast.walk(tree):
                 if isinstance(node, ast.Return) and node.value is not None:
                     found |= set(_texts_in(node.value))
                 if isinstance(node, ast.AnnAssign | ast.Assign) and node.value is not None:
                     found |= set(_texts_in(node.value))
+    found |= {fault.message for fault in refusals.every()}
     return {text for text in found if " " in text.strip() and not text.startswith(("/", "…"))}
 
 
@@ -461,7 +463,7 @@ def test_every_code_and_every_reason_is_in_the_languages_of_the_pages() -> None:
         assert [one.wire for one in Code if f"problem.{one.wire}" not in TEXTS[code]] == []
     known = reasons()
     assert len(known) > 30
-    assert any("encrypted PDF" in text for text in known)
+    assert any("needs a password" in text for text in known)
     unread = [text for text in known if not any(re.search(pattern, text, re.IGNORECASE) for pattern, _ in table)]
     assert unread == []
 
@@ -469,12 +471,7 @@ def test_every_code_and_every_reason_is_in_the_languages_of_the_pages() -> None:
 @pytest.mark.parametrize(
     ("reason", "korean"),
     [
-        ("is an encrypted PDF: save it without a password", "암호"),
-        ("is a PDF without text, such as a scan: send one with selectable text", "스캔"),
-        ("is a damaged PDF: it cannot be read", "손상"),
-        ("has 1048577 bytes; the maximum is 1048576", "1048576"),
-        ("is not UTF-8 text: byte 1 is 0xFF", "UTF-8"),
-        ("has no visible character", "보이는"),
+        ("must contain at least one visible character", "보이는"),
         ("exceeds the limit of 20 uploads", "20"),
         ("has 2001 characters; the maximum is 2000", "2000"),
         ("is required", "입력"),
@@ -482,7 +479,27 @@ def test_every_code_and_every_reason_is_in_the_languages_of_the_pages() -> None:
     ],
 )
 def test_a_reason_is_said_in_korean_with_its_bound(reason: str, korean: str) -> None:
-    table = re.findall(r'^  \[/(.+)/i, "([^"]+)"\],$', MODULES["parts/faults.js"], re.MULTILINE)
-    key = next(key for pattern, key in table if re.search(pattern, reason, re.IGNORECASE))
     bounds = re.findall(r"\d[\d,]*", reason)
-    assert korean in TEXTS["ko"][key].replace("{n}", bounds[-1] if bounds else "")
+    assert korean in said(reason, "ko").replace("{n}", bounds[-1] if bounds else "")
+
+
+def said(reason: str, language: str) -> str:
+    """A reason as a page says it, with what its pattern finds."""
+    table = re.findall(r'^  \[/(.+)/i, "([^"]+)"\],$', MODULES["parts/faults.js"], re.MULTILINE)
+    found, key = next((found, key) for pattern, key in table if (found := re.search(pattern, reason, re.IGNORECASE)))
+    text = TEXTS[language][key]
+    for name, value in zip("abc", found.groups(), strict=False):
+        text = text.replace(f"{{{name}}}", value)
+    return text
+
+
+@pytest.mark.parametrize("fault", refusals.every(), ids=lambda fault: fault.message[:40])
+def test_a_refused_file_says_the_same_in_every_language(fault: FieldFault) -> None:
+    """With the same figures and formats, and in English in the words of the API."""
+    assert said(fault.message, "en") == fault.message
+    for language in ("ko", "zh"):
+        text = said(fault.message, language)
+        assert "{" not in text
+        assert re.search(r"[가-힣]" if language == "ko" else r"[一-龥]", text)
+        for word in re.findall(r"\d[\d,]{3,}|HWPX|DOCX|cp1252", fault.message):
+            assert word in text

@@ -206,5 +206,5 @@ def _view(each: Pack) -> CaseView:
 
 def _faulty(faults: Sequence[PackFault]) -> Refused:
     listed = "; ".join(map(str, faults[:5]))
-    errors = tuple(CaseFault(f"files.{each.file}", each.message, each.line, each.code) for each in faults)
+    errors = tuple(CaseFault(f"files.{each.file}", each.message, line=each.line, code=each.code) for each in faults)
     return Refused(Code.INVALID_FORM, f"Fix the files and retry: {listed}.", errors)

@@ -10,6 +10,7 @@ const OWNER = "playmolt.owner";
 const GAMES_PATH = /\/(?:api|sse)\/games\/|^\/watch\//;
 const TRIES = 5;
 const CALL_SECONDS = 40;
+const LINE_BYTES = 50_000;
 const MAKING_MS = 600_000;
 
 /** A refused call. `errors` is [{field, message}]; `wait` is the number of seconds until a retry is accepted. */
@@ -106,9 +107,11 @@ async function send(method, path, body, as, patient) {
     headers["Idempotency-Key"] = randomId();
   }
   const options = { method, headers, body: method === "POST" ? JSON.stringify(body ?? {}) : undefined };
+  // A file takes its time on a slow line.
+  const seconds = CALL_SECONDS + (options.body?.length ?? 0) / LINE_BYTES;
   for (let tries = 1; ; tries += 1) {
     try {
-      const answer = await fetched(invited(path), { ...options, signal: within(CALL_SECONDS) });
+      const answer = await fetched(invited(path), { ...options, signal: within(seconds) });
       if (answer.status !== 503 || !patient || tries >= TRIES) return answer;
       await pause(Math.min(5, Number(answer.headers.get("retry-after")) || 1));
     } catch (error) {

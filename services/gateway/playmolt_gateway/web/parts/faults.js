@@ -6,20 +6,48 @@
 import { language, t } from "./language.js";
 
 const REASONS = [
-  [/encrypted PDF/i, "fault.encrypted"],
-  [/PDF without text/i, "fault.scanned"],
-  [/damaged PDF/i, "fault.damaged"],
-  [/takes too long to read/i, "fault.slow"],
+  [/is a text in an encoding that is not certain\. As "(.+)" it begins: “(.*)”/i, "fault.file.encoding.guess"],
+  [/cannot be read as "(.+)", an unknown encoding/i, "fault.file.encoding.unknown"],
+  [/is not a text in the encoding "(.+)"/i, "fault.file.encoding.wrong"],
+  [/is an archive\./i, "fault.file.format.archive"],
+  [/is a binary file of an unknown kind\./i, "fault.file.format.binary"],
+  [/is an e-book\./i, "fault.file.format.book"],
+  [/is a Word 97 document\./i, "fault.file.format.doc"],
+  [/is an HWP 5 document of Hancom Office\./i, "fault.file.format.hwp"],
+  [/is an e-mail\./i, "fault.file.format.mail"],
+  [/is an OpenDocument text\./i, "fault.file.format.odt"],
+  [/is an old Office document\./i, "fault.file.format.ole"],
+  [/is a Pages document\./i, "fault.file.format.pages"],
+  [/is a picture\./i, "fault.file.format.picture"],
+  [/is a PostScript file\./i, "fault.file.format.postscript"],
+  [/is a program\./i, "fault.file.format.program"],
+  [/is a sound or video recording\./i, "fault.file.format.recording"],
+  [/is an RTF document\./i, "fault.file.format.rtf"],
+  [/is a spreadsheet\./i, "fault.file.format.sheet"],
+  [/is a presentation\./i, "fault.file.format.slides"],
+  [/is a web page\./i, "fault.file.format.web"],
+  [/is a ZIP archive\./i, "fault.file.format.zip"],
+  [/has no text: its pages are pictures/i, "fault.file.no_text.pictures"],
+  [/must name pages of the file.*it has ([\d,]+) pages/i, "fault.file.pages"],
+  [/is an HWPX document with a password\./i, "fault.file.password.hwpx"],
+  [/is an Office document with a password\./i, "fault.file.password.office"],
+  [/is a PDF that needs a password\./i, "fault.file.password.pdf"],
+  [/is a ZIP archive with a password\./i, "fault.file.password.zip"],
+  [/has ([\d,]+) bytes and exceeds the limit of ([\d,]+) bytes/i, "fault.file.too_large.bytes"],
+  [/has ([\d,]+) characters of text and exceeds the limit of ([\d,]+) characters/i, "fault.file.too_large.chars"],
+  [/has ([\d,]+) parts and exceeds the limit of ([\d,]+) parts/i, "fault.file.too_large.entries"],
+  [/has more than ([\d,]+) characters of text and exceeds the limit of ([\d,]+) characters/i, "fault.file.too_large.more_chars"],
+  [/has a part of ([\d,]+) bytes and exceeds the limit of ([\d,]+) bytes a part/i, "fault.file.too_large.part"],
+  [/has ([\d,]+) characters and exceeds the limit of ([\d,]+) characters for all uploads of a session; ([\d,]+) are used/i, "fault.file.too_large.session"],
+  [/has a text of ([\d,]+) bytes and exceeds the limit of ([\d,]+) bytes of text/i, "fault.file.too_large.text_bytes"],
+  [/has ([\d,]+) bytes when unpacked and exceeds the limit of ([\d,]+) unpacked bytes/i, "fault.file.too_large.unpacked"],
+  [/cannot be read: it is damaged/i, "fault.file.unreadable"],
+  [/cannot be extracted reliably/i, "fault.file.unreadable_text"],
+  [/visible character/i, "fault.file.empty"],
+  [/has no text/i, "fault.file.no_text"],
   [/limit of [\d,]+ uploads/i, "fault.uploads"],
-  [/characters for all uploads/i, "fault.uploads_long"],
-  [/more than [\d,]+ characters of text/i, "fault.long_text"],
-  [/bytes; the maximum/i, "fault.large"],
   [/base64/i, "fault.unread"],
-  [/not a PDF/i, "fault.no_pdf"],
-  [/is a PDF/i, "fault.is_pdf"],
-  [/not UTF-8/i, "fault.encoding"],
   [/NUL|surrogate/i, "fault.binary"],
-  [/visible character/i, "fault.blank"],
   [/control|bidi|line separator/i, "form.letters"],
   [/needs an answer/i, "fault.answers"],
   [/not stale/i, "fault.fresh"],
@@ -44,7 +72,8 @@ export function inWords(fault) {
   if (language() === "en") return fault;
   const found = REASONS.find(([reason]) => reason.test(fault.message));
   const bounds = fault.message.match(/\d[\d,]*/g) ?? [];
-  return { ...fault, message: t(found ? found[1] : "form.wrong", { n: bounds.at(-1) ?? "" }) };
+  const [, a = "", b = "", c = ""] = found ? fault.message.match(found[0]) : [];
+  return { ...fault, message: t(found ? found[1] : "form.wrong", { n: bounds.at(-1) ?? "", a, b, c }) };
 }
 
 /** A refusal in the page's language. */
