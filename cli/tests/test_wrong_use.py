@@ -16,7 +16,7 @@ PLAN = 'name = "one"\n[[games]]\ngame = "ox"\nn = 1\n[[players]]\nname = "a"\nho
 REQUIRED = {
     "--out": "new-folder", "--at": "1", "--set": "model=scripted-steady", "--model": "scripted", "--against": "bot.py",
     "--seat": "1", "--bot": "bot.py", "bot": "bot.py", "game_ids": GAME, "game_id": GAME, "folder": "empty",
-    "file": "-", "fact_id": "f1", "game": "trial", "experiment": "experiment-1", "run_id": "agora-1",
+    "file": "-", "files": "-", "fact_id": "f1", "game": "trial", "experiment": "experiment-1", "run_id": "agora-1",
 }  # fmt: skip
 """A plausible value of each required option and argument."""
 USES: dict[str, tuple[str, ...]] = {

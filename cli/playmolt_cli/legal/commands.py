@@ -1,7 +1,6 @@
 """`playmolt legal`: sessions of the legal simulation in the terminal."""
 
 import asyncio
-import base64
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -15,19 +14,18 @@ from playmolt.client import Client
 from playmolt.errors import Refused
 from playmolt.sessions import AsyncSessions
 from playmolt_schemas.games.legal import (
-    UPLOAD_BYTES,
     FactAction,
     FactChangeRequest,
     Gate,
     OpenSessionRequest,
     RedoRequest,
     Session,
-    UploadRequest,
 )
 from playmolt_schemas.routes import legal as routes
 from playmolt_schemas.routes.legal import ReportFormat
 from playmolt_schemas.stored.legal import CaseType, Language, Side
 
+from playmolt_cli.legal.attach import STDIN, AttachOptions, attach_files
 from playmolt_cli.legal.form import Form, prompt_facts, prompt_form, with_fields
 from playmolt_cli.legal.page import LegalPage, speaking
 from playmolt_cli.legal.prompter import Prompter
@@ -35,7 +33,7 @@ from playmolt_cli.legal.texts import LegalTexts
 from playmolt_cli.local.session_key import RETRY, SessionServer, session_client, session_server
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.narration import printable
-from playmolt_cli.terminal.options import FiniteRange, data_option, echo_json, json_bytes, json_option
+from playmolt_cli.terminal.options import FiniteRange, data_option, echo_json, json_option
 from playmolt_cli.terminal.terminal_text import console
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -68,6 +66,7 @@ _session_argument = click.argument("session_id", metavar="[SESSION]", required=F
 
 
 _ERASED: Final = "erased"
+_SESSION_PREFIX: Final = "legal-"
 
 
 @click.group()
@@ -208,29 +207,40 @@ def _asked_facts(session: Session) -> Form:
 
 
 @legal.command()
-@click.argument("file", type=click.File("rb"))
-@_session_argument
-@click.option("--title", help="Title. Default: the file name.")
-@click.option("--statute", is_flag=True, help="Add it as a statute instead of evidence.")
+@click.argument("files", metavar="FILE... [SESSION]", nargs=-1, required=True)
+@click.option("--title", help="Title of a single file. Default: the file name.")
+@click.option("--statute", is_flag=True, help="Add as a statute instead of evidence.")
+@click.option("--encoding", metavar="NAME", help="Encoding of a text, such as cp949. Default: detected.")
+@click.option("--pages", metavar="PAGES", help="Read only these pages, such as 3-9.")
+@click.option("--dry", is_flag=True, help="Only show what is read.")
+@click.option("--yes", is_flag=True, help="Upload without asking.")
 @_caller_options
 def attach(
-    file: BinaryIO, session_id: str | None, title: str | None, statute: bool, url: str | None, key: str | None,
-    data: Path | None, as_json: bool,
+    files: tuple[str, ...], title: str | None, statute: bool, encoding: str | None, pages: str | None, dry: bool,
+    yes: bool, url: str | None, key: str | None, data: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Upload a text or PDF as evidence or as a statute, before stating the facts or while a gate is open.
+    """Upload PDF, DOCX, HWPX or text files as evidence or statutes, before stating the facts or while a gate is open.
 
-    Example: playmolt legal attach contract.pdf --title "Lease of 2024"
+    Shows what is read and left out, and in a terminal asks before it uploads. FILE - reads a text from standard input.
+
+    Example: playmolt legal attach contract.pdf letter.hwpx --pages 1-4
     """
-    content = file.read(UPLOAD_BYTES + 1)
-    request = UploadRequest(
-        title=title or Path(file.name).name,
-        kind="statute" if statute else "evidence",
-        media_type="application/pdf" if content.startswith(b"%PDF-") else "text/plain",
-        content=base64.b64encode(content).decode(),
-    )
+    *others, last = files
+    session_id = last if last.startswith(_SESSION_PREFIX) and not Path(last).exists() else None
+    chosen = files if session_id is None else tuple(others)
+    if not chosen:
+        raise click.UsageError("Missing argument 'FILE...'.")
+    if title and len(chosen) > 1:
+        raise click.UsageError("--title is for a single file.")
+    for file in chosen:
+        if file != STDIN and not Path(file).is_file():
+            raise click.UsageError(f"File {file!r} does not exist.")
+    options = AttachOptions(
+        title=title, kind="statute" if statute else "evidence", encoding=encoding, pages=pages, dry=dry,
+        asking=not yes and not as_json and STDIN not in chosen and sys.stdin.isatty(), as_json=as_json,
+    )  # fmt: skip
     with session_client(session_server(url, data, "legal"), key) as client:
-        added = client.call(routes.ADD_EVIDENCE, _session(client, session_id).id, body=request)
-    click.echo(json_bytes(added) if as_json else printable(f"{added.id}  {added.title}  {added.chars} characters"))
+        attach_files(client, _session(client, session_id), chosen, options)
 
 
 @legal.command()

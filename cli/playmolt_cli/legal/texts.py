@@ -69,6 +69,12 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "not_offered": "Enter one of the numbers or words.",
         "leave_open": "leave empty to skip",
         "more_entries": "Enter one at a time; finish with an empty line.",
+        "pasted": "Pasted text",
+        "attach": "Add this file?",
+        "read_characters": "{count} characters",
+        "read_pages": "{count} pages",
+        "read_cut": "Models will be given the first {count} of {all} characters.",
+        "read_more": "({count} more lines)",
     },
     "ko": {
         "case_type": "사건 종류",
@@ -128,6 +134,12 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "not_offered": "번호나 단어로 선택해 주세요.",
         "leave_open": "비워 두면 건너뜁니다",
         "more_entries": "하나씩 입력하고, 빈 줄을 입력하면 끝납니다.",
+        "pasted": "붙여 넣은 글",
+        "attach": "이 파일을 추가할까요?",
+        "read_characters": "{count}자",
+        "read_pages": "{count}쪽",
+        "read_cut": "전체 {all}자 중 앞 {count}자만 모델에 전달됩니다.",
+        "read_more": "(이하 {count}줄)",
     },
     "zh": {
         "case_type": "案件类型",
@@ -187,6 +199,12 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "not_offered": "请输入编号或选项文字。",
         "leave_open": "留空则跳过",
         "more_entries": "逐项输入，输入空行结束。",
+        "pasted": "粘贴的文字",
+        "attach": "要添加这个文件吗？",
+        "read_characters": "{count} 字",
+        "read_pages": "{count} 页",
+        "read_cut": "共 {all} 字，只会向模型提供前 {count} 字。",
+        "read_more": "（其余 {count} 行）",
     },
 }
 

@@ -281,7 +281,7 @@ def _unwrapped(element: Element, name: str, kinds: _Kinds) -> Iterator[tuple[Ele
 
 
 def _boxes(element: Element) -> Iterator[Element]:
-    """The text boxes of a drawing, none of which is in another."""
+    """The outermost text boxes of a drawing."""
     for each in element:
         name = local(each.tag) if isinstance(each.tag, str) else ""
         if name == "txbxContent":

@@ -60,7 +60,7 @@ class _Pages:
         self._chars = 0
         self._begun = time.process_time()
         self._worded = False
-        """Whether some page that is no picture has text."""
+        """Whether a page has text and is not a picture."""
         self._pictures: list[int] = []
         self._recognised: list[int] = []
         self._unidentified = 0

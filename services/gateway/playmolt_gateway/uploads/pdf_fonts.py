@@ -175,7 +175,7 @@ def _named_codes(differences: ArrayObject) -> Iterator[tuple[int, str]]:
 
 
 def _readable(name: str) -> NameObject:
-    """A glyph's name as pypdf reads it; that of an unidentified letter if it is no name of letters."""
+    """A glyph's name as pypdf reads it; that of an unidentified letter if the name is not one of letters."""
     if f"/{name}" in adobe_glyphs:
         return NameObject(f"/{name}")
     letters = agl.toUnicode(name)

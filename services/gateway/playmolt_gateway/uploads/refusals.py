@@ -1,4 +1,4 @@
-"""What a refused upload is told: what is wrong with the file, and what to do."""
+"""The refusals of uploads: what is wrong with the file, and what to do."""
 
 from collections.abc import Mapping
 from typing import Final

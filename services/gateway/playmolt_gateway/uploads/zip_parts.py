@@ -64,7 +64,7 @@ def parsed(content: bytes) -> Element:
     """The root of an XML document. One with a document type is refused, so no entity is resolved."""
     _check_prolog(content)
     try:
-        return ElementTree.fromstring(content)  # noqa: S314 -- without a document type there are no entities
+        return ElementTree.fromstring(content)  # noqa: S314 -- entities need a document type
     except (ElementTree.ParseError, ValueError, LookupError) as error:
         raise refuse("unreadable") from error
 
