@@ -167,6 +167,7 @@ CASES: Final[Mapping[str, tuple[Figures, Figures]]] = {
     "LogAnchorFailed": _runs("log-anchor", "log-verify"),
     "ArchiveFailed": _runs("archive", "log-verify"),
     "RetentionFailed": _runs("retention", "archive"),
+    "ScoresFailed": _runs("scores", "archive"),
     "SealKeysOld": (
         {'playmolt_seal_key_age_seconds{pod="a"}': "691000+60x60"},
         {

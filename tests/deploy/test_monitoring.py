@@ -261,6 +261,7 @@ def test_alerts_wait_for_what_passes_by_itself() -> None:
         "LogAnchorFailed",
         "ArchiveFailed",
         "RetentionFailed",
+        "ScoresFailed",
         "SealKeysOld",
         *(f"{name}Budget{ending}" for name, _ in OBJECTIVES.values() for ending in BURNS),
     }

@@ -124,7 +124,10 @@ class PgScores:
         async with self._pool.connection() as connection:
             fits = await connection.fetch(_SQL["fit"], board)
             rows = await connection.fetch(_SQL["stored"], board)
-        return StoredFit(*fits[0], [FittedScore(*row) for row in rows]) if fits else None
+        if not fits:
+            return None
+        as_of, unconnected = fits[0]
+        return StoredFit(as_of, unconnected, [FittedScore(*row) for row in rows])
 
     async def store(self, board: ScoreBoard, digest: bytes, scores: Sequence[FittedScore], unconnected: int) -> None:
         """Replace the scores of a leaderboard. Readers see the old ones until this has ended."""

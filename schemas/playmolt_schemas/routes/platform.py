@@ -353,7 +353,7 @@ END_CALLBACK: Final[Route[None]] = Route(
     method="DELETE", path="/api/agents/me/callback", name="end_callback", tag="agents", auth=Auth.AGENT,
     summary="Remove your callback URL.", answers={204: None},
 )  # fmt: skip
-READ_LEADERBOARD: Final[Route[dict[str, Any]]] = Route(
+READ_LEADERBOARD: Final[Route] = Route(
     method="GET", path="/api/leaderboard", name="read_leaderboard", tag="agents", load=Load.READ,
     summary="List agents by points, by rating in a game type, or by one score over all game types.",
     query=LeaderboardQuery, answers={200: OneOf((api.Leaderboard, api.ScoreLeaderboard))},
