@@ -92,6 +92,13 @@ class RecentGame(msgspec.Struct, frozen=True):
     rated: bool
 
 
+class FinishedPage(msgspec.Struct, frozen=True, gc=False):
+    """A finished game, which has a page, and when it ended."""
+
+    game_id: str
+    ended_at: datetime
+
+
 class _BoardPlace(msgspec.Struct):
     board: Board
     value: Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
@@ -189,6 +196,10 @@ class PgProjections:
         """How often the measured role of a game type wins, by content version; the newest played first, at most 100."""
         rows = await self._pool.fetch(_RATINGS["role_rates"], game_type, _CONTENT_VERSIONS)
         return [RoleRate(content, RoleCount(*counts)) for content, *counts in rows]
+
+    async def newest_finished(self, limit: int) -> Sequence[FinishedPage]:
+        """The newest finished games, private ones included, without those that are archived."""
+        return [FinishedPage(*row) for row in await self._pool.fetch(_SQL["finished"], limit)]
 
     async def places(self) -> Places | None:
         """The position of each shard that the projections include; None if they must be rebuilt."""

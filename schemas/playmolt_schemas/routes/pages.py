@@ -205,7 +205,7 @@ SHARED_FILE: Final[Route[bytes]] = Route(
 )  # fmt: skip
 PAGE_ICON: Final[Route[bytes]] = Route(
     method="GET", path="/favicon.ico", name="page_icon", tag="pages", load=Load.FILE, auth=Auth.NONE, alone=True,
-    summary="The site icon.", answers={200: Media("image/svg+xml")},
+    summary="The site icon.", answers={200: Media("image/x-icon")},
 )  # fmt: skip
 PAGE_GAME: Final[Route[bytes]] = Route(
     method="GET", path="/game", name="page_game", tag="pages", load=Load.MEMORY, auth=Auth.NONE, alone=True,

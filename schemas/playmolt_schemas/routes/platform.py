@@ -14,6 +14,7 @@ from playmolt_schemas.rating import ACTIVE_DAYS, PROVISIONAL_GAMES
 from playmolt_schemas.records import Record
 from playmolt_schemas.registry import bot_games, watched_games
 from playmolt_schemas.routes.agora import AGORA
+from playmolt_schemas.routes.discovery import DISCOVERY
 from playmolt_schemas.routes.jury import JURY
 from playmolt_schemas.routes.legal import LEGAL
 from playmolt_schemas.routes.owners import OWNERS
@@ -564,4 +565,5 @@ ROUTES: Final = (
     *ADMIN,
     *PAGES,
     *PAGES_WEB,
+    *DISCOVERY,
 )

@@ -91,7 +91,8 @@ class Load(Enum):
 
 
 class Query(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The query parameters of a route. Undeclared parameters are refused, unless the server ignores them all."""
+    """The query parameters of a route. Undeclared parameters are refused, unless people open the route's address
+    (`Route.opened_by_people`) or the server ignores them all (`unread`)."""
 
     unread: ClassVar[bool] = False
 
@@ -223,6 +224,16 @@ class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
         return any(
             isinstance(answer, Media) and answer.content_type == EVENT_STREAM for answer in self.answers.values()
         )
+
+    @property
+    def opened_by_people(self) -> bool:
+        """Whether people open its address: a page, a document, a picture or a file.
+
+        Others append query values to such addresses, so the server ignores those that the route does not declare.
+        """
+        if self.method != "GET" or self.streams or self.load is Load.PROBE:
+            return False
+        return isinstance(self.answers.get(200), Media) or bool(self.other_media) or self.tag == "documents"
 
     @property
     def raw_body(self) -> bool:

@@ -12,7 +12,7 @@ from playmolt_core.bus.port import Bus, Watch
 from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Owner, Profile, VersionLimit
 from playmolt_core.db.limits import SessionLimit
 from playmolt_core.db.owners import OwnedAgent, OwnerAccount, Recovered
-from playmolt_core.db.projections import Board, Points, Ranked, Rating, RecentGame
+from playmolt_core.db.projections import Board, FinishedPage, Points, Ranked, Rating, RecentGame
 from playmolt_core.db.ratings import RoleRate
 from playmolt_core.db.scores import ScorePage
 from playmolt_core.db.shares import FileLink, Share
@@ -278,6 +278,10 @@ class Projections(Protocol):
 
     async def role_rates(self, game_type: str) -> Sequence[RoleRate]:
         """How often the measured role of a game type wins, by content version; the newest played first."""
+        ...
+
+    async def newest_finished(self, limit: int) -> Sequence[FinishedPage]:
+        """The newest finished games that have a page."""
         ...
 
     async def recent(self, agent_id: str) -> Sequence[RecentGame]:

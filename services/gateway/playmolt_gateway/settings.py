@@ -1,8 +1,28 @@
 """What an operator can set for the gateway."""
 
+import re
 from typing import Annotated, Final, Literal
 
 from playmolt_core.settings import Natural, Positive, Settings, parse_address, parse_rate, setting
+
+_PAGE: Final = re.compile(r"https://[^\s/]\S*", re.ASCII)
+_CONTACT: Final = re.compile(rf"{_PAGE.pattern}|mailto:\S+@\S+|tel:\+?[0-9().-]+", re.ASCII)
+
+
+def parse_contact(text: str) -> str:
+    """The URI of a contact; an e-mail address becomes a `mailto:` URI. Raises ValueError."""
+    uri = f"mailto:{text}" if "@" in text and ":" not in text else text
+    if uri and not _CONTACT.fullmatch(uri):
+        raise ValueError("is not an https:, mailto: or tel: URI, nor an e-mail address")
+    return uri
+
+
+def parse_policy(text: str) -> str:
+    """The URL of a policy. Raises ValueError."""
+    if text and not _PAGE.fullmatch(text):
+        raise ValueError("is not an https: URL")
+    return text
+
 
 DEFAULT_RATE: Final = "1200/60"
 DEFAULT_ACTION_RATE: Final = "600/60"
@@ -158,6 +178,23 @@ class GatewaySettings(Settings, frozen=True, kw_only=True):
             check=parse_rate,
         ),
     ] = None
+    security_contact: Annotated[
+        str,
+        setting(
+            "PLAYMOLT_SECURITY_CONTACT",
+            "Where to report a vulnerability, in `/.well-known/security.txt`: an `https:`, `mailto:` or `tel:` URI, or"
+            " an e-mail address. Empty: there is no such file.",
+            check=parse_contact,
+        ),
+    ] = ""
+    security_policy: Annotated[
+        str,
+        setting(
+            "PLAYMOLT_SECURITY_POLICY",
+            "URL of the policy for reports of vulnerabilities, in `/.well-known/security.txt`.",
+            check=parse_policy,
+        ),
+    ] = ""
     pictures_bytes: Annotated[
         Natural,
         setting(

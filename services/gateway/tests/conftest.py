@@ -21,7 +21,7 @@ from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Owner, Profile, VersionLimit
 from playmolt_core.db.cursors import BadCursor
 from playmolt_core.db.limits import SessionLimit
-from playmolt_core.db.projections import Board, Points, Ranked, Rating, RecentGame
+from playmolt_core.db.projections import Board, FinishedPage, Points, Ranked, Rating, RecentGame
 from playmolt_core.db.ratings import RatingRow, RoleRate
 from playmolt_core.db.scores import ScorePage
 from playmolt_core.db.shares import FileLink, Share
@@ -177,6 +177,8 @@ class TwinStore:
         self.finished: dict[str, list[RecentGame]] = {}
         self.board = Board()
         self.score_page = ScorePage([], None, None, 0)
+        self.finished_pages: list[FinishedPage] = []
+        self.listings = 0
         self.score_board: tuple[str, str, int, str | None] | None = None
         self.buckets: dict[str, int] = {}
         self.sessions: dict[str, str] = {}
@@ -394,6 +396,11 @@ class TwinStore:
     async def role_rates(self, game_type: str) -> list[RoleRate]:
         self.check()
         return self.rates.get(game_type, [])
+
+    async def newest_finished(self, limit: int) -> list[FinishedPage]:
+        self.check()
+        self.listings += 1
+        return self.finished_pages[:limit]
 
     async def recent(self, agent_id: str) -> list[RecentGame]:
         self.check()

@@ -110,6 +110,7 @@ FUNCTIONS = {
     "account.one_address": "SELECT account.one_address('{}')",
     "account.models": "SELECT account.models()",
     "account.begin_call": "SELECT account.begin_call('a', 'g', 'h', 1, 1, 1)",
+    "projection.finished": "SELECT projection.finished(1)",
     "lease.take": "SELECT lease.take('w', 'h', 1)",
     "lease.extend": "SELECT lease.extend('w', 'h', 1, 1)",
     "lease.release": "SELECT lease.release('w', 'h', 1, true)",
@@ -191,7 +192,8 @@ ALLOWED = {
         *((verb, "account.claim_key") for verb in ("SELECT", "INSERT", "UPDATE")),
         "log.last_owner", "log.change_owner", "limits.guess", "limits.forgive",
         *(("SELECT", table) for table in _DERIVED), ("SELECT", "projection.progress"), "limits.take", "limits.wait",
-        "limits.open_session", "limits.give_session_up", "pack.bring", ("SELECT", "pack.missing"),
+        "limits.open_session", "limits.give_session_up", "projection.finished", "pack.bring",
+        ("SELECT", "pack.missing"),
     },
     "playmolt_reader": {
         ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"), *_BENEATH, ("SELECT", "log.outcome"),
@@ -323,7 +325,7 @@ async def test_append_looks_into_no_schema_of_its_caller(database_url: str) -> N
         " AND n.nspname IN ('log', 'limits', 'lease', 'account', 'projection', 'blob', 'vault', 'pack')"
     )
     await connection.close()
-    assert len(rows) == 55
+    assert len(rows) == 56
     for row in rows:
         assert "search_path=pg_catalog, pg_temp" in row["proconfig"], row["name"]
 

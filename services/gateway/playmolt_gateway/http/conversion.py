@@ -162,15 +162,20 @@ def _typed(text: str, annotation: str) -> object:
     return text
 
 
-def parse_query(query_string: bytes, kind: Any, *, overruled: Collection[str] = ()) -> Any | HttpProblem:
-    """Parse a query string into the route's Query struct, ignoring the names in `overruled`."""
+def parse_query(
+    query_string: bytes, kind: Any, *, overruled: Collection[str] = (), lenient: bool = False
+) -> Any | HttpProblem:
+    """Parse a query string into the route's Query struct, ignoring the names in `overruled`.
+
+    `lenient`: ignore undeclared names instead of refusing them.
+    """
     if not query_string or kind.unread:
         return kind()
     names = {field.encode_name: field.name for field in msgspec.structs.fields(kind)}
     hints = get_type_hints(kind)
     values: dict[str, Any] = {}
     for name, text in _pairs(query_string):
-        if name in overruled and name in names:
+        if (name in overruled and name in names) or (lenient and name not in names):
             continue
         if name in values:
             return bad_request(f"{name[:64]} is given twice.", FieldFault(name[:64], "is given twice"))

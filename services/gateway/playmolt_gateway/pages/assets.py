@@ -27,8 +27,10 @@ _STYLES: Final = ("style.css", "picture.css")
 _DRAWING: Final = "watch.js"
 _TYPES: Final[Mapping[str, str]] = {
     ".css": "text/css; charset=utf-8",
+    ".ico": "image/x-icon",
     ".js": "text/javascript; charset=utf-8",
     ".json": "application/json",
+    ".png": "image/png",
     ".svg": "image/svg+xml",
 }
 _YEAR: Final = 365 * 24 * 3600

@@ -5,18 +5,19 @@ The subset: headings, paragraphs, lists, `code` and **strong**. All text is esca
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from html import escape
 from pathlib import Path
 from string import Template
 from typing import Final, get_args
 
+from msgspec.structs import replace
 from playmolt_schemas.skill import PageLanguage, page_texts
 from starlette.responses import Response
 
 from playmolt_gateway.http.responses import html_response
 from playmolt_gateway.pages.assets import FILES, compressed, encodings, version_of_all
-from playmolt_gateway.pages.shell import head_markup, head_of, titled
+from playmolt_gateway.pages.shell import ADDRESS, ADDRESSES_KEPT, addressed, head_markup, head_of, titled
 
 _TEXTS: Final = Path(__file__).parents[1] / "texts"
 """Links to files in docs/; the installed package contains copies."""
@@ -32,8 +33,9 @@ def text_of(name: str) -> str | None:
     return path.read_text("utf-8") if path.is_file() else None
 
 
-def privacy_response(language: PageLanguage, accepts: str) -> Response:
-    body, encoding = _sent(language, encodings(accepts) & {"br", "gzip"})
+def privacy_response(language: PageLanguage, accepts: str, address: str) -> Response:
+    """Send the page, which names its own address."""
+    body, encoding = _sent(language, encodings(accepts) & {"br", "gzip"}, address)
     response = html_response(body, _POLICY)
     response.headers["cache-control"] = "no-cache"
     response.headers["vary"] = "Accept-Encoding, Accept-Language"
@@ -42,18 +44,19 @@ def privacy_response(language: PageLanguage, accepts: str) -> Response:
     return response
 
 
+@lru_cache(maxsize=ADDRESSES_KEPT)
+def _sent(language: PageLanguage, taken: frozenset[str], address: str) -> tuple[bytes, str]:
+    return compressed(addressed(_page(language), address).encode(), ", ".join(taken))
+
+
 @cache
-def _sent(language: PageLanguage, taken: frozenset[str]) -> tuple[bytes, str]:
-    return compressed(_page(language).encode(), ", ".join(taken))
-
-
 def _page(language: PageLanguage) -> str:
     head = head_of("privacy", language)
     text = text_of("privacy.md" if language == "en" else f"privacy.{language}.md")
     return Template((FILES / _PAGE).read_text(encoding="utf-8")).substitute(
         language=language,
         title=escape(titled(head)),
-        head=head_markup(head, language),
+        head=head_markup(replace(head, url=ADDRESS), language),
         version=version_of_all(),
         body=html_of(text or f"# {head.title}\n\n{head.description}"),
         about=escape(page_texts(language)["foot"]),

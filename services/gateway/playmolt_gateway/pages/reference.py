@@ -3,11 +3,12 @@
 import base64
 import hashlib
 import re
-from functools import cache
+from functools import cache, lru_cache
 from html import escape
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 from playmolt_schemas.identifiers import GAME_TYPES
 from playmolt_schemas.routes.platform import ROUTES
 from playmolt_schemas.skill import PageLanguage, page_texts
@@ -16,7 +17,7 @@ from starlette.responses import Response
 from playmolt_gateway.http.openapi import document
 from playmolt_gateway.http.responses import html_response
 from playmolt_gateway.pages.assets import compressed, encodings, version_of_all
-from playmolt_gateway.pages.shell import head_markup, head_of, titled
+from playmolt_gateway.pages.shell import ADDRESS, ADDRESSES_KEPT, addressed, head_markup, head_of, titled
 
 _CODE: Final = re.compile("`([^`]+)`")
 _STYLE: Final = (
@@ -31,8 +32,9 @@ _STYLE: Final = (
 )
 
 
-def reference_response(language: PageLanguage, accepts: str) -> Response:
-    body, encoding = _sent(language, encodings(accepts) & {"br", "gzip"})
+def reference_response(language: PageLanguage, accepts: str, address: str) -> Response:
+    """Send the page, which names its own address."""
+    body, encoding = _sent(language, encodings(accepts) & {"br", "gzip"}, address)
     digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
     response = html_response(body, f"default-src 'none'; style-src 'sha256-{digest}'; img-src 'self'")
     response.headers["vary"] = "Accept-Encoding, Accept-Language"
@@ -41,9 +43,14 @@ def reference_response(language: PageLanguage, accepts: str) -> Response:
     return response
 
 
+@lru_cache(maxsize=ADDRESSES_KEPT)
+def _sent(language: PageLanguage, taken: frozenset[str], address: str) -> tuple[bytes, str]:
+    return compressed(addressed(_whole(language), address).encode(), ", ".join(taken))
+
+
 @cache
-def _sent(language: PageLanguage, taken: frozenset[str]) -> tuple[bytes, str]:
-    return compressed(_page(document(ROUTES), language).encode(), ", ".join(taken))
+def _whole(language: PageLanguage) -> str:
+    return _page(document(ROUTES), language)
 
 
 def _page(api: dict[str, Any], language: PageLanguage) -> str:
@@ -61,7 +68,7 @@ def _page(api: dict[str, Any], language: PageLanguage) -> str:
     return (
         f'<!doctype html><html lang="{language}"><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(titled(head))}</title>{head_markup(head, language)}"
+        f"<title>{escape(titled(head))}</title>{head_markup(replace(head, url=ADDRESS), language)}"
         f'<link rel="icon" href="/assets/{version_of_all()}/mark.svg" type="image/svg+xml"><style>{_STYLE}</style>'
         f'<header><a href="/">PlayMolt</a></header><main><h1>{escape(head.title)}</h1><p>{escape(head.description)}</p>'
         f"<p lang='en'>{_text(api['info']['description'])}</p>"

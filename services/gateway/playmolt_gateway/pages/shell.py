@@ -26,9 +26,22 @@ class PageHead(msgspec.Struct, frozen=True, kw_only=True):
     embed: str = ""
     """The absolute oEmbed URL, or ""."""
     url: str = ""
-    """The absolute URL of what is shown, or ""."""
+    """The absolute URL of what is shown, or ""; its query selects a moment, for example."""
+    feed: str = ""
+    """The absolute URL of an Atom feed of what is shown, or ""."""
     script: tuple[tuple[str, str], ...] = ()
     """Names and values of meta elements that the page's module reads."""
+
+
+ADDRESS: Final = "{{address}}"
+"""A page's own address in a page that is made once for all names of the server."""
+ADDRESSES_KEPT: Final = 36
+"""Variants of such a page, by language, encoding and address, that are kept."""
+
+
+def addressed(page: str, address: str) -> str:
+    """A page with its own address."""
+    return page.replace(ADDRESS, escape(address))
 
 
 def head_of(page: str, language: PageLanguage) -> PageHead:
@@ -109,6 +122,10 @@ def head_markup(head: PageHead, language: PageLanguage) -> str:
     lines = [f'<meta name="{name}" content="{escape(text)}">' for name, text in named.items()]
     lines += [f'<meta property="{name}" content="{escape(text)}">' for name, text in shared.items()]
     lines += [f'<meta name="{name}" content="{escape(text)}">' for name, text in head.script]
+    if head.url:  # one address for the moments and languages of a page
+        lines.append(f'<link rel="canonical" href="{escape(head.url.partition("?")[0])}">')
+    if head.feed:
+        lines.append(f'<link rel="alternate" type="application/atom+xml" href="{escape(head.feed)}">')
     if head.embed:
         lines.append(f'<link rel="alternate" type="application/json+oembed" href="{escape(head.embed)}">')
     return "\n".join(lines)

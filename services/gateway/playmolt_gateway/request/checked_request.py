@@ -283,7 +283,8 @@ async def _checked(
     if isinstance(checked, HttpProblem):
         return checked
     last = head.last_event_id.decode("latin-1") if head.last_event_id else None
-    query = parse_query(request.scope["query_string"], route.query, overruled=_POSITIONS if last else ())
+    overruled = _POSITIONS if last else ()
+    query = parse_query(request.scope["query_string"], route.query, overruled=overruled, lenient=route.opened_by_people)
     if isinstance(query, HttpProblem):
         return query
     game = _game_in_path(route, request.path_params)

@@ -1,10 +1,11 @@
 """The dependencies of request handlers."""
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from typing import TypeVar
 
 import msgspec
+from playmolt_core.db.projections import FinishedPage
 from playmolt_schemas.agora.plan import EXAMINE_WAIT_SECONDS
 from playmolt_schemas.limits import HEARTBEAT_SECONDS, READER_STALL_SECONDS, WAIT_SECONDS
 
@@ -15,6 +16,7 @@ from playmolt_gateway.access.rates import RateLimiter
 from playmolt_gateway.http.addresses import PublicAddress
 from playmolt_gateway.http.bodies import BodyReader
 from playmolt_gateway.http.metrics import Metrics
+from playmolt_gateway.pages.atom import Kept
 from playmolt_gateway.pages.game_pictures import GamePictures, PictureDrawer
 from playmolt_gateway.pages.rows import RowLoader
 from playmolt_gateway.pictures.picture_store import PictureStore
@@ -107,6 +109,8 @@ class Services:
         self.picture_store = PictureStore(settings.pictures, settings.pictures_bytes)
         self.drawer = PictureDrawer(self.picture_store, self.png_process)
         self.game_pictures = GamePictures(bus, self.drawer)
+        self.feeds = Kept[bytes | None]()
+        self.finished = Kept[Sequence[FinishedPage]]()
         self.readiness: dict[bool, asyncio.Task[tuple[int, bytes]]] = {}
         """The running checks of readiness: of the whole platform, and of this gateway's own connections."""
         self.timeouts = HandlerTimeouts()

@@ -71,7 +71,7 @@ def _target(path: str) -> _Target | HttpProblem:
             continue
         params = found.groupdict()
         game = game_of_route(route, params.get("id", ""))
-        query = parse_query(parts.query.encode(), route.query)
+        query = parse_query(parts.query.encode(), route.query, lenient=route.opened_by_people)
         if isinstance(query, HttpProblem):
             return query
         return _Target(route, game, params, query) if game else _NO_FILE

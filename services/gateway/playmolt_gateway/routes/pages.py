@@ -12,6 +12,7 @@ from urllib.parse import parse_qs
 
 import msgspec
 from playmolt_schemas.codes import Code
+from playmolt_schemas.routes.discovery import GAMES_FEED
 from playmolt_schemas.routes.pages import (
     PAGE_AGENT,
     PAGE_AGORA,
@@ -65,6 +66,7 @@ _MODULES: Final[Mapping[str, str]] = {
 
 _AGENT: Final = re.compile(r"agent-[0-9a-f-]{36}", re.ASCII)
 _YEAR: Final = 365 * 24 * 3600
+_PAGES_WITH_FEED: Final = ("lobby", "games", "agent")
 _LISTED_PAGES: Final = ("lobby", "games", "agent", "game", "legal", "agora")
 """Pages that have an address of their own."""
 
@@ -74,7 +76,7 @@ class PageRequest:
 
     def __init__(self, scope: Scope) -> None:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        asked = parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=50)
+        asked = parse_qs(scope["query_string"].decode("latin-1"))  # bounded by the size of a request's head
         self.values: Mapping[str, str] = {name: found[0] for name, found in asked.items()}
         self.scope = scope
         self.encodings = headers.get("accept-encoding", "")
@@ -85,16 +87,15 @@ class PageRequest:
 
 
 def page_request_of(request: CheckedRequest) -> PageRequest:
-    try:
-        return PageRequest(request.scope)
-    except ValueError:  # more query values than any page takes
-        return PageRequest({**request.scope, "query_string": b""})
+    return PageRequest(request.scope)
 
 
 def _send(services: Services, asked: PageRequest, page: str, head: PageHead | None = None) -> Response:
     head = head or head_of(page, asked.language)
     if page in _LISTED_PAGES:
-        head = msgspec.structs.replace(head, url=f"{services.address.gateway(asked.scope)}{asked.scope['path']}")
+        origin, path = services.address.gateway(asked.scope), asked.scope["path"]
+        feed = f"{origin}/feeds{path}.atom" if page == "agent" else f"{origin}{GAMES_FEED.path}"
+        head = msgspec.structs.replace(head, url=f"{origin}{path}", feed=feed if page in _PAGES_WITH_FEED else "")
     return page_response(_MODULES[page], head, asked.language, services.address.page_feed(asked.scope), asked.encodings)
 
 
@@ -150,17 +151,15 @@ def me_page(services: Services, asked: PageRequest, *, signed_in: bool = False, 
 @serves(DOCS)
 async def docs(services: Services, request: CheckedRequest) -> Reply:
     """Send the API reference. It needs no other host."""
-    del services
     asked = page_request_of(request)
-    return reference_response(asked.language, asked.encodings)
+    return reference_response(asked.language, asked.encodings, f"{services.address.gateway(request.scope)}{DOCS.path}")
 
 
 @serves(PAGE_PRIVACY)
 async def page_privacy(services: Services, request: CheckedRequest) -> Reply:
     """Send the privacy page. It needs no other service."""
-    del services
-    asked = page_request_of(request)
-    return privacy_response(asked.language, asked.encodings)
+    asked, address = page_request_of(request), f"{services.address.gateway(request.scope)}{PAGE_PRIVACY.path}"
+    return privacy_response(asked.language, asked.encodings, address)
 
 
 @serves(PAGE_AGENT)
@@ -235,7 +234,7 @@ async def page_game_asset(services: Services, request: CheckedRequest) -> Reply:
 async def page_icon(services: Services, request: CheckedRequest) -> Reply:
     """Send the icon to browsers that request /favicon.ico."""
     del services
-    return await _file(request, "mark.svg")
+    return await _file(request, "favicon.ico")
 
 
 async def _file(request: CheckedRequest, name: str) -> Reply:

@@ -106,6 +106,11 @@ def _head(state: State, language: PageLanguage, origin: str, moment: int | None,
     )
 
 
+def head_of_game(state: State, language: PageLanguage, origin: str) -> PageHead:
+    """The head of the page of a game as it is now."""
+    return _head(state, language, origin, None, None)
+
+
 @serves(PAGE_PICTURE)
 async def page_picture(services: Services, request: CheckedRequest) -> Reply:
     """Draw a game at a version, or at its last one if that version does not exist."""

@@ -796,6 +796,18 @@ CREATE TABLE projection.result (
 -- Without the game: equal times are rare, and such entries are half as long.
 CREATE INDEX result_of_agent ON projection.result (agent_id, ended_at DESC);
 CREATE INDEX result_order ON projection.result (ladder, ended_at) WHERE rated AND competes;
+CREATE INDEX result_newest ON projection.result (ended_at DESC) WHERE seat = 0;
+
+-- The newest finished games that have a page: an archived one has none.
+CREATE FUNCTION projection.finished(p_limit integer) RETURNS TABLE (game_id text, ended_at timestamptz)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT r.game_id, r.ended_at
+  FROM (
+    SELECT n.game_id, n.ended_at FROM projection.result AS n WHERE n.seat = 0 ORDER BY n.ended_at DESC LIMIT p_limit
+  ) AS r
+  WHERE EXISTS (SELECT FROM log.stream AS s WHERE s.stream = r.game_id AND NOT s.archived)
+  ORDER BY r.ended_at DESC, r.game_id
+$$;
 
 -- The rating of each agent in one version ("" for none) on one ladder. The last two columns are the place of its newest
 -- game.
@@ -865,6 +877,8 @@ CREATE TABLE projection.fitted_score (
 );
 
 REVOKE ALL ON ALL TABLES IN SCHEMA projection FROM PUBLIC;
+REVOKE ALL ON FUNCTION projection.finished FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION projection.finished TO playmolt_gateway;
 GRANT USAGE ON SCHEMA projection TO playmolt_relay, playmolt_gateway, playmolt_reader;
 GRANT SELECT, INSERT, UPDATE, DELETE
   ON projection.score, projection.result, projection.rating, projection.role_game, projection.role_rate

@@ -111,3 +111,6 @@ SELECT game, phase, count(*) FROM log.stream WHERE NOT over AND phase IS NOT NUL
 
 -- name: pending
 SELECT game, count(*) FROM log.stream WHERE due <= now() GROUP BY game
+
+-- name: finished
+SELECT game_id, ended_at FROM projection.finished($1)

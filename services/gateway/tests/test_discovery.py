@@ -1,0 +1,362 @@
+"""What crawlers, feed readers and security researchers ask for; and query values that others append to addresses."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from xml.etree import ElementTree
+
+import feedparser
+import pytest
+from playmolt_core.db.projections import FinishedPage, RecentGame
+from playmolt_gateway.pages.atom import Entry, Feed, Kept, name_of
+from playmolt_gateway.routes.discovery import SITEMAP_GAMES
+from playmolt_gateway.settings import parse_contact, parse_policy
+from playmolt_schemas.routes.platform import ROUTES
+from playmolt_schemas.routes.route import Auth, Route
+from playmolt_schemas.skill import PAGE_LANGUAGES
+from protego import Protego
+
+from core.tests.waiting import loop_turns
+from services.gateway.tests.test_watching import GAME, NAMES, state
+
+ENDED = datetime(2026, 11, 25, 12, 30, 1, 999, tzinfo=UTC)
+HOST = "http://gateway"
+ATOM = "{http://www.w3.org/2005/Atom}"
+
+
+@pytest.fixture
+def served(platform: Any) -> Any:
+    """A platform with one finished game, and one that is no longer found."""
+
+    def engine(_game: str, call: Any) -> tuple[int, Any]:
+        if call.target != GAME:
+            return 404, {"code": "not_found", "detail": "", "status": 404, "title": ""}
+        if call.op == "log":
+            return 200, {"records": [{"version": 1}], "next_after": 1, "more": False}
+        return 200, state(phase="end")
+
+    platform.bus.engine = engine
+    platform.store.finished_pages = [
+        FinishedPage(GAME, ENDED),
+        FinishedPage(GAME.replace("0190", "0191"), ENDED - timedelta(days=1)),
+    ]
+    return platform
+
+
+async def _robots(platform: Any) -> Protego:
+    answer = await platform.send("GET", "/robots.txt")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/plain")
+    return Protego.parse(answer.text)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/games", f"/api/games/{GAME}/log", "/games?q=ada", "/games?gameType=ox", "/games/rows?limit=24",
+        f"/watch/{GAME}?v=3", f"/watch/{GAME}?lang=ko&v=3", f"/embed/{GAME}?v=3", "/mcp",
+    ],
+)  # fmt: skip
+async def test_crawlers_stay_away_from_the_api_searches_and_moments(platform: Any, path: str) -> None:
+    assert not (await _robots(platform)).can_fetch(f"{HOST}{path}", "AnyBot")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/", "/games", f"/watch/{GAME}", f"/agents/agent-{GAME[3:]}", "/docs", "/llms.txt", "/skills/ox.md", "/privacy",
+        "/feeds/games.atom", "/sitemap.xml", "/favicon.ico", "/assets/0123/style.css",
+    ],
+)  # fmt: skip
+async def test_crawlers_may_read_pages(platform: Any, path: str) -> None:
+    assert (await _robots(platform)).can_fetch(f"{HOST}{path}", "AnyBot")
+
+
+async def test_preview_services_may_fetch_what_the_head_of_a_page_names(served: Any) -> None:
+    robots = await _robots(served)
+    for path in (f"/watch/{GAME}", f"/watch/{GAME}?v=3", f"/embed/{GAME}?v=3"):
+        html = (await served.send("GET", path)).text
+        named = re.findall(r'property="og:image" content="([^"]+)"', html)
+        named += re.findall(r'type="application/json\+oembed" href="([^"]+)"', html)
+        assert len(named) == 2
+        for address in named:
+            assert robots.can_fetch(address.replace("&amp;", "&"), "Slackbot"), address
+
+
+async def test_robots_names_the_sitemap(make_platform: Any) -> None:
+    built = make_platform(public_url="https://arena.example")
+    async with built.client:
+        assert list((await _robots(built)).sitemaps) == ["https://arena.example/sitemap.xml"]
+
+
+async def test_the_sitemap_lists_finished_games_and_is_made_once(served: Any) -> None:
+    answer = await served.send("GET", "/sitemap.xml", headers={"accept-encoding": "gzip"})
+    assert answer.headers["content-type"].startswith("application/xml")
+    (one, other) = ElementTree.fromstring(answer.text)  # noqa: S314 -- our own
+    assert [child.text for child in one] == [f"{HOST}/watch/{GAME}", "2026-11-25T12:30:01Z"]
+    assert [child.text for child in other][1] == "2026-11-24T12:30:01Z"
+    await served.send("GET", "/sitemap.xml", headers={"host": "another"})
+    assert served.store.listings == 1
+
+
+async def test_the_sitemap_has_the_newest_ten_thousand_games(served: Any) -> None:
+    games = [FinishedPage(f"ox-{number:08}-1111-7222-8333-444455556666", ENDED) for number in range(SITEMAP_GAMES + 1)]
+    served.store.finished_pages = games
+    answer = await served.send("GET", "/sitemap.xml")
+    assert answer.text.count("<loc>") == SITEMAP_GAMES == 10_000
+    assert len(answer.content) < 50 * 1024 * 1024
+
+
+async def test_without_the_database_the_sitemap_says_so_and_works_later(served: Any) -> None:
+    served.store.away = True
+    assert (await served.send("GET", "/sitemap.xml")).status_code == 503
+    served.store.away = False
+    assert (await served.send("GET", "/sitemap.xml")).status_code == 200
+
+
+async def test_without_a_contact_there_is_no_security_txt(platform: Any, problem: Any) -> None:
+    assert problem(await platform.send("GET", "/.well-known/security.txt")) == (404, "not_found")
+
+
+@pytest.mark.parametrize(
+    ("contact", "uri"),
+    [
+        ("security@arena.example", "mailto:security@arena.example"),
+        ("mailto:security@arena.example", "mailto:security@arena.example"),
+        ("https://arena.example/report?by=form", "https://arena.example/report?by=form"),
+        ("tel:+1-201-555-0123", "tel:+1-201-555-0123"),
+    ],
+)
+async def test_security_txt_names_contact_policy_and_a_time_ahead(make_platform: Any, contact: str, uri: str) -> None:
+    settings = {"security_contact": contact, "security_policy": "https://arena.example/policy"}
+    built = make_platform(public_url="https://arena.example", **settings)
+    async with built.client:
+        answer = await built.send("GET", "/.well-known/security.txt")
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+    fields = dict(line.split(": ", 1) for line in answer.text.splitlines())
+    expires = datetime.fromisoformat(fields.pop("Expires"))
+    assert timedelta(days=30) < expires - datetime.now(UTC) < timedelta(days=365)
+    assert fields == {
+        "Contact": uri,
+        "Preferred-Languages": ", ".join(PAGE_LANGUAGES),
+        "Canonical": "https://arena.example/.well-known/security.txt",
+        "Policy": "https://arena.example/policy",
+    }
+
+
+@pytest.mark.parametrize(
+    "text", ["arena.example", "http://arena.example", "mailto:nobody", "a@b c", "x: y\nContact: z"]
+)
+def test_a_contact_that_is_no_uri_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="URI"):
+        parse_contact(text)
+
+
+@pytest.mark.parametrize("text", ["arena.example", "http://arena.example/policy", "https://a b"])
+def test_a_policy_that_is_no_https_url_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="https"):
+        parse_policy(text)
+
+
+async def test_there_is_no_agent_card(platform: Any, problem: Any) -> None:
+    for name in ("agent-card.json", "agent.json"):
+        assert problem(await platform.send("GET", f"/.well-known/{name}")) == (404, "not_found")
+
+
+async def test_a_feed_of_games_is_read_by_a_feed_reader(served: Any) -> None:
+    answer = await served.send("GET", "/feeds/games.atom?utm_source=reader&lang=ko")
+    assert answer.headers["content-type"] == "application/atom+xml; charset=utf-8"
+    assert answer.headers["cache-control"] == "public, max-age=60"
+    read = feedparser.parse(answer.content)
+    assert not read.bozo
+    assert read.version == "atom10"
+    assert read.feed.title == "PlayMolt · 끝난 게임"
+    assert read.feed.author == "PlayMolt"
+    assert read.feed.updated == "2026-11-25T12:30:01Z"
+    links = {link.rel: link.href for link in read.feed.links}
+    assert links == {"self": f"{HOST}/feeds/games.atom?lang=ko", "alternate": f"{HOST}/games"}
+    (entry,) = read.entries
+    assert entry.id == f"urn:uuid:{GAME[3:]}"
+    assert entry.link == f"{HOST}/watch/{GAME}"
+    assert (entry.published, entry.updated) == ("2026-11-25T12:30:01Z", "2026-11-25T12:30:01Z")
+    assert entry.tags[0].term == "ox"
+    assert NAMES[2] in entry.title
+    assert entry.summary
+
+
+async def test_ids_of_a_feed_never_change(make_platform: Any, served: Any) -> None:
+    first = feedparser.parse((await served.send("GET", "/feeds/games.atom")).content)
+    renamed = make_platform(public_url="https://elsewhere.example")
+    renamed.bus.engine, renamed.store.finished_pages = served.bus.engine, served.store.finished_pages
+    async with renamed.client:
+        later = feedparser.parse((await renamed.send("GET", "/feeds/games.atom?lang=zh")).content)
+    assert later.feed.id == first.feed.id != ""
+    assert [entry.id for entry in later.entries] == [entry.id for entry in first.entries]
+    assert later.entries[0].link != first.entries[0].link
+
+
+async def test_a_feed_of_an_agent_has_its_games(served: Any, problem: Any) -> None:
+    agent, _ = served.agent("Ada <3 & Co")
+    served.store.finished[agent] = [RecentGame(GAME, "ox", ENDED, 1, 200, rated=True)]
+    answer = await served.send("GET", f"/feeds/agents/{agent}.atom")
+    read = feedparser.parse(answer.content)
+    assert not read.bozo
+    assert read.feed.id == f"urn:uuid:{agent.removeprefix('agent-')}"
+    assert read.feed.author == "Ada <3 & Co"
+    assert {link.rel: link.href for link in read.feed.links} == {
+        "self": f"{HOST}/feeds/agents/{agent}.atom",
+        "alternate": f"{HOST}/agents/{agent}",
+    }
+    assert [entry.id for entry in read.entries] == [name_of(GAME)]
+    for unknown in ("agent-1", "%00", "x" * 300):
+        assert problem(await served.send("GET", f"/feeds/agents/{unknown}.atom")) == (404, "not_found")
+
+
+async def test_a_feed_without_games_is_a_feed(platform: Any) -> None:
+    read = feedparser.parse((await platform.send("GET", "/feeds/games.atom")).content)
+    assert not read.bozo
+    assert read.feed.updated
+    assert read.entries == []
+
+
+async def test_equal_requests_make_a_feed_once_and_read_each_game_once(served: Any) -> None:
+    for _ in range(5):
+        await served.send("GET", "/feeds/games.atom")
+    assert served.store.listings == 1
+    assert len(served.bus.calls) == len(served.store.finished_pages)
+
+
+async def test_a_feed_leaves_no_game_out_because_an_engine_is_unavailable(served: Any) -> None:
+    working, served.bus.engine = served.bus.engine, lambda _game, _call: (503, {})
+    assert (await served.send("GET", "/feeds/games.atom")).status_code == 503
+    served.bus.engine = working
+    assert (await served.send("GET", "/feeds/games.atom")).status_code == 200
+
+
+def test_a_feed_holds_texts_that_xml_forbids() -> None:
+    evil = "\ufffe\uffff\x00\x0b</title><script>&amp;\"' \U0001f600"
+    entry = Entry("urn:uuid:1", evil, evil, "https://a.example/?a=1&b=2", "ox", ENDED, ENDED)
+    feed = Feed(
+        id="urn:uuid:0", title=evil, author=evil, language="en", address="https://a.example/feed",
+        page="https://a.example/", entries=[entry],
+    )  # fmt: skip
+    root = ElementTree.fromstring(feed.document())  # noqa: S314 -- our own
+    expected = "\ufffd\ufffd\ufffd\ufffd</title><script>&amp;\"' \U0001f600"
+    assert root.findtext(f"{ATOM}title") == expected
+    assert root.findtext(f"{ATOM}entry/{ATOM}summary") == expected
+
+
+async def test_what_is_kept_is_made_again_after_its_time_and_for_other_keys() -> None:
+    made: list[int] = []
+
+    async def make() -> int:
+        made.append(1)
+        await loop_turns(3)
+        return len(made)
+
+    kept = Kept[int](seconds=60, most=2)
+    assert [await kept.of("a", make), await kept.of("a", make)] == [1, 1]
+    assert [await kept.of("b", make), await kept.of("c", make), await kept.of("a", make)] == [2, 3, 4]
+    expired = Kept[int](seconds=-1)
+    assert [await expired.of("a", make), await expired.of("a", make)] == [5, 6]
+
+
+async def test_the_icon_is_an_ico_and_there_are_png_icons(platform: Any) -> None:
+    answer = await platform.send("GET", "/favicon.ico")
+    assert answer.headers["content-type"] == "image/x-icon"
+    assert answer.content[:4] == b"\x00\x00\x01\x00"
+    assert int.from_bytes(answer.content[4:6], "little") == 3
+    html = (await platform.send("GET", "/", headers={"accept": "text/html"})).text
+    icons = re.findall(r'<link rel="(?:icon|apple-touch-icon)" href="([^"]+\.png)"', html)
+    assert len(icons) == 2
+    for address in icons:
+        picture = await platform.send("GET", address)
+        assert picture.headers["content-type"] == "image/png"
+        width, height = (int.from_bytes(picture.content[at : at + 4]) for at in (16, 20))
+        assert f"-{width}.png" in address
+        assert width == height
+
+
+@pytest.mark.parametrize("path", ["/", "/games", "/docs", "/privacy", "/game", "/legal", "/agora", f"/watch/{GAME}"])
+async def test_a_page_names_its_canonical_address(served: Any, make_platform: Any, path: str) -> None:
+    html = (await served.send("GET", f"{path}?lang=ko&utm_source=x")).text
+    assert re.findall(r'<link rel="canonical" href="([^"]+)">', html) == [f"{HOST}{path}"]
+    assert re.findall(r'<meta property="og:url" content="([^"]+)">', html) == [f"{HOST}{path}"]
+    built = make_platform(public_url="https://arena.example")
+    built.bus.engine = served.bus.engine
+    async with built.client:
+        html = (await built.send("GET", path, headers={"host": "another.example"})).text
+    assert re.findall(r'<link rel="canonical" href="([^"]+)">', html) == [f"https://arena.example{path}"]
+
+
+async def test_a_moment_and_a_frame_have_the_canonical_address_of_the_game(served: Any) -> None:
+    for path in (f"/watch/{GAME}?v=3", f"/embed/{GAME}?v=3"):
+        html = (await served.send("GET", path)).text
+        assert f'<link rel="canonical" href="{HOST}/watch/{GAME}">' in html
+        assert f'<meta property="og:url" content="{HOST}/watch/{GAME}?v=3">' in html
+
+
+async def test_pages_lead_feed_readers_to_their_feeds(platform: Any) -> None:
+    agent, _ = platform.agent()
+    for path, feed in (("/", "games"), ("/games", "games"), (f"/agents/{agent}", f"agents/{agent}")):
+        html = (await platform.send("GET", path)).text
+        assert f'<link rel="alternate" type="application/atom+xml" href="{HOST}/feeds/{feed}.atom">' in html
+
+
+FOREIGN = "utm_source=x&fbclid=A.1&x=1&x=2&%FF=%00&=&limit!=9&" + "&".join(f"more{number}=1" for number in range(80))
+API_FILES = (
+    "/log", "/replay.html", "/report", "/bundle", "/transcript", "/picture.svg", "/api/files/{token}",
+)  # fmt: skip
+NOT_OPENED = {"/healthz", "/readyz", "/metrics", "/games/rows"}
+
+
+def _is_opened(route: Route) -> bool:
+    """Whether community.md wants its address to work with foreign query values."""
+    if route.path.startswith("/api/"):
+        return route.path.endswith(API_FILES) and not route.path.startswith("/api/admin/")
+    return route.path not in NOT_OPENED and not route.path.startswith("/auth")
+
+
+def test_what_people_open_is_known_by_its_kind() -> None:
+    reads = [route for route in ROUTES if route.method == "GET" and not route.path.startswith("/auth")]
+    opened = {route.path for route in reads if route.opened_by_people or route.query.unread}
+    assert opened == {route.path for route in reads if _is_opened(route)}
+
+
+def _path(route: Route) -> str:
+    kinds = {"legal": "legal", "jury": "jury", "experiment": "experiment", "run": "agora"}
+    kind = kinds.get(route.service or route.target, "ox")
+    filled = {"id": f"{kind}{GAME[2:]}", "game": "ox", "picture": "picture.svg"}
+    return re.sub(r"\{(\w+)\}", lambda found: filled.get(found[1], "x"), route.path)
+
+
+GETS = [route for route in ROUTES if route.method == "GET" and not route.path.startswith("/auth")]
+
+
+@pytest.mark.parametrize("route", GETS, ids=[route.name for route in GETS])
+async def test_foreign_query_values_break_nothing_that_people_open_and_are_refused_elsewhere(
+    served: Any, route: Route
+) -> None:
+    _, key = served.agent()
+    headers = {Auth.OPERATOR: served.operator, Auth.NONE: {}}.get(route.auth, key)
+    if route.auth.value == "owner":
+        pytest.skip("needs an owner")
+    path = _path(route)
+    if not _is_opened(route):
+        if route.load is not None and route.load.value == "probe":
+            return
+        refused = await served.send("GET", f"{path}?{FOREIGN}", headers=headers)
+        assert refused.status_code == 400, refused.text
+        assert refused.json()["errors"][0]["field"] == "utm_source"
+        return
+    plain = await served.send("GET", path, headers=headers)
+    foreign = await served.send("GET", f"{path}?{FOREIGN}", headers=headers)
+    assert foreign.status_code == plain.status_code
+    assert foreign.content == plain.content
+
+
+async def test_a_declared_value_works_beside_many_foreign_ones(served: Any) -> None:
+    html = (await served.send("GET", f"/watch/{GAME}?{FOREIGN}&v=3")).text
+    assert f'content="{HOST}/watch/{GAME}?v=3"' in html
+    guide = await served.send("GET", f"/skills/ox.md?{FOREIGN}&lang=ko")
+    assert guide.headers["content-language"] == "ko"
