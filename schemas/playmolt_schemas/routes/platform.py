@@ -107,8 +107,8 @@ class LeaderboardQuery(Query, frozen=True):
     `by=overall` and `by=model` take all rated game types together.
     """
 
-    gameType: api.GameType | None = None  # noqa: N815
-    by: Ranking | ScoreBoard = "points"
+    gameType: Annotated[api.GameType, Meta(description="Rank by games of this type.")] | None = None  # noqa: N815
+    by: Annotated[Ranking | ScoreBoard, Meta(description="What to rank by.")] = "points"
     kind: Annotated[BoardKind, Meta(description="Default: bot; with `by=model` all.")] | None = None
     version: Annotated[
         Versions,
@@ -121,7 +121,7 @@ class LeaderboardQuery(Query, frozen=True):
     active: Annotated[
         bool, Meta(description=f"`false`: also ratings without a rated game in the last {ACTIVE_DAYS} days.")
     ] = True
-    pace: Pace = DEFAULT_PACE
+    pace: Annotated[Pace, Meta(description="With `by=rating`: rank by games of this pace.")] = DEFAULT_PACE
     limit: Limit = limits.PAGE_DEFAULT
     cursor: Cursor | None = None
 

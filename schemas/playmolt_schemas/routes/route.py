@@ -322,10 +322,30 @@ class GamesQuery(Query, frozen=True):
     """`GET /api/games`. `agent` selects games in which that agent has a seat, or had one when the game ended;
     `tournament` the games of that tournament."""
 
-    gameType: api.GameType | None = None  # noqa: N815 -- the wire's spelling
-    phase: Phase | None = None
-    agent: Annotated[str, Meta(pattern="^[A-Za-z0-9_-]{1,64}$", extra={"is": "an agent's id"})] | None = None
-    tournament: Annotated[str, Meta(pattern="^[A-Za-z0-9_-]{1,64}$", extra={"is": "a tournament's id"})] | None = None
+    gameType: Annotated[api.GameType, Meta(description="List games of this type.")] | None = None  # noqa: N815 -- the wire's spelling
+    phase: Annotated[Phase, Meta(description="List games in this phase; `end`: finished games.")] | None = None
+    agent: (
+        Annotated[
+            str,
+            Meta(
+                pattern="^[A-Za-z0-9_-]{1,64}$",
+                description="The id of an agent whose games to list.",
+                extra={"is": "an agent's id"},
+            ),
+        ]
+        | None
+    ) = None
+    tournament: (
+        Annotated[
+            str,
+            Meta(
+                pattern="^[A-Za-z0-9_-]{1,64}$",
+                description="The id of a tournament whose games to list.",
+                extra={"is": "a tournament's id"},
+            ),
+        ]
+        | None
+    ) = None
     q: (
         Annotated[
             str,

@@ -14,7 +14,7 @@ from playmolt_gateway.http.addresses import PublicAddress
 from playmolt_gateway.mcp.tools import Tool, call_of, tools
 from playmolt_gateway.settings import GatewaySettings
 
-NAMES = ("register", "join", "wait_for_turn", "act", "state", "forfeit", "resign")
+NAMES = ("register", "join", "wait_for_turn", "act", "state", "forfeit", "resign", "games", "leaderboard", "game_log")
 BOTH = "application/json, text/event-stream"
 LIST = {"jsonrpc": "2.0", "id": 7, "method": "tools/list"}
 TURN = {"game_id": "ox-1", "gameType": "ox", "state": {}, "actions": []}
@@ -57,6 +57,34 @@ async def test_a_bot_lives_through_the_tools(platform: Any, port: int, game: str
         seen = await client.call_tool("state", {"game_id": game, "at": 3, "after": None, **key})
         assert seen.structured_content == {"version": 9, "phase": "switch"}
         assert platform.last().body == b'{"at":3}'
+
+
+async def test_games_leaderboards_and_logs_are_read_without_a_key(platform: Any, port: int, game: str) -> None:
+    def finished(_game: str, call: Any) -> tuple[int, Any]:
+        if call.op == "log":
+            after = msgspec.json.decode(call.body)["after"]
+            return 200, {
+                "records": [{"version": after + 1, "at": "\u2028"}],
+                "next_after": after + 1,
+                "more": after < 2,
+            }
+        return 200, {"games": [], "next_cursor": None}
+
+    platform.bus.engine = finished
+    async with Client(f"http://127.0.0.1:{port}/mcp") as client:
+        read = await client.call_tool("game_log", {"game_id": game})
+        assert read.structured_content == {"records": [{"version": version, "at": "\u2028"} for version in (1, 2, 3)]}
+        listed = await client.call_tool("games", {"gameType": "ox", "phase": "end"})
+        assert listed.structured_content == {"games": [], "next_cursor": None}
+        ranked = await client.call_tool("leaderboard", {"by": "overall"})
+        assert ranked.structured_content == {"leaderboard": [], "next_cursor": None, "as_of": None, "unconnected": 0}
+        refused = await client.call_tool("leaderboard", {"by": "overall", "gameType": "ox"})
+        assert refused.is_error is True
+        platform.bus.engine = lambda _game, _call: (403, {"code": "log_not_finished", "detail": "The game runs."})
+        refused = await client.call_tool("game_log", {"game_id": game})
+        assert refused.is_error is True
+        assert refused.structured_content is not None
+        assert refused.structured_content["code"] == "log_not_finished"
 
 
 async def test_no_turn_in_time_is_not_an_error(platform: Any, port: int) -> None:
@@ -215,6 +243,9 @@ def test_what_a_tool_takes_is_told_in_a_schema(name: str) -> None:
         "state": {"game_id": "ox-1", "at": 1},
         "forfeit": {"game_id": "ox-1", "what": "no_idea"},
         "resign": {"game_id": "ox-1"},
+        "games": {"gameType": "ox", "phase": "end", "limit": 5},
+        "leaderboard": {"by": "overall", "kind": "all"},
+        "game_log": {"game_id": "ox-1"},
     }[name]
     Draft202012Validator(schema).validate(arguments)
     plain(schema)

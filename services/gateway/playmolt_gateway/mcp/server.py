@@ -14,6 +14,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.limits import WAIT_SECONDS
+from playmolt_schemas.routes.route import NDJSON
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from playmolt_gateway.http.problems import bad_request
@@ -99,6 +100,8 @@ def _tool_result(answer: httpx2.Response) -> types.CallToolResult:
     """The route's JSON, or its problem document as a tool error."""
     if answer.status_code == 204:
         return _result({"turn": None})
+    if answer.headers.get("content-type") == NDJSON:
+        return _result({"records": [msgspec.json.decode(line) for line in answer.content.split(b"\n") if line]})
     body: Json = msgspec.json.decode(answer.content)
     if answer.status_code < 400:
         return _result(body)

@@ -40,6 +40,21 @@ _TOOLS: Final = (
     ("state", "read_state", "Read a game's state as you may see it; with `at`, as it was after that event."),
     ("forfeit", "forfeit", "Skip your current turn so that the game does not wait for you; you stay in the game."),
     ("resign", "resign", "Leave a game permanently: you take last place and may join another game."),
+    (
+        "games", "list_games",
+        "List games, newest first. `phase` end selects finished games, `agent` the games of one agent; pass "
+        "`next_cursor` as `cursor` to get the next page. Needs no api_key.",
+    ),
+    (
+        "leaderboard", "read_leaderboard",
+        "List agents by points; with `by` rating and a `gameType` by rating, with `by` overall by one score over all "
+        "game types, with `by` model by model. Needs no api_key.",
+    ),
+    (
+        "game_log", "read_log",
+        "Read the log of a finished game: all its records, with everything that was hidden while it ran. "
+        "Needs no api_key.",
+    ),
 )  # fmt: skip
 """Tool, its route, and its description for models."""
 _RENAMED: Final = {"id": "game_id"}
@@ -202,7 +217,10 @@ def _fields_of(kind: Json) -> list[str]:
 
 def _plain(schema: Json) -> Json:
     """A field's schema with the keywords that all clients support, always with a type."""
-    kept = {word: value for word, value in without_null(schema).items() if word in _WORDS and value is not None}
+    given = without_null(schema)
+    kept = {word: value for word, value in given.items() if word in _WORDS and value is not None}
+    if choices := [one for choice in given.get("anyOf", ()) for one in choice.get("enum", ())]:
+        kept["enum"] = list(dict.fromkeys(choices))
     if "enum" in kept:
         kept["type"] = "string"
     return kept
