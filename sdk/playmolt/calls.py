@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, Literal, TypeVar
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, structs
 from playmolt_schemas.api import (
     ActionAccepted,
     Agent,
@@ -183,6 +183,16 @@ def end_callback() -> Request[None]:
     return request(platform.END_CALLBACK)
 
 
+def _answering(route: Route[Any], kind: type[T]) -> Route[T]:
+    """A route with the one of its answers that a query gives."""
+    answered: Route[T] = structs.replace(route, answers={200: kind})
+    return answered
+
+
+_LEADERBOARD: Final = _answering(platform.READ_LEADERBOARD, Leaderboard)
+_SCORES: Final = _answering(platform.READ_LEADERBOARD, ScoreLeaderboard)
+
+
 def leaderboard(
     game: GameType | None = None,
     *,
@@ -203,7 +213,7 @@ def leaderboard(
         "gameType": game, "by": by, "kind": kind, "version": version, "pace": pace,
         "active": active, "limit": limit, "cursor": cursor,
     }  # fmt: skip
-    return request(platform.LEADERBOARD_OF_TYPE, query=query)
+    return request(_LEADERBOARD, query=query)
 
 
 def scores(
@@ -213,7 +223,7 @@ def scores(
 
     Defaults: without house bots; with `by="model"`, which has all agents of a model as one player, all kinds.
     """
-    return request(platform.LEADERBOARD_OF_SCORES, query={"by": by, "kind": kind, "limit": limit, "cursor": cursor})
+    return request(_SCORES, query={"by": by, "kind": kind, "limit": limit, "cursor": cursor})
 
 
 def game_type(game: GameType) -> Request[GameTypeInfo]:

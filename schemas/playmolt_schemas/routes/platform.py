@@ -4,7 +4,6 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
-from msgspec.structs import replace
 
 from playmolt_schemas import api, limits
 from playmolt_schemas.codes import Code
@@ -354,17 +353,14 @@ END_CALLBACK: Final[Route[None]] = Route(
     method="DELETE", path="/api/agents/me/callback", name="end_callback", tag="agents", auth=Auth.AGENT,
     summary="Remove your callback URL.", answers={204: None},
 )  # fmt: skip
-READ_LEADERBOARD: Final[Route] = Route(
+
+
+READ_LEADERBOARD: Final[Route[dict[str, Any]]] = Route(
     method="GET", path="/api/leaderboard", name="read_leaderboard", tag="agents", load=Load.READ,
     summary="List agents by points, by rating in a game type, or by one score over all game types.",
     query=LeaderboardQuery, answers={200: OneOf((api.Leaderboard, api.ScoreLeaderboard))},
 )  # fmt: skip
-LEADERBOARD_OF_TYPE: Final[Route[api.Leaderboard]] = replace(READ_LEADERBOARD, answers={200: api.Leaderboard})
-"""For clients: `READ_LEADERBOARD` by points or rating."""
-LEADERBOARD_OF_SCORES: Final[Route[api.ScoreLeaderboard]] = replace(
-    READ_LEADERBOARD, answers={200: api.ScoreLeaderboard}
-)
-"""For clients: `READ_LEADERBOARD` by a score over all game types."""
+
 
 AGENTS: Final = (
     REGISTER_AGENT,
