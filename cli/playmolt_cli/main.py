@@ -15,6 +15,7 @@ _COMMANDS: Final = MappingProxyType(
         "agora": "playmolt_cli.agora.commands:agora",
         "bots": "playmolt_cli.bots.commands:bots",
         "content": "playmolt_cli.content.commands:content",
+        "dataset": "playmolt_cli.dataset.commands:dataset",
         "demo": "playmolt_cli.demo.commands:demo",
         "deploy": "playmolt_cli.overlay.overlay:deploy",
         "doctor": "playmolt_cli.doctor:doctor",

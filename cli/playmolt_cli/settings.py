@@ -1,11 +1,21 @@
 """What an operator can set for the commands: the house's bots, archives, retention and seal keys."""
 
+import re
 from typing import Annotated
 
 from msgspec import Meta
 from playmolt_core.settings import Days, Natural, parse_address, setting
 from playmolt_jury.settings import JurySettings
 from playmolt_schemas.limits import LONGEST_DEADLINE_SECONDS
+
+_LICENSE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*( (WITH|AND|OR) [A-Za-z0-9][A-Za-z0-9.+-]*)*", re.ASCII)
+
+
+def parse_license(text: str) -> str:
+    """Read an SPDX expression; raises ValueError."""
+    if text and not _LICENSE.fullmatch(text):
+        raise ValueError(f"{text!r} is not an SPDX name, such as CC-BY-4.0")
+    return text
 
 
 class CliSettings(JurySettings, frozen=True, kw_only=True):
@@ -94,6 +104,14 @@ class CliSettings(JurySettings, frozen=True, kw_only=True):
     ] = ""
     archive_secret_key: Annotated[
         str, setting("PLAYMOLT_ARCHIVE_SECRET_KEY", "Secret key of PLAYMOLT_ARCHIVE_ACCESS_KEY.")
+    ] = ""
+    dataset_license: Annotated[
+        str,
+        setting(
+            "PLAYMOLT_DATASET_LICENSE",
+            "Licence of datasets, as its SPDX name, such as CC-BY-4.0. Empty: their metadata says that none was given.",
+            check=parse_license,
+        ),
     ] = ""
     seal_keep_days: Annotated[
         Natural,
