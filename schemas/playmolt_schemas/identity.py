@@ -11,6 +11,8 @@ BoardKind = Literal["bot", "house", "all"]
 Ranking = Literal["points", "rating"]
 ScoreBoard = Literal["overall", "model"]
 """Leaderboards over all rated game types: of agents, and with all agents of one model as one player."""
+AnyBoard = Literal["points", "rating", "overall", "model"]
+"""A `Ranking` or a `ScoreBoard`."""
 Versions = Literal["best", "latest", "all"]
 """Which versions of an agent a leaderboard by rating lists. `best`: of those with 20 rated games the one with the best
 rating, else the one with the most games."""

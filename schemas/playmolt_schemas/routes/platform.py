@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 from playmolt_schemas import api, limits
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import AnyType
-from playmolt_schemas.identity import BoardKind, Ranking, ScoreBoard, Versions
+from playmolt_schemas.identity import AnyBoard, BoardKind, Versions
 from playmolt_schemas.rating import ACTIVE_DAYS, PROVISIONAL_GAMES
 from playmolt_schemas.records import Record
 from playmolt_schemas.registry import bot_games, watched_games
@@ -107,7 +107,7 @@ class LeaderboardQuery(Query, frozen=True):
     """
 
     gameType: Annotated[api.GameType, Meta(description="Rank by games of this type.")] | None = None  # noqa: N815
-    by: Annotated[Ranking | ScoreBoard, Meta(description="What to rank by.")] = "points"
+    by: Annotated[AnyBoard, Meta(description="What to rank by.")] = "points"
     kind: Annotated[BoardKind, Meta(description="Default: bot; with `by=model` all.")] | None = None
     version: Annotated[
         Versions,

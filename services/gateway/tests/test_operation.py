@@ -260,6 +260,8 @@ class _Links(HTMLParser):
         self.ids: set[str] = set()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if ("rel", "canonical") in attrs:  # a name of the page; nothing loads it
+            return
         for name, value in attrs:
             if name in ("src", "href") and value:
                 if value.startswith("#"):
