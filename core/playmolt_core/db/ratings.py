@@ -7,8 +7,9 @@ of its wins is kept for each content version, over the ladders of the game type.
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
-from typing import Any, Final
+from typing import Final
 
+import asyncpg
 import msgspec
 from playmolt_schemas.rating import (
     FIRST_MU,
@@ -266,7 +267,7 @@ async def stored_role_rates(connection: Connection) -> Mapping[tuple[str, str], 
     }
 
 
-def _steps(rows: Iterable[Iterable[Any]]) -> Sequence[Step]:
+def _steps(rows: Iterable[asyncpg.Record]) -> Sequence[Step]:
     return [
         Step(Place(at, game), ladder, agent, version, RatingRow(*line))
         for at, game, ladder, agent, version, *line in rows

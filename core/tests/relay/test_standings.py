@@ -1,4 +1,4 @@
-"""The rule of ratings on games in memory: what holds whoever plays."""
+"""The rule of ratings on games in memory."""
 
 from datetime import UTC, datetime, timedelta
 
