@@ -203,11 +203,6 @@ async def store_lines(connection: Connection, steps: Sequence[Step]) -> None:
     await connection.execute(_SQL["store_lines"], *map(list, zip(*lines, strict=True)))
 
 
-async def enter_role_games(connection: Connection, games: Sequence[RatedGame]) -> None:
-    """Store games in which a role is measured, without the counts up to them."""
-    await _store_role_games(connection, [RoleStep(game.place, game.role, RoleCount()) for game in games if game.role])
-
-
 async def store_role_steps(connection: Connection, game_type: str, steps: Sequence[RoleStep]) -> None:
     """Store the counts after games, and the newest of each content version; the steps are in the order of games."""
     if not steps:

@@ -92,12 +92,16 @@ async def last_records(log: ShardReader, size: int = CHUNK) -> AsyncIterator[Seq
 
 
 async def results_to(log: ShardReader, ends: Places) -> AsyncIterator[Sequence[LogEntry]]:
-    """The records of type `game_end` up to a place, shard after shard."""
-    for shard, end in enumerate(ends):
-        after = 0
-        while after < end and (entries := await log.results(after, CHUNK, shard)):
-            yield [entry for entry in entries if entry.record.position <= end]
-            after = entries[-1].record.position
+    """The records of type `game_end` up to a place, roughly by time: always from the shard that is furthest behind."""
+    read = {shard: ("", 0) for shard, end in enumerate(ends) if end}
+    while read:
+        shard = min(read, key=lambda shard: read[shard])
+        entries = await log.results(read[shard][1], CHUNK, shard)
+        yield [entry for entry in entries if entry.record.position <= ends[shard]]
+        if entries and entries[-1].record.position < ends[shard]:
+            read[shard] = entries[-1].record.at, entries[-1].record.position
+        else:
+            del read[shard]
 
 
 async def in_order(log: ShardReader, size: int = CHUNK) -> AsyncIterator[Sequence[LogEntry]]:

@@ -13,12 +13,15 @@ from playmolt_core.log.port import ShardReader
 from playmolt_core.log.reading import CHUNK, places, results_to
 from playmolt_core.ops.telemetry import log as logger
 from playmolt_core.relay.relay import FIRST_PAUSE, LONGEST_PAUSE, POLL_SECONDS
-from playmolt_core.relay.results import finished_games
-from playmolt_core.relay.standings import enter, enter_and_rate, rate_all
+from playmolt_core.relay.results import FinishedGame, finished_games
+from playmolt_core.relay.standings import enter_and_rate
 
 _KEEP_EVERY: Final = 1_000
 """Events without a result after which the position is stored: to commit each position costs more than to read them
 again."""
+
+_TOGETHER: Final = 10_000
+"""Games that a rebuild rates before it stores them: a result that is stored without its rating is written twice."""
 
 _log = logger("projector")
 
@@ -137,17 +140,20 @@ class Projector:
         return True
 
 
-async def rebuild(pool: Pool, log: ShardReader) -> Places:
+async def rebuild(pool: Pool, log: ShardReader, *, together: int = _TOGETHER) -> Places:
     """Rebuild the projections from the log and return the place up to which they include it.
 
     Until then readers see the old ones. Needs two connections of the pool.
     """
     async with pool.transaction() as connection:
         await clear(connection)
-        ends = await places(log)
+        ends, games = await places(log), list[FinishedGame]()
         async for entries in results_to(log, ends):
-            await enter(connection, finished_games(entries))
-        await rate_all(connection)
+            games += finished_games(entries)
+            if len(games) >= together:
+                await enter_and_rate(connection, games)
+                games = []
+        await enter_and_rate(connection, games)
         for shard, position in enumerate(ends):
             await move(connection, position, shard)
     return ends

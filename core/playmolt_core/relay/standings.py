@@ -21,7 +21,6 @@ from playmolt_core.db.ratings import (
     RoleStep,
     SeatResult,
     Step,
-    enter_role_games,
     next_version,
     rated_games,
     rated_ladders,
@@ -123,14 +122,6 @@ _GAMES: Final = 500
 BEFORE_ALL: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-async def enter(connection: Connection, games: Iterable[FinishedGame]) -> None:
-    """Enter the points and results of games, without rating them."""
-    games = list(games)
-    await _enter_points(connection, games)
-    await store_results(connection, [result for game in games for result in results_of(game)])
-    await enter_role_games(connection, [rated for game in games if (rated := rated_game(game))])
-
-
 async def _enter_points(connection: Connection, games: Iterable[FinishedGame]) -> None:
     scores = [
         Score(seat.agent_id, game.game_type, seat.points, 1)
@@ -166,25 +157,19 @@ def rated_game(game: FinishedGame) -> RatedGame | None:
     return RatedGame(Place(game.ended_at, game.game_id), game.ladder, seats, game.role)
 
 
-async def rate_all(connection: Connection) -> None:
-    """Rate all entered games."""
-    for game_type in await rated_types(connection):
-        await _rate(connection, game_type)
-
-
 async def rated_types(connection: Connection) -> Sequence[str]:
     """The game types with rated games."""
     return sorted({type_of_ladder(ladder) for ladder in await rated_ladders(connection)})
 
 
-async def _rate(connection: Connection, game_type: str, entered: Sequence[RatedGame] = ()) -> Sequence[Step]:
+async def _rate(connection: Connection, game_type: str, entered: Sequence[RatedGame]) -> Sequence[Step]:
     """Rate games of a type: `entered`, which have no results yet, and the stored ones since the first of them.
 
-    Without `entered`, all stored ones. Returns the steps of `entered`, to be stored with their results. All ladders are
-    rated together, since the games of a content version on all of them count for its roles.
+    Returns the steps of `entered`, to be stored with their results. All ladders are rated together, since the games of
+    a content version on all of them count for its roles.
     """
     ladders = ladders_of(game_type)
-    before = place = Place(entered[0].place.ended_at if entered else BEFORE_ALL, "")
+    before = place = Place(entered[0].place.ended_at, "")
     fresh = {game.place for game in entered}
     ratings, learnt, learnt_roles, unstored = Ratings(), set[str](), set[str](), list[Step]()
     more = True

@@ -15,7 +15,7 @@ from playmolt_core.db.cursors import BadCursor
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.db.projections import Board, PgProjections, Ranked
 from playmolt_core.db.ratings import RatingRow
-from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.postgres import PostgresLog, log_of
 from playmolt_core.relay.checking import projection_breaks
 from playmolt_core.relay.projector import Projector, rebuild
 from playmolt_schemas.game_messages import GameSummary
@@ -225,9 +225,26 @@ async def test_every_kind_of_game_is_rated_by_the_rule_whatever_comes_first(
         assert found.count.rate == (10 + convictions) / (20 + len(trials))
     assert await projection_breaks(pool, log) == []
     before = await rows(pool)
-    await rebuild(pool, log)
-    assert await rows(pool) == before
+    for together in (1, 1_000):
+        await rebuild(pool, log, together=together)
+        assert await rows(pool) == before
     assert max(sigma for _, sigma in (await lines(pool)).values()) < 25 / 3
+
+
+async def test_the_shards_of_a_log_are_rated_as_one(sharded_url: str) -> None:
+    pool = await open_pool(sharded_url)
+    log, drawn, played = await log_of(pool), random.Random(2), list[Played]()
+    for number in range(24):
+        agents, at = drawn.sample(AGENTS, 5), NOON + timedelta(days=number // 2)
+        await log.append(ended(Game(f"ox-{number:02}"), ox_results(agents), at))
+        played.append(Played(at, {(agent, ""): rank for rank, agent in enumerate(agents, 1)}, ladder="ox"))
+    await project(log, pool)
+    before = await rows(pool)
+    assert await lines(pool) == rated(played)
+    for together in (1, 5, 1_000):
+        await rebuild(pool, log, together=together)
+        assert await rows(pool) == before
+    await pool.close()
 
 
 async def test_what_was_changed_or_lost_is_made_again_equal(log: PostgresLog, pool: Pool) -> None:
