@@ -4,13 +4,18 @@
 """
 
 from collections.abc import Mapping
+from typing import Final
 
 from playmolt_core.game.decider import Command
 from playmolt_schemas.stored.tournament import BoardRow, Outcome, Score, Table
 from playmolt_schemas.stored.values import NO_IDENTITY, Identity
 
-OPERATOR = ""
+OPERATOR: Final = ""
 """`by` of the operator; otherwise the id of an owner."""
+CANCELLED: Final = "cancelled"
+"""The reason of a tournament that was withdrawn before its start."""
+TOO_FEW: Final = "too_few_entrants"
+"""The reason of a tournament that had too few entrants at its start."""
 
 
 class CreateTournament(Command, frozen=True, kw_only=True):
