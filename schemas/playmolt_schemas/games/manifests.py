@@ -62,3 +62,10 @@ EXPERIMENT: Final = GameModule(
     archived=False,
     place=6,
 )
+TOURNAMENT: Final = GameModule(
+    type="tournament",
+    kind="tournament",
+    service="tournament-engine",
+    messages=Reference("playmolt_schemas.games.tournament:MESSAGES"),
+    place=7,
+)

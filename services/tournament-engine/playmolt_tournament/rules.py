@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET
@@ -265,33 +265,32 @@ def _leave(state: State, command: commands.LeaveTournament) -> Decision:
 
 
 def _pause(state: State, command: commands.PauseEntrant) -> Decision:
-    entrant = state.entrant_of(command.agent_id)
-    if refused := _not_pausing(state, entrant):
-        return refused
-    entrant = cast("Entrant", entrant)
+    entrant = _of_arena(state, command.agent_id)
+    if isinstance(entrant, Refused):
+        return entrant
     if entrant.state == "paused":
         return _NO_CHANGE
     return Accepted((EntrantPaused(number=entrant.number, agent_id=entrant.id),))
 
 
 def _resume(state: State, command: commands.ResumeEntrant) -> Decision:
-    entrant = state.entrant_of(command.agent_id)
-    if refused := _not_pausing(state, entrant):
-        return refused
-    entrant = cast("Entrant", entrant)
+    entrant = _of_arena(state, command.agent_id)
+    if isinstance(entrant, Refused):
+        return entrant
     if entrant.state == "in":
         return _NO_CHANGE
     return Accepted((EntrantResumed(number=entrant.number, agent_id=entrant.id),))
 
 
-def _not_pausing(state: State, entrant: Entrant | None) -> Refused | None:
+def _of_arena(state: State, agent_id: str) -> Entrant | Refused:
+    entrant = state.entrant_of(agent_id)
     if state.over:
         return _tournament_over()
     if entrant is None or entrant.state == "left":
         return _not_an_entrant()
     if state.format != "arena":
         return Refused(Code.INVALID_REQUEST, "Only entrants of an arena can pause. Leave with POST …/leave.")
-    return None
+    return entrant
 
 
 def _not_an_entrant() -> Refused:

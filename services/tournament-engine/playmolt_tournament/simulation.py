@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import msgspec
+from msgspec import UNSET
 from playmolt_core.game.decider import Command, DeadlinePassed, Refused
 from playmolt_schemas.stored.tournament import Format, Score, Standing, Terms, TournamentCreated
 from playmolt_schemas.stored.values import Identity
@@ -60,9 +61,14 @@ def simulate(
     """`clock` returns milliseconds. An arena ends after its `rounds`; any number of entrants may take part."""
     rules, at = Tournament(), _START
     # The bounds of a real tournament do not apply, so the first event is not decided.
-    arena = {"duration_minutes": 60} if format_ == "arena" else {"rounds": rounds}
     terms = Terms(
-        name="Simulation", game_type=game_type, format=format_, min_entrants=1, max_entrants=entrants, **arena
+        name="Simulation",
+        game_type=game_type,
+        format=format_,
+        min_entrants=1,
+        max_entrants=entrants,
+        rounds=UNSET if format_ == "arena" else rounds,
+        duration_minutes=60 if format_ == "arena" else UNSET,
     )
     created = TournamentCreated(
         terms=terms,

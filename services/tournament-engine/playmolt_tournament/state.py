@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final, cast
+from typing import Final
 
 import msgspec
 from msgspec import UNSET
@@ -101,9 +101,9 @@ class State(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     ends_at: datetime | None = None
     entrants: tuple[Entrant, ...] = ()
     """Entrant n at place n - 1."""
-    numbers: Any = HashTrieMap()
+    numbers: HashTrieMap[str, int] = HashTrieMap()
     """Agent id → number."""
-    owners: Any = HashTrieMap()
+    owners: HashTrieMap[str, tuple[int, ...]] = HashTrieMap()
     """Owner id → numbers of its agents."""
     staying: int = 0
     """How many have not left."""
@@ -114,7 +114,7 @@ class State(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """The rounds that are not closed."""
     unseated: tuple[tuple[int, int], ...] = ()
     """Round and number of the tables without a game, the oldest first."""
-    games: Any = HashTrieMap()
+    games: HashTrieMap[str, tuple[int, int]] = HashTrieMap()
     """Game id → round and number of its table, of the games that do not count yet."""
     free: tuple[int, ...] = ()
     """Of an arena: who waits for a game, the longest waiting first."""
@@ -140,7 +140,7 @@ class State(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     def number_of(self, agent_id: str) -> int:
         """0 for an agent that never joined."""
-        return cast("int", self.numbers.get(agent_id, 0))
+        return self.numbers.get(agent_id, 0)
 
     def entrant(self, number: int) -> Entrant:
         return self.entrants[number - 1]
@@ -161,7 +161,7 @@ class State(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     def table_of(self, game_id: str) -> tuple[int, int] | None:
         """Round and number of the table whose present game this is."""
-        return cast("tuple[int, int] | None", self.games.get(game_id))
+        return self.games.get(game_id)
 
 
 def parsed(time: str | msgspec.UnsetType) -> datetime | None:

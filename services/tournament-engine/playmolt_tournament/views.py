@@ -12,6 +12,7 @@ from playmolt_schemas.games.tournament import (
     RoundView,
     SeatRef,
     StandingView,
+    TablePhase,
     TableView,
     TournamentView,
 )
@@ -135,8 +136,10 @@ def _table(state: State, table: Table) -> TableView:
         agent = state.entrant(number).id if number != HOUSE_SEAT else next(house, None)
         if agent is not None:
             seats.append(SeatRef(id=agent, role=state.roles[place] if state.roles else UNSET))
+    return TableView(game_id=table.game_id or None, phase=_phase(table), seats=tuple(seats))
+
+
+def _phase(table: Table) -> TablePhase:
     if table.outcome is not None:
-        phase = "end" if table.outcome == "ended" else "aborted"
-    else:
-        phase = "playing" if table.game_id else "waiting"
-    return TableView(game_id=table.game_id or None, phase=phase, seats=tuple(seats))
+        return "end" if table.outcome == "ended" else "aborted"
+    return "playing" if table.game_id else "waiting"

@@ -88,4 +88,5 @@ def with_roles(
 
 def _cost(count: int, share: int) -> int:
     """What it costs to get a role once more. It grows so fast that a second time costs more than any first times."""
-    return _TWICE ** min(count // share, 8) * (1 + count % share)
+    powers: int = _TWICE ** min(count // share, 8)
+    return powers * (1 + count % share)
