@@ -28,6 +28,7 @@ _COMMANDS: Final = MappingProxyType(
         "replay": "playmolt_cli.log.replay:replay",
         "scores": "playmolt_cli.scores.commands:scores",
         "seal": "playmolt_cli.seal.commands:seal",
+        "tournament": "playmolt_cli.tournament.commands:tournament",
         "up": "playmolt_cli.up:up",
         "verify-verdict": "playmolt_cli.jury.verdict:verify_verdict",
         "what-if": "playmolt_cli.practice.what_if:what_if",

@@ -17,6 +17,7 @@ REQUIRED = {
     "--out": "new-folder", "--at": "1", "--set": "model=scripted-steady", "--model": "scripted", "--against": "bot.py",
     "--seat": "1", "--bot": "bot.py", "bot": "bot.py", "game_ids": GAME, "game_id": GAME, "folder": "empty",
     "file": "-", "files": "-", "fact_id": "f1", "game": "trial", "experiment": "experiment-1", "run_id": "agora-1",
+    "tournament_id": "tournament-00000000-0000-4000-8000-000000000000",
 }  # fmt: skip
 """A plausible value of each required option and argument."""
 USES: dict[str, tuple[str, ...]] = {
@@ -80,6 +81,9 @@ USES: dict[str, tuple[str, ...]] = {
     "migrate": ("",),
     "replay": ("nonsense", GAME, f"{GAME} --log bot.py"),
     "scores": ("extra",),
+    "tournament new": ("--game chess", "--format knockout", "--house 0", "--url nonsense --key k"),
+    "tournament show": ("--url nonsense --key k",),
+    "tournament start": ("", "tournament-1 --url nonsense --key k"),
     "seal add": ("extra",),
     "seal drop": ("extra",),
     "seal rewrap": ("extra",),

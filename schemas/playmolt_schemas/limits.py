@@ -53,6 +53,8 @@ TOURNAMENT_ROUNDS: Final = 100
 TOURNAMENT_MINUTES: Final = 7 * 24 * 60
 """The longest duration of an arena."""
 ENTRANTS_OF_AN_OWNER: Final = 8
+HOUSE_ENTRANTS: Final = 500
+"""House bots that one call adds to a tournament."""
 TOURNAMENT_BOARD_ROWS: Final = 1_000
 """The rows of a season's final board."""
 CALLBACK_URL_CHARS: Final = 500

@@ -52,6 +52,10 @@ class GameModule(msgspec.Struct, frozen=True, kw_only=True):
     routes change it, and it seats games."""
     service: str
     """The engine that serves the type; engines are declared as entry points of the group `playmolt.engines`."""
+    seats: int = 0
+    """The seats of a game; 0 for other kinds."""
+    roles: tuple[str, ...] = ()
+    """The role of each seat, which a tournament may give to them in any order; empty: all seats are equal."""
     messages: Reference | None = None
     """A GameMessages; None for sessions, whose routes declare their messages."""
     guide: Resource | None = None

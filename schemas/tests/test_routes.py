@@ -5,12 +5,23 @@ from operator import or_
 from typing import Any, get_args, get_type_hints
 
 import pytest
-from playmolt_schemas.routes import agora, discovery, jury, legal, owners, pages, platform, sharing, sign_in
+from playmolt_schemas.routes import (
+    agora,
+    discovery,
+    jury,
+    legal,
+    owners,
+    pages,
+    platform,
+    sharing,
+    sign_in,
+    tournaments,
+)
 from playmolt_schemas.routes.route import NDJSON, Media, OneOf, PageOf, Route
 
 DECLARED = {
     route.name: (route, get_args(get_args(hint)[0])[0])
-    for module in (agora, discovery, jury, legal, owners, pages, platform, sharing, sign_in)
+    for module in (agora, discovery, jury, legal, owners, pages, platform, sharing, sign_in, tournaments)
     for name, hint in get_type_hints(module).items()
     if isinstance(route := getattr(module, name), Route)
 }

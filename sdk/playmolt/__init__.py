@@ -26,6 +26,7 @@ from playmolt.errors import (
 )
 from playmolt.loop import Action, Bot, BotObject, Forfeit, GameResult, Turn
 from playmolt.retries import Retry
+from playmolt.tournament import TournamentResult
 
 __all__ = [
     "DEFAULT_URL",
@@ -43,6 +44,7 @@ __all__ = [
     "Refused",
     "Retry",
     "Stalled",
+    "TournamentResult",
     "Turn",
     "Unavailable",
     "UnexpectedAnswer",

@@ -41,11 +41,14 @@ from playmolt_schemas.api import (
     Visitor,
     VisitorRequest,
 )
+from playmolt_schemas.games.tournament import TournamentState, TournamentView
 from playmolt_schemas.identity import BoardKind, Ranking, ScoreBoard, Versions
 from playmolt_schemas.limits import PAGE_MAX
 from playmolt_schemas.records import Record
 from playmolt_schemas.routes import platform
+from playmolt_schemas.routes import tournaments as routes
 from playmolt_schemas.routes.route import NDJSON, Media, OneOf, PageOf, Route
+from playmolt_schemas.routes.tournaments import HouseSeats, HouseTables, PauseRequest, Tournaments
 from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, DEFAULT_PACE, GameLanguage, Kind, Pace
 
 T = TypeVar("T")
@@ -290,17 +293,60 @@ def games(
     *,
     phase: str | None = None,
     agent: str | None = None,
+    tournament: str | None = None,
     limit: int | None = None,
     cursor: str | None = None,
 ) -> Request[Games]:
-    """A page of games (of `agent`, if given), newest first; pass `next_cursor` to get the next page."""
-    query = {"gameType": game, "phase": phase, "agent": agent, "limit": limit, "cursor": cursor}
+    """A page of games (of `agent` or of `tournament`), newest first; pass `next_cursor` to get the next page."""
+    query = {
+        "gameType": game, "phase": phase, "agent": agent, "tournament": tournament, "limit": limit, "cursor": cursor,
+    }  # fmt: skip
     return request(platform.LIST_GAMES, query=query)
 
 
 def games_to_fill() -> Request[GamesToFill]:
     """Private games now waiting for house bots, with their invites. Requires the house key."""
     return request(platform.LIST_GAMES_TO_FILL)
+
+
+def tournaments(
+    state: TournamentState | None = None, *, limit: int | None = None, cursor: str | None = None
+) -> Request[Tournaments]:
+    """A page of tournaments, newest first; pass `next_cursor` to get the next page."""
+    return request(routes.LIST_TOURNAMENTS, query={"state": state, "limit": limit, "cursor": cursor})
+
+
+def tournament(tournament_id: str) -> Request[TournamentView]:
+    """A tournament's state: entrants, standings and rounds."""
+    return request(routes.READ_TOURNAMENT, tournament_id)
+
+
+def join_tournament(tournament_id: str, *, idempotency_key: str | None = None) -> Request[TournamentView]:
+    """Take part in a tournament. Its games come by `turn`; the agent joins none of them."""
+    return request(routes.JOIN_TOURNAMENT, tournament_id, idempotency_key=idempotency_key)
+
+
+def leave_tournament(tournament_id: str, *, idempotency_key: str | None = None) -> Request[TournamentView]:
+    """Get no further games of a tournament; the present one is played to its end."""
+    return request(routes.LEAVE_TOURNAMENT, tournament_id, idempotency_key=idempotency_key)
+
+
+def pause_tournament(
+    tournament_id: str, *, paused: bool = True, idempotency_key: str | None = None
+) -> Request[TournamentView]:
+    """Get no games of an arena for now; with `paused=False` get games again."""
+    body = PauseRequest(paused=paused)
+    return request(routes.PAUSE_TOURNAMENT, tournament_id, body=body, idempotency_key=idempotency_key)
+
+
+def house_tables() -> Request[HouseTables]:
+    """The games of tournaments that house bots play. Requires the house key."""
+    return request(routes.LIST_HOUSE_TABLES)
+
+
+def take_house_seats(game_id: str) -> Request[HouseSeats]:
+    """Take over the seats of house bots in a game, with new keys for them. Requires the house key."""
+    return request(routes.TAKE_HOUSE_SEATS, game_id)
 
 
 def state(

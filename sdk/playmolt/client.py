@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar, overload
 
 import httpx
 import msgspec
@@ -26,6 +26,7 @@ from playmolt.errors import PlayMoltError, Refused
 from playmolt.feed import NOTHING_MORE, SILENCE_SECONDS, Feed, Message
 from playmolt.loop import PATIENCE_SECONDS, Bot, GameResult, Pause, Step, Steps, bot_errors, decide, playing
 from playmolt.retries import FIRST_CONTACT, Retry, RetryAfter, RetryState
+from playmolt.tournament import TournamentResult, playing_tournament
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -139,13 +140,23 @@ class _BaseClient:
     ) -> Steps[GameResult]:
         """Play as the agent of the key, else as the stored agent of that name, else as a new agent whose key is
         stored."""
+        yield from self._identified(name, kept)
+        return (yield from playing(game, game_id=game_id, patience=patience))
+
+    def _playing_tournament(
+        self, tournament: str, name: str, patience: float, kept: Credentials | None = None
+    ) -> Steps[TournamentResult]:
+        """Play a tournament as `_playing` plays a game."""
+        yield from self._identified(name, kept)
+        return (yield from playing_tournament(tournament, patience=patience))
+
+    def _identified(self, name: str, kept: Credentials | None) -> Steps[None]:
         if not self.key and kept is not None:
             yield from self._as_before(name, kept)
         if not self.key:
             made: Registered = yield calls.register(name)
             if kept is not None:
                 kept.keep(self.url, name, made.api_key)
-        return (yield from playing(game, game_id=game_id, patience=patience))
 
     def _as_before(self, name: str, kept: Credentials) -> Steps[None]:
         kept.check()
@@ -258,6 +269,13 @@ class Client(_BaseClient):
     resign = _call(calls.resign)
     forfeit = _call(calls.forfeit)
     games = _call(calls.games)
+    tournaments = _call(calls.tournaments)
+    tournament = _call(calls.tournament)
+    join_tournament = _call(calls.join_tournament)
+    leave_tournament = _call(calls.leave_tournament)
+    pause_tournament = _call(calls.pause_tournament)
+    house_tables = _call(calls.house_tables)
+    take_house_seats = _call(calls.take_house_seats)
     state = _call(calls.state)
     act = _call(calls.act)
     turn = _call(calls.turn)
@@ -317,6 +335,12 @@ class Client(_BaseClient):
         """
         steps = self._playing(game, name, game_id, patience)
         return _drive(steps, functools.partial(self._step, bot))
+
+    def play_tournament(
+        self, bot: Bot, tournament: str, *, name: str = "bot", patience: float = PATIENCE_SECONDS
+    ) -> TournamentResult:
+        """Join a tournament and play its games with the bot until it is over, each as `play` does."""
+        return _drive(self._playing_tournament(tournament, name, patience), functools.partial(self._step, bot))
 
     def _step(self, bot: Bot, step: Step) -> Any:
         if isinstance(step, Request):
@@ -416,6 +440,13 @@ class AsyncClient(_BaseClient):
     resign = _acall(calls.resign)
     forfeit = _acall(calls.forfeit)
     games = _acall(calls.games)
+    tournaments = _acall(calls.tournaments)
+    tournament = _acall(calls.tournament)
+    join_tournament = _acall(calls.join_tournament)
+    leave_tournament = _acall(calls.leave_tournament)
+    pause_tournament = _acall(calls.pause_tournament)
+    house_tables = _acall(calls.house_tables)
+    take_house_seats = _acall(calls.take_house_seats)
     state = _acall(calls.state)
     act = _acall(calls.act)
     turn = _acall(calls.turn)
@@ -478,6 +509,13 @@ class AsyncClient(_BaseClient):
         steps = self._playing(game, name, game_id, patience)
         return await _adrive(steps, functools.partial(self._step, bot))
 
+    async def play_tournament(
+        self, bot: Bot, tournament: str, *, name: str = "bot", patience: float = PATIENCE_SECONDS
+    ) -> TournamentResult:
+        """Join a tournament and play its games with the bot until it is over; the bot may be async."""
+        steps = self._playing_tournament(tournament, name, patience)
+        return await _adrive(steps, functools.partial(self._step, bot))
+
     async def _step(self, bot: Bot, step: Step) -> Any:
         if isinstance(step, Request):
             return await self.send(step)
@@ -524,40 +562,104 @@ async def _adrive(steps: Steps[T], perform: Callable[[Step], Awaitable[Any]]) ->
         return result
 
 
+@overload
 def play(
     bot: Bot,
     game: GameType,
     *,
+    url: str = ...,
+    key: str = ...,
+    name: str = ...,
+    patience: float = ...,
+    keep: bool = ...,
+) -> GameResult: ...
+
+
+@overload
+def play(
+    bot: Bot,
+    *,
+    tournament: str,
+    url: str = ...,
+    key: str = ...,
+    name: str = ...,
+    patience: float = ...,
+    keep: bool = ...,
+) -> TournamentResult: ...
+
+
+def play(
+    bot: Bot,
+    game: GameType | None = None,
+    *,
+    tournament: str = "",
     url: str = DEFAULT_URL,
     key: str = "",
     name: str = "bot",
     patience: float = PATIENCE_SECONDS,
     keep: bool = True,
-) -> GameResult:
+) -> GameResult | TournamentResult:
     """Play one game with the bot, from registration to the result: `play(my_bot, "ox")`.
+
+    With `tournament`, join that tournament and play its games until it is over: `play(my_bot, tournament="…")`.
 
     Plays as the agent of `key`, of PLAYMOLT_KEY, or of the key stored for `name` at this server. Otherwise it registers
     a new agent and stores its key, unless `keep` is false. If the agent is already in a game, continues that game.
     """
+    if bool(game) == bool(tournament):
+        raise TypeError("play takes a game type or a tournament")
     with Client(url, _own_key(key)) as client:
-        steps = client._playing(game, name, None, patience, _kept(keep))  # noqa: SLF001 -- the clients' own module
-        return _drive(steps, functools.partial(client._step, bot))  # noqa: SLF001
+        perform = functools.partial(client._step, bot)  # noqa: SLF001 -- the clients' own module
+        if game is None:
+            return _drive(client._playing_tournament(tournament, name, patience, _kept(keep)), perform)  # noqa: SLF001
+        return _drive(client._playing(game, name, None, patience, _kept(keep)), perform)  # noqa: SLF001
 
 
+@overload
 async def play_async(
     bot: Bot,
     game: GameType,
     *,
+    url: str = ...,
+    key: str = ...,
+    name: str = ...,
+    patience: float = ...,
+    keep: bool = ...,
+) -> GameResult: ...
+
+
+@overload
+async def play_async(
+    bot: Bot,
+    *,
+    tournament: str,
+    url: str = ...,
+    key: str = ...,
+    name: str = ...,
+    patience: float = ...,
+    keep: bool = ...,
+) -> TournamentResult: ...
+
+
+async def play_async(
+    bot: Bot,
+    game: GameType | None = None,
+    *,
+    tournament: str = "",
     url: str = DEFAULT_URL,
     key: str = "",
     name: str = "bot",
     patience: float = PATIENCE_SECONDS,
     keep: bool = True,
-) -> GameResult:
-    """Play one game with the bot, as `play` does; the bot may be async."""
+) -> GameResult | TournamentResult:
+    """Play one game or a tournament with the bot, as `play` does; the bot may be async."""
+    if bool(game) == bool(tournament):
+        raise TypeError("play_async takes a game type or a tournament")
     async with AsyncClient(url, _own_key(key)) as client:
-        steps = client._playing(game, name, None, patience, _kept(keep))  # noqa: SLF001 -- the clients' own module
-        return await _adrive(steps, functools.partial(client._step, bot))  # noqa: SLF001
+        perform = functools.partial(client._step, bot)  # noqa: SLF001 -- the clients' own module
+        if game is None:
+            return await _adrive(client._playing_tournament(tournament, name, patience, _kept(keep)), perform)  # noqa: SLF001
+        return await _adrive(client._playing(game, name, None, patience, _kept(keep)), perform)  # noqa: SLF001
 
 
 def _own_key(key: str) -> str:

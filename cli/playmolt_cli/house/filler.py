@@ -11,10 +11,11 @@ from typing import Any, Final
 import msgspec
 from playmolt.bots.house_bots import house_bots
 from playmolt.client import AsyncClient
-from playmolt.errors import PlayMoltError
+from playmolt.errors import PlayMoltError, Refused
 from playmolt.loop import Bot
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.api import GameRow, GameToFill
+from playmolt_schemas.routes.tournaments import HouseTableRow
 from playmolt_schemas.stored.values import DEFAULT_PACE
 
 from playmolt_cli.house.models import HouseModels
@@ -71,6 +72,8 @@ class LobbyFiller:
         """Fill games that request it or have waited long enough; leave lobbies with house bots only."""
         for asking in (await self._house.games_to_fill()).games:
             await self._fill(asking, asking.needed - asking.seated, asking.invite)
+        for table in (await self._house.house_tables()).tables:
+            await self._take_table(table)
         if not self._seconds:
             return
         lines = [line for game in house_bots() for line in (await self._anybody.games(game, phase="waiting")).games]
@@ -85,6 +88,22 @@ class LobbyFiller:
             await self._leave(game_id)
         clients = [client for idle in self._idle.values() for client in idle]
         await asyncio.gather(self._anybody.aclose(), self._house.aclose(), *(client.aclose() for client in clients))
+
+    async def _take_table(self, table: HouseTableRow) -> None:
+        """Play the seats of house bots in a tournament's game, with keys that void those of an earlier process."""
+        if table.game_id in self._guests or sum(map(len, self._guests.values())) >= MOST_SEATS:
+            return
+        try:
+            seats = (await self._house.take_house_seats(table.game_id)).seats
+        except Refused:
+            return  # the game has ended since
+        guests = self._guests[table.game_id] = list[_Guest]()
+        for seat in seats:
+            client = AsyncClient(self._url, seat.api_key)
+            bot = self._scripted(table.gameType, self._seated)
+            self._seated += 1
+            playing = asyncio.create_task(self._play(client, bot, table.gameType, table.game_id, None))
+            guests.append(_Guest(client, playing))
 
     async def _check_lobby(self, line: GameRow) -> None:
         participants = (await self._anybody.state(line.game_id))["participants"]
@@ -136,14 +155,20 @@ class LobbyFiller:
             raise
         return client
 
-    async def _play(self, client: AsyncClient, bot: Bot, game: str, game_id: str, pool: list[AsyncClient]) -> None:
+    async def _play(
+        self, client: AsyncClient, bot: Bot, game: str, game_id: str, pool: list[AsyncClient] | None
+    ) -> None:
+        """Play a seat; `pool` takes the client afterwards, if it may play other games."""
         try:
             await client.play(bot, game, game_id=game_id, patience=PATIENCE_SECONDS)
         except PlayMoltError as error:
             _log.warning("seat_failed", game=game_id, error=type(error).__name__, detail=str(error)[:300])
             await client.aclose()
         else:
-            pool.append(client)
+            if pool is None:
+                await client.aclose()
+            else:
+                pool.append(client)
         finally:
             self._forget(game_id)
 

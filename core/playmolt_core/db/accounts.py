@@ -12,6 +12,7 @@ from playmolt_schemas.limits import VERSION_CHANGES_A_DAY
 from playmolt_schemas.stored.values import Kind
 
 from playmolt_core.db.cursors import BadCursor, read_cursor, write_cursor
+from playmolt_core.db.house_bots import PgHouseBots
 from playmolt_core.db.pool import Connection, Pool, queries
 
 _SQL = queries("accounts")
@@ -80,6 +81,7 @@ class PgAccounts:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
+        self.house = PgHouseBots(pool)
 
     async def create_agent(self, agent_id: str, new: NewAgent, key_hash: str, invite_hash: str = "") -> str | None:
         """Store a new agent with its key and return its handle. None if an invite code is not valid."""

@@ -1,14 +1,21 @@
 """The messages of an event: for its viewers, for services, and for the lobby."""
 
+from collections.abc import Mapping
+
 import msgspec
 from playmolt_schemas.game_messages import GameSummary, LobbyMessage, lobby_type
-from playmolt_schemas.identifiers import SESSION_TYPES
+from playmolt_schemas.identifiers import SESSION_TYPES, TOURNAMENT_TYPES
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.text import escape_line_ends
 
 from playmolt_core.game.decider import Decider, S, Viewer
 
 _encode = msgspec.json.encode
+_ID_FIELDS: Mapping[str, str] = {
+    **dict.fromkeys(SESSION_TYPES, "session_id"),
+    **dict.fromkeys(TOURNAMENT_TYPES, "tournament_id"),
+}
+"""The field with the stream's id, where it is not `game_id`."""
 _PROGRESS = b'{"type":"progress"}'
 
 
@@ -17,7 +24,8 @@ def message(
 ) -> bytes:
     """The flat message of an event for a viewer, with game_id, version and at after the game's own fields.
 
-    In a session the id field is session_id. `at` has the format of `rfc3339`; `state` as in `Decider.public`.
+    In a session the id field is session_id, in a tournament tournament_id. `at` has the format of `rfc3339`; `state` as
+    in `Decider.public`.
     """
     shown = decider.public(event, viewer, state)
     if shown is None:
@@ -31,7 +39,7 @@ def progress(game: str, stream: str, version: int, at: str) -> bytes:
 
 
 def _placed(body: bytes, game: str, stream: str, version: int, at: str) -> bytes:
-    name = "session_id" if game in SESSION_TYPES else "game_id"
+    name = _ID_FIELDS.get(game, "game_id")
     return body[:-1] + f',"{name}":"{stream}","version":{version},"at":"{at}"}}'.encode()
 
 
@@ -39,7 +47,7 @@ def lobby_message(
     game: str, stream: str, before: GameSummary | None, after: GameSummary, at: str
 ) -> LobbyMessage | None:
     """The lobby message of a change; None if the lobby entry does not change."""
-    if game in SESSION_TYPES or after.invite:
+    if game in SESSION_TYPES or game in TOURNAMENT_TYPES or after.invite:
         return None
     kind = lobby_type(after)
     if before is not None and lobby_type(before) == kind and (kind != "game_waiting" or before.seated == after.seated):

@@ -157,6 +157,15 @@ PAGE_AGENT: Final[Route[bytes]] = Route(
     method="GET", path="/agents/{id}", name="page_agent", tag="pages", load=Load.READ, auth=Auth.NONE, alone=True,
     summary="An agent with its rating, games and rivals.", answers={**_PAGE, 404: Media(HTML)}, query=PageWords,
 )  # fmt: skip
+PAGE_TOURNAMENTS: Final[Route[bytes]] = Route(
+    method="GET", path="/tournaments", name="page_tournaments", tag="pages", load=Load.MEMORY, auth=Auth.NONE,
+    alone=True, summary="The tournaments: open, running and over.", answers=_PAGE, query=PageWords,
+)  # fmt: skip
+PAGE_TOURNAMENT: Final[Route[bytes]] = Route(
+    method="GET", path="/tournaments/{id}", name="page_tournament", tag="pages", load=Load.READ, auth=Auth.NONE,
+    alone=True, summary="A tournament: its standings as they move, its running games and its rounds.",
+    answers={**_PAGE, 404: Media(HTML)}, query=PageWords,
+)  # fmt: skip
 PAGE_AVATAR: Final[Route[bytes]] = Route(
     method="GET", path="/agents/{id}/avatar.svg", name="page_avatar", tag="pages", load=Load.MEMORY, auth=Auth.NONE,
     alone=True, summary="An agent's avatar, drawn from its id.", answers={200: Media(SVG)}, errors=(Code.NOT_FOUND,),
@@ -251,6 +260,8 @@ PAGES_WEB: Final = (
     PAGE_GAMES,
     PAGE_ROWS,
     PAGE_AGENT,
+    PAGE_TOURNAMENTS,
+    PAGE_TOURNAMENT,
     PAGE_AVATAR,
     PAGE_WATCH,
     PAGE_EMBED,

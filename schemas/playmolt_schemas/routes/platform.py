@@ -44,6 +44,7 @@ from playmolt_schemas.routes.route import (
 )
 from playmolt_schemas.routes.sharing import FILES
 from playmolt_schemas.routes.sign_in import SIGN_INS
+from playmolt_schemas.routes.tournaments import TOURNAMENTS
 from playmolt_schemas.skill import PageLanguage
 from playmolt_schemas.stored.values import DEFAULT_PACE, Pace
 
@@ -554,6 +555,7 @@ ROUTES: Final = (
     *VISITORS,
     *SIGN_INS,
     *GAMES,
+    *TOURNAMENTS,
     *LEGAL,
     *JURY,
     *AGORA,

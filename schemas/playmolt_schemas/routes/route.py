@@ -210,9 +210,9 @@ class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
     """Whether a GET appends an event, for example that something was read. Such a route has no HEAD."""
     service: str = ""
     """The session or run type whose engine answers and validates the body; "" for routes that the gateway answers."""
-    target: Literal["", "game", "run"] = ""
-    """The id in the path: of a game or a run ("game"), of a run alone ("run"), or "" for neither. Routes of a service
-    have ids of their service's type."""
+    target: Literal["", "game", "run", "tournament"] = ""
+    """The id in the path: of a game or a run ("game"), of a run alone ("run"), of a tournament, or "" for none. Routes
+    of a service have ids of their service's type."""
     erases: bool = False
     """Whether it erases a session; it works on erased sessions, too."""
     speaks: bool = False

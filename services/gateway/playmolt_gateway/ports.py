@@ -10,6 +10,7 @@ from typing import Final, Protocol
 from msgspec import UnsetType
 from playmolt_core.bus.port import Bus, Watch
 from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Owner, Profile, VersionLimit
+from playmolt_core.db.house_bots import HouseTable
 from playmolt_core.db.limits import SessionLimit
 from playmolt_core.db.owners import OwnedAgent, OwnerAccount, Recovered
 from playmolt_core.db.projections import Board, FinishedPage, Points, Ranked, Rating, RecentGame
@@ -66,7 +67,22 @@ class Database(Protocol):
     async def answers(self) -> bool: ...
 
 
+class HouseBots(Protocol):
+    """The house bots of the platform; see `playmolt_core.db.house_bots`."""
+
+    async def create(self, agent_id: str, name: str) -> str: ...
+
+    async def tables(self, most: int) -> Sequence[HouseTable]: ...
+
+    async def seats(self, game_id: str) -> Mapping[str, str]: ...
+
+    async def take_over(self, hash_of_key: Mapping[str, str]) -> None: ...
+
+
 class Accounts(Protocol):
+    @property
+    def house(self) -> HouseBots: ...
+
     async def create_agent(self, agent_id: str, new: NewAgent, key_hash: str, invite_hash: str = "") -> str | None:
         """Store a new agent and its key atomically; returns its handle, None if an invite code is not valid."""
         ...

@@ -195,6 +195,9 @@ class GatewaySettings(Settings, frozen=True, kw_only=True):
             check=parse_policy,
         ),
     ] = ""
+    open_tournaments: Annotated[
+        bool, setting("PLAYMOLT_OPEN_TOURNAMENTS", "Whether owners may open tournaments; otherwise only the operator.")
+    ] = False
     pictures_bytes: Annotated[
         Natural,
         setting(

@@ -28,7 +28,7 @@ LOADS = {
     Load.FILE: {"page_icon", "page_asset", "page_folder_asset", "page_game_asset"},
     Load.MEMORY: {
         "openapi", "docs", "llms", "skill", "page_lobby", "page_games", "page_game", "page_legal", "page_agora",
-        "page_privacy", "page_avatar", "robots", "security_txt",
+        "page_privacy", "page_avatar", "page_tournaments", "robots", "security_txt",
     },
     Load.BUCKET: {
         "register_agent", "open_visitor", "open_owner", "recover_owner", "sign_in", "sign_in_callback",
@@ -36,12 +36,13 @@ LOADS = {
     Load.READ: {
         "list_agents", "read_agent", "read_leaderboard", "read_game_type", "read_events", "list_games_to_fill",
         "list_runs", "read_run_events", "page_agent", "page_watch", "page_embed", "oembed", "page_shared", "page_check",
-        "open_file", "page_me", "read_signed_in", "sign_out",
+        "open_file", "page_me", "read_signed_in", "sign_out", "list_tournaments", "read_tournament", "page_tournament",
+        "list_house_tables", "take_house_seats",
     },
     Load.SEARCH: {"list_games", "page_rows", "sitemap", "games_feed", "agent_feed"},
     Load.DRAWING: {"page_picture", "shared_file"},
     Load.REPLAY: {"read_replay"},
-    Load.WAIT: {"read_state", "stream_events", "read_log"},
+    Load.WAIT: {"read_state", "stream_events", "read_log", "stream_tournament"},
 }  # fmt: skip
 
 

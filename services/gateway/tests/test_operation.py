@@ -293,7 +293,7 @@ class TestRoutes:
             once = (
                 "register_agent", "rotate_key", "jury_bring_case", "open_visitor", "open_invite", "link_file",
                 "open_owner", "recover_owner", "replace_codes", "register_owned_agent", "replace_agent_key",
-                "sign_out",
+                "sign_out", "take_house_seats",
             )  # fmt: skip
             assert route.idempotent == (route.method == "POST" and route.name not in once)
             operators = route.path.startswith("/api/admin") or (

@@ -39,6 +39,15 @@ _TOOLS: Final = (
     ),
     ("state", "read_state", "Read a game's state as you may see it; with `at`, as it was after that event."),
     ("forfeit", "forfeit", "Skip your current turn so that the game does not wait for you; you stay in the game."),
+    (
+        "tournaments", "list_tournaments",
+        "List tournaments, newest first. Join one that is open, or an arena that is running.",
+    ),
+    (
+        "join_tournament", "join_tournament",
+        "Take part in a tournament. Then call wait_for_turn until the tournament is over: its games come to you, and "
+        "you join none of them.",
+    ),
     ("resign", "resign", "Leave a game permanently: you take last place and may join another game."),
     (
         "games", "list_games",
@@ -57,7 +66,8 @@ _TOOLS: Final = (
     ),
 )  # fmt: skip
 """Tool, its route, and its description for models."""
-_RENAMED: Final = {"id": "game_id"}
+_NAMED: Final = {"tournament": "tournament_id"}
+"""The argument for the `{id}` in the path of a route, by its target; otherwise `game_id`."""
 _WHOLE_BODY: Final = {"act": "action"}
 """Tools whose body has several types pass it as one argument; otherwise each field is an argument."""
 _KEY: Final = {
@@ -69,6 +79,7 @@ _REPEAT: Final = {
     "description": "Any string. If an answer is lost, repeat the call with the same key to avoid a second effect.",
 }
 _GAME: Final = {"type": "string", "description": "The game's id from join or wait_for_turn."}
+_TOURNAMENT: Final = {"type": "string", "description": "The tournament's id from tournaments."}
 _ACTION: Final = "An action that wait_for_turn offered: its type and the fields of that type. "
 _WORDS: Final = frozenset(
     {
@@ -122,7 +133,7 @@ def call_of(tool: Tool, arguments: Json, authorization: str) -> Call:
         headers["Authorization"] = f"Bearer {_header(rest.pop('api_key'))}"
     if tool.route.idempotent and "idempotency_key" in rest:
         headers["Idempotency-Key"] = _repeat(rest.pop("idempotency_key"))
-    path = tool.route.address(*(rest.pop(_argument(name), "") for name in tool.route.parameters))
+    path = tool.route.address(*(rest.pop(_argument(tool.route, name), "") for name in tool.route.parameters))
     if tool.route.method == "POST":
         whole = _WHOLE_BODY.get(tool.name)
         return Call("POST", path, headers, msgspec.json.encode(rest[whole] if whole and [*rest] == [whole] else rest))
@@ -135,7 +146,7 @@ def fault_of(tool: Tool, arguments: Json) -> FieldFault | None:
 
     The route reports all others.
     """
-    for name in map(_argument, tool.route.parameters):
+    for name in (_argument(tool.route, name) for name in tool.route.parameters):
         if arguments.get(name) in (None, ""):
             return FieldFault(name, "is missing")
     whole = _WHOLE_BODY.get(tool.name)
@@ -168,12 +179,13 @@ def _header(value: object) -> str:
     return quote(str(value), safe="!\"#$&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
 
-def _argument(name: str) -> str:
-    return _RENAMED.get(name, name)
+def _argument(route: Route, name: str) -> str:
+    return _NAMED.get(route.target, "game_id") if name == "id" else name
 
 
 def _tool(name: str, route: Route, description: str) -> Tool:
-    properties: Json = {_argument(part): _GAME for part in route.parameters}
+    named = _TOURNAMENT if route.target == "tournament" else _GAME
+    properties: Json = {_argument(route, part): named for part in route.parameters}
     required = list(properties)
     whole = _WHOLE_BODY.get(name, "")
     for schema in _schemas((route.query,) if whole else (route.query, *_kinds(route.request))):

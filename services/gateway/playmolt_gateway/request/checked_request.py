@@ -16,7 +16,7 @@ from playmolt_core.ops import tracing
 from playmolt_core.ops.telemetry import log, trace_id, where
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code
-from playmolt_schemas.identifiers import RUN_TYPES, SESSION_TYPES, WATCHED_TYPES, type_of
+from playmolt_schemas.identifiers import RUN_TYPES, SESSION_TYPES, TOURNAMENT_TYPES, WATCHED_TYPES, type_of
 from playmolt_schemas.limits import IDEMPOTENCY_KEY_CHARS
 from playmolt_schemas.routes.route import Auth, Load, Media, NoFields, Query, Route
 from playmolt_schemas.text import composed, unstorable
@@ -185,6 +185,9 @@ def game_of_route(route: Route, identifier: str) -> str | None:
         return route.service if not route.names_one or type_of(identifier) == route.service else None
     if not route.target:
         return ""
+    if route.target == "tournament":
+        kind = type_of(identifier)
+        return kind if kind in TOURNAMENT_TYPES else None
     game = game_of(identifier, sessions=route.auth is Auth.OPERATOR)
     return game if route.target == "game" or game in RUN_TYPES else None
 
@@ -238,7 +241,7 @@ def _game_in_path(route: Route, params: dict[str, str]) -> str | HttpProblem:
     """The game type that the path names, or the refusal of an id that cannot exist."""
     game = game_of_route(route, params.get("id", ""))
     if game is None:
-        return (no_such_session if route.service else no_such_game)(params["id"])
+        return (no_such_game if route.target in ("game", "run") else no_such_session)(params["id"])
     impossible = next(filter(unstorable, params.values()), None)
     if impossible is not None and (route.service or route.method != "GET"):  # pages and files have a 404 of their own
         return no_such_session(impossible)

@@ -15,6 +15,7 @@ from playmolt_schemas.limits import PAGE_MAX
 from playmolt_schemas.routes import jury, legal
 from playmolt_schemas.routes.platform import READ_LOG, STREAM_EVENTS, WAIT_FOR_TURN, WaitQuery
 from playmolt_schemas.routes.route import EVENT_STREAM, LARGEST, NDJSON, StreamQuery
+from playmolt_schemas.routes.tournaments import STREAM_TOURNAMENT
 from starlette.responses import Response
 
 from playmolt_gateway.http.problems import HttpProblem, bad_request
@@ -167,7 +168,7 @@ def _after(request: CheckedRequest[StreamQuery]) -> int | None:
     return int(given)
 
 
-@serves(STREAM_EVENTS, legal.STREAM_SESSION, jury.STREAM)
+@serves(STREAM_EVENTS, STREAM_TOURNAMENT, legal.STREAM_SESSION, jury.STREAM)
 async def stream_events(services: Services, request: CheckedRequest[StreamQuery, None]) -> StreamedResponse | Reply:
     """Stream a game's events as the caller may see them. Refusals are sent before the stream starts."""
     after = _after(request)

@@ -7,11 +7,13 @@ from this server only, and connections to this server and its spectator only.
 import asyncio
 import re
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Final
 from urllib.parse import parse_qs
 
 import msgspec
 from playmolt_schemas.codes import Code
+from playmolt_schemas.identifiers import TOURNAMENT_TYPES, type_of
 from playmolt_schemas.routes.discovery import GAMES_FEED
 from playmolt_schemas.routes.pages import (
     PAGE_AGENT,
@@ -27,6 +29,8 @@ from playmolt_schemas.routes.pages import (
     PAGE_LOBBY,
     PAGE_ME,
     PAGE_PRIVACY,
+    PAGE_TOURNAMENT,
+    PAGE_TOURNAMENTS,
 )
 from playmolt_schemas.routes.platform import DOCS
 from playmolt_schemas.routes.route import SVG
@@ -54,6 +58,8 @@ _MODULES: Final[Mapping[str, str]] = {
     "lobby": "lobby.js",
     "games": "archive.js",
     "agent": "agent.js",
+    "tournaments": "tournaments.js",
+    "tournament": "tournament.js",
     "game": "jury/page.js",
     "legal": "legal/page.js",
     "agora": "agora.js",
@@ -67,8 +73,15 @@ _MODULES: Final[Mapping[str, str]] = {
 _AGENT: Final = re.compile(r"agent-[0-9a-f-]{36}", re.ASCII)
 _YEAR: Final = 365 * 24 * 3600
 _PAGES_WITH_FEED: Final = ("lobby", "games", "agent")
-_LISTED_PAGES: Final = ("lobby", "games", "agent", "game", "legal", "agora")
+_LISTED_PAGES: Final = ("lobby", "games", "agent", "tournaments", "tournament", "game", "legal", "agora")
 """Pages that have an address of their own."""
+
+
+class _Named(msgspec.Struct):
+    name: str
+
+
+_named_of: Final = msgspec.json.Decoder(_Named).decode
 
 
 class PageRequest:
@@ -107,6 +120,28 @@ async def page_lobby(services: Services, request: CheckedRequest) -> Reply:
 @serves(PAGE_GAMES)
 async def page_games(services: Services, request: CheckedRequest) -> Reply:
     return _send(services, page_request_of(request), "games")
+
+
+@serves(PAGE_TOURNAMENTS)
+async def page_tournaments(services: Services, request: CheckedRequest) -> Reply:
+    return _send(services, page_request_of(request), "tournaments")
+
+
+@serves(PAGE_TOURNAMENT)
+async def page_tournament(services: Services, request: CheckedRequest) -> Reply:
+    """Send a tournament's page with its name as the title; 404 for an unknown id."""
+    asked, wanted = page_request_of(request), request.params["id"]
+    if type_of(wanted) not in TOURNAMENT_TYPES:
+        return missing_page(services, asked)
+    try:
+        answer = await services.bus.submit("tournament", "state", wanted)
+    except UNAVAILABLE_ERRORS:
+        return _send(services, asked, "tournament")
+    if answer.status == Code.NOT_FOUND.status:
+        return missing_page(services, asked)
+    head = head_of("tournament", asked.language)
+    name = _named_of(answer.body).name if answer.status == HTTPStatus.OK else head.title
+    return _send(services, asked, "tournament", PageHead(title=name, description=head.description))
 
 
 @serves(PAGE_GAME)

@@ -51,6 +51,7 @@ from playmolt_gateway.routes import (  # noqa: F401 -- their handlers register t
     sessions,
     sharing,
     sign_in,
+    tournaments,
     uploads,
     visitors,
     watching,

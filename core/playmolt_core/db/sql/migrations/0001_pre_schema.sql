@@ -1084,6 +1084,70 @@ CREATE TABLE account.seat (
   PRIMARY KEY (agent_id, game_id)
 );
 
+-- House bots of the platform: the house process plays their seats in games of tournaments.
+CREATE TABLE account.house_bot (
+  agent_id text COLLATE "C" PRIMARY KEY REFERENCES account.agent
+);
+
+-- Whether this session's login may seat the games of tournaments.
+CREATE FUNCTION account.seats_tables() RETURNS boolean LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+RETURN coalesce('tournament' = ANY (log.own_types()), true);
+
+-- Agents as the game of a tournament seats them.
+CREATE FUNCTION account.entrants(p_agents text[])
+RETURNS TABLE (id text, name text, handle text, kind text, version text, model text, owner_id text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT a.id, a.name, a.handle, a.kind, a.version, a.model, a.owner_id
+  FROM account.agent AS a WHERE a.id = ANY (p_agents) AND (SELECT account.seats_tables())
+$$;
+
+-- The house bots of a tournament by number, each created when it is first needed.
+CREATE FUNCTION account.house_bots(p_tournament text, p_numbers integer[])
+RETURNS TABLE (number integer, id text, name text, handle text, kind text, version text, model text, owner_id text)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+  ids text[] := ARRAY(
+    SELECT 'agent-' || md5(p_tournament || '/house/' || n)::uuid FROM unnest(p_numbers) WITH ORDINALITY AS w (n, place)
+    ORDER BY place
+  );
+BEGIN
+  IF NOT account.seats_tables() THEN
+    RETURN;
+  END IF;
+  INSERT INTO account.agent (id, name, folded, kind)
+  SELECT i, 'house ' || n, 'house ' || n, 'house' FROM unnest(ids, p_numbers) AS w (i, n) ORDER BY i
+  ON CONFLICT (id) DO NOTHING;
+  INSERT INTO account.house_bot (agent_id) SELECT i FROM unnest(ids) AS w (i) ORDER BY i ON CONFLICT DO NOTHING;
+  RETURN QUERY
+  SELECT w.n, a.id, a.name, a.handle, a.kind, a.version, a.model, a.owner_id
+  FROM unnest(ids, p_numbers) AS w (i, n) JOIN account.agent AS a ON a.id = w.i;
+END $$;
+
+-- Remembers the seats of a tournament's game.
+CREATE FUNCTION account.note_table(p_game text, p_agents text[]) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  INSERT INTO account.seat (agent_id, game_id)
+  SELECT a.id, p_game FROM account.agent AS a WHERE a.id = ANY (p_agents) AND (SELECT account.seats_tables())
+  ORDER BY a.id ON CONFLICT DO NOTHING
+$$;
+
+-- What agents gathered in the rated games of a type that ended in a time.
+CREATE FUNCTION projection.season(p_game text, p_begins timestamptz, p_ends timestamptz, p_most integer)
+RETURNS TABLE (
+  id text, name text, handle text, kind text, version text, model text, owner_id text, points bigint, wins bigint, games bigint
+)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT a.id, a.name, a.handle, a.kind, a.version, a.model, a.owner_id, r.points, r.wins, r.games
+  FROM (
+    SELECT s.agent_id, sum(s.points)::bigint AS points, count(*) FILTER (WHERE s.rank = 1) AS wins, count(*) AS games
+    FROM projection.result AS s
+    WHERE s.rated AND s.ladder IN (p_game, p_game || '_slow') AND s.ended_at BETWEEN p_begins AND p_ends
+    GROUP BY s.agent_id
+  ) AS r JOIN account.agent AS a ON a.id = r.agent_id
+  WHERE a.kind <> 'house' AND (SELECT account.seats_tables()) ORDER BY r.points DESC, r.wins DESC, a.id LIMIT p_most
+$$;
+
 -- Secrets of the installation, created by the first gateway that needs them.
 CREATE TABLE account.secret (
   name  text  COLLATE "C" PRIMARY KEY,
@@ -1168,7 +1232,14 @@ CREATE TABLE account.file_link (
 CREATE INDEX file_link_until ON account.file_link (until);
 
 REVOKE ALL ON ALL TABLES IN SCHEMA account FROM PUBLIC;
-REVOKE ALL ON FUNCTION account.begin_call, account.note_void_key, account.one_address, account.models FROM PUBLIC;
+REVOKE ALL ON FUNCTION account.begin_call, account.note_void_key, account.one_address, account.models, account.entrants,
+  account.house_bots, account.note_table FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION account.entrants, account.house_bots, account.note_table TO playmolt_engine;
+REVOKE ALL ON FUNCTION account.seats_tables, projection.season FROM PUBLIC;
+GRANT USAGE ON SCHEMA projection TO playmolt_engine;
+GRANT SELECT ON projection.progress TO playmolt_engine;
+GRANT EXECUTE ON FUNCTION projection.season TO playmolt_engine;
+GRANT SELECT, INSERT ON account.house_bot TO playmolt_gateway;
 GRANT SELECT, INSERT ON account.secret TO playmolt_gateway;
 GRANT SELECT ON account.void_key TO playmolt_gateway;
 GRANT USAGE ON SCHEMA account TO playmolt_gateway;

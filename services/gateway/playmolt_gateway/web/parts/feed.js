@@ -5,7 +5,7 @@
 
 import { get, openStream } from "./api.js";
 
-const CLOSING = ["game_end", "game_aborted", "run_ended", "session_done", "ended"];
+const CLOSING = ["game_end", "game_aborted", "run_ended", "session_done", "ended", "tournament_ended"];
 const SILENCE_MS = 40_000;
 /** A feed that has not begun after this time is left for the next one. */
 const BEGIN_MS = 6000;
@@ -35,6 +35,11 @@ export function watchGame(id, after, take, onStatus = () => {}) {
 /** Follow a session's stream with the owner's key; like `watchGame`. */
 export function watchSession(path, after, take, onStatus = () => {}) {
   return follow([path], "me", after, take, onStatus);
+}
+
+/** Follow a tournament; like `watchGame`. */
+export function watchTournament(id, after, take, onStatus = () => {}) {
+  return follow([`/api/tournaments/${encodeURIComponent(id)}/stream`], "anonymous", after, take, onStatus);
 }
 
 /**

@@ -5,7 +5,7 @@ import { el, fill, select } from "./dom.js";
 import { inWords, refusal } from "./faults.js";
 import { LANGUAGES, keepLanguage, language, readTexts, speak, t } from "./language.js";
 
-const WAYS = [["/", "nav.lobby"], ["/games", "nav.games"], ["/game", "nav.game"], ["/legal", "nav.legal"], ["/agora", "nav.agora"], ["/me", "head.me"]];
+const WAYS = [["/", "nav.lobby"], ["/games", "nav.games"], ["/tournaments", "nav.tournaments"], ["/game", "nav.game"], ["/legal", "nav.legal"], ["/agora", "nav.agora"], ["/me", "head.me"]];
 
 /**
  * Load the texts, draw the frame and pass the main part to `draw`; a change of language redraws the page.
