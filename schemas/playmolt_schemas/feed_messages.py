@@ -36,7 +36,7 @@ class SessionMessage(FeedMessage, frozen=True, kw_only=True):
 
 
 class ClosingMessage(PublicMessage, frozen=True, kw_only=True):
-    """The last message of a game. `private` and `rated` are present for private games only."""
+    """The last message of a game. `private` is present for private games only, `rated` for games that are not rated."""
 
     private: bool | UnsetType = UNSET
     rated: bool | UnsetType = UNSET
@@ -119,6 +119,7 @@ def _copy(kind: type[FeedMessage], shown: Mapping[str, Shown], *, closing: bool)
     own = {mark.name or name: f"event.{name}" for name, mark in shown.items() if mark.own}
     made = _call(public)
     if closing:
+        made = f"{_call(public | {'rated': 'False'})} if event.rated is False else {made}"
         made = f"{_call(public | {'private': 'True', 'rated': 'False'})} if event.private else {made}"
     if own:
         made = f"{_call(public | own)} if event.agent_id == agent_id else {made}"

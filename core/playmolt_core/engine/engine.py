@@ -1,7 +1,7 @@
 """The engine of one game: decides and commits commands, answers queries, runs effects."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Generic
@@ -21,7 +21,7 @@ from playmolt_core.engine.reads.reads import Reads
 from playmolt_core.engine.session_erasure import Eraser, SessionErasure
 from playmolt_core.engine.settings import EngineSettings
 from playmolt_core.engine.stream_cache import Prepare, StreamCache
-from playmolt_core.engine.writes.command_handler import CommandHandler, Complete
+from playmolt_core.engine.writes.command_handler import CommandHandler, Complete, OneAddress
 from playmolt_core.engine.writes.group_committer import GroupCommitter, OnCommit
 from playmolt_core.engine.writes.outcomes import Outcomes
 from playmolt_core.engine.writes.planner import Planner
@@ -33,6 +33,11 @@ from playmolt_core.ops.metrics import Histogram, Sample, label
 _DRAIN_SECONDS = 8
 _now = partial(datetime.now, UTC)
 _PUBLIC_OPS = frozenset({"feed", "games"})
+
+
+async def _known_addresses(_: Sequence[str]) -> bool:
+    """Without accounts, no two agents share an address."""
+    return False
 
 
 class Engine(Generic[S]):
@@ -53,12 +58,15 @@ class Engine(Generic[S]):
         eraser: Eraser | None = None,
         completes: Mapping[str, Complete] | None = None,
         prepare: Prepare[S] | None = None,
+        one_address: OneAddress = _known_addresses,
         now: Callable[[], datetime] = _now,
     ) -> None:
         self.decider = decider
         self.streams = StreamCache(decider, event_log, settings.hot_games, prepare)
         self._committer = GroupCommitter(event_log, self.streams, settings.batch_commands, on_commit)
-        config = {"phase_deadline_seconds": settings.phase_deadline_seconds}
+        config: dict[str, object] = {"phase_deadline_seconds": settings.phase_deadline_seconds}
+        if settings.rated_owners:
+            config["rated_owners"] = True
         planner = Planner(decider, self.streams, now, config, api=api)
         self.writes = CommandHandler(
             decider,
@@ -71,6 +79,7 @@ class Engine(Generic[S]):
             erased=self._erased_refusal,
             completes=completes or {},
             completes_at_once=settings.effects_at_once,
+            one_address=one_address,
         )
         self.committed = CommittedReads(event_log, self.streams)
         self._erasure = SessionErasure(eraser, self.committed, api) if eraser else None

@@ -16,6 +16,13 @@ class EngineSettings(Settings, frozen=True, kw_only=True):
             " own deadlines.",
         ),
     ] = None
+    rated_owners: Annotated[
+        bool,
+        setting(
+            "PLAYMOLT_RATED_OWNERS",
+            "Whether only games are rated in which every agent, except house bots, has an owner. Applies to new games.",
+        ),
+    ] = False
     hot_games: Annotated[
         Positive,
         setting(

@@ -1,6 +1,6 @@
 """The decider of a game (DESIGN.md, One idea): pure, without clock and I/O."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Generic, Literal, Protocol
@@ -38,6 +38,8 @@ class Join(Command, frozen=True, kw_only=True):
     agent_id: str
     name: str
     identity: Identity = NO_IDENTITY
+    one_address: bool = False
+    """Whether two agents of the game that this join fills were registered from one address."""
 
 
 class Leave(Command, frozen=True, kw_only=True):
@@ -196,6 +198,10 @@ class Decider(Protocol[S]):
 
     def participants(self, state: S) -> Mapping[str, str]:
         """Agent id → name of all participants, in seat order."""
+        ...
+
+    def owners(self, state: S) -> Collection[str]:
+        """The ids of the owners of the participants' agents."""
         ...
 
     def resigned(self, state: S, agent_id: str) -> bool:

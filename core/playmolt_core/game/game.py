@@ -1,6 +1,6 @@
 """Base class of deciders: a handler per command class, a fold per event class, and default methods."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -96,6 +96,10 @@ class Game(Decider[S]):
     @override
     def participants(self, state: S) -> Mapping[str, str]:
         return {}
+
+    @override
+    def owners(self, state: S) -> Collection[str]:
+        return ()
 
     @override
     def resigned(self, state: S, agent_id: str) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import cache
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -14,12 +14,11 @@ from playmolt_schemas.stored.values import DEFAULT_PACE, Identity, Pace, Place
 from playmolt_core.db.ratings import RoleResult
 from playmolt_core.engine.feed import game_of
 from playmolt_core.game.fold import time_of
+from playmolt_core.game.seats.rules import FEWEST_TO_RATE
 from playmolt_core.log.port import LogEntry
 from playmolt_core.ops.telemetry import log as logger
 
 _log = logger("projector")
-_FEWEST_TO_RATE: Final = 2
-"""Of non-house agents, and of competing seats, in a rated game."""
 _Points = Annotated[int, Meta(ge=-(2**53), le=2**53)]
 
 
@@ -44,6 +43,8 @@ class FinishedGame(msgspec.Struct, frozen=True, gc=False):
     seats: tuple[FinishedSeat, ...]
     private: bool
     pace: Pace = DEFAULT_PACE
+    ratable: bool = True
+    """Whether the game itself does not say that it is not rated."""
     content: str = ""
     """The content version, in games that measure how often a role wins."""
 
@@ -62,7 +63,8 @@ class FinishedGame(msgspec.Struct, frozen=True, gc=False):
     def rated(self) -> bool:
         players = sum(not seat.house for seat in self.seats)
         competing = sum(seat.competes for seat in self.seats)
-        return not self.private and players >= _FEWEST_TO_RATE and competing >= _FEWEST_TO_RATE
+        public = self.ratable and not self.private
+        return public and players >= FEWEST_TO_RATE and competing >= FEWEST_TO_RATE
 
 
 class _Unplaced(Identity, frozen=True, kw_only=True):
@@ -85,8 +87,9 @@ def finished_games(entries: Iterable[LogEntry]) -> Iterator[FinishedGame]:
             _log.error("unreadable_results", stream=record.stream, version=record.version, detail=str(error))
             continue
         yield FinishedGame(
-            record.stream, game_type, time_of(record), seats, entry.private, entry.pace, ended.content_version
-        )
+            record.stream, game_type, time_of(record), seats, entry.private, entry.pace, ended.rated,
+            ended.content_version,
+        )  # fmt: skip
 
 
 def _seat(result: Any) -> FinishedSeat:
@@ -107,5 +110,5 @@ def _reader(game_type: str) -> Callable[[bytes | msgspec.Raw], Any]:
     """The decoder of `game_end` for a game type."""
     messages = bot_games().get(game_type)
     result: Any = (messages and messages.result) or _Unplaced
-    ended = msgspec.defstruct("Ended", [("results", list[result]), ("content_version", str, "")])
+    ended = msgspec.defstruct("Ended", [("results", list[result]), ("content_version", str, ""), ("rated", bool, True)])
     return msgspec.json.Decoder(ended).decode

@@ -16,6 +16,7 @@ from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.db.budgets import PgBudgets
 from playmolt_core.db.logins import seals
 from playmolt_core.db.migrate import newest_needed
+from playmolt_core.db.owners import PgAddresses
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.effects.leased_effect import Worker
 from playmolt_core.effects.outages import Outages, beating
@@ -121,6 +122,7 @@ def _engine(hosted: HostedGame[T], context: ServiceContext, bus: EngineBus) -> E
         api=hosted.api, workers=hosted.workers, leases=PgLeases(context.pool), outages=context.outages(decider.game),
         fetches=hosted.fetches, completes=hosted.completes, prepare=hosted.prepare,
         eraser=SessionEraser(context.pool) if decider.game in SEALED_TYPES else None,
+        one_address=PgAddresses(context.pool).one_address,
     )  # fmt: skip
 
 

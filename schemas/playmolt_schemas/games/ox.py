@@ -10,7 +10,16 @@ from playmolt_schemas.feed_messages import FeedMessages
 from playmolt_schemas.game_messages import SEAT_MESSAGES, Action, GameMessages, PhaseSubmissions
 from playmolt_schemas.limits import COMMENT_CHARS
 from playmolt_schemas.stored.ox import EVENTS, Choice, Distribution, OxResult, Player, ScoreRow
-from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, DEFAULT_PACE, Fault, GameLanguage, Pace, TournamentGame
+from playmolt_schemas.stored.values import (
+    DEFAULT_LANGUAGE,
+    DEFAULT_PACE,
+    Fault,
+    GameLanguage,
+    Pace,
+    SeatOwner,
+    TournamentGame,
+    Unrated,
+)
 from playmolt_schemas.text import SPEECH, SPOKEN, text_schema
 
 Phase = Literal["waiting", "first_choice", "switch", "end", "aborted"]
@@ -41,6 +50,7 @@ class OxParticipant(Player, frozen=True, kw_only=True):
     submitted: bool
     away: bool
     resigned: bool
+    owner: SeatOwner | None
 
 
 class OxSelf(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,6 +110,13 @@ class OxScoreRow(ScoreRow, frozen=True, kw_only=True):
 
     away: bool
     resigned: bool
+    owner: SeatOwner | None
+
+
+class OxSeatResult(OxResult, frozen=True, kw_only=True):
+    """A player's result in a state."""
+
+    owner: SeatOwner | None
 
 
 class OxState(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,7 +137,7 @@ class OxState(msgspec.Struct, frozen=True, kw_only=True):
     history: tuple[FinishedRound, ...]
     allowed_actions: tuple[str, ...]
     phase_submissions: PhaseSubmissions
-    results: tuple[OxResult, ...] | None
+    results: tuple[OxSeatResult, ...] | None
     faults: tuple[Fault, ...] | None = None
     deadline: str | None = None
     seconds_left: float | None = None
@@ -128,6 +145,8 @@ class OxState(msgspec.Struct, frozen=True, kw_only=True):
     pace: Pace = DEFAULT_PACE
     private: bool | UnsetType = UNSET
     rated: bool | UnsetType = UNSET
+    unrated: Unrated | UnsetType = UNSET
+    """Why a public game is not rated, once it has started."""
     invite: str | UnsetType = UNSET
     """The invite token, shown to participants while a private game waits."""
     tournament: TournamentGame | UnsetType = UNSET

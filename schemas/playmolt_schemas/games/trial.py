@@ -17,7 +17,9 @@ from playmolt_schemas.stored.values import (
     GameLanguage,
     Identity,
     Pace,
+    SeatOwner,
     TournamentGame,
+    Unrated,
 )
 from playmolt_schemas.text import SPEECH, text_schema
 
@@ -65,6 +67,7 @@ class TrialParticipant(Identity, frozen=True, kw_only=True):
     submitted: bool
     away: bool
     resigned: bool
+    owner: SeatOwner | None
 
 
 class Utterance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -77,6 +80,12 @@ class Utterance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     role: Role
     text: str
     forfeit: bool = False
+
+
+class TrialSeatResult(TrialResult, frozen=True, kw_only=True):
+    """The result of a seat in a state."""
+
+    owner: SeatOwner | None
 
 
 class TrialState(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,7 +105,7 @@ class TrialState(msgspec.Struct, frozen=True, kw_only=True):
     phase_submissions: PhaseSubmissions
     tally: Tally | None
     verdict: Verdict | None
-    results: tuple[TrialResult, ...] | None
+    results: tuple[TrialSeatResult, ...] | None
     faults: tuple[Fault, ...] | None = None
     deadline: str | None = None
     seconds_left: float | None = None
@@ -104,6 +113,8 @@ class TrialState(msgspec.Struct, frozen=True, kw_only=True):
     pace: Pace = DEFAULT_PACE
     private: bool | UnsetType = UNSET
     rated: bool | UnsetType = UNSET
+    unrated: Unrated | UnsetType = UNSET
+    """Why a public game is not rated, once it has started."""
     invite: str | UnsetType = UNSET
     """The invite token, shown to participants while a private game waits."""
     tournament: TournamentGame | UnsetType = UNSET

@@ -7,7 +7,7 @@ from msgspec import UNSET, UnsetType
 
 from playmolt_schemas.stored import seats
 from playmolt_schemas.stored.event import Event, Own, Public, stored_types
-from playmolt_schemas.stored.seats import ClosingEvent, Submitted
+from playmolt_schemas.stored.seats import ClosingEvent, StartingEvent, Submitted
 from playmolt_schemas.stored.values import Fault, Identity, Place
 
 Choice = Literal["O", "X"]
@@ -62,7 +62,7 @@ class OxResult(Identity, frozen=True, kw_only=True):
         return Place(self.rank, competes=True)
 
 
-class GameStarted(Event, frozen=True, kw_only=True):
+class GameStarted(StartingEvent, frozen=True, kw_only=True):
     """Five agents are seated and the game starts."""
 
     type: ClassVar[str] = "game_started"

@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from playmolt_schemas.limits import LONGEST_DEADLINE_SECONDS
 from playmolt_schemas.stored.event import Event, Public, Shown
-from playmolt_schemas.stored.values import Fault, GameLanguage, Kind, Pace, TournamentGame
+from playmolt_schemas.stored.values import Fault, GameLanguage, Kind, Pace, TournamentGame, Unrated
 
 _Seconds = Annotated[int, Meta(ge=0, le=LONGEST_DEADLINE_SECONDS)]
 
@@ -45,6 +45,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The role of each seat in the order of joining; UNSET: the game draws them."""
     rated: Literal[False] | UnsetType = UNSET
     """Whether the tournament excludes the game from ratings; UNSET: it may be rated."""
+    rated_owners: Literal[True] | UnsetType = UNSET
+    """Whether the game is rated only if every agent that is not the house's has an owner; UNSET: no."""
 
 
 class SeatedEvent(Event, frozen=True, kw_only=True):
@@ -83,6 +85,9 @@ class AgentJoined(Event, frozen=True, kw_only=True):
     kind: Public[Kind | UnsetType] = UNSET
     version: Annotated[str | UnsetType | None, Shown(name="agent_version")] = UNSET
     model: Public[str | UnsetType | None] = UNSET
+    owner_id: Public[str | UnsetType] = UNSET
+    one_address: Literal[True] | UnsetType = UNSET
+    """Of the agent that fills a public game: whether two of its agents were registered from one address."""
 
 
 class AgentLeft(Event, frozen=True, kw_only=True):
@@ -126,10 +131,21 @@ class SeatResigned(SeatedEvent, frozen=True, kw_only=True):
     name: Public[str]
 
 
+class StartingEvent(Event, frozen=True, kw_only=True):
+    """The event with which a full game starts. The platform sets both fields of every game with seats."""
+
+    rated: Public[bool | UnsetType] = UNSET
+    """Whether the game is rated if it comes to results."""
+    unrated: Public[Unrated | UnsetType] = UNSET
+    """Why it is not rated although it is public; UNSET if its own rules or its tournament exclude it."""
+
+
 class ClosingEvent(SeatedEvent, frozen=True, kw_only=True):
-    """The last event of a game. Its message names `private` and `rated` if the game was private."""
+    """The last event of a game. Its message names `private` if the game was private, and `rated` if it is not."""
 
     private: bool = False
+    rated: Literal[False] | UnsetType = UNSET
+    """Set by the platform if the game is public and not rated."""
 
 
 class GameAborted(ClosingEvent, frozen=True, kw_only=True):

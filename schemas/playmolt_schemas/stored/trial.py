@@ -7,7 +7,7 @@ from msgspec import UNSET, UnsetType
 
 from playmolt_schemas.stored import seats
 from playmolt_schemas.stored.event import Event, Own, Public, stored_types
-from playmolt_schemas.stored.seats import ClosingEvent, Submitted
+from playmolt_schemas.stored.seats import ClosingEvent, StartingEvent, Submitted
 from playmolt_schemas.stored.values import Fault, Identity, Place
 
 Role = Literal["PROSECUTOR", "DEFENSE", "JUDGE", "JUROR"]
@@ -59,7 +59,7 @@ class TrialResult(Identity, frozen=True, kw_only=True):
         return Place(rank, competes=self.role in ("PROSECUTOR", "DEFENSE"), measured=self.role == "PROSECUTOR")
 
 
-class GameStarted(Event, frozen=True, kw_only=True):
+class GameStarted(StartingEvent, frozen=True, kw_only=True):
     """Six agents are seated and the roles are assigned; implies the phase change from waiting to opening."""
 
     type: ClassVar[str] = "game_started"

@@ -38,6 +38,20 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     kind: Kind | UnsetType = UNSET
     version: str | UnsetType | None = UNSET
     model: str | UnsetType | None = UNSET
+    owner_id: str | UnsetType = UNSET
+    """The owner of the agent at that time; UNSET without one."""
+
+
+Unrated = Literal["one_owner", "one_address", "no_owner"]
+"""Why a public game is not rated: two of its agents have one owner, or were registered from one address, or this server
+rates only games in which every agent has an owner."""
+
+
+class SeatOwner(msgspec.Struct, frozen=True):
+    """The owner of a seat's agent when it joined. An engine knows the id, and a gateway adds the name."""
+
+    id: str
+    name: str
 
 
 class Place(NamedTuple):

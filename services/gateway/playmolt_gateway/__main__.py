@@ -24,7 +24,7 @@ from playmolt_core.ops.connections import allow_many_files, bounds
 from playmolt_core.ops.process import settle_garbage, stopping_process
 from playmolt_core.ops.service import Start, run_service
 
-from playmolt_gateway.callbacks.seat_scheduler import SeatScheduler
+from playmolt_gateway.callbacks.seat_scheduler import NamingClient, SeatScheduler
 from playmolt_gateway.server.app import api_routes
 from playmolt_gateway.server.app import build as build_app
 from playmolt_gateway.server.serving import listening, serve
@@ -65,7 +65,8 @@ async def build(start: Start[GatewaySettings]) -> None:
         await gateway.listen()
         caller = CallbackClient(private=bool(settings.callback_private))
         stack.push_async_callback(caller.close)
-        await stack.enter_async_context(SeatScheduler(bus, accounts, callbacks, caller).under_way())
+        naming = NamingClient(caller, gateway.services.owner_names)
+        await stack.enter_async_context(SeatScheduler(bus, accounts, callbacks, naming).under_way())
         settle_garbage()
         shards = stopping_process(asyncio.create_task(bus.same_shards()))
         await serve(gateway, settings, sock, bounds(settings, allow_many_files()), start.stopping)

@@ -3,7 +3,6 @@
 from typing import Final
 
 from msgspec import UNSET
-from msgspec.structs import asdict
 from playmolt_core.game.decider import AllowedAction, Viewer
 from playmolt_core.game.seats import views as seats
 from playmolt_schemas.game_messages import PhaseSubmissions
@@ -12,11 +11,11 @@ from playmolt_schemas.games.ox import (
     ROUNDS,
     OxParticipant,
     OxScoreRow,
+    OxSeatResult,
     OxSelf,
     OxState,
     SwitchDecision,
 )
-from playmolt_schemas.stored.values import identity_of
 
 from playmolt_ox.scoring import scoreboard
 from playmolt_ox.state import Seat, State
@@ -45,7 +44,7 @@ def view(state: State, viewer: Viewer) -> OxState:
         phase_submissions=PhaseSubmissions(
             submitted=len(state.submissions), total=len(state.seats) if state.playing else 0
         ),
-        results=state.results,
+        results=seats.shown_rows(state.results, OxSeatResult),
         faults=seats.faults_of(state),
         deadline=seats.time_of(state.deadline),
         **seats.visibility_of(state),
@@ -92,7 +91,7 @@ def _participant(state: State, seat: Seat) -> OxParticipant:
         submitted=state.playing and seat.id in state.submissions,
         away=attendance.away,
         resigned=bool(attendance.resigned),
-        **identity_of(seat),
+        **seats.shown_identity(seat),
     )
 
 
@@ -118,7 +117,7 @@ def _decisions(state: State) -> tuple[SwitchDecision, ...]:
 def _scoreboard(state: State) -> tuple[OxScoreRow, ...]:
     lines = state.final_scoreboard or (scoreboard(state.seats) if state.round else ())
     return tuple(
-        OxScoreRow(**asdict(line), away=attendance.away, resigned=bool(attendance.resigned))
+        seats.shown(line, OxScoreRow, away=attendance.away, resigned=bool(attendance.resigned))
         for line in lines
         for attendance in (state.attends(line.id),)
     )

@@ -15,7 +15,7 @@ MESSAGES = {
     "game_created": ["needed"],
     "agent_joined": ["agent_id", "name"],
     "agent_left": ["agent_id", "name"],
-    "game_started": ["participants"],
+    "game_started": ["participants", "rated"],
     "question_open": ["round", "question"],
     "first_choice_submitted": ["agent_id", "name"],
     "reveal": ["round", "choices", "distribution"],
@@ -47,7 +47,14 @@ def test_a_waiting_game_shows_its_seats(table: Any) -> None:
             "submitted": False,
         },
         "participants": [
-            {"id": "agent-0", "name": "Name of agent-0", "submitted": False, "away": False, "resigned": False}
+            {
+                "id": "agent-0",
+                "name": "Name of agent-0",
+                "submitted": False,
+                "away": False,
+                "resigned": False,
+                "owner": None,
+            }
         ],
         "reveal": [],
         "decisions": [],
@@ -182,7 +189,7 @@ def test_a_running_scoreboard_stands_by_points_monopolies_and_names(table: Any) 
         ("agent-0", 0, 0),
         ("agent-3", 0, 0),
     ]
-    present = {"away": False, "resigned": False}
+    present = {"away": False, "resigned": False, "owner": None}
     assert [line | present for line in table.message("round_result")["scoreboard"]] == board
 
 
@@ -195,11 +202,12 @@ def test_the_end_shows_the_last_round_and_the_ranks(table: Any) -> None:
     assert (view["phase_submissions"], view["allowed_actions"]) == ({"submitted": 0, "total": 0}, [])
     assert len(view["history"]) == 5
     end = table.message("game_end")
-    assert (view["results"], view["faults"], end["faults"]) == (end["results"], [], [])
-    present = {"away": False, "resigned": False}
+    owned = [line | {"owner": None} for line in end["results"]]
+    assert (view["results"], view["faults"], end["faults"]) == (owned, [], [])
+    present = {"away": False, "resigned": False, "owner": None}
     assert view["scoreboard"] == [line | present for line in end["final_scoreboard"]]
     assert [list(line) for line in view["results"]] == [
-        ["agent_id", "name", "rank", "points", "game_points", "monopolies"]
+        ["agent_id", "name", "rank", "points", "game_points", "monopolies", "owner"]
     ] * 5
 
 

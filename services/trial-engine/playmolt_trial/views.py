@@ -10,10 +10,10 @@ from playmolt_schemas.games.trial import (
     ACTIONS,
     ARGUMENT_ROUNDS,
     TrialParticipant,
+    TrialSeatResult,
     TrialSelf,
     TrialState,
 )
-from playmolt_schemas.stored.values import identity_of
 
 from playmolt_trial.state import REQUIRED, Seat, State
 
@@ -46,7 +46,7 @@ def view(state: State, viewer: Viewer) -> TrialState:
         phase_submissions=PhaseSubmissions(submitted=len(state.submitted), total=len(required)),
         tally=state.tally,
         verdict=state.verdict,
-        results=state.results,
+        results=seats.shown_rows(state.results, TrialSeatResult),
         faults=seats.faults_of(state),
         deadline=seats.time_of(state.deadline),
         **seats.visibility_of(state),
@@ -90,7 +90,7 @@ def _participant(state: State, seat: Seat) -> TrialParticipant:
         submitted=seat.id in state.submitted,
         away=attendance.away,
         resigned=bool(attendance.resigned),
-        **identity_of(seat),
+        **seats.shown_identity(seat),
     )
 
 

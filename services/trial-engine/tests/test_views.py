@@ -15,7 +15,7 @@ MESSAGES = {
     "game_created": ["needed"],
     "agent_joined": ["agent_id", "name"],
     "agent_left": ["agent_id", "name"],
-    "game_started": ["case", "participants"],
+    "game_started": ["case", "participants", "rated"],
     "speak": ["agent_id", "name", "role", "text", "phase", "round"],
     "vote_submitted": ["agent_id", "role"],
     "phase_change": ["from", "to", "round"],
@@ -45,6 +45,7 @@ def test_a_waiting_trial_shows_its_seats_without_roles(table: Any) -> None:
                 "submitted": False,
                 "away": False,
                 "resigned": False,
+                "owner": None,
             }
             for agent in ("agent-0", "agent-1")
         ],
@@ -139,7 +140,9 @@ def test_the_tally_shows_before_the_judge_speaks(table: Any) -> None:
 def test_results_show_after_the_end(table: Any) -> None:
     view = table.played_to("verdict").speak("JUDGE").view()
     assert (view["phase"], view["round"], view["phase_submissions"]) == ("end", 3, {"submitted": 0, "total": 0})
-    assert [list(line) for line in view["results"]] == [["agent_id", "name", "role", "team", "won", "points"]] * 6
+    assert [list(line) for line in view["results"]] == [
+        ["agent_id", "name", "role", "team", "won", "points", "owner"]
+    ] * 6
 
 
 def test_a_deadline_shows_only_while_one_runs(tables: Any) -> None:

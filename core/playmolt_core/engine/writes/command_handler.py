@@ -7,7 +7,7 @@ something is a coroutine, `_decided`, whose locals are what it knows so far.
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, Final, Generic
 
 from msgspec.structs import replace
@@ -29,7 +29,7 @@ from playmolt_core.engine.stream_cache import RETRY_SECONDS, StreamCache, Stream
 from playmolt_core.engine.writes.group_committer import Failure, GroupCommitter
 from playmolt_core.engine.writes.outcomes import Outcomes
 from playmolt_core.engine.writes.planner import Planner
-from playmolt_core.engine.writes.plans import NOTHING, Known, Need, NeedFaults, Plan, Planned, Repeat
+from playmolt_core.engine.writes.plans import NOTHING, Known, Need, NeedAddresses, NeedFaults, Plan, Planned, Repeat
 from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Decider, Refused, S
 from playmolt_core.log.port import Appender, Archived
@@ -46,6 +46,10 @@ Complete = Callable[[ApiRequest], Awaitable[Any | Refused | ApiReply]]
 """Returns the body of a command with the external data that it refers to, or a refusal. Raises LogUnavailable.
 
 A reply answers the call; its command is then decided elsewhere."""
+
+
+OneAddress = Callable[[Sequence[str]], Awaitable[bool]]
+"""Whether two of these agents were registered from one address. Raises LogUnavailable."""
 
 
 class CommandHandler(Generic[S]):
@@ -67,6 +71,7 @@ class CommandHandler(Generic[S]):
         erased: Callable[[Call], Awaitable[Refused | None]],
         completes: Mapping[str, Complete],
         completes_at_once: int,
+        one_address: OneAddress,
     ) -> None:
         self._decider = decider
         self._log = appender
@@ -79,6 +84,7 @@ class CommandHandler(Generic[S]):
         self._erased = erased
         self._completes = completes
         self._completes_at_once = completes_at_once
+        self._one_address = one_address
         self._completing = 0
         self._under_way = CallCounter()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -169,6 +175,8 @@ class CommandHandler(Generic[S]):
         match planned:
             case Need(stream):
                 return await self._load(pending, stream, known)
+            case NeedAddresses(agents):
+                return replace(known, addresses=(agents, await self._one_address(agents)))
             case NeedFaults(stream):
                 return replace(known, faults=tuple(await self._log.counted_faults(stream)))
             case Repeat(stream, since):

@@ -26,6 +26,8 @@ class Known(msgspec.Struct, frozen=True):
     """Faults counted in a game that this call closes; None if not loaded."""
     not_in_log: int | None = None
     """The version of the lobby's snapshot before which the log has no outcome of this command."""
+    addresses: tuple[tuple[str, ...], bool] = ((), False)
+    """Agents, and whether two of them were registered from one address."""
     afresh: bool = False
     """Decide it again although its outcome is stored, because the outcome had no result."""
 
@@ -53,6 +55,12 @@ class NeedFaults(msgspec.Struct, frozen=True, gc=False):
     """The counted faults of a game must be loaded first, for its closing event."""
 
     stream: str
+
+
+class NeedAddresses(msgspec.Struct, frozen=True, gc=False):
+    """It must be known whether two of these agents were registered from one address."""
+
+    agents: tuple[str, ...]
 
 
 class Change:
@@ -131,7 +139,7 @@ def draw_seed() -> str:
     return str(secrets.randbits(128))
 
 
-Planned = Need | NeedFaults | Repeat | Plan
+Planned = Need | NeedAddresses | NeedFaults | Repeat | Plan
 
 
 def refusal(entry: CachedStream, refused: Refused) -> Plan:

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Generic, Literal
 
 import msgspec
+from msgspec.structs import replace
 from playmolt_schemas.api import Joined, Left
 from playmolt_schemas.codes import Code
 from playmolt_schemas.game_messages import GameSummary
@@ -23,7 +24,17 @@ from playmolt_schemas.stored.values import (
 from playmolt_core.engine.cached_stream import CachedStream, fresh_stream, number_of
 from playmolt_core.engine.pending_call import NO_GAME, PendingCall, closed_to
 from playmolt_core.engine.stream_cache import StreamCache
-from playmolt_core.engine.writes.plans import Change, Known, Need, Plan, Planned, Repeat, draw_seed, refusal
+from playmolt_core.engine.writes.plans import (
+    Change,
+    Known,
+    Need,
+    NeedAddresses,
+    Plan,
+    Planned,
+    Repeat,
+    draw_seed,
+    refusal,
+)
 from playmolt_core.engine.writes.record_chain import append
 from playmolt_core.game.decider import Accepted, Command, Create, Decider, Join, Leave, Refused, S
 from playmolt_core.game.lobby import GameClosed, GameOpened, Lobby, SeatLeft, SeatTaken, TableSeated
@@ -118,9 +129,9 @@ class SeatPlanner(Generic[S]):
             return seated
         if pending.call.op == "open":
             game = fresh_stream(self._decider, pending.call.target)
-            return self._take_seat(pending, lobby, game, []) if seated is None else _already_seated(seated)
+            return self._take_seat(pending, lobby, known, game, []) if seated is None else _already_seated(seated)
         if pending.call.target:
-            return self._enter(pending, lobby, seated)
+            return self._enter(pending, lobby, known, seated)
         return self._seat(pending, lobby, known) if seated is None else self._seated_already(pending, lobby, seated)
 
     def _seat_table(self, pending: PendingCall, lobby: CachedStream[Lobby], known: Known) -> Planned:
@@ -135,13 +146,19 @@ class SeatPlanner(Generic[S]):
                 return busy
             if busy is not None:
                 return _already_seated(busy)
-        return self._seat_all(pending, lobby, asked)
+        one_address = self._one_address(tuple(seat.id for seat in asked.seats), known) if asked.rated else False
+        if isinstance(one_address, NeedAddresses):
+            return one_address
+        return self._seat_all(pending, lobby, asked, one_address=one_address)
 
-    def _seat_all(self, pending: PendingCall, lobby: CachedStream[Lobby], asked: TableRequest) -> Plan:
+    def _seat_all(
+        self, pending: PendingCall, lobby: CachedStream[Lobby], asked: TableRequest, *, one_address: bool
+    ) -> Plan:
         call, game = pending.call, fresh_stream(self._decider, pending.call.target)
         change, seats = Change(game), Change(lobby)
         at = max(self._now(), lobby.head.at)
-        joins = (Join(agent_id=seat.id, name=seat.name, identity=Identity(**identity_of(seat))) for seat in asked.seats)
+        joins = [Join(agent_id=seat.id, name=seat.name, identity=Identity(**identity_of(seat))) for seat in asked.seats]
+        joins[-1] = replace(joins[-1], one_address=one_address)
         for command in (Create(seed=draw_seed(), config=self._config | asked.config()), *joins):
             if missing := self._decider.lacks(change.head.state):
                 return refusal(game, _pack_missing(missing))
@@ -153,7 +170,9 @@ class SeatPlanner(Generic[S]):
         append(seats, Accepted((seated,)), at, call)
         return Plan((seats, change), 200, self._joined(game.stream, change.head.summary), remember_on=lobby)
 
-    def _enter(self, pending: PendingCall, lobby: CachedStream[Lobby], seated: CachedStream[S] | None) -> Planned:
+    def _enter(
+        self, pending: PendingCall, lobby: CachedStream[Lobby], known: Known, seated: CachedStream[S] | None
+    ) -> Planned:
         """Seat the caller in the private game of the call, if the invite is valid."""
         if (game := self._streams.get(pending.call.target)) is None:
             return Need(pending.call.target)
@@ -161,7 +180,7 @@ class SeatPlanner(Generic[S]):
             return refusal(game, NO_GAME)
         if seated is game:
             return self._seated_already(pending, lobby, game)
-        return self._take_seat(pending, lobby, game, []) if seated is None else _already_seated(seated)
+        return self._take_seat(pending, lobby, known, game, []) if seated is None else _already_seated(seated)
 
     def _sits(self, pending: PendingCall, lobby: CachedStream[Lobby], known: Known) -> CachedStream[S] | Need | None:
         """The unfinished game of this type in which the caller has a seat outside tournaments."""
@@ -184,10 +203,12 @@ class SeatPlanner(Generic[S]):
     def _seat(self, pending: PendingCall, lobby: CachedStream[Lobby], known: Known) -> Planned:
         """Seat the caller in the first waiting game of the language and pace, or in a new one.
 
-        Games before it that no longer wait are closed in the lobby.
+        Games in which an agent of the same owner waits come last. Games before it that no longer wait are closed in the
+        lobby.
         """
         asked = pending.decoded(SeatRequest)
         wanted = (asked.language or DEFAULT_LANGUAGE, asked.pace)
+        owner, shared = pending.call.identity.owner_id, None
         happened: list[Event] = []
         for game_id in lobby.head.state.open:
             game = None if game_id in known.archived else self._streams.get(game_id)
@@ -196,23 +217,38 @@ class SeatPlanner(Generic[S]):
             if game is None or game.head.summary.phase != "waiting":
                 happened.append(GameClosed(game_id=game_id))
             elif (game.head.summary.language, game.head.summary.pace) == wanted:
-                return self._take_seat(pending, lobby, game, happened)
+                if owner not in self._decider.owners(game.head.state):
+                    return self._take_seat(pending, lobby, known, game, happened)
+                shared = shared or game
+        if shared is not None:
+            return self._take_seat(pending, lobby, known, shared, happened)
         at = max(self._now(), lobby.head.at)
         game = fresh_stream(self._decider, time_ordered_id(self._decider.game, at, pending.call.command_id))
         happened.append(GameOpened(game_id=game.stream))
-        return self._take_seat(pending, lobby, game, happened)
+        return self._take_seat(pending, lobby, known, game, happened)
 
     def _take_seat(
-        self, pending: PendingCall, lobby: CachedStream[Lobby], game: CachedStream[S], happened: list[Event]
-    ) -> Plan:
+        self,
+        pending: PendingCall,
+        lobby: CachedStream[Lobby],
+        known: Known,
+        game: CachedStream[S],
+        happened: list[Event],
+    ) -> Planned:
         """Seat the caller in a game; `happened` are further events of the lobby."""
         call, change, seat = pending.call, Change(game), Change(lobby)
+        private = bool(game.head.summary.invite) or call.op == "open"
+        agents = () if private else (*self._decider.participants(game.head.state), call.agent)
+        one_address = self._one_address(agents, known)
+        if isinstance(one_address, NeedAddresses):
+            return one_address
         at = max(self._now(), lobby.head.at, game.head.at)
-        commands: list[Command] = [Join(agent_id=call.agent, name=call.name, identity=call.identity)]
+        join = Join(agent_id=call.agent, name=call.name, identity=call.identity, one_address=one_address)
+        commands: list[Command] = [join]
         if not game.head.version:
             config = self._config | pending.decoded(SeatRequest).config()
-            private = {"invite_sha256": call.invite} if call.op == "open" else {}
-            commands.insert(0, Create(seed=draw_seed(), config=config | private))
+            invite = {"invite_sha256": call.invite} if call.op == "open" else {}
+            commands.insert(0, Create(seed=draw_seed(), config=config | invite))
         for command in commands:
             if missing := self._decider.lacks(change.head.state):
                 return refusal(game, _pack_missing(missing))
@@ -225,6 +261,12 @@ class SeatPlanner(Generic[S]):
             happened.append(GameClosed(game_id=game.stream))
         append(seat, Accepted(tuple(happened)), at, call)
         return Plan((seat, change), 200, self._joined(game.stream, change.head.summary), remember_on=lobby)
+
+    def _one_address(self, agents: tuple[str, ...], known: Known) -> bool | NeedAddresses:
+        """Whether two agents of a game that is full with them were registered from one address."""
+        if len(agents) < self._decider.needed:
+            return False
+        return known.addresses[1] if known.addresses[0] == agents else NeedAddresses(agents)
 
     def _joined(self, stream: str, summary: GameSummary) -> bytes:
         return _encode(Joined(stream, self._decider.game, summary.phase, summary.seated, summary.needed))

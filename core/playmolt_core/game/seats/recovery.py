@@ -41,7 +41,8 @@ def commands_of(event: Event, effects: Sequence[Effect], action_of: Callable[[An
         case GameCreated():
             yield Create(seed=event.seed, config=msgspec.to_builtins(event.config))
         case AgentJoined():
-            yield Join(agent_id=event.agent_id, name=event.name, identity=Identity(**identity_of(event)))
+            identity = Identity(**identity_of(event))
+            yield Join(agent_id=event.agent_id, name=event.name, identity=identity, one_address=bool(event.one_address))
         case AgentLeft():
             yield Leave(agent_id=event.agent_id)
         case SeatResigned():

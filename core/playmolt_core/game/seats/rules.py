@@ -1,11 +1,12 @@
 """Rules that all games with seats share (api.md, the table of calls): join, leave, start, end, deadlines."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, Final, Generic, TypeVar, cast
 
 import msgspec
+from msgspec import UNSET
 from msgspec.structs import replace
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code, FieldFault, faults
@@ -16,6 +17,7 @@ from playmolt_schemas.stored.event import Event
 from playmolt_schemas.stored.seats import (
     AgentJoined,
     AgentLeft,
+    ClosingEvent,
     Config,
     GameAborted,
     GameCreated,
@@ -25,6 +27,7 @@ from playmolt_schemas.stored.seats import (
     SeatBack,
     SeatedEvent,
     SeatResigned,
+    StartingEvent,
     Submitted,
 )
 from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, Fault, GameLanguage, identity_of
@@ -47,17 +50,19 @@ from playmolt_core.game.decider import (
     Resign,
     Viewer,
 )
-from playmolt_core.game.game import Game, ended
+from playmolt_core.game.game import Changes, Game, ended
 from playmolt_core.game.packs.entries import PackLibrary
 from playmolt_core.game.seats import ledger
 from playmolt_core.game.seats.recovery import commands_of, gathered
-from playmolt_core.game.seats.state import Seat, SeatedState, counted
+from playmolt_core.game.seats.state import Seat, SeatedState, counted, unrated_for
 
 T = TypeVar("T", bound=Seat)
 S = TypeVar("S", bound=SeatedState)
 C = TypeVar("C", bound=Command)
 E = TypeVar("E")
 
+FEWEST_TO_RATE: Final = 2
+"""Agents that are not the house's, in a rated game."""
 MISSES_TO_BE_AWAY: Final = 2
 VERSION_CHARS: Final = 16
 """The length of a content version: the beginning of a digest."""
@@ -128,18 +133,26 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
     @override
     def follow(self, state: S, command: Command) -> Event | None:
         if state.phase == "waiting":
-            return self.start(state) if len(state.seats) == self.needed else None
+            return self._started(state) if len(state.seats) == self.needed else None
         if not state.playing:
             return None
         if not state.attendance:  # all agents are present
-            return self.next_event(state)
+            return _closed(state, self.next_event(state))
         if all(state.absent(seat.id) for seat in state.seats):
             return GameAborted(reason=ABANDONED, faults=state.faults, private=state.private)
         following = self.next_event(state)
         if following is not None:
-            return following
+            return _closed(state, following)
         missing = self.missing(state)
         return None if any(state.awaited(seat.id) for seat in missing) else self._missed(state, missing[0])
+
+    def _started(self, state: S) -> Event:
+        event = self.start(state)
+        if not isinstance(event, StartingEvent):
+            return event
+        unrated = unrated_for(state)
+        rated = state.ratable and unrated is None and _players(state) >= FEWEST_TO_RATE
+        return replace(event, rated=rated, unrated=unrated or UNSET)
 
     @override
     def public(self, event: Event, viewer: Viewer, state: S | None = None) -> FeedMessage | None:
@@ -149,7 +162,11 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
     @override
     def evolve(self, state: S, event: Event, at: datetime) -> S:
         after = super().evolve(state, event, at)
-        changes = counted(state, event) if isinstance(event, SeatedEvent) else None
+        changes: Changes | None = None
+        if isinstance(event, SeatedEvent):
+            changes = counted(state, event)
+        elif isinstance(event, StartingEvent) and event.unrated:
+            changes = {"unrated": event.unrated}
         return replace(after, **changes) if changes else after
 
     @override
@@ -182,6 +199,10 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
     @override
     def participants(self, state: S) -> Mapping[str, str]:
         return {seat.id: seat.name for seat in state.seats}
+
+    @override
+    def owners(self, state: S) -> Collection[str]:
+        return {seat.owner_id for seat in state.seats if seat.owner_id}
 
     @override
     def recovered(self, state: S, events: Sequence[Event], at: datetime) -> Iterable[Command]:
@@ -427,7 +448,24 @@ def _join(state: SeatedState, command: Join) -> Decision:
         return Refused(
             Code.ALREADY_STARTED, "This game has already started. Join a waiting game with POST /api/games/join."
         )
-    return Accepted((AgentJoined(agent_id=command.agent_id, name=command.name, **identity_of(command.identity)),))
+    joined = AgentJoined(
+        agent_id=command.agent_id,
+        name=command.name,
+        one_address=True if command.one_address else UNSET,
+        **identity_of(command.identity),
+    )
+    return Accepted((joined,))
+
+
+def _players(state: SeatedState) -> int:
+    return sum(seat.kind != "house" for seat in state.seats)
+
+
+def _closed(state: SeatedState, event: Event | None) -> Event | None:
+    """The event; if it closes a public game that is not rated, with that fact, which archiving keeps."""
+    if not isinstance(event, ClosingEvent) or state.private or (state.ratable and state.unrated is None):
+        return event
+    return replace(event, rated=False)
 
 
 def _leave(state: SeatedState, command: Leave) -> Decision:

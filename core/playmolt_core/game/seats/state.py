@@ -30,6 +30,7 @@ from playmolt_schemas.stored.values import (
     Identity,
     Pace,
     TournamentGame,
+    Unrated,
     identity_of,
 )
 from typing_extensions import TypeVar
@@ -93,6 +94,12 @@ class SeatedState(msgspec.Struct, Generic[T_co], frozen=True, gc=False, kw_only=
     """The roles that a tournament gives to the seats, in their order; empty: the game draws them."""
     ratable: bool = True
     """Whether neither privacy nor its tournament excludes the game from ratings."""
+    rated_owners: bool = False
+    """Whether the game is rated only if every agent that is not the house's has an owner."""
+    one_address: bool = False
+    """Whether two agents of the full game were registered from one address."""
+    unrated: Unrated | None = None
+    """Why the started game is not rated although it is ratable."""
 
     @property
     def private(self) -> bool:
@@ -156,6 +163,19 @@ class SeatedState(msgspec.Struct, Generic[T_co], frozen=True, gc=False, kw_only=
         return not (self.absent(agent_id) or attendance.back_in == self.entered_version)
 
 
+def unrated_for(state: SeatedState) -> Unrated | None:
+    """Why a full game that is ratable must not be rated."""
+    if not state.ratable:
+        return None
+    owners = [seat.owner_id for seat in state.seats if seat.owner_id]
+    if len(set(owners)) < len(owners):
+        return "one_owner"
+    if state.one_address:
+        return "one_address"
+    unowned = any(seat.kind != "house" and not seat.owner_id for seat in state.seats)
+    return "no_owner" if state.rated_owners and unowned else None
+
+
 def entered(state: SeatedState, phase: str, round_: int, at: datetime) -> Changes:
     """The changes of an event with which a phase or round begins."""
     version = state.version + 1
@@ -198,6 +218,7 @@ def _created(_: SeatedState, event: GameCreated, __: datetime) -> Changes:
         "pack_digest": config.pack_digest or "",
         "tournament": config.tournament or None,
         "roles": config.roles or (),
+        "rated_owners": config.rated_owners is True,
         "ratable": not config.invite_sha256 and config.rated is UNSET,
     }
 
@@ -231,7 +252,8 @@ def folds(seat: type[Seat]) -> Mapping[type[Event], Fold]:
     """The folds of the shared events, for a game with this class of seats."""
 
     def joined(state: SeatedState, event: AgentJoined, _: datetime) -> Changes:
-        return {"seats": (*state.seats, seat(event.agent_id, event.name, **identity_of(event)))}
+        seats = (*state.seats, seat(event.agent_id, event.name, **identity_of(event)))
+        return {"seats": seats, "one_address": True} if event.one_address is True else {"seats": seats}
 
     return {
         GameCreated: _created,

@@ -1,14 +1,16 @@
 """Parts of views that all games with seats share."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+from msgspec import UNSET
 from playmolt_schemas.game_messages import (
     Action,
 )
 from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.stored.values import SeatOwner, identity_of
 
 from playmolt_core.game.decider import AllowedAction
 from playmolt_core.game.seats.ledger import Faults
@@ -33,9 +35,34 @@ def visibility_of(state: SeatedState) -> dict[str, Any]:
         "language": state.language,
         "pace": state.pace,
         **({"private": True} if state.private else {}),
-        **({} if state.ratable else {"rated": False}),
+        **({} if state.ratable and state.unrated is None else {"rated": False}),
+        **({"unrated": state.unrated} if state.unrated else {}),
         **({"tournament": state.tournament} if state.tournament else {}),
     }
+
+
+def owner_of(of: object) -> SeatOwner | None:
+    """The owner of an identity, without its name."""
+    owner_id = getattr(of, "owner_id", UNSET)
+    return SeatOwner(owner_id, "") if owner_id else None
+
+
+def shown_identity(of: object) -> dict[str, Any]:
+    """The identity fields of a seat in a view."""
+    return identity_of(of) | {"owner_id": UNSET, "owner": owner_of(of)}
+
+
+R = TypeVar("R", bound=msgspec.Struct)
+
+
+def shown(row: msgspec.Struct, kind: type[R], **more: object) -> R:
+    """A stored row with an identity as a row of a view, with the fields that the view adds."""
+    return kind(**msgspec.structs.asdict(row) | {"owner_id": UNSET, "owner": owner_of(row)} | more)
+
+
+def shown_rows(rows: Iterable[msgspec.Struct] | None, kind: type[R]) -> tuple[R, ...] | None:
+    """Results in a view; None before there are any."""
+    return None if rows is None else tuple(shown(row, kind) for row in rows)
 
 
 def faults_of(state: SeatedState) -> Faults | None:

@@ -1,5 +1,6 @@
 """What the gateway adds about owners: their names in states, and the addresses of registrations."""
 
+import asyncio
 import hmac
 import re
 import time
@@ -12,11 +13,12 @@ from playmolt_schemas import api
 from starlette.types import Scope
 
 from playmolt_gateway.access.rates import RateLimiter
-from playmolt_gateway.ports import Accounts, Owners
+from playmolt_gateway.ports import UNAVAILABLE_ERRORS, Accounts, Owners
 
 _PURPOSE: Final = "addresses"
 _GROUP_BYTES: Final = 16
 _SECONDS: Final = 3.0
+_LOOKUP_SECONDS: Final = 1.0
 _MOST: Final = 20_000
 _UNNAMED: Final = re.compile(rb'"owner":\{"id":"(owner-[0-9a-f-]{36})","name":""\}')
 """An owner as engines write it. No text of a state can contain this: quotes are escaped there."""
@@ -24,7 +26,7 @@ _encode = msgspec.json.encode
 
 
 class OwnerNames:
-    """The names of owners, as they were within the last seconds. Every method raises what the accounts raise."""
+    """The names of owners, as they were within the last seconds. `of` and `one` raise what the accounts raise."""
 
     def __init__(self, owners: Owners, *, seconds: float = _SECONDS) -> None:
         self._owners = owners
@@ -32,11 +34,18 @@ class OwnerNames:
         self._known: OrderedDict[str, tuple[str | None, float]] = OrderedDict()
 
     async def named(self, body: bytes) -> bytes:
-        """A JSON document of an engine with the names of its owners; null for erased ones."""
+        """A JSON document of an engine with the names of its owners, null for erased ones.
+
+        While the accounts are unavailable, unknown names stay empty: a game goes on without them.
+        """
         found = {one.decode() for one in _UNNAMED.findall(body)}
         if not found:
             return body
-        names = await self.of(found)
+        try:
+            async with asyncio.timeout(_LOOKUP_SECONDS):
+                names = await self.of(found)
+        except UNAVAILABLE_ERRORS:
+            return body
 
         def shown(match: re.Match[bytes]) -> bytes:
             return b'"owner":' + _encode(names.get(match[1].decode()))

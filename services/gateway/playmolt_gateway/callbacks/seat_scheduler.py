@@ -6,10 +6,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
+from playmolt_core.effects.callbacks.client import CallbackAnswer
+from playmolt_core.effects.callbacks.faults import CallbackFailure
 from playmolt_core.effects.callbacks.seats import HELD_SECONDS, SeatKey
 from playmolt_core.ops.process import next_tick
 from playmolt_core.ops.telemetry import log, where
 
+from playmolt_gateway.access.owners import OwnerNames
 from playmolt_gateway.callbacks.seat_calls import SeatCalls, ServerClient
 from playmolt_gateway.ports import UNAVAILABLE_ERRORS, Accounts, Callbacks, GatewayBus
 from playmolt_gateway.request.checked_request import reason
@@ -21,6 +24,19 @@ SEATS: Final = 2_000
 _TAKEN_AT_ONCE: Final = 100
 _RENEWED_BEFORE: Final = HELD_SECONDS * 2 / 3
 _GIVEN_BACK_SECONDS: Final = 3.0
+
+
+class NamingClient:
+    """Adds the names of owners to the calls of a client."""
+
+    def __init__(self, client: ServerClient, names: OwnerNames) -> None:
+        self._client = client
+        self._names = names
+
+    async def call(
+        self, url: str, secret: str, body: bytes, key: str, seconds: float | None = None
+    ) -> CallbackAnswer | CallbackFailure:
+        return await self._client.call(url, secret, await self._names.named(body), key, seconds)
 
 
 class SeatScheduler:

@@ -107,7 +107,7 @@ async def _over(services: Services, request: CheckedRequest, running: set[str]) 
             turn = {
                 "game_id": game_id,
                 "gameType": game,
-                "state": msgspec.Raw(answer.body),
+                "state": msgspec.Raw(await services.owner_names.named(answer.body)),
                 "actions": [],
                 "over": True,
             }
@@ -150,7 +150,7 @@ async def _turn(services: Services, request: CheckedRequest, *, present: bool) -
             if bytes(turns.turn) != b"null":
                 for other in waiting:
                     other.cancel()
-                return json_response(200, bytes(turns.turn))
+                return json_response(200, await services.owner_names.named(bytes(turns.turn)))
             games += turns.games
     if failed:
         raise failed

@@ -7,6 +7,8 @@ from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET
+from playmolt_core.db.accounts import Agent
 from playmolt_core.db.cursors import BadCursor, read_cursor, write_cursor
 from playmolt_schemas import api
 from playmolt_schemas.codes import MISMATCH, NO_GAME, Code, FieldFault, problem_bytes
@@ -163,7 +165,7 @@ async def _seated(
         return Answer(0, Code.IDEMPOTENCY_MISMATCH.status, problem_bytes(Code.IDEMPOTENCY_MISMATCH, MISMATCH))
     answer = await services.bus.submit(
         request.body.gameType, op, game_id, _encode(wanted), agent=agent.id, name=agent.name,
-        identity=Identity(**identity_of(agent)), command_id=command.id, fingerprint=command.fingerprint,
+        identity=_identity(agent), command_id=command.id, fingerprint=command.fingerprint,
         trace=request.trace, invite=invite_hash(invite),
     )  # fmt: skip
     if seat := _seat(answer):
@@ -171,6 +173,10 @@ async def _seated(
         # gets 503, retries, and receives the same seat.
         await services.within_deadline(services.accounts.keep_seat(agent.id, seat))
     return answer
+
+
+def _identity(agent: Agent) -> Identity:
+    return Identity(**identity_of(agent) | {"owner_id": agent.owner_id or UNSET})
 
 
 def _seat(answer: Answer) -> str | None:
@@ -286,7 +292,7 @@ async def read_state(services: Services, request: CheckedRequest[StateQuery, Non
         return bad_request("at and seat cannot be combined with after or wait.", *faults)
     if looks_back:
         body = {key: value for key, value in (("at", query.at), ("seat", query.seat)) if value is not None}
-        return answer_response(await read_engine(services, request, "state", body))
+        return answer_response(await _named(services, await read_engine(services, request, "state", body)))
     if query.after is None or not query.wait:
         return await _state(services, request, await read_engine(services, request, "state", {}))
     return await _newer_state(services, request, query.after, min(query.wait, services.timeouts.wait))
@@ -317,7 +323,8 @@ async def _newer_state(services: Services, request: CheckedRequest, after: int, 
 
 
 async def _state(services: Services, request: CheckedRequest, answer: Answer) -> Reply:
-    """The engine's state; for members of a waiting private game, with its invite."""
+    """The engine's state with the names of owners; for members of a waiting private game, with its invite."""
+    answer = await _named(services, answer)
     if answer.status != 200 or not all(part in answer.body for part in _WAITS_PRIVATE):
         return answer_response(answer)
     state = _fields_of(answer.body)
@@ -325,6 +332,12 @@ async def _state(services: Services, request: CheckedRequest, answer: Answer) ->
         return answer_response(answer)
     invite = await services.within_deadline(services.invites.of(request.params["id"]))
     return json_response(200, _encode(state | {"invite": invite}))
+
+
+async def _named(services: Services, answer: Answer) -> Answer:
+    if answer.status != 200:
+        return answer
+    return msgspec.structs.replace(answer, body=await services.owner_names.named(answer.body))
 
 
 @serves(READ_EVENTS, READ_RUN_EVENTS)
