@@ -98,7 +98,7 @@ def pairing_due(state: State, wait: timedelta) -> datetime | None:
     if state.format == "arena":
         if state.closing or state.waiting_since is None:
             return None
-        # Nobody else can come free before a game ends, so there is no reason to wait.
+        # Without a game that runs, no other entrant can become free.
         return state.waiting_since if not state.running else state.waiting_since + wait
     if state.running or len(state.rounds) >= (state.rounds_planned or 0):
         return None

@@ -1,8 +1,8 @@
 """The rules of a tournament: who takes part, which rounds are played, what counts, when it ends."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec import UNSET
@@ -48,7 +48,6 @@ ARENA_WAIT: Final = timedelta(seconds=20)
 _NUMBERS_EACH: Final = 4
 """Numbers given out for each place of `max_entrants`: agents that joined and left keep theirs."""
 
-Timed = Callable[[State, Any, datetime], Decision]
 _NO_CHANGE: Final = Accepted()
 
 
@@ -68,11 +67,6 @@ class Tournament(Game[State]):
     def __init__(self, arena_wait: timedelta = ARENA_WAIT) -> None:
         """`arena_wait`: how long the first free entrant of an arena waits for others before it is paired."""
         self._arena_wait = arena_wait
-        self._timed: Mapping[type[Command], Timed] = {
-            commands.CreateTournament: self._create,
-            commands.ChangeTournament: _change,
-            commands.JoinTournament: _join,
-        }
         super().__init__(
             {
                 commands.CancelTournament: _cancel,
@@ -95,12 +89,18 @@ class Tournament(Game[State]):
 
     @override
     def decide(self, state: State, command: Command, at: datetime) -> Decision:
-        timed = self._timed.get(type(command))
-        if timed is None:
-            return super().decide(state, command, at)
-        if not state.version and type(command) not in self.opening:
-            return self.unknown
-        decision = timed(state, command, at)
+        """Only these three depend on the time."""
+        match command:
+            case commands.CreateTournament():
+                decision = self._create(state, command, at)
+            case commands.ChangeTournament() if state.version:
+                decision = _change(state, command, at)
+            case commands.JoinTournament() if state.version:
+                decision = _join(state, command, at)
+            case commands.ChangeTournament() | commands.JoinTournament():
+                return self.unknown
+            case _:
+                return super().decide(state, command, at)
         if isinstance(decision, Refused) or not decision.events:
             return decision
         return self._completed(state, decision.events, command, at)

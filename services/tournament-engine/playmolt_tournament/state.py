@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 from msgspec import UNSET
@@ -35,6 +35,13 @@ from playmolt_schemas.stored.tournament import (
 from playmolt_schemas.stored.tournament import Table as Seats
 from playmolt_schemas.stored.values import Identity, identity_of
 from rpds import HashTrieMap
+
+if TYPE_CHECKING:
+    _Numbers: TypeAlias = HashTrieMap[str, int]
+    _Owners: TypeAlias = HashTrieMap[str, tuple[int, ...]]
+    _Places: TypeAlias = HashTrieMap[str, tuple[int, int]]
+else:  # the class of the library takes no parameters
+    _Numbers = _Owners = _Places = HashTrieMap
 
 NO_TERMS: Final = Terms(name="", game_type="", format="swiss")
 
@@ -101,9 +108,9 @@ class State(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     ends_at: datetime | None = None
     entrants: tuple[Entrant, ...] = ()
     """Entrant n at place n - 1."""
-    numbers: HashTrieMap[str, int] = HashTrieMap()
+    numbers: _Numbers = HashTrieMap()
     """Agent id → number."""
-    owners: HashTrieMap[str, tuple[int, ...]] = HashTrieMap()
+    owners: _Owners = HashTrieMap()
     """Owner id → numbers of its agents."""
     staying: int = 0
     """How many have not left."""
@@ -114,7 +121,7 @@ class State(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """The rounds that are not closed."""
     unseated: tuple[tuple[int, int], ...] = ()
     """Round and number of the tables without a game, the oldest first."""
-    games: HashTrieMap[str, tuple[int, int]] = HashTrieMap()
+    games: _Places = HashTrieMap()
     """Game id → round and number of its table, of the games that do not count yet."""
     free: tuple[int, ...] = ()
     """Of an arena: who waits for a game, the longest waiting first."""

@@ -22,7 +22,7 @@ _NOISE: Final = 8
 _CLASH: Final = (16, 9)
 """The cost of a clash in the first tries and in the others. Noise at times outweighs it, so the search leaves tables
 from which no single step is better. Measured: with 16 most tables without a clash are found sooner; with 9 also those
-of 42 entrants in their fourth round of six seats, of which there are few."""
+of 42 entrants in their fourth round of six seats, which are rare."""
 _FIRST: Final = 1_000
 
 

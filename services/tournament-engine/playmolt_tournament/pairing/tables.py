@@ -71,7 +71,7 @@ def count_roles(counts: RoleCounts, seats: Table, kinds: Sequence[int], by: int)
 def with_roles(
     table: Sequence[int], kinds: Sequence[int], counts: RoleCounts, noise: Callable[[], int] = lambda: 0
 ) -> Table:
-    """Seat a table so that nobody gets a role far more often than its share; house bots get what costs most."""
+    """Seat a table so that no entrant gets a role far more often than its share; house bots get what costs most."""
     share = [kinds.count(kind) for kind in kinds]
     players = (*table, *(HOUSE_SEAT,) * (len(kinds) - len(table)))
     costs = [
