@@ -34,7 +34,7 @@ PROCESSES = (
     "sdk/tests/test_credentials.py", "services/agora-runner/tests/bundle/test_seal.py",
     "services/agora-runner/tests/rooms/test_own_measures.py", "services/gateway/tests/test_uploads.py",
     "services/gateway/tests/uploads/test_bounds.py",
-    "services/trial-engine/tests/chain/",
+    "services/gateway/tests/signin/", "services/trial-engine/tests/chain/",
 )  # fmt: skip
 """Files and folders beside the packages whose tests start processes."""
 SLOW = (

@@ -8,7 +8,7 @@ test compares the page.
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from importlib.metadata import entry_points
 from ipaddress import IPv4Network, IPv6Network, ip_network
@@ -325,6 +325,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         setting("PLAYMOLT_LOG_LEVEL", "Lowest level of log lines that are written."),
     ] = "info"
 
+    def faults(self) -> Sequence[str]:
+        """What is wrong with settings that belong together. Each text begins with the variable's name."""
+        return ()
+
 
 GROUP: Final = "playmolt.settings"
 OF_BOTS: Final[Mapping[str, str]] = {
@@ -409,7 +413,14 @@ def all_settings() -> type[Settings]:
         for kind in declared().values()
         for field in msgspec.structs.fields(kind)
     }
-    made = msgspec.defstruct("AllSettings", fields.values(), bases=(Settings,), frozen=True, kw_only=True)
+
+    def faults(self: Settings) -> Sequence[str]:
+        parts = (kind(**{name: getattr(self, name) for name in kind.__struct_fields__}) for kind in declared().values())
+        return [fault for part in parts for fault in part.faults()]
+
+    made = msgspec.defstruct(
+        "AllSettings", fields.values(), bases=(Settings,), namespace={"faults": faults}, frozen=True, kw_only=True
+    )
     return cast("type[Settings]", made)
 
 
@@ -464,7 +475,10 @@ def from_environment(environment: Mapping[str, str] | None = None, *, kind: type
         raise InvalidSettings("\n".join([*errors, *checks]))
     if file := str(values.pop("database_password_file", "")):
         values |= _with_password_file(str(values.get("database_url", "")), file)
-    return msgspec.convert(values, type=kind)
+    made = msgspec.convert(values, type=kind)
+    if faults := made.faults():
+        raise InvalidSettings("\n".join(faults))
+    return made
 
 
 def split_database_url(url: str) -> tuple[str, str]:

@@ -33,6 +33,15 @@ def names_this_machine(url: str, hosts: Path = HOSTS_FILE) -> bool:
     return bool(host) and _is_own(_normalized(host or ""), hosts)
 
 
+def is_loopback(url: str) -> bool:
+    """Whether a URL names this machine by a loopback address or as localhost, which no other machine reaches."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
 def _normalized(host: str) -> str:
     plain = unicodedata.normalize("NFKC", host).translate(_DOTS).casefold()
     return plain.partition("%")[0].removesuffix(".")  # without the zone of an IPv6 address

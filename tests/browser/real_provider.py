@@ -31,16 +31,17 @@ class RealProvider(NamedTuple):
         }
 
 
-def _packages() -> Path:
-    """A folder with the package, kept beside this interpreter's."""
-    folder = Path(sys.prefix) / "npm" / PACKAGE
+def installed(package: str) -> Path:
+    """The folder `node_modules` with an npm package, kept beside this interpreter's."""
+    folder = Path(sys.prefix) / "npm" / package
     if not (folder / "made").exists():
         folder.mkdir(parents=True, exist_ok=True)
-        command = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", PACKAGE]
+        (folder / "package.json").write_text('{"private": true}')
+        command = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", package]
         made = subprocess.run(command, cwd=folder, timeout=INSTALL_SECONDS, check=False, capture_output=True, text=True)
         assert made.returncode == 0, made.stdout + made.stderr
         (folder / "made").touch()
-    return folder
+    return folder / "node_modules"
 
 
 @contextmanager
@@ -53,7 +54,7 @@ def real_provider(public_url: str) -> Iterator[RealProvider]:
     with TemporaryDirectory() as folder:
         # A module finds packages from where it is.
         program = shutil.copy(PROGRAM, folder)
-        (Path(folder) / "node_modules").symlink_to(_packages() / "node_modules")
+        (Path(folder) / "node_modules").symlink_to(installed(PACKAGE))
         command = [node, program, str(port), f"{public_url}/auth/callback"]
         yield from _running(command, environment, RealProvider(f"http://127.0.0.1:{port}"))
 

@@ -14,12 +14,13 @@ from playmolt_cli.local.embedded import free_port
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import PHONE, Reader, answer
-from tests.browser.real_provider import RealProvider, real_provider
+from tests.browser.real_provider import RealProvider, installed, real_provider
 from tests.browser.test_access import faults
 from tests.integration.platform.replica import Replica
 from tests.platforms import Stack
 
 SECRET = "[data-secret]"
+AXE = "axe-core@4.14.1"
 
 
 def secrets(page: Page) -> list[str]:
@@ -58,7 +59,7 @@ def test_an_owner_from_the_first_visit_to_the_erasure(reader: Reader, platform: 
     saved(page)
     expect(page.get_by_role("link", name="bot-1")).to_be_visible()
 
-    page.get_by_role("button", name="New key for bot-1").click()
+    page.get_by_role("button", name="New key: bot-1").click()
     assert "bot-1" in answer(page, yes=True)
     (new_key,) = secrets(page)
     saved(page)
@@ -66,10 +67,10 @@ def test_an_owner_from_the_first_visit_to_the_erasure(reader: Reader, platform: 
     me = httpx.get(f"{platform}/api/agents/me", headers=bearer(new_key), timeout=30).json()
     assert me["owner"]["id"] == owner
 
-    page.get_by_role("button", name="Let bot-1 go").click()
+    page.get_by_role("button", name="Let go: bot-1").click()
     answer(page, yes=False)
     expect(page.get_by_role("link", name="bot-1")).to_be_visible()
-    page.get_by_role("button", name="Let bot-1 go").click()
+    page.get_by_role("button", name="Let go: bot-1").click()
     answer(page, yes=True)
     expect(page.get_by_role("link", name="bot-1")).to_have_count(0)
 
@@ -172,6 +173,13 @@ def test_the_page_is_legible_on_every_screen(reader: Reader, language: str) -> N
 def _drawn(page: Page) -> Page:
     page.wait_for_selector("section[aria-labelledby=create]")
     return page
+
+
+def violations(page: Page) -> list[str]:
+    """What axe finds in a page."""
+    page.evaluate((installed(AXE) / "axe-core" / "axe.min.js").read_text("utf-8"))
+    found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")["violations"]
+    return [f"{one['id']}: {[node['target'] for node in one['nodes']]}" for one in found]
 
 
 class SigningIn(NamedTuple):
@@ -345,3 +353,24 @@ def test_a_session_opens_nothing_for_a_page_of_another_origin(reader: Reader, si
     assert foreign.evaluate(read.replace("include", "omit"), f"{signing_in.url}/healthz") == 200
     assert foreign.evaluate(read, f"{signing_in.url}/auth/session") == 0
     assert foreign.evaluate(read, f"{signing_in.url}/api/owners/me") == 0
+
+
+@pytest.mark.parametrize("language", ["en", "ko", "zh"])
+def test_axe_finds_nothing(reader: Reader, signing_in: SigningIn, language: str) -> None:
+    page = reader(f"{signing_in.url}/me", screen=PHONE if language == "en" else None)
+    page.wait_for_selector("section[aria-labelledby=sign-in]")
+    assert violations(page) == []
+    create(page, "Axe")
+    assert violations(page) == []
+    saved(page)
+    form = page.locator("section[aria-labelledby=register]")
+    form.get_by_label("Name").fill("a-bot")
+    form.get_by_role("button", name="Register").click()
+    secrets(page)
+    saved(page)
+    page.locator(".top select").select_option(language)
+    page.wait_for_selector(f"html[lang={language}] section[aria-labelledby=safety]")
+    assert violations(page) == []
+    page.locator("section[aria-labelledby=safety] button").last.click()
+    page.wait_for_selector("dialog")
+    assert violations(page) == []

@@ -63,7 +63,12 @@ def test_a_game_is_watched_with_few_requests(reader: Reader, ended: Ended) -> No
 
 @pytest.mark.parametrize("screen", [PHONE, DESK], ids=["phone", "desk"])
 def test_nothing_jumps(reader: Reader, ended: Ended, screen: dict[str, int]) -> None:
-    shown = {"/": ".games a[href^='/watch/']", f"/watch/{ended.ox}": "svg.picture", "/agora": "#live ~ div > *"}
+    shown = {
+        "/": ".games a[href^='/watch/']",
+        f"/watch/{ended.ox}": "svg.picture",
+        "/agora": "#live ~ div > *",
+        "/me": "main form",
+    }
     shown["/games"] = shown["/"]
     for path, selector in shown.items():
         page = reader("/nowhere", screen=screen)

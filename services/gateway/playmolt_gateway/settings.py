@@ -1,9 +1,11 @@
 """What an operator can set for the gateway."""
 
 import re
+from collections.abc import Sequence
 from typing import Annotated, Final, Literal
 
 from playmolt_core.settings import Natural, Positive, Settings, parse_address, parse_rate, setting
+from playmolt_schemas.this_machine import is_loopback
 
 _PAGE: Final = re.compile(r"https://[^\s/]\S*", re.ASCII)
 _CONTACT: Final = re.compile(rf"{_PAGE.pattern}|mailto:\S+@\S+|tel:\+?[0-9().-]+", re.ASCII)
@@ -214,3 +216,22 @@ class GatewaySettings(Settings, frozen=True, kw_only=True):
             "PLAYMOLT_JURY_CASES", "Who may upload cases over HTTP: only the operator, or any key (up to 20 each)."
         ),
     ] = "operator"
+
+    def faults(self) -> Sequence[str]:
+        """What is missing of sign-in, or unsafe."""
+        given = {
+            "PLAYMOLT_OIDC_ISSUER": self.oidc_issuer,
+            "PLAYMOLT_OIDC_CLIENT_ID": self.oidc_client_id,
+            "PLAYMOLT_OIDC_CLIENT_SECRET": self.oidc_client_secret,
+        }
+        if not any(given.values()):
+            return ()
+        needed = given | {"PLAYMOLT_PUBLIC_URL": self.public_url}
+        missing = [f"{name}: sign-in requires it too" for name, value in needed.items() if not value]
+        addresses = (("PLAYMOLT_OIDC_ISSUER", self.oidc_issuer), ("PLAYMOLT_PUBLIC_URL", self.public_url))
+        unsafe = [
+            f"{name}: sign-in requires https, or http on a loopback address"
+            for name, address in addresses
+            if address and not address.startswith("https:") and not is_loopback(address)
+        ]
+        return [*missing, *unsafe]

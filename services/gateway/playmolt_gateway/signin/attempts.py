@@ -8,7 +8,6 @@ import hmac
 import re
 import secrets
 from enum import Enum
-from ipaddress import ip_address
 from typing import Final, Protocol
 from urllib.parse import urlsplit
 
@@ -106,15 +105,6 @@ class OpenIdProvider(Protocol):
     async def identify(self, attempt: Attempt, code: str, answered_by: str | None) -> Identity | SignInFault: ...
 
     async def names(self, identity: Identity) -> tuple[str, ...]: ...
-
-
-def is_loopback(url: str) -> bool:
-    """Whether a URL names this machine by a loopback address or as localhost."""
-    host = urlsplit(url).hostname or ""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
 
 
 def owner_name(names: tuple[str, ...]) -> str:

@@ -17,9 +17,9 @@ from authlib.common.errors import AuthlibBaseError
 from authlib.integrations.base_client import OAuthError
 from authlib.integrations.httpx_client import AsyncOAuth2Client
 from playmolt_core.ops.telemetry import log
-from playmolt_schemas.this_machine import names_this_machine
+from playmolt_schemas.this_machine import is_loopback, names_this_machine
 
-from playmolt_gateway.signin.attempts import Attempt, ClientRegistration, Identity, SignInFault, is_loopback
+from playmolt_gateway.signin.attempts import Attempt, ClientRegistration, Identity, SignInFault
 from playmolt_gateway.signin.id_tokens import (
     Expected,
     InvalidToken,

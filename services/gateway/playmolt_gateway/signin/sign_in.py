@@ -29,7 +29,6 @@ from playmolt_gateway.signin.attempts import (
     ClientRegistration,
     OpenIdProvider,
     SignInFault,
-    is_loopback,
     own_path,
     owner_name,
 )
@@ -68,29 +67,17 @@ class CookieNames(msgspec.Struct, frozen=True):
 
 
 def registration_of(settings: GatewaySettings) -> ClientRegistration | None:
-    """What the operator has set up; None without sign-in. Raises InvalidSettings for a part of it."""
-    given = {
-        "PLAYMOLT_OIDC_ISSUER": settings.oidc_issuer,
-        "PLAYMOLT_OIDC_CLIENT_ID": settings.oidc_client_id,
-        "PLAYMOLT_OIDC_CLIENT_SECRET": settings.oidc_client_secret,
-    }
-    if not any(given.values()):
+    """What the operator has set up; None without sign-in. Raises InvalidSettings."""
+    if faults := settings.faults():
+        raise InvalidSettings("\n".join(faults))
+    if not settings.oidc_issuer:
         return None
-    missing = [name for name, value in given.items() if not value]
-    if missing:
-        raise InvalidSettings(f"sign-in also requires {', '.join(missing)}")
-    public = parse_address(settings.public_url)
-    if not public:
-        raise InvalidSettings("sign-in requires PLAYMOLT_PUBLIC_URL: the provider sends people back there")
-    for name, address in (("PLAYMOLT_PUBLIC_URL", public), ("PLAYMOLT_OIDC_ISSUER", settings.oidc_issuer)):
-        if not address.startswith("https:") and not is_loopback(address):
-            raise InvalidSettings(f"{name}: sign-in requires https, or http on a loopback address")
     return ClientRegistration(
         issuer=settings.oidc_issuer,
         client_id=settings.oidc_client_id,
         client_secret=settings.oidc_client_secret,
         scopes=settings.oidc_scopes,
-        redirect_uri=f"{public}/auth/callback",
+        redirect_uri=f"{parse_address(settings.public_url)}/auth/callback",
     )
 
 

@@ -207,6 +207,9 @@ function account(owner, again) {
 /** Join a sign-in to the owner that a key has opened. */
 function joining() {
   if (!signIn || !ownerKey()) return null;
+  const there = new URL("/me", signIn);
+  // The provider sends people back to that host alone, where a browser that began here has no cookie.
+  if (there.origin !== location.origin) return el("p", {}, t("me.join.there", { address: there.href }));
   const place = el("div");
   const begin = async () => {
     const { url } = await get(`/auth/login?next=${encodeURIComponent("/me")}&lang=${language()}`, AS_OWNER);

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from playmolt_core.db.accounts import Owner
 from playmolt_core.db.sign_ins import ATTEMPT_SECONDS, IDLE_SECONDS
-from playmolt_core.settings import InvalidSettings, from_environment
+from playmolt_core.settings import InvalidSettings, all_settings, from_environment, variables
 from playmolt_gateway.access.auth import hash_of, new_owner_key
 from playmolt_gateway.access.rates import SIGN_IN_STEPS
 from playmolt_gateway.routes.sign_in import DETAILS
@@ -496,8 +496,13 @@ PARTS: dict[str, tuple[dict[str, str], str]] = {
 
 @pytest.mark.parametrize(("change", "name"), PARTS.values(), ids=PARTS.keys())
 def test_a_part_of_the_settings_is_refused(change: dict[str, str], name: str) -> None:
+    given = SETTINGS | change
     with pytest.raises(InvalidSettings, match=name):
-        registration_of(GatewaySettings(**(SETTINGS | change)))  # type: ignore[arg-type]
+        registration_of(GatewaySettings(**given))  # type: ignore[arg-type]
+    environment = {variable: given[field] for field, (variable, _, _) in variables().items() if field in given}
+    for kind in (GatewaySettings, all_settings()):
+        with pytest.raises(InvalidSettings, match=f"^{name}: "):
+            from_environment(environment, kind=kind)
 
 
 def test_the_settings_of_sign_in() -> None:
