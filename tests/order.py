@@ -9,7 +9,8 @@ TOGETHER = {
     "tests/browser": (),
     "tests/clients": ("test_ratings.py",),
     "tests/deploy": (
-        "test_arrows.py", "test_connections.py", "test_hardening.py", "test_image.py", "test_references.py",
+        "test_arrows.py", "test_connections.py", "test_hardening.py", "test_image.py", "test_listing.py",
+        "test_references.py",
         "test_release.py", "test_restore.py", "test_rollout.py", "test_settings.py", "test_tls.py", "test_wheels.py",
     ),
     "tests/integration/gateway/audit": (),

@@ -8,7 +8,7 @@ from typing import Final
 
 from deploy.release.source import DIST, Unfit, changed_migrations, files, sha256, tag
 
-PARTS: Final = ("wheels", "typescript", "image", "sbom", "manifests", "provenance")
+PARTS: Final = ("wheels", "typescript", "image", "sbom", "manifests", "listing", "provenance")
 """In this order: each may look at those before it."""
 
 

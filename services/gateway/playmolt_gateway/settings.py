@@ -146,6 +146,14 @@ class GatewaySettings(Settings, frozen=True, kw_only=True):
             " `PLAYMOLT_PUBLIC_URL`. A name without a port accepts every port.",
         ),
     ] = ""
+    mcp_name: Annotated[
+        str,
+        setting(
+            "PLAYMOLT_MCP_NAME",
+            "Name of the server in the MCP registry, such as `org.example.arena/playmolt`, for the `server.json` of"
+            " `make release`. Empty: the host of PLAYMOLT_PUBLIC_URL in reverse and `playmolt`.",
+        ),
+    ] = ""
     limit_loopback: Annotated[
         bool,
         setting("PLAYMOLT_LIMIT_LOOPBACK", "Whether registration and rate limits apply to callers on this machine."),

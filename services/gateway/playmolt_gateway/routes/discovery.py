@@ -33,9 +33,9 @@ _SHORT: Final = "public, max-age=60"
 _VALID_DAYS: Final = 180
 """How far ahead security.txt expires."""
 _FORBIDDEN: Final = (
-    "/api/", "/mcp", "/games?", "/games/rows", "/watch/*?v=", "/watch/*&v=", "/embed/*?v=", "/embed/*&v=",
+    "/api/", "/mcp", "/auth/", "/games?", "/games/rows", "/watch/*?v=", "/watch/*&v=", "/embed/*?v=", "/embed/*&v=",
 )  # fmt: skip
-"""Not for crawlers: the API, searches, moments of games."""
+"""Not for crawlers: the API, sign-ins, searches, moments of games."""
 _ALLOWED: Final = ("/watch/*/picture.png", "/watch/*/picture.svg", "/oembed")
 """What the head of a page names, which preview services fetch. A longer path wins over a shorter one (RFC 9309)."""
 
