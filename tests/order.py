@@ -39,7 +39,8 @@ PROCESSES = (
 )  # fmt: skip
 """Files and folders beside the packages whose tests start processes."""
 SLOW = (
-    "cli/tests/agora/test_plan.py", "cli/tests/match/test_match.py", "core/tests/effects/test_memory_leases.py",
+    "cli/tests/agora/test_plan.py", "cli/tests/match/test_match.py", "cli/tests/scores/test_fit.py",
+    "core/tests/effects/test_memory_leases.py",
     "core/tests/llm/test_learnt_concurrency.py", "core/tests/llm/test_memory_limits.py", "schemas/tests/test_export.py",
     "sdk/tests/test_client.py", "sdk/tests/test_loop.py", "sdk/tests/test_stream.py",
     "services/agora-runner/tests/bundle/test_studies.py", "services/agora-runner/tests/bundle/test_verify.py",

@@ -42,7 +42,10 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     key.write_bytes(Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     made = folder / "dist"
     done = release(
-        made, PARTS="wheels typescript sbom manifests listing provenance", PROVENANCE_KEY=str(key), REGISTRY="images.example/x"
+        made,
+        PARTS="wheels typescript sbom manifests listing provenance",
+        PROVENANCE_KEY=str(key),
+        REGISTRY="images.example/x",
     )
     assert (done.returncode, done.stderr) == (0, "")
     return made

@@ -178,7 +178,7 @@ class TwinStore:
         self.board = Board()
         self.score_page = ScorePage([], None, None, 0)
         self.finished_pages: list[FinishedPage] = []
-        self.listings = 0
+        self.listings: list[int] = []
         self.score_board: tuple[str, str, int, str | None] | None = None
         self.buckets: dict[str, int] = {}
         self.sessions: dict[str, str] = {}
@@ -399,7 +399,7 @@ class TwinStore:
 
     async def newest_finished(self, limit: int) -> list[FinishedPage]:
         self.check()
-        self.listings += 1
+        self.listings.append(limit)
         return self.finished_pages[:limit]
 
     async def recent(self, agent_id: str) -> list[RecentGame]:

@@ -96,7 +96,9 @@ async def test_the_sitemap_lists_finished_games_and_is_made_once(served: Any) ->
     assert [child.text for child in one] == [f"{HOST}/watch/{GAME}", "2026-11-25T12:30:01Z"]
     assert [child.text for child in other][1] == "2026-11-24T12:30:01Z"
     await served.send("GET", "/sitemap.xml", headers={"host": "another"})
-    assert served.store.listings == 1
+    assert served.store.listings == [1, SITEMAP_GAMES, 1], "the whole list once, until another game is the newest"
+    served.store.finished_pages.insert(0, FinishedPage(GAME.replace("ox", "trial"), ENDED))
+    assert (await served.send("GET", "/sitemap.xml")).text.count("<loc>") == 3
 
 
 async def test_the_sitemap_has_the_newest_ten_thousand_games(served: Any) -> None:
@@ -222,8 +224,17 @@ async def test_a_feed_without_games_is_a_feed(platform: Any) -> None:
 async def test_equal_requests_make_a_feed_once_and_read_each_game_once(served: Any) -> None:
     for _ in range(5):
         await served.send("GET", "/feeds/games.atom")
-    assert served.store.listings == 1
     assert len(served.bus.calls) == len(served.store.finished_pages)
+
+
+async def test_a_feed_has_a_game_as_soon_as_it_ended(served: Any) -> None:
+    agent, _ = served.agent()
+    for path in ("/feeds/games.atom", f"/feeds/agents/{agent}.atom"):
+        served.store.finished_pages, served.store.finished[agent] = [], []
+        assert feedparser.parse((await served.send("GET", path)).content).entries == []
+        served.store.finished_pages = [FinishedPage(GAME, ENDED)]
+        served.store.finished[agent] = [RecentGame(GAME, "ox", ENDED, 1, 200, rated=True)]
+        assert len(feedparser.parse((await served.send("GET", path)).content).entries) == 1
 
 
 async def test_a_feed_leaves_no_game_out_because_an_engine_is_unavailable(served: Any) -> None:

@@ -155,3 +155,19 @@ async def test_the_role_of_the_relay_may_compute_scores_and_the_gateway_may_read
     finally:
         await job.close()
         await reader.close()
+
+
+async def test_the_newest_finished_games_are_those_that_have_a_page(database_url: str, pool: Pool) -> None:
+    await _season(pool)
+    reader = await open_pool(database_url, role="playmolt_gateway")
+    try:
+        found = await PgProjections(reader).newest_finished(3)
+        assert [(page.game_id, page.ended_at) for page in found] == [
+            (f"ox-{number}", NOON + timedelta(seconds=number)) for number in (29, 28, 27)
+        ]
+        async with pool.transaction() as connection:
+            await connection.execute("UPDATE log.stream SET archived = true WHERE stream = 'ox-28'")
+        assert [page.game_id for page in await PgProjections(reader).newest_finished(3)] == ["ox-29", "ox-27"]
+        assert len(await PgProjections(reader).newest_finished(1000)) == 59
+    finally:
+        await reader.close()

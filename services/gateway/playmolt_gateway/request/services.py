@@ -109,7 +109,7 @@ class Services:
         self.picture_store = PictureStore(settings.pictures, settings.pictures_bytes)
         self.drawer = PictureDrawer(self.picture_store, self.png_process)
         self.game_pictures = GamePictures(bus, self.drawer)
-        self.feeds = Kept[bytes | None]()
+        self.feeds = Kept[bytes]()
         self.finished = Kept[Sequence[FinishedPage]]()
         self.readiness: dict[bool, asyncio.Task[tuple[int, bytes]]] = {}
         """The running checks of readiness: of the whole platform, and of this gateway's own connections."""

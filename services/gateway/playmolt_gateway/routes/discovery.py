@@ -77,11 +77,15 @@ async def sitemap(services: Services, request: CheckedRequest) -> Reply:
     origin = services.address.gateway(request.scope)
 
     async def make() -> Sequence[FinishedPage]:
-        return await services.within_deadline(services.projections.newest_finished(SITEMAP_GAMES))
+        return await _finished(services, SITEMAP_GAMES)
 
-    games = await services.finished.of(SITEMAP.name, make)
+    games = await services.finished.of(tuple(await _finished(services, 1)), make)
     # In a thread: to write and compress a megabyte would hold up all other requests.
     return await asyncio.to_thread(lambda: _sent(request, _sitemap(origin, games), XML))
+
+
+async def _finished(services: Services, limit: int) -> Sequence[FinishedPage]:
+    return await services.within_deadline(services.projections.newest_finished(limit))
 
 
 def _sitemap(origin: str, games: Sequence[FinishedPage]) -> bytes:
@@ -104,9 +108,9 @@ def _sent(request: CheckedRequest, body: bytes, media: str) -> Response:
 async def games_feed(services: Services, request: CheckedRequest) -> Reply:
     """Send the newest finished games, the last to end first."""
     origin, language, address = _asked(services, request)
+    games = await _finished(services, FEED_GAMES)
 
-    async def make() -> bytes | None:
-        games = await services.within_deadline(services.projections.newest_finished(FEED_GAMES))
+    async def make() -> bytes:
         secret = await services.within_deadline(services.accounts.secret("feeds"))
         return Feed(
             id=name_here(secret, GAMES_FEED.name), title=f"PlayMolt · {page_texts(language)['lobby.ended']}",
@@ -114,8 +118,7 @@ async def games_feed(services: Services, request: CheckedRequest) -> Reply:
             entries=await _entries(services, games, origin, language),
         ).document()  # fmt: skip
 
-    body = await services.feeds.of((GAMES_FEED.name, address), make)
-    return _sent(request, body or b"", ATOM)
+    return _sent(request, await services.feeds.of((address, tuple(games)), make), ATOM)
 
 
 @serves(AGENT_FEED)
@@ -123,23 +126,20 @@ async def agent_feed(services: Services, request: CheckedRequest) -> Reply:
     """Send the newest finished games of an agent; 404 for an unknown id."""
     origin, language, address = _asked(services, request)
     agent = request.params["id"]
+    profile = None if unstorable(agent) else await services.within_deadline(services.accounts.profile(agent))
+    if profile is None:
+        return HttpProblem(Code.NOT_FOUND, "Agent does not exist. Search with GET /api/agents.")
+    recent = await services.within_deadline(services.projections.recent(agent))
+    games = [FinishedPage(game.game_id, game.ended_at) for game in recent]
 
-    async def make() -> bytes | None:
-        profile = await services.within_deadline(services.accounts.profile(agent))
-        if profile is None:
-            return None
-        recent = await services.within_deadline(services.projections.recent(agent))
-        games = [FinishedPage(game.game_id, game.ended_at) for game in recent]
+    async def make() -> bytes:
         return Feed(
             id=name_of(agent), title=f"{profile.name} · PlayMolt", author=profile.name, language=language,
             address=address, page=f"{origin}/agents/{agent}",
             entries=await _entries(services, games, origin, language),
         ).document()  # fmt: skip
 
-    body = None if unstorable(agent) else await services.feeds.of((AGENT_FEED.name, address), make)
-    if body is None:
-        return HttpProblem(Code.NOT_FOUND, "Agent does not exist. Search with GET /api/agents.")
-    return _sent(request, body, ATOM)
+    return _sent(request, await services.feeds.of((address, profile.name, tuple(games)), make), ATOM)
 
 
 def _asked(services: Services, request: CheckedRequest) -> tuple[str, PageLanguage, str]:

@@ -1,0 +1,44 @@
+"""Feeds and sitemap of a running platform: finished games, private ones after their end."""
+
+from typing import Any
+
+import feedparser
+
+from tests.integration.gateway.rows import Platform, Table, eventually, told
+
+
+def _entries(platform: Platform, path: str) -> dict[str, Any]:
+    answer = platform.nobody.get(path)
+    assert answer.status_code == 200, answer.text
+    read = feedparser.parse(answer.content)
+    assert not read.bozo
+    return {entry.link.rpartition("/")[2]: entry for entry in read.entries}
+
+
+def test_a_private_game_is_in_feeds_and_sitemap_after_its_end_alone(platform: Platform) -> None:
+    host = platform.guest("Ada & <Co>")
+    opened = told(host.post("/api/games", {"gameType": "ox", "language": "en"}), 201)
+    game, seats = opened["game_id"], [host]
+    for number in range(4):
+        seats.append(platform.guest(f"invited {number}"))
+        told(seats[-1].post("/api/games/join", {"gameType": "ox", "invite": opened["invite"]}))
+    table = Table(game, seats)
+    feeds = ("/feeds/games.atom", f"/feeds/agents/{host.id}.atom")
+    table.ox("OOXOX")
+    assert all(game not in _entries(platform, path) for path in feeds)
+    assert game not in platform.nobody.get("/sitemap.xml").text
+    table.ox("OOXOX", "OOXOX", "OOXOX", "OOXOX")
+    for path in feeds:
+        entry = eventually(lambda path=path: _entries(platform, path).get(game), f"{game} in {path}")
+        assert entry.id == f"urn:uuid:{game.removeprefix('ox-')}"
+        assert entry.summary
+    eventually(lambda: f"/watch/{game}</loc>" in platform.nobody.get("/sitemap.xml").text, "in the sitemap")
+    ended = told(platform.nobody.get(f"/api/agents/{host.id}"))["recent"][0]["ended_at"]
+    assert _entries(platform, feeds[0])[game].updated == ended.partition(".")[0] + "Z"
+    assert platform.nobody.get(f"/watch/{game}").status_code == 200
+
+
+def test_leaderboards_over_all_games_are_answered_before_any_score(platform: Platform) -> None:
+    for by in ("overall", "model"):
+        page = told(platform.nobody.get("/api/leaderboard", by=by))
+        assert list(page) == ["leaderboard", "next_cursor", "as_of", "unconnected"]
