@@ -101,7 +101,7 @@ def test_a_code_recovers_and_new_codes_replace_the_old(reader: Reader, platform:
     form.get_by_label("Owner ID").fill(owner)
     form.get_by_label("Recovery code").fill("wrong")
     form.get_by_role("button", name="Get a new key").click()
-    expect(page.get_by_role("alert")).to_be_visible()
+    expect(page.get_by_role("alert")).to_contain_text("recovery code is wrong")
     form.get_by_label("Recovery code").fill(codes[0])
     form.get_by_role("button", name="Get a new key").click()
     assert secrets(page)[1] != key
@@ -301,7 +301,7 @@ def test_an_owner_by_key_joins_a_sign_in(reader: Reader, signing_in: SigningIn) 
         assert httpx.get(f"{gateway}/auth/session", cookies=session, timeout=30).status_code == 401
     page.get_by_role("button", name="New recovery codes").click()
     answer(page, yes=True)
-    expect(page.get_by_role("alert")).to_be_visible()
+    expect(page.get_by_role("alert")).to_contain_text("Your session has ended")
 
     other = alone(reader(f"{signing_in.url}/me"))
     create(other, "Another")
@@ -325,6 +325,32 @@ def test_who_cancels_reads_so_in_their_language(
     page.reload()
     expect(page.locator("section[aria-labelledby=sign-in]")).to_be_visible()
     expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_an_erasure_ends_the_session_and_the_next_sign_in_is_a_new_owner(reader: Reader, signing_in: SigningIn) -> None:
+    page = sign_in(reader, signing_in, "erased")
+    first = page.locator("section[aria-labelledby=owner] code").inner_text()
+    page.get_by_role("button", name="Erase this account").click()
+    answer(page, yes=True)
+    expect(page.get_by_text("The account has been erased.")).to_be_visible()
+    page.reload()
+    expect(page.locator("section[aria-labelledby=sign-in]")).to_be_visible()
+    again = sign_in(reader, signing_in, "erased")
+    assert again.locator("section[aria-labelledby=owner] code").inner_text() != first
+
+
+def test_a_tab_that_shows_another_session_changes_nothing(reader: Reader, signing_in: SigningIn) -> None:
+    page = sign_in(reader, signing_in, "first")
+    other = alone(page.context.new_page())
+    page.context.clear_cookies(name=re.compile("^_"))  # those of the provider, which would sign the same person in
+    other.goto(f"{signing_in.url}/auth/login")
+    at_the_provider(other, "second")
+    expect(other.get_by_role("heading", name="second of the provider")).to_be_visible()
+    page.get_by_role("button", name="Erase this account").click()
+    answer(page, yes=True)
+    expect(page.get_by_role("alert")).to_contain_text("in another tab")
+    other.reload()
+    expect(other.get_by_role("heading", name="second of the provider")).to_be_visible()
 
 
 def test_an_old_address_of_a_sign_in_says_so(reader: Reader, signing_in: SigningIn) -> None:

@@ -35,6 +35,8 @@ from playmolt_gateway.signin.attempts import (
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 _SAFE: Final = ("GET", "HEAD")
+_PORTS: Final = {"http": ":80", "https": ":443"}
+"""What an Origin leaves out."""
 _SECRET: Final = "sign-in"  # noqa: S105 -- a name
 _FAULTS: Final = {"taken": SignInFault.TAKEN, "limit": SignInFault.LIMIT, "erased": SignInFault.STATE}
 NOT_SIGNED_IN: Final = HttpProblem(
@@ -121,7 +123,7 @@ class SignIn:
         self._accounts = accounts
         self._public = registration.redirect_uri.removesuffix("/auth/callback")
         parts = urlsplit(self._public)
-        self._origin = f"{parts.scheme}://{parts.netloc}".lower()
+        self._origin = f"{parts.scheme}://{parts.netloc}".lower().removesuffix(_PORTS[parts.scheme])
         self.cookies = CookieNames(secure=parts.scheme == "https")
         self._key = b""
 

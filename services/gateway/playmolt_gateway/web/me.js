@@ -8,14 +8,13 @@ import { actionButton, page, sure, trouble } from "./parts/frame.js";
 import { language, t, word } from "./parts/language.js";
 import { forgetDrafts, keepDraft } from "./sessions/drafts.js";
 
-const AS_OWNER = { as: "owner", patient: false };
 const NAME_CHARS = 40;
 const SHOWN_ONCE = ["owner_key", "api_key"];
-const said = (name) => document.querySelector(`meta[name="${name}"]`)?.content ?? "";
+const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.content ?? "";
 
-const signIn = said("sign-in");
-let signedIn = said("signed-in") === "yes";
-let fault = said("sign-in-fault");
+const signIn = meta("sign-in");
+let signedIn = meta("signed-in") === "yes";
+let fault = meta("sign-in-fault");
 /** What is shown only once: it stays until the person says that it is saved, also when the language changes. */
 let secrets = [];
 let note = "";
@@ -60,6 +59,22 @@ async function csrf() {
     if (error.status === 401) signedIn = false;
     return "";
   }
+}
+
+/** Call as the owner. A session that has ended, or was replaced by a sign-in elsewhere, changes nothing and says so. */
+async function mine(method, path, body) {
+  try {
+    return await call(method, path, body, { as: "owner", patient: false });
+  } catch (error) {
+    if (error.status === 401) throw said(error, "me.refused");
+    if (error.code === "foreign_origin") throw said(error, "me.stale");
+    throw error;
+  }
+}
+
+/** A refusal with a text of this page. */
+function said(error, name) {
+  return Object.assign(error, { code: "", message: t(name), errors: [] });
 }
 
 /** This tab forgets the owner. */
@@ -130,7 +145,9 @@ function strangers(again) {
     again("#once");
   };
   const recover = async (values, sent) => {
-    const { owner_key: key, codes_left: left } = await post("/api/owners/recover", values, { as: "anonymous", patient: false });
+    const { owner_key: key, codes_left: left } = await post("/api/owners/recover", values, { as: "anonymous", patient: false }).catch((error) => {
+      throw error.status === 401 ? said(error, "me.recover.wrong") : error;
+    });
     sent();
     setOwnerKey(key);
     secrets = secretsOf({ id: values.owner, owner_key: key });
@@ -182,7 +199,7 @@ function once(again) {
 function leaveRow(again) {
   const place = el("div");
   const out = async () => {
-    if (signedIn && !ownerKey()) await call("POST", "/auth/logout", undefined, AS_OWNER);
+    if (signedIn && !ownerKey()) await mine("POST", "/auth/logout");
     leave();
     secrets = [];
     note = t("me.left");
@@ -212,7 +229,7 @@ function joining() {
   if (there.origin !== location.origin) return el("p", {}, t("me.join.there", { address: there.href }));
   const place = el("div");
   const begin = async () => {
-    const { url } = await get(`/auth/login?next=${encodeURIComponent("/me")}&lang=${language()}`, AS_OWNER);
+    const { url } = await mine("GET", `/auth/login?next=${encodeURIComponent("/me")}&lang=${language()}`);
     setOwnerKey(""); // from then on the session opens the owner
     location.assign(url);
   };
@@ -224,12 +241,12 @@ function agentRow(agent, again) {
   const place = el("div");
   const renew = async () => {
     if (!(await sure(t("me.new_key.sure", { name: agent.name })))) return;
-    secrets = secretsOf(await post(`${path}/keys`, undefined, AS_OWNER), agent.name);
+    secrets = secretsOf(await mine("POST", `${path}/keys`), agent.name);
     again("#once");
   };
   const release = async () => {
     if (!(await sure(t("me.let_go.sure", { name: agent.name })))) return;
-    await call("DELETE", path, undefined, AS_OWNER);
+    await mine("DELETE", path);
     note = t("me.let_go.done", { name: agent.name });
     again("#agents");
   };
@@ -245,7 +262,7 @@ function agentRow(agent, again) {
 
 function registration(again) {
   const register = async (values, sent) => {
-    const made = await post("/api/owners/me/agents", values, AS_OWNER);
+    const made = await mine("POST", "/api/owners/me/agents", values);
     sent();
     secrets = secretsOf(made, made.name);
     again("#once");
@@ -257,7 +274,7 @@ function registration(again) {
 
 function claim(again) {
   const send = async (values, sent) => {
-    const { name } = await post("/api/owners/me/claims", values, AS_OWNER);
+    const { name } = await mine("POST", "/api/owners/me/claims", values);
     sent();
     note = t("me.claim.done", { name });
     again("#agents");
@@ -269,12 +286,12 @@ function safety(owner, again) {
   const place = el("div");
   const codes = async () => {
     if (!(await sure(t("me.codes.sure")))) return;
-    secrets = [[t("me.id"), owner.id], ...secretsOf(await post("/api/owners/me/codes", undefined, AS_OWNER))];
+    secrets = [[t("me.id"), owner.id], ...secretsOf(await mine("POST", "/api/owners/me/codes"))];
     again("#once");
   };
   const erase = async () => {
     if (!(await sure(t("me.erase.sure")))) return;
-    await call("DELETE", "/api/owners/me", undefined, AS_OWNER);
+    await mine("DELETE", "/api/owners/me");
     forgetDrafts("me");
     leave();
     secrets = [];
