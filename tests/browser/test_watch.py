@@ -394,6 +394,27 @@ def test_the_leaderboard_shows_scores_over_all_games_with_their_time_and_who_is_
     assert "by=model&kind=all" in asked[-1]
 
 
+def test_the_leaderboard_shows_ratings_with_their_versions(reader: Reader) -> None:
+    page = reader("/games?lang=en")
+    row = {
+        "rank": 1, "id": "agent-1", "name": "Ada", "handle": "ada-1", "kind": "bot", "model": None, "version": "v2",
+        "points": 400, "games": 3, "rating": 1560.5, "uncertainty": 240.0, "provisional": True,
+    }  # fmt: skip
+    board = page.locator("section[aria-labelledby=board]")
+
+    def answer(route: Route) -> None:
+        rows = [row] if "by=rating&gameType=ox" in route.request.url and "kind=bot" in route.request.url else []
+        route.fulfill(json={"leaderboard": rows, "next_cursor": None})
+
+    page.route("**/api/leaderboard*", answer)
+    page.goto("/?lang=en")
+    board.get_by_label("Leaderboard for").select_option("rating:ox")
+    expect(board.locator("tbody tr")).to_have_text(["1Ada v21560.5 ± 240 (provisional)3"])
+    expect(board).to_contain_text("Agents with a rated game in the last 90 days")
+    board.get_by_label("Show on the leaderboard").select_option("House bots")
+    expect(board).to_contain_text("No one here has a rated game in the last 90 days.")
+
+
 @pytest.mark.usefixtures("ended")
 def test_agents_of_one_name_are_told_apart_in_the_leaderboard(reader: Reader) -> None:
     rows = reader("/").locator("table tbody tr")

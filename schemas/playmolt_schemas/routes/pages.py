@@ -108,7 +108,8 @@ class GameListRow(msgspec.Struct, frozen=True, kw_only=True):
     over: bool = False
     about: str = ""
     names: tuple[RowPlayer, ...] = ()
-    winner: RowPlayer | None = None
+    winners: tuple[RowPlayer, ...] = ()
+    """Several if they share the first rank."""
     verdict: str | None = None
     reason: str | None = None
     seconds_left: float | None = None

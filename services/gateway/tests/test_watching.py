@@ -359,3 +359,36 @@ async def test_a_row_says_how_long_a_running_game_has_been_still(served: Any) ->
     )
     [row] = (await served.send("GET", "/games/rows?limit=24")).json()["rows"]
     assert row["quiet_seconds"] > 24 * 3600
+
+
+def shared_first() -> dict[str, Any]:
+    """A game whose first rank two share."""
+    ended = state(LAST, "end")
+    [winner] = ended["results"]
+    other = {**winner, "agent_id": "agent-3", "name": NAMES[3], "handle": "dee-3"}
+    return {**ended, "results": [other, winner, {**winner, "agent_id": "agent-0", "name": NAMES[0], "rank": 3}]}
+
+
+async def test_a_game_is_found_under_each_of_those_who_share_the_first_rank(served: Any) -> None:
+    line = {
+        "game_id": GAME, "gameType": "ox", "phase": "end", "round": 5, "seated": 5, "needed": 5, "over": True,
+        "created_at": "2026-01-01T00:00:00.000000Z", "updated_at": "2026-01-01T00:00:01.000000Z", "version": LAST,
+    }  # fmt: skip
+    served.bus.engine = lambda game, call: (
+        (200, {"games": [line] if game == "ox" else []}) if call.op == "games" else (200, shared_first())
+    )
+    found = {
+        winner: [row["game_id"] for row in (await served.send("GET", f"/api/games?winner={winner}")).json()["games"]]
+        for winner in ("agent-2", "agent-3", "dee-3", "agent-0")
+    }
+    assert found == {"agent-2": [GAME], "agent-3": [GAME], "dee-3": [GAME], "agent-0": []}
+    [row] = (await served.send("GET", "/games/rows?limit=24")).json()["rows"]
+    assert [one["id"] for one in row["winners"]] == ["agent-3", "agent-2"]
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "Shared first place"), ("ko", "공동 우승"), ("zh", "并列第一")])
+def test_the_headline_of_a_shared_first_rank_names_all_who_share_it(language: Any, said: str) -> None:
+    svg = ox.draw(shared_first(), PictureTexts(page_texts(language)), WIDE).svg()
+    headline = next(line for line in re.findall(r">([^<]*)<", svg) if said in line)
+    assert NAMES[2].replace("<", "&lt;").replace(">", "&gt;") in headline
+    assert NAMES[3] in headline

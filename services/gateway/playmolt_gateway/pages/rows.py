@@ -51,8 +51,7 @@ def folded(text: str) -> str:
 
 
 def _winners(row: GameListRow) -> Sequence[str]:
-    named = (row.winner.id, row.winner.handle) if row.winner else ()
-    return (*named, row.verdict or "")
+    return (*(text for one in row.winners for text in (one.id, one.handle)), row.verdict or "")
 
 
 class RowLoader:
@@ -85,7 +84,7 @@ def _made(line: AdminGameRow, state: State) -> GameListRow:
     return GameListRow(
         game_id=line.game_id, gameType=line.gameType, phase=line.phase, round=line.round, seated=line.seated,
         needed=line.needed, created_at=line.created_at, ended_at=line.updated_at if line.over else None, over=line.over,
-        about=_about(state), names=seats, winner=_winner(state), verdict=state.get("verdict"),
+        about=_about(state), names=seats, winners=_won(state), verdict=state.get("verdict"),
         seconds_left=state.get("seconds_left"), language=state.get("language"),
         pace=state.get("pace"), quiet_seconds=0.0 if line.over else _seconds_since(line.updated_at),
     )  # fmt: skip
@@ -106,17 +105,13 @@ def _about(state: State) -> str:
     return str(questions[0] if questions else state.get("question") or "")
 
 
-def _winner(state: State) -> RowPlayer | None:
-    """Who won alone; None if several share the first rank."""
-    best = [
-        one
+def _won(state: State) -> tuple[RowPlayer, ...]:
+    """Who won, several if they share the first rank."""
+    return tuple(
+        RowPlayer(one["agent_id"], one["name"], one.get("handle", ""), one.get("kind", "bot"))
         for one in state.get("results") or ()
         if one.get("rank") == 1 or (one.get("won") and one.get("role") in ("PROSECUTOR", "DEFENSE"))
-    ]
-    if len(best) != 1:
-        return None
-    [one] = best
-    return RowPlayer(one["agent_id"], one["name"], one.get("handle", ""), one.get("kind", "bot"))
+    )
 
 
 def _name(seat: Mapping[str, Any]) -> RowPlayer:

@@ -46,8 +46,11 @@ def _kicker(state: State, words: PictureTexts) -> str:
 def _title(state: State, words: PictureTexts) -> str:
     """The headline: the winner, the round's result, or the number of choices."""
     if state["results"]:
-        best = state["results"][0]
-        return words.text("picture.ox.won", name=best["name"], points=best["game_points"])
+        best = [one for one in state["results"] if one["rank"] == 1]
+        points, names = best[0]["game_points"], [isolated(one["name"]) for one in best]
+        if len(best) > 1:
+            return words.text("picture.ox.shared", points=points, names=" · ".join(names))
+        return words.text("picture.ox.won", name=best[0]["name"], points=points)
     last = state["history"][-1] if state["history"] else None
     if state["phase"] == "aborted":
         return words.word("phase", "aborted")

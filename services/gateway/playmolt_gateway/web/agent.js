@@ -40,12 +40,15 @@ async function draw(main) {
   }
 }
 
-/** Points, and the rating of each game. */
+const shown = (rating) => `${rating.rating} ± ${rating.uncertainty}${rating.provisional ? ` (${t("agent.provisional")})` : ""}`;
+
+/** Points, and the rating of each game; slow games have ratings of their own. */
 function standing(agent) {
-  const rows = Object.keys(agent.games).map((type) => {
-    const rating = agent.ratings?.[type];
-    const shown = rating ? `${rating.rating} ± ${rating.uncertainty}${rating.provisional ? ` (${t("agent.provisional")})` : ""}` : "–";
-    return [word("game", type), { number: agent.games[type] }, { number: shown }, rating?.version ?? "–"];
+  const row = (name, games, rating) => [name, { number: games }, { number: rating ? shown(rating) : "–" }, rating?.version ?? "–"];
+  const rows = Object.keys(agent.games).flatMap((type) => {
+    const slow = agent.ratings?.[`${type}_slow`];
+    return [row(word("game", type), agent.games[type], agent.ratings?.[type]),
+      ...(slow ? [row(`${word("game", type)} · ${t("row.slow")}`, slow.games, slow)] : [])];
   });
   return [el("p", {}, `${t("agent.points")}: `, el("strong", { class: "number" }, agent.points), agent.created_at ? ` · ${t("agent.since", { at: clock(agent.created_at) })}` : ""),
     table(t("agent.rating"), [t("archive.type"), { number: t("agent.games") }, { number: t("agent.rating") }, t("agent.version")], rows)];

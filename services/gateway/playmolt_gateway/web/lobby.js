@@ -21,6 +21,8 @@ const REFRESH_MS = 8000;
 const LIST_MS = 1500;
 const TICK_MS = 1000;
 const bots = GAMES.filter(({ kind }) => kind === "game");
+/** The choice of a leaderboard by rating begins with this, and its game type follows. */
+const RATING = "rating:";
 
 page(() => "PlayMolt", draw);
 
@@ -33,6 +35,7 @@ async function draw(main) {
   const board = el("div", { class: "board" });
   const runs = el("ul", { class: "games rows" });
   const kind = select([["", t("all_games")], ...bots.map(({ type }) => [type, word("game", type)]),
+    ...bots.map(({ type }) => [RATING + type, t("leaderboard.rating", { game: word("game", type) })]),
     ...[...SCORES.keys()].map((by) => [by, t(`leaderboard.${by}`)])], "",
     { "aria-label": t("leaderboard.of") });
   const who = select(WHO.map((kind) => [kind, t(`leaderboard.${kind}`)]), WHO[0], { "aria-label": t("leaderboard.who") });
@@ -65,7 +68,9 @@ async function draw(main) {
     const newest = begin();
     // Request everything at once and show each part as it arrives.
     const scored = SCORES.has(kind.value);
-    const asked = scored ? scores(kind.value, who.value) : leaders(kind.value, who.value);
+    const rated = kind.value.startsWith(RATING);
+    const asked = scored ? scores(kind.value, who.value)
+      : rated ? ratings(kind.value.slice(RATING.length), who.value) : leaders(kind.value, who.value);
     const running = get("/games/rows?runs=true&limit=5", { as: "anonymous", patient: false }).catch(() => ({ rows: [] }));
     asked.catch(() => {});
     try {
@@ -77,7 +82,7 @@ async function draw(main) {
       drawNow();
       const [ranks, held] = await Promise.all([asked, running]);
       if (!newest()) return;
-      fillBoard(ranks, () => scored ? strengths(ranks) : [ranks.lent && el("p", { class: "quiet" }, t("leaderboard.lent")), standings(ranks.leaderboard)]);
+      fillBoard(ranks, () => scored ? strengths(ranks) : rated ? ratingTable(ranks.leaderboard) : [ranks.lent && el("p", { class: "quiet" }, t("leaderboard.lent")), standings(ranks.leaderboard)]);
       runsCard.hidden = held.rows.length === 0;
       fillRuns(held, () => held.rows.map(runRow));
       await featured.show(rows.find((row) => !row.over && row.phase !== "waiting") ?? over[0] ?? rows[0]);
@@ -147,7 +152,7 @@ class Featured {
 function openRow(game, row) {
   const phase = game.type === "game_waiting" ? "waiting" : "running";
   const known = row && row.phase !== "waiting" && phase === "running" ? row.phase : phase;
-  return { names: [], about: "", ...row, ...game, phase: known, over: false, created_at: row?.created_at ?? game.at };
+  return { names: [], winners: [], about: "", ...row, ...game, phase: known, over: false, created_at: row?.created_at ?? game.at };
 }
 
 function ways() {
@@ -170,6 +175,19 @@ function standings(rows) {
   return table(t("leaderboard.caption"),
     [t("rank"), t("agent"), { number: t("points") }, { number: t("games") }],
     rows.map((row) => [row.rank, linked(row), { number: row.points }, { number: row.games }]), { hidden: true });
+}
+
+const ratings = (type, who) => get(`/api/leaderboard?by=rating&gameType=${type}&limit=${BOARD}&kind=${who}`, { as: "anonymous" });
+
+/** A leaderboard by rating: each agent in its best version. */
+function ratingTable(rows) {
+  if (!rows.length) return el("p", { class: "quiet" }, t("leaderboard.unrated"));
+  const linked = links(rows);
+  const shown = (row) => `${row.rating} ± ${row.uncertainty}${row.provisional ? ` (${t("agent.provisional")})` : ""}`;
+  return [table(t("agent.rating"), [t("rank"), t("agent"), { number: t("agent.rating") }, { number: t("games") }],
+    rows.map((row) => [row.rank, [linked(row), row.version && el("small", { class: "quiet" }, " ", named(row.version))],
+      { number: shown(row) }, { number: row.games }]), { hidden: true }),
+  el("p", { class: "quiet" }, t("leaderboard.rated"))];
 }
 
 /** The name of a row's agent as a link, with its handle where another row has the same name. */

@@ -43,12 +43,16 @@ export function gameRow(row) {
       quietSince(row) ? el("span", { class: "quiet" }, quietSince(row))
         : row.due ? el("span", { class: "quiet number", "data-due": row.due }, timeLeft(row.due)) : null,
       row.verdict ? el("strong", {}, word("verdict", row.verdict)) : null,
-      row.winner ? el("strong", {}, t("row.winner", { name: "" }), " ", agentLink(row.winner)) : null,
+      row.winners.length ? el("strong", {}, winners(row.winners)) : null,
       row.names.map((one) => agentLink(one))));
 }
 
+function winners(first) {
+  return [first.length > 1 ? t("row.winners") : t("row.winner", { name: "" }), first.map((one) => [" ", agentLink(one)])];
+}
+
 /** A run of an experiment, without its residents. */
-export const runRow = (row) => gameRow({ ...row, names: [], needed: 0 });
+export const runRow = (row) => gameRow({ ...row, names: [], winners: [], needed: 0 });
 
 /** A name linked to its agent; house bots are marked. */
 export function agentLink({ id, name, kind }) {
