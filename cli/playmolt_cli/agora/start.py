@@ -63,4 +63,5 @@ def resume_experiment(
         except Refused as refusal:
             raise Failure(f"{selected.name}: {refusal.detail}") from refusal
     by_us = state.status == "stopped" and state.reason == INTERRUPTED
-    return client.resume(state.experiment) if state.status != "running" and (by_us or resume) else state
+    # Runs of a running experiment may wait for this, too: their model gave no valid turn.
+    return client.resume(state.experiment) if by_us or resume else state

@@ -15,6 +15,7 @@ _WHY: Final = {
     "model_away": "a model is unavailable; they resume automatically",
     "budget": "the budget is spent",
     "stopped": "the experiment is stopped",
+    "no_valid_turn": "a model gave no valid turn; resume it with --resume, or stop it",
 }
 
 

@@ -18,7 +18,7 @@ from playmolt_agora.measures.inference import attainable_p, hypotheses, permutat
 
 
 class Pcs(NamedTuple):
-    """A cell's divergence. The interval is None below three runs an arm."""
+    """A cell's divergence. The interval is None below three runs an arm; it and p are None where no run differs."""
 
     pcs: float
     alpha: float
@@ -31,7 +31,7 @@ class Pcs(NamedTuple):
 
 
 class DeltaPcs(NamedTuple):
-    """One model's divergence less another's; interval and p are None below three runs an arm."""
+    """One model's divergence less another's; no interval and no p below three runs an arm and where no run differs."""
 
     delta: float
     ci_lo: float | None
@@ -97,7 +97,17 @@ def ri_star(rows: Any, factor: ritual.Group, rng: np.random.Generator | None = N
         if row["ri_star"] is not None
     ]
     statistic, tested = ritual.exchanged(agents, factor, _generator(rng))
-    return Test(statistic, tested.p, tested.labelings)
+    return Test(statistic, tested.p if _runs_differ(_dicts(rows)) else None, tested.labelings)
+
+
+def _runs_differ(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether there is one run, or two of one set in which the same agents have other values."""
+    runs: dict[object, dict[object, set[tuple[object, ...]]]] = {}
+    for row in rows:
+        runs.setdefault(row["set"], {}).setdefault(row["run"], set()).add((row["agent"], row["ri_star"]))
+    if all(len(each) == 1 for each in runs.values()):
+        return True
+    return any(len({frozenset(run) for run in each.values()}) > 1 for each in runs.values())
 
 
 def h1(rows: object, rng: np.random.Generator | None = None) -> dict[str, Test]:

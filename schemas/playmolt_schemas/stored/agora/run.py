@@ -11,7 +11,7 @@ from playmolt_schemas.stored.agora.turn import Effect, TurnRecord
 from playmolt_schemas.stored.event import Event, Public, Shown, stored_types
 
 AgentId = Annotated[str, Shown(name="agent_id")]
-PauseCode = Literal["model_away", "budget", "stopped"]
+PauseCode = Literal["model_away", "budget", "stopped", "no_valid_turn"]
 """Why a run is paused: its model is unavailable, the budget is spent, or the operator stopped it."""
 Outcome = Literal["completed", "died_out"]
 """How a run ended: after its last turn, or with the death of its last agent."""

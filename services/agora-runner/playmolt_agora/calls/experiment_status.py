@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -28,6 +29,8 @@ class Status(msgspec.Struct, frozen=True):
     detail: str
     ended: bool = False
     """Whether its operator ended it for good."""
+    resumed_at: datetime | None = None
+    """When its operator last resumed it."""
     batched: bool = False
     """Whether models that support batches are called in batches."""
 
@@ -70,6 +73,7 @@ def _status(state: State) -> Status:
         halted,
         state.reason,
         ended=state.status == "aborted",
+        resumed_at=state.resumed_at,
         batched=bool(state.plan and plays_in_batches(state.plan)),
     )
 

@@ -145,7 +145,8 @@ def _stop(state: State, command: commands.Stop) -> Decision:
 def _resume(state: State, command: commands.Resume) -> Decision:
     if state.over:
         return game_over(state)
-    return Accepted() if state.status == "running" else Accepted((Resumed(by=command.by[:BY_CHARS]),))
+    # Also of a running one, some of whose runs may wait for it.
+    return Accepted((Resumed(by=command.by[:BY_CHARS]),))
 
 
 def _raise_budget(state: State, command: commands.RaiseBudget) -> Decision:

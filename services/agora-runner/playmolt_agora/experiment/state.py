@@ -112,6 +112,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     seed: str = ""
     created_at: str = ""
     since: datetime | None = None
+    resumed_at: datetime | None = None
     plan: Plan | None = None
     plan_hash: str = ""
     text: str = ""
@@ -251,7 +252,7 @@ def _stopped(_: State, event: Stopped, __: datetime) -> Changes:
 
 
 def _resumed(_: State, __: Resumed, at: datetime) -> Changes:
-    return {"status": "running", "reason": "", "stopped": None, "since": at}
+    return {"status": "running", "reason": "", "stopped": None, "since": at, "resumed_at": at}
 
 
 def _deviated(state: State, event: Deviation, at: datetime) -> Changes:

@@ -1,6 +1,6 @@
 """How far lexicon, judges and people agree on what thoughts name: the table `kappa` (`measures.md`, section 4)."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Final
 
@@ -38,13 +38,16 @@ class CodedThought(msgspec.Struct, frozen=True):
     social: bool | None
 
 
-def kappa(turns: Iterable[TurnRecord], codings: Iterable[CodedThought], seed: str) -> list[Result]:
+def kappa(
+    turns: Iterable[TurnRecord], codings: Iterable[CodedThought], seed: str, copies: Collection[str] = ()
+) -> list[Result]:
     """Agreement of every pair of coders beyond chance, over the turns that both coded; none without codings.
 
     `turns` are those whose thoughts can be coded. Coders come in the order of their codings, the lexicon before them.
-    The interval is the percentile bootstrap over runs, null below three.
+    The interval is the percentile bootstrap over runs, null below three. The runs of `copies` are identical to others
+    and do not count.
     """
-    known = {(turn.run, turn.agent, turn.turn): turn for turn in turns}
+    known = {(turn.run, turn.agent, turn.turn): turn for turn in turns if turn.run not in copies}
     labels: dict[str, dict[str, dict[Place, object]]] = {name: {} for name in _SCALES}
     lexicon = [CodedThought(LEXICON, place, turn.cue_s, turn.cue_o) for place, turn in known.items()]
     coded = [coding for coding in codings if coding.place in known]

@@ -1,8 +1,8 @@
 """A study's turns through every measure (`measures.md`): the tables, what each row was computed from, both versions.
 
-Per-run rows describe every run. Pooled rows describe the runs that are not exploratory; a study of nothing but
-exploratory runs (pilots) pools those. `pcs`, `delta_pcs`, `ri_ext` and `tests` take the confirmatory set: no
-exploratory run and no model of a run with more than a fifth of its turns failed.
+Per-run rows describe every run; identical runs count once in all others. Pooled rows describe the runs that are not
+exploratory; a study of nothing but exploratory runs (pilots) pools those. `pcs`, `delta_pcs`, `ri_ext` and `tests` take
+the confirmatory set: no exploratory run and no model of a run with more than a fifth of its turns failed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +19,7 @@ from playmolt_agora.measures.data.results import Result, Table, table
 from playmolt_agora.measures.data.tables import BESIDE, PROVENANCE, TABLES
 from playmolt_agora.measures.gini import Holdings, LoggedGini
 from playmolt_agora.measures.inference import confirmatory, contrasts, hypotheses
+from playmolt_agora.measures.repeats import Repeats
 
 Imported = Sequence[Mapping[str, object]]
 Found = dict[str, list[Result]]
@@ -27,7 +28,7 @@ CHOSEN: Final = (*CONFIRMATORY, "headline", "pcs_left_out", "unadjusted")
 """The tables of the confirmatory set."""
 DESCRIPTIVE: Final = (
     *("shares", "ri", "drift", "shared_model", "pint", "parse", "gini"),
-    *("rolling", "adherence", "network", "occupancy"),
+    *("rolling", "adherence", "network", "occupancy", "repeats"),
 )
 """The tables that hold rows of every run."""
 
@@ -77,8 +78,9 @@ def study(
     turns = frame(records)
     parsed = treatments.parse_rows(turns)
     excluded = treatments.excluded(parsed)
-    pooled = _pooled(turns)
-    planned = turns.where(lambda seat: not seat.exploratory)
+    repeated = Repeats(turns)
+    pooled = repeated.once(_pooled(turns))
+    planned = repeated.once(turns.where(lambda seat: not seat.exploratory))
     kept = planned.where(lambda seat: (seat.run, seat.model) not in excluded)
     everyone = pcs.cells(planned, stage1_import)
     cells = everyone if kept is planned else pcs.cells(kept, stage1_import)
@@ -86,19 +88,20 @@ def study(
     main = {
         **_by_run(turns, seed),
         **_pooled_rows(pooled, seed),
-        **_confirmatory(kept, cells, seed, tested),
+        **_confirmatory(kept, cells, seed, tested, repeated),
         "parse": parsed,
         "gini": inequality.rows(ginis),
         "shares": [*rates.agents(turns), *rates.cells(pooled)],
     }
     beside = {
         **_beside(turns, pooled, cells, seed),
+        "repeats": repeated.rows(),
         "headline": treatments.rows(kept, seed, stage1_import),
         "unadjusted": hypotheses.unadjusted(hypotheses.figures(kept, seed), seed),
     }
-    whole = _confirmatory(planned, everyone, seed, tested) if excluded else {}
+    whole = _confirmatory(planned, everyone, seed, tested, repeated) if excluded else {}
     other = {f"unexcluded_{name}": rows for name, rows in whole.items()}
-    store = _Store(seed, _exploratory(turns), _failing(excluded), events or {})
+    store = _Store(seed, _exploratory(turns), _failing(excluded), _copies(repeated), events or {})
     sources = {**main, **beside, **other}
     return Analysis(
         tables=_laid(main, TABLES),
@@ -114,10 +117,11 @@ class _Store:
     seed: str
     exploratory: tuple[str, ...]
     failing: tuple[str, ...]
+    copies: tuple[str, ...]
     events: Mapping[str, tuple[int, int]]
 
     def provenance(self, name: str, rows: Sequence[Result]) -> Table:
-        left_out = () if name in DESCRIPTIVE else self.exploratory
+        left_out = () if name in DESCRIPTIVE else (*self.exploratory, *self.copies)
         if name in CHOSEN:
             left_out += self.failing
         return provenance_of(rows, self.seed, left_out, self.events)
@@ -169,11 +173,13 @@ def _pooled_rows(turns: Frame, seed: str) -> Found:
     }
 
 
-def _confirmatory(turns: Frame, cells: Sequence[pcs.PcsCell], seed: str, tested: Sequence[str]) -> Found:
+def _confirmatory(
+    turns: Frame, cells: Sequence[pcs.PcsCell], seed: str, tested: Sequence[str], repeated: Repeats
+) -> Found:
     return {
-        "pcs": [pcs.row(cell, seed) for cell in cells],
-        "ri_ext": ritual.fading(turns, seed),
-        "tests": confirmatory.rows(turns, cells, seed, tested),
+        "pcs": [_differing(pcs.row(cell, seed), repeated) for cell in cells],
+        "ri_ext": [_faded(each, repeated) for each in ritual.fading(turns, seed)],
+        "tests": confirmatory.rows(turns, cells, seed, tested, repeated),
         "delta_pcs": pcs.differences(cells),
     }
 
@@ -193,6 +199,24 @@ def _beside(turns: Frame, pooled: Frame, cells: Sequence[pcs.PcsCell], seed: str
         "network": networks.edges(turns),
         "occupancy": networks.occupancy(turns),
     }
+
+
+def _differing(each: Result, repeated: Repeats) -> Result:
+    """Without a p where the runs of its cell do not differ."""
+    if repeated.alike_cell(each.row["model"], each.row["language"]):
+        each.row["p_perm"] = None
+    return each
+
+
+def _faded(each: Result, repeated: Repeats) -> Result:
+    """Without a p where the runs of its set do not differ."""
+    if repeated.all_alike((each.row["set"],)):
+        each.row["p_perm"] = None
+    return each
+
+
+def _copies(repeated: Repeats) -> tuple[str, ...]:
+    return tuple(f"{run}: identical to {first}" for run, first in sorted(repeated.copies.items()))
 
 
 def _exploratory(turns: Frame) -> tuple[str, ...]:

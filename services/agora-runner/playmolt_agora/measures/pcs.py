@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from playmolt_schemas.stored.agora.turn import ACTIONS
 
+from playmolt_agora.measures import repeats
 from playmolt_agora.measures.data.arms import COSTS_REAL
 from playmolt_agora.measures.data.definitions import EARLY_EPOCHS, INDICATIVE_RUNS
 from playmolt_agora.measures.data.frame import Frame
@@ -99,7 +100,9 @@ class PcsCell:
     def test(self, generator: np.random.Generator) -> tuple[permutation.PermutationTest, float]:
         """The exact permutation test of run labels, and the mean of its distribution: the floor at these very sizes."""
         values, complete = permutation.relabelled(self.stage1.counts, self.phase1.counts, self._divergence, generator)
-        p = (permutation.exact_p if complete else permutation.drawn_p)(values, self.pcs or 0.0)
+        p: float | None = (permutation.exact_p if complete else permutation.drawn_p)(values, self.pcs or 0.0)
+        if repeats.all_equal(self.stage1.counts, self.phase1.counts):
+            p = None
         count = permutation.labelings(len(self.stage1.runs), len(self.phase1.runs))
         return permutation.PermutationTest(p, count), float(values.mean())
 
@@ -187,7 +190,10 @@ def test(model_cells: Sequence[PcsCell], seed: str) -> tuple[float | None, permu
     generator = stream(seed, "pcs_test", full[0].model)
     statistic = sum(float(count_jsd(cell.stage1.pooled, cell.phase1.pooled, alpha)) for cell in full)
     strata = [(cell.stage1.counts, cell.phase1.counts) for cell in full]
-    return statistic, permutation.two_arms(strata, lambda p, q: count_jsd(p, q, alpha), generator)
+    tested = permutation.two_arms(strata, lambda p, q: count_jsd(p, q, alpha), generator)
+    if repeats.all_equal(*(counts for arms in strata for counts in arms)):
+        return statistic, permutation.PermutationTest(None, tested.labelings)
+    return statistic, tested
 
 
 def floor_iid(n: int, m: int, k: int = len(ACTIONS)) -> float:
@@ -282,7 +288,8 @@ def difference(one: PcsCell, other: PcsCell) -> Difference:
         return Difference(value)
     a, b = one.pcs or 0.0, other.pcs or 0.0
     spread = jackknife.Spread(value, [*(each - b for each in mine), *(a - each for each in others)])
-    return Difference(value, *spread.interval(-1.0, 1.0), spread.p())
+    low, high = spread.interval(-1.0, 1.0)
+    return Difference(value, low, high, spread.p())
 
 
 def _difference(one: PcsCell, other: PcsCell) -> Result:

@@ -248,6 +248,11 @@ def _status_warnings(plan: Plan) -> Iterator[str]:
     played = [model for model in plans.all_models(plan) if is_scripted(model)]
     if played:
         yield f"Scripted models ({', '.join(played)}) play here: no language model answers, and reports say so."
+    if plan.sampling.temperature is not None and Decimal(plan.sampling.temperature) == 0:
+        yield (
+            "Temperature 0: a model may answer the same prompt with the same text, so that runs are identical. "
+            "Identical runs count once, and where no run differs there is no interval and no p. Raise the temperature."
+        )
     if plan.exploratory:
         yield "Exploratory: none of these runs enters PCS or a test."
     elif not plans.hypotheses(plan):

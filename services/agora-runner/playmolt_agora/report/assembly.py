@@ -27,8 +27,10 @@ from playmolt_agora.experiment.run_reports import ANSWERED
 from playmolt_agora.experiment.views import cost_lines
 from playmolt_agora.measures.agreement import COLUMNS, CodedThought, Place, kappa
 from playmolt_agora.measures.analysis import Analysis, provenance_of
+from playmolt_agora.measures.data.frame import frame
 from playmolt_agora.measures.data.results import Result, table
 from playmolt_agora.measures.gini import LoggedGini
+from playmolt_agora.measures.repeats import Repeats
 from playmolt_agora.report.study import (
     DeviationNote,
     JudgeNote,
@@ -149,7 +151,7 @@ def agreement_of(
 ) -> list[Result]:
     """The agreement of coders."""
     thinking = codable(turns, (note.run for note in notes if note.parent is not None))
-    return kappa(thinking, codings(recorded, thinking), seed)
+    return kappa(thinking, codings(recorded, thinking), seed, Repeats(frame(turns)).copies)
 
 
 def runs_table(notes: Sequence[RunNote], turns: Sequence[TurnRecord]) -> Table:

@@ -1,7 +1,10 @@
 """The report: one HTML file that opens offline, without scripts and without anything loaded from elsewhere."""
 
+from collections import Counter
 from collections.abc import Sequence
 from importlib.resources import files
+
+from playmolt_schemas.stored.agora.turn import VALID_CODES
 
 from playmolt_agora.report import markup, prose, provenance
 from playmolt_agora.report.chapters import confirmatory, exploratory, own
@@ -52,7 +55,8 @@ def _header(study: StudyData) -> str:
         f"<header><p>PlayMolt Agora · {markup.escaped(kind)}</p><h1>{markup.escaped(study.name)}</h1>"
         f"<p>{runs}, {turns} · made {markup.escaped(study.made_at)} · definitions "
         f"<code>{markup.escaped(study.definitions)}</code></p>"
-        f"{_scripted(study)}{confirmatory.stage1_notice(study) if has_stage1(study) else ''}"
+        f"{_scripted(study)}{_silent(study)}{_identical(study)}"
+        f"{confirmatory.stage1_notice(study) if has_stage1(study) else ''}"
         f"{markup.paragraph(prose.NULLS)}</header>"
     )
 
@@ -63,6 +67,43 @@ def _scripted(study: StudyData) -> str:
         return ""
     text = prose.SCRIPTED_ALL if marked == len(study.runs) else prose.SCRIPTED_SOME
     return f'<p class="warning" role="note">{markup.escaped(text.format(count=marked, total=len(study.runs)))}</p>'
+
+
+def _silent(study: StudyData) -> str:
+    """The arms without a valid turn: nothing of them is measured or tested."""
+    turns: Counter[tuple[str, str]] = Counter()
+    valid: Counter[tuple[str, str]] = Counter()
+    for turn in study.turns:
+        for arm in ((turn.model, ""), (turn.model, turn.cell)):
+            turns[arm] += 1
+            valid[arm] += turn.parse_code in VALID_CODES
+    silent = [arm for arm in sorted(turns) if not valid[arm]]
+    whole = {model for model, cell in silent if not cell}
+    named = [(model, cell) for model, cell in silent if not cell or model not in whole]
+    said = [
+        prose.NO_VALID_TURN.format(arm=f"{model} in {cell}" if cell else model, turns=turns[model, cell])
+        for model, cell in named
+    ]
+    return "".join(f'<p class="warning" role="note">{markup.escaped(each)}</p>' for each in said)
+
+
+def _identical(study: StudyData) -> str:
+    """The cells with identical runs, and how many of their runs count."""
+    found = [row for row in rows(study.further.get("repeats")) if row["identical"]]
+    lines = [
+        prose.IDENTICAL_IN.format(
+            identical=row["identical"], runs=row["runs"], distinct=row["distinct"],
+            cell=" · ".join(str(part) for part in (row["phase"], row["set"], row["model"], row["language"]) if part),
+        )
+        for row in found
+    ]  # fmt: skip
+    if not lines:
+        return ""
+    total = prose.IDENTICAL.format(
+        identical=sum(row["identical"] for row in found),
+        runs=sum(row["runs"] for row in rows(study.further.get("repeats"))),
+    )
+    return f'<div class="warning" role="note"><p>{markup.escaped(total)}</p>{markup.listed(lines)}</div>'
 
 
 def _contents(sections: Sequence[Section]) -> str:

@@ -25,6 +25,13 @@ SCRIPTED_SOME: Final = (
     "SCRIPTED RUNS. {count} of {total} runs were played by scripted models: programs with fixed behaviour profiles,"
     " not language models. They are marked “scripted” wherever they appear."
 )
+NO_VALID_TURN: Final = "{arm}: 0 of {turns} turns valid. Nothing of this is measured or tested."
+IDENTICAL: Final = (
+    "IDENTICAL RUNS. {identical} of {runs} runs are identical: another run has the same acts and replies of the same "
+    "agents in the same turns. Identical runs count once in everything that is pooled or tested; where no run differs, "
+    "there is no interval and no p."
+)
+IDENTICAL_IN: Final = "{cell}: {identical} of {runs} runs are identical; {distinct} count."
 NOT_REGISTERED: Final = (
     "No test was registered for this experiment, or all its runs are exploratory: everything on this page is "
     "exploratory."

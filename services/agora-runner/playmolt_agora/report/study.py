@@ -182,3 +182,12 @@ def rows(table: Table | None) -> list[dict[str, Any]]:
     if len({len(table[column]) for column in columns}) > 1:
         raise StudyFault(f"columns of different length: {', '.join(columns)}")
     return [dict(zip(columns, values, strict=True)) for values in zip(*table.values(), strict=True)]
+
+
+def counted_rows(study: StudyData, name: str) -> list[dict[str, Any]]:
+    """A table row by row, each with the `n` of what it counts and the unit where the table has no such column."""
+    found = rows(study.tables.get(name) or study.further.get(name))
+    stored = rows(study.provenance.get(name))
+    if not stored or any("n" in row for row in found):
+        return found
+    return [{**row, "n": each["n"], "n of": f"{each['unit']}s"} for row, each in zip(found, stored, strict=True)]

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 from playmolt_core.game.decider import Effect
 from playmolt_schemas.canonical import digest
-from playmolt_schemas.stored.agora.run import Outcome
+from playmolt_schemas.stored.agora.run import Outcome, PauseCode
 from playmolt_schemas.stored.agora.turn import RunSpec
 
 from playmolt_agora.world.state import RunState
@@ -14,6 +14,7 @@ from playmolt_agora.world.state import RunState
 TURN: Final = "agent_turn"
 RESUME: Final = "resume_run"
 REPORT: Final = "report_run"
+NO_VALID_TURN: Final[PauseCode] = "no_valid_turn"
 
 
 class AgentTurn(msgspec.Struct, frozen=True, gc=False):
@@ -25,10 +26,14 @@ class AgentTurn(msgspec.Struct, frozen=True, gc=False):
 
 
 class EndOfPause(msgspec.Struct, frozen=True, gc=False):
-    """Payload of `resume_run`: check whether the run can resume, from `until` on if it is set."""
+    """Payload of `resume_run`: check whether the run can resume, from `until` on if it is set.
+
+    With `since` the operator has to resume the experiment after that time.
+    """
 
     experiment: str
     until: datetime | None
+    since: datetime | None = None
 
 
 class RunReport(msgspec.Struct, frozen=True, gc=False):
@@ -70,7 +75,8 @@ def outcome(state: RunState) -> Outcome:
 
 def _payload(state: RunState) -> AgentTurn | EndOfPause | RunReport:
     if state.pause is not None:
-        return EndOfPause(state.run.experiment, state.pause.until)
+        asked = state.pause.since if state.pause.code == NO_VALID_TURN else None
+        return EndOfPause(state.run.experiment, state.pause.until, asked)
     if state.next_agent is not None:
         return AgentTurn(state.run, state.turn, state.next_agent)
     return RunReport(state.run, outcome(state))

@@ -34,6 +34,7 @@ from playmolt_agora.world.events import RunOpened
 from playmolt_agora.world.own_world import CONTEST
 from playmolt_agora.world.state import (
     ACTS,
+    JUDGED_TURNS,
     Act,
     Agent,
     Billboard,
@@ -173,9 +174,17 @@ def _taken(state: RunState, record: TurnRecord, at: datetime, *, private: bool =
         "acts": (*state.acts[1 - ACTS :], act),
         "acted": state.acted + 1,
         "taken": state.taken + 1,
+        "unusable": _unusable(state, record),
         "pauses": 0,
         "due": at,
     }
+
+
+def _unusable(state: RunState, record: TurnRecord) -> dict[str, int]:
+    before = state.unusable.get(record.model, 0)
+    if before >= JUDGED_TURNS:
+        return state.unusable
+    return {**state.unusable, record.model: before + 1 if record.action is None else JUDGED_TURNS}
 
 
 def _contestable(state: RunState, event: AgentActed) -> Changes:
@@ -299,7 +308,7 @@ def _paused(state: RunState, event: RunPaused, at: datetime) -> Changes:
     until = at + timedelta(seconds=event.seconds) if event.seconds else None
     return {
         "phase": "paused",
-        "pause": Pause(event.code, event.detail, until),
+        "pause": Pause(event.code, event.detail, until, at),
         "pauses": state.pauses + (event.code == "model_away"),
     }
 

@@ -36,7 +36,7 @@ from playmolt_agora.world import chance, epoch, places, ranks, visibility, world
 from playmolt_agora.world.acts import Deed
 from playmolt_agora.world.events import EVENTS, RunOpened
 from playmolt_agora.world.own_world import OwnWorld
-from playmolt_agora.world.state import RunState
+from playmolt_agora.world.state import JUDGED_TURNS, RunState
 from playmolt_agora.world.worlds import Rules
 
 DETAIL_CHARS: Final = 2000
@@ -174,7 +174,7 @@ def _taken(state: RunState, command: commands.TakeTurn) -> Decision:
     deed = records.judged(state, agent, found)
     record = records.record(state, agent, reply, found, deed)
     if deed is None:
-        return Accepted((*calls, TurnFailed(record=record)))
+        return Accepted((*calls, TurnFailed(record=record), *_gives_up(state, record.model)))
     acted = AgentActed(
         record=record,
         value=deed.value,
@@ -183,6 +183,14 @@ def _taken(state: RunState, command: commands.TakeTurn) -> Decision:
         private=_whispers(state, found.action),
     )
     return Accepted((*calls, acted))
+
+
+def _gives_up(state: RunState, model: str) -> tuple[Event, ...]:
+    """The pause after a model's first turns if none of them was valid: more of them would only cost money."""
+    if state.unusable.get(model, 0) != JUDGED_TURNS - 1:
+        return ()
+    detail = f"{model}: 0 of {JUDGED_TURNS} turns valid. Check its replies, then resume the experiment or stop it."
+    return (RunPaused(code=effects.NO_VALID_TURN, detail=detail),)
 
 
 def _whispers(state: RunState, action: str | None) -> bool:

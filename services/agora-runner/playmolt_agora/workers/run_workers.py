@@ -16,7 +16,7 @@ from playmolt_schemas.limits import PAGE_MAX
 from playmolt_schemas.stored.agora.run import AgentActed, TurnFailed
 from playmolt_schemas.stored.agora.turn import RunSpec, TurnRecord
 
-from playmolt_agora.calls.experiment_status import ExperimentStatuses, events_of
+from playmolt_agora.calls.experiment_status import ExperimentStatuses, Status, events_of
 from playmolt_agora.experiment import commands as experiments
 from playmolt_agora.experiment import effects
 from playmolt_agora.experiment.api import PcsFigures
@@ -92,9 +92,15 @@ class PauseWorker:
             if status.ended:
                 await leased.submit(EndGame(reason=_ENDED))
                 return
-            if status.halted is None and (pause.until is None or self._clock() >= pause.until):
+            if status.halted is None and _is_over(pause, status, self._clock()):
                 await leased.submit(commands.ResumeRun())
                 return
+
+
+def _is_over(pause: EndOfPause, status: Status, now: datetime) -> bool:
+    if pause.since is not None:
+        return status.resumed_at is not None and status.resumed_at > pause.since
+    return pause.until is None or now >= pause.until
 
 
 class LookWorker:

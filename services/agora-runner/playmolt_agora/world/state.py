@@ -23,6 +23,8 @@ RECENT: Final = 10
 HISTORY: Final = 20
 """Ten more than are shown: those that are among the recent events are not shown again."""
 ACTS: Final = 12
+JUDGED_TURNS: Final = 20
+"""A model whose first turns, as many as these, are all invalid pauses its run."""
 SHOWN_CHARS: Final = 4000
 """More of what an agent says is in the log, not in the state: it would be hashed and prompted again and again."""
 
@@ -115,6 +117,7 @@ class Pause(msgspec.Struct, frozen=True, gc=False):
     code: PauseCode
     detail: str
     until: datetime | None
+    since: datetime | None = None
 
 
 class RunState(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,6 +138,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     order: tuple[str, ...] = ()
     acted: int = 0
     taken: int = 0
+    unusable: dict[str, int] = {}
+    """Model → its turns before its first valid one, at most JUDGED_TURNS; JUDGED_TURNS once it had a valid one."""
     trades: dict[str, int] = {}
     tax_rate: int = 0
     treasury: int = 0

@@ -64,8 +64,66 @@ class TestWriting:
     def test_no_thought_is_a_formula(self, text: str) -> None:
         assert f"'{text}" in sheet.written([thought(1, text=text)])
 
+    @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "＝1+1",
+            "＋1",
+            "－1",
+            "＠sum",
+            "a;=1+1",
+            'a";=1',
+            'a; "=1',
+            "a\n=1",
+            "a\t+1",
+            "a,-1",
+            '"=1',
+            " @x",
+            "a;＝1",
+            "−1",
+        ],
+    )
+    def test_no_program_finds_a_formula_whatever_it_takes_for_a_separator(self, text: str, separator: str) -> None:
+        written = sheet.written([thought(1, text=text)])
+        for quote in (csv.QUOTE_MINIMAL, csv.QUOTE_NONE):
+            read_again = csv.reader(io.StringIO(written[1:], newline=""), delimiter=separator, quoting=quote)
+            cells = [cell for row in read_again for cell in row]
+            assert not [
+                cell for cell in cells if cell.lstrip(" \"'“”")[:1] in tuple("=+-@＝＋－＠−") and "'" not in cell
+            ]
+
 
 class TestReading:
+    @pytest.mark.parametrize("separator", [";", "\t", "|", ","])
+    @pytest.mark.parametrize("named", [True, False])
+    def test_the_separators_of_spreadsheets(self, separator: str, named: bool) -> None:
+        head = f"sep={separator}\r\n" if named else ""
+        body = f"{HEAD}{KEYS[0]},ko,so,WAHR,falsch,\n{KEYS[1]},ko,so,x,1,\n".replace(",", separator)
+        rows, faults = read(head + body)
+        assert rows == (SheetRow(key=KEYS[0], survival=True, social=False),)
+        assert [(fault.line, fault.message.partition(" ")[0]) for fault in faults] == [(3 + named, "survival")]
+
+    @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+    def test_the_encodings_of_spreadsheets(self, encoding: str) -> None:
+        rows, faults = sheet.read(f"{HEAD}{KEYS[0]},ko,속생각,참,否,\n".replace(",", "\t").encode(encoding), KEYS)
+        assert (rows, faults) == ((SheetRow(key=KEYS[0], survival=True, social=False),), ())
+
+    @pytest.mark.parametrize(
+        ("yes", "no"),
+        [
+            *(("WAHR", "FALSCH"), ("VRAI", "FAUX"), ("是", "否"), ("참", "거짓"), ("１", "０"), ("はい", "いいえ")),
+            ("ИСТИНА", "ЛОЖЬ"),
+        ],
+    )  # fmt: skip
+    def test_truth_values_of_other_languages(self, yes: str, no: str) -> None:
+        rows, faults = read(f"{HEAD}{KEYS[0]},en,so,{yes},{no},\n")
+        assert (rows, faults) == ((SheetRow(key=KEYS[0], survival=True, social=False),), ())
+
+    def test_one_line_says_what_to_do_with_another_separator(self) -> None:
+        [fault] = read(f"{HEAD}{KEYS[0]},en,so,1,0,\n".replace(",", "~"))[1]
+        assert (fault.line, "semicolons or tabs" in fault.message) == (1, True)
+
     @pytest.mark.parametrize(
         ("word", "label"),
         [("1", True), ("yes", True), ("TRUE", True), ("예", True), ("0", False), (" No ", False), ("false", False),

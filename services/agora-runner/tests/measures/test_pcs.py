@@ -102,9 +102,14 @@ def test_an_interval_ends_where_a_divergence_can():
     assert apart.interval().high == 1.0
 
 
-def test_runs_that_are_all_alike_have_an_interval_without_width():
+def test_runs_that_are_all_alike_have_no_interval_and_no_p():
     cell = pcs.PcsCell("E", "ko", arm("s", [[300, 300]] * 3), arm("p", [[150, 450]] * 3))
-    assert cell.interval().low == cell.interval().high == pytest.approx(cell.pcs, abs=1e-12)
+    assert cell.interval() == bootstrap.Interval(None, None, True)
+    assert cell.test(np.random.default_rng(0))[0] == permutation.PermutationTest(None, 20)
+    assert pcs.test([cell], "seed")[1] == permutation.PermutationTest(None, 20)
+    other = pcs.PcsCell("M", "ko", arm("s", [[300, 300]] * 3), arm("p", [[100, 500]] * 3))
+    found = pcs.difference(cell, other)
+    assert (found.delta < 0, found.low, found.high, found.p) == (True, None, None, None)
 
 
 def test_no_interval_below_three_runs_an_arm():

@@ -74,6 +74,8 @@ class Frame:
     instrumental: Bools
     dissoc: Integers
     code: Integers
+    did: NDArray[np.object_]
+    """The names of the acts, of any world."""
     target: NDArray[np.object_]
     content: NDArray[np.object_]
     k: int = len(ACTIONS)
@@ -170,13 +172,14 @@ def frame(records: Iterable[Mapping[str, Any] | TurnRecord]) -> Frame:
         instrumental=np.array([name == "A" for name in columns[10]], dtype=np.bool_),
         dissoc=np.array([_CLASSES.index(name) for name in columns[11]], dtype=np.int64),
         code=code,
+        did=_objects(columns[14]),
         target=_objects(columns[12]),
         content=_objects(columns[13]),
     )
 
 
 _ACTION: Final = {name: number for number, name in enumerate(ACTIONS)}
-_WIDTH: Final = 14
+_WIDTH: Final = 15
 
 
 _KNOWN: Final[dict[str, tuple[str, ...]]] = {"parse_code": CODES, "dissoc": _CLASSES}
@@ -235,6 +238,7 @@ def _acts(fields: Mapping[str, Any]) -> tuple[Any, ...]:
         fields["dissoc"],
         fields["target"],
         fields["content"],
+        fields.get("action"),
     )
 
 

@@ -46,6 +46,7 @@ TABLES: Final[dict[str, tuple[str, ...]]] = {
 }
 
 BESIDE: Final[dict[str, tuple[str, ...]]] = {
+    "repeats": _columns("phase set language model exploratory runs identical distinct"),
     "headline": _columns("figure phase set model language treatment n value"),
     "pcs_left_out": _columns("model language arm run pcs"),
     "unadjusted": _columns("test statistic p labelings n"),
@@ -82,7 +83,7 @@ COUNTS: Final = frozenset(
         "refused_calls", "unknown_calls",
         "number", "epoch", "exposure", "failed", "feasible", "feasible_a", "interactions", "n", "n_off", "n_on",
         "n_phase1", "n_stage1", "ritual", "ritual_infeasible", "runs_phase1", "runs_stage1", "succeeded", "t_all",
-        "t_rule", "t_valid", "turn", "turns", "valid", "window", *get_args(ParseCode),
+        "runs", "identical", "distinct", "t_rule", "t_valid", "turn", "turns", "valid", "window", *get_args(ParseCode),
     )
 )  # fmt: skip
 """Names of the columns that are text, truth values and whole numbers; all others are measured. So are `labelings`, of

@@ -25,10 +25,13 @@ def resamples(generator: np.random.Generator, first: int, second: int) -> tuple[
 
 
 def interval(values: Floats, first: int, second: int) -> Interval:
-    """The interval of replicates of arms of so many runs; replicates without a value are left out."""
+    """The interval of replicates of arms of so many runs; replicates without a value are left out.
+
+    None where the others do not differ, because then the runs do not.
+    """
     defined = values[~np.isnan(values)]
     indicative = min(first, second) <= INDICATIVE_RUNS
-    if defined.size == 0:
+    if defined.size == 0 or np.ptp(defined) <= TIE * max(1.0, float(np.abs(defined).max())):
         return Interval(indicative=indicative)
     low, high = np.quantile(defined, QUANTILES)
     return Interval(float(low), float(high), indicative)

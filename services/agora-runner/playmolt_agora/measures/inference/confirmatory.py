@@ -7,20 +7,39 @@ from playmolt_agora.measures.data.frame import Frame
 from playmolt_agora.measures.data.results import Result
 from playmolt_agora.measures.inference import attainable_p, hypotheses
 from playmolt_agora.measures.inference.permutation import PermutationTest
+from playmolt_agora.measures.repeats import Repeats
 
 
-def rows(turns: Frame, cells: Sequence[pcs.PcsCell], seed: str, models: Sequence[str]) -> list[Result]:
+def rows(
+    turns: Frame, cells: Sequence[pcs.PcsCell], seed: str, models: Sequence[str], repeated: Repeats | None = None
+) -> list[Result]:
     """A row per test: PCS of each model, the parts of H1 and H2 and the two, RI* by model and persona.
 
     `models` are those that PCS is tested for: one that left the confirmatory set altogether still counts for Holm.
+    Where the runs that a test compares do not differ, and over an arm without a valid turn, there is no p.
     """
-    return [*_pcs(cells, seed, models), *_hypotheses(turns, seed), *_rituals(turns, seed)]
+    untested = _without_turns(turns) or (repeated is not None and repeated.all_alike(("A", "B")))
+    found = [*_hypotheses(turns, seed), *_rituals(turns, seed)]
+    for each in found if untested else ():
+        each.row.update(p=None, p_holm=None, p_error=None)
+    return [*_pcs(cells, seed, models, repeated), *found]
 
 
-def _pcs(cells: Sequence[pcs.PcsCell], seed: str, planned: Sequence[str]) -> list[Result]:
+def _without_turns(turns: Frame) -> bool:
+    """Whether a model or a persona of Sets A and B has no valid turn."""
+    inside = turns.where(lambda seat: seat.set in {"A", "B"})
+    valid = inside.tally(inside.valid)
+    arms: dict[tuple[str, str | None], int] = {}
+    for at, seat in enumerate(inside.seats):
+        for arm in (("model", seat.model), ("persona", seat.persona)):
+            arms[arm] = arms.get(arm, 0) + int(valid[at])
+    return 0 in arms.values()
+
+
+def _pcs(cells: Sequence[pcs.PcsCell], seed: str, planned: Sequence[str], repeated: Repeats | None) -> list[Result]:
     names = sorted({cell.model for cell in cells})
     models = {model: [cell for cell in cells if cell.model == model] for model in names}
-    tested = {model: pcs.test(group, seed) for model, group in models.items()}
+    tested = {model: _tested(group, seed, repeated) for model, group in models.items()}
     tests = {model: tested[model][1].p if model in tested else None for model in planned}
     adjusted = attainable_p.corrected({f"pcs:{model}": p for model, p in tests.items()})
     found = []
@@ -30,6 +49,13 @@ def _pcs(cells: Sequence[pcs.PcsCell], seed: str, planned: Sequence[str]) -> lis
         alpha = max((cell.alpha for cell in full), default=None)
         found.append(_row(f"pcs:{model}", statistic, test, runs, p_holm=adjusted.get(f"pcs:{model}"), alpha=alpha))
     return found
+
+
+def _tested(group: Sequence[pcs.PcsCell], seed: str, repeated: Repeats | None) -> tuple[float | None, PermutationTest]:
+    statistic, test = pcs.test(group, seed)
+    if repeated and all(repeated.alike_cell(cell.model, cell.language) for cell in group):
+        return statistic, PermutationTest(None, test.labelings)
+    return statistic, test
 
 
 def _hypotheses(turns: Frame, seed: str) -> list[Result]:

@@ -189,7 +189,7 @@ def _tests(parts: Mapping[str, Floats], generator: Callable[[str], np.random.Gen
 def level_p(slopes: Sequence[float] | Floats) -> float | None:
     """The larger p of two one-sided t tests of the mean slope against ±0.02 a window; None below two runs.
 
-    Slopes without any spread are level with p 0 inside the margin, and not (p 1) on it or outside.
+    None, too, for slopes without any spread: the runs do not differ.
     """
     values = np.asarray(slopes, dtype=np.float64)
     if values.size < 2:
@@ -197,7 +197,7 @@ def level_p(slopes: Sequence[float] | Floats) -> float | None:
     room = LEVEL_MARGIN - abs(float(values.mean()))
     error = float(values.std(ddof=1)) / values.size**0.5
     if error <= TIE * float(np.abs(values).max()):
-        return 0.0 if room > TIE else 1.0
+        return None
     return float(stdtr(values.size - 1, -room / error))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy.special import stdtr, stdtrit  # type: ignore[import-untyped]  # scipy ships no types
 
-from playmolt_agora.measures.data.definitions import INTERVAL_RUNS, QUANTILES
+from playmolt_agora.measures.data.definitions import INTERVAL_RUNS, QUANTILES, TIE
 from playmolt_agora.measures.divergence import Floats
 
 
@@ -23,18 +23,22 @@ class Spread:
         parts = np.array([np.square(arm - arm.mean()).sum() for arm in left_out]) * (sizes - 1) / sizes
         variance = float(parts.sum())
         self.centre = value - float(((sizes - 1) * (means - value)).sum())
-        self.error = variance**0.5
+        error = variance**0.5
+        # What rounding leaves of equal values is no spread.
+        self.error = error if error > TIE else 0.0
         self.freedom = variance**2 / float((parts**2 / (sizes - 1)).sum()) if variance > 0 else float("inf")
 
-    def interval(self, low: float, high: float) -> tuple[float, float]:
-        """The 95 % interval with t quantiles, cut at the ends of what can be."""
-        reach = self.error * float(stdtrit(self.freedom, QUANTILES[1])) if self.error else 0.0
+    def interval(self, low: float, high: float) -> tuple[float, float] | tuple[None, None]:
+        """The 95 % interval with t quantiles, cut at the ends of what can be; none where no run differs."""
+        if not self.error:
+            return None, None
+        reach = self.error * float(stdtrit(self.freedom, QUANTILES[1]))
         return max(low, min(high, self.centre - reach)), min(high, max(low, self.centre + reach))
 
-    def p(self) -> float:
-        """Two-sided p of the estimate being 0; 1 where all values are one."""
+    def p(self) -> float | None:
+        """Two-sided p of the estimate being 0; none where no run differs."""
         if not self.error:
-            return 1.0 if self.centre == 0 else 0.0
+            return None
         return 2 * float(stdtr(self.freedom, -abs(self.centre) / self.error))
 
 

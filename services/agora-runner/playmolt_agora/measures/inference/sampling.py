@@ -13,6 +13,7 @@ from playmolt_agora.measures.data.frame import Frame, frame
 from playmolt_agora.measures.divergence import Floats
 from playmolt_agora.measures.inference import bootstrap
 from playmolt_agora.measures.inference.streams import stream
+from playmolt_agora.measures.repeats import Repeats
 
 Interval = tuple[float, float]
 _FEWEST: Final = 2
@@ -30,6 +31,7 @@ def intervals(
     `stage1_import` are counts that replace Stage 1 runs, as `analysis.study` takes them.
     """
     turns = frame(records)
+    turns = Repeats(turns).once(turns)
     found = _of_pcs(turns, stage1_import) if measure == "pcs" else _of_share(turns, measure.partition(":")[2], seed)
     return {
         key: None if span.low is None or span.high is None else (span.low, span.high) for key, span in found.items()

@@ -6,7 +6,7 @@ from typing import Any, Final
 from playmolt_agora.report import markup, prose, provenance
 from playmolt_agora.report.plots.figure import Plot, registered_runs
 from playmolt_agora.report.sections import Section, figures_markup, rows_markup
-from playmolt_agora.report.study import StudyData, has_pcs, rows
+from playmolt_agora.report.study import StudyData, counted_rows, has_pcs, rows
 
 PARTS: Final = {"H1": ("H1a", "H1b"), "H2": ("H2a", "H2b")}
 """The parts that a hypothesis is the conjunction of; registered with it."""
@@ -148,7 +148,7 @@ def pcs_markup(study: StudyData, drawn: Mapping[str, Plot]) -> str:
         markup.paragraph(prose.CELLS_DESCRIPTIVE),
         _companions(found),
         indicative,
-        rows_markup("PCS with one run left out", rows(study.further.get("pcs_left_out"))),
+        rows_markup("PCS with one run left out", counted_rows(study, "pcs_left_out")),
     ]
     return "".join(parts)
 

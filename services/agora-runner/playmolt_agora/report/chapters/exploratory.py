@@ -11,7 +11,7 @@ from playmolt_agora.report.forks import Fork, forks
 from playmolt_agora.report.plots import ritual
 from playmolt_agora.report.plots.figure import Plot, mean, shown_rows, shown_runs
 from playmolt_agora.report.sections import Section, figures_markup, rows_markup
-from playmolt_agora.report.study import StudyData, rows
+from playmolt_agora.report.study import StudyData, counted_rows, rows
 
 _LONG: Final = 40
 _DRAWN: Final = frozenset(
@@ -19,6 +19,7 @@ _DRAWN: Final = frozenset(
 )
 """Results that have a figure, or a place of their own."""
 _FURTHER: Final = {
+    "repeats": "Identical runs by cell",
     "headline": "Headline figures under three treatments of failed turns",
     "pcs_pure": "PCS against the arm with real costs (pcs_pure)",
     "merchant": "Merchant between Archivist and Jester (Page's L)",
@@ -54,7 +55,10 @@ def _rates(study: StudyData, _: Mapping[str, Plot]) -> str:
     if not found:
         return ""
     keys = ("phase", "set", "model", "language", "persona", "action")
-    numbers = ("count", "succeeded", "p", "q", "q_heard", "r_seed", "r_literal", "r_dyad")
+    numbers = (
+        "count", "succeeded", "t_valid", "p", "feasible", "q", "q_heard", "exposure", "r_seed", "r_literal",
+        "dyad_exposure", "r_dyad",
+    )  # fmt: skip
     shown = [key for key in keys if any(row.get(key) is not None for row in found)]
     head = [*shown, *(f"{name} †" if name in {"r_seed", "r_literal"} else name for name in numbers)]
     lines = [[row.get(name) for name in (*shown, *numbers)] for row in found]
@@ -80,7 +84,8 @@ def _tests(study: StudyData, drawn: Mapping[str, Plot]) -> str:
         )
     if rows(study.tables.get("shared_model")):
         body += rows_markup(
-            "Contrast of Jester and Archivist of the model that plays both in a run", rows(study.tables["shared_model"])
+            "Contrast of Jester and Archivist of the model that plays both in a run",
+            counted_rows(study, "shared_model"),
         )
     if rows(study.tables.get("pcs")) and not any(name.startswith("pcs:") for name in names):
         body += confirmatory.pcs_markup(study, drawn)
@@ -93,15 +98,15 @@ def _ritual(study: StudyData, drawn: Mapping[str, Plot]) -> str:
         return ""
     degenerate = any(row.get("degenerate_by_design") for row in found)
     grouped = [row for row in found if row["level"] != "agent"]
-    columns = ("level", "phase", "set", "language", "run", "model", "persona", "a_success", "ritual_infeasible",
-               "feasible_a", "ri_seed", "ri_star", "ri_opp")  # fmt: skip
+    columns = ("level", "phase", "set", "language", "run", "model", "persona", "ritual", "t_valid", "a_success",
+               "ritual_infeasible", "feasible_a", "ri_seed", "ri_star", "ri_opp")  # fmt: skip
     lines = [{**row, "ri_seed": _flagged(row)} for row in grouped]
     return (
         figures_markup(study, drawn, "ri-star")
         + _strong(grouped)
         + (markup.paragraph(prose.DEGENERATE, "notice") if degenerate else "")
         + markup.folded("The index and its companions, run by run", rows_markup("Ritual Index", lines, columns))
-        + rows_markup("Does it fade? (ri_ext)", rows(study.tables.get("ri_ext")))
+        + rows_markup("Does it fade? (ri_ext)", counted_rows(study, "ri_ext"))
     )
 
 
@@ -162,7 +167,7 @@ def _contrasts(study: StudyData, drawn: Mapping[str, Plot]) -> str:
     for name, table in study.further.items():
         note = markup.paragraph(prose.SENSITIVITY) if name == "headline" else ""
         if name not in _DRAWN and rows(table):
-            body += note + _whole(_FURTHER.get(name, name.replace("_", " ").capitalize()), rows(table))
+            body += note + _whole(_FURTHER.get(name, name.replace("_", " ").capitalize()), counted_rows(study, name))
     return body
 
 

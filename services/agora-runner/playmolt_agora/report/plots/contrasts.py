@@ -8,7 +8,7 @@ from playmolt_schemas.stored.agora.turn import ACTIONS
 from playmolt_agora.report.chart import SOFT, ChartCanvas, Panel, Style, grid, legend, rounded_up, style, ticks
 from playmolt_agora.report.markup import shown
 from playmolt_agora.report.plots.figure import CONDITIONS, WIDTH, Plot, drawn, in_order, phase_title, shown_runs
-from playmolt_agora.report.study import StudyData, rows
+from playmolt_agora.report.study import StudyData, counted_rows
 
 _LEFT: Final = 230.0
 _LINE: Final = 17.0
@@ -18,7 +18,7 @@ Line = Mapping[str, Any]
 
 def contrast_figure(study: StudyData) -> Plot:
     """Draw the divergence of the two sides of each contrast, per model, with its interval where there is one."""
-    found: Sequence[Line] = rows(study.further.get("contrast_intervals")) or rows(study.tables.get("contrasts"))
+    found: Sequence[Line] = counted_rows(study, "contrast_intervals") or counted_rows(study, "contrasts")
     models = in_order(row["model"] for row in found)
     looks = {model: style(index) for index, model in enumerate(models)}
     groups = _grouped(found)
@@ -51,7 +51,7 @@ def model_figure(study: StudyData) -> Plot:
             "condition": None,
             "model": f"{row['model_a']} − {row['model_b']}",
         }
-        for row in rows(study.tables.get("delta_pcs"))
+        for row in counted_rows(study, "delta_pcs")
     ]
     looks = {model: style(index) for index, model in enumerate(in_order(row["model"] for row in found))}
     groups = _grouped(found)
@@ -61,7 +61,7 @@ def model_figure(study: StudyData) -> Plot:
     at = 0.0
     for name, lines in groups.items():
         at = _group(panel, at, name, lines, looks, "delta")
-    columns = ("language", "model_a", "model_b", "delta", "ci_lo", "ci_hi", "p", "p_holm")
+    columns = ("language", "model_a", "model_b", "delta", "ci_lo", "ci_hi", "p", "p_holm", "n", "n of")
     return drawn(
         "pcs-models",
         "Differences of PCS between models",
@@ -77,7 +77,8 @@ def model_figure(study: StudyData) -> Plot:
 
 def point_figure(study: StudyData) -> Plot:
     """Draw the differences of shares in percentage points, one panel a contrast, with intervals."""
-    found: Sequence[Line] = [row for row in rows(study.further.get("contrast_shares")) if row["contrast"] != "model"]
+    shares = counted_rows(study, "contrast_shares")
+    found: Sequence[Line] = [row for row in shares if row["contrast"] != "model"]
     models = in_order(row["model"] for row in found)
     looks = {model: style(index) for index, model in enumerate(models)}
     groups = _grouped(found)
@@ -109,8 +110,8 @@ def point_figure(study: StudyData) -> Plot:
         measure="contrast_shares",
         table="contrast_shares",
         runs=shown_runs(study),
-        columns=tuple(study.further.get("contrast_shares", ())),
-        of=rows(study.further.get("contrast_shares")),
+        columns=tuple(shares[0]) if shares else (),
+        of=shares,
     )
 
 

@@ -20,9 +20,14 @@ def test_an_interval_by_linear_interpolation():
 
 
 def test_replicates_without_a_value_are_left_out():
-    span = bootstrap.interval(np.array([np.nan, 1.0, 1.0]), 4, 3)
-    assert (span.low, span.high, span.indicative) == (1.0, 1.0, True)
+    span = bootstrap.interval(np.array([np.nan, 1.0, 2.0]), 4, 3)
+    assert (span.low, span.high, span.indicative) == (pytest.approx(1.025), pytest.approx(1.975), True)
     assert bootstrap.interval(np.array([np.nan]), 4, 4) == bootstrap.Interval(None, None, False)
+
+
+@pytest.mark.parametrize("values", [[0.3, 0.3, 0.1 + 0.2], [np.nan, 1.0, 1.0], [0.0, 0.0]])
+def test_replicates_that_do_not_differ_are_no_interval(values):
+    assert bootstrap.interval(np.array(values), 4, 4) == bootstrap.Interval(None, None, False)
 
 
 def test_effect_size_is_null_below_three_runs_and_without_spread():

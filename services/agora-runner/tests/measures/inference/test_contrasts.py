@@ -70,7 +70,7 @@ def test_models_of_the_same_runs_are_drawn_together(turns):
     found = contrasts.of_models(frame(records))
     assert [(each.model, each.condition, each.paired) for each in found] == [("E/M", "with_persona/ko", True)]
     spans, _ = contrasts.intervals(found, "seed")
-    assert spans[0].row["ci_hi"] == pytest.approx(0, abs=1e-12)
+    assert (spans[0].row["jsd"], spans[0].row["ci_lo"], spans[0].row["ci_hi"]) == (pytest.approx(0), None, None)
 
 
 def test_who_supports_and_whispers_to_whom(small_log):
