@@ -100,7 +100,7 @@ def ri_star(rows: Any, factor: ritual.Group, rng: np.random.Generator | None = N
     return Test(statistic, tested.p if _runs_differ(_dicts(rows)) else None, tested.labelings)
 
 
-def _runs_differ(rows: Sequence[Mapping[str, Any]]) -> bool:
+def _runs_differ(rows: Sequence[Mapping[str, object]]) -> bool:
     """Whether there is one run, or two of one set in which the same agents have other values."""
     runs: dict[object, dict[object, set[tuple[object, ...]]]] = {}
     for row in rows:

@@ -1,7 +1,7 @@
 """Runs that are identical: the same acts and replies of the same agents in the same turns, in whatever order.
 
 At temperature 0, or with a server that caches, a run says nothing that its copy has not said. Copies count once in
-everything that is pooled or tested, and where no run of a comparison differs, there is no interval and no p.
+everything that is pooled or tested, and where no run of a comparison differs, interval and p are null.
 """
 
 from collections.abc import Hashable, Iterable

@@ -251,7 +251,7 @@ def _status_warnings(plan: Plan) -> Iterator[str]:
     if plan.sampling.temperature is not None and Decimal(plan.sampling.temperature) == 0:
         yield (
             "Temperature 0: a model may answer the same prompt with the same text, so that runs are identical. "
-            "Identical runs count once, and where no run differs there is no interval and no p. Raise the temperature."
+            "Identical runs count once; without a difference neither interval nor p is given. Raise the temperature."
         )
     if plan.exploratory:
         yield "Exploratory: none of these runs enters PCS or a test."

@@ -29,7 +29,7 @@ NO_VALID_TURN: Final = "{arm}: 0 of {turns} turns valid. Nothing of this is meas
 IDENTICAL: Final = (
     "IDENTICAL RUNS. {identical} of {runs} runs are identical: another run has the same acts and replies of the same "
     "agents in the same turns. Identical runs count once in everything that is pooled or tested; where no run differs, "
-    "there is no interval and no p."
+    "neither interval nor p is given."
 )
 IDENTICAL_IN: Final = "{cell}: {identical} of {runs} runs are identical; {distinct} count."
 NOT_REGISTERED: Final = (

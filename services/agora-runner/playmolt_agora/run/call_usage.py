@@ -62,7 +62,7 @@ def _took_nothing(call: dict[str, Any]) -> bool:
     return call["status"] >= _ERRORS or call.get("outcome") in _REPORTED_ERRORS or _filtered_request(call)
 
 
-def _filtered_request(call: dict[str, Any]) -> bool:
+def _filtered_request(call: Mapping[str, object]) -> bool:
     """Whether a content filter answered with an error instead of a reply."""
     return call.get("code") == CONTENT_FILTER and call.get("finish_reason") is None
 

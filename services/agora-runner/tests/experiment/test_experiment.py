@@ -250,7 +250,8 @@ class TestStops:
         bench.when(commands.Stop(by="operator")).then()
         bench.when(commands.Resume(by="operator")).then(like(events.Resumed))
         assert (bench.state.reason, bench.effects()) == ("", ["open_run", "open_run"])
-        bench.when(commands.Resume(by="operator")).then()
+        bench.when(commands.Resume(by="operator")).then(like(events.Resumed))
+        assert (bench.state.status, bench.state.resumed_at) == ("running", bench.now)
 
     def test_a_run_that_ends_meanwhile_counts(self, bench: Bench) -> None:
         bench.when(commands.Stop(by="operator"))

@@ -18,8 +18,8 @@ AT = datetime(2026, 1, 1, tzinfo=UTC)
 class Leased:
     """As much of a LeasedEffect as this worker uses, without a lease."""
 
-    def __init__(self, until: datetime | None) -> None:
-        self.payload, self.stopping = EndOfPause("experiment-1", until), False
+    def __init__(self, until: datetime | None, since: datetime | None = None) -> None:
+        self.payload, self.stopping = EndOfPause("experiment-1", until, since), False
         self.submitted: list[Command] = []
 
     async def submit(self, command: Command) -> None:
@@ -55,3 +55,11 @@ async def test_a_pause_ends(until: datetime | None, now: datetime, status: Statu
     worker = PauseWorker(cast("ExperimentStatuses", Statuses(status)), clock=lambda: now, seconds=0)
     await worker(cast("LeasedEffect", leased))
     assert [type(command) for command in leased.submitted] == ([ends_in] if ends_in else [])
+
+
+@pytest.mark.parametrize(("resumed_at", "ends"), [(None, False), (AT, False), (AT + timedelta(seconds=1), True)])
+async def test_a_run_without_a_valid_turn_waits_for_its_operator(resumed_at: datetime | None, ends: bool) -> None:
+    leased, status = Leased(None, since=AT), Status(Budget(), None, "", resumed_at=resumed_at)
+    worker = PauseWorker(cast("ExperimentStatuses", Statuses(status)), clock=lambda: AT + timedelta(days=1), seconds=0)
+    await worker(cast("LeasedEffect", leased))
+    assert [type(command) for command in leased.submitted] == ([commands.ResumeRun] if ends else [])

@@ -261,3 +261,24 @@ def test_the_state_does_not_grow_with_the_run(runs: Any, phase: str) -> None:
         sizes[run.state.turn] = len(canonical_json(run.state))
         run.answer(("speak", None, f"words of turn {run.state.turn}"))
     assert sizes[50] < 1.1 * sizes[12]
+
+
+@pytest.mark.parametrize(("valid_at", "pauses"), [(None, True), (1, False), (20, False), (21, True)])
+def test_a_model_without_a_valid_turn_pauses_its_run_after_twenty(
+    runs: Any, valid_at: int | None, pauses: bool
+) -> None:
+    run = runs(turns=4)
+    for number in range(1, 25):
+        if run.state.paused:
+            break
+        run.answer(("idle", None, None)) if number == valid_at else run.fail("refusal")
+    assert (run.state.paused == "no_valid_turn", run.state.taken == 20) == (pauses, pauses)
+    if not pauses:
+        return
+    assert run.state.pause is not None
+    assert "0 of 20 turns valid" in run.state.pause.detail
+    assert run.effects == ("resume_run",)
+    run.when(commands.ResumeRun())
+    for _ in range(12):
+        run.fail()
+    assert run.state.paused is None, "only the first turns are judged"

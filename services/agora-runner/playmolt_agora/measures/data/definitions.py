@@ -61,8 +61,8 @@ NUMBERS: Final[dict[str, str]] = {
 
 TEXTS: Final[dict[str, str]] = {
     "repeats": "runs of a cell with the same acts and replies (agent, turn, action, target, content), in whatever "
-    "order: they count once in what is pooled or tested; where no run differs there is no interval and no p, nor over "
-    "an arm without a valid turn",
+    "order: they count once in what is pooled or tested; where no run differs neither interval nor p is given, nor "
+    "over an arm without a valid turn",
     "gini": "sum of (2i - n - 1) x(i) over n sum x, ascending; living agents, start of the epoch; 0 without a sum",
     "shares": "attempts on valid turns: p over valid turns, q on turns where feasible, r_seed over the sum of living "
     "others on all turns, r_literal over planned turns times others at the start, r_dyad met over others near",

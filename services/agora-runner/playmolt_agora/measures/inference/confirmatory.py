@@ -16,7 +16,7 @@ def rows(
     """A row per test: PCS of each model, the parts of H1 and H2 and the two, RI* by model and persona.
 
     `models` are those that PCS is tested for: one that left the confirmatory set altogether still counts for Holm.
-    Where the runs that a test compares do not differ, and over an arm without a valid turn, there is no p.
+    Where the runs that a test compares do not differ, and over an arm without a valid turn, p is null.
     """
     untested = _without_turns(turns) or (repeated is not None and repeated.all_alike(("A", "B")))
     found = [*_hypotheses(turns, seed), *_rituals(turns, seed)]

@@ -24,7 +24,7 @@ class Spread:
         variance = float(parts.sum())
         self.centre = value - float(((sizes - 1) * (means - value)).sum())
         error = variance**0.5
-        # What rounding leaves of equal values is no spread.
+        # Rounding leaves a little of equal values.
         self.error = error if error > TIE else 0.0
         self.freedom = variance**2 / float((parts**2 / (sizes - 1)).sum()) if variance > 0 else float("inf")
 
