@@ -110,7 +110,6 @@ class OxScoreRow(ScoreRow, frozen=True, kw_only=True):
 
     away: bool
     resigned: bool
-    owner: SeatOwner | None
 
 
 class OxSeatResult(OxResult, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 from typing import Final
 
 from msgspec import UNSET
+from msgspec.structs import asdict
 from playmolt_core.game.decider import AllowedAction, Viewer
 from playmolt_core.game.seats import views as seats
 from playmolt_schemas.game_messages import PhaseSubmissions
@@ -117,7 +118,7 @@ def _decisions(state: State) -> tuple[SwitchDecision, ...]:
 def _scoreboard(state: State) -> tuple[OxScoreRow, ...]:
     lines = state.final_scoreboard or (scoreboard(state.seats) if state.round else ())
     return tuple(
-        seats.shown(line, OxScoreRow, away=attendance.away, resigned=bool(attendance.resigned))
+        OxScoreRow(**asdict(line) | {"owner_id": UNSET}, away=attendance.away, resigned=bool(attendance.resigned))
         for line in lines
         for attendance in (state.attends(line.id),)
     )

@@ -189,7 +189,7 @@ def test_a_running_scoreboard_stands_by_points_monopolies_and_names(table: Any) 
         ("agent-0", 0, 0),
         ("agent-3", 0, 0),
     ]
-    present = {"away": False, "resigned": False, "owner": None}
+    present = {"away": False, "resigned": False}
     assert [line | present for line in table.message("round_result")["scoreboard"]] == board
 
 
@@ -204,7 +204,7 @@ def test_the_end_shows_the_last_round_and_the_ranks(table: Any) -> None:
     end = table.message("game_end")
     owned = [line | {"owner": None} for line in end["results"]]
     assert (view["results"], view["faults"], end["faults"]) == (owned, [], [])
-    present = {"away": False, "resigned": False, "owner": None}
+    present = {"away": False, "resigned": False}
     assert view["scoreboard"] == [line | present for line in end["final_scoreboard"]]
     assert [list(line) for line in view["results"]] == [
         ["agent_id", "name", "rank", "points", "game_points", "monopolies", "owner"]

@@ -18,11 +18,11 @@ STATE = [
 ]  # fmt: skip
 SELF = ["id", "name", "first_choice", "final_choice", "switch_available", "total_points", "submitted"]
 SCORE = ["id", "name", "points", "monopolies", "switch_available", "away", "resigned"]
-IDENTITY = {"handle", "kind", "version", "model"}
+IDENTITY = {"handle", "kind", "version", "model", "owner"}
 FIELDS = {
     "game_created": ["needed"],
     "agent_joined": ["agent_id", "name", "agent_version"],
-    "game_started": ["participants"],
+    "game_started": ["participants", "rated"],
     "question_open": ["round", "question"],
     "first_choice_submitted": ["agent_id", "name"],
     "reveal": ["round", "choices", "distribution"],
@@ -192,7 +192,7 @@ def test_the_events_of_a_game(platform: Platform) -> None:
     assert by_kind["switch_submitted"]["switched"] is True
     assert by_kind["round_result"]["final_distribution"] == {"O": 3, "X": 2}
     state = platform.nobody.state(table.game_id)
-    assert by_kind["game_end"]["results"] == state["results"]
+    assert [line | {"owner": None} for line in by_kind["game_end"]["results"]] == state["results"]
     present = {"away": False, "resigned": False}
     assert [line | present for line in by_kind["game_end"]["final_scoreboard"]] == state["scoreboard"]
     winners = [row["agent_id"] for row in state["results"] if row["rank"] == 1]

@@ -15,11 +15,11 @@ STATE = [
     "deadline", "seconds_left", "language", "pace", "turn_id",
 ]  # fmt: skip
 CASE = ["case_id", "title", "description", "evidence_for", "evidence_against"]
-IDENTITY = {"handle", "kind", "version", "model"}
+IDENTITY = {"handle", "kind", "version", "model", "owner"}
 FIELDS = {
     "game_created": ["needed"],
     "agent_joined": ["agent_id", "name", "agent_version"],
-    "game_started": ["case", "participants"],
+    "game_started": ["case", "participants", "rated"],
     "speak": ["agent_id", "name", "role", "text", "phase", "round"],
     "vote_submitted": ["agent_id", "role"],
     "phase_change": ["from", "to", "round"],
@@ -181,7 +181,8 @@ def test_the_events_of_a_trial(platform: Platform) -> None:
     assert all(party.keys() - IDENTITY == {"id", "name", "role"} for party in by_kind["game_started"]["participants"])
     assert {k: by_kind["jury_tally"][k] for k in ("GUILTY", "NOT_GUILTY", "votes")} == state["tally"]
     end = by_kind["game_end"]
-    assert (end["verdict"], end["winner_team"], end["results"]) == ("NOT_GUILTY", "DEFENSE", state["results"])
+    assert (end["verdict"], end["winner_team"]) == ("NOT_GUILTY", "DEFENSE")
+    assert [line | {"owner": None} for line in end["results"]] == state["results"]
     assert "seed" not in json.dumps(events)
     started, *_ = (record for record in platform.records(table.game_id) if record["type"] == "game_created")
     assert {"needed", "seed", "rules_version", "content_version", "config"} == set(started["data"])

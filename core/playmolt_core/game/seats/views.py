@@ -49,20 +49,19 @@ def owner_of(of: object) -> SeatOwner | None:
 
 def shown_identity(of: object) -> dict[str, Any]:
     """The identity fields of a seat in a view."""
-    return identity_of(of) | {"owner_id": UNSET, "owner": owner_of(of)}
+    return identity_of(of) | _owned(of)
 
 
 R = TypeVar("R", bound=msgspec.Struct)
 
 
-def shown(row: msgspec.Struct, kind: type[R], **more: object) -> R:
-    """A stored row with an identity as a row of a view, with the fields that the view adds."""
-    return kind(**msgspec.structs.asdict(row) | {"owner_id": UNSET, "owner": owner_of(row)} | more)
-
-
 def shown_rows(rows: Iterable[msgspec.Struct] | None, kind: type[R]) -> tuple[R, ...] | None:
-    """Results in a view; None before there are any."""
-    return None if rows is None else tuple(shown(row, kind) for row in rows)
+    """Stored results as the rows of a view; None before there are any."""
+    return None if rows is None else tuple(kind(**msgspec.structs.asdict(row) | _owned(row)) for row in rows)
+
+
+def _owned(of: object) -> dict[str, Any]:
+    return {"owner_id": UNSET, "owner": owner_of(of)}
 
 
 def faults_of(state: SeatedState) -> Faults | None:
