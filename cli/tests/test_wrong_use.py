@@ -14,6 +14,7 @@ GAME = "ox-00000000-0000-4000-8000-000000000000"
 BOT = "def bot(turn):\n    return turn.actions[0]\n"
 PLAN = 'name = "one"\n[[games]]\ngame = "ox"\nn = 1\n[[players]]\nname = "a"\nhouse = "mixed"\n'
 REQUIRED = {
+    "--from": "2026-11-01", "--to": "2026-12-01",
     "--out": "new-folder", "--at": "1", "--set": "model=scripted-steady", "--model": "scripted", "--against": "bot.py",
     "--seat": "1", "--bot": "bot.py", "bot": "bot.py", "game_ids": GAME, "game_id": GAME, "folder": "empty",
     "file": "-", "files": "-", "fact_id": "f1", "game": "trial", "experiment": "experiment-1", "run_id": "agora-1",
@@ -48,6 +49,10 @@ USES: dict[str, tuple[str, ...]] = {
     "content check": ("missing",),
     "content new": (".", "new-folder --language xx"),
     "content play": ("missing --auto",),
+    "dataset build": (
+        "--from 2026-13-01 --to 2026-12-01 --out new-folder", "--from 2026-11-01 --to 2026-11-01 --out new-folder",
+        "--from 2026-11-01 --to 2026-12-01 --out .", "--from 2026-11-01 --to tomorrow --out new-folder",
+    ),
     "demo": ("extra",),
     "deploy": ("missing empty", "ox empty"),
     "doctor": ("extra",),

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from typing import Any, Final, get_args, get_type_hints
+from typing import Final, get_args, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -74,8 +74,8 @@ class PersonNames:
 
 
 async def finished_games(log: LogReader, since: datetime, until: datetime) -> tuple[list[str], int]:
-    """The public games that ended from `since` to before `until`, in the order of their ends, and how many more of
-    them are archived: their records are no longer in the log."""
+    """The public games that ended from `since` to before `until`, in the order of their ends, and how many more were
+    moved from the log to an archive."""
     found: list[tuple[datetime, str]] = []
     async for entries in results_to(log, await places(log)):
         for entry in entries:
@@ -177,12 +177,11 @@ class _Persons:
         """The agent of a public message, and the message as text. Owners are left out, for everybody."""
         if not self._names and b'"owner' not in message:
             return _head_of(message).agent_id, message.decode()
-        value = msgspec.json.decode(message)
-        own = value.get("agent_id")
-        cleared = self._cleared(value, own=own in self._names)
-        return cleared.get("agent_id"), msgspec.json.encode(cleared).decode()
+        cleared = msgspec.json.encode(self._cleared(msgspec.json.decode(message), own=False))
+        return _head_of(cleared).agent_id, cleared.decode()
 
-    def _cleared(self, value: Any, *, own: bool, name: str = "") -> Any:
+    def _cleared(self, value: object, *, own: bool, name: str = "") -> object:
+        """A value without people. `own`: it belongs to a person; `name` is that of its field."""
         if isinstance(value, dict):
             ids = (value.get(key) for key in ("agent_id", "id"))
             own = own or any(one in self._names for one in ids if isinstance(one, str))
@@ -198,10 +197,10 @@ class _Persons:
     def _renamed(self, key: str) -> str:
         return self._names.get(key, key)
 
-    def _named(self, key: str, inside: Mapping[str, Any]) -> str | None:
+    def _named(self, key: str, inside: Mapping[str, object]) -> str | None:
         """The name of a person in an object that describes one."""
-        described = next((self._names[one] for one in map(inside.get, ("agent_id", "id")) if one in self._names), None)
-        return described if key in _NAMES else None
+        described = (self._names.get(str(inside.get(name))) for name in ("agent_id", "id"))
+        return next(filter(None, described), None) if key in _NAMES else None
 
     def _text(self, text: str, *, own: bool, name: str) -> str | None:
         if text in self._names:

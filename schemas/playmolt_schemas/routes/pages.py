@@ -237,6 +237,23 @@ PAGE_PRIVACY: Final[Route[bytes]] = Route(
     method="GET", path="/privacy", name="page_privacy", tag="pages", load=Load.MEMORY, auth=Auth.NONE, alone=True,
     summary="Privacy: which data is stored, for how long, and how to erase it.", answers=_PAGE, query=PageWords,
 )  # fmt: skip
+PAGE_DATASETS: Final[Route[bytes]] = Route(
+    method="GET", path="/datasets/", name="page_datasets", tag="pages", load=Load.READ, auth=Auth.NONE, alone=True,
+    summary="Datasets of finished public games; 404 if this platform offers none.",
+    answers={**_PAGE, 404: Media(HTML)}, query=PageWords,
+)  # fmt: skip
+DATASET_FILE: Final[Route[bytes]] = Route(
+    method="GET", path="/datasets/{dataset}/{file}", name="dataset_file", tag="pages", load=Load.READ, auth=Auth.NONE,
+    alone=True,
+    summary="A dataset's `croissant.json`, `manifest.json` or `CITATION.cff`.",
+    answers={200: Media(ANY_FILE)}, errors=(Code.NOT_FOUND,), query=PageWords,
+)  # fmt: skip
+DATASET_GAMES: Final[Route[bytes]] = Route(
+    method="GET", path="/datasets/{dataset}/{folder}/{file}", name="dataset_games", tag="pages", load=Load.READ,
+    auth=Auth.NONE, alone=True,
+    summary="A dataset's Parquet file of a game type and month.",
+    answers={200: Media(ANY_FILE)}, errors=(Code.NOT_FOUND,), query=PageWords,
+)  # fmt: skip
 PAGE_ASSET: Final[Route[bytes]] = Route(
     method="GET", path="/assets/{version}/{file}", name="page_asset", tag="pages", load=Load.FILE, auth=Auth.NONE,
     alone=True,
@@ -278,6 +295,9 @@ PAGES_WEB: Final = (
     PAGE_AGORA,
     PAGE_ME,
     PAGE_PRIVACY,
+    PAGE_DATASETS,
+    DATASET_FILE,
+    DATASET_GAMES,
     PAGE_ASSET,
     PAGE_FOLDER_ASSET,
     PAGE_GAME_ASSET,

@@ -106,6 +106,13 @@ class GatewaySettings(Settings, frozen=True, kw_only=True):
             check=parse_address,
         ),
     ] = ""
+    datasets: Annotated[
+        str,
+        setting(
+            "PLAYMOLT_DATASETS",
+            "Folder with datasets (of `playmolt dataset build`) that `/datasets/` offers. Empty: none.",
+        ),
+    ] = ""
     spectator_url: Annotated[
         str,
         setting(

@@ -35,7 +35,11 @@ def text_of(name: str) -> str | None:
 
 def privacy_response(language: PageLanguage, accepts: str, address: str) -> Response:
     """Send the page, which names its own address."""
-    body, encoding = _sent(language, encodings(accepts) & {"br", "gzip"}, address)
+    return text_response(*_sent(language, encodings(accepts) & {"br", "gzip"}, address))
+
+
+def text_response(body: bytes, encoding: str) -> Response:
+    """Send the compressed HTML of a page without scripts."""
     response = html_response(body, _POLICY)
     response.headers["cache-control"] = "no-cache"
     response.headers["vary"] = "Accept-Encoding, Accept-Language"
@@ -53,15 +57,21 @@ def _sent(language: PageLanguage, taken: frozenset[str], address: str) -> tuple[
 def _page(language: PageLanguage) -> str:
     head = head_of("privacy", language)
     text = text_of("privacy.md" if language == "en" else f"privacy.{language}.md")
+    return text_page("privacy", "/privacy", language, html_of(text or f"# {head.title}\n\n{head.description}"))
+
+
+def text_page(page: str, path: str, language: PageLanguage, body: str) -> str:
+    """The HTML of a page without scripts, with ADDRESS in place of its address."""
+    head = head_of(page, language)
     return Template((FILES / _PAGE).read_text(encoding="utf-8")).substitute(
         language=language,
         title=escape(titled(head)),
         head=head_markup(replace(head, url=ADDRESS), language),
         version=version_of_all(),
-        body=html_of(text or f"# {head.title}\n\n{head.description}"),
+        body=body,
         about=escape(page_texts(language)["foot"]),
         languages="".join(
-            f'<a href="/privacy?lang={code}" hreflang="{code}" lang="{code}">{_NAMES[code]}</a>'
+            f'<a href="{path}?lang={code}" hreflang="{code}" lang="{code}">{_NAMES[code]}</a>'
             for code in get_args(PageLanguage)
         ),
     )

@@ -40,6 +40,7 @@ from playmolt_gateway.routes import (  # noqa: F401 -- their handlers register t
     agents,
     agora,
     archive,
+    datasets,
     discovery,
     documents,
     feeds,
