@@ -36,7 +36,8 @@ LOADS = {
     Load.READ: {
         "list_agents", "read_agent", "read_leaderboard", "read_game_type", "read_events", "list_games_to_fill",
         "list_runs", "read_run_events", "page_agent", "page_watch", "page_embed", "oembed", "page_shared", "page_check",
-        "dataset_file", "dataset_games", "list_house_tables", "list_tournaments", "open_file", "page_datasets", "page_me", "page_tournament", "read_signed_in", "read_tournament", "sign_out", "take_house_seats",
+        "dataset_file", "dataset_games", "list_house_tables", "list_tournaments", "open_file", "page_datasets",
+        "page_me", "page_tournament", "read_signed_in", "read_tournament", "sign_out", "take_house_seats",
     },
     Load.SEARCH: {"list_games", "page_rows", "sitemap", "games_feed", "agent_feed"},
     Load.DRAWING: {"page_picture", "shared_file"},
