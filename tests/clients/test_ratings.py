@@ -150,8 +150,10 @@ async def logs(gateway: str) -> dict[str, list[dict[str, Any]]]:
     return {records[0]["stream"]: records for records in found}
 
 
-def earlier(stream: str, records: Sequence[Mapping[str, Any]], by: timedelta) -> Unit:
-    """A game's events again as another game that ended earlier and comes to the log now."""
+def earlier(records: Sequence[Mapping[str, Any]], by: timedelta, *, rated: bool = True) -> Unit:
+    """A game's events again as another game that ended earlier and arrives in the log now."""
+    stream = f"{records[0]['stream'].partition('-')[0]}-{uuid.uuid4()}"
+    said = {} if rated else {"game_started": {"rated": False, "unrated": "one_owner"}, "game_end": {"rated": False}}
     copies: list[NewRecord] = []
     for number, record in enumerate(records, 1):
         copies.append(
@@ -162,7 +164,7 @@ def earlier(stream: str, records: Sequence[Mapping[str, Any]], by: timedelta) ->
                 at=datetime.fromisoformat(record["at"]) - by,
                 event_type=record["type"],
                 schema_version=record["schema_version"],
-                data=canonical_json(record["data"]),
+                data=canonical_json(record["data"] | said.get(record["type"], {})),
                 metadata=Metadata(command_id=uuid.uuid4().hex),
                 closes=number == len(records),
             )
@@ -195,9 +197,12 @@ async def test_a_stranger_computes_every_rating_from_public_data(stack: Stack, p
     log = PostgresLog(pool)
     first = min(public.values(), key=lambda records: records[-1]["at"])
     trial = max((one for one in public.values() if one[0]["stream"].startswith("trial")), key=lambda one: one[-1]["at"])
-    for records, by in ((first, timedelta(days=3)), (trial, timedelta(days=40, hours=7, microseconds=17))):
-        stream = f"{records[0]['stream'].partition('-')[0]}-{uuid.uuid4()}"
-        assert await log.append([earlier(stream, records, by)]) != [None]
+    for late in (
+        earlier(first, timedelta(days=3)),
+        earlier(trial, timedelta(days=40, hours=7, microseconds=17)),
+        earlier(trial, timedelta(days=2), rated=False),
+    ):
+        assert await log.append([late]) != [None]
     public = await logs(gateway)
 
     async with httpx.AsyncClient(base_url=gateway) as client:
@@ -224,6 +229,8 @@ async def test_a_stranger_computes_every_rating_from_public_data(stack: Stack, p
             if mu is not None and sigma is not None and shown["games"] == games:
                 assert shown["rating"] == tenths_of_rating(mu) / 10
                 assert 0 <= 10 * shown["uncertainty"] - tenths_of_uncertainty(sigma) < 10, "more if a day begins now"
-    convictions = sum(records[-1]["data"].get("verdict") == "GUILTY" for records in public.values())
-    games = sum(stream.startswith("trial") for stream in public)
+    ends = [records[-1]["data"] for stream, records in public.items() if stream.startswith("trial")]
+    counted = [end["verdict"] for end in ends if end.get("rated") is not False]
+    games, convictions = len(counted), counted.count("GUILTY")
+    assert len(ends) == games + 1
     assert (trials["games"], trials["conviction_rate"]) == (games, (10 + convictions) / (20 + games))
