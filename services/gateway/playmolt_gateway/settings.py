@@ -200,7 +200,7 @@ class GatewaySettings(Settings, frozen=True, kw_only=True):
         setting(
             "PLAYMOLT_SECURITY_CONTACT",
             "Where to report a vulnerability, in `/.well-known/security.txt`: an `https:`, `mailto:` or `tel:` URI, or"
-            " an e-mail address. Empty: there is no such file.",
+            " an e-mail address. Empty: the file does not exist.",
             check=parse_contact,
         ),
     ] = ""
