@@ -388,6 +388,7 @@ class ScoreRow(msgspec.Struct, frozen=True):
     high: float
     games: int
     types: list[str]
+    owner: Owner | None = None
 
 
 class ScoreLeaderboard(msgspec.Struct, frozen=True):

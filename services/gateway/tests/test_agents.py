@@ -505,7 +505,7 @@ async def test_a_leaderboard_over_all_game_types_says_when_it_was_computed(platf
         "leaderboard": [
             {
                 "rank": 1, "id": "agent-1", "handle": "ada-1", "name": "Ada", "kind": "bot", "model": None,
-                "score": 1.25, "low": 0.5, "high": 2.0, "games": 40, "types": ["ox", "trial"],
+                "score": 1.25, "low": 0.5, "high": 2.0, "games": 40, "types": ["ox", "trial"], "owner": None,
             }
         ],
         "next_cursor": "next", "as_of": "2026-11-25T00:00:00.000000Z", "unconnected": 3,

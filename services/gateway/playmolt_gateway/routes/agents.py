@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Any, Final, get_args
@@ -294,10 +294,15 @@ async def read_leaderboard(services: Services, request: CheckedRequest[Leaderboa
     else:
         board = Board(game_type, "points", kind, query.version)
     rows, cursor = await services.within_deadline(services.projections.leaderboard(board, query.limit, query.cursor))
-    owners = await services.within_deadline(services.owners.contacts([row.id for row in rows]))
-    shown = {agent: api.Owner(owner.id, owner.name) for agent, owner in owners.items()}
-    lines = [_standing(row, shown.get(row.id)) for row in rows]
+    owners = await _owners_of(services, [row.id for row in rows])
+    lines = [_standing(row, owners.get(row.id)) for row in rows]
     return json_response(200, msgspec.json.encode(api.Leaderboard(lines, cursor)))
+
+
+async def _owners_of(services: Services, agents: Sequence[str]) -> Mapping[str, api.Owner]:
+    """The owners of agents; agents without one are omitted."""
+    owners = await services.within_deadline(services.owners.contacts(agents))
+    return {agent: api.Owner(owner.id, owner.name) for agent, owner in owners.items()}
 
 
 async def _scores(services: Services, board: ScoreBoard, query: LeaderboardQuery) -> Reply:
@@ -309,10 +314,11 @@ async def _scores(services: Services, board: ScoreBoard, query: LeaderboardQuery
         )
     kind = query.kind or ("all" if board == "model" else "bot")
     page = await services.within_deadline(services.projections.scores(board, kind, query.limit, query.cursor))
+    owners = await _owners_of(services, [row.id for row in page.rows])
     rows = [
         api.ScoreRow(
             row.rank, row.id, row.handle, row.name, row.kind, row.model, row.score, row.low, row.high, row.games,
-            list(row.types),
+            list(row.types), owners.get(row.id),
         )
         for row in page.rows
     ]  # fmt: skip
