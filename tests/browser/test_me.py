@@ -309,6 +309,7 @@ def test_an_owner_by_key_joins_a_sign_in(reader: Reader, signing_in: SigningIn) 
     other.get_by_role("button", name="Add a sign-in").click()
     at_the_provider(other, "grace")
     expect(other.get_by_role("alert")).to_contain_text("already belongs to another owner account")
+    expect(other.get_by_role("heading", name="Another")).to_be_visible()  # its key is still there
 
 
 @pytest.mark.parametrize(

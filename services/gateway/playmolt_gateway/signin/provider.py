@@ -35,8 +35,10 @@ from playmolt_gateway.signin.id_tokens import (
 
 _log = log("gateway")
 T = TypeVar("T")
-SECONDS: Final = 10.0
+SECONDS: Final = 8.0
 """The longest that a person waits for the provider at each step."""
+_NAME_SECONDS: Final = 3.0
+"""The longest wait for a name, on which nothing else depends."""
 _ANSWER_BYTES: Final = 256 * 1024
 _KEPT_SECONDS: Final = 3_600.0
 """How long metadata and keys are used before they are requested again."""
@@ -192,22 +194,23 @@ class Provider:
 
         if identity.names:
             return identity.names
-        found = await self._within(ask)
+        found = await self._within(ask, _NAME_SECONDS)
         return () if isinstance(found, SignInFault) else found
 
-    async def _within(self, ask: Callable[[AsyncOAuth2Client], Awaitable[T]]) -> T | SignInFault:
+    async def _within(self, ask: Callable[[AsyncOAuth2Client], Awaitable[T]], most: float = SECONDS) -> T | SignInFault:
+        seconds = min(most, self._seconds)
         if self._waiting >= _AT_ONCE:
             _log.warning("sign_in_busy", waiting=self._waiting)
             return SignInFault.PROVIDER
         self._waiting += 1
         try:
-            async with asyncio.timeout(self._seconds), self._client() as client:
+            async with asyncio.timeout(seconds), self._client() as client:
                 return await ask(client)
         except InvalidToken as error:
             _log.warning("sign_in_token", detail=str(error)[:300])
             return SignInFault.TOKEN
         except TimeoutError:
-            _log.warning("sign_in_provider", detail=f"no complete answer within {self._seconds:g} s")
+            _log.warning("sign_in_provider", detail=f"no complete answer within {seconds:g} s")
             return SignInFault.PROVIDER
         except _FAILURES as error:
             _log.warning("sign_in_provider", detail=f"{type(error).__name__}: {error}"[:300])

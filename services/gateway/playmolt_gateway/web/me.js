@@ -9,6 +9,7 @@ import { language, t, word } from "./parts/language.js";
 import { forgetDrafts, keepDraft } from "./sessions/drafts.js";
 
 const NAME_CHARS = 40;
+const JOINING = "playmolt.joining";
 const SHOWN_ONCE = ["owner_key", "api_key"];
 const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.content ?? "";
 
@@ -19,6 +20,9 @@ let fault = meta("sign-in-fault");
 let secrets = [];
 let note = "";
 
+// Who went to join a sign-in keeps the key unless it worked: from then on the session opens the owner.
+if (keptInTab.get(JOINING) && signedIn) setOwnerKey("");
+keptInTab.remove(JOINING);
 // The address of a sign-in that has failed would fail again.
 if (location.pathname !== "/me") rewrite("/me");
 page(() => t("head.me"), draw);
@@ -230,7 +234,7 @@ function joining() {
   const place = el("div");
   const begin = async () => {
     const { url } = await mine("GET", `/auth/login?next=${encodeURIComponent("/me")}&lang=${language()}`);
-    setOwnerKey(""); // from then on the session opens the owner
+    keptInTab.set(JOINING, "yes");
     location.assign(url);
   };
   return el("div", { class: "tight" }, el("p", {}, t("me.join.lead")), el("div", { class: "row" }, actionButton(t("me.join"), begin, { place })), place);

@@ -148,7 +148,7 @@ SIGNATURES: dict[str, Wrong] = {
 
 
 def _with_crit(token: str) -> tuple[str, str]:
-    """The header of a token, and one that demands an extension that nobody has."""
+    """The header of a token, and one with an unknown extension that must be understood."""
     header = token.partition(".")[0]
     return header, unsigned({}, {"alg": "RS256", "kid": "first", "crit": ["x"], "x": 1}).partition(".")[0]
 
@@ -165,7 +165,7 @@ SHORT = _short_key()
 
 
 @pytest.mark.parametrize("wrong", SIGNATURES.values(), ids=SIGNATURES.keys())
-async def test_a_token_that_proves_nothing_signs_nobody_in(provider: Provider, own: OwnProvider, wrong: Wrong) -> None:
+async def test_a_token_that_proves_nothing_is_refused(provider: Provider, own: OwnProvider, wrong: Wrong) -> None:
     wrong(own)
     assert await signed_in(provider, own) is SignInFault.TOKEN
 
@@ -197,7 +197,7 @@ CLAIMS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("claims", CLAIMS.values(), ids=CLAIMS.keys())
-async def test_claims_about_something_else_sign_nobody_in(
+async def test_claims_about_something_else_are_refused(
     provider: Provider, own: OwnProvider, claims: dict[str, Any]
 ) -> None:
     own.claims = claims if claims != {"iss": None} else {"iss": f"{own.issuer}/"}
@@ -321,7 +321,7 @@ UNUSABLE: dict[str, Wrong] = {
     "another issuer's metadata": lambda own: own.metadata.update(issuer="https://other.example"),
     "metadata without keys": lambda own: own.metadata.update(jwks_uri=None),
     "an endpoint elsewhere without TLS": lambda own: own.metadata.update(token_endpoint="http://192.0.2.1/token"),
-    "an endpoint that is no address": lambda own: own.metadata.update(jwks_uri="file:///etc/passwd"),
+    "an endpoint that is a file": lambda own: own.metadata.update(jwks_uri="file:///etc/passwd"),
     "an endpoint without a host": lambda own: own.metadata.update(authorization_endpoint="https:///x"),
     "a token of another kind": lambda own: own.answers.update({TOKEN: (200, b'{"id_token": 17}', {})}),
     "no ID token": lambda own: own.answers.update({TOKEN: (200, b'{"access_token": "x", "token_type": "Bearer"}', {})}),
@@ -329,9 +329,9 @@ UNUSABLE: dict[str, Wrong] = {
 
 
 @pytest.mark.parametrize("wrong", UNUSABLE.values(), ids=UNUSABLE.keys())
-async def test_an_unusable_provider_signs_nobody_in(provider: Provider, own: OwnProvider, wrong: Wrong) -> None:
+async def test_an_unusable_provider_is_a_fault_and_recovers(provider: Provider, own: OwnProvider, wrong: Wrong) -> None:
     wrong(own)
-    # A redirect of the token endpoint is a refusal of the code to some libraries: nobody is signed in either way.
+    # A redirect of the token endpoint is a refusal of the code to some libraries: no one is signed in either way.
     assert await signed_in(provider, own) in (SignInFault.PROVIDER, SignInFault.TOKEN)
     own.__init__(own.issuer)  # type: ignore[misc]
     assert isinstance(await signed_in(provider, own), Identity), "it did not recover"
@@ -393,6 +393,17 @@ async def test_userinfo_that_is_unusable_costs_the_name_alone(
     found = await signed_in(provider, own)
     assert isinstance(found, Identity)
     assert await provider.names(found) == ()
+
+
+async def test_a_slow_userinfo_costs_the_name_alone(own: OwnProvider) -> None:
+    released = threading.Event()
+    own.before = lambda asked: released.wait(20) and None if asked == "/userinfo" else None
+    provider = client_of(own)
+    found = await signed_in(provider, own)
+    assert isinstance(found, Identity)
+    provider._seconds = 0.3
+    assert await provider.names(found) == ()
+    released.set()
 
 
 async def test_a_name_in_the_token_asks_for_no_userinfo(provider: Provider, own: OwnProvider) -> None:

@@ -329,7 +329,7 @@ async def test_an_owner_by_key_joins_an_account(platform: Platform, own: OwnProv
     assert problem(await Browser(platform).sign_in(own, headers=other)) == (409, "already_claimed")
 
 
-async def test_other_keys_sign_nobody_in(platform: Platform, problem: Problem) -> None:
+async def test_other_keys_cannot_join(platform: Platform, problem: Problem) -> None:
     _, agent = platform.agent()
     assert problem(await Browser(platform).get("/auth/login", headers=agent)) == (401, "unauthorized")
     wrong = {"authorization": "Bearer pmo_wrong"}
