@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 
 OLDEST = (3, 11)
 NAMESPACE = "playmolt"
-ENGINES = ("trial-engine", "ox-engine", "legal-orchestrator", "agora-runner")
+ENGINES = ("trial-engine", "ox-engine", "legal-orchestrator", "agora-runner", "tournament-engine")
 LOGINS = ("migrations", "gateway", *ENGINES, "relay", "reader", "verifier", "eraser")
 """Who logs in to Postgres, as `playmolt_core.db.logins` says. `postgres` is the superuser of the dev overlay's pod."""
 USERS = ("gateway", "spectator", *ENGINES, "relay", "admin", "reader")

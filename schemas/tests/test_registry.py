@@ -5,7 +5,7 @@ from importlib.metadata import EntryPoint
 import pytest
 from playmolt_schemas import registry
 from playmolt_schemas.games import manifests
-from playmolt_schemas.identifiers import ENGINES, GAME_TYPES, RUN_TYPES, SESSION_TYPES
+from playmolt_schemas.identifiers import ENGINES, GAME_TYPES, RUN_TYPES, SESSION_TYPES, TOURNAMENT_TYPES
 from playmolt_schemas.manifest import Reference, Resource
 from playmolt_schemas.registry import InvalidManifest, bot_games, collected, watched_games
 
@@ -34,7 +34,7 @@ def test_a_platform_without_a_game_is_refused() -> None:
 
 def test_every_list_of_types_follows_from_the_manifests() -> None:
     types = {game.type: game for game in registry.games().values()}
-    assert {*GAME_TYPES, *RUN_TYPES, *SESSION_TYPES} == set(types)
+    assert {*GAME_TYPES, *RUN_TYPES, *SESSION_TYPES, *TOURNAMENT_TYPES} == set(types)
     assert {game: service for service, games in ENGINES.items() for game in games} == {
         name: game.service for name, game in types.items()
     }
@@ -54,4 +54,4 @@ def test_a_resource_of_what_is_not_installed_holds_no_files() -> None:
 def test_the_generated_pages_can_keep_to_the_games_of_this_repository() -> None:
     program = "from playmolt_schemas import registry; registry.house_only(); print(*registry.games())"
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
-    assert told.stdout.split() == ["trial", "ox", "legal", "jury", "agora", "experiment"]
+    assert told.stdout.split() == ["trial", "ox", "legal", "jury", "agora", "experiment", "tournament"]

@@ -10,7 +10,7 @@ Figures = Mapping[str, str]
 
 PARTS: Final = (
     "agora-runner", "gateway", "legal-orchestrator", "nats", "ox-engine", "postgres", "relay", "spectator",
-    "trial-engine",
+    "tournament-engine", "trial-engine",
 )  # fmt: skip
 _LONG: Final = 4 * 1440
 _ACTS: Final = 'playmolt_gateway_requests_total{route="act",status="%s"}'

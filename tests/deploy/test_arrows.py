@@ -30,7 +30,7 @@ PORTS = (
     13133,
     50051,
 )
-ENGINES = ("trial-engine", "ox-engine", "legal-orchestrator", "agora-runner")
+ENGINES = ("trial-engine", "ox-engine", "legal-orchestrator", "agora-runner", "tournament-engine")
 ON_THE_LOG = ("gateway", *ENGINES, "relay")
 SERVICES = (*ON_THE_LOG, "spectator")
 WITH_MODELS = ("trial-engine", "legal-orchestrator", "agora-runner")

@@ -78,6 +78,7 @@ def test_pods_are_started_at_the_figures_of_the_table() -> None:
         "trial-engine": [COMMANDS_PER_ENGINE, EFFECTS_PER_ENGINE],
         "legal-orchestrator": [EFFECTS_PER_ENGINE],
         "agora-runner": [EFFECTS_PER_ENGINE],
+        "tournament-engine": [EFFECTS_PER_ENGINE],
         "spectator": [MESSAGES_PER_SPECTATOR, CONNECTIONS_PER_POD],
     }
     assert {name: named(objects, "ScaledObject", name)["spec"]["minReplicaCount"] for name in LEAST} == LEAST

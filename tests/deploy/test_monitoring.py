@@ -182,7 +182,7 @@ def test_figures_are_shown_by_the_running_services(cluster: Cluster) -> None:
         status, body = probe.get(f"{cluster.url(name)}/metrics")
         assert status == 200
         shown[name] = set(re.findall(r"^(playmolt_\w+)", body.decode(), re.MULTILINE))
-    services_of = {"engine": ("ox-engine", "trial-engine", "legal-orchestrator", "agora-runner")}
+    services_of = {"engine": ("ox-engine", "trial-engine", "legal-orchestrator", "agora-runner", "tournament-engine")}
     for series, metric in own().items():
         if metric.startswith("playmolt_llm_"):  # shown once a model was asked
             continue

@@ -339,5 +339,6 @@ def test_every_password_of_postgres_is_the_file_of_its_logins_secret(overlay: st
         "trial-engine",
         "legal-orchestrator",
         "agora-runner",
+        "tournament-engine",
         "migrations",
     }

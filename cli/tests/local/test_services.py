@@ -15,6 +15,7 @@ ROLES = {
     "spectator": "",
     "trial-engine": "playmolt_engine",
     "ox-engine": "playmolt_engine",
+    "tournament-engine": "playmolt_engine",
     "legal-orchestrator": "playmolt_engine",
     "agora-runner": "playmolt_engine",
     "relay": "playmolt_relay",

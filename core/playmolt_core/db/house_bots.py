@@ -37,7 +37,7 @@ class PgHouseBots:
         return [HouseTable(*row) for row in await self._pool.fetch(_SQL["house_tables"], most)]
 
     async def take_over(self, hash_of_key: Mapping[str, str]) -> None:
-        """Replace the keys of house bots; the old ones are no longer valid. Hashes are hex SHA-256."""
+        """Replace the keys of house bots. Hashes are hex SHA-256."""
         async with self._pool.transaction() as connection:
             for agent_id, key_hash in sorted(hash_of_key.items()):
                 await connection.execute(_SQL["give_key"], agent_id, bytes.fromhex(key_hash))

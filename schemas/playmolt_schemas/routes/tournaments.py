@@ -151,7 +151,7 @@ class HouseTables(msgspec.Struct, frozen=True):
 
 
 class HouseSeat(msgspec.Struct, frozen=True):
-    """A house bot's seat. The API key is new; the bot's earlier key is no longer valid."""
+    """A house bot's seat. The API key replaces the bot's earlier one."""
 
     agent_id: str
     name: str

@@ -247,8 +247,7 @@ def _admitted(state: State, command: commands.JoinTournament, known: Entrant | N
         number=known.number if known else len(state.entrants) + 1,
         agent_id=command.agent_id,
         name=command.name,
-        owner_id=command.owner_id or UNSET,
-        **identity_of(command.identity),
+        **{**identity_of(command.identity), "owner_id": command.owner_id or UNSET},
     )
     return Accepted((joined,))
 

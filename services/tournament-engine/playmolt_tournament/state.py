@@ -206,7 +206,9 @@ def _with_entrants(state: State, *changed: Entrant) -> tuple[Entrant, ...]:
 def _joined(state: State, event: EntrantJoined, at: datetime) -> Changes:
     known = state.entrant_of(event.agent_id)
     owner = event.owner_id or ""
-    entrant = Entrant(number=event.number, id=event.agent_id, name=event.name, owner_id=owner, **identity_of(event))
+    entrant = Entrant(
+        number=event.number, id=event.agent_id, name=event.name, **{**identity_of(event), "owner_id": owner}
+    )
     if known is None:
         changes: Changes = {
             "entrants": (*state.entrants, entrant),

@@ -211,8 +211,9 @@ def _given(body: msgspec.Struct) -> Mapping[str, Any]:
 
 
 def _entrant(agent: Agent) -> Mapping[str, Any]:
-    identity = {name: value for name, value in identity_of(agent).items() if value is not UNSET}
-    return {"identity": identity, "owner_id": agent.owner_id or ""}
+    identity = identity_of(agent) | {"owner_id": agent.owner_id or UNSET}
+    given = {name: value for name, value in identity.items() if value is not UNSET}
+    return {"identity": given, "owner_id": agent.owner_id or ""}
 
 
 def _call(route: str, body: object, query: Mapping[str, Any] | None = None, offset: int = 0) -> bytes:
@@ -259,4 +260,6 @@ async def _state(services: Services, request: CheckedRequest[Any, Any], identifi
         body += last.body
         if not last.body:
             break
-    return json_response(status, body) if last.status == 200 else answer_response(last)
+    if last.status != 200:
+        return answer_response(last)
+    return json_response(status, await services.owner_names.named(body))

@@ -11,6 +11,7 @@ login trial-engine "playmolt_engine, playmolt_vault, playmolt_game_trial, playmo
 login ox-engine "playmolt_engine, playmolt_game_ox" "${OX_ENGINE_PASSWORD:?}"
 login legal-orchestrator "playmolt_engine, playmolt_vault, playmolt_game_legal" "${LEGAL_ORCHESTRATOR_PASSWORD:?}"
 login agora-runner "playmolt_engine, playmolt_game_agora, playmolt_game_experiment" "${AGORA_RUNNER_PASSWORD:?}"
+login tournament-engine "playmolt_engine, playmolt_game_tournament" "${TOURNAMENT_ENGINE_PASSWORD:?}"
 login reader playmolt_reader "${READER_PASSWORD:?}"
 login verifier "playmolt_reader, playmolt_vault, playmolt_game_legal, playmolt_game_jury" "${VERIFIER_PASSWORD:?}"
 login eraser "playmolt_engine, playmolt_vault, playmolt_game_legal, playmolt_game_jury" "${ERASER_PASSWORD:?}"

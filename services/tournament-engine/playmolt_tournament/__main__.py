@@ -1,0 +1,35 @@
+"""The tournament engine's process."""
+
+from playmolt_core.db.tables import PgSeasons, PgTables
+from playmolt_core.effects.leased_effect import Worker
+from playmolt_core.engine.settings import EngineSettings
+from playmolt_core.ops.service import run_service
+from playmolt_core.service.process import HostedGame, ServiceContext, hosting
+
+from playmolt_tournament import effects
+from playmolt_tournament.api import LIST, TournamentApi
+from playmolt_tournament.listing import TournamentList
+from playmolt_tournament.rules import Tournament
+from playmolt_tournament.state import State
+from playmolt_tournament.workers.results import GameWatcher
+from playmolt_tournament.workers.rounds import RoundWorker
+from playmolt_tournament.workers.seasons import SeasonWorker
+from playmolt_tournament.workers.tables import TableWorker
+
+
+def build(context: ServiceContext) -> HostedGame[State]:
+    if context.tables is None:
+        raise RuntimeError("this service does not seat tables")
+    rules = Tournament()
+    workers: dict[str, Worker] = {
+        effects.PAIR: RoundWorker(),
+        effects.SEAT: TableWorker(context.tables, PgTables(context.pool)),
+        effects.WATCH: GameWatcher(context.tables),
+        effects.CLOSE_SEASON: SeasonWorker(PgSeasons(context.pool)),
+    }
+    fetches = {LIST: TournamentList(context.log, context.engines)}
+    return HostedGame(rules, TournamentApi(rules), workers, fetches)
+
+
+if __name__ == "__main__":
+    run_service("tournament-engine", hosting(build), EngineSettings)

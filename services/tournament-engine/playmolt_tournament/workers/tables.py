@@ -1,0 +1,136 @@
+"""Seats a table: creates its game with all agents, and reports it to the tournament.
+
+Game id and command id follow from tournament, round, table and attempt, so that a repeat after a crash finds the same
+game. House bots are numbered by the place of their seat in the round: no two tables of a round share one.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+import msgspec
+from playmolt_core.bus.port import BusUnavailable, EngineCalls
+from playmolt_core.db.accounts import Agent
+from playmolt_core.db.errors import LogUnavailable
+from playmolt_core.effects.leased_effect import LeasedEffect
+from playmolt_core.game.decider import EndGame
+from playmolt_core.ops.telemetry import log
+from playmolt_schemas.canonical import digest
+from playmolt_schemas.codes import Code, Problem
+from playmolt_schemas.identifiers import id_of_command
+from playmolt_schemas.stored.tournament import HOUSE_SEAT, Table
+from playmolt_schemas.stored.values import identity_of
+
+from playmolt_tournament import commands
+from playmolt_tournament.effects import TableToSeat
+from playmolt_tournament.state import State
+
+_log = log("tables")
+_encode = msgspec.json.encode
+ARENA_ROUNDS: Final = 50
+"""After so many rounds an arena uses the same house bots again."""
+HOUSE_OF_A_ROUND: Final = 1_000
+AGAIN: Final = ARENA_ROUNDS * HOUSE_OF_A_ROUND
+"""Added to the numbers of house bots in a game that is played again."""
+_UNKNOWN: Final = "An entrant of this table is not registered any more."
+
+
+class TableAgents(Protocol):
+    """Agents at tables; see `playmolt_core.db.tables`. Every method may raise LogUnavailable."""
+
+    async def entrants(self, agent_ids: Sequence[str]) -> Mapping[str, Agent]: ...
+
+    async def house_bots(self, tournament: str, numbers: Sequence[int]) -> Sequence[Agent]: ...
+
+    async def note_table(self, game_id: str, agent_ids: Sequence[str]) -> None: ...
+
+
+def command_of(tournament: str, place: TableToSeat) -> str:
+    """The id of the command that creates a table's game; the game's id follows from it."""
+    return digest(["seat_table", tournament, place.round, place.table, place.attempt])[:32]
+
+
+def house_numbers(tables: Sequence[Table], place: TableToSeat, *, arena: bool) -> list[int]:
+    """The numbers of the house bots at a table, in the order of their seats."""
+    before = sum(seat == HOUSE_SEAT for table in tables[: place.table - 1] for seat in table)
+    first = 1 + before + (place.round - 1) % ARENA_ROUNDS * HOUSE_OF_A_ROUND * arena + AGAIN * (place.attempt - 1)
+    return list(range(first, first + sum(seat == HOUSE_SEAT for seat in tables[place.table - 1])))
+
+
+class TableWorker:
+    """Fulfils `seat_table`."""
+
+    def __init__(self, engines: EngineCalls, agents: TableAgents) -> None:
+        self._engines = engines
+        self._agents = agents
+
+    async def __call__(self, leased: LeasedEffect[TableToSeat, State]) -> None:
+        place, state = leased.payload, leased.snapshot.state
+        table = state.table(place.round, place.table)
+        if table is None or table.attempt != place.attempt:
+            return
+        tables = [other.seats for other in state.rounds[place.round - 1].tables]
+        numbers = house_numbers(tables, place, arena=state.format == "arena")
+        house = await self._agents.house_bots(leased.stream, numbers) if numbers else ()
+        seated = await self._seated(place, house)
+        if seated is None:
+            _log.error("entrant_missing", tournament=leased.stream, round=place.round, table=place.table)
+            await leased.submit(EndGame(reason=_UNKNOWN), "unknown")
+            return
+        command_id = command_of(leased.stream, place)
+        game_id = id_of_command(state.terms.game_type, command_id)
+        refused = await self._create(state, _body(leased.stream, state, place, seated), game_id, command_id)
+        if refused is not None:
+            _log.error("table_refused", tournament=leased.stream, game=game_id, detail=refused)
+            await leased.submit(EndGame(reason=refused), "refused")
+            return
+        await self._agents.note_table(game_id, [agent.id for agent in seated])
+        seat = commands.SeatTable(
+            round=place.round, table=place.table, attempt=place.attempt, game_id=game_id,
+            house=tuple(agent.id for agent in house),
+        )  # fmt: skip
+        await leased.submit(seat)
+
+    async def _seated(self, place: TableToSeat, house: Iterable[Agent]) -> Sequence[Agent] | None:
+        """The agents of a table in the order of its seats, as they are now; None if one does not exist."""
+        ids = [entrant.id for entrant in place.entrants if entrant is not None]
+        entrants, bots = await self._agents.entrants(ids), iter(house)
+        if not all(agent in entrants for agent in ids):
+            return None
+        return [next(bots) if entrant is None else entrants[entrant.id] for entrant in place.entrants]
+
+    async def _create(self, state: State, body: bytes, game_id: str, command_id: str) -> str | None:
+        """Create the game; returns why this can never succeed. Raises LogUnavailable for a retry."""
+        try:
+            answer = await self._engines.submit(
+                state.terms.game_type, "seat_table", game_id, body, command_id=command_id
+            )
+        except BusUnavailable as error:
+            raise LogUnavailable(str(error)) from error
+        if answer.status == 200:
+            return None
+        detail = msgspec.json.decode(answer.body, type=Problem).detail or ""
+        if answer.status == Code.INVALID_REQUEST.status:
+            return detail
+        # An agent still plays a game of another tournament, or the engine is busy: the effect is retried.
+        raise LogUnavailable(f"{answer.status}: {detail}")
+
+
+def _body(tournament: str, state: State, place: TableToSeat, agents: Sequence[Agent]) -> bytes:
+    terms, roles = state.terms, place.roles or (None,) * len(agents)
+    named: dict[str, Any] = {
+        "tournament": {"id": tournament, "round": place.round},
+        "seats": [
+            {"id": agent.id, "name": agent.name, "role": role, **_identity(agent)}
+            for agent, role in zip(agents, roles, strict=True)
+        ],
+        "language": terms.language,
+        "pack": terms.pack,
+        "deadline_seconds": terms.deadline_seconds,
+        "rated": terms.rated,
+    }
+    return _encode({name: value for name, value in named.items() if value is not msgspec.UNSET})
+
+
+def _identity(agent: Agent) -> dict[str, Any]:
+    """The identity of a seat; an agent without an owner has no `owner_id`."""
+    return {name: value for name, value in identity_of(agent).items() if name != "owner_id" or value}
