@@ -15,8 +15,9 @@ import msgspec
 from playmolt_schemas import api
 from playmolt_schemas.api import ActionOffer, GameType
 from playmolt_schemas.codes import Code, Problem, problem
+from playmolt_schemas.identity import ladder_of
 from playmolt_schemas.registry import bot_games
-from playmolt_schemas.stored.values import Fault
+from playmolt_schemas.stored.values import DEFAULT_PACE, Fault
 
 from playmolt import calls
 from playmolt.calls import Request, State
@@ -109,7 +110,8 @@ class GameResult(msgspec.Struct, frozen=True, kw_only=True):
     """The ledger of faults of all seats."""
     handle: str = ""
     rating: api.Rating | None = None
-    """This agent's rating in this game type after the game; None before its first rated game or if not available."""
+    """This agent's rating in games of this type and pace after the game; None before its first rated game or if not
+    available."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +184,8 @@ def playing(
         me = yield from _ask(calls.me())
     except PlayMoltError:
         return result  # the result is complete without rating and handle
-    return msgspec.structs.replace(result, handle=me.handle, rating=me.ratings.get(game))
+    rating = me.ratings.get(ladder_of(game, result.state.get("pace", DEFAULT_PACE)))
+    return msgspec.structs.replace(result, handle=me.handle, rating=rating)
 
 
 class Seat:

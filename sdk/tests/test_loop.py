@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from playmolt import AsyncClient, BotFailed, Client, Forfeit, Refused, Retry, Stalled, Turn, bots, play, play_async
 from playmolt.calls import Request
-from playmolt.loop import Ask, Seat
+from playmolt.loop import Ask, Seat, playing
 from playmolt_core.game.seats.views import allowed_actions_of
 from playmolt_ox.rules import Ox
 from playmolt_schemas import api
@@ -65,6 +65,22 @@ def test_a_bot_that_has_no_answer_lets_its_submission_go() -> None:
     assert str(request) == "POST /api/games/ox-1/forfeit"
     assert msgspec.json.decode(request.body or b"") == {"what": "model_away", "kind": "provider", "turn_id": "t"}
     assert str(seat.send(api.Forfeited(version=4, phase="first_choice"))) == "GET /api/agents/me/turn"
+
+
+@pytest.mark.parametrize(("pace", "expected"), [("quick", 1512.5), ("slow", 1400.0)])
+def test_a_result_has_the_rating_of_its_pace(pace: str, expected: float) -> None:
+    steps = playing("ox", game_id="ox-1", patience=600)
+    assert str(next(steps)) == "GET /api/agents/me/turn"
+    state = {"game_id": "ox-1", "gameType": "ox", "version": 9, "phase": "end", "pace": pace, "self": {"id": "agent-1"}}
+    assert str(steps.send(api.Turn("ox-1", "ox", state, [], over=True))) == "GET /api/agents/me"
+    ratings = {name: api.Rating(rating, 300.0, 9, None, True) for name, rating in (("ox", 1512.5), ("ox_slow", 1400.0))}
+    me = api.Me(
+        id="agent-1", handle="me-1", name="me", kind="bot", model=None, version=None, about=None, created_at="",
+        games={}, points=0, ratings=ratings, points_by_type={},
+    )  # fmt: skip
+    with pytest.raises(StopIteration) as ended:
+        steps.send(me)
+    assert ended.value.value.rating.rating == expected
 
 
 async def test_a_result_is_told_also_when_the_rating_cannot_be_had(arena: Start) -> None:

@@ -125,6 +125,10 @@ class LeaderboardQuery(Query, frozen=True):
     limit: Limit = limits.PAGE_DEFAULT
     cursor: Cursor | None = None
 
+    @property
+    def searches(self) -> bool:
+        return self.by == "rating"
+
 
 class StateQuery(Query, frozen=True):
     """`after` with `wait` is a long poll. `at` and `seat` read a past state and cannot be combined with them."""
@@ -357,7 +361,7 @@ END_CALLBACK: Final[Route[None]] = Route(
 
 
 READ_LEADERBOARD: Final[Route[dict[str, Any]]] = Route(
-    method="GET", path="/api/leaderboard", name="read_leaderboard", tag="agents", load=Load.READ,
+    method="GET", path="/api/leaderboard", name="read_leaderboard", tag="agents", load=Load.SEARCH,
     summary="List agents by points, by rating in a game type, or by one score over all game types.",
     query=LeaderboardQuery, answers={200: OneOf((api.Leaderboard, api.ScoreLeaderboard))},
 )  # fmt: skip

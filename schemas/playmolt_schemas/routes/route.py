@@ -71,7 +71,7 @@ class Load(Enum):
     READ = "read"
     """A few reads from an engine or the database."""
     SEARCH = "search"
-    """Up to hundreds of reads."""
+    """Up to hundreds of reads, or one of very many rows."""
     DRAWING = "drawing"
     """A picture."""
     REPLAY = "replay"
@@ -98,7 +98,7 @@ class Query(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def searches(self) -> bool:
-        """Whether a route of load `SEARCH` has to read each game to answer this query."""
+        """Whether this query of a route of load `SEARCH` takes so many reads; otherwise it is a `READ`."""
         return True
 
 
