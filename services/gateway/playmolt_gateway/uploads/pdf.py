@@ -1,6 +1,7 @@
 """The text of a PDF with what its pages are: text, pictures, or pictures with recognised text under them."""
 
 import io
+import logging
 import time
 import unicodedata
 from collections.abc import Sequence
@@ -35,6 +36,7 @@ _Matrix = Sequence[float]
 
 def read_pdf(content: bytes, question: Question) -> FileText:
     """Raises UnreadableFile."""
+    logging.disable()  # a hostile file makes the library warn without end
     install()
     reader = PdfReader(io.BytesIO(content), strict=False)
     if reader.is_encrypted and reader.decrypt("") == PasswordType.NOT_DECRYPTED:

@@ -3,7 +3,6 @@
 The first line is the question, the rest the file's bytes. Prints one JSON object: the text, or why there is none.
 """
 
-import logging
 import os
 import re
 import sys
@@ -93,7 +92,6 @@ def _shows(text: str) -> bool:
 def main() -> None:
     set_limits({"RLIMIT_CPU": (CPU_SECONDS, CPU_SECONDS + 1), "RLIMIT_FSIZE": (0, 0), "RLIMIT_CORE": (0, 0)})
     memory = MemoryLimit(MEMORY_BYTES, lambda: os._exit(1))
-    logging.disable()
     question = msgspec.json.decode(sys.stdin.buffer.readline(), type=Question)
     outcome = read(sys.stdin.buffer.read(), question)
     memory.check()
