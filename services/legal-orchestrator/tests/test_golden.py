@@ -23,6 +23,9 @@ UPLOAD = {
     "bytes": 4021,
     "pages": 2,
     "sha256": "0f" * 32,
+    "encoding": None,
+    "sure": None,
+    "notes": [{"kind": "picture", "count": 1, "detail": "2"}],
 }
 
 

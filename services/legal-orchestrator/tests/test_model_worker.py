@@ -91,14 +91,14 @@ async def test_nobody_waits_for_a_turn_over_long_texts(session: Any, text: str, 
     """The longest that anybody else waits is a fraction of what the texts of a session cost to read."""
     overview, acts = (f"{text * 20_000}"[:most].strip() for most in (20_000, 10_000))
     session.facts(overview=overview, acts=acts).to(phase)
-    for cached in (corpus._corpus, plain):
+    for cached in (corpus._corpus, corpus._part, plain):
         cached.cache_clear()
     began = time.process_time()
     corpus.of(session.state)
     corpus.supplied(session.state)
     inputs.supplied(session.state)
     all_at_once = time.process_time() - began
-    for cached in (corpus._corpus, plain):
+    for cached in (corpus._corpus, corpus._part, plain):
         cached.cache_clear()
     longest = asyncio.create_task(_longest_step())
     await session.carried_out(llm_turn=worker())

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from playmolt_schemas.stored.legal import Fact, Facts, FactsForm, NumberedText, Round1Form
@@ -115,13 +115,26 @@ def uncited(known: Corpus, text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=64)
 def _corpus(texts: tuple[str, ...], ids: frozenset[str]) -> Corpus:
-    text = "\n".join(texts)
+    parts = [_part(text) for text in texts]
     return Corpus(
-        joined=_joined(text),
-        words=frozenset(word.casefold().removesuffix("'s").removesuffix("’s") for word in _WORD.findall(text)),
-        known=tuple(particulars(text)),
+        joined="".join(part.joined for part in parts),
+        words=frozenset[str]().union(*(part.words for part in parts)),
+        known=tuple(particular for part in parts for particular in part.known),
         ids=ids,
     )
+
+
+class _Part(NamedTuple):
+    joined: str
+    words: frozenset[str]
+    known: tuple[Particular, ...]
+
+
+@lru_cache(maxsize=256)
+def _part(text: str) -> _Part:
+    """What one text contributes to a corpus. Long uploads take a quarter of a second, and stay the same."""
+    words = (word.casefold().removesuffix("'s").removesuffix("’s") for word in _WORD.findall(text))
+    return _Part(_joined(text), frozenset(words), particulars(text))
 
 
 def _texts(state: State) -> Iterator[str]:

@@ -112,6 +112,8 @@ _AMOUNTS: Final = (
         rf"(?:{SPELT_KO}{{1,7}})?|[{DIGITS_KO}][천백]{SPELT_KO}{{0,6}})\s?원(?![고심칙])"
     ),
 )
+_BEFORE_CHARS: Final = 40
+"""The longest word for a contract with what may follow it."""
 _REMEMBERED_CHARS: Final = 1000
 _KO_PART: Final = re.compile(rf"({_NUMBER})\s?({_KO_UNIT}|{_ZH_UNIT})?")
 
@@ -166,7 +168,8 @@ def _statute_ko(match: re.Match[str]) -> Particular | None:
 
 def _of_contract(match: re.Match[str]) -> bool:
     """Whether an article belongs to a contract rather than a law."""
-    return _CONTRACT.search(match.string, 0, match.start()) is not None
+    # Not from the beginning of the text: an upload has thousands of articles.
+    return _CONTRACT.search(match.string, max(0, match.start() - _BEFORE_CHARS), match.start()) is not None
 
 
 def _statute_zh(match: re.Match[str]) -> Particular | None:
