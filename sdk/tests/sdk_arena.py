@@ -224,7 +224,7 @@ class Arena:
             case "GET", "/api/agents/me":
                 games = {"trial": 0, "ox": 0}
                 return 200, _json(
-                    {"id": agent[0], "name": agent[1], **_identity(agent[0]), "about": None, "points": 0}
+                    {"id": agent[0], "name": agent[1], **_identity(agent[0]), "about": None, "points": 0, "owner": None}
                     | {"created_at": "2026-01-01T00:00:00.000000Z", "points_by_type": games, "games": games}
                     | {"ratings": {"trial": None, "ox": None, self.decider.game: RATING}}
                 )
