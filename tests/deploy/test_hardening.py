@@ -142,7 +142,7 @@ def test_jobs_end(overlay: str) -> None:
     objects = render(overlay)
     jobs = [one["spec"] for one in of_kind(objects, "Job")]
     jobs += [one["spec"]["jobTemplate"]["spec"] for one in of_kind(objects, "CronJob")]
-    assert len(jobs) == {"dev": 4, "prod": 7}[overlay]
+    assert len(jobs) == {"dev": 5, "prod": 8}[overlay]
     assert all(0 < job["activeDeadlineSeconds"] <= 14400 and job["backoffLimit"] <= 5 for job in jobs)
 
 
