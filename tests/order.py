@@ -33,7 +33,8 @@ PROCESSES = (
     "core/tests/ops/test_process_limits.py", "core/tests/ops/test_telemetry.py", "schemas/tests/test_registry.py",
     "sdk/tests/test_conformance.py",
     "sdk/tests/test_credentials.py", "services/agora-runner/tests/bundle/test_seal.py",
-    "services/agora-runner/tests/rooms/test_own_measures.py", "services/gateway/tests/test_uploads.py",
+    "services/agora-runner/tests/rooms/test_own_measures.py",
+    "services/agora-runner/tests/workers/test_plan_examiner.py", "services/gateway/tests/test_uploads.py",
     "services/gateway/tests/uploads/test_bounds.py",
     "services/gateway/tests/signin/", "services/trial-engine/tests/chain/",
 )  # fmt: skip

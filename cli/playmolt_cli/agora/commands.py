@@ -19,6 +19,7 @@ from rich.console import Console
 
 from playmolt_cli.agora import judge as agora_judge
 from playmolt_cli.agora import plan as agora_plan
+from playmolt_cli.agora import probe as agora_probe
 from playmolt_cli.agora import simulate as agora_simulate
 from playmolt_cli.agora import study as agora_study
 from playmolt_cli.agora.experiments_client import ExperimentsClient, experiments_client
@@ -126,6 +127,29 @@ def check(file: str | None, preset: str | None, as_json: bool) -> None:
             click.echo(entry)
     if not certificate.ok:
         raise SystemExit(1)
+
+
+@agora.command()
+@_plan_arguments
+@click.option("--prompts", type=click.IntRange(1, 100), default=3, show_default=True, help="Prompts for each model.")
+@click.option("--times", type=click.IntRange(2, 100), default=4, show_default=True, help="Requests for each prompt.")
+@json_option
+def probe(file: str | None, preset: str | None, prompts: int, times: int, as_json: bool) -> None:
+    """Ask the models of a plan the same prompts several times, alone and beside others, and count equal replies.
+
+    Calls cost what the catalogue says: prompts x times x 2 for each model. Add the result to the plan.
+
+    Example: playmolt agora probe plan.yaml --times 6
+    """
+    found = agora_probe.probe(file, preset, prompts, times)
+    if as_json:
+        echo_json({"probes": found})
+        return
+    from playmolt_agora.plan.plan import probe_sentence  # noqa: PLC0415 -- slow import
+
+    for each in found:
+        click.echo(probe_sentence(each))
+    click.echo(f"{agora_probe.HOW}\n\n{agora_probe.snippet(found)}", nl=False)
 
 
 @agora.command()

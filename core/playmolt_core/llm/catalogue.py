@@ -43,7 +43,8 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     `reply_tokens` limits the length of replies, `text_chars` the length of texts in schemas. `system` is the role of
     the system text, for models whose template has no role `system`. `stream`: speeches are streamed. `batch`: the
-    server supports batches (`/files`, `/batches`); requests in batches have the normal prices unless batch prices are
+    server supports batches (`/files`, `/batches`); `cache_prompt`: sent in every request, for servers that know the
+    field (llama.cpp); requests in batches have the normal prices unless batch prices are
     set.
     """
 
@@ -65,6 +66,7 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     system: Literal["system", "user"] | None = None
     stream: bool = False
     batch: bool = False
+    cache_prompt: bool | None = None
     concurrent: int = 4
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None

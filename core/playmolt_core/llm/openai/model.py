@@ -125,7 +125,11 @@ class OpenAIModel(Model):
     def line(self, request: ModelRequest) -> dict[str, Any]:
         """The request body for a batch, in the form that the server is known to support."""
         request = self._bounded(request)
-        return body_of(request, self._entry.model, first_form(request, self._known))
+        return self._body(request, first_form(request, self._known))
+
+    def _body(self, request: ModelRequest, form: Form) -> dict[str, object]:
+        body = body_of(request, self._entry.model, form)
+        return body if self._entry.cache_prompt is None else body | {"cache_prompt": self._entry.cache_prompt}
 
     def read(self, request: ModelRequest, answer: str) -> tuple[Attempt, Reply | Failed]:
         """The attempt of a request that a batch answered, at batch prices."""
@@ -158,7 +162,7 @@ class OpenAIModel(Model):
         listener: Listener | None,
         patience: float,
     ) -> tuple[Attempt, float]:
-        entry, body, headers = self._entry, body_of(request, self._entry.model, form), request.all_headers()
+        entry, body, headers = self._entry, self._body(request, form), request.all_headers()
         address = urlsplit(entry.base_url)
         port = address.port or (443 if address.scheme == "https" else 80)
         tokens = expected_tokens(request)

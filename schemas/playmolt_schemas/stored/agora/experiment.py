@@ -7,7 +7,7 @@ experiment.
 from typing import Annotated, Any, ClassVar, Final, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from playmolt_schemas.stored.agora.plan import Amount, Budget, Count, Noticed, PcsSoFar, Spent, StopKind
 from playmolt_schemas.stored.agora.turn import Parent
@@ -52,6 +52,8 @@ class PinnedModel(msgspec.Struct, frozen=True, kw_only=True):
     cached_price: str | None = None
     reasoning_price: str | None = None
     scripted: bool
+    cache_prompt: bool | UnsetType = UNSET
+    """The field of this name in every request, if the catalogue sets it."""
 
 
 class PinnedTest(msgspec.Struct, frozen=True, kw_only=True):

@@ -192,6 +192,24 @@ class BatchPlan(PlanPart, frozen=True, kw_only=True):
     play: bool = False
 
 
+class Probe(PlanPart, frozen=True, kw_only=True):
+    """How often a model gave the same reply to the same prompt, as `playmolt agora probe` found.
+
+    Each of `prompts` was asked `times` times alone, then as often beside the others. `alone` and `beside` count the
+    replies that were the usual one of their prompt, `first` the prompts whose first reply was.
+    """
+
+    model: Alias
+    at: Line
+    prompts: Annotated[int, Meta(ge=1, le=1000)]
+    times: Annotated[int, Meta(ge=1, le=1000)]
+    alone: Count
+    first: Count
+    beside: Count
+    temperature: Amount | None = None
+    cache_prompt: bool | None = None
+
+
 class Plan(PlanPart, frozen=True, kw_only=True):
     """The plan of an experiment, fixed before its first turn."""
 
@@ -220,6 +238,8 @@ class Plan(PlanPart, frozen=True, kw_only=True):
     measures: Annotated[tuple[Name, ...], Meta(max_length=50)] | UnsetType = UNSET
     """Measures of the folder. Default: all."""
     batch: BatchPlan | UnsetType = UNSET
+    probes: Annotated[tuple[Probe, ...], Meta(max_length=20)] | UnsetType = UNSET
+    """What a pilot found of the models' reproducibility."""
 
 
 class SquareAgent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -30,6 +30,7 @@ class ModelNote(msgspec.Struct, frozen=True, kw_only=True):
     input_price: str | None = None
     output_price: str | None = None
     scripted: bool = False
+    cache_prompt: bool | None = None
 
 
 class Contents(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ import hashlib
 from typing import Final
 
 import msgspec
+from msgspec import UNSET
 from playmolt_core.llm.catalogue import Catalogue, is_scripted
 from playmolt_schemas.agora.plan import Preview
 from playmolt_schemas.canonical import digest
@@ -128,4 +129,5 @@ def pinned(alias: str, catalogue: Catalogue) -> PinnedModel:
         cached_price=prices.cached,
         reasoning_price=prices.reasoning,
         scripted=is_scripted(alias),
+        cache_prompt=UNSET if entry is None or entry.cache_prompt is None else entry.cache_prompt,
     )

@@ -27,6 +27,23 @@ def faults_of(plan: Plan) -> Iterator[PlanFault]:
     yield from _import_faults(plan)
     yield from _adaptive_faults(plan)
     yield from _seed_event_faults(plan)
+    yield from _probe_faults(plan)
+
+
+def _probe_faults(plan: Plan) -> Iterator[PlanFault]:
+    for at, probe in enumerate(plan.probes or ()):
+        if probe.model not in plans.all_models(plan):
+            yield PlanFault(f"probes[{at}].model", f"{probe.model} is not a model of this plan", "unknown_model")
+        most = probe.prompts * probe.times
+        counted = (
+            ("alone", probe.alone, most),
+            ("beside", probe.beside, most),
+            ("first", probe.first, probe.prompts),
+        )
+        for name, value, limit in counted:
+            if value > limit:
+                message = f"is {value}, more than the {limit} that were counted"
+                yield PlanFault(f"probes[{at}].{name}", message, "out_of_range")
 
 
 def _name_faults(plan: Plan) -> Iterator[PlanFault]:

@@ -14,6 +14,7 @@ from playmolt_schemas.stored.agora.plan import (
     Phase2Plan,
     PhasePlan,
     Plan,
+    Probe,
     Stage1Import,
 )
 from playmolt_schemas.stored.agora.turn import Language, PhaseName, SetName
@@ -131,3 +132,14 @@ def known_tests(plan: Plan) -> tuple[str, ...]:
 def plays_in_batches(plan: Plan) -> bool:
     """Whether models that take batches are asked in them."""
     return isinstance(plan.batch, BatchPlan) and plan.batch.play
+
+
+def probe_sentence(probe: Probe) -> str:
+    """What a probe found, for plan and report."""
+    replies = probe.prompts * probe.times
+    server = "" if probe.cache_prompt is None else f", cache_prompt {'true' if probe.cache_prompt else 'false'}"
+    return (
+        f"{probe.model}: asked alone, {probe.alone} of {replies} replies were the usual one of their prompt (the first "
+        f"reply of {probe.first} of {probe.prompts} prompts); beside others, {probe.beside} of {replies}. Probe of "
+        f"{probe.at}, temperature {probe.temperature or 'of the server'}{server}."
+    )

@@ -253,6 +253,7 @@ def _status_warnings(plan: Plan) -> Iterator[str]:
             "Temperature 0: a model may answer the same prompt with the same text, so that runs are identical. "
             "Identical runs count once; without a difference neither interval nor p is given. Raise the temperature."
         )
+    yield from (plans.probe_sentence(probe) for probe in plan.probes or ())
     if plan.exploratory:
         yield "Exploratory: none of these runs enters PCS or a test."
     elif not plans.hypotheses(plan):

@@ -272,6 +272,7 @@ def _models(preregistered: events.Preregistered, turns: Sequence[TurnRecord]) ->
             input_price=model.input_price,
             output_price=model.output_price,
             scripted=model.scripted,
+            cache_prompt=model.cache_prompt if isinstance(model.cache_prompt, bool) else None,
         )
         for model in preregistered.models
     )

@@ -125,7 +125,7 @@ def _section(section: Section, kind: str) -> str:
 def _sources(study: StudyData) -> Section:
     models = markup.table(
         "Models and prices (per million tokens)",
-        ("alias", "model asked", "models that answered", "input price", "output price", "scripted"),
+        ("alias", "model asked", "models that answered", "input price", "output price", "cache_prompt", "scripted"),
         [
             (
                 model.alias,
@@ -133,6 +133,7 @@ def _sources(study: StudyData) -> Section:
                 ", ".join(model.answered) or None,
                 model.input_price,
                 model.output_price,
+                model.cache_prompt,
                 model.scripted,
             )
             for model in study.models
@@ -146,7 +147,17 @@ def _sources(study: StudyData) -> Section:
         tuple(study.tables.get("costs", {})),
         [tuple(row.values()) for row in rows(study.tables.get("costs"))],
     )
-    return Section("sources", "Sources", f"{models}{costs}<h3>Runs</h3><ul>{items}</ul>")
+    return Section("sources", "Sources", f"{models}{_probes(study)}{costs}<h3>Runs</h3><ul>{items}</ul>")
+
+
+def _probes(study: StudyData) -> str:
+    """How often each model gave the same reply to the same prompt, where a pilot asked."""
+    found = study.plan.get("probes") or []
+    names = ("model", "prompts", "times", "alone", "first", "beside", "temperature", "cache_prompt", "at")
+    if not found:
+        return markup.paragraph(prose.NOT_PROBED)
+    table = markup.table("Reproducibility of replies", names, [[probe.get(name) for name in names] for probe in found])
+    return markup.paragraph(prose.PROBED) + table
 
 
 def gallery(study: StudyData) -> dict[str, Plot]:

@@ -32,6 +32,12 @@ IDENTICAL: Final = (
     "neither interval nor p is given."
 )
 IDENTICAL_IN: Final = "{cell}: {identical} of {runs} runs are identical; {distinct} count."
+PROBED: Final = (
+    "Before this plan some prompts were asked several times alone, then as often beside the others. alone and beside "
+    "count the replies that were the usual one of their prompt, of prompts × times; first counts the prompts whose "
+    "first reply was."
+)
+NOT_PROBED: Final = "Whether these models repeat their replies was not probed (`playmolt agora probe`)."
 NOT_REGISTERED: Final = (
     "No test was registered for this experiment, or all its runs are exploratory: everything on this page is "
     "exploratory."
