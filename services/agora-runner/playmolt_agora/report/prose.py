@@ -31,7 +31,7 @@ IDENTICAL: Final = (
     "agents in the same turns. Identical runs count once in everything that is pooled or tested; where no run differs, "
     "neither interval nor p is given."
 )
-IDENTICAL_IN: Final = "{cell}: {identical} of {runs} runs are identical; {distinct} count."
+IDENTICAL_IN: Final = "{cell}: {identical} of {runs} runs are identical; distinct runs: {distinct}."
 PROBED: Final = (
     "Before this plan some prompts were asked several times alone, then as often beside the others. alone and beside "
     "count the replies that were the usual one of their prompt, of prompts × times; first counts the prompts whose "
@@ -73,7 +73,7 @@ EXCLUSIONS: Final = (
     "A (run, model) with more than 20 % failed turns leaves the confirmatory set. Both versions are shown side by side:"
     " with the exclusions (the registered analysis), and without."
 )
-NULLS: Final = "A dash (–) means null: the denominator is empty. Logarithms are to base 2. “en” English, “ko” Korean."
+NULLS: Final = "A dash (–) means null: the denominator is empty, or no run differs. Logarithms are to base 2. “en” English, “ko” Korean."
 INDICATIVE: Final = (
     "An interval marked indicative comes from an arm with three runs or fewer; all leave-one-run-out values are "
     "printed."

@@ -313,15 +313,17 @@ def test_truncated_prompts_are_reported(html: str, changed: Callable[..., StudyD
     assert "The server of fake truncated prompts, in at least 7 replies" in told
 
 
-def test_the_first_page_names_identical_runs_and_arms_without_a_valid_turn(changed: Any) -> None:
-    study = changed()
+def test_the_first_page_names_identical_runs_and_arms_without_a_valid_turn(
+    study: StudyData, changed: Callable[..., StudyData]
+) -> None:
     silent = tuple(
         msgspec.structs.replace(turn, parse_code="cut") if turn.model == "scripted-wild" else turn
         for turn in study.turns
     )
     repeats = {
-        "phase": ["phase1", "phase2"], "set": [None, "A"], "language": ["ko", "ko"], "model": ["scripted-steady", "m, n"],
-        "exploratory": [False, False], "runs": [3, 2], "identical": [3, 0], "distinct": [1, 2],
+        "phase": ["phase1", "phase2"], "set": [None, "A"], "language": ["ko", "ko"],
+        "model": ["scripted-steady", "m, n"], "exploratory": [False, False], "runs": [3, 2], "identical": [3, 0],
+        "distinct": [1, 2],
     }  # fmt: skip
     probe = {"model": "scripted-steady", "at": "today", "prompts": 3, "times": 4, "alone": 9, "first": 0, "beside": 5}
     found = page.render(changed(turns=silent, further=study.further | {"repeats": repeats}, plan={"probes": [probe]}))
@@ -329,6 +331,6 @@ def test_the_first_page_names_identical_runs_and_arms_without_a_valid_turn(chang
     turns = sum(turn.model == "scripted-wild" for turn in silent)
     assert f"scripted-wild: 0 of {turns} turns valid" in first
     assert "3 of 5 runs are identical" in first
-    assert "phase1 · scripted-steady · ko: 3 of 3 runs are identical; 1 count" in first
+    assert "phase1 · scripted-steady · ko: 3 of 3 runs are identical; distinct runs: 1" in first
     assert "Reproducibility of replies" in found
     assert "0 of" not in page.render(study).partition("<main")[0]
