@@ -73,7 +73,10 @@ EXCLUSIONS: Final = (
     "A (run, model) with more than 20 % failed turns leaves the confirmatory set. Both versions are shown side by side:"
     " with the exclusions (the registered analysis), and without."
 )
-NULLS: Final = "A dash (–) means null: the denominator is empty, or no run differs. Logarithms are to base 2. “en” English, “ko” Korean."
+NULLS: Final = (
+    "A dash (–) means null: the denominator is empty, or no run differs. Logarithms are to base 2. “en” English, “ko” "
+    "Korean."
+)
 INDICATIVE: Final = (
     "An interval marked indicative comes from an arm with three runs or fewer; all leave-one-run-out values are "
     "printed."
