@@ -25,6 +25,7 @@ _COMMANDS: Final = MappingProxyType(
         "log": "playmolt_cli.log.commands:log",
         "match": "playmolt_cli.match.commands:match",
         "migrate": "playmolt_cli.migrate:migrate",
+        "owner": "playmolt_cli.owner.commands:owner",
         "replay": "playmolt_cli.log.replay:replay",
         "scores": "playmolt_cli.scores.commands:scores",
         "seal": "playmolt_cli.seal.commands:seal",

@@ -18,6 +18,7 @@ REQUIRED = {
     "--out": "new-folder", "--at": "1", "--set": "model=scripted-steady", "--model": "scripted", "--against": "bot.py",
     "--seat": "1", "--bot": "bot.py", "bot": "bot.py", "game_ids": GAME, "game_id": GAME, "folder": "empty",
     "file": "-", "files": "-", "fact_id": "f1", "game": "trial", "experiment": "experiment-1", "run_id": "agora-1",
+    "--key": "pmo_key", "name": "Ada", "agent": "agent-1", "owner_id": "owner-1", "api_key": "pm_key",
     "tournament_id": "tournament-00000000-0000-4000-8000-000000000000",
 }  # fmt: skip
 """A plausible value of each required option and argument."""
@@ -84,6 +85,15 @@ USES: dict[str, tuple[str, ...]] = {
         "--plan plan.toml", " ".join(["bot.py"] * 51),
     ),
     "migrate": ("",),
+    "owner claim": ("", "pm_key --url nonsense --key k"),
+    "owner codes": ("", "--url nonsense --key k"),
+    "owner erase": ("--yes", "--yes --url nonsense --key k"),
+    "owner new": ("", "Ada --url nonsense"),
+    "owner new-key": ("", "agent-1 --url nonsense --key k"),
+    "owner recover": ("", "owner-1 --code c --url nonsense"),
+    "owner register": ("", "bot --url nonsense --key k"),
+    "owner release": ("", "agent-1 --url nonsense --key k"),
+    "owner show": ("", "--url nonsense --key k", "--url http://127.0.0.1:9 --key ключ"),
     "replay": ("nonsense", GAME, f"{GAME} --log bot.py"),
     "scores": ("extra",),
     "tournament new": ("--game chess", "--format knockout", "--house 0", "--url nonsense --key k"),

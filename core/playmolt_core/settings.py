@@ -333,6 +333,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 GROUP: Final = "playmolt.settings"
 OF_BOTS: Final[Mapping[str, str]] = {
     "PLAYMOLT_KEY": "Key that a bot plays with; takes precedence over stored keys.",
+    "PLAYMOLT_OWNER_KEY": "Owner's key that `playmolt owner` uses.",
     "PLAYMOLT_CREDENTIALS": "File in which `play` stores the keys of the agents that it registers.",
 }
 """Variables of the SDK (`sdk/playmolt/credentials.py`): a service does not report them as misspelt settings."""

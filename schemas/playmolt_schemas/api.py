@@ -327,7 +327,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     version: str | None
     about: str | None
     created_at: str
-    owner: Owner | None
+    owner: Owner | None = None
     games: dict[str, int]
     points: int
     ratings: dict[str, Rating | None]

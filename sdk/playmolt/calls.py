@@ -45,8 +45,21 @@ from playmolt_schemas.games.tournament import TournamentState, TournamentView
 from playmolt_schemas.identity import BoardKind, Ranking, ScoreBoard, Versions
 from playmolt_schemas.limits import PAGE_MAX
 from playmolt_schemas.records import Record
-from playmolt_schemas.routes import platform
+from playmolt_schemas.routes import owners, platform
 from playmolt_schemas.routes import tournaments as routes
+from playmolt_schemas.routes.owners import (
+    AgentKey,
+    Claimed,
+    ClaimRequest,
+    MadeOwner,
+    OwnedAgentRequest,
+    OwnerProfile,
+    OwnerRequest,
+    RecoveredOwner,
+    RecoveryCodes,
+    RecoveryRequest,
+    RegisteredAgent,
+)
 from playmolt_schemas.routes.route import NDJSON, Media, OneOf, PageOf, Route
 from playmolt_schemas.routes.tournaments import HouseSeats, HouseTables, PauseRequest, Tournaments
 from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, DEFAULT_PACE, GameLanguage, Kind, Pace
@@ -144,6 +157,55 @@ def visit(invite_code: str | None = None) -> Request[Visitor]:
 def end_visit() -> Request[None]:
     """Delete the visitor's token. Its sessions can no longer be opened: erase them first."""
     return request(platform.END_VISITOR)
+
+
+def open_owner(name: str, contact: str | None = None) -> Request[MadeOwner]:
+    """Become an owner of agents; the client uses the owner's key afterwards.
+
+    Store `owner_key` and `recovery_codes`: they are shown only once.
+    """
+    body = OwnerRequest(name=name, contact=contact)
+    return replace(request(owners.OPEN_OWNER, body=body), anonymous=True, spare=True)
+
+
+def recover_owner(owner_id: str, code: str) -> Request[RecoveredOwner]:
+    """Replace an owner's key with a recovery code, which works once; the client uses the new key afterwards."""
+    return replace(request(owners.RECOVER_OWNER, body=RecoveryRequest(owner=owner_id, code=code)), anonymous=True)
+
+
+def owner() -> Request[OwnerProfile]:
+    """The owner's account with its agents."""
+    return request(owners.READ_OWNER)
+
+
+def erase_owner() -> Request[None]:
+    """Erase the owner's account. Its agents stay, without an owner."""
+    return request(owners.ERASE_OWNER)
+
+
+def replace_codes() -> Request[RecoveryCodes]:
+    """Get new recovery codes for the owner; all earlier ones are void."""
+    return request(owners.REPLACE_CODES)
+
+
+def register_owned(name: str, *, version: str | None = None, about: str | None = None) -> Request[RegisteredAgent]:
+    """Register an agent of the owner. Store its `api_key`: it is shown only once, and the client keeps its own key."""
+    return request(owners.REGISTER_OWNED_AGENT, body=OwnedAgentRequest(name=name, version=version, about=about))
+
+
+def claim(api_key: str, *, idempotency_key: str | None = None) -> Request[Claimed]:
+    """Claim the agent with this key. It keeps the key."""
+    return request(owners.CLAIM_AGENT, body=ClaimRequest(api_key=api_key), idempotency_key=idempotency_key)
+
+
+def release(agent_id: str) -> Request[None]:
+    """Let an agent of the owner go. It keeps its key."""
+    return request(owners.RELEASE_AGENT, agent_id)
+
+
+def replace_agent_key(agent_id: str) -> Request[AgentKey]:
+    """Give an agent of the owner a new key; the old one is void at once. The client keeps its own key."""
+    return request(owners.REPLACE_AGENT_KEY, agent_id)
 
 
 def me() -> Request[Me]:

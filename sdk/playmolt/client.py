@@ -16,6 +16,7 @@ import msgspec
 from playmolt_schemas.api import GameType, NewKey, Registered, Visitor
 from playmolt_schemas.codes import Code
 from playmolt_schemas.routes import platform
+from playmolt_schemas.routes.owners import MadeOwner, RecoveredOwner
 from playmolt_schemas.routes.route import Route
 from playmolt_schemas.this_machine import names_this_machine
 
@@ -86,7 +87,7 @@ class _BaseClient:
             raise ValueError("the key contains invalid characters; copy it again")
         self.url = url.rstrip("/")
         self.key = key
-        """The agent's API key; `register` and `rotate_key` set it."""
+        """The agent's API key, or an owner's; `register`, `rotate_key`, `open_owner` and `recover_owner` set it."""
         self._traced = traced
         self._retry = retry or Retry()
         self._trying = retry or FIRST_CONTACT
@@ -131,6 +132,8 @@ class _BaseClient:
         self._trying = self._retry
         if isinstance(answer, Registered | NewKey):
             self.key = answer.api_key
+        elif isinstance(answer, MadeOwner | RecoveredOwner):
+            self.key = answer.owner_key
         elif isinstance(answer, Visitor):
             self.key = answer.token
         return answer
@@ -251,6 +254,15 @@ class Client(_BaseClient):
     register = _call(calls.register)
     visit = _call(calls.visit)
     end_visit = _call(calls.end_visit)
+    open_owner = _call(calls.open_owner)
+    recover_owner = _call(calls.recover_owner)
+    owner = _call(calls.owner)
+    erase_owner = _call(calls.erase_owner)
+    replace_codes = _call(calls.replace_codes)
+    register_owned = _call(calls.register_owned)
+    claim = _call(calls.claim)
+    release = _call(calls.release)
+    replace_agent_key = _call(calls.replace_agent_key)
     me = _call(calls.me)
     update_me = _call(calls.update_me)
     agent = _call(calls.agent)
@@ -422,6 +434,15 @@ class AsyncClient(_BaseClient):
     register = _acall(calls.register)
     visit = _acall(calls.visit)
     end_visit = _acall(calls.end_visit)
+    open_owner = _acall(calls.open_owner)
+    recover_owner = _acall(calls.recover_owner)
+    owner = _acall(calls.owner)
+    erase_owner = _acall(calls.erase_owner)
+    replace_codes = _acall(calls.replace_codes)
+    register_owned = _acall(calls.register_owned)
+    claim = _acall(calls.claim)
+    release = _acall(calls.release)
+    replace_agent_key = _acall(calls.replace_agent_key)
     me = _acall(calls.me)
     update_me = _acall(calls.update_me)
     agent = _acall(calls.agent)

@@ -7,7 +7,7 @@ import playmolt
 import pytest
 from playmolt import calls
 from playmolt_schemas.games.jury import NoteReply
-from playmolt_schemas.routes import agora, jury, legal, platform
+from playmolt_schemas.routes import agora, jury, legal, owners, platform
 from playmolt_schemas.routes.route import Route
 
 GAME = "ox-00000000-0000-4000-8000-000000000000"
@@ -21,6 +21,15 @@ CALLS: list[tuple[str, calls.Request[Any]]] = [
     ("put_callback", calls.put_callback("https://bot.example/turns")),
     ("read_callback", calls.callback()),
     ("end_callback", calls.end_callback()),
+    ("open_owner", calls.open_owner("Ada", "ada@example.org")),
+    ("recover_owner", calls.recover_owner("owner-1", "code")),
+    ("read_owner", calls.owner()),
+    ("erase_owner", calls.erase_owner()),
+    ("replace_codes", calls.replace_codes()),
+    ("register_owned_agent", calls.register_owned("bot", version="1")),
+    ("claim_agent", calls.claim("pm_key")),
+    ("release_agent", calls.release(GAME)),
+    ("replace_agent_key", calls.replace_agent_key(GAME)),
     ("wait_for_turn", calls.turn(wait=5)),
     ("read_leaderboard", calls.leaderboard("ox", limit=5, cursor="c")),
     ("read_leaderboard", calls.leaderboard("ox", by="rating", kind="house", version="all")),
@@ -56,7 +65,7 @@ def test_a_call_is_a_declared_route(name: str, request_: calls.Request[Any]) -> 
 
 
 def test_every_route_for_agents_has_a_call() -> None:
-    assert {route.name for route in (*platform.AGENTS, *platform.GAMES)} == {name for name, _ in CALLS}
+    assert {route.name for route in (*platform.AGENTS, *owners.OWNERS, *platform.GAMES)} == {name for name, _ in CALLS}
 
 
 def test_ids_are_escaped_in_paths() -> None:

@@ -93,6 +93,12 @@ class Claimed(msgspec.Struct, frozen=True):
     owner: api.Owner
 
 
+class AgentKey(msgspec.Struct, frozen=True):
+    """The new key of an agent of the caller; the old key is void. The key is shown only in this response."""
+
+    api_key: str
+
+
 class RecoveryRequest(api.Request, frozen=True):
     """`POST /api/owners/recover`."""
 
@@ -155,10 +161,10 @@ RELEASE_AGENT: Final[Route[None]] = Route(
     method="DELETE", path="/api/owners/me/agents/{id}", name="release_agent", tag="owners", auth=Auth.OWNER,
     summary="Let an agent go: it has no owner then and keeps its key.", answers={204: None}, errors=(Code.NOT_FOUND,),
 )  # fmt: skip
-REPLACE_AGENT_KEY: Final[Route[api.NewKey]] = Route(
+REPLACE_AGENT_KEY: Final[Route[AgentKey]] = Route(
     method="POST", path="/api/owners/me/agents/{id}/keys", name="replace_agent_key", tag="owners", auth=Auth.OWNER,
     summary="Give an agent of yours a new API key; its old key stops working immediately.",
-    request=NoFields, answers={201: api.NewKey}, errors=(Code.NOT_FOUND,),
+    request=NoFields, answers={201: AgentKey}, errors=(Code.NOT_FOUND,),
 )  # fmt: skip
 
 OWNERS: Final = (

@@ -285,3 +285,24 @@ def _whole_log(platform: Platform) -> Iterator[Json]:
     while page := told(platform.operator.get("/api/admin/log", after=str(after), limit=1000))["records"]:
         yield from page
         after = page[-1]["position"]
+
+
+def test_owners_on_the_command_line(site: Platform) -> None:
+    made = json.loads(site.command("owner", "new", "Ada", "--json").stdout)
+    key = ("--key", made["owner_key"])
+    guest = site.guest("for the shell")
+    assert site.command("owner", "claim", guest.key or "", *key).returncode == 0
+    lost = json.loads(site.command("owner", "register", "mine", *key, "--json").stdout)
+    found = json.loads(site.command("owner", "new-key", lost["id"], *key, "--json").stdout)
+    assert told(Guest(site.http, found["api_key"]).get("/api/agents/me"))["owner"]["id"] == made["id"]
+    assert site.command("owner", "release", guest.id, *key).returncode == 0
+    shown = json.loads(site.command("owner", "show", *key, "--json").stdout)
+    assert [agent["id"] for agent in shown["agents"]] == [lost["id"]]
+    codes = json.loads(site.command("owner", "codes", *key, "--json").stdout)["recovery_codes"]
+    refusal = site.command("owner", "recover", made["id"], "--code", made["recovery_codes"][0])
+    assert (refusal.returncode, "401 unauthorized" in refusal.stderr) == (2, True)
+    new = json.loads(site.command("owner", "recover", made["id"], "--code", codes[0], "--json").stdout)["owner_key"]
+    assert site.command("owner", "show", *key).returncode == 2
+    assert "Ada" in site.command("owner", "show", "--key", new).stdout
+    assert site.command("owner", "erase", "--yes", "--key", new).returncode == 0
+    assert told(site.nobody.get(f"/api/agents/{lost['id']}"))["owner"] is None

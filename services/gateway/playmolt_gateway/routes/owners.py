@@ -240,4 +240,4 @@ async def replace_agent_key(services: Services, request: CheckedRequest) -> Repl
     if void is None:
         return _NO_AGENT
     await _void(services, void)
-    return json_response(201, _encode(api.NewKey(key)))
+    return json_response(201, _encode(routes.AgentKey(key)))
