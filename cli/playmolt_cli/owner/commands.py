@@ -178,25 +178,28 @@ def codes(key: str, url: str | None, data: Path | None, as_json: bool) -> None:
 
 @owner.command()
 @click.argument("owner_id", metavar="OWNER")
-@click.option("--code", prompt="Recovery code", hide_input=True, help="A recovery code. Default: it is asked for.")
+@click.option("--code", help="A recovery code. Default: it is asked for.")
 @_options
-def recover(owner_id: str, code: str, url: str | None, data: Path | None, as_json: bool) -> None:
+def recover(owner_id: str, code: str | None, url: str | None, data: Path | None, as_json: bool) -> None:
     """Replace a lost owner's key with a recovery code, and print the new key.
 
     Example: playmolt owner recover owner-…
     """
+    used = click.prompt("Recovery code", hide_input=True, err=True) if code is None else code
     with _client(url, data) as client:
-        _print(client.recover_owner(owner_id, code), as_json=as_json, first=_ONCE)
+        _print(client.recover_owner(owner_id, used), as_json=as_json, first=_ONCE)
 
 
 @owner.command()
-@click.confirmation_option(prompt="Erase the account? Its agents stay, without an owner.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
 @_keyed
-def erase(key: str, url: str | None, data: Path | None, as_json: bool) -> None:
+def erase(yes: bool, key: str, url: str | None, data: Path | None, as_json: bool) -> None:
     """Erase the account: name, contact, key, codes and sign-ins.
 
     Example: playmolt owner erase --yes
     """
+    if not yes:
+        click.confirm("Erase the account? Its agents stay, without an owner.", abort=True, err=True)
     with _client(url, data, key) as client:
         client.erase_owner()
     if as_json:
