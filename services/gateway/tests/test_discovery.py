@@ -12,7 +12,7 @@ from playmolt_gateway.pages.atom import Entry, Feed, Kept, name_of
 from playmolt_gateway.routes.discovery import SITEMAP_GAMES
 from playmolt_gateway.settings import parse_contact, parse_policy
 from playmolt_schemas.routes.platform import ROUTES
-from playmolt_schemas.routes.route import Auth, Route
+from playmolt_schemas.routes.route import HTML, Auth, Media, Route
 from playmolt_schemas.skill import PAGE_LANGUAGES
 from protego import Protego
 
@@ -29,6 +29,8 @@ def served(platform: Any) -> Any:
     """A platform with one finished game, and one that is no longer found."""
 
     def engine(_game: str, call: Any) -> tuple[int, Any]:
+        if call.target.startswith("tournament-"):
+            return 200, {"name": "Cup"}
         if call.target != GAME:
             return 404, {"code": "not_found", "detail": "", "status": 404, "title": ""}
         if call.op == "log":
@@ -298,6 +300,31 @@ async def test_a_page_names_its_canonical_address(served: Any, make_platform: An
     async with built.client:
         html = (await built.send("GET", path, headers={"host": "another.example"})).text
     assert re.findall(r'<link rel="canonical" href="([^"]+)">', html) == [f"https://arena.example{path}"]
+
+
+PAGES = [
+    route
+    for route in ROUTES
+    if route.method == "GET"
+    and route.answers.get(200) == Media(HTML)
+    and not route.path.startswith(("/api/", "/shared/", "/auth/", "/me"))
+]
+
+
+@pytest.mark.parametrize("route", PAGES, ids=[route.name for route in PAGES])
+async def test_every_page_that_others_may_link_to_has_an_address_of_its_own(served: Any, route: Route) -> None:
+    agent, _ = served.agent()
+    served.store.rows[f"agent-{GAME[3:]}"] = served.store.rows[agent]
+    path = _path(route).replace("/agents/ox-", "/agents/agent-").replace("/tournaments/ox-", "/tournaments/tournament-")
+    answer = await served.send("GET", f"{path}?{FOREIGN}")
+    if path == "/datasets/":  # this platform has none
+        assert answer.status_code == 404
+        return
+    assert answer.status_code == 200
+    html = answer.text
+    address = f"{HOST}{path}".replace("/embed/", "/watch/")
+    assert re.findall(r'<link rel="canonical" href="([^"]+)">', html) == [address]
+    assert re.findall(r'<meta property="og:url" content="([^"]+)">', html) == [address]
 
 
 async def test_a_moment_and_a_frame_have_the_canonical_address_of_the_game(served: Any) -> None:
