@@ -64,7 +64,7 @@ class PgSignIns:
         self._pool = pool
 
     async def begin(self, state_hash: str, browser_hash: str, attempt: SignInAttempt) -> None:
-        """Store an attempt, which only the browser with this hash can finish."""
+        """Store an attempt, which only the browser with this hash can finish; not of an owner that was erased."""
         await self._pool.value(
             _SQL["begin"],
             bytes.fromhex(state_hash), bytes.fromhex(browser_hash), attempt.next, attempt.owner_id,
@@ -85,7 +85,9 @@ class PgSignIns:
     async def sign_in(self, account: Account, name: str, session: NewSession) -> str:
         """Open a session of the account's owner and return its id; a first sign-in makes an owner of this name."""
         async with self._pool.transaction() as connection:
-            owner = await _owner_of(connection, account) or await _first_owner(connection, account, name)
+            owner = await _owner_of(connection, account)
+            if owner is None or not await connection.fetchval(_SQL["lock_owner"], owner):  # none, or erased meanwhile
+                owner = await _first_owner(connection, account, name)
             await _open(connection, owner, session)
             return owner
 

@@ -104,3 +104,16 @@ async def test_an_erased_owner_has_no_session_opened_meanwhile(store: AgeingPgSi
         return_exceptions=True,
     )
     assert [await store.session(key(f"s{n}")) for n in range(5)] == [None] * 5
+
+
+async def test_a_sign_in_during_an_erasure_makes_a_new_owner_or_ends_with_the_old(
+    store: AgeingPgSignIns, pool: Pool
+) -> None:
+    for n in range(5):
+        old = await store.sign_in(ADA, "Ada", session(f"old {n}"))
+        _, *owners = await asyncio.gather(
+            PgOwners(pool).erase(old), *(store.sign_in(ADA, "Ada", session(f"{n} {m}")) for m in range(4))
+        )
+        assert len({*owners} - {old}) <= 1
+        await store.begin(key(f"state {n}"), key("browser"), SignInAttempt("/me", old))
+        assert await store.use(key(f"state {n}"), key("browser")) is None

@@ -223,6 +223,19 @@ async def test_an_unknown_state_is_refused(platform: Platform, own: OwnProvider,
     assert "/token" not in own.requests
 
 
+@pytest.mark.parametrize(
+    "code", ["", "\x00", "a b&c=d", "é漢\U0001f600", "%", "+", "%ff", "x" * 5_000, "a;b", "\r\nx: y"]
+)
+async def test_a_code_of_any_form_is_the_providers_to_refuse(
+    platform: Platform, own: OwnProvider, code: str, problem: Problem
+) -> None:
+    browser = Browser(platform)
+    login = await browser.leave()
+    state = parse_qs(urlsplit(login).query)["state"][0]
+    answer = await browser.get("/auth/callback", params={"state": state, "code": code, "iss": own.issuer})
+    assert problem(answer) == (401, "unauthorized")
+
+
 async def test_a_provider_that_refuses(platform: Platform, own: OwnProvider, problem: Problem) -> None:
     browser = Browser(platform)
     own.callback = {"code": "", "error": "access_denied", "error_description": "<b>no</b>"}

@@ -6,7 +6,8 @@ WITH old AS (
     WHERE at < clock_timestamp() - make_interval(secs => $5) LIMIT 100 FOR UPDATE SKIP LOCKED
   )
 )
-INSERT INTO account.sign_in_attempt (hash, browser, next, owner_id) VALUES ($1, $2, $3, $4)
+INSERT INTO account.sign_in_attempt (hash, browser, next, owner_id) SELECT $1, $2, $3, $4
+WHERE $4::text IS NULL OR EXISTS (SELECT FROM account.owner WHERE id = $4)
 
 -- name: use_attempt
 DELETE FROM account.sign_in_attempt WHERE hash = $1 AND browser = $2
