@@ -99,3 +99,17 @@ def watching(folder: Path) -> Iterator[Path]:
         yield folder
     finally:
         folder.rename(folder.with_name(f"{folder.name}-{time.monotonic_ns()}"))
+
+
+def pytest_sessionstart() -> None:
+    """`pytest -p tests.loop_steps` watches every service of a run without workers, and lists the steps at its end."""
+    from tests.platforms import LOOP_STEPS
+
+    LOOP_STEPS.mkdir(parents=True, exist_ok=True)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    from tests.platforms import LOOP_STEPS
+
+    for line in steps(LOOP_STEPS):
+        terminalreporter.write_line(line)

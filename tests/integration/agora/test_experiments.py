@@ -574,3 +574,47 @@ async def test_a_fork_replays_without_calls_and_goes_on_with_one_change(running:
         assert (beyond.status_code, beyond.json()["code"]) == (400, "invalid_request")
         no_run = await operator.call("POST", f"{RUNS}/{experiment}/fork", {"at": 3, "set": "model=scripted"})
         assert (no_run.status_code, no_run.json()["code"]) == (404, "not_found")
+
+
+async def test_a_content_filter_refuses_turns_and_never_ends_a_plan(running: Stack, server: FakeServer) -> None:
+    """As services tell it: by the status and body of an error, or by the end of a reply."""
+    filters = [
+        status(400, "The response was filtered.", error="content_filter"),
+        status(400, "Request blocked: PROHIBITED_CONTENT"),
+        status(403, "Input was flagged by moderation"),
+        status(500, "Output blocked by content filtering policy"),
+    ]
+    asked = 0
+
+    def answer(_: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        return filters[asked // 3 % len(filters)] if asked % 3 == 0 else reply(said())
+
+    server.otherwise = answer
+    async with Operator(running) as operator:
+        experiment = await operator.finished(plan(turns=2))
+        [run] = await operator.runs(experiment)
+        turns = turns_of(await operator.events(run["run"]))
+        assert Counter(turn["parse_code"] for turn in turns) == {"ok": 16, "refusal": 8}
+        assert asked == 24, "nothing is asked again"
+        assert {turn["cost"] for turn in turns if turn["parse_code"] == "refusal"} == {"0"}
+        state = await operator.now(experiment)
+        assert (state["spent"]["failed_calls"], state["spent"]["unknown_calls"]) == (8, 0)
+
+
+async def test_a_model_without_a_valid_turn_pauses_its_run_until_it_is_resumed(
+    running: Stack, server: FakeServer
+) -> None:
+    server.otherwise = Counted("no object at all")
+    async with Operator(running) as operator:
+        experiment = await operator.open(plan(turns=2, reask=0))
+        [run] = await operator.runs(experiment)
+        await operator.until_told(run["run"], "run_paused")
+        paused = [data for kind, data in await operator.events(run["run"]) if kind == "run_paused"]
+        assert [(each["code"], "0 of 20 turns valid" in each["detail"]) for each in paused] == [("no_valid_turn", True)]
+        assert len(server.received) == 20
+        server.otherwise = Counted()
+        assert (await operator.post(experiment, "resume")).status_code == 200
+        await operator.until(experiment, "finished")
+        assert len(turns_of(await operator.events(run["run"]))) == 24

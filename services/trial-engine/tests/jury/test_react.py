@@ -265,6 +265,14 @@ def test_a_model_that_is_away_is_not_asked_for_a_repair(persuading: Any) -> None
     assert persuading.events("turn_failed")[0].attempts == 5
 
 
+def test_a_text_that_a_content_filter_refused_is_not_asked_for_again(persuading: Any) -> None:
+    persuading.said["chat"] = Failed(code="refused", detail="the content filter refused it", attempts=1, filtered=True)
+    assert persuading.chat().code.wire == "unavailable"
+    assert headers(persuading)[-1] == "chat:ophiuchus ask"
+    failed = persuading.events("turn_failed")[0]
+    assert (failed.code, failed.detail) == ("refused", "the content filter refused it")
+
+
 def test_a_reply_that_was_cut_is_not_asked_for_again(persuading: Any) -> None:
     persuading.said["chat"] = Failed(code="invalid_reply", detail="raise `max_tokens`", attempts=1, cut=True)
     assert persuading.chat().code.wire == "unavailable"
