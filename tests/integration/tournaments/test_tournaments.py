@@ -1,7 +1,23 @@
 """A tournament from its announcement to its end, on a whole platform with scripted bots and the house's."""
 
-from tests.integration.tournaments.conftest import Organizer, check, field
+import asyncio
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+from click.testing import CliRunner
+from playmolt.client import AsyncClient
+from playmolt.errors import Refused
+from playmolt_cli.main import cli
+from playmolt_schemas.routes import platform
+from playmolt_schemas.routes import tournaments as routes
+
+from tests.integration.tournaments.conftest import Organizer, check, field, until
 from tests.platforms import Stack
+
+TOMORROW = (datetime.now(UTC) + timedelta(days=1)).isoformat(timespec="seconds")
 
 
 async def test_a_swiss_tournament_of_bots_is_played_to_its_end(stack: Stack, organizer: Organizer) -> None:
@@ -20,3 +36,148 @@ async def test_a_swiss_tournament_of_bots_is_played_to_its_end(stack: Stack, org
     games = organizer.client.games(tournament=cup).games
     assert len(games) == 9
     assert {(game.tournament.id, game.phase) for game in games if game.tournament} == {(cup, "end")}
+
+
+async def test_house_bots_play_a_whole_tournament(stack: Stack, organizer: Organizer) -> None:
+    cup = organizer.opens(rounds=1, min_entrants=2, max_entrants=7, rated=False)
+    view = organizer.adds_house(cup, 7)
+    assert {entrant.kind for entrant in view.entrants} == {"house"}
+    assert view.state == "running", "it starts once it is full"
+    ended = until(lambda: (now := organizer.state(cup)).state == "ended" and now)
+    check(ended, 1)
+    assert {row.games for row in ended.standings} == {1}
+    async with AsyncClient(stack.run.gateway) as client:
+        game = (await client.games(tournament=cup)).games[0]
+        state = await client.state(game.game_id)
+    assert (state["rated"], state["tournament"]) == (False, {"id": cup, "round": 1})
+
+
+async def test_an_agent_plays_a_public_game_beside_its_tournament(stack: Stack, organizer: Organizer) -> None:
+    cup = organizer.opens(rounds=1)
+    async with field(stack.run.gateway, 5) as entrants:
+        first = entrants.clients[0]
+        await entrants.enters(cup)
+        waiting = await first.join("ox")
+        organizer.starts(cup)
+        results = await entrants.plays(cup)
+        assert waiting.game_id not in {game.game_id for result in results for game in result.games}
+        assert (await first.join("ox")).game_id == waiting.game_id
+        await first.leave(waiting.game_id)
+    check(organizer.state(cup), 1)
+
+
+async def test_a_game_that_the_operator_ends_is_played_again_once(stack: Stack, organizer: Organizer) -> None:
+    cup = organizer.opens(rounds=1)
+    async with field(stack.run.gateway, 5) as entrants:
+        await entrants.enters(cup)
+        organizer.starts(cup)
+        for _ in range(2):
+            game = until(lambda: _running(organizer, cup))
+            organizer.client.call(platform.ADMIN_END, game, body={"reason": "a test"})
+            until(lambda ended=game: _running(organizer, cup) != ended)
+        ended = until(lambda: (now := organizer.state(cup)).state == "ended" and now)
+    assert [game.phase for game in ended.rounds[0].games] == ["aborted"]
+    assert {(row.points, row.games) for row in ended.standings} == {(0, 0)}
+    assert len(organizer.client.games(tournament=cup).games) == 2
+
+
+def _running(organizer: Organizer, cup: str) -> str | None:
+    games = [game for each in organizer.state(cup).rounds for game in each.games if game.phase == "playing"]
+    return games[0].game_id if games else None
+
+
+async def test_refusals_say_what_is_wrong(stack: Stack, organizer: Organizer) -> None:
+    cup = organizer.opens(max_entrants=2, min_entrants=2, rounds=1, starts_at=TOMORROW)
+    async with field(stack.run.gateway, 3) as entrants:
+        one, two, three = entrants.clients
+        for number, client in enumerate(entrants.clients):
+            await client.register(f"refused {number}")
+        with pytest.raises(Refused, match="operator_only"):
+            await one.call(routes.OPEN_TOURNAMENT, body={"name": "mine", "game_type": "ox", "format": "swiss"})
+        for route in (routes.START_TOURNAMENT, routes.CANCEL_TOURNAMENT):
+            with pytest.raises(Refused, match="operator_only"):
+                await one.call(route, cup)
+        await one.join_tournament(cup)
+        with pytest.raises(Refused, match="already_joined"):
+            await one.join_tournament(cup)
+        await two.join_tournament(cup)
+        with pytest.raises(Refused, match="tournament_full"):
+            await three.join_tournament(cup)
+        with pytest.raises(Refused, match="not_a_participant"):
+            await three.leave_tournament(cup)
+        await two.leave_tournament(cup)
+        await three.join_tournament(cup)
+        with pytest.raises(Refused, match="not_found"):
+            await one.tournament("tournament-00000000-0000-4000-8000-000000000000")
+        with pytest.raises(Refused, match="not_found"):
+            await one.tournament("ox-00000000-0000-4000-8000-000000000000")
+        changed = organizer.client.call(routes.CHANGE_TOURNAMENT, cup, body={"name": "renamed", "max_entrants": 9})
+        assert (changed.name, changed.max_entrants, changed.state) == ("renamed", 9, "open")
+        organizer.client.call(routes.CANCEL_TOURNAMENT, cup)
+        with pytest.raises(Refused, match="tournament_over"):
+            await two.join_tournament(cup)
+        assert organizer.state(cup).state == "aborted"
+    with pytest.raises(Refused, match="invalid_request"):
+        organizer.opens(format="swiss", rounds=0)
+    with pytest.raises(Refused, match="invalid_request"):
+        organizer.opens(name="\u202e")
+
+
+async def test_the_feed_of_a_tournament_is_streamed_to_its_end(stack: Stack, organizer: Organizer) -> None:
+    cup = organizer.opens(rounds=1)
+    seen = list[Any]()
+    async with field(stack.run.gateway, 5) as entrants, httpx.AsyncClient(base_url=stack.run.gateway) as http:
+        await entrants.enters(cup)
+        organizer.starts(cup)
+        playing = asyncio.create_task(entrants.plays(cup))
+        async with http.stream("GET", f"/api/tournaments/{cup}/stream", timeout=60) as answer:
+            async for line in answer.aiter_lines():
+                if line.startswith("data:"):
+                    seen.append(json.loads(line.removeprefix("data:")))
+        await playing
+    assert [message["version"] for message in seen] == list(range(1, len(seen) + 1))
+    assert {message["tournament_id"] for message in seen} == {cup}
+    kinds = [message["type"] for message in seen]
+    assert kinds.count("entrant_joined") == 5
+    assert kinds[-4:] == ["game_seated", "game_scored", "round_closed", "tournament_ended"]
+
+
+def test_the_command_line_opens_starts_and_shows_a_tournament(stack: Stack) -> None:
+    def run(*words: str) -> Any:
+        done = CliRunner().invoke(cli, ["tournament", *words, "--data", str(stack.folder.path)])
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    made = json.loads(run("new", "--game", "ox", "--rounds", "1", "--house", "5", "--unrated", "--json"))
+    assert len(made["entrants"]) == 5
+    assert json.loads(run("start", made["id"], "--json"))["state"] == "running"
+    until(lambda: json.loads(run("show", made["id"], "--json"))["state"] == "ended")
+    assert "ox swiss, ended, 5 entrants, round 1 of 1" in run("show", made["id"])
+    assert made["id"] in run("show")
+
+
+async def test_tournaments_are_listed_page_by_page(stack: Stack, organizer: Organizer) -> None:
+    made = [organizer.opens(name=f"listed {number}") for number in range(3)]
+    async with AsyncClient(stack.run.gateway) as client:
+        page = await client.tournaments("open", limit=2)
+        assert [row.id for row in page.tournaments] == [made[2], made[1]]
+        following = await client.tournaments("open", limit=2, cursor=page.next_cursor)
+        assert following.tournaments[0].id == made[0]
+        with pytest.raises(Refused, match="invalid_request"):
+            await client.tournaments(cursor="eyJub25zZW5zZSI6MX0")
+    for cup in made:
+        organizer.client.call(routes.CANCEL_TOURNAMENT, cup)
+
+
+def test_the_operator_ends_a_running_tournament(organizer: Organizer) -> None:
+    cup = organizer.opens(rounds=2, max_entrants=5)
+    organizer.adds_house(cup, 5)
+    ended = organizer.client.call(routes.END_TOURNAMENT, cup, body={"reason": "enough"})
+    assert (ended.state, ended.reason) == ("aborted", "enough")
+    with pytest.raises(Refused, match="tournament_over"):
+        organizer.client.call(routes.END_TOURNAMENT, cup, body={"reason": "again"})
+
+
+def test_the_log_of_a_platform_with_tournaments_verifies(stack: Stack) -> None:
+    done = CliRunner().invoke(cli, ["log", "verify", "--data", str(stack.folder.path)])
+    assert done.exit_code == 0, done.output
