@@ -17,13 +17,14 @@ from playmolt_schemas.routes import tournaments as routes
 from tests.platforms import Stack
 
 SECONDS = 120.0
+UNLIMITED = {"PLAYMOLT_REGISTRATION_LIMIT": "off", "PLAYMOLT_RATE_LIMIT": "off", "PLAYMOLT_ACTION_RATE_LIMIT": "off"}
 PATIENT = Retry(attempts=60, seconds=60)
 
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    settings = {"PLAYMOLT_REGISTRATION_LIMIT": "off", "PLAYMOLT_RATE_LIMIT": "off", "PLAYMOLT_ACTION_RATE_LIMIT": "off"}
-    with Stack(tmp_path_factory.mktemp("tournaments") / "data", ("--engines", "2"), environment=settings) as running:
+    folder = tmp_path_factory.mktemp("tournaments") / "data"
+    with Stack(folder, ("--engines", "2"), environment=UNLIMITED) as running:
         yield running
 
 
