@@ -13,6 +13,7 @@ from playmolt_core.bus.connection import check_server
 from playmolt_core.db.migrate import counted_shards, migrate
 from playmolt_core.db.pool import close, connect
 from playmolt_core.llm.catalogue import load
+from playmolt_core.settings import sound
 from playmolt_jury.chain import deployer_key
 
 from playmolt_cli.local.folder import Folder
@@ -98,7 +99,7 @@ def up(
     Example: playmolt up --port 8080 --data playmolt-data
     """
     settings = read_settings(port=port, spectator_port=spectator_port, data=str(data) if data else None)
-    settings = replace(settings, packs=_checked_packs(settings.packs, packs))
+    settings = sound(replace(settings, packs=_checked_packs(settings.packs, packs)))  # or gateways restart in a loop
     if settings.nats_url:
         asyncio.run(check_server(settings))
     load(settings.models, os.environ)  # an invalid catalogue would make engines restart in a loop

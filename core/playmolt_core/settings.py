@@ -476,10 +476,17 @@ def from_environment(environment: Mapping[str, str] | None = None, *, kind: type
         raise InvalidSettings("\n".join([*errors, *checks]))
     if file := str(values.pop("database_password_file", "")):
         values |= _with_password_file(str(values.get("database_url", "")), file)
-    made = msgspec.convert(values, type=kind)
-    if faults := made.faults():
+    return msgspec.convert(values, type=kind)
+
+
+def sound(settings: S) -> S:
+    """The settings of a service that is about to run. Raises InvalidSettings if some of them do not belong together.
+
+    Others, such as a command that reads all settings, may see only a part of them.
+    """
+    if faults := settings.faults():
         raise InvalidSettings("\n".join(faults))
-    return made
+    return settings
 
 
 def split_database_url(url: str) -> tuple[str, str]:

@@ -156,6 +156,11 @@ def has_retention(settings: CliSettings) -> bool:
     )
 
 
+def _without_sign_in(settings: CliSettings) -> CliSettings:
+    """Leave out the secret of sign-ins, which the gateways alone read; not every struct of settings has it."""
+    return replace(settings, oidc_client_secret="") if hasattr(settings, "oidc_client_secret") else settings
+
+
 def service_settings(
     service: str, common: CliSettings, passwords: Mapping[str, str], logins: Mapping[str, str] = MappingProxyType({})
 ) -> CliSettings:
@@ -165,6 +170,8 @@ def service_settings(
     environment stay. The spectator gets no database; the house gets neither database nor NATS.
     """
     common = replace(common, anchor_access_key="", anchor_secret_key="")
+    if service != "gateway":
+        common = _without_sign_in(common)
     if service == _HOUSE:
         return replace(
             common, database_url="", nats_url="", nats_password="", operator_key="", evm_deployer_key="",

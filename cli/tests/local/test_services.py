@@ -1,10 +1,12 @@
 """Each service gets what it needs and no secret of another's."""
 
+from typing import cast
+
 import pytest
 from playmolt_cli.local.embedded.nats import SERVICES, USERS
 from playmolt_cli.local.services import environment, service_settings
 from playmolt_cli.settings import CliSettings
-from playmolt_core.settings import from_environment
+from playmolt_core.settings import all_settings, from_environment
 
 PASSWORDS = {user: f"{user} secret" for user in USERS}
 COMMON = CliSettings(
@@ -46,6 +48,14 @@ def test_the_spectator_cannot_reach_the_database() -> None:
 def test_only_the_gateway_knows_the_operator_key() -> None:
     knowing = [service for service in SERVICES if service_settings(service, COMMON, PASSWORDS).operator_key]
     assert knowing == ["gateway"]
+
+
+def test_only_the_gateway_knows_the_secret_of_sign_ins() -> None:
+    secret = {"PLAYMOLT_OIDC_CLIENT_SECRET": "of the provider"}
+    common = cast("CliSettings", from_environment(secret, kind=all_settings()))
+    for service in (*SERVICES, "house"):
+        knows = "of the provider" in environment(service_settings(service, common, PASSWORDS)).values()
+        assert knows == (service == "gateway")
 
 
 def test_nats_from_outside_keeps_the_given_user() -> None:

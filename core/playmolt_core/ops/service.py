@@ -17,7 +17,7 @@ import uvloop
 from typing_extensions import TypeVar
 
 from playmolt_core.ops import telemetry, tracing
-from playmolt_core.settings import InvalidSettings, Settings, from_environment
+from playmolt_core.settings import InvalidSettings, Settings, from_environment, sound
 
 STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 _ERROR_CHARS: Final = 500
@@ -66,7 +66,7 @@ def run_service(
     """
     fd = _inherited(name) if listens else None
     try:
-        read = from_environment(kind=settings)
+        read = sound(from_environment(kind=settings))
     except InvalidSettings as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(2)

@@ -17,7 +17,7 @@ from playmolt_core.db.sign_ins import (
     NewSession,
     SignInAttempt,
 )
-from playmolt_core.settings import InvalidSettings, parse_address
+from playmolt_core.settings import parse_address, sound
 from playmolt_schemas.codes import Code
 from starlette.types import Scope
 
@@ -70,9 +70,7 @@ class CookieNames(msgspec.Struct, frozen=True):
 
 def registration_of(settings: GatewaySettings) -> ClientRegistration | None:
     """What the operator has set up; None without sign-in. Raises InvalidSettings."""
-    if faults := settings.faults():
-        raise InvalidSettings("\n".join(faults))
-    if not settings.oidc_issuer:
+    if not sound(settings).oidc_issuer:
         return None
     return ClientRegistration(
         issuer=settings.oidc_issuer,

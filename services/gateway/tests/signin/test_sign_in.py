@@ -12,7 +12,7 @@ import httpx
 import pytest
 from playmolt_core.db.accounts import Owner
 from playmolt_core.db.sign_ins import ATTEMPT_SECONDS, IDLE_SECONDS
-from playmolt_core.settings import InvalidSettings, all_settings, from_environment, variables
+from playmolt_core.settings import InvalidSettings, all_settings, from_environment, sound, variables
 from playmolt_gateway.access.auth import hash_of, new_owner_key
 from playmolt_gateway.access.rates import SIGN_IN_STEPS
 from playmolt_gateway.routes.sign_in import DETAILS
@@ -515,7 +515,7 @@ def test_a_part_of_the_settings_is_refused(change: dict[str, str], name: str) ->
     environment = {variable: given[field] for field, (variable, _, _) in variables().items() if field in given}
     for kind in (GatewaySettings, all_settings()):
         with pytest.raises(InvalidSettings, match=f"^{name}: "):
-            from_environment(environment, kind=kind)
+            sound(from_environment(environment, kind=kind))
 
 
 def test_the_settings_of_sign_in() -> None:
