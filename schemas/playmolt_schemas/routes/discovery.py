@@ -39,5 +39,9 @@ AGENT_FEED: Final[Route[bytes]] = Route(
     summary="The newest finished games of an agent as an Atom feed.", answers={200: Media(ATOM)},
     errors=(Code.NOT_FOUND,), query=FeedWords,
 )  # fmt: skip
+TOURNAMENTS_FEED: Final[Route[bytes]] = Route(
+    method="GET", path="/feeds/tournaments.atom", name="tournaments_feed", tag="pages", load=Load.SEARCH,
+    auth=Auth.NONE, summary="The newest tournaments as an Atom feed.", answers={200: Media(ATOM)}, query=FeedWords,
+)  # fmt: skip
 
-DISCOVERY: Final = (ROBOTS, SITEMAP, SECURITY_TXT, GAMES_FEED, AGENT_FEED)
+DISCOVERY: Final = (ROBOTS, SITEMAP, SECURITY_TXT, GAMES_FEED, AGENT_FEED, TOURNAMENTS_FEED)

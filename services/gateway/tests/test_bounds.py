@@ -39,7 +39,9 @@ LOADS = {
         "dataset_file", "dataset_games", "list_house_tables", "list_tournaments", "open_file", "page_datasets",
         "page_me", "page_tournament", "read_signed_in", "read_tournament", "sign_out", "take_house_seats",
     },
-    Load.SEARCH: {"list_games", "read_leaderboard", "page_rows", "sitemap", "games_feed", "agent_feed"},
+    Load.SEARCH: {
+        "list_games", "read_leaderboard", "page_rows", "sitemap", "games_feed", "agent_feed", "tournaments_feed",
+    },
     Load.DRAWING: {"page_picture", "shared_file"},
     Load.REPLAY: {"read_replay"},
     Load.WAIT: {"read_state", "stream_events", "read_log", "stream_tournament"},

@@ -1,5 +1,6 @@
 """What crawlers, feed readers and security researchers ask for; and query values that others append to addresses."""
 
+import html
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -77,9 +78,9 @@ async def test_crawlers_may_read_pages(platform: Any, path: str) -> None:
 async def test_preview_services_may_fetch_what_the_head_of_a_page_names(served: Any) -> None:
     robots = await _robots(served)
     for path in (f"/watch/{GAME}", f"/watch/{GAME}?v=3", f"/embed/{GAME}?v=3"):
-        html = (await served.send("GET", path)).text
-        named = re.findall(r'property="og:image" content="([^"]+)"', html)
-        named += re.findall(r'type="application/json\+oembed" href="([^"]+)"', html)
+        text = (await served.send("GET", path)).text
+        named = re.findall(r'property="og:image" content="([^"]+)"', text)
+        named += re.findall(r'type="application/json\+oembed" href="([^"]+)"', text)
         assert len(named) == 2
         for address in named:
             assert robots.can_fetch(address.replace("&amp;", "&"), "Slackbot"), address
@@ -216,6 +217,54 @@ async def test_a_feed_of_an_agent_has_its_games(served: Any, problem: Any) -> No
         assert problem(await served.send("GET", f"/feeds/agents/{unknown}.atom")) == (404, "not_found")
 
 
+CUP = "tournament-0190c3f8-1111-7222-8333-444455556666"
+
+
+def _cup(**changed: Any) -> dict[str, Any]:
+    row = {
+        "id": CUP, "name": "Cup <1> & more", "state": "ended", "game_type": "ox", "format": "swiss",
+        "starts_at": None, "ends_at": None, "created_at": "2026-11-20T10:00:00.5Z", "entrants": 12,
+        "max_entrants": None, "round": 3, "rounds_planned": 3,
+    }  # fmt: skip
+    return row | changed
+
+
+async def test_a_feed_of_tournaments_has_them_with_their_newest_change(platform: Any) -> None:
+    rows = [_cup(), _cup(id=CUP.replace("0190", "0191"), state="open", starts_at="2027-01-01T00:00:00Z")]
+    standings = [{"rank": 1, "name": "Ada"}, {"rank": 1, "name": "<Bo>"}]
+
+    def engine(game: str, call: Any) -> tuple[int, Any]:
+        assert game == "tournament"
+        if call.op == "query":
+            return 200, {"tournaments": rows, "more": False}
+        row = next(row for row in rows if row["id"] == call.target)
+        ended = "2026-11-25T12:30:01Z" if row["state"] == "ended" else None
+        started = row["starts_at"] or "2026-11-24T00:00:00Z"
+        return 200, {"starts_at": started, "ended_at": ended, "standings": standings if ended else []}
+
+    platform.bus.engine = engine
+    answer = await platform.send("GET", "/feeds/tournaments.atom?lang=en&utm_source=x")
+    read = feedparser.parse(answer.content)
+    assert not read.bozo
+    assert {link.rel: link.href for link in read.feed.links} == {
+        "self": f"{HOST}/feeds/tournaments.atom?lang=en",
+        "alternate": f"{HOST}/tournaments",
+    }
+    first, second = read.entries
+    assert (first.id, first.title, first.link) == (name_of(CUP), "Cup <1> & more", f"{HOST}/tournaments/{CUP}")
+    assert (first.published, first.updated) == ("2026-11-20T10:00:00Z", "2026-11-25T12:30:01Z")
+    assert second.updated == "2026-11-20T10:00:00Z", "an announced start is no change yet"
+    for text in ("Swiss", "finished", "12", "1. Ada", "1. <Bo>"):
+        assert text in html.unescape(first.summary)
+    asked = len(platform.bus.calls)
+    await platform.send("GET", "/feeds/tournaments.atom?lang=en")
+    assert len(platform.bus.calls) == asked + 1, "the list alone, while nothing in it changed"
+    page = (await platform.send("GET", "/tournaments")).text
+    assert f'type="application/atom+xml" href="{HOST}/feeds/tournaments.atom"' in page
+    platform.bus.engine = lambda _game, _call: (503, {})
+    assert (await platform.send("GET", "/feeds/tournaments.atom")).status_code == 503
+
+
 async def test_a_feed_without_games_is_a_feed(platform: Any) -> None:
     read = feedparser.parse((await platform.send("GET", "/feeds/games.atom")).content)
     assert not read.bozo
@@ -279,8 +328,8 @@ async def test_the_icon_is_an_ico_and_there_are_png_icons(platform: Any) -> None
     assert answer.headers["content-type"] == "image/x-icon"
     assert answer.content[:4] == b"\x00\x00\x01\x00"
     assert int.from_bytes(answer.content[4:6], "little") == 3
-    html = (await platform.send("GET", "/", headers={"accept": "text/html"})).text
-    icons = re.findall(r'<link rel="(?:icon|apple-touch-icon)" href="([^"]+\.png)"', html)
+    text = (await platform.send("GET", "/", headers={"accept": "text/html"})).text
+    icons = re.findall(r'<link rel="(?:icon|apple-touch-icon)" href="([^"]+\.png)"', text)
     assert len(icons) == 2
     for address in icons:
         picture = await platform.send("GET", address)
@@ -292,14 +341,14 @@ async def test_the_icon_is_an_ico_and_there_are_png_icons(platform: Any) -> None
 
 @pytest.mark.parametrize("path", ["/", "/games", "/docs", "/privacy", "/game", "/legal", "/agora", f"/watch/{GAME}"])
 async def test_a_page_names_its_canonical_address(served: Any, make_platform: Any, path: str) -> None:
-    html = (await served.send("GET", f"{path}?lang=ko&utm_source=x")).text
-    assert re.findall(r'<link rel="canonical" href="([^"]+)">', html) == [f"{HOST}{path}"]
-    assert re.findall(r'<meta property="og:url" content="([^"]+)">', html) == [f"{HOST}{path}"]
+    text = (await served.send("GET", f"{path}?lang=ko&utm_source=x")).text
+    assert re.findall(r'<link rel="canonical" href="([^"]+)">', text) == [f"{HOST}{path}"]
+    assert re.findall(r'<meta property="og:url" content="([^"]+)">', text) == [f"{HOST}{path}"]
     built = make_platform(public_url="https://arena.example")
     built.bus.engine = served.bus.engine
     async with built.client:
-        html = (await built.send("GET", path, headers={"host": "another.example"})).text
-    assert re.findall(r'<link rel="canonical" href="([^"]+)">', html) == [f"https://arena.example{path}"]
+        text = (await built.send("GET", path, headers={"host": "another.example"})).text
+    assert re.findall(r'<link rel="canonical" href="([^"]+)">', text) == [f"https://arena.example{path}"]
 
 
 PAGES = [
@@ -321,24 +370,24 @@ async def test_every_page_that_others_may_link_to_has_an_address_of_its_own(serv
         assert answer.status_code == 404
         return
     assert answer.status_code == 200
-    html = answer.text
+    text = answer.text
     address = f"{HOST}{path}".replace("/embed/", "/watch/")
-    assert re.findall(r'<link rel="canonical" href="([^"]+)">', html) == [address]
-    assert re.findall(r'<meta property="og:url" content="([^"]+)">', html) == [address]
+    assert re.findall(r'<link rel="canonical" href="([^"]+)">', text) == [address]
+    assert re.findall(r'<meta property="og:url" content="([^"]+)">', text) == [address]
 
 
 async def test_a_moment_and_a_frame_have_the_canonical_address_of_the_game(served: Any) -> None:
     for path in (f"/watch/{GAME}?v=3", f"/embed/{GAME}?v=3"):
-        html = (await served.send("GET", path)).text
-        assert f'<link rel="canonical" href="{HOST}/watch/{GAME}">' in html
-        assert f'<meta property="og:url" content="{HOST}/watch/{GAME}?v=3">' in html
+        text = (await served.send("GET", path)).text
+        assert f'<link rel="canonical" href="{HOST}/watch/{GAME}">' in text
+        assert f'<meta property="og:url" content="{HOST}/watch/{GAME}?v=3">' in text
 
 
 async def test_pages_lead_feed_readers_to_their_feeds(platform: Any) -> None:
     agent, _ = platform.agent()
     for path, feed in (("/", "games"), ("/games", "games"), (f"/agents/{agent}", f"agents/{agent}")):
-        html = (await platform.send("GET", path)).text
-        assert f'<link rel="alternate" type="application/atom+xml" href="{HOST}/feeds/{feed}.atom">' in html
+        text = (await platform.send("GET", path)).text
+        assert f'<link rel="alternate" type="application/atom+xml" href="{HOST}/feeds/{feed}.atom">' in text
 
 
 FOREIGN = "utm_source=x&fbclid=A.1&x=1&x=2&%FF=%00&=&limit!=9&" + "&".join(f"more{number}=1" for number in range(80))
@@ -394,7 +443,7 @@ async def test_foreign_query_values_break_nothing_that_people_open_and_are_refus
 
 
 async def test_a_declared_value_works_beside_many_foreign_ones(served: Any) -> None:
-    html = (await served.send("GET", f"/watch/{GAME}?{FOREIGN}&v=3")).text
-    assert f'content="{HOST}/watch/{GAME}?v=3"' in html
+    text = (await served.send("GET", f"/watch/{GAME}?{FOREIGN}&v=3")).text
+    assert f'content="{HOST}/watch/{GAME}?v=3"' in text
     guide = await served.send("GET", f"/skills/ox.md?{FOREIGN}&lang=ko")
     assert guide.headers["content-language"] == "ko"

@@ -3,13 +3,27 @@
 import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
 from typing import Final
 
+import msgspec
+from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.projections import FinishedPage
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import type_of
-from playmolt_schemas.routes.discovery import AGENT_FEED, ATOM, GAMES_FEED, ROBOTS, SECURITY_TXT, SITEMAP, XML
+from playmolt_schemas.routes.discovery import (
+    AGENT_FEED,
+    ATOM,
+    GAMES_FEED,
+    ROBOTS,
+    SECURITY_TXT,
+    SITEMAP,
+    TOURNAMENTS_FEED,
+    XML,
+)
+from playmolt_schemas.routes.pages import PAGE_TOURNAMENT
 from playmolt_schemas.routes.route import TEXT
+from playmolt_schemas.routes.tournaments import TournamentRow
 from playmolt_schemas.skill import PAGE_LANGUAGES, PageLanguage, page_texts
 from playmolt_schemas.text import unstorable
 from starlette.responses import Response
@@ -18,15 +32,20 @@ from playmolt_gateway.http.problems import HttpProblem
 from playmolt_gateway.pages.assets import compress
 from playmolt_gateway.pages.atom import Entry, Feed, name_here, name_of, stamp, text
 from playmolt_gateway.pages.moments import state_of
+from playmolt_gateway.pictures.svg import isolated
 from playmolt_gateway.request.checked_request import CheckedRequest
 from playmolt_gateway.request.handlers import Reply, serves
 from playmolt_gateway.request.services import Services
 from playmolt_gateway.routes.pages import page_request_of
+from playmolt_gateway.routes.tournaments import newest_tournaments
 from playmolt_gateway.routes.watching import head_of_game
 from playmolt_gateway.settings import parse_contact
 
 SITEMAP_GAMES: Final = 10_000
 FEED_GAMES: Final = 50
+FEED_TOURNAMENTS: Final = 30
+_PLACES: Final = 3
+"""Places of its standings in the entry of a tournament."""
 _AT_ONCE: Final = 4
 """States that one feed reads at a time."""
 _SHORT: Final = "public, max-age=60"
@@ -140,6 +159,63 @@ async def agent_feed(services: Services, request: CheckedRequest) -> Reply:
         ).document()  # fmt: skip
 
     return _sent(request, await services.feeds.of((address, profile.name, tuple(games)), make), ATOM)
+
+
+class _Course(msgspec.Struct):
+    """What a feed says of a tournament beside its row."""
+
+    starts_at: str | None
+    ended_at: str | None
+    standings: list["_Standing"]
+
+
+class _Standing(msgspec.Struct):
+    rank: int
+    name: str
+
+
+_course_of = msgspec.json.Decoder(_Course).decode
+
+
+@serves(TOURNAMENTS_FEED)
+async def tournaments_feed(services: Services, request: CheckedRequest) -> Reply:
+    """Send the newest tournaments, those that changed last first."""
+    origin, language, address = _asked(services, request)
+    rows = await newest_tournaments(services, FEED_TOURNAMENTS)
+
+    async def make() -> bytes:
+        secret = await services.within_deadline(services.accounts.secret("feeds"))
+        slots = asyncio.Semaphore(_AT_ONCE)
+        entries = await asyncio.gather(*(_tournament(services, row, origin, language, slots) for row in rows))
+        return Feed(
+            id=name_here(secret, TOURNAMENTS_FEED.name), title=f"PlayMolt · {page_texts(language)['head.tournaments']}",
+            author="PlayMolt", language=language, address=address, page=f"{origin}/tournaments",
+            entries=sorted((each for each in entries if each is not None), key=lambda each: each.changed, reverse=True),
+        ).document()  # fmt: skip
+
+    return _sent(request, await services.feeds.of((address, msgspec.json.encode(rows)), make), ATOM)
+
+
+async def _tournament(
+    services: Services, row: TournamentRow, origin: str, language: PageLanguage, slots: asyncio.Semaphore
+) -> Entry | None:
+    async with slots:
+        answer = await services.bus.submit("tournament", "state", row.id)
+    if answer.status == Code.NOT_FOUND.status:
+        return None
+    if answer.status != HTTPStatus.OK:
+        raise BusUnavailable(f"the state of a tournament ended with {answer.status}")
+    course, texts = _course_of(answer.body), page_texts(language)
+    times = [row.created_at, "" if row.state == "open" else course.starts_at or "", course.ended_at or ""]
+    said = [
+        texts.get(f"game.{row.game_type}", row.game_type), texts[f"tournament.format.{row.format}"],
+        texts[f"tournament.state.{row.state}"], texts["tournament.entrants_n"].replace("{n}", str(row.entrants)),
+        *(f"{one.rank}. {isolated(one.name)}" for one in course.standings[:_PLACES]),
+    ]  # fmt: skip
+    return Entry(
+        name_of(row.id), row.name, " · ".join(said), f"{origin}{PAGE_TOURNAMENT.address(row.id)}", row.game_type,
+        datetime.fromisoformat(row.created_at), max(map(datetime.fromisoformat, filter(None, times))),
+    )  # fmt: skip
 
 
 def _asked(services: Services, request: CheckedRequest) -> tuple[str, PageLanguage, str]:

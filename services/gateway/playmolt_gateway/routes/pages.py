@@ -14,7 +14,7 @@ from urllib.parse import parse_qs
 import msgspec
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import TOURNAMENT_TYPES, type_of
-from playmolt_schemas.routes.discovery import GAMES_FEED
+from playmolt_schemas.routes.discovery import GAMES_FEED, TOURNAMENTS_FEED
 from playmolt_schemas.routes.pages import (
     PAGE_AGENT,
     PAGE_AGORA,
@@ -72,7 +72,7 @@ _MODULES: Final[Mapping[str, str]] = {
 
 _AGENT: Final = re.compile(r"agent-[0-9a-f-]{36}", re.ASCII)
 _YEAR: Final = 365 * 24 * 3600
-_PAGES_WITH_FEED: Final = ("lobby", "games", "agent")
+_PAGES_WITH_FEED: Final = ("lobby", "games", "agent", "tournaments")
 _LISTED_PAGES: Final = ("lobby", "games", "agent", "tournaments", "tournament", "game", "legal", "agora")
 """Pages that have an address of their own."""
 
@@ -107,7 +107,8 @@ def _send(services: Services, asked: PageRequest, page: str, head: PageHead | No
     head = head or head_of(page, asked.language)
     if page in _LISTED_PAGES:
         origin, path = services.address.gateway(asked.scope), asked.scope["path"]
-        feed = f"{origin}/feeds{path}.atom" if page == "agent" else f"{origin}{GAMES_FEED.path}"
+        feeds = {"agent": f"/feeds{path}.atom", "tournaments": TOURNAMENTS_FEED.path}
+        feed = f"{origin}{feeds.get(page, GAMES_FEED.path)}"
         head = msgspec.structs.replace(head, url=f"{origin}{path}", feed=feed if page in _PAGES_WITH_FEED else "")
     return page_response(_MODULES[page], head, asked.language, services.address.page_feed(asked.scope), asked.encodings)
 

@@ -1,11 +1,12 @@
 """Tournaments, and the seats of house bots in their games. The rules of a tournament are known to its engine only."""
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET
+from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.accounts import Agent
 from playmolt_core.db.cursors import BadCursor, read_cursor, write_cursor
 from playmolt_schemas import api
@@ -159,13 +160,25 @@ async def list_tournaments(services: Services, request: CheckedRequest[Tournamen
         if type_of(place.id) not in TOURNAMENT_TYPES or _not_a_time(place.created_at):
             raise BadCursor("is invalid; use next_cursor of the previous page, unchanged")
         wanted["before"] = [place.created_at, place.id]
-    answer = await services.bus.submit(_TYPE, "query", "", _call(request.route.name, None, wanted), trace=request.trace)
+    answer = await _listed(services, wanted, request.trace)
     if answer.status != 200:
         return answer_response(answer)
     page = _page_of(answer.body)
     last = page.tournaments[-1] if page.tournaments else None
     cursor = write_cursor(_Place(last.created_at, last.id)) if page.more and last else None
     return json_response(200, _encode(Tournaments(page.tournaments, cursor)))
+
+
+async def _listed(services: Services, wanted: Mapping[str, Any], trace: str = "") -> Answer:
+    return await services.bus.submit(_TYPE, "query", "", _call(LIST_TOURNAMENTS.name, None, wanted), trace=trace)
+
+
+async def newest_tournaments(services: Services, most: int) -> Sequence[TournamentRow]:
+    """The newest tournaments. Raises UNAVAILABLE_ERRORS."""
+    answer = await _listed(services, {"limit": most})
+    if answer.status != 200:
+        raise BusUnavailable(f"the list of tournaments ended with {answer.status}")
+    return _page_of(answer.body).tournaments
 
 
 @serves(LIST_HOUSE_TABLES)
