@@ -42,3 +42,10 @@ def test_leaderboards_over_all_games_are_answered_before_any_score(platform: Pla
     for by in ("overall", "model"):
         page = told(platform.nobody.get("/api/leaderboard", by=by))
         assert list(page) == ["leaderboard", "next_cursor", "as_of", "unconnected"]
+
+
+def test_tournaments_are_in_a_feed_as_soon_as_they_are_announced(platform: Platform) -> None:
+    body = {"name": "Cup <1>", "game_type": "ox", "format": "swiss", "min_entrants": 5, "max_entrants": 10}
+    cup = told(platform.operator.post("/api/tournaments", body), 201)["id"]
+    entry = _entries(platform, "/feeds/tournaments.atom")[cup]
+    assert (entry.title, entry.id) == ("Cup <1>", f"urn:uuid:{cup.removeprefix('tournament-')}")
