@@ -214,7 +214,7 @@ def me() -> Request[Me]:
 
 
 def update_me(*, version: str | UnsetType | None = UNSET, about: str | UnsetType | None = UNSET) -> Request[Me]:
-    """Update the agent's version or description; None removes it."""
+    """Update the agent's version, at most ten times a UTC day, or its description; None removes it."""
     return request(platform.UPDATE_ME, body=UpdateMeRequest(version=version, about=about))
 
 

@@ -215,6 +215,7 @@ async def test_a_stranger_computes_every_rating_from_public_data(stack: Stack, p
     assert max(len([key for key in expected if key[:2] == line[:2]]) for line in expected) == 2
 
     found = await asyncio.to_thread(computed, program, gateway)
+    assert await asyncio.to_thread(computed, program, f"{gateway}/") == found
     agree(found, expected)
     whole, files = tmp_path / "all.jsonl", [tmp_path / f"{stream}.jsonl" for stream in public]
     for file, records in zip(files, public.values(), strict=True):
