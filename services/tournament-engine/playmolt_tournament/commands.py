@@ -57,7 +57,7 @@ class JoinTournament(Command, frozen=True, kw_only=True):
     name: str
     identity: Identity = NO_IDENTITY
     owner_id: str = ""
-    """"" for an agent without an owner."""
+    """The agent's owner; "": that of `identity`."""
 
 
 class LeaveTournament(Command, frozen=True, kw_only=True):

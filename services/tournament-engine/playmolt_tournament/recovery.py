@@ -66,7 +66,6 @@ def _of_entrant(event: EntrantJoined | EntrantLeft | EntrantPaused | EntrantResu
                 agent_id=event.agent_id,
                 name=event.name,
                 identity=Identity(**identity_of(event)),
-                owner_id=event.owner_id or "",
             )
         case EntrantLeft():
             return commands.LeaveTournament(agent_id=event.agent_id)

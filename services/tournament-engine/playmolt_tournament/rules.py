@@ -230,11 +230,12 @@ def _admitted(state: State, command: commands.JoinTournament, known: Entrant | N
             Code.TOURNAMENT_FULL, "This tournament is full. Find one that is open with GET /api/tournaments."
         )
     # Who left after its first game still counts: an owner cannot play with one agent after the other.
+    owner = command.owner_id or command.identity.owner_id
     mates = [
         other
-        for other in map(state.entrant, state.owners.get(command.owner_id, ()))
+        for other in map(state.entrant, state.owners.get(owner or "", ()))
         if other.id != command.agent_id
-        and other.owner_id == command.owner_id
+        and other.owner_id == owner
         and (other.state != "left" or other.games or other.playing)
     ]
     if len(mates) >= state.terms.per_owner:
@@ -247,7 +248,7 @@ def _admitted(state: State, command: commands.JoinTournament, known: Entrant | N
         number=known.number if known else len(state.entrants) + 1,
         agent_id=command.agent_id,
         name=command.name,
-        **{**identity_of(command.identity), "owner_id": command.owner_id or UNSET},
+        **{**identity_of(command.identity), "owner_id": owner or UNSET},
     )
     return Accepted((joined,))
 

@@ -52,7 +52,6 @@ class Entrant(Identity, frozen=True, gc=False, kw_only=True):
     number: int
     id: str
     name: str
-    owner_id: str = ""
     state: EntrantState = "in"
     points: int = 0
     wins: int = 0
@@ -206,9 +205,7 @@ def _with_entrants(state: State, *changed: Entrant) -> tuple[Entrant, ...]:
 def _joined(state: State, event: EntrantJoined, at: datetime) -> Changes:
     known = state.entrant_of(event.agent_id)
     owner = event.owner_id or ""
-    entrant = Entrant(
-        number=event.number, id=event.agent_id, name=event.name, **{**identity_of(event), "owner_id": owner}
-    )
+    entrant = Entrant(number=event.number, id=event.agent_id, name=event.name, **identity_of(event))
     if known is None:
         changes: Changes = {
             "entrants": (*state.entrants, entrant),

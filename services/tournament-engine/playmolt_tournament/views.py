@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from playmolt_schemas.games.tournament import (
     EntrantView,
     Meetings,
@@ -79,7 +79,7 @@ def _time(at: datetime | None) -> str | None:
     return rfc3339(at) if at else None
 
 
-def _owner(owner_id: str | None) -> OwnerRef | None:
+def _owner(owner_id: str | UnsetType | None) -> OwnerRef | None:
     return OwnerRef(id=owner_id, name="") if owner_id else None
 
 

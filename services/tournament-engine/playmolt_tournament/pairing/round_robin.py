@@ -164,6 +164,10 @@ def _one_round(sized: Sequence[int], past: Sequence[Sequence[int]], numbers: Num
     numbers.shuffle(order)
     search = Search(sized, avoid, numbers, order=order)
     search.run()
+    if mean + 1 < len(levels):  # a third meeting is worse than a second one
+        order = [index for table in search.tables for index in table]
+        search = Search(sized, levels[mean + 1], numbers, order=order)
+        search.run()
     return search.tables
 
 

@@ -10,7 +10,7 @@ from playmolt_tournament.pairing.search import Search
 from playmolt_tournament.pairing.tables import met_before, seated, sizes
 from playmolt_tournament.state import Entrant, State
 
-_ATTEMPTS: Final = 4
+_ATTEMPTS: Final = 6
 """Searches with other numbers where tables without a repeat are promised."""
 
 

@@ -1,0 +1,101 @@
+"""A stored tournament decided again: pairings follow from seed and log, and big steps leave an event loop free."""
+
+import time
+
+import pytest
+from msgspec.structs import replace
+from playmolt_core.game.decider import Act
+from playmolt_schemas.stored.tournament import RoundPaired, TournamentCreated
+from playmolt_tournament import commands, effects
+from playmolt_tournament.pairing import paired
+from playmolt_tournament.views import view
+from tournament_driver import RULES, TRIAL_ROLES, Driver, agent, folded, same
+
+from core.tests.decided_again import redecided
+
+LOOP_SECONDS = 0.02
+"""The most processor time that a step of an event loop may take."""
+
+
+@pytest.mark.parametrize("terms", [{"format": "swiss"}, {"format": "round_robin"}])
+def test_what_was_played_is_decided_the_same(tournament: Driver, terms: dict[str, object]) -> None:
+    tournament.created(seats=6, roles=TRIAL_ROLES, rounds=3, **terms).joined(*range(1, 20)).started().played()
+    tournament.when(commands.LeaveTournament(agent_id=agent(3))).to_the_end()
+    again = redecided(RULES, tournament.facts)
+    assert (again.known, again.differs_at) == (True, None)
+    assert same(folded(tournament.log), tournament.state)
+
+
+def test_tables_that_do_not_follow_from_the_seed_are_found(tournament: Driver) -> None:
+    tournament.created(rounds=2).joined(*range(1, 12)).started()
+    tables = [list(table) for table in paired(tournament.state)]
+    tables[0][0], tables[1][0] = tables[1][0], tables[0][0]
+    forged = commands.PairRound(round=1, basis=tournament.state.basis, tables=tuple(map(tuple, tables)))
+    tournament.when(forged).accepted().seat_all()
+    version = next(n for n, (event, _) in enumerate(tournament.log, 1) if isinstance(event, RoundPaired))
+    tournament.to_the_end()
+    assert redecided(RULES, tournament.facts).differs_at == version
+
+
+def test_another_seed_would_have_paired_otherwise(tournament: Driver) -> None:
+    tournament.created(rounds=1).joined(*range(1, 24)).started()
+    log = [
+        (replace(event, seed="8") if isinstance(event, TournamentCreated) else event, at)
+        for event, at in tournament.log
+    ]
+    assert paired(folded(log)) != paired(tournament.state)
+
+
+def test_an_event_of_older_rules_keeps_its_version(tournament: Driver) -> None:
+    tournament.created().joined(1).started()
+    first = tournament.log[0][0]
+    assert isinstance(first, TournamentCreated)
+    older = replace(first, rules_version=0)
+    assert RULES.pinned(first, older) == older
+
+
+def test_an_action_of_a_game_does_not_fit(tournament: Driver) -> None:
+    decision = tournament.created().joined(1).when(Act(agent_id=agent(1), action={})).decision
+    assert decision == RULES.foreign
+
+
+def test_no_step_of_500_entrants_in_nine_rounds_blocks_an_event_loop(tournament: Driver) -> None:
+    """Decisions, folds, effects and hashes; pairing and views of large tournaments are computed in threads."""
+    slowest: dict[str, float] = {}
+
+    def timed(name: str, begun: float) -> None:
+        slowest[name] = max(slowest.get(name, 0), time.process_time() - begun)
+
+    when = tournament.when
+
+    def measured(command: object) -> Driver:
+        begun = time.process_time()
+        RULES.decide(tournament.state, command, tournament.now)  # type: ignore[arg-type]
+        timed(type(command).__name__, begun)
+        when(command)  # type: ignore[arg-type]
+        begun = time.process_time()
+        RULES.effects(tournament.state)
+        timed("effects", begun)
+        return tournament
+
+    tournament.when = measured  # type: ignore[method-assign]
+    tournament.created(rounds=9, max_entrants=500).joined(*range(1, 501))
+    for _ in range(9):
+        tournament.played()
+    assert tournament.state.phase == "ended"
+    assert tournament.state.repeats == 0
+    assert {name: seconds for name, seconds in slowest.items() if seconds > LOOP_SECONDS} == {}
+    begun = time.process_time()
+    view(tournament.state)
+    timed("view", begun)
+    assert slowest["view"] < 5 * LOOP_SECONDS
+
+
+def test_tables_are_seated_a_few_at_a_time(tournament: Driver) -> None:
+    tournament.created(rounds=1).joined(*range(1, 501)).started().pair()
+    waiting = tournament.due(effects.SEAT)
+    assert len(waiting) == 32
+    tournament.seat(waiting[0])
+    assert len(tournament.due(effects.SEAT)) == 32
+    tournament.seat_all()
+    assert len(tournament.running()) == 100
