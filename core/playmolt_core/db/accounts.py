@@ -202,7 +202,7 @@ async def insert_agent(connection: Connection, agent_id: str, new: NewAgent, key
     return str(handle)
 
 
-def _caller(identifier: str, name: str, handle: str, kind: str, *rest: Any) -> Agent | Owner:
+def _caller(identifier: str, name: str, handle: str, kind: str, *rest: str | None) -> Agent | Owner:
     return Owner(identifier, name) if kind == "owner" else Agent(identifier, name, handle, cast("Kind", kind), *rest)
 
 

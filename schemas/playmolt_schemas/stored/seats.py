@@ -135,7 +135,7 @@ class StartingEvent(Event, frozen=True, kw_only=True):
     """The event with which a full game starts. The platform sets both fields of every game with seats."""
 
     rated: Public[bool | UnsetType] = UNSET
-    """Whether the game is rated if it comes to results."""
+    """Whether the game is rated once it has results."""
     unrated: Public[Unrated | UnsetType] = UNSET
     """Why it is not rated although it is public; UNSET if its own rules or its tournament exclude it."""
 
