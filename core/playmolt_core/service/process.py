@@ -87,6 +87,11 @@ class ServiceContext(Generic[S_co]):
         from playmolt_core.llm.day_budget import DayBudget  # noqa: PLC0415
         from playmolt_core.llm.models import Models  # noqa: PLC0415
 
+        if self.catalogue.models:
+            import playmolt_core.llm.openai.model  # noqa: F401, PLC0415 -- as above
+            from playmolt_core.llm.openai.connection import load_client  # noqa: PLC0415 -- as above
+
+            load_client()
         day = DayBudget(PgBudgets(self.pool), self.settings)
         return Models(self.catalogue, self._limits, cast, day=day, seed=seed)
 

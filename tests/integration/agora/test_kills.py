@@ -12,7 +12,16 @@ from typing import Any
 
 from core.tests.llm.fake_server import FakeServer
 from tests import platforms
-from tests.integration.agora.experiment_operator import Numbered, Operator, calls_of, plan, turns_asked, turns_of
+from tests.integration.agora.experiment_operator import (
+    EXPERIMENTS,
+    FIVE_TESTS,
+    Numbered,
+    Operator,
+    calls_of,
+    plan,
+    turns_asked,
+    turns_of,
+)
 from tests.platforms import Stack
 
 StackFactory = Callable[..., Stack]
@@ -95,3 +104,17 @@ async def test_whatever_is_killed_no_turn_is_lost_or_taken_twice_and_the_bundle_
 def turns_taken(events: dict[str, Any]) -> Counter[tuple[str, str]]:
     """Count each turn of each run."""
     return Counter((run, f"{turn['turn']}:{turn['agent']}") for run, told in events.items() for turn in turns_of(told))
+
+
+async def test_a_plan_survives_the_process_that_examines_it(stack: StackFactory) -> None:
+    running = stack()
+    async with Operator(running) as operator:
+        sent = await operator.call("POST", EXPERIMENTS, FIVE_TESTS, **{"Idempotency-Key": "once"})
+        assert sent.status_code == 202, sent.text
+        running.kill("agora-runner-1")
+        found = await operator.looked_for(sent)
+        assert (found.status_code, found.json()["status"]) == (200, "running")
+        again = await operator.call("POST", EXPERIMENTS, FIVE_TESTS, **{"Idempotency-Key": "once"})
+        assert (again.status_code, again.json()["experiment"]) == (201, found.json()["experiment"])
+        assert len(await operator.get(EXPERIMENTS)) == 1
+        assert (await operator.post(found.json()["experiment"], "stop")).status_code == 200

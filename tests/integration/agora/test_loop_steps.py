@@ -5,13 +5,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
-from typing import Any
 
-import httpx
 import pytest
 
 from tests import loop_steps
-from tests.integration.agora.experiment_operator import EXPERIMENTS, Operator, square_plan
+from tests.integration.agora.experiment_operator import EXPERIMENTS, FIVE_TESTS, Operator, square_plan
 from tests.platforms import LOOP_STEPS, Stack
 
 OWN = {"DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_MODELS": ""}
@@ -34,26 +32,6 @@ async def latencies(operator: Operator, until: asyncio.Event, most: int = 10_000
     return found
 
 
-async def looked_for(operator: Operator, sent: httpx.Response) -> httpx.Response:
-    assert (sent.status_code, sent.json()["status"]) == (202, "examining"), sent.text
-    async with asyncio.timeout(240):
-        while (found := await operator.call("GET", sent.headers["location"])).status_code == 202:
-            await asyncio.sleep(0.2)
-    return found
-
-
-FIVE_TESTS: Any = {
-    "name": "five tests", "seed": "3", "languages": ["ko", "en"],
-    "models": ["scripted-steady", "scripted-trader", "scripted-social"],
-    "hypotheses": ["H1", "H2", "pcs:scripted-steady", "ri_star:model", "ri_star:persona"],
-    "phases": {
-        "stage1": {"runs": 10, "turns": 50}, "phase1": {"runs": 10, "turns": 50},
-        "phase2": {"runs": 18, "turns": 100, "sets": ["A", "B"]},
-    },
-}  # fmt: skip
-"""Its tests take 8 s of processor time or more to simulate."""
-
-
 @pytest.mark.timeout(400)
 async def test_a_plan_of_five_tests_delays_nobody(running: Stack) -> None:
     async with Operator(running) as operator:
@@ -67,7 +45,7 @@ async def test_a_plan_of_five_tests_delays_nobody(running: Stack) -> None:
             operator.call("POST", EXPERIMENTS, FIVE_TESTS, **{"Idempotency-Key": "five"}),
         )
         assert time.monotonic() - began < 8, "202 after five seconds"
-        preview, opened = await looked_for(operator, dry), await looked_for(operator, sent)
+        preview, opened = await operator.looked_for(dry), await operator.looked_for(sent)
         done.set()
         taken = await calls
         assert (preview.status_code, preview.json()["runs"]) == (200, 156)

@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from importlib import import_module
 from typing import Any, Final
 
 import httpx2
@@ -23,6 +24,22 @@ RETRY_AFTER_SECONDS: Final = 60.0
 """The upper limit for a server's Retry-After."""
 _RETRY_HEADERS: Final = ("retry-after", "llm_provider-retry-after")
 _SECONDS = re.compile(r"\d{1,9}(\.\d+)?")
+
+
+_LATE: Final = (
+    "openai.lib.streaming.chat",
+    "openai.resources.chat.chat",
+    "openai.resources.chat.completions.completions",
+    "anyio._backends._asyncio",
+    "anyio.streams.stapled",
+)
+"""What the client imports with its first request."""
+
+
+def load_client() -> None:
+    """Import it before a service has callers: that takes most of a second, during which its loop does nothing else."""
+    for name in _LATE:
+        import_module(name)
 
 
 class HttpResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -81,11 +81,11 @@ def as_data(value: object) -> str:
 
 
 _STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
-_UNSAFE: Final = re.compile(r"[\[\]\x7f-\x9f\u2028\u2029]")
+_ESCAPES: Final = {code: f"\\u{code:04x}" for code in (*map(ord, "[]\u2028\u2029"), *range(0x7F, 0xA0))}
 
 
 def _escape(text: re.Match[str]) -> str:
-    return _UNSAFE.sub(lambda char: f"\\u{ord(char[0]):04x}", text[0])
+    return text[0].translate(_ESCAPES)
 
 
 def _system(state: State, here: phases.TurnPhase) -> str:
