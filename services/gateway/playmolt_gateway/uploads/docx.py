@@ -207,6 +207,7 @@ class _Story:
             return
         kind = attribute(element, "fldCharType")
         if kind == "begin":
+            self._write(_form_field(child(element, "ffData")), kinds)
             self._fields.append(False)
         elif self._fields and kind == "separate":
             self._fields[-1] = True
@@ -261,6 +262,17 @@ class _Story:
             text = _Cell(self._document, inner | gone).read(cell).one_line()
             if not (inner | gone) & _LEFT_OUT:
                 yield text
+
+
+def _form_field(data: Element | None) -> str:
+    """What a form field shows that has no text of its own: a box or the chosen entry of a list."""
+    box, entries = child(data, "checkBox"), child(data, "ddList")
+    if box is not None:
+        checked = switch(box, "checked")
+        return "☒" if (checked if checked is not None else switch(box, "default")) else "☐"
+    texts = [attribute(each, "val") for each in named(entries, "listEntry")]
+    chosen = value(entries, "result") or value(entries, "default") or "0"
+    return texts[int(chosen)] if chosen.isdigit() and int(chosen) < len(texts) else ""
 
 
 class _Cell(_Story):

@@ -44,6 +44,9 @@ def read_hwpx(parts: ZipParts) -> tuple[str, tuple[Note, ...]]:
     folder = posixpath.dirname(_package(parts))
     items = {attribute(each, "id"): attribute(each, "href") for each in named(child(package, "manifest"), "item")}
     document = _Document()
+    head = _existing(parts, next((name for name in items.values() if name.endswith("header.xml")), ""), folder)
+    if head:
+        document.lists = _Lists(parts.xml(head))
     lines: list[str] = []
     sections = 0
     for reference in named(child(package, "spine"), "itemref"):
@@ -51,9 +54,7 @@ def read_hwpx(parts: ZipParts) -> tuple[str, tuple[Note, ...]]:
         if not name.endswith(".xml"):
             continue
         root = parts.xml(name)
-        if local(str(root.tag)) == "head":
-            document.lists = _Lists(root)
-        elif local(str(root.tag)) == "sec":
+        if local(str(root.tag)) == "sec":
             sections += 1
             lines += document.section(root)
     if not sections:
@@ -167,6 +168,8 @@ class _Story:
         self._handlers: Mapping[str, Callable[[Element], None]] = {
             "p": self._paragraph,
             "t": self._text,
+            "mainText": self._text,
+            "compose": lambda each: self._write(attribute(each, "composeText")),
             "tbl": self._table,
             "footNote": self._note,
             "endNote": self._note,

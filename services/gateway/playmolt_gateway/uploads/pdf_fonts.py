@@ -24,6 +24,7 @@ _CODEC: Final = "playmolt_unidentified"
 _ENCODING: Final = NameObject("/PlayMoltUnidentified")
 _COLLECTIONS: Final = ("Korea1", "GB1", "CNS1", "Japan1")
 _CODES: Final = 256
+_LETTERS_FROM: Final = 32
 _FORM_DEPTH: Final = 8
 _LEGACY: Final[Mapping[str, str]] = {
     "KSC-EUC": "euc_kr", "KSCms-UHC": "cp949", "KSCms-UHC-HW": "cp949", "KSCpc-EUC": "euc_kr", "GBKp-EUC": "gbk",
@@ -149,6 +150,8 @@ def _prepare_simple(font: DictionaryObject) -> None:
         isinstance(encoding, DictionaryObject) and "/BaseEncoding" in encoding
     ):
         names = _built_in(font) | names
+    if encoding is None and font.get("/Subtype") == "/TrueType" and _first_code(font) < _LETTERS_FROM:
+        names = dict.fromkeys(range(_CODES), "")  # a part of a font that numbers its glyphs
     replaced = ArrayObject()
     for code, name in sorted(names.items()):
         replaced += [NumberObject(code), _readable(name)]
@@ -160,6 +163,11 @@ def _prepare_simple(font: DictionaryObject) -> None:
         font[NameObject("/Encoding")] = own
     if font.get("/Subtype") == "/Type3":
         font.pop("/CharProcs", None)  # pypdf leaves out a font whose glyphs have names of its own
+
+
+def _first_code(font: DictionaryObject) -> int:
+    first = _resolved(font, "/FirstChar")
+    return int(first) if isinstance(first, int) else _LETTERS_FROM
 
 
 def _named_codes(differences: ArrayObject) -> Iterator[tuple[int, str]]:

@@ -70,19 +70,25 @@ def r(text: str, properties: str = "", tag: str = "t") -> str:
     return f'<w:r><w:rPr>{properties}</w:rPr><w:{tag} xml:space="preserve">{text}</w:{tag}></w:r>'
 
 
-def hwpx(*sections: str, head: str = "", spine: tuple[int, ...] = (), **more: str | bytes) -> bytes:
-    """An HWPX of sections; `spine` orders them, and `more` are other entries of the zip file."""
+def hwpx(
+    *sections: str, head: str = "", spine: tuple[int, ...] = (), listed: bool = True, **more: str | bytes
+) -> bytes:
+    """An HWPX of sections; `spine` orders them, and `more` are other entries of the zip file.
+
+    `listed`: the header is in the spine, as most writers have it.
+    """
     numbers = range(len(sections))
     items = "".join(
         f'<opf:item id="s{n}" href="Contents/section{n}.xml" media-type="application/xml"/>' for n in numbers
     )
     order = "".join(f'<opf:itemref idref="s{n}"/>' for n in spine or numbers)
+    header = '<opf:itemref idref="header"/>'
     return zipped(
         {
             "mimetype": "application/hwp+zip",
             "Contents/content.hpf": '<opf:package xmlns:opf="http://www.idpf.org/2007/opf/"><opf:manifest>'
             f'<opf:item id="header" href="Contents/header.xml" media-type="application/xml"/>{items}</opf:manifest>'
-            f'<opf:spine><opf:itemref idref="header"/>{order}</opf:spine></opf:package>',
+            f"<opf:spine>{header if listed else ''}{order}</opf:spine></opf:package>",
             "Contents/header.xml": f"<hh:head {_HWPX}>{head}</hh:head>",
             "Preview/PrvText.txt": "the preview is never read",
             **{f"Contents/section{n}.xml": f"<hs:sec {_HWPX}>{content}</hs:sec>" for n, content in enumerate(sections)},

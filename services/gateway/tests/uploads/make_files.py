@@ -144,6 +144,11 @@ def pdf_files():
                     font.Encoding = names_of_its_own()
         yield "own_glyph_names.pdf", saved(file)
     with pikepdf.open(io.BytesIO(plain)) as file:
+        for font in file.pages[0].Resources.Font.values():
+            if "/ToUnicode" in font:
+                del font["/ToUnicode"]
+        yield "own_codes.pdf", saved(file)
+    with pikepdf.open(io.BytesIO(plain)) as file:
         made_composite(file)
         yield "no_map.pdf", saved(file)
     with pikepdf.open(io.BytesIO(plain)) as file:

@@ -164,6 +164,18 @@ def test_codes_of_fields_are_never_read() -> None:
     assert lines(docx(body, relations=external)) == ["See page 7, yes", "2 March 2025", "a link"]
 
 
+def test_form_fields_show_their_box_and_their_choice() -> None:
+    begin = '<w:r><w:fldChar w:fldCharType="begin"><w:ffData>{}</w:ffData></w:fldChar></w:r>'
+    end = '<w:r><w:fldChar w:fldCharType="end"/></w:r>'
+    box = begin.format('<w:checkBox><w:default w:val="0"/><w:checked/></w:checkBox>') + r(
+        "FORMCHECKBOX", tag="instrText"
+    )
+    choice = begin.format(
+        '<w:ddList><w:result w:val="1"/><w:listEntry w:val="rent"/><w:listEntry w:val="sale"/></w:ddList>'
+    )
+    assert lines(docx(p(box + end + r(" yes, ") + choice + end))) == ["☒ yes, sale"]
+
+
 def test_headers_and_footers_are_read_once_at_the_end() -> None:
     sections = (
         '<w:headerReference w:type="default" r:id="header1"/><w:headerReference w:type="first" r:id="header2"/>'

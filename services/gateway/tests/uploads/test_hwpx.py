@@ -79,6 +79,13 @@ def test_text_boxes_headers_and_codes_of_fields() -> None:
     assert lines(made) == ["링크", "앞", "글상자", "뒤", "둘째 구역", "법원"]
 
 
+def test_letters_with_annotations_and_lists_without_a_place_in_the_spine() -> None:
+    section = hp("<hp:dutmal><hp:mainText>甲</hp:mainText><hp:subText>갑</hp:subText></hp:dutmal>" + t(" 제출"), "1")
+    for listed in (True, False):
+        made = hwpx(section + hp('<hp:compose composeText="①"/>'), head=HEAD, listed=listed)
+        assert lines(made) == ["제1조 甲 제출", "①"]
+
+
 def test_a_document_with_a_password_says_so() -> None:
     manifest = '<odf:manifest xmlns:odf="x"><odf:file-entry><odf:encryption-data/></odf:file-entry></odf:manifest>'
     assert refusal(hwpx("", **{"META-INF/manifest.xml": manifest})) == ("password", "hwpx")
