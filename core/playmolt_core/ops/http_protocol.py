@@ -55,7 +55,7 @@ BREAK_OFF: Final = "playmolt.break_off"
 """The extension of an ASGI scope that ends an answer without its end: no message of ASGI says so."""
 MESSAGE_BYTES: Final = 2 * 1024 * 1024
 """What a connection may send of one body, its chunks' extensions and trailers included, wanted or not:
-more than the longest body of a route."""
+more than the longest body of a route, unless `BoundedProtocol.body_bytes` allows one more."""
 _PIECE: Final = 4 * 1024
 """So much is parsed at once: what is parsed is a request, with all that belongs to one."""
 _LINE_EXTRA: Final = len(": \r\n")
@@ -120,6 +120,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._parsed = False
         self._unparsed = 0
         self._taken = 0
+        self._most = MESSAGE_BYTES
         self._hosts = 0
         self._codings = 0
         self._waiting = b""
@@ -180,7 +181,7 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         if self._in_body:
             self._taken += len(data)
-            if self._taken > MESSAGE_BYTES and self.held:
+            if self._taken > self._most and self.held:
                 self.held.closes()
                 self.transport.close()
                 return
@@ -293,6 +294,7 @@ class BoundedProtocol(HttpToolsProtocol):
     @override
     def on_headers_complete(self) -> None:
         self._in_head, self._in_body = False, True
+        self._most = MESSAGE_BYTES + self.body_bytes()
         self._upgrading = self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
         if self._upgrading:
             return
@@ -320,6 +322,10 @@ class BoundedProtocol(HttpToolsProtocol):
     def is_privileged(self) -> bool:
         """Whether this request is answered even at the connection limit."""
         return self.url.partition(b"?")[0] in (b"/healthz", b"/readyz", b"/metrics")
+
+    def body_bytes(self) -> int:
+        """The longest body of this request, where that is more than usual; 0 for the usual."""
+        return 0
 
     def begin(self) -> None:
         """Answer the request: its head is complete."""

@@ -14,10 +14,10 @@ from http import HTTPStatus
 from typing import Final, cast
 
 from playmolt_core.ops.connections import ConnectionLimiter
-from playmolt_core.ops.http_protocol import BoundedProtocol
+from playmolt_core.ops.http_protocol import MESSAGE_BYTES, BoundedProtocol
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.limits import BODY_BYTES
-from playmolt_schemas.routes.platform import ACT
+from playmolt_schemas.routes.platform import ACT, ROUTES
 from typing_extensions import override
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
@@ -29,6 +29,12 @@ from playmolt_gateway.request.checked_request import RequestHead, read_head
 from playmolt_gateway.routes.action import ActionObservation, ActionRoute, Rendered, failed, rendered
 
 _ACTION_URL: Final = re.compile(ACT.path.replace("{id}", "[A-Za-z0-9_-]*").encode())
+_LONG_BODIES: Final = tuple(
+    (re.compile(re.sub(r"\{\w+\}", "[^/]*", route.path).encode()), route.method.encode(), route.body_bytes)
+    for route in ROUTES
+    if route.body_bytes > MESSAGE_BYTES
+)
+"""The routes with bodies that a connection does not otherwise take: path, method, bytes."""
 _STATUS_LINES: Final = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 
 
@@ -89,6 +95,11 @@ class GatewayProtocol(BoundedProtocol):
     @override
     def is_privileged(self) -> bool:
         return super().is_privileged() or self.route.is_operator(read_head(self.headers))
+
+    @override
+    def body_bytes(self) -> int:
+        path, method = self.url.partition(b"?")[0], self.parser.get_method()
+        return next((most for known, by, most in _LONG_BODIES if by == method and known.fullmatch(path)), 0)
 
     @override
     def begin(self) -> None:

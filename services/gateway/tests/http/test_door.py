@@ -1,6 +1,7 @@
 """The gateway against clients that say half of it, read nothing, or come in too great a number."""
 
 import asyncio
+import base64
 import json
 import re
 import socket
@@ -151,6 +152,26 @@ async def test_no_more_than_a_megabyte_of_a_body_is_taken(platform: Any, port: i
         assert sent < 20_000_000  # what the kernel holds comes on top
         await end_of(reader)
         writer.close()
+
+
+async def test_a_route_with_a_longer_body_takes_it_and_no_more(platform: Any, port: int) -> None:
+    """A file of evidence: 8 MiB are 11 MiB as base64."""
+    platform.bus.engine = lambda _game, _call: (201, {"id": "E1"})
+    _, key = platform.agent()
+    path = "/api/sessions/legal-0190c3f8-1111-7222-8333-444455556666/evidence"
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: {key['Authorization']}\r\n".encode()
+    text = base64.b64encode(b"The lease of 2024. " * 40_000 + b" " * 7 * 1024 * 1024)
+    body = b'{"title":"a","kind":"evidence","pages":"1","content":"%b"}' % text
+    assert len(body) > 10 * 1024 * 1024
+    reader, writer = await opened(port, head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    async with asyncio.timeout(30):
+        assert (await reader.readuntil(b"\r\n")).startswith(b"HTTP/1.1 201 ")
+    writer.close()
+    reader, writer = await opened(port, head + b"Content-Length: 100000000\r\n\r\n")
+    async with asyncio.timeout(30):
+        assert (await reader.readuntil(b"\r\n")).startswith(b"HTTP/1.1 413 ")
+        await end_of(reader)
+    writer.close()
 
 
 async def test_a_late_body_is_still_told_of(platform: Any, port: int, game: str) -> None:
