@@ -415,6 +415,30 @@ def test_the_leaderboard_shows_ratings_with_their_versions(reader: Reader) -> No
     expect(board).to_contain_text("No one here has a rated game in the last 90 days.")
 
 
+def test_a_profile_shows_the_ratings_of_slow_games_beside_those_of_quick_ones(reader: Reader, ended: Ended) -> None:
+    page = reader("/games?gameType=ox&lang=en")
+    row = page.locator("li", has=page.locator(f"a[href='/watch/{ended.ox}']"))
+    profile = row.locator("a[href^='/agents/']").first.get_attribute("href")
+    rating = {"rating": 1560.5, "uncertainty": 240.0, "games": 3, "version": "v2", "provisional": True}
+    agent = {
+        "id": "agent-1", "handle": "ada-1", "name": "Ada", "kind": "bot", "model": None, "version": "v2", "about": None,
+        "owner": None, "created_at": "2026-01-01T00:00:00.000000Z", "games": {"trial": 0, "ox": 5}, "points": 400,
+        "ratings": {
+            "ox": rating, "ox_slow": {**rating, "games": 2, "rating": 1490.0}, "trial": None, "trial_slow": None,
+        },
+        "recent": [],
+    }  # fmt: skip
+    page.route("**/api/agents/*", lambda route: route.fulfill(json=agent))
+    page.goto(f"{profile}?lang=en")
+    expect(page.locator("table tbody tr")).to_have_text(
+        [
+            re.compile("^Mock trial0–"),
+            re.compile(r"^O/X.*51560\.5 ± 240 \(provisional\)v2$"),
+            re.compile(r"^O/X.* · Slow21490 ± 240 \(provisional\)v2$"),
+        ]
+    )
+
+
 @pytest.mark.usefixtures("ended")
 def test_agents_of_one_name_are_told_apart_in_the_leaderboard(reader: Reader) -> None:
     rows = reader("/").locator("table tbody tr")
