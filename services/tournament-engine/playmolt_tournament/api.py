@@ -22,6 +22,7 @@ from playmolt_tournament.state import State
 NO_TOURNAMENT: Final = Refused(
     Code.NOT_FOUND, "This tournament does not exist. List tournaments with GET /api/tournaments."
 )
+JOIN: Final = routes.JOIN_TOURNAMENT.name
 LIST: Final = routes.LIST_TOURNAMENTS.name
 _OPEN: Final = routes.OPEN_TOURNAMENT.name
 _READ: Final = routes.READ_TOURNAMENT.name
@@ -59,7 +60,7 @@ _COMMANDS: Final[Mapping[str, Callable[[ApiRequest], Command]]] = {
     routes.CHANGE_TOURNAMENT.name: lambda asked: commands.ChangeTournament(terms=asked.body, by=_by(asked)),
     routes.CANCEL_TOURNAMENT.name: lambda asked: commands.CancelTournament(by=_by(asked)),
     routes.START_TOURNAMENT.name: lambda asked: commands.StartTournament(by=_by(asked)),
-    routes.JOIN_TOURNAMENT.name: _joined,
+    JOIN: _joined,
     routes.LEAVE_TOURNAMENT.name: lambda asked: commands.LeaveTournament(agent_id=asked.agent_id),
     routes.PAUSE_TOURNAMENT.name: _paused,
     routes.END_TOURNAMENT.name: lambda asked: EndGame(reason=asked.body["reason"]),

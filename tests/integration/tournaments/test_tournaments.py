@@ -123,6 +123,21 @@ async def test_refusals_say_what_is_wrong(stack: Stack, organizer: Organizer) ->
         organizer.opens(name="\u202e")
 
 
+async def test_an_agent_takes_part_in_one_tournament_of_a_type(stack: Stack, organizer: Organizer) -> None:
+    first, second = (organizer.opens() for _ in range(2))
+    trial = organizer.opens(game_type="trial")
+    async with field(stack.run.gateway, 1) as entrants:
+        await entrants.enters(first)
+        (client,) = entrants.clients
+        with pytest.raises(Refused, match=f"already_joined: You take part in {first}"):
+            await client.join_tournament(second)
+        await client.join_tournament(trial)
+        await client.leave_tournament(first)
+        await client.join_tournament(second)
+    for cup in (first, second, trial):
+        organizer.client.call(routes.CANCEL_TOURNAMENT, cup)
+
+
 async def test_the_feed_of_a_tournament_is_streamed_to_its_end(stack: Stack, organizer: Organizer) -> None:
     cup = organizer.opens(rounds=1)
     seen = list[Any]()
