@@ -13,6 +13,8 @@ PARTS: Final = (
     "tournament-engine", "trial-engine",
 )  # fmt: skip
 _LONG: Final = 4 * 1440
+_PENDING: Final = 'playmolt_effects_pending{game="tournament"}'
+_UNDER_WAY: Final = 'playmolt_effects_under_way{game="tournament"}'
 _ACTS: Final = 'playmolt_gateway_requests_total{route="act",status="%s"}'
 _SECONDS: Final = 'playmolt_gateway_request_seconds_bucket{route="act",le="%s"}'
 _COUNT: Final = 'playmolt_gateway_request_seconds_count{route="act"}'
@@ -95,6 +97,10 @@ CASES: Final[Mapping[str, tuple[Figures, Figures]]] = {
     "EffectsWait": (
         {'playmolt_effects_pending{game="jury"}': "100x60", 'playmolt_effects_under_way{game="jury"}': "10x60"},
         {'playmolt_effects_pending{game="jury"}': "30x60", 'playmolt_effects_under_way{game="jury"}': "10x60"},
+    ),
+    "TournamentsWait": (
+        {_PENDING: "2x60", _UNDER_WAY: "0x60"},
+        {_PENDING: "2x60", _UNDER_WAY: "1x60"},
     ),
     "ModelsFail": (
         {

@@ -1,9 +1,10 @@
 """Lobbies in memory: read from a snapshot, so that reading them does not take longer and longer."""
 
 from collections.abc import Collection
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
+from rpds import HashTrieMap
 
 from playmolt_core.engine.cached_stream import CachedStream, fresh_stream, read_stream
 from playmolt_core.game.fold import Snapshot
@@ -45,7 +46,7 @@ def _without_ended(lobby: Lobby, running: Collection[str]) -> Lobby:
     return replace(lobby, seats=_of_running(lobby.seats, running), tables=_of_running(lobby.tables, running))
 
 
-def _of_running(seats: Any, running: Collection[str]) -> Any:
+def _of_running(seats: "HashTrieMap[str, str]", running: Collection[str]) -> "HashTrieMap[str, str]":
     for agent, game in seats.items():
         if game not in running:
             seats = seats.remove(agent)

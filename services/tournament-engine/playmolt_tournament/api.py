@@ -4,7 +4,7 @@ The gateway has checked the forms of bodies and who calls: it passes an agent's 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
@@ -34,7 +34,7 @@ def _by(asked: ApiRequest) -> str:
 
 
 def _created(asked: ApiRequest) -> commands.CreateTournament:
-    terms = dict[str, Any](asked.body)
+    terms = dict(asked.body)
     seed, game = terms.pop("seed", None), games()[terms["game_type"]]
     return commands.CreateTournament(
         terms=terms, seats=game.seats, roles=game.roles, by=_by(asked), seed=seed or asked.seed

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from playmolt_core.engine.engine import Engine
 from playmolt_core.game.api import ApiRequest
@@ -24,7 +24,7 @@ class EntryCheck:
     one seat at a time. The engine is there by the time it is first asked.
     """
 
-    def __init__(self, log: GameIndex, engines: Mapping[str, Engine[Any]]) -> None:
+    def __init__(self, log: GameIndex, engines: Mapping[str, Engine]) -> None:
         self._log = log
         self._engines = engines
 

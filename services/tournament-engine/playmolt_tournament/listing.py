@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -29,7 +29,7 @@ class _Query(msgspec.Struct, frozen=True):
 class TournamentList:
     """Fetches `list_tournaments`. The engine is there by the time it is first asked."""
 
-    def __init__(self, log: GameIndex, engines: Mapping[str, Engine[Any]]) -> None:
+    def __init__(self, log: GameIndex, engines: Mapping[str, Engine]) -> None:
         self._log = log
         self._engines = engines
 

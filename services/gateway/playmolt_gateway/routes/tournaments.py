@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec import UNSET
@@ -154,7 +154,7 @@ async def read_tournament(services: Services, request: CheckedRequest) -> Reply:
 @serves(LIST_TOURNAMENTS)
 async def list_tournaments(services: Services, request: CheckedRequest[TournamentsQuery, None]) -> Reply:
     query = request.query
-    wanted: dict[str, Any] = {"limit": query.limit} | ({"state": query.state} if query.state else {})
+    wanted: dict[str, object] = {"limit": query.limit} | ({"state": query.state} if query.state else {})
     if query.cursor is not None:
         place = read_cursor(query.cursor, _Place)
         if type_of(place.id) not in TOURNAMENT_TYPES or _not_a_time(place.created_at):
@@ -217,23 +217,23 @@ def _not_a_time(text: str) -> bool:
     return len(text) != len("2026-01-31T12:00:00.000000Z") or not text.endswith("Z")
 
 
-def _given(body: msgspec.Struct) -> Mapping[str, Any]:
+def _given(body: msgspec.Struct) -> Mapping[str, object]:
     """The fields of a body that are not null."""
-    fields: dict[str, Any] = msgspec.to_builtins(body)
+    fields = msgspec.convert(msgspec.to_builtins(body), dict[str, object])
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _entrant(agent: Agent) -> Mapping[str, Any]:
+def _entrant(agent: Agent) -> Mapping[str, object]:
     identity = identity_of(agent) | {"owner_id": agent.owner_id or UNSET}
     given = {name: value for name, value in identity.items() if value is not UNSET}
     return {"identity": given, "owner_id": agent.owner_id or ""}
 
 
-def _call(route: str, body: object, query: Mapping[str, Any] | None = None, offset: int = 0) -> bytes:
+def _call(route: str, body: object, query: Mapping[str, object] | None = None, offset: int = 0) -> bytes:
     return _encode({"route": route, "params": {}, "query": query or {}, "body": body, "offset": offset})
 
 
-async def _by_maker(services: Services, request: CheckedRequest[Any, Any], body: Mapping[str, Any]) -> Reply:
+async def _by_maker(services: Services, request: CheckedRequest, body: Mapping[str, object]) -> Reply:
     """A change by the operator, or by the owner who made the tournament, which its engine checks."""
     if not (request.caller.operator or request.caller.owner):
         return _NOT_THEIRS
@@ -242,9 +242,9 @@ async def _by_maker(services: Services, request: CheckedRequest[Any, Any], body:
 
 async def _changed(
     services: Services,
-    request: CheckedRequest[Any, Any],
+    request: CheckedRequest,
     identifier: str,
-    body: Mapping[str, Any],
+    body: Mapping[str, object],
     *,
     status: int = 200,
 ) -> Reply:
@@ -253,9 +253,7 @@ async def _changed(
     return answer_response(answer) if answer.status >= 400 else await _state(services, request, identifier, status)
 
 
-async def _command(
-    services: Services, request: CheckedRequest[Any, Any], identifier: str, body: Mapping[str, Any]
-) -> Answer:
+async def _command(services: Services, request: CheckedRequest, identifier: str, body: Mapping[str, object]) -> Answer:
     caller: Caller = request.caller
     return await services.bus.submit(
         _TYPE, "command", identifier, _call(request.route.name, body), agent=caller.holder, name=caller.agent.name,
@@ -264,7 +262,7 @@ async def _command(
     )  # fmt: skip
 
 
-async def _state(services: Services, request: CheckedRequest[Any, Any], identifier: str, status: int = 200) -> Reply:
+async def _state(services: Services, request: CheckedRequest, identifier: str, status: int = 200) -> Reply:
     """A tournament's state, read in as many parts as needed."""
     body, last = b"", Answer(0, 200, b"")
     while last.status == 200 and (not body or len(body) < last.total):

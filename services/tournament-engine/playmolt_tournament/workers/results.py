@@ -95,7 +95,7 @@ class GameWatcher:
         score = commands.ScoreGame(game_id=row.game_id, outcome=outcome_of(closing), scores=scores)
         await leased.submit(score, f"score/{row.game_id}")
 
-    async def _answer(self, game: str, op: Op, target: str, ask: Mapping[str, Any]) -> bytes:
+    async def _answer(self, game: str, op: Op, target: str, ask: Mapping[str, object]) -> bytes:
         """Raises LogUnavailable, so that the effect is retried."""
         try:
             answer = await self._engines.submit(game, op, target, _encode(ask))

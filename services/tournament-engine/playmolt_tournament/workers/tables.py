@@ -5,7 +5,7 @@ game. House bots are numbered by the place of their seat in the round: no two ta
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import msgspec
 from playmolt_core.bus.port import BusUnavailable, EngineCalls
@@ -117,7 +117,7 @@ class TableWorker:
 
 def _body(tournament: str, state: State, place: TableToSeat, agents: Sequence[Agent]) -> bytes:
     terms, roles = state.terms, place.roles or (None,) * len(agents)
-    named: dict[str, Any] = {
+    named: dict[str, object] = {
         "tournament": {"id": tournament, "round": place.round},
         "seats": [
             {"id": agent.id, "name": agent.name, "role": role, **_identity(agent)}
@@ -131,6 +131,6 @@ def _body(tournament: str, state: State, place: TableToSeat, agents: Sequence[Ag
     return _encode({name: value for name, value in named.items() if value is not msgspec.UNSET})
 
 
-def _identity(agent: Agent) -> dict[str, Any]:
+def _identity(agent: Agent) -> dict[str, object]:
     """The identity of a seat; an agent without an owner has no `owner_id`."""
     return {name: value for name, value in identity_of(agent).items() if name != "owner_id" or value}
