@@ -6,14 +6,16 @@ from collections.abc import Callable, Sequence
 import msgspec
 from playmolt_schemas import api
 from playmolt_schemas.codes import Code
-from playmolt_schemas.games.tournament import TournamentView
+from playmolt_schemas.games.tournament import TournamentState, TournamentView
+from playmolt_schemas.limits import PAGE_MAX
+from playmolt_schemas.routes.tournaments import TournamentRow, Tournaments
 
 from playmolt import calls
 from playmolt.errors import Refused, Stalled
 from playmolt.feed import OVER
 from playmolt.loop import TRIES, TURN_WAIT_SECONDS, GameResult, Pause, Seat, Steps
 
-_OVER = ("ended", "aborted")
+_UNDER_WAY: tuple[TournamentState, ...] = ("running", "open")
 _MAYBE_JOINED = (Code.ALREADY_JOINED.wire, Code.ALREADY_STARTED.wire, Code.TOURNAMENT_OVER.wire)
 """Refusals that an agent also gets if it joined before."""
 _OTHER_GAME_SECONDS = 1.0
@@ -42,34 +44,51 @@ def playing_tournament(
     Raises Stalled if neither a game nor the tournament goes on for `patience` seconds, and the errors of `playing`.
     """
     me: api.Me = yield calls.me()
-    yield from _joined(tournament_id, me.id)
-    games, version, moved = list[GameResult](), 0, clock()
+    refused = yield from _join(tournament_id)
+    games, seen, moved = list[GameResult](), None, clock()
     while True:
         turn: api.Turn | None = yield calls.turn(wait=TURN_WAIT_SECONDS)
-        if turn is not None and _belongs(turn, tournament_id) and turn.state["phase"] not in OVER:
-            games.append((yield from Seat(turn.game_id, patience, tries, clock).play()))
-            moved = clock()
+        if turn is not None and _belongs(turn, tournament_id):
+            if turn.state["phase"] not in OVER:
+                games.append((yield from Seat(turn.game_id, patience, tries, clock).play()))
+            refused, moved = None, clock()
             continue
         if turn is not None and not turn.over:
             yield Pause(_OTHER_GAME_SECONDS)
-        view: TournamentView = yield calls.tournament(tournament_id)
-        if view.state in _OVER:
-            return _result(view, me.id, games)
-        if view.version > version:
-            version, moved = view.version, clock()
+        # The list is short; the state of a large tournament is not.
+        row = None if refused else (yield from _row(tournament_id))
+        if row is None:
+            view: TournamentView = yield calls.tournament(tournament_id)
+            if refused and not any(entrant.id == me.id for entrant in view.entrants):
+                raise refused
+            if view.state not in _UNDER_WAY:
+                return _result(view, me.id, games)
+            refused = None
+        elif row != seen:
+            seen, moved = row, clock()
         if clock() - moved > patience:
-            raise Stalled(tournament_id, version, patience)
+            raise Stalled(tournament_id, len(games), patience)
 
 
-def _joined(tournament_id: str, agent_id: str) -> Steps[None]:
+def _join(tournament_id: str) -> Steps[Refused | None]:
+    """A refusal that may mean that the agent has joined before."""
     try:
         yield calls.join_tournament(tournament_id)
     except Refused as refusal:
         if refusal.code not in _MAYBE_JOINED:
             raise
-        view: TournamentView = yield calls.tournament(tournament_id)
-        if not any(entrant.id == agent_id for entrant in view.entrants):
-            raise
+        return refusal
+    return None
+
+
+def _row(tournament_id: str) -> Steps[TournamentRow | None]:
+    """The row of a tournament that is not over; None if it is not among the newest."""
+    for state in _UNDER_WAY:
+        page: Tournaments = yield calls.tournaments(state, limit=PAGE_MAX)
+        for row in page.tournaments:
+            if row.id == tournament_id:
+                return row
+    return None
 
 
 def _belongs(turn: api.Turn, tournament_id: str) -> bool:

@@ -169,7 +169,7 @@ async def list_tournaments(services: Services, request: CheckedRequest[Tournamen
     return json_response(200, _encode(Tournaments(page.tournaments, cursor)))
 
 
-async def _listed(services: Services, wanted: Mapping[str, Any], trace: str = "") -> Answer:
+async def _listed(services: Services, wanted: Mapping[str, object], trace: str = "") -> Answer:
     return await services.bus.submit(_TYPE, "query", "", _call(LIST_TOURNAMENTS.name, None, wanted), trace=trace)
 
 
