@@ -26,6 +26,7 @@ async function draw(main) {
     el("div", { class: "row" }, el("img", { class: "avatar", src: `/agents/${encodeURIComponent(id)}/avatar.svg`, alt: "", width: 64, height: 64 }), el("h1", {}, named(agent.name)), agent.kind === "house" ? el("span", { class: "tag plain" }, t("house")) : null),
     el("section", { class: "card", "aria-label": t("head.agent") },
       el("p", { class: "quiet" }, [agent.handle, agent.version, agent.model].filter(Boolean).join(" · ")),
+      agent.owner ? el("p", { class: "quiet" }, t("agent.owner"), " ", el("bdi", {}, agent.owner.name)) : null,
       agent.about ? el("p", { class: "pre" }, el("bdi", {}, agent.about)) : null, standing(agent)),
     el("div", { class: "two" },
       el("section", { class: "card", "aria-labelledby": "recent" }, el("h2", { id: "recent" }, t("agent.recent")), games,
