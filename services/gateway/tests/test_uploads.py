@@ -114,7 +114,7 @@ LONG = "x" * (UPLOAD_CHARS + 1)
         (body(b" \n "), "content", "empty", "no visible character"),
         (body(LONG.encode()), "content", "too_large", '100,001 characters of text and exceeds the limit of 100,000'),
         (body(b"x" * (UPLOAD_BYTES + 1)), "content", "too_large", f"{UPLOAD_BYTES + 1:,} bytes"),
-        (body(b"text", pages="2-3"), "pages", "pages", 'such as "3-9"; it has 1 pages'),
+        (body(b"text", pages="2-3"), "pages", "pages", 'such as "3-9"; its last page is 1'),
         (body(b"%PDF-1.7\nnothing"), "content", "unreadable", "damaged"),
         (body(b"{\\rtf1 text}"), "content", "format", "RTF"),
     ],

@@ -20,7 +20,6 @@ from playmolt_schemas.stored.legal import (
     FactState,
     GateName,
     Language,
-    NoteKind,
     RefusalReason,
     Side,
 )
@@ -85,8 +84,8 @@ class LegalTexts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     schema: str
     example: str
     uploads: str
-    notes: Mapping[NoteKind, str]
-    """About an upload; `{n}` is the count, `{detail}` the pages or the type."""
+    notes: Mapping[str, str]
+    """About an upload, by kind; `pictures` are those in a document, and `picture` pages that are pictures."""
     form: str
     material: str
     rewrite: str
@@ -103,12 +102,13 @@ class LegalTexts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     disclaimer: str
 
 
-def note(words: Mapping[NoteKind, str], stored: EvidenceNote) -> EvidenceNote:
+def note(words: Mapping[str, str], stored: EvidenceNote) -> EvidenceNote:
     """A note with its text instead of its detail."""
     detail = stored.detail or ""
     pages, _, total = detail.partition("/") if stored.kind == "pages" else (detail, "", "")
     name = _FORMATS.get(detail, detail)
-    text = words[stored.kind].format(n=stored.count, pages=pages or stored.count, total=total, type=name)
+    key = "pictures" if stored.kind == "picture" and not detail else stored.kind
+    text = words[key].format(n=stored.count, pages=pages or stored.count, total=total, type=name)
     return EvidenceNote(kind=stored.kind, count=stored.count, text=text)
 
 

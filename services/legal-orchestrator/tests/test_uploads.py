@@ -3,12 +3,12 @@
 import json
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from playmolt_core.game.api import ApiRequest
 from playmolt_core.game.decider import Refused
-from playmolt_legal import commands
+from playmolt_legal import commands, texts
 from playmolt_legal.api import LegalApi
 from playmolt_legal.effects import effects
 from playmolt_legal.facts import uploads
@@ -19,7 +19,7 @@ from playmolt_legal.rules import Legal
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.legal import UPLOAD_CHARS, UPLOADS, UPLOADS_CHARS
 from playmolt_schemas.routes.legal import ADD_EVIDENCE, READ_EVIDENCE
-from playmolt_schemas.stored.legal import EvidenceAdded
+from playmolt_schemas.stored.legal import EvidenceAdded, EvidenceNote, Language, NoteKind
 
 from core.tests.decided_again import redecided
 from core.tests.scenario import like
@@ -200,3 +200,15 @@ def test_a_long_statute_is_read_in_time_that_grows_with_its_length() -> None:
         return time.process_time() - began
 
     assert seconds(100_000) < 20 * seconds(20_000)
+
+
+@pytest.mark.parametrize("language", get_args(Language))
+def test_every_note_has_a_text_in_every_language(language: Language) -> None:
+    words = texts.of(language).notes
+    assert set(words) == {*get_args(NoteKind), "pictures"}
+    for kind in get_args(NoteKind):
+        shown = texts.note(
+            words, EvidenceNote(kind=kind, count=3, detail="2–4/9" if kind == "pages" else "application/pdf")
+        )
+        assert shown.text
+        assert not {"{", "}"} & set(shown.text)

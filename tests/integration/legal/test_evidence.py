@@ -43,7 +43,7 @@ async def test_documents_are_shown_before_they_are_stored(platform: Stack) -> No
             assert (read["pages"], read["bytes"], read["encoding"], read["sure"]) == (pages, len(content), None, None)
             assert {"kind", "count", "text"} == set(read["notes"][0])
         stamped = (await person.now())["facts"]["evidence"][2]
-        assert [note["text"] for note in stamped["notes"]] == ["그림이어서 읽지 않은 쪽 또는 그림 수: 2–3."]
+        assert [note["text"] for note in stamped["notes"]] == ["그림이어서 읽지 않은 쪽: 2–3."]
         assert [item["id"] for item in (await person.now())["facts"]["evidence"]] == ["E1", "E2", "E3"]
 
 

@@ -1,6 +1,7 @@
 """The encoding of a text without a declaration, strictly, by the first that fits."""
 
 import codecs
+import re
 import unicodedata
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -29,6 +30,7 @@ _NAMES: Final = frozenset(
         *(f"iso8859-{number}" for number in (*range(1, 12), 13, 14, 15, 16)),
     )
 )  # fmt: skip
+_INSIDE: Final = re.compile(r"(?<=[A-Za-z])[^\x00-\x7f]+(?=[a-z])")
 _LINE_CHARS: Final = 200
 _SPACES: Final = "\t\n\v\f\r"
 
@@ -94,7 +96,13 @@ def _is_text(text: str) -> bool:
 
 
 def _share(text: str, scripts: tuple[str, ...]) -> float:
+    """The share of some scripts among the letters above ASCII; 0 if most of these are inside Latin words.
+
+    A German text is also one in GB18030: its umlauts, with the letters after them, are rare characters.
+    """
     letters = [char for char in text if char > "\x7f" and char.isalpha()]
+    if 2 * sum(map(len, _INSIDE.findall(text))) > len(letters):
+        return 0
     counted = sum(unicodedata.name(char, "").startswith(scripts) for char in letters)
     return counted / len(letters) if letters else 0
 

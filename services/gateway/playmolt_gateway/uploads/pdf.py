@@ -38,7 +38,10 @@ def read_pdf(content: bytes, question: Question) -> FileText:
     """Raises UnreadableFile."""
     logging.disable()  # a hostile file makes the library warn without end
     install()
-    reader = PdfReader(io.BytesIO(content), strict=False)
+    try:
+        reader = PdfReader(io.BytesIO(content), strict=False)
+    except NotImplementedError as error:  # encrypted for the certificates of its readers
+        raise refuse("password", "pdf") from error
     if reader.is_encrypted and reader.decrypt("") == PasswordType.NOT_DECRYPTED:
         raise refuse("password", "pdf")
     count = len(reader.pages)

@@ -70,7 +70,7 @@ _NO_TEXT: Final[Mapping[str, str]] = {
 
 def fault_of(unread: Unread) -> FieldFault:
     if unread.reason == "pages":
-        message = f'must name pages of the file, such as "3-9"; it has {unread.count:,} pages'
+        message = f'must name pages of the file, such as "3-9"; its last page is {unread.count:,}'
         return FieldFault("pages", message, unread.reason)
     return FieldFault("content", _message(unread), unread.reason)
 

@@ -60,6 +60,17 @@ def test_what_is_not_sure_names_the_best_guess_and_its_first_line() -> None:
     assert found.line.startswith("Le caf")
 
 
+@pytest.mark.parametrize("words", ["Größe", "Müller schuldet dem Kläger", "Straßenverkehr und Gebäude"])
+def test_latin_words_are_not_taken_for_chinese(words: str) -> None:
+    assert words.encode("cp1252").decode("gb18030")
+    assert refusal(words.encode("cp1252"))[0] == "encoding"
+
+
+@pytest.mark.parametrize("words", ["pdf파일 a4용지 3장", "iPhone은 김씨의 것이다", "A동 1층"])
+def test_korean_beside_latin_words_is_korean(words: str) -> None:
+    assert text(words.encode("cp949")).text == words
+
+
 def test_a_wrong_or_unknown_encoding_is_refused() -> None:
     assert refusal("계약".encode("cp949"), Question(100, 1000, encoding="utf-8")) == ("encoding", "wrong")
     for name in ("klingon", "rot13", "unicode_escape", "idna"):

@@ -28,7 +28,7 @@ const REASONS = [
   [/is a web page\./i, "fault.file.format.web"],
   [/is a ZIP archive\./i, "fault.file.format.zip"],
   [/has no text: its pages are pictures/i, "fault.file.no_text.pictures"],
-  [/must name pages of the file.*it has ([\d,]+) pages/i, "fault.file.pages"],
+  [/must name pages of the file.*its last page is ([\d,]+)/i, "fault.file.pages"],
   [/is an HWPX document with a password\./i, "fault.file.password.hwpx"],
   [/is an Office document with a password\./i, "fault.file.password.office"],
   [/is a PDF that needs a password\./i, "fault.file.password.pdf"],
