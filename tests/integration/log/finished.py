@@ -7,7 +7,7 @@ from typing import Any
 from playmolt_core.log.port import Unit
 from playmolt_schemas.canonical import canonical_json
 
-from core.tests.log.log_contract import NOON, Game, unit
+from core.tests.log.log_contract import NOON, OVER, Game, unit
 
 OX_POINTS = (200, 100, 60, 40, 20)
 _OX_END = {"winner_id": "", "winner_ids": [], "final_scoreboard": []}
@@ -58,4 +58,4 @@ def ended(game: Game, results: Sequence[Mapping[str, Any]], at: datetime = NOON,
     """The end of a game, to be appended; `content` is the content version of a trial."""
     rest = _TRIAL_END | {"content_version": content} if game.stream.startswith("trial") else _OX_END
     data = canonical_json({"results": results, "faults": [], **rest})
-    return [unit(game.adds(1, kind="game_end", closes=True, data=data, at=at))]
+    return [unit(game.adds(1, kind="game_end", closes=True, data=data, at=at, summary=OVER))]

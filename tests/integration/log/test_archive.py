@@ -25,7 +25,7 @@ from playmolt_core.relay.projector import rebuild
 from playmolt_schemas.canonical import canonical_json
 
 from core.tests.log.log_contract import NOON, OVER, Game, outcome, statuses, unit
-from tests.integration.log.finished import ox_results
+from tests.integration.log.finished import ended, ox_results, trial_results
 
 LATER = NOON + timedelta(days=40)
 NOW = NOON + timedelta(days=41)
@@ -110,6 +110,31 @@ async def test_old_games_go_and_their_results_and_all_others_stay(
     assert (counted.streams, counted.archived.streams, counted.archived.events) == (3, 2, 14)
     assert statuses(await log.append([unit(games["running"].adds(1))])) == ["appended"]
     assert (await verified(log)).breaks == []
+
+
+async def test_archived_trials_count_for_the_role_as_before(
+    log: PostgresLog, pool: Pool, owner: Connection, tmp_path: Path
+) -> None:
+    agents = [f"agent-{letter}" for letter in "abcdef"]
+    for number, guilty in enumerate((True, True, False)):
+        game = Game(f"trial-{number}")
+        await log.append([unit(game.adds(2))])
+        results = trial_results(agents[0], agents[1], agents[2:], guilty=guilty)
+        await log.append(ended(game, results, NOON + timedelta(minutes=number)))
+    await log.append([unit(Game("ox-running").adds(3, at=LATER))])
+
+    async def rated() -> list[Any]:
+        await rebuild(pool, log)
+        rates = await PgProjections(pool).role_rates("trial")
+        return [*rates, *await pool.fetch("SELECT * FROM projection.rating ORDER BY agent_id")]
+
+    before = await rated()
+    assert (before[0].count.games, before[0].count.wins) == (3, 2)
+    newest = tuple([end - 2 for end in await places(log)])
+    pages = archiving.finished(owner, "trial", idle_since=NOW - timedelta(days=30), newest=newest, page=9)
+    done = await archiving.archive(owner, log, [one async for streams in pages for one in streams], tmp_path)
+    assert (done.streams, done.deleted) == (3, 6)
+    assert await rated() == before
 
 
 async def test_a_file_is_checked_without_the_database(log: PostgresLog, owner: Connection, tmp_path: Path) -> None:
