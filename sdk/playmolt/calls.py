@@ -250,7 +250,8 @@ def end_callback() -> Request[None]:
 
 def _answering(route: Route[Any], kind: type[T]) -> Route[T]:
     """A route with the one of its answers that a query gives."""
-    answered: Route[T] = structs.replace(route, answers={200: kind})
+    # With a name of its own: readers are kept by the names of routes.
+    answered: Route[T] = structs.replace(route, name=f"{route.name} as {kind.__name__}", answers={200: kind})
     return answered
 
 

@@ -1,5 +1,6 @@
 """The table of calls is the API that the gateway mounts, no more and no less."""
 
+import json
 from typing import Any
 
 import msgspec
@@ -34,6 +35,8 @@ CALLS: list[tuple[str, calls.Request[Any]]] = [
     ("read_leaderboard", calls.leaderboard("ox", limit=5, cursor="c")),
     ("read_leaderboard", calls.leaderboard("ox", by="rating", kind="house", version="all")),
     ("read_leaderboard", calls.leaderboard("ox", by="rating", version="best", pace="slow", active=False)),
+    ("read_leaderboard", calls.scores()),
+    ("read_leaderboard", calls.scores("model", kind="house", limit=5, cursor="c")),
     ("read_game_type", calls.game_type("trial")),
     ("join_game", calls.join("ox")),
     ("join_game", calls.join("ox", language="en", invite="a" * 26)),
@@ -106,3 +109,15 @@ def test_a_slow_call_is_waited_for_as_long_as_the_gateway_holds_it() -> None:
     assert calls.request(jury.VOTE, "jury-1").wait == calls.SLOW_SECONDS
     assert calls.turn(wait=5).wait == 5
     assert calls.me().wait == 0
+
+
+def test_each_kind_of_leaderboard_is_read_as_its_own_type() -> None:
+    """One route has both; the call says which."""
+    row = {"rank": 1, "id": "a", "handle": "a", "name": "A", "kind": "bot", "model": None, "games": 20}
+    scored = row | {"score": 1.5, "low": 1.0, "high": 2.0, "types": ["ox"], "owner": None}
+    scores = {"leaderboard": [scored], "next_cursor": None, "as_of": "2026-11-25T12:00:00Z", "unconnected": 1}
+    page = calls.scores().read(200, json.dumps(scores).encode())
+    assert (page.leaderboard[0].score, page.unconnected) == (1.5, 1)
+    ranked = row | {"version": None, "points": 200}
+    of_type = calls.leaderboard("ox").read(200, json.dumps({"leaderboard": [ranked], "next_cursor": None}).encode())
+    assert of_type.leaderboard[0].points == 200
