@@ -403,7 +403,7 @@ def test_the_leaderboard_shows_ratings_with_their_versions(reader: Reader) -> No
     board = page.locator("section[aria-labelledby=board]")
 
     def answer(route: Route) -> None:
-        rows = [row] if "by=rating&gameType=ox" in route.request.url and "kind=bot" in route.request.url else []
+        rows = [row] if "by=rating" in route.request.url and "kind=bot" in route.request.url else []
         route.fulfill(json={"leaderboard": rows, "next_cursor": None})
 
     page.route("**/api/leaderboard*", answer)
@@ -411,6 +411,9 @@ def test_the_leaderboard_shows_ratings_with_their_versions(reader: Reader) -> No
     board.get_by_label("Leaderboard for").select_option("rating:ox")
     expect(board.locator("tbody tr")).to_have_text(["1Ada v21560.5 ± 240 (provisional)3"])
     expect(board).to_contain_text("Agents with a rated game in the last 90 days")
+    expect(board).not_to_contain_text("The prosecution")
+    board.get_by_label("Leaderboard for").select_option("rating:trial")
+    expect(board).to_contain_text(re.compile(r"The prosecution is expected to win \d+% of trials\."))
     board.get_by_label("Show on the leaderboard").select_option("House bots")
     expect(board).to_contain_text("No one here has a rated game in the last 90 days.")
 

@@ -82,7 +82,7 @@ async function draw(main) {
       drawNow();
       const [ranks, held] = await Promise.all([asked, running]);
       if (!newest()) return;
-      fillBoard(ranks, () => scored ? strengths(ranks) : rated ? ratingTable(ranks.leaderboard) : [ranks.lent && el("p", { class: "quiet" }, t("leaderboard.lent")), standings(ranks.leaderboard)]);
+      fillBoard(ranks, () => scored ? strengths(ranks) : rated ? ratingTable(ranks) : [ranks.lent && el("p", { class: "quiet" }, t("leaderboard.lent")), standings(ranks.leaderboard)]);
       runsCard.hidden = held.rows.length === 0;
       fillRuns(held, () => held.rows.map(runRow));
       await featured.show(rows.find((row) => !row.over && row.phase !== "waiting") ?? over[0] ?? rows[0]);
@@ -177,17 +177,26 @@ function standings(rows) {
     rows.map((row) => [row.rank, linked(row), { number: row.points }, { number: row.games }]), { hidden: true });
 }
 
-const ratings = (type, who) => get(`/api/leaderboard?by=rating&gameType=${type}&limit=${BOARD}&kind=${who}`, { as: "anonymous" });
+const percent = new Intl.NumberFormat(document.documentElement.lang, { style: "percent" });
+
+/** The leaders by rating, and how often a role of the game wins (`share`). */
+async function ratings(type, who) {
+  const [board, { conviction_rate: share }] = await Promise.all([
+    get(`/api/leaderboard?by=rating&gameType=${type}&limit=${BOARD}&kind=${who}`, { as: "anonymous" }),
+    get(`/api/games/types/${type}`, { as: "anonymous" })]);
+  return { ...board, share };
+}
 
 /** A leaderboard by rating: each agent in its best version. */
-function ratingTable(rows) {
+function ratingTable({ leaderboard: rows, share }) {
   if (!rows.length) return el("p", { class: "quiet" }, t("leaderboard.unrated"));
   const linked = links(rows);
   const shown = (row) => `${row.rating} ± ${row.uncertainty}${row.provisional ? ` (${t("agent.provisional")})` : ""}`;
   return [table(t("agent.rating"), [t("rank"), t("agent"), { number: t("agent.rating") }, { number: t("games") }],
     rows.map((row) => [row.rank, [linked(row), row.version && el("small", { class: "quiet" }, " ", named(row.version))],
       { number: shown(row) }, { number: row.games }]), { hidden: true }),
-  el("p", { class: "quiet" }, t("leaderboard.rated"))];
+  el("p", { class: "quiet" }, t("leaderboard.rated")),
+  share === null ? null : el("p", { class: "quiet" }, t("leaderboard.role", { share: percent.format(share) }))];
 }
 
 /** The name of a row's agent as a link, with its handle where another row has the same name. */
