@@ -66,6 +66,8 @@ class _Watch:
         task = getattr(callback, "__self__", None)
         named = task.get_coro() if isinstance(task, asyncio.Task) else callback
         where = self._samples.most_common(1)[0][0] if self._samples else "?"
+        if getattr(named, "__qualname__", "") == "_serve":
+            return  # it starts
         service, step = Path(sys.argv[0]).parent.name, getattr(named, "__qualname__", repr(named))
         with self._file.open("a", encoding="utf-8") as file:
             file.write(f"{service}: {taken * 1000:.0f} ms in {step}: {where}\n")

@@ -91,7 +91,7 @@ class ServiceContext(Generic[S_co]):
             import playmolt_core.llm.openai.model  # noqa: F401, PLC0415 -- as above
             from playmolt_core.llm.openai.connection import load_client  # noqa: PLC0415 -- as above
 
-            load_client()
+            load_client(entry.base_url for entry in self.catalogue.models.values())
         day = DayBudget(PgBudgets(self.pool), self.settings)
         return Models(self.catalogue, self._limits, cast, day=day, seed=seed)
 

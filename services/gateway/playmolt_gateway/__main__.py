@@ -25,6 +25,7 @@ from playmolt_core.ops.process import settle_garbage, stopping_process
 from playmolt_core.ops.service import Start, run_service
 
 from playmolt_gateway.callbacks.seat_scheduler import NamingClient, SeatScheduler
+from playmolt_gateway.pages.assets import version_of_all
 from playmolt_gateway.server.app import api_routes
 from playmolt_gateway.server.app import build as build_app
 from playmolt_gateway.server.serving import listening, serve
@@ -34,12 +35,14 @@ POOL_SIZE: Final = 8
 
 
 def preload() -> None:
-    """Build the table of routes."""
+    """Build the table of routes, and the files of the pages."""
     api_routes()
+    version_of_all()
 
 
 async def build(start: Start[GatewaySettings]) -> None:
     settings = start.settings
+    preload()  # before the first request, which would wait for it on the loop
     sock = listening(settings, start.fd)
     async with AsyncExitStack() as stack:
         url, role = settings.database_url, settings.database_role

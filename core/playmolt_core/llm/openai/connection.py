@@ -2,10 +2,12 @@
 
 import asyncio
 import re
+import ssl
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
@@ -36,10 +38,25 @@ _LATE: Final = (
 """What the client imports with its first request."""
 
 
-def load_client() -> None:
-    """Import it before a service has callers: that takes most of a second, during which its loop does nothing else."""
+def load_client(addresses: Iterable[str] = ()) -> None:
+    """Import it, and read the certificates for the addresses, before a service has callers.
+
+    That takes most of a second, during which its loop does nothing else.
+    """
     for name in _LATE:
         import_module(name)
+    for address in addresses:
+        _verified(address)
+
+
+def _verified(address: str) -> ssl.SSLContext | bool:
+    """The certificates; plain HTTP needs none, which are slow to load."""
+    return _certificates() if address.startswith("https:") else False
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    return httpx2.create_ssl_context()
 
 
 class HttpResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,8 +185,7 @@ def opened(entry: ModelEntry, key: str, hooks: Mapping[str, list[Any]] | None = 
         default_headers={"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()},  # type: ignore[dict-item]  # the client takes Omit, its types do not say so
         http_client=openai.DefaultAsyncHttpxClient(
             event_hooks=hooks or {},
-            # plain HTTP needs no certificates, which are slow to load
-            verify=httpx2.create_ssl_context() if entry.base_url.startswith("https:") else False,
+            verify=_verified(entry.base_url),
             trust_env=not names_this_machine(entry.base_url),
         ),
     )

@@ -60,7 +60,8 @@ class PictureDrawer:
 
     async def png(self, picture: Picture, theme: Theme, kept: Kept, width: int = 0) -> bytes:
         """Draw it `width` pixels wide (0: as wide as its sheet). Raises ConnectionError if it cannot be drawn now."""
-        svg, sheet = legible_text(picture.svg(style(theme))), picture.sheet
+        # The first one reads the fonts.
+        svg, sheet = await asyncio.to_thread(legible_text, picture.svg(style(theme))), picture.sheet
         wide = width or sheet.width
         high = sheet.height * wide // sheet.width
         return await self._store.get(
@@ -117,7 +118,7 @@ class GamePictures:
         if wanted.seat or (moment is not None and (state is None or moment < state["version"])):
             state = await state_of(self._bus, wanted.game, moment, wanted.seat, wanted.invite)
         if state is not None and not wanted.svg:
-            state = legible(state)  # Before it is drawn, so that readings find their room.
+            state = await asyncio.to_thread(legible, state)  # Before it is drawn, so that readings find their room.
         if state is None:
             return None
         picture = drawn(state, wanted.language or language_of_game(state), TALL if wanted.tall else WIDE)

@@ -74,7 +74,9 @@ __all__ = [
 async def connect(url: str, key: str, secret: str = "", confirmations: int = 0) -> Chain:
     """The chain behind a JSON-RPC node; sends no request yet. `key` is the result of `deployer_key`. The jurors' keys
     are derived from `secret`, or from `key` if it is empty. `confirmations` as for `JsonRpcChain`."""
-    chain: Chain = (await _loaded("jsonrpc")).JsonRpcChain(url, key, secret, confirmations=confirmations)
+    chain_of = (await _loaded("jsonrpc")).JsonRpcChain
+    # The client of a first chain imports its transport and reads certificates.
+    chain: Chain = await asyncio.to_thread(chain_of, url, key, secret, confirmations=confirmations)
     return chain
 
 
