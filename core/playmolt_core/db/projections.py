@@ -2,8 +2,11 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
+from itertools import groupby
+from operator import itemgetter
 from typing import Annotated, Final
 
+import asyncpg
 import msgspec
 from playmolt_schemas.identity import BoardKind, Ranking, ScoreBoard, Versions
 from playmolt_schemas.rating import PROVISIONAL_GAMES, active_since, last_midnight
@@ -79,6 +82,13 @@ class Rating(msgspec.Struct, frozen=True):
 
     line: RatingRow
     version: str | None
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """An agent's finished games by type, and its ratings by ladder."""
+
+    games: Mapping[str, int]
+    ratings: Mapping[str, Rating]
 
 
 class RecentGame(msgspec.Struct, frozen=True):
@@ -177,13 +187,21 @@ class PgProjections:
 
         Uncertainty is that of the last midnight.
         """
-        ratings: dict[str, Rating] = {}
-        for ladder, of, *line in await self._pool.fetch(_SQL["lines_of"], agent_id, last_midnight(self._now())):
-            if of == (version or ""):
-                ratings[ladder] = Rating(RatingRow(*line), version)
-            elif ladder not in ratings:
-                ratings[ladder] = Rating(next_version(RatingRow(*line)), version)
-        return ratings
+        rows = await self._pool.fetch(_SQL["lines_of"], [agent_id], last_midnight(self._now()))
+        return _ratings(rows, version)
+
+    async def of_agents(self, versions: Mapping[str, str | None]) -> Mapping[str, Standing]:
+        """The finished games and ratings of several agents under their versions, in two queries."""
+        agents = list(versions)
+        games: dict[str, dict[str, int]] = {agent: {} for agent in agents}
+        for agent, game_type, count in await self._pool.fetch(_SQL["games_of"], agents):
+            games[agent][game_type] = count
+        rows = await self._pool.fetch(_SQL["lines_of"], agents, last_midnight(self._now()))
+        lines = {agent: list(of_agent) for agent, of_agent in groupby(rows, key=itemgetter("agent_id"))}
+        return {
+            agent: Standing(games[agent], _ratings(lines.get(agent, ()), version))
+            for agent, version in versions.items()
+        }
 
     async def recent(self, agent_id: str) -> Sequence[RecentGame]:
         """An agent's last finished games, newest first."""
@@ -217,6 +235,17 @@ class PgProjections:
             await apply(connection)
             await move(connection, position, shard)
         return True
+
+
+def _ratings(rows: Iterable[asyncpg.Record], version: str | None) -> dict[str, Rating]:
+    """The ratings of a version by ladder, from the lines of one agent, the one rated last first."""
+    ratings: dict[str, Rating] = {}
+    for _, ladder, of, *line in rows:
+        if of == (version or ""):
+            ratings[ladder] = Rating(RatingRow(*line), version)
+        elif ladder not in ratings:
+            ratings[ladder] = Rating(next_version(RatingRow(*line)), version)
+    return ratings
 
 
 def _places(rows: Iterable[Iterable[int]]) -> Places | None:

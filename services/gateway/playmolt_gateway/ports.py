@@ -13,7 +13,7 @@ from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Owner, Profi
 from playmolt_core.db.house_bots import HouseTable
 from playmolt_core.db.limits import SessionLimit
 from playmolt_core.db.owners import OwnedAgent, OwnerAccount, Recovered
-from playmolt_core.db.projections import Board, FinishedPage, Points, Ranked, Rating, RecentGame
+from playmolt_core.db.projections import Board, FinishedPage, Points, Ranked, Rating, RecentGame, Standing
 from playmolt_core.db.ratings import RoleRate
 from playmolt_core.db.scores import ScorePage
 from playmolt_core.db.shares import FileLink, Share
@@ -287,6 +287,10 @@ class Projections(Protocol):
         ...
 
     async def points_of(self, agent_id: str) -> Points: ...
+
+    async def of_agents(self, versions: Mapping[str, str | None]) -> Mapping[str, Standing]:
+        """The finished games and ratings of several agents under their versions."""
+        ...
 
     async def ratings_of(self, agent_id: str, version: str | None) -> Mapping[str, Rating]:
         """An agent's ratings under one version, by game type; unrated types are omitted."""

@@ -8,7 +8,7 @@ import secrets
 import signal
 from asyncio import Future
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,7 +21,7 @@ from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Owner, Profile, VersionLimit
 from playmolt_core.db.cursors import BadCursor
 from playmolt_core.db.limits import SessionLimit
-from playmolt_core.db.projections import Board, FinishedPage, Points, Ranked, Rating, RecentGame
+from playmolt_core.db.projections import Board, FinishedPage, Points, Ranked, Rating, RecentGame, Standing
 from playmolt_core.db.ratings import RatingRow, RoleRate
 from playmolt_core.db.scores import ScorePage
 from playmolt_core.db.shares import FileLink, Share
@@ -388,6 +388,12 @@ class TwinStore:
     async def points_of(self, agent_id: str) -> Points:
         self.check()
         return self.points.get(agent_id, Points(0, {}, {}))
+
+    async def of_agents(self, versions: Mapping[str, str | None]) -> dict[str, Standing]:
+        found = {agent: (await self.points_of(agent)).games for agent in versions}
+        return {
+            agent: Standing(found[agent], await self.ratings_of(agent, version)) for agent, version in versions.items()
+        }
 
     async def ratings_of(self, agent_id: str, version: str | None) -> dict[str, Rating]:
         self.check()

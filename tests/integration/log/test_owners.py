@@ -15,6 +15,7 @@ from playmolt_core.db.accounts import Agent, NewAgent, Owner, PgAccounts
 from playmolt_core.db.limits import PgLimits
 from playmolt_core.db.owners import OwnerAccount, PgAddresses, PgOwners
 from playmolt_core.db.pool import Pool, open_pool
+from playmolt_core.db.projections import PgProjections
 from playmolt_core.game.decider import Refused
 from playmolt_core.game.ownership import stream_of
 from playmolt_core.log.ownership import ClaimedAgent, PgOwnership
@@ -308,3 +309,23 @@ async def test_a_lock_ends_and_cannot_be_kept_up(pool: Pool) -> None:
     await limits.forgive("o")
     assert [await limits.guess("o", 3, 60) for _ in range(3)] == [0, 0, 0]
     assert await limits.guess("o", 3, 60) > 59
+
+
+async def test_the_games_and_ratings_of_all_agents_of_an_owner_come_together(pool: Pool, database_url: str) -> None:
+    agents = {agent_id(1): None, agent_id(2): "2", agent_id(3): None}
+    connection = await asyncpg.connect(database_url)
+    for number, agent in enumerate([*agents, *agents]):
+        await connection.execute(
+            "INSERT INTO projection.score (agent_id, game_type, points, games) VALUES ($1, $2, 5, $3)",
+            agent, ("ox", "trial")[number // 3], number + 1,
+        )  # fmt: skip
+    await connection.close()
+    projections = PgProjections(pool)
+    standings = await projections.of_agents(agents)
+    assert [standings[agent].games for agent in agents] == [
+        {"ox": number + 1, "trial": number + 4} for number in range(3)
+    ]
+    assert [standings[agent].ratings for agent in agents] == [
+        await projections.ratings_of(agent, version) for agent, version in agents.items()
+    ]
+    assert await projections.of_agents({}) == {}

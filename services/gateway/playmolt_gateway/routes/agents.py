@@ -215,13 +215,17 @@ async def _shown(services: Services, profile: Profile, row: Points) -> dict[str,
         "games": {game: row.games.get(game, 0) for game in GAME_TYPES},
         "points": row.points,
         "owner": await services.within_deadline(services.owner_names.one(profile.owner_id)),
-        "ratings": await ratings_shown(services, profile.id, profile.version),
+        "ratings": await _ratings(services, profile.id, profile.version),
     }
 
 
-async def ratings_shown(services: Services, agent_id: str, version: str | None) -> dict[str, api.Rating | None]:
+async def _ratings(services: Services, agent_id: str, version: str | None) -> dict[str, api.Rating | None]:
     """An agent's ratings under a version, by ladder."""
-    ratings = await services.within_deadline(services.projections.ratings_of(agent_id, version))
+    return shown_ratings(await services.within_deadline(services.projections.ratings_of(agent_id, version)))
+
+
+def shown_ratings(ratings: Mapping[str, Rating]) -> dict[str, api.Rating | None]:
+    """Ratings by ladder; null before the first rated game."""
     return {ladder: _rating(ratings.get(ladder)) for ladder in _LADDERS}
 
 

@@ -12,6 +12,7 @@ from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.accounts import NewAgent, Owner
 from playmolt_core.db.owners import OwnedAgent as StoredAgent
 from playmolt_core.db.owners import OwnerAccount
+from playmolt_core.db.projections import Standing
 from playmolt_core.game.decider import Refused
 from playmolt_core.log.ownership import ClaimedAgent, ClaimFault
 from playmolt_schemas import api
@@ -30,7 +31,7 @@ from playmolt_gateway.http.responses import json_response
 from playmolt_gateway.request.checked_request import CheckedRequest
 from playmolt_gateway.request.handlers import Reply, serves
 from playmolt_gateway.request.services import Services
-from playmolt_gateway.routes.agents import publish_void_key, ratings_shown, refused_texts, synced
+from playmolt_gateway.routes.agents import publish_void_key, refused_texts, shown_ratings, synced
 
 _CODE_BYTES: Final = 12
 _CODE_PART: Final = 5
@@ -135,17 +136,15 @@ async def read_owner(services: Services, request: CheckedRequest) -> Reply:
         return UNKNOWN_OWNER
     await synced(services)
     stored = await services.within_deadline(services.owners.agents(owner_id))
-    agents = [await _owned(services, agent) for agent in stored]
+    versions = {agent.id: agent.version for agent in stored}
+    standings = await services.within_deadline(services.projections.of_agents(versions))
+    agents = [_owned(agent, standings[agent.id]) for agent in stored]
     return json_response(200, _encode(routes.OwnerProfile(account.id, account.name, account.contact, agents)))
 
 
-async def _owned(services: Services, agent: StoredAgent) -> routes.OwnedAgent:
-    points = await services.within_deadline(services.projections.points_of(agent.id))
-    return routes.OwnedAgent(
-        agent.id, agent.handle, agent.name, agent.version,
-        {game: points.games.get(game, 0) for game in GAME_TYPES},
-        await ratings_shown(services, agent.id, agent.version),
-    )  # fmt: skip
+def _owned(agent: StoredAgent, standing: Standing) -> routes.OwnedAgent:
+    games = {game: standing.games.get(game, 0) for game in GAME_TYPES}
+    return routes.OwnedAgent(agent.id, agent.handle, agent.name, agent.version, games, shown_ratings(standing.ratings))
 
 
 @serves(routes.ERASE_OWNER)

@@ -55,9 +55,12 @@ FROM ranked
 WHERE $6::bigint IS NULL OR merit < $6 OR (merit = $6 AND (agent_id, version) > ($7, $8))
 ORDER BY merit DESC, agent_id, version LIMIT $9
 
+-- name: games_of
+SELECT agent_id, game_type, games FROM projection.score WHERE agent_id = ANY ($1::text[]) AND game_type <> ''
+
 -- name: lines_of
-SELECT ladder, version, mu, projection.rested_sigma(sigma, ended_at, $2), games, points FROM projection.rating
-WHERE agent_id = $1 ORDER BY ladder, ended_at DESC, game_id DESC
+SELECT agent_id, ladder, version, mu, projection.rested_sigma(sigma, ended_at, $2), games, points FROM projection.rating
+WHERE agent_id = ANY ($1::text[]) ORDER BY agent_id, ladder, ended_at DESC, game_id DESC
 
 -- name: recent
 SELECT game_id, ended_at, rank, points, rated FROM projection.result
