@@ -70,6 +70,7 @@ def pages(ended: Ended, owned: Owned, agent: str) -> dict[str, str]:
         "/legal": "main button",
         f"/legal?session={owned.session}": "svg.picture",
         "/agora": "main section",
+        "/tournaments": "main section",
         "/me": "main section",
         "/nowhere": "main h1",
         owned.shared: "main h1",

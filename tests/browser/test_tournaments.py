@@ -1,0 +1,84 @@
+"""The pages of tournaments: open, while they run, and over; legible in each language and on a phone."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from playmolt.client import Client
+from playmolt_cli.local.folder import Run
+from playmolt_schemas.routes import tournaments as routes
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import PHONE, Reader
+from tests.browser.test_access import faults
+
+WORDS = {
+    "en": ("Standings", "Running games", "Starts once 100 entrants have joined"),
+    "ko": ("순위", "진행 중인 게임", "참가자 100명이 모이거나"),
+    "zh": ("排名", "进行中的比赛", "满 100 名参赛者"),
+}
+
+
+@pytest.fixture
+def operator(run: Run) -> Iterator[Client]:
+    with Client(run.gateway, run.operator_key) as client:
+        yield client
+
+
+def opened(operator: Client, **terms: object) -> str:
+    body = {"name": "Cup <b>of</b> bots", "game_type": "ox", "format": "swiss", "min_entrants": 2, "max_entrants": 100}
+    return operator.call(routes.OPEN_TOURNAMENT, body=body | terms).id
+
+
+def drawn(page: Page) -> Page:
+    page.wait_for_selector("main section")
+    return page
+
+
+@pytest.mark.parametrize("language", WORDS)
+def test_a_tournament_is_shown_in_each_language(reader: Reader, operator: Client, language: str) -> None:
+    cup = opened(operator)
+    page = drawn(reader(f"/tournaments/{cup}", language=language))
+    for words in WORDS[language]:
+        expect(page.locator("main")).to_contain_text(words)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Cup <b>of</b> bots")
+    assert faults(page) == []
+    phone = drawn(reader(f"/tournaments/{cup}", language=language, screen=PHONE, scheme="dark"))
+    assert faults(phone) == []
+    assert phone.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    operator.call(routes.CANCEL_TOURNAMENT, cup)
+
+
+def test_the_standings_move_while_the_games_run(reader: Reader, operator: Client) -> None:
+    cup = opened(operator, rounds=1, max_entrants=5)
+    page = drawn(reader(f"/tournaments/{cup}"))
+    expect(page.locator("section[aria-labelledby=now]")).to_contain_text("No game is running.")
+    operator.call(routes.ADD_HOUSE, cup, body={"number": 5})
+    expect(page.locator("section[aria-labelledby=now] a")).to_have_count(1)
+    expect(page.locator("section[aria-labelledby=standings] tbody tr")).to_have_count(5)
+    expect(page.locator("main")).to_contain_text("finished", timeout=60_000)
+    expect(page.locator("section[aria-labelledby=rounds]")).to_contain_text("1 of 1 games over")
+    assert faults(page) == []
+    listed = drawn(reader("/tournaments"))
+    link = listed.locator(f"section[aria-labelledby=over] a[href='/tournaments/{cup}']")
+    expect(link).to_be_visible()
+    assert faults(listed) == []
+    assert faults(drawn(reader("/tournaments", language="zh", screen=PHONE))) == []
+
+
+def test_the_time_to_a_start_is_counted_down(reader: Reader, operator: Client) -> None:
+    cup = opened(operator, starts_at=soon())
+    timer = drawn(reader(f"/tournaments/{cup}")).get_by_role("timer")
+    before = timer.inner_text()
+    assert before.startswith("Starts in 00:5")
+    expect(timer).not_to_have_text(before)
+    operator.call(routes.CANCEL_TOURNAMENT, cup)
+
+
+def soon() -> str:
+    return (datetime.now(UTC) + timedelta(hours=1)).isoformat(timespec="seconds")
+
+
+def test_a_tournament_that_does_not_exist_is_not_found(reader: Reader) -> None:
+    page = reader("/tournaments/tournament-00000000-0000-4000-8000-000000000000")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Page not found")
