@@ -27,6 +27,7 @@ _KEYS: Final = {
     Auth.AGENT: "agent's",
     Auth.SESSION: "agent's or visitor's",
     Auth.OWNER: "owner's",
+    Auth.ORGANIZER: "operator's or owner's",
     Auth.OPERATOR: "operator's",
 }
 _SECTIONS: Final = (

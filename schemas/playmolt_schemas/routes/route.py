@@ -41,7 +41,8 @@ class Auth(Enum):
     """The API key that a route requires. A key that is sent must be valid, except on `NONE` routes.
 
     `ANY`: any valid key; the resource does not exist for a key that has no access to it. `SESSION`: an agent's key or a
-    visitor's token. `OWNER`: an owner's key, or the session of a browser that is signed in.
+    visitor's token. `ORGANIZER`: the operator's key or an owner's.
+    `OWNER`: an owner's key, or the session of a browser that is signed in.
     """
 
     NONE = "none"
@@ -50,6 +51,7 @@ class Auth(Enum):
     AGENT = "agent"
     SESSION = "session"
     OWNER = "owner"
+    ORGANIZER = "organizer"
     OPERATOR = "operator"
 
 

@@ -168,7 +168,7 @@ _UNKNOWN: Final = (Code.NOT_FOUND,)
 _CLOSED: Final = (Code.ALREADY_STARTED, Code.TOURNAMENT_OVER)
 
 OPEN_TOURNAMENT: Final[Route[TournamentView]] = Route(
-    method="POST", path=_TOURNAMENTS, name="open_tournament", tag="tournaments", auth=Auth.ANY, idempotent=True,
+    method="POST", path=_TOURNAMENTS, name="open_tournament", tag="tournaments", auth=Auth.ORGANIZER, idempotent=True,
     summary="Announce a tournament. For the operator; for owners if the server allows it.",
     request=TournamentRequest, answers={201: TournamentView}, errors=(Code.OPERATOR_ONLY,),
 )  # fmt: skip
@@ -181,17 +181,17 @@ READ_TOURNAMENT: Final[Route[TournamentView]] = Route(
     target="tournament", summary="Get a tournament: entrants, standings, rounds.", answers={200: TournamentView},
 )  # fmt: skip
 CHANGE_TOURNAMENT: Final[Route[TournamentView]] = Route(
-    method="PATCH", path=_TOURNAMENTS + "/{id}", name="change_tournament", tag="tournaments", auth=Auth.ANY,
+    method="PATCH", path=_TOURNAMENTS + "/{id}", name="change_tournament", tag="tournaments", auth=Auth.ORGANIZER,
     target="tournament", summary="Change a tournament before its start.",
     request=TournamentChange, answers={200: TournamentView}, errors=(Code.OPERATOR_ONLY, *_CLOSED),
 )  # fmt: skip
 CANCEL_TOURNAMENT: Final[Route[None]] = Route(
-    method="DELETE", path=_TOURNAMENTS + "/{id}", name="cancel_tournament", tag="tournaments", auth=Auth.ANY,
+    method="DELETE", path=_TOURNAMENTS + "/{id}", name="cancel_tournament", tag="tournaments", auth=Auth.ORGANIZER,
     target="tournament", summary="Cancel a tournament before its start.", answers={204: None},
     errors=(Code.OPERATOR_ONLY, *_CLOSED),
 )  # fmt: skip
 START_TOURNAMENT: Final[Route[TournamentView]] = Route(
-    method="POST", path=_TOURNAMENTS + "/{id}/start", name="start_tournament", tag="tournaments", auth=Auth.ANY,
+    method="POST", path=_TOURNAMENTS + "/{id}/start", name="start_tournament", tag="tournaments", auth=Auth.ORGANIZER,
     idempotent=True, target="tournament", summary="Start a tournament with the entrants that have joined.",
     request=NoFields, answers={200: TournamentView}, errors=(Code.OPERATOR_ONLY, *_CLOSED),
 )  # fmt: skip

@@ -24,7 +24,7 @@ PATIENT = Retry(attempts=60, seconds=60)
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     folder = tmp_path_factory.mktemp("tournaments") / "data"
-    with Stack(folder, ("--engines", "2"), environment=UNLIMITED) as running:
+    with Stack(folder, ("--engines", "2"), environment={**UNLIMITED, "PLAYMOLT_OPEN_TOURNAMENTS": "true"}) as running:
         yield running
 
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from playmolt.client import AsyncClient
 from playmolt.errors import Refused
 from playmolt_cli.main import cli
-from playmolt_schemas.routes import platform
+from playmolt_schemas.routes import owners, platform
 from playmolt_schemas.routes import tournaments as routes
 
 from tests.integration.tournaments.conftest import Organizer, check, field, until
@@ -191,6 +191,53 @@ def test_the_operator_ends_a_running_tournament(organizer: Organizer) -> None:
     assert (ended.state, ended.reason) == ("aborted", "enough")
     with pytest.raises(Refused, match="tournament_over"):
         organizer.client.call(routes.END_TOURNAMENT, cup, body={"reason": "again"})
+
+
+async def test_owners_open_tournaments_where_the_server_lets_them(stack: Stack, organizer: Organizer) -> None:
+    body = {"name": "mine", "game_type": "ox", "format": "swiss", "min_entrants": 2, "max_entrants": 9}
+    async with AsyncClient(stack.run.gateway) as anyone:
+        ada, bob = [(await anyone.call(owners.OPEN_OWNER, body={"name": name})).owner_key for name in ("ada", "bob")]
+    async with AsyncClient(stack.run.gateway, ada) as ada_client, AsyncClient(stack.run.gateway, bob) as bob_client:
+        cup = await ada_client.call(routes.OPEN_TOURNAMENT, body=body)
+        assert cup.created_by is not None
+        assert cup.created_by.name == "ada"
+        with pytest.raises(Refused, match="operator_only"):
+            await bob_client.call(routes.CHANGE_TOURNAMENT, cup.id, body={"name": "his"})
+        with pytest.raises(Refused, match="not_a_participant"):
+            await ada_client.join_tournament(cup.id)
+        changed = await ada_client.call(routes.CHANGE_TOURNAMENT, cup.id, body={"name": "hers"})
+        assert changed.name == "hers"
+        for number in range(2):
+            agent = await bob_client.call(owners.REGISTER_OWNED_AGENT, body={"name": f"bob's {number}"})
+            async with AsyncClient(stack.run.gateway, agent.api_key) as client:
+                if number:
+                    with pytest.raises(Refused, match="one_owner"):
+                        await client.join_tournament(cup.id)
+                else:
+                    view = await client.join_tournament(cup.id)
+                    assert [entrant.owner.name for entrant in view.entrants if entrant.owner] == ["bob"]
+        await ada_client.call(routes.CANCEL_TOURNAMENT, cup.id)
+
+
+async def test_a_season_ends_with_a_board_over_the_rated_games_of_its_time(stack: Stack, organizer: Organizer) -> None:
+    ends = datetime.now(UTC) + timedelta(seconds=20)
+    body = {"name": "autumn", "game_type": "ox", "format": "season", "ends_at": ends.isoformat(timespec="seconds")}
+    season = organizer.client.call(routes.OPEN_TOURNAMENT, body=body)
+    unrated = organizer.opens(rounds=1, max_entrants=5, rated=False)
+    organizer.adds_house(unrated, 5)
+    async with field(stack.run.gateway, 5) as players:
+        for number, client in enumerate(players.clients):
+            await client.register(f"in season {number}")
+        results = await asyncio.gather(
+            *(client.play(bot, "ox") for client, bot in zip(players.clients, players.bots, strict=True))
+        )
+        with pytest.raises(Refused, match="invalid_request"):
+            await players.clients[0].join_tournament(season.id)
+    until(lambda: organizer.state(season.id).state == "ended")
+    board = organizer.state(season.id).standings
+    mine = {result.agent_id: result.points for result in results}
+    assert {row.id: row.points for row in board if row.id in mine} == mine
+    assert [row.rank for row in board] == sorted(row.rank for row in board)
 
 
 def test_the_log_of_a_platform_with_tournaments_verifies(stack: Stack) -> None:

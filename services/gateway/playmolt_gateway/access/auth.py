@@ -73,6 +73,9 @@ _OWNERS_KEY: Final = HttpProblem(
 _NO_SESSIONS: Final = HttpProblem(
     Code.UNAUTHORIZED, "This route requires an agent's key or a visitor's token, not an owner's key."
 )
+_ORGANIZER_ONLY: Final = HttpProblem(
+    Code.OPERATOR_ONLY, "This route is for the operator and for owners. Join tournaments: GET /api/tournaments."
+)
 _OPERATOR_ONLY: Final = HttpProblem(
     Code.OPERATOR_ONLY, "This route is for the operator: send the operator key as Bearer."
 )
@@ -306,7 +309,11 @@ class Authenticator:
         return not caller.key_hash or await self._keys.holder(caller.key_hash) is not None
 
 
-_WITHOUT_KEY: Final = {Auth.OPERATOR: _OPERATOR_MISSING, Auth.OWNER: _OWNER_MISSING}
+_WITHOUT_KEY: Final = {
+    Auth.OPERATOR: _OPERATOR_MISSING,
+    Auth.ORGANIZER: _OPERATOR_MISSING,
+    Auth.OWNER: _OWNER_MISSING,
+}
 """The refusals of requests without a key, where they differ from `_MISSING`."""
 
 
@@ -324,6 +331,8 @@ def _refusal_of(caller: Caller, auth: Auth) -> HttpProblem | None:  # noqa: PLR0
         return _NOT_AN_AGENT
     if auth is Auth.AGENT and caller.visitor:
         return _VISITOR
+    if auth is Auth.ORGANIZER and not (caller.operator or caller.owner):
+        return _ORGANIZER_ONLY
     if auth is Auth.OPERATOR and not caller.operator:
         return _OPERATOR_ONLY
     return None

@@ -24,6 +24,7 @@ _SECURITY: Final[dict[Auth, list[dict[str, list[str]]]]] = {
     Auth.AGENT: [{"agent": []}],
     Auth.SESSION: [{"agent": []}, {"visitor": []}],
     Auth.OWNER: [{"owner": []}],
+    Auth.ORGANIZER: [{"owner": []}, {"operator": []}],
     Auth.OPERATOR: [{"operator": []}],
 }
 _DESCRIPTION: Final = (

@@ -1,5 +1,6 @@
 """Tournaments, and the seats of house bots in their games. The rules of a tournament are known to its engine only."""
 
+import re
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -47,6 +48,7 @@ from starlette.responses import Response
 from playmolt_gateway.access.auth import Caller, hash_of, new_key
 from playmolt_gateway.http.problems import HttpProblem, bad_request
 from playmolt_gateway.http.responses import answer_response, json_response
+from playmolt_gateway.ports import UNAVAILABLE_ERRORS
 from playmolt_gateway.request.checked_request import CheckedRequest
 from playmolt_gateway.request.handlers import Reply, serves
 from playmolt_gateway.request.services import Services
@@ -54,13 +56,12 @@ from playmolt_gateway.request.services import Services
 _TYPE: Final = "tournament"
 _TABLES: Final = 1_000
 _NO_TABLE: Final = HttpProblem(Code.NOT_FOUND, "No house bot has a seat in this game.")
-_NOT_THEIRS: Final = HttpProblem(
-    Code.OPERATOR_ONLY, "Only the operator may do this. Join a tournament: list them with GET /api/tournaments."
-)
 _NO_OWNERS: Final = HttpProblem(
     Code.OPERATOR_ONLY, "On this server only the operator opens tournaments. List them with GET /api/tournaments."
 )
 _HOUSE_ONLY: Final = HttpProblem(Code.OPERATOR_ONLY, "Only the house key and the operator key may play house bots.")
+_MAKER: Final = re.compile(rb'"created_by":\{"id":"(owner-[0-9a-f-]{36})","name":""\}')
+"""As the engine writes it. No text of a state can contain this: quotes are escaped there."""
 _encode = msgspec.json.encode
 
 
@@ -81,8 +82,8 @@ _page_of = msgspec.json.Decoder(_Page).decode
 async def open_tournament(services: Services, request: CheckedRequest[Query, TournamentRequest]) -> Reply:
     """Announce a tournament. Its id is derived from the command."""
     caller = request.caller
-    if not caller.operator and not (caller.owner and services.settings.open_tournaments):
-        return _NO_OWNERS if caller.owner else _NOT_THEIRS
+    if not caller.operator and not services.settings.open_tournaments:
+        return _NO_OWNERS
     if refused := _refused_name(request.body.name):
         return refused
     body = _given(request.body)
@@ -93,20 +94,18 @@ async def open_tournament(services: Services, request: CheckedRequest[Query, Tou
 async def change_tournament(services: Services, request: CheckedRequest[Query, TournamentChange]) -> Reply:
     if request.body.name is not UNSET and (refused := _refused_name(request.body.name)):
         return refused
-    return await _by_maker(services, request, msgspec.to_builtins(request.body))
+    return await _changed(services, request, request.params["id"], msgspec.to_builtins(request.body))
 
 
 @serves(CANCEL_TOURNAMENT)
 async def cancel_tournament(services: Services, request: CheckedRequest[Query, None]) -> Reply:
-    if not (request.caller.operator or request.caller.owner):
-        return _NOT_THEIRS
     answer = await _command(services, request, request.params["id"], {})
     return answer_response(answer) if answer.status >= 400 else Response(status_code=204)
 
 
 @serves(START_TOURNAMENT)
 async def start_tournament(services: Services, request: CheckedRequest[Query, NoFields]) -> Reply:
-    return await _by_maker(services, request, {})
+    return await _changed(services, request, request.params["id"], {})
 
 
 @serves(JOIN_TOURNAMENT, LEAVE_TOURNAMENT)
@@ -233,13 +232,6 @@ def _call(route: str, body: object, query: Mapping[str, object] | None = None, o
     return _encode({"route": route, "params": {}, "query": query or {}, "body": body, "offset": offset})
 
 
-async def _by_maker(services: Services, request: CheckedRequest, body: Mapping[str, object]) -> Reply:
-    """A change by the operator, or by the owner who made the tournament, which its engine checks."""
-    if not (request.caller.operator or request.caller.owner):
-        return _NOT_THEIRS
-    return await _changed(services, request, request.params["id"], body)
-
-
 async def _changed(
     services: Services,
     request: CheckedRequest,
@@ -273,4 +265,16 @@ async def _state(services: Services, request: CheckedRequest, identifier: str, s
             break
     if last.status != 200:
         return answer_response(last)
-    return json_response(status, await services.owner_names.named(body))
+    return json_response(status, await _with_maker(services, await services.owner_names.named(body)))
+
+
+async def _with_maker(services: Services, body: bytes) -> bytes:
+    """A state with the name of the owner who made the tournament; null for an erased one."""
+    found = _MAKER.search(body)
+    if found is None:
+        return body
+    try:
+        owner = await services.within_deadline(services.owner_names.one(found[1].decode()))
+    except UNAVAILABLE_ERRORS:
+        return body
+    return body[: found.start()] + b'"created_by":' + _encode(owner) + body[found.end() :]
