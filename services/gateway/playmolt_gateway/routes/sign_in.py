@@ -96,10 +96,16 @@ async def sign_in_callback(services: Services, request: CheckedRequest) -> Reply
         return admitted
     said = page_request_of(request).values
     code = None if "error" in said else said.get("code")
+
+    async def limit() -> HttpProblem | None:
+        return await services.within_deadline(services.rates.owner_refusal(request.caller, request.scope))
+
     try:
-        finished = await admitted.finish(request.scope, said.get("state", ""), code, said.get("iss"))
+        finished = await admitted.finish(request.scope, said.get("state", ""), code, said.get("iss"), limit)
     except UNAVAILABLE_ERRORS:
         finished = SignInFault.AWAY
+    if isinstance(finished, HttpProblem):
+        return _refused(services, request, SignInFault.BUSY, finished)
     if isinstance(finished, SignInFault):
         return _refused(services, request, finished)
     return _go(finished.url, finished.cookie)

@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import re
 import secrets
+from collections.abc import Awaitable, Callable
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -27,6 +28,7 @@ from playmolt_gateway.settings import GatewaySettings
 from playmolt_gateway.signin.attempts import (
     Attempt,
     ClientRegistration,
+    Identity,
     OpenIdProvider,
     SignInFault,
     own_path,
@@ -47,6 +49,10 @@ _FOREIGN: Final = HttpProblem(
     "A changing call of a signed-in browser needs this site's Origin and the header X-CSRF-Token with the token from "
     "GET /auth/session. Reload the page and retry.",
 )
+
+
+OwnerLimit = Callable[[], Awaitable[HttpProblem | None]]
+"""The refusal of another owner from the caller's address, None if it may have one more."""
 
 
 class CookieNames(msgspec.Struct, frozen=True):
@@ -144,13 +150,13 @@ class SignIn:
         return Begun(url, self.cookies.header(self.cookies.browser, browser, ATTEMPT_SECONDS))
 
     async def finish(
-        self, scope: Scope, state: str, code: str | None, answered_by: str | None
-    ) -> Finished | SignInFault:
-        """Sign in the person who comes back from the provider; without a code it refused."""
-        browser = self._cookie(scope, self.cookies.browser)
-        if browser is None or not _TOKEN.fullmatch(state):
-            return SignInFault.STATE
-        begun = await self._sign_ins.use(hash_of_token(state), hash_of_token(browser))
+        self, scope: Scope, state: str, code: str | None, answered_by: str | None, limit: OwnerLimit
+    ) -> Finished | SignInFault | HttpProblem:
+        """Sign in the person who comes back from the provider; without a code it refused.
+
+        A first sign-in makes an owner, for which `limit` is asked.
+        """
+        begun = await self._take(scope, state)
         if begun is None:
             return SignInFault.STATE
         if code is None:
@@ -158,20 +164,34 @@ class SignIn:
         identity = await self._provider.identify(Attempt.of(state, await self._secret()), code, answered_by)
         if isinstance(identity, SignInFault):
             return identity
-        account = Account(identity.issuer, identity.subject)
         token = secrets.token_urlsafe(32)
         present = self._cookie(scope, self.cookies.session)
         session = NewSession(hash_of_token(token), secrets.token_urlsafe(32), hash_of_token(present) if present else "")
-        if begun.owner_id is not None:
-            fault = await self._sign_ins.join(account, begun.owner_id, session)
-            if fault is not None:
-                return _FAULTS[fault]
-        else:
-            known = await self._sign_ins.owner_of(account) is not None
-            name = "" if known else owner_name(await self._provider.names(identity))
-            await self._sign_ins.sign_in(account, name, session)
+        refusal = await self._open(identity, begun.owner_id, session, limit)
         header = self.cookies.header(self.cookies.session, token, SESSION_SECONDS)
-        return Finished(f"{self._public}{begun.next}", header)
+        return refusal or Finished(f"{self._public}{begun.next}", header)
+
+    async def _take(self, scope: Scope, state: str) -> SignInAttempt | None:
+        """The attempt of this browser with this state, once."""
+        browser = self._cookie(scope, self.cookies.browser)
+        if browser is None or not _TOKEN.fullmatch(state):
+            return None
+        return await self._sign_ins.use(hash_of_token(state), hash_of_token(browser))
+
+    async def _open(
+        self, identity: Identity, owner_id: str | None, session: NewSession, limit: OwnerLimit
+    ) -> SignInFault | HttpProblem | None:
+        """Open a session of the owner to whom the account belongs, or is joined now."""
+        account = Account(identity.issuer, identity.subject)
+        if owner_id is not None:
+            fault = await self._sign_ins.join(account, owner_id, session)
+            return _FAULTS[fault] if fault else None
+        first = await self._sign_ins.owner_of(account) is None
+        if first and (refusal := await limit()):
+            return refusal
+        name = owner_name(await self._provider.names(identity)) if first else ""
+        await self._sign_ins.sign_in(account, name, session)
+        return None
 
     async def session(self, scope: Scope) -> BrowserSession | None:
         """The session of a request's cookie, if it has not ended."""

@@ -312,6 +312,16 @@ async def test_people_of_one_address_take_so_many_steps(own: OwnProvider, proble
     assert (page.status_code, page.headers["retry-after"]) == (429, answer.headers["retry-after"])
 
 
+async def test_a_first_sign_in_counts_as_an_owner_of_its_address(own: OwnProvider, problem: Problem) -> None:
+    platform = Platform(**settings_of(own, limit_loopback=True, registration_limit="1/3600"))
+    assert (await Browser(platform).sign_in(own)).status_code == 302
+    own.subject = "person-2"
+    assert problem(await Browser(platform).sign_in(own)) == (429, "rate_limited")
+    assert (await Browser(platform).sign_in(own, headers=HTML)).status_code == 429
+    own.subject = "person-1"
+    assert (await Browser(platform).sign_in(own)).status_code == 302, "who has an owner makes none"
+
+
 def owner_in(platform: Platform, name: str = "Keyed") -> tuple[str, dict[str, str]]:
     """An owner by key, in both twins."""
     key, owner = new_owner_key(), f"owner-{len(platform.sign_ins.owners):08d}-1111-4000-8000-000000000000"
