@@ -162,7 +162,7 @@ function strangers(again) {
   return [
     el("p", { class: "lead" }, t("me.lead")),
     el("div", { class: "even" },
-      begin ? card("sign-in", t("me.sign_in"), el("p", {}, t("me.sign_in.lead")), el("p", { class: "row end" }, el("a", { class: "button", href: begin }, t("me.sign_in")))) : null,
+      begin ? card("sign-in", t("me.sign_in"), el("p", {}, t("me.sign_in.lead")), el("p", { class: "row end" }, el("a", { class: "button first", href: begin }, t("me.sign_in")))) : null,
       card("open", t("me.enter"), form("open", [field(t("me.key"), secret("key"), { hint: t(lasting("me.key.hint")) })], t("me.open"), open)),
       card("create", t("me.create"), form("create", [nameField(t("me.name"), t("me.name.hint")), field(t("me.contact"), text("contact", { maxlength: 200 }), { hint: t("me.contact.hint") })], t("me.create.do"), create, { first: !begin })),
       card("recover", t("me.recover"), el("p", {}, t("me.recover.lead")),
