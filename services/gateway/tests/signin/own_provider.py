@@ -122,7 +122,10 @@ class OwnProvider:
         """A code for tokens, once, from the client that knows its secret and the verifier."""
         scheme, _, credentials = authorization.partition(" ")
         said = base64.b64decode(credentials).decode().split(":") if scheme == "Basic" else ("", "")
-        if [unquote_plus(part) for part in said] != [CLIENT_ID, CLIENT_SECRET]:
+        known = [unquote_plus(part) for part in said]
+        if self.document()["token_endpoint_auth_methods_supported"] == ["client_secret_post"]:
+            known = [form.get("client_id"), form.get("client_secret")]
+        if known != [CLIENT_ID, CLIENT_SECRET]:
             return _json({"error": "invalid_client"}, 401)
         asked = self._codes.pop(form["code"], None)
         challenge = b64(hashlib.sha256(form.get("code_verifier", "").encode()).digest())

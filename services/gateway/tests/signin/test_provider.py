@@ -289,6 +289,11 @@ async def test_a_code_of_another_attempt_is_refused(provider: Provider, own: Own
     assert await provider.identify(Attempt.new(KEY), own.code_of(url), None) is SignInFault.TOKEN
 
 
+async def test_a_secret_goes_into_the_form_where_the_provider_wants_it(provider: Provider, own: OwnProvider) -> None:
+    own.metadata = {"token_endpoint_auth_methods_supported": ["client_secret_post"]}
+    assert isinstance(await signed_in(provider, own), Identity)
+
+
 async def test_a_wrong_secret_is_the_operators_fault(own: OwnProvider) -> None:
     assert await signed_in(client_of(own, client_secret="wrong"), own) is SignInFault.PROVIDER
 
