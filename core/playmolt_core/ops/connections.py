@@ -43,11 +43,15 @@ def address_of(peer: str | None, headers: Headers, trusted: Iterable[Network]) -
     return address
 
 
+UNKNOWN: Final = "unknown"
+"""The key of callers without an address."""
+
+
 def bucket_of(address: Address | None) -> str:
     """The key by which an address is counted."""
     if isinstance(address, IPv6Address):
         return str(ip_network((address, _NET_OF_ONE), strict=False))
-    return str(address or "unknown")
+    return str(address or UNKNOWN)
 
 
 def read_address(text: str) -> Address | None:

@@ -8,6 +8,7 @@ from msgspec import Meta
 from playmolt_schemas import api, limits
 from playmolt_schemas.codes import Code
 from playmolt_schemas.routes.route import Auth, Load, NoFields, Route
+from playmolt_schemas.stored.values import Kind
 from playmolt_schemas.text import LINE
 
 Contact = Annotated[
@@ -72,8 +73,10 @@ class RegisteredAgent(msgspec.Struct, frozen=True):
     id: str
     handle: str
     name: str
+    kind: Kind
     version: str | None
     about: str | None
+    model: str | None
     owner: api.Owner
     api_key: str
 

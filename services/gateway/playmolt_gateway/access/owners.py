@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 import msgspec
+from playmolt_core.ops.connections import UNKNOWN
 from playmolt_schemas import api
 from starlette.types import Scope
 
@@ -22,6 +23,7 @@ _LOOKUP_SECONDS: Final = 1.0
 _MOST: Final = 20_000
 _UNNAMED: Final = re.compile(rb'"owner":\{"id":"(owner-[0-9a-f-]{36})","name":""\}')
 """An owner as engines write it. No text of a state can contain this: quotes are escaped there."""
+_OWNED: Final = b'"owner":{"id":"owner-'
 _encode = msgspec.json.encode
 
 
@@ -38,7 +40,7 @@ class OwnerNames:
 
         While the accounts are unavailable, unknown names stay empty: a game goes on without them.
         """
-        found = {one.decode() for one in _UNNAMED.findall(body)}
+        found = {one.decode() for one in _UNNAMED.findall(body)} if _OWNED in body else set()
         if not found:
             return body
         try:
@@ -84,9 +86,11 @@ class AddressGroups:
         self._secret = b""
 
     async def of(self, scope: Scope) -> bytes | None:
-        """The group of a request's address (IPv6: of its /64); None for this machine, unless limits apply to it."""
-        if self._rates.exempt(scope):
+        """The group of a request's address (IPv6: of its /64); None for an unknown address, and for this machine unless
+        limits apply to it."""
+        address = self._rates.bucket(scope)
+        if address == UNKNOWN or self._rates.exempt(scope):
             return None
         if not self._secret:
             self._secret = await self._accounts.secret(_PURPOSE)
-        return hmac.digest(self._secret, self._rates.bucket(scope).encode(), "sha256")[:_GROUP_BYTES]
+        return hmac.digest(self._secret, address.encode(), "sha256")[:_GROUP_BYTES]

@@ -61,6 +61,10 @@ _FAULTS: Final[Mapping[ClaimFault, HttpProblem]] = {
     "mismatch": HttpProblem(Code.IDEMPOTENCY_MISMATCH, MISMATCH),
     "too_many": _TOO_MANY,
 }
+_ROUNDS: Final = 3
+_STILL_CLAIMING: Final = HttpProblem(
+    Code.UNAVAILABLE, "This account is claiming agents at the moment. Stop that and retry.", retry_after=1
+)
 _encode = msgspec.json.encode
 
 
@@ -152,11 +156,17 @@ async def erase_owner(services: Services, request: CheckedRequest) -> Reply:
     """Let all agents go, and erase the account once it has none. A repeat goes on where the last one ended."""
     _require_bus(services, "erasing an owner")
     owner_id = _owner(request).id
-    while (void := await services.within_deadline(services.owners.erase(owner_id))) is None:
+    void = await services.within_deadline(services.owners.erase(owner_id))
+    for _ in range(_ROUNDS):
+        if void is not None:
+            break
         for agent_id in await services.within_deadline(services.ownership.agents(owner_id)):
             released = await services.within_deadline(services.ownership.release(owner_id, agent_id, uuid.uuid4().hex))
             if isinstance(released, str):
                 await _void(services, released)
+        void = await services.within_deadline(services.owners.erase(owner_id))
+    if void is None:
+        return _STILL_CLAIMING
     services.owner_names.forget(owner_id)
     await _void(services, void)
     return Response(status_code=204)
@@ -190,8 +200,9 @@ async def register_owned_agent(services: Services, request: CheckedRequest[Query
     if handle is None:
         return _TOO_MANY
     made = routes.RegisteredAgent(
-        agent_id, handle, new.name, new.version, new.about, api.Owner(owner.id, owner.name), key
-    )
+        id=agent_id, handle=handle, name=new.name, kind=new.kind, version=new.version, about=new.about,
+        model=new.model, owner=api.Owner(owner.id, owner.name), api_key=key,
+    )  # fmt: skip
     return json_response(201, _encode(made))
 
 
