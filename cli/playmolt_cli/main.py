@@ -27,7 +27,7 @@ _COMMANDS: Final = MappingProxyType(
         "migrate": "playmolt_cli.migrate:migrate",
         "owner": "playmolt_cli.owner.commands:owner",
         "replay": "playmolt_cli.log.replay:replay",
-        "scores": "playmolt_cli.scores.commands:scores",
+        "scores": "playmolt_cli.log.scores:scores",
         "seal": "playmolt_cli.seal.commands:seal",
         "tournament": "playmolt_cli.tournament.commands:tournament",
         "up": "playmolt_cli.up:up",

@@ -19,6 +19,7 @@ from playmolt_core.relay.checking import projection_breaks
 
 from playmolt_cli.games import deciders
 from playmolt_cli.log.reading import on_database, seal_keys
+from playmolt_cli.log.scores import score_breaks
 
 _WORTH_PROCESSES: Final = 20_000
 """Number of records from which several processes are faster."""
@@ -47,7 +48,7 @@ async def verified(
         log, deciders(), register=log.register, erased=erased, progress=progress,
         streams=verified_by(min(os.cpu_count() or 1, MOST_PROCESSES), part, progress) if helped else None,
     )  # fmt: skip
-    return replace(found, breaks=found.breaks + await projection_breaks(pool, log))
+    return replace(found, breaks=found.breaks + await projection_breaks(pool, log) + await score_breaks(pool))
 
 
 def _verified_part(

@@ -34,7 +34,7 @@ def fit(games: Iterable[Game], *, draws: int = DRAWS, fewest: int = FEWEST_GAMES
     """Score the players of some games. The result depends on the games and their order, not on anything else.
 
     Every pair of seats of a game is a comparison; equal ranks are half a win each. All comparisons of one game type
-    have the same total weight. The mean score is 0.
+    have the same total weight. The mean score is 0. Without `draws` the intervals are empty.
     """
     games = list(games)
     played = _played(games)
@@ -48,8 +48,8 @@ def fit(games: Iterable[Game], *, draws: int = DRAWS, fewest: int = FEWEST_GAMES
     pairs = _Pairs(games, sorted(group))
     places = np.array([pairs.players.index(player) for player in shown])
     point = pairs.strengths(np.ones(len(pairs.types), dtype=np.int64), None, _POINT_TOLERANCE)
-    samples = np.array([_centred(sample, places) for sample in pairs.samples(draws, point)])
-    low, high = np.percentile(samples, _INTERVAL, axis=0)
+    samples = np.array([_centred(sample, places) for sample in (point, *pairs.samples(draws, point))])
+    low, high = np.percentile(samples[bool(draws) :], _INTERVAL, axis=0)
     scores = [
         # The interval of a player who always wins may lie below its score; it includes the score nevertheless.
         Score(player, _shown(score), _shown(min(least, score)), _shown(max(greatest, score)),

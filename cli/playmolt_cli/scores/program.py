@@ -23,12 +23,12 @@ _NICENESS: Final = 10
 _ONE_THREAD: Final = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
-def fitted(games: Sequence[Game], seconds: float = SECONDS) -> Fit:
+def fitted(games: Sequence[Game], *, intervals: bool = True, seconds: float = SECONDS) -> Fit:
     """The scores of the players of some games, from a process of its own; raises Failure."""
     try:
         done = subprocess.run(
             [*PYTHON, "-m", __name__],
-            input=msgspec.msgpack.encode(games),
+            input=msgspec.msgpack.encode((intervals, games)),
             stdout=subprocess.PIPE,
             check=True,
             timeout=seconds,
@@ -43,11 +43,11 @@ def fitted(games: Sequence[Game], seconds: float = SECONDS) -> Fit:
 
 
 def main() -> None:
-    from playmolt_cli.scores.fit import fit  # noqa: PLC0415 -- only here, where the number of threads is set
+    from playmolt_cli.scores.fit import DRAWS, fit  # noqa: PLC0415 -- only here, where the number of threads is set
 
     os.nice(_NICENESS)
-    games = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=list[Game])
-    sys.stdout.buffer.write(msgspec.msgpack.encode(fit(games)))
+    intervals, games = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=tuple[bool, list[Game]])
+    sys.stdout.buffer.write(msgspec.msgpack.encode(fit(games, draws=DRAWS if intervals else 0)))
 
 
 if __name__ == "__main__":

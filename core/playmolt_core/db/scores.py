@@ -43,6 +43,8 @@ class StoredFit(msgspec.Struct, frozen=True):
 
     as_of: datetime
     unconnected: int
+    digest: bytes
+    """Of what it was computed from."""
     scores: Sequence[FittedScore]
 
 
@@ -97,7 +99,7 @@ class PgScores:
             found = await connection.fetch(_SQL["page"], board, kind, limit + 1, *last)
         rows = [(RankedScore(*row), _Place(board, kind, row[6], row[1], player)) for *row, player in found]
         more = len(rows) > limit > 0
-        as_of, unconnected = fits[0] if fits else (None, 0)
+        as_of, unconnected, _ = fits[0] if fits else (None, 0, b"")
         return ScorePage(
             [row for row, _ in rows[:limit]], write_cursor(rows[limit - 1][1]) if more else None, as_of, unconnected
         )
@@ -126,8 +128,8 @@ class PgScores:
             rows = await connection.fetch(_SQL["stored"], board)
         if not fits:
             return None
-        as_of, unconnected = fits[0]
-        return StoredFit(as_of, unconnected, [FittedScore(*row) for row in rows])
+        as_of, unconnected, digest = fits[0]
+        return StoredFit(as_of, unconnected, bytes(digest), [FittedScore(*row) for row in rows])
 
     async def store(self, board: ScoreBoard, digest: bytes, scores: Sequence[FittedScore], unconnected: int) -> None:
         """Replace the scores of a leaderboard. Readers see the old ones until this has ended."""

@@ -198,7 +198,7 @@ ALLOWED = {
     "playmolt_reader": {
         ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"), *_BENEATH, ("SELECT", "log.outcome"),
         ("SELECT", "log.archived"), *(("SELECT", table) for table in _DERIVED), ("SELECT", "projection.progress"),
-        *_BLOBS,
+        "account.models", *_BLOBS,
     },
     "playmolt_vault": {"vault.make", "vault.read", "vault.owned", "vault.outdated", "vault.needed"},
 }  # fmt: skip

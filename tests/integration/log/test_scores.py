@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from playmolt_cli.log.scores import score_breaks
 from playmolt_core.db.accounts import NewAgent, PgAccounts
 from playmolt_core.db.cursors import BadCursor
 from playmolt_core.db.pool import Pool, open_pool
@@ -98,6 +99,38 @@ async def _check_pages(pool: Pool) -> None:
         await projections.scores("overall", "bot", 2, other)
 
 
+async def _check_verification(database_url: str, pool: Pool) -> None:
+    """`log verify` sees a score, a player and an interval that do not follow from the results."""
+    reader = await open_pool(database_url, role="playmolt_reader")
+    try:
+        assert await score_breaks(reader) == []
+        for change, problem in (
+            ("UPDATE projection.fitted_score SET score = score + 0.001 WHERE id = 'small'", "the score model of small"),
+            ("DELETE FROM projection.fitted_score WHERE board = 'overall' AND id = 'agent-d'", "the players of"),
+            ("UPDATE projection.fitted_score SET low = high + 1 WHERE board = 'overall'", "the score overall of"),
+            (
+                "UPDATE projection.score_fit SET unconnected = 9 WHERE board = 'model'",
+                "the players of the scores model",
+            ),
+        ):
+            kept = [await pool.fetch(f"SELECT * FROM projection.{table}") for table in ("score_fit", "fitted_score")]
+            async with pool.transaction() as connection:
+                await connection.execute(change)
+            found = await score_breaks(reader)
+            assert found, change
+            assert found[0].problem.startswith(problem)
+            async with pool.transaction() as connection:
+                await connection.execute("DELETE FROM projection.fitted_score")
+                await connection.execute("DELETE FROM projection.score_fit")
+                for table, rows in zip(("score_fit", "fitted_score"), kept, strict=True):
+                    for row in rows:
+                        marks = ", ".join(f"${number}" for number in range(1, len(row) + 1))
+                        await connection.execute(f"INSERT INTO projection.{table} VALUES ({marks})", *row)
+        assert await score_breaks(reader) == []
+    finally:
+        await reader.close()
+
+
 async def test_scores_are_stored_with_their_time_and_computed_again_when_a_result_changed(
     database_url: str, pool: Pool
 ) -> None:
@@ -115,6 +148,7 @@ async def test_scores_are_stored_with_their_time_and_computed_again_when_a_resul
     ]
     await _check_models(pool)
     await _check_pages(pool)
+    await _check_verification(database_url, pool)
     again = _scores(database_url)
     assert again["overall"]["computed"] is False
     assert again["overall"]["as_of"] > first["overall"]["as_of"]

@@ -25,7 +25,7 @@ FROM unnest($2::text[], $3::text[], $4::float8[], $5::float8[], $6::float8[], $7
   AS u (id, model, score, low, high, games, types)
 
 -- name: fit
-SELECT as_of, unconnected FROM projection.score_fit WHERE board = $1
+SELECT as_of, unconnected, input FROM projection.score_fit WHERE board = $1
 
 -- name: stored
 SELECT id, model, score, low, high, games, types FROM projection.fitted_score

@@ -7,9 +7,11 @@ from typing import Final, get_args
 
 import click
 import msgspec
+from msgspec.structs import replace
 from playmolt_core.db.pool import Pool
 from playmolt_core.db.scores import FittedScore, PgScores
 from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.verify import Break
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.identity import ScoreBoard
 
@@ -62,6 +64,38 @@ def scores(data: Path | None, as_json: bool) -> None:
         )
         for row in report.scores[:_SHOWN]:
             click.echo(f"  {row.score:>7.3f} ({row.low:.3f} to {row.high:.3f})  {printable(row.id)}")
+
+
+async def score_breaks(pool: Pool) -> list[Break]:
+    """Compare the stored scores with the results that they were computed from, unless there are newer results.
+
+    Intervals are compared with their scores alone: to sample the games again takes a thousand times as long.
+    """
+    stored, breaks = PgScores(pool), list[Break]()
+    boards: tuple[ScoreBoard, ...] = get_args(ScoreBoard)
+    found = {board: fit for board in boards if (fit := await stored.stored(board))}
+    if not found:
+        return []
+    games, models = await rated_games(stored), await stored.models()
+    for board, kept in found.items():
+        of_board = games_of(board, games, models)
+        if kept.digest != digest_of(of_board):
+            continue
+        made = fitted(of_board, intervals=False)
+        expected = {(row.id, row.model): row for row in map(row_of, made.scores)}
+        if kept.unconnected != made.unconnected or expected.keys() != {(row.id, row.model) for row in kept.scores}:
+            breaks.append(Break("", 0, f"the players of the scores {board} are not those of the results"))
+        breaks += [
+            Break("", 0, f"the score {board} of {row.id} does not follow from the results")
+            for row in kept.scores
+            if (one := expected.get((row.id, row.model))) and not _follows(row, one)
+        ]
+    return breaks
+
+
+def _follows(row: FittedScore, expected: FittedScore) -> bool:
+    same = replace(row, low=expected.low, high=expected.high) == expected
+    return same and row.low <= row.score <= row.high
 
 
 async def _renewed(stored: PgScores, board: ScoreBoard, games: Sequence[Game]) -> BoardReport:
