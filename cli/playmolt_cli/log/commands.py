@@ -91,8 +91,8 @@ def verify(files: Sequence[Path], place: str | None, data: Path | None, as_json:
     """Verify positions, versions and the hash chain, and fold every stream to check its stored state hashes.
 
     EXACT: every stored state hash matches. UNVERIFIED: there is none yet, or the stream is sealed and its key is not
-    available (PLAYMOLT_SEAL_KEYS). DIVERGED: broken. Points, results, ratings and scores are compared with the log. A break
-    gives exit status 1. To also decide every command again, use `log check --redecide`.
+    available (PLAYMOLT_SEAL_KEYS). DIVERGED: broken. Points, results, ratings and scores are compared with the log. A
+    break gives exit status 1. To also decide every command again, use `log check --redecide`.
 
     With files from `log export`, `log archive` or a gateway's /log it verifies those instead, including that every game
     is complete or matches the manifest next to the file. --anchors also detects a rewritten, self-consistent log.
