@@ -66,7 +66,7 @@ class BodyFields:
         return tuple(self.faults) or value
 
     def fault(self, name: str, message: str, reason: str | UnsetType = UNSET) -> None:
-        self.faults.append(FieldFault(self._prefix + name, message, reason))
+        self.faults.append(FieldFault(self._prefix + name, message, reason=reason))
 
     def only(self, known: Collection[str], hint: str = "") -> None:
         """Report unknown fields; the message contains `hint`, or by default the known names."""

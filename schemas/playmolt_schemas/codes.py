@@ -83,11 +83,16 @@ MISMATCH: Final = "This Idempotency-Key was already used with a different body. 
 """The detail of IDEMPOTENCY_MISMATCH."""
 
 
-class FieldFault(msgspec.Struct, frozen=True):
-    """An invalid field and what is wrong with it; for programs, `reason` is a word where several faults are usual."""
+class FieldMessage(msgspec.Struct, frozen=True):
+    """An invalid field and what is wrong with it."""
 
     field: str
     message: str
+
+
+class FieldFault(FieldMessage, frozen=True, kw_only=True):
+    """An invalid field and what is wrong with it; for programs, `reason` is a word where several faults are usual."""
+
     reason: str | UnsetType = UNSET
 
 

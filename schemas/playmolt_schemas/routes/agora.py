@@ -69,7 +69,7 @@ class Forked(msgspec.Struct, frozen=True, kw_only=True):
     parent: Parent
 
 
-OPEN: Final[Route[agora_plan.ExperimentState | dict[str, Any]]] = Route(
+OPEN: Final[Route[agora_plan.ExperimentState | dict[str, Any] | agora_plan.PlanUnderWay]] = Route(
     method="POST", path=_EXPERIMENTS, name="agora_open", tag="agora", auth=Auth.OPERATOR, idempotent=True,
     service="experiment",
     summary="Lock a plan and run it; with ?dry=1 only preview its runs and costs. 202 with Location if that takes "
@@ -83,7 +83,7 @@ OPEN: Final[Route[agora_plan.ExperimentState | dict[str, Any]]] = Route(
     },
     errors=(Code.ALREADY_STARTED,),
 )  # fmt: skip
-PLAN: Final[Route[agora_plan.ExperimentState | dict[str, Any]]] = Route(
+PLAN: Final[Route[agora_plan.ExperimentState | dict[str, Any] | agora_plan.PlanUnderWay]] = Route(
     method="GET", path="/api/agora/plans/{id}", name="agora_plan", tag="agora", auth=Auth.OPERATOR,
     service="experiment",
     summary="Get the result of a plan that was sent: the experiment or the preview, or the refusal; 202 while it is "

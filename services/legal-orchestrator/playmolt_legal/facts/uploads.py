@@ -56,12 +56,12 @@ def add_evidence(state: State, command: commands.AddEvidence) -> Decision:
 
 def _beyond(state: State, read: ReadUpload) -> FieldFault | None:
     if len(state.uploads) >= UPLOADS:
-        return FieldFault("content", f"exceeds the limit of {UPLOADS} uploads", _TOO_MANY)
+        return FieldFault("content", f"exceeds the limit of {UPLOADS} uploads", reason=_TOO_MANY)
     held = sum(map(len, state.uploads.values()))
     if held + len(read.text) > UPLOADS_CHARS:
         most = f"{UPLOADS_CHARS:,} characters for all uploads of a session; {held:,} are used"
         fault = f'has {len(read.text):,} characters and exceeds the limit of {most}. Take a part with pages: "3-9"'
-        return FieldFault("content", fault, _TOO_LARGE)
+        return FieldFault("content", fault, reason=_TOO_LARGE)
     return None
 
 
