@@ -70,15 +70,9 @@ _NO_TEXT: Final[Mapping[str, str]] = {
 
 def fault_of(unread: Unread) -> FieldFault:
     if unread.reason == "pages":
-<<<<<<< HEAD
         message = f'must name pages of the file, such as "3-9"; its last page is {unread.count:,}'
-        return FieldFault("pages", message, unread.reason)
-    return FieldFault("content", _message(unread), unread.reason)
-=======
-        message = f'must name pages of the file, such as "3-9"; it has {unread.count:,} pages'
         return FieldFault("pages", message, reason=unread.reason)
     return FieldFault("content", _message(unread), reason=unread.reason)
->>>>>>> 1ae52b6f (A fault of a plan names its code again beside the reason of other faults)
 
 
 def _message(unread: Unread) -> str:
