@@ -16,9 +16,12 @@ def test_agents_with_twenty_rated_games_have_a_score(platform: Platform) -> None
         table.ox(*ROUNDS)
     of = f"/api/agents/{guests[0].id}"
     eventually(lambda: (told(platform.nobody.get(of))["ratings"]["ox"] or {}).get("games") == 20, "all are rated")
-    done = platforms.playmolt("scores", "--data", str(platform.stack.folder.path), environment=dict(os.environ))
+    data = platform.stack.folder.path
+    done = platforms.playmolt("scores", "--data", str(data), environment=dict(os.environ))
     assert done.returncode == 0, done.stderr
     assert "overall: 5 players, 20 rated games" in done.stdout
+    verified = platforms.playmolt("log", "verify", "--data", str(data), environment=dict(os.environ))
+    assert verified.returncode == 0, verified.stdout + verified.stderr
     page = told(platform.nobody.get("/api/leaderboard", by="overall"))
     assert page["as_of"]
     assert page["unconnected"] == 0
