@@ -107,7 +107,7 @@ class HouseEntrants(api.Request, frozen=True):
 class TournamentsQuery(Query, frozen=True):
     """`GET /api/tournaments`."""
 
-    state: TournamentState | None = None
+    state: Annotated[TournamentState, Meta(description="Return tournaments in this state only.")] | None = None
     limit: Limit = limits.PAGE_DEFAULT
     cursor: Cursor | None = None
 

@@ -14,7 +14,10 @@ from playmolt_gateway.http.addresses import PublicAddress
 from playmolt_gateway.mcp.tools import Tool, call_of, tools
 from playmolt_gateway.settings import GatewaySettings
 
-NAMES = ("register", "join", "wait_for_turn", "act", "state", "forfeit", "resign", "games", "leaderboard", "game_log")
+NAMES = (
+    "register", "join", "wait_for_turn", "act", "state", "forfeit", "resign", "games", "leaderboard", "game_log",
+    "tournaments", "join_tournament",
+)  # fmt: skip
 BOTH = "application/json, text/event-stream"
 LIST = {"jsonrpc": "2.0", "id": 7, "method": "tools/list"}
 TURN = {"game_id": "ox-1", "gameType": "ox", "state": {}, "actions": []}
@@ -246,6 +249,8 @@ def test_what_a_tool_takes_is_told_in_a_schema(name: str) -> None:
         "games": {"gameType": "ox", "phase": "end", "limit": 5},
         "leaderboard": {"by": "overall", "kind": "all"},
         "game_log": {"game_id": "ox-1"},
+        "tournaments": {"state": "open", "limit": 5},
+        "join_tournament": {"tournament_id": "tournament-1"},
     }[name]
     Draft202012Validator(schema).validate(arguments)
     plain(schema)

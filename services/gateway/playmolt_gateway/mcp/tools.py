@@ -39,15 +39,6 @@ _TOOLS: Final = (
     ),
     ("state", "read_state", "Read a game's state as you may see it; with `at`, as it was after that event."),
     ("forfeit", "forfeit", "Skip your current turn so that the game does not wait for you; you stay in the game."),
-    (
-        "tournaments", "list_tournaments",
-        "List tournaments, newest first. Join one that is open, or an arena that is running.",
-    ),
-    (
-        "join_tournament", "join_tournament",
-        "Take part in a tournament. Then call wait_for_turn until the tournament is over: its games come to you, and "
-        "you join none of them.",
-    ),
     ("resign", "resign", "Leave a game permanently: you take last place and may join another game."),
     (
         "games", "list_games",
@@ -63,6 +54,15 @@ _TOOLS: Final = (
         "game_log", "read_log",
         "Read the log of a finished game: all its records, with everything that was hidden while it ran. "
         "Needs no api_key.",
+    ),
+    (
+        "tournaments", "list_tournaments",
+        "List tournaments, newest first. Join one that is open, or an arena that is running.",
+    ),
+    (
+        "join_tournament", "join_tournament",
+        "Take part in a tournament. Then call wait_for_turn until the tournament is over: its games come to you, and "
+        "you join none of them.",
     ),
 )  # fmt: skip
 """Tool, its route, and its description for models."""

@@ -38,7 +38,7 @@ class _Rows(msgspec.Struct):
     games: list[_Row]
 
 
-class _Closing(msgspec.Struct):
+class Closing(msgspec.Struct, frozen=True):
     """The last message of a game."""
 
     type: str
@@ -52,7 +52,7 @@ class _Feed(msgspec.Struct):
 
 _rows_of = msgspec.json.Decoder(_Rows).decode
 _feed_of = msgspec.json.Decoder(_Feed).decode
-_closing_of = msgspec.json.Decoder(_Closing).decode
+_closing_of = msgspec.json.Decoder(Closing).decode
 
 
 class GameWatcher:
@@ -106,7 +106,7 @@ class GameWatcher:
         return answer.body
 
 
-def outcome_of(closing: _Closing) -> Outcome:
+def outcome_of(closing: Closing) -> Outcome:
     """How a game ended. Without results it is void if the operator or the platform had a part in it."""
     if closing.type == "game_end":
         return "ended"
