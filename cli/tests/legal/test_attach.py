@@ -1,9 +1,18 @@
-"""Refusals of files in the session's language."""
+"""What is read of a file is shown before it is uploaded; refusals are in the session's language."""
 
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import click
 import pytest
-from playmolt_cli.legal.attach import in_words
+from click.testing import CliRunner
+from playmolt.client import Client
+from playmolt_cli.legal.attach import AttachOptions, attach_files, in_words
 from playmolt_gateway.uploads import refusals
 from playmolt_schemas.codes import FieldFault
+from playmolt_schemas.games.legal import Session, UploadNote, UploadText
+from playmolt_schemas.routes.legal import ADD_EVIDENCE
 
 
 @pytest.mark.parametrize("fault", refusals.every(), ids=lambda fault: fault.message[:40])
@@ -20,3 +29,44 @@ def test_figures_are_kept_and_other_refusals_stay_as_they_are() -> None:
     )
     assert in_words(message, "ko").startswith("글자 수가 120,000자로, 한도인 100,000자를 넘습니다.")
     assert in_words("must contain 1 to 200 characters", "zh") == "must contain 1 to 200 characters"
+
+
+class Platform:
+    """Answers uploads, and keeps which of them were dry."""
+
+    def __init__(self) -> None:
+        self.dry: list[bool] = []
+
+    def call(self, route: object, session: str, *, query: object = None, body: Any = None) -> UploadText:
+        assert (route, session) == (ADD_EVIDENCE, "legal-1")
+        self.dry.append(query is not None)
+        note = UploadNote(kind="comment", count=1, text="메모(제외): 1개.")
+        return UploadText(
+            id="E1", kind=body.kind, title=body.title, media_type="text/plain", bytes=4, chars=9000, pages=None,
+            sha256="0", encoding="cp949", sure=1.0, notes=(note,), prompt_chars=6000, text="제1조\n" * 50,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("asking", "typed", "dry"), [(True, "n\n", [True]), (True, "y\n", [True, False]), (False, "", [True, False])]
+)
+def test_a_file_is_shown_and_uploaded_when_the_person_agrees(
+    tmp_path: Path, asking: bool, typed: str, dry: list[bool]
+) -> None:
+    platform, file = Platform(), tmp_path / "letter.txt"
+    file.write_text("text")
+    session = cast("Session", SimpleNamespace(id="legal-1", language="ko"))
+    options = AttachOptions(
+        title=None, kind="evidence", encoding=None, pages=None, dry=False, asking=asking, as_json=False
+    )
+
+    @click.command()
+    def attach() -> None:
+        attach_files(cast("Client", platform), session, [str(file)], options)
+
+    done = CliRunner().invoke(attach, input=typed)
+    assert done.exit_code == 0, done.output
+    assert platform.dry == dry
+    assert "letter.txt: text/plain, 9,000자, cp949" in done.stderr
+    assert all(said in done.stderr for said in ("메모(제외): 1개.", "전체 9,000자 중 앞 6,000자만", "(이하 10줄)"))
+    assert ("E1  letter.txt" in done.stdout) == (len(dry) == 2)

@@ -37,6 +37,9 @@ CAPACITIES: Final[Mapping[Load, Capacity]] = {
 }
 """Slots by load. A caller with many requests at once takes turns with all others, so it delays mostly itself."""
 
+LONG_BODIES: Final = Capacity(4, 2, 30.0)
+"""Requests whose body is longer than usual, by address: each is in memory several times while it is answered."""
+
 
 class FairSlots:
     """A number of slots. Callers that wait are served in turn, one request each, not in the order of requests."""

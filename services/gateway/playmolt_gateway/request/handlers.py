@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar, Union, get_args, get_origin, get_type_hi
 import msgspec
 from playmolt_core.db.cursors import BadCursor
 from playmolt_core.ops import tracing
-from playmolt_core.ops.http_protocol import BREAK_OFF
+from playmolt_core.ops.http_protocol import BREAK_OFF, MESSAGE_BYTES
 from playmolt_core.ops.telemetry import about, log
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.routes.route import EVENT_STREAM, NDJSON, Load, Media, Query, Route
@@ -36,7 +36,7 @@ from playmolt_gateway.request.checked_request import (
     reason,
     traced,
 )
-from playmolt_gateway.request.fair_slots import CAPACITIES, SlotsBusy
+from playmolt_gateway.request.fair_slots import CAPACITIES, LONG_BODIES, SlotsBusy
 from playmolt_gateway.request.services import Services
 from playmolt_gateway.request.waits import LongPoll
 
@@ -194,12 +194,22 @@ async def _reply(services: Services, handler: Handler, request: CheckedRequest[A
         return await handler(services, request)
 
 
+async def _checked_reply(
+    services: Services, route: Route, handler: Handler, head: RequestHead, request: Request
+) -> Reply:
+    checked = await check(services, route, head, request)
+    return checked if isinstance(checked, HttpProblem) else await _reply(services, handler, checked)
+
+
 async def _response(
     services: Services, route: Route, handler: Handler, head: RequestHead, request: Request
 ) -> Response:
     try:
-        checked = await check(services, route, head, request)
-        reply = checked if isinstance(checked, HttpProblem) else await _reply(services, handler, checked)
+        if route.body_bytes > MESSAGE_BYTES:
+            async with services.long_bodies.slot(services.rates.bucket(request.scope), LONG_BODIES.seconds):
+                reply = await _checked_reply(services, route, handler, head, request)
+        else:
+            reply = await _checked_reply(services, route, handler, head, request)
         response = refusal_response(reply) if isinstance(reply, HttpProblem) else reply
     except BadCursor as error:
         response = refusal_response(bad_request(f"cursor {error}.", FieldFault("cursor", str(error))))

@@ -34,7 +34,7 @@ from playmolt_gateway.ports import (
     Shares,
     SignIns,
 )
-from playmolt_gateway.request.fair_slots import CAPACITIES, FairSlots
+from playmolt_gateway.request.fair_slots import CAPACITIES, LONG_BODIES, FairSlots
 from playmolt_gateway.request.waits import Waits
 from playmolt_gateway.settings import GatewaySettings
 from playmolt_gateway.signin.sign_in import open_sign_in
@@ -103,6 +103,7 @@ class Services:
         self.metrics = Metrics()
         self.waits = Waits(settings)
         self.slots = {load: FairSlots(capacity) for load, capacity in CAPACITIES.items()}
+        self.long_bodies = FairSlots(LONG_BODIES)
         self.file_reader = FileReader()
         self.rows = RowLoader(bus)
         self.png_process = PngProcess()

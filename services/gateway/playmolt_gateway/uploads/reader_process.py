@@ -12,7 +12,7 @@ from playmolt_gateway.uploads.outcome import Outcome, Question, Unread
 
 SECONDS: Final = 8.0
 PROGRAM: Final = (sys.executable, "-I", "-m", "playmolt_gateway.uploads.program")
-_WAIT_SECONDS: Final = 20.0
+_WAIT_SECONDS: Final = 30.0
 _ANSWER_BYTES: Final = 1024 * 1024
 """More than the longest text as JSON."""
 _UNREADABLE: Final = Unread("unreadable")

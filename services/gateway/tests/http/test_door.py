@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from playmolt_core.ops.connections import Bounds
+from playmolt_gateway.request.fair_slots import Capacity, FairSlots
 
 from core.tests.waiting import wait_until
 from services.gateway.tests.conftest import OPERATOR_KEY
@@ -172,6 +173,21 @@ async def test_a_route_with_a_longer_body_takes_it_and_no_more(platform: Any, po
         assert (await reader.readuntil(b"\r\n")).startswith(b"HTTP/1.1 413 ")
         await end_of(reader)
     writer.close()
+
+
+async def test_few_long_bodies_are_in_memory_at_once(platform: Any, port: int) -> None:
+    platform.gateway.services.long_bodies = FairSlots(Capacity(1, 1), waiting=0)
+    _, key = platform.agent()
+    path = "/api/sessions/legal-0190c3f8-1111-7222-8333-444455556666/evidence"
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: {key['Authorization']}\r\n".encode()
+    _, first = await opened(port, head + b"Content-Length: 100\r\n\r\n{")
+    await wait_until(lambda: len(platform.gateway.services.long_bodies) == 1)
+    reader, second = await opened(port, head + b"Content-Length: 2\r\n\r\n{}")
+    async with asyncio.timeout(10):
+        assert (await reader.readuntil(b"\r\n")).startswith(b"HTTP/1.1 503 ")
+    for writer in (first, second):
+        writer.close()
+    await wait_until(lambda: not len(platform.gateway.services.long_bodies))
 
 
 async def test_a_late_body_is_still_told_of(platform: Any, port: int, game: str) -> None:
