@@ -58,6 +58,8 @@ SLOW = (
     "services/legal-orchestrator/tests/test_redecision.py", "services/legal-orchestrator/tests/test_report.py",
     "services/legal-orchestrator/tests/test_report_characters.py",
     "services/legal-orchestrator/tests/test_report_pages.py", "services/spectator/tests/test_slow.py",
+    "services/tournament-engine/tests/test_machine.py", "services/tournament-engine/tests/test_pairing.py",
+    "services/tournament-engine/tests/test_redecision.py",
     "services/trial-engine/tests/jury/test_check.py", "services/trial-engine/tests/jury/test_repetition.py",
     "services/trial-engine/tests/jury/test_rules_machine.py",
 )  # fmt: skip

@@ -19,7 +19,7 @@ REQUIRED = {
     "--seat": "1", "--bot": "bot.py", "bot": "bot.py", "game_ids": GAME, "game_id": GAME, "folder": "empty",
     "file": "-", "files": "-", "fact_id": "f1", "game": "trial", "experiment": "experiment-1", "run_id": "agora-1",
     "--key": "pmo_key", "name": "Ada", "agent": "agent-1", "owner_id": "owner-1", "api_key": "pm_key",
-    "tournament_id": "tournament-00000000-0000-4000-8000-000000000000",
+    "--entrants": "9", "--rounds": "2", "tournament_id": "tournament-00000000-0000-4000-8000-000000000000",
 }  # fmt: skip
 """A plausible value of each required option and argument."""
 USES: dict[str, tuple[str, ...]] = {
@@ -97,6 +97,7 @@ USES: dict[str, tuple[str, ...]] = {
     "replay": ("nonsense", GAME, f"{GAME} --log bot.py"),
     "scores": ("extra",),
     "tournament new": ("--game chess", "--format knockout", "--house 0", "--url nonsense --key k"),
+    "tournament simulate": ("--entrants 9", "--entrants 9 --rounds 2 --format season"),
     "tournament show": ("--url nonsense --key k",),
     "tournament start": ("", "tournament-1 --url nonsense --key k"),
     "seal add": ("extra",),

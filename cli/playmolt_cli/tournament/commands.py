@@ -25,7 +25,7 @@ from playmolt_cli.terminal.options import data_option, echo_json, json_option, r
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_SUBCOMMANDS: Final[Mapping[str, str]] = MappingProxyType({})
+_SUBCOMMANDS: Final[Mapping[str, str]] = MappingProxyType({"simulate": "playmolt_cli.tournament.simulate:simulate"})
 _SHOWN_ROWS: Final = 20
 
 

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 from msgspec import UNSET
 from playmolt_core.game.decider import Command, DeadlinePassed, Refused
-from playmolt_schemas.stored.tournament import Format, Score, Standing, Terms, TournamentCreated
+from playmolt_schemas.stored.tournament import Format, Score, Standing, Table, Terms, TournamentCreated
 from playmolt_schemas.stored.values import Identity
 
 from playmolt_tournament import commands
@@ -21,11 +21,13 @@ from playmolt_tournament.state import State
 _START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-class SimulatedRound(msgspec.Struct, frozen=True):
-    """How long a round's pairing took, and its tables by numbers of entrants; 0 is a house bot."""
+class SimulatedRound(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How long a round's pairing took, and the entrants of each table. House bots are left out."""
 
     pairing_ms: float
-    tables: tuple[tuple[int, ...], ...]
+    tables: tuple[tuple[str, ...], ...]
+    roles: tuple[tuple[str, ...], ...] = ()
+    """The role of each of these entrants, in a game with roles."""
 
 
 class SimulatedStanding(msgspec.Struct, frozen=True):
@@ -99,7 +101,7 @@ def simulate(
         if PAIR in effects and len(played) < rounds:
             begun = clock()
             tables = paired(state)
-            played.append(SimulatedRound(round(clock() - begun, 3), tables))
+            played.append(_round(clock() - begun, tables, roles))
             do(commands.PairRound(round=len(played), basis=state.basis, tables=tables))
             _play(lambda: state, do, numbers)
         else:
@@ -110,6 +112,16 @@ def simulate(
         state.repeats,
         {"min": met.min, "max": met.max} if met else None,
         tuple(map(_row, standings(state))),
+    )
+
+
+def _round(milliseconds: float, tables: Sequence[Table], roles: Sequence[str]) -> SimulatedRound:
+    return SimulatedRound(
+        round(milliseconds, 3),
+        tuple(tuple(f"entrant-{number}" for number in table if number) for table in tables),
+        tuple(tuple(role for number, role in zip(table, roles, strict=True) if number) for table in tables)
+        if roles
+        else (),
     )
 
 

@@ -9,7 +9,7 @@ from msgspec import UNSET
 from playmolt_core.game.decider import Refused
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.identifiers import rfc3339
-from playmolt_schemas.limits import PACK_CHARS, TOURNAMENT_NAME_CHARS, TOURNAMENT_ROUNDS
+from playmolt_schemas.limits import PACK_CHARS, TOURNAMENT_MINUTES, TOURNAMENT_NAME_CHARS, TOURNAMENT_ROUNDS
 from playmolt_schemas.stored.tournament import Format, Terms
 from playmolt_schemas.text import has_line_breaks_or_controls, has_visible_character, trimmed
 
@@ -42,7 +42,7 @@ def read(fields: Mapping[str, object], at: datetime, seats: int) -> Terms | Refu
                 faults.append(FieldFault(field, "must be an RFC 3339 time, such as 2026-03-01T12:00:00Z"))
             else:
                 times[field] = time
-    faults += [*_name_faults(name), *_format_faults(terms, seats), *_time_faults(times, at)]
+    faults += [*_name_faults(name), *_format_faults(terms, seats), *_time_faults(terms.format, times, at)]
     if faults:
         return _refused(faults)
     return msgspec.structs.replace(terms, name=name, **{field: rfc3339(time) for field, time in times.items()})
@@ -95,7 +95,7 @@ def _format_faults(terms: Terms, seats: int) -> Iterator[FieldFault]:
         yield FieldFault("pack", f"must have 1 to {PACK_CHARS} characters")
 
 
-def _time_faults(times: Mapping[str, datetime], at: datetime) -> Iterator[FieldFault]:
+def _time_faults(kind: Format, times: Mapping[str, datetime], at: datetime) -> Iterator[FieldFault]:
     starts_at, ends_at = times.get("starts_at"), times.get("ends_at")
     for field, time in times.items():
         if time <= at:
@@ -104,6 +104,8 @@ def _time_faults(times: Mapping[str, datetime], at: datetime) -> Iterator[FieldF
             yield FieldFault(field, f"must be within {LONGEST_AHEAD.days} days")
     if starts_at and ends_at and ends_at <= starts_at:
         yield FieldFault("ends_at", "must be after starts_at")
+    if kind == "arena" and ends_at and ends_at > (starts_at or at) + timedelta(minutes=TOURNAMENT_MINUTES):
+        yield FieldFault("ends_at", f"must be within {TOURNAMENT_MINUTES} minutes of the start")
 
 
 def rounds_for(terms: Terms, entrants: int, seats: int) -> int | None:

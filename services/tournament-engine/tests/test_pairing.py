@@ -17,7 +17,7 @@ from playmolt_tournament.pairing.search import Search
 from playmolt_tournament.pairing.swiss import promised
 from playmolt_tournament.pairing.tables import sizes
 from playmolt_tournament.simulation import Simulation, simulate
-from tournament_driver import TRIAL_ROLES, Driver, agent, entrants_at
+from tournament_driver import TRIAL_ROLES, Driver, agent
 
 
 def simulated(
@@ -27,7 +27,11 @@ def simulated(
 
 
 def tables_of(simulation: Simulation) -> list[list[list[int]]]:
-    return [[entrants_at(table) for table in each.tables] for each in simulation.rounds]
+    return [[[number_of(name) for name in table] for table in each.tables] for each in simulation.rounds]
+
+
+def number_of(name: str) -> int:
+    return int(name.removeprefix("entrant-"))
 
 
 def meetings(rounds: Iterable[Iterable[Sequence[int]]], entrants: int) -> Counter[tuple[int, int]]:
@@ -75,7 +79,6 @@ def test_every_entrant_sits_at_one_table_of_each_round(
     for each in tables_of(simulation):
         assert sorted(number for table in each for number in table) == list(range(1, entrants + 1))
         assert sorted(map(len, each), reverse=True) == list(sizes(entrants, seats))
-    assert all(len(table) == seats for each in simulation.rounds for table in each.tables)
     assert {row.games for row in simulation.standings} == {rounds}
 
 
@@ -156,10 +159,9 @@ def test_roles_are_balanced(kind: Format, entrants: int, rounds: int) -> None:
 def role_counts(simulation: Simulation, entrants: int) -> dict[str, list[int]]:
     counts = {role: [0] * entrants for role in TRIAL_ROLES}
     for each in simulation.rounds:
-        for table in each.tables:
-            for number, role in zip(table, TRIAL_ROLES, strict=True):
-                if number:
-                    counts[role][number - 1] += 1
+        for table, roles in zip(each.tables, each.roles, strict=True):
+            for name, role in zip(table, roles, strict=True):
+                counts[role][number_of(name) - 1] += 1
     return counts
 
 

@@ -44,6 +44,7 @@ PAST = rfc3339(START - timedelta(seconds=1))
         ({"format": "arena", "duration_minutes": 5, "ends_at": LATE}, "duration_minutes"),
         ({"format": "arena", "duration_minutes": 5, "rounds": 3}, "rounds"),
         ({"format": "arena", "starts_at": LATE, "ends_at": SOON}, "ends_at"),
+        ({"format": "arena", "starts_at": SOON, "ends_at": "2026-03-01T13:00:01Z"}, "ends_at"),
         ({"format": "season"}, "ends_at"),
         ({"format": "season", "ends_at": PAST}, "ends_at"),
         ({"format": "season", "ends_at": LATE, "rounds": 3}, "rounds"),

@@ -12,7 +12,7 @@ from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.codes import Code
 from playmolt_schemas.limits import RECORD_BYTES
 from playmolt_schemas.stored.event import Event
-from playmolt_schemas.stored.tournament import RoundPaired, Score
+from playmolt_schemas.stored.tournament import Score
 from playmolt_schemas.stored.values import Identity
 from playmolt_tournament import commands, effects
 from playmolt_tournament.pairing import paired
@@ -151,9 +151,12 @@ class Driver:
         return self
 
     def to_the_end(self) -> "Driver":
+        """Games take a minute, so that an arena ends."""
         while not self.state.over:
+            for effect in self.due("deadline"):
+                self.when(DeadlinePassed(effect_id=effect.id)).accepted()
             if self.due(effects.PAIR):
-                self.pair()
+                self.pair().later(60)
             self.seat_all()
             for game_id in self.running():
                 self.score(game_id)
@@ -166,14 +169,6 @@ class Driver:
                 if first.kind == "deadline":
                     self.when(DeadlinePassed(effect_id=first.id)).accepted()
         return self
-
-
-def rounds_of(log: Iterable[tuple[Event, datetime]]) -> list[RoundPaired]:
-    return [event for event, _ in log if isinstance(event, RoundPaired)]
-
-
-def entrants_at(table: Iterable[int]) -> list[int]:
-    return [number for number in table if number]
 
 
 def folded(log: Iterable[tuple[Event, datetime]]) -> State:
