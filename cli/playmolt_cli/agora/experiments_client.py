@@ -47,7 +47,10 @@ class ExperimentsClient:
     Calls raise Refused, and Failure if the platform is unavailable for a minute.
     """
 
-    def __init__(self, url: str, key: str, *, transport: httpx.BaseTransport | None = None) -> None:
+    def __init__(
+        self, url: str, key: str, *, transport: httpx.BaseTransport | None = None, look: float = _LOOK_SECONDS
+    ) -> None:
+        self._look = look
         try:
             self._client = Client(url, key, retry=_RETRY, transport=transport)
         except ValueError as error:
@@ -65,7 +68,7 @@ class ExperimentsClient:
         """Lock a plan; idempotent by `key`. Waits while the platform examines it."""
         found = msgspec.to_builtins(self._call(routes.OPEN, body=plan, key=key))
         while found.get("status") == EXAMINING:
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(self._look)
             found = msgspec.to_builtins(self._call(routes.PLAN, found["plan"]))
         return self.experiment(found["experiment"])
 

@@ -15,7 +15,7 @@ from playmolt_cli.agora.plan import SelectedPlan, selected
 from playmolt_cli.agora.start import open_experiment, resume_experiment
 from playmolt_cli.agora.table import PausedRuns, total
 from playmolt_cli.terminal.failures import Failure
-from playmolt_schemas.agora.plan import DeviationRow, ExperimentProgress, ExperimentState, LookRow, RunRow
+from playmolt_schemas.agora.plan import DeviationRow, ExperimentProgress, ExperimentState, LookRow, PlanUnderWay, RunRow
 from playmolt_schemas.codes import Code, FieldFault, problem_bytes
 from playmolt_schemas.stored.agora.plan import Budget, PcsSoFar, Spent
 from rich.console import Console
@@ -117,6 +117,38 @@ def test_an_experiment_is_followed_to_its_end(platform: Platform, capsys: pytest
     output = capsys.readouterr().out
     assert "running: runs 0/1, turns 3/24, 4 calls, 5 tokens, cost 0" in output
     assert "finished: runs 0/1, turns 24/24" in output
+
+
+def test_a_plan_that_takes_long_is_sent_once_and_looked_for(platform: Platform, mine: SelectedPlan) -> None:
+    working = msgspec.json.encode(PlanUnderWay(plan=ID))
+    looks = 0
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        nonlocal looks
+        if request.method == "POST":
+            platform.posted.append((request.url.path, None))
+            return httpx.Response(202, content=working)
+        if "/plans/" not in request.url.path:
+            return platform(request)
+        looks += 1
+        return httpx.Response(202, content=working) if looks < 3 else platform._json(_state())
+
+    with ExperimentsClient("http://127.0.0.1:1", "key", transport=httpx.MockTransport(answer), look=0) as client:
+        assert open_experiment(client, mine).experiment == ID
+    assert (len(platform.posted), looks) == (1, 3)
+
+
+def test_a_plan_that_is_refused_later_is_refused(platform: Platform, mine: SelectedPlan) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.method == "POST":
+            return httpx.Response(202, content=msgspec.json.encode(PlanUnderWay(plan=ID)))
+        return _problem(Code.INVALID_REQUEST)
+
+    with (
+        ExperimentsClient("http://127.0.0.1:1", "key", transport=httpx.MockTransport(answer), look=0) as client,
+        pytest.raises(Failure, match="models: bad"),
+    ):
+        open_experiment(client, mine)
 
 
 def _seen(turns: int) -> LookRow:
