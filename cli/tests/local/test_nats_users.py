@@ -90,7 +90,20 @@ MAY_PUBLISH = {
         "_INBOX.gateway.ox-engine.x",
         "_INBOX.spectator.ox-engine.x",
     },
+    "tournament-engine": {
+        subjects.COMMITTED,
+        subjects.event("tournament", ID, "round_paired"),
+        subjects.spectate("tournament", ID),
+        subjects.table("ox", ID),
+        subjects.public("ox", ID),
+        "$SRV.PING.relay",
+        "$SRV.PING.relay.ID",
+        subjects.announced("tournament-engine"),
+        "_INBOX.gateway.tournament-engine.x",
+    },
     "relay": {
+        subjects.event("tournament", ID, "round_paired"),
+        subjects.spectate("tournament", ID),
         "$JS.API.DIRECT.GET.SPECTATE",
         subjects.event("ox", ID, "game_end"),
         subjects.spectate("ox", ID),
@@ -105,7 +118,13 @@ MAY_PUBLISH = {
 MAY_SUBSCRIBE = {
     "gateway": {subjects.spectate("ox", ID), subjects.KEYS_REVOKED, "_INBOX.gateway.x"},
     "spectator": {subjects.spectate("ox", ID), "spectate.>", subjects.lobby("*"), "_INBOX.spectator.x"},
-    "ox-engine": {subjects.action("ox", "*"), subjects.public("ox", "*"), "_INBOX.ox-engine.x"},
+    "ox-engine": {
+        subjects.action("ox", "*"),
+        subjects.public("ox", "*"),
+        subjects.table("ox", "*"),
+        "_INBOX.ox-engine.x",
+    },
+    "tournament-engine": {subjects.action("tournament", "*"), "_INBOX.tournament-engine.x"},
     "relay": {subjects.COMMITTED, subjects.PROJECTED, "_INBOX.relay.x"},
 }
 NOBODY_PUBLISHES = {

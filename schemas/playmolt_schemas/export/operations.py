@@ -8,6 +8,7 @@ from playmolt_schemas.export.channels import STREAMS
 
 ENGINE: Final = "engine"
 GATEWAY: Final = "gateway"
+TOURNAMENTS: Final = "tournament-engine"
 RELAY: Final = "relay"
 SPECTATOR: Final = "spectator"
 
@@ -50,7 +51,9 @@ OPERATIONS: Final = (
     ),
     Operation(ENGINE, "receive", "replica", "Handle commands and queries sent to this replica.", _ANSWERS),
     Operation(ENGINE, "receive", "public", "Handle public queries; the queue group is `<game>-engine`.", _ANSWERS),
-    Operation(ENGINE, "receive", "tables", "Seat a tournament's game; the queue group is `<game>-engine`."),
+    Operation(ENGINE, "receive", "tables", "Seat a tournament's game; the queue group is `<game>-engine`.", _ANSWERS),
+    Operation(TOURNAMENTS, "send", "tables", "Seat a tournament's game; retried until the deadline.", _ANSWERS),
+    Operation(TOURNAMENTS, "send", "public", "List the games of a tournament and read their results.", _ANSWERS),
     Operation(ENGINE, "send", "events", "Publish each record of a commit, fenced by the expected last sequence."),
     Operation(ENGINE, "send", "spectate", "Publish each public message, fenced by the expected last sequence."),
     Operation(ENGINE, "send", "sealed", "Publish a placeholder for a record without a public form."),

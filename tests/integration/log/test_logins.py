@@ -156,3 +156,23 @@ async def test_a_login_is_settled_to_just_its_roles(database_url: str, urls: Map
     assert {row["name"] for row in roles} == {"playmolt_engine", "playmolt_game_ox"}
     assert await connection.fetchval("SELECT rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = $1", name) is False
     await connection.close()
+
+
+@pytest.mark.parametrize("login", ENGINES)
+async def test_only_the_engine_of_tournaments_reads_and_seats_agents(urls: Mapping[str, str], login: str) -> None:
+    gateway = await asyncpg.connect(urls["gateway"])
+    await gateway.execute("INSERT INTO account.agent (id, name, folded) VALUES ('agent-1', 'Ada', 'ada')")
+    connection = await asyncpg.connect(urls[login])
+    for table in ("account.agent", "account.seat", "account.house_bot", "account.api_key"):
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await connection.fetch(f"SELECT * FROM {table}")
+    await connection.execute("SELECT account.note_table('ox-1', ARRAY['agent-1', 'agent-2'])")
+    found = await connection.fetch("SELECT name FROM account.entrants(ARRAY['agent-1'])")
+    bots = [dict(row) for row in await connection.fetch("SELECT number, id FROM account.house_bots('cup', '{2, 1}')")]
+    again = [dict(row) for row in await connection.fetch("SELECT number, id FROM account.house_bots('cup', '{2, 1}')")]
+    may = login == "tournament-engine"
+    assert ([row["name"] for row in found], len(bots), again) == (["Ada"] if may else [], 2 if may else 0, bots)
+    seats = await gateway.fetch("SELECT agent_id, game_id FROM account.seat")
+    assert [tuple(row) for row in seats] == ([("agent-1", "ox-1")] if may else [])
+    for each in (gateway, connection):
+        await each.close()
