@@ -6,7 +6,7 @@ import time
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from pypdf import PageObject, PasswordType, PdfReader
 from pypdf.generic import DictionaryObject, PdfObject
@@ -144,7 +144,7 @@ class _Look:
     def pictured(self) -> bool:
         return self._covered > _PICTURE_SHARE * self._area
 
-    def before(self, operator: bytes, operands: Any, matrix: _Matrix, _: _Matrix) -> None:
+    def before(self, operator: bytes, operands: Sequence[object], matrix: _Matrix, _: _Matrix) -> None:
         if operator in _SHOWS:
             length = sum(map(_length, operands))
             if self._modes[-1] in _INVISIBLE:
@@ -162,16 +162,16 @@ class _Look:
         elif operator == b"Do" and operands:
             self._draw(operands, matrix)
 
-    def after(self, operator: bytes, operands: Any, *_: _Matrix) -> None:
+    def after(self, operator: bytes, operands: Sequence[object], *_: _Matrix) -> None:
         if operator != b"Do":
             return
         keys = [frame.key for frame in self._frames]
         if id(operands) in keys:
             del self._frames[keys.index(id(operands)) :]
 
-    def _draw(self, operands: Any, matrix: _Matrix) -> None:
+    def _draw(self, operands: Sequence[object], matrix: _Matrix) -> None:
         frame = self._frames[-1]
-        drawn = _dictionary(_dictionary(frame.resources.get("/XObject")).get(operands[0]))
+        drawn = _dictionary(_dictionary(frame.resources.get("/XObject")).get(str(operands[0])))
         if drawn.get("/Subtype") == "/Image":
             # What is partly transparent, such as a stamp or watermark, covers nothing.
             if "/SMask" not in drawn and "/Mask" not in drawn:

@@ -7,6 +7,7 @@ has Hangul, such as that of pylopdf-fonts-ko. LibreOffice was not at hand; no fi
 
 import io
 import sys
+import zipfile
 from pathlib import Path
 
 import docx
@@ -18,6 +19,7 @@ from fontTools.pens.ttGlyphPen import TTGlyphPen
 from fontTools.subset import Subsetter
 from fontTools.ttLib import TTFont, newTable
 from hwpx.document import HwpxDocument
+from hwpx.hwp5.writer import write_hwp5
 from make_texts import CHINESE, ENGLISH, KOREAN
 from PIL import Image, ImageDraw
 from reportlab.lib.pagesizes import A4
@@ -251,6 +253,11 @@ def hwpx_of_library():
     return made.getvalue()
 
 
+def hwp_of_library(hwpx):
+    with zipfile.ZipFile(io.BytesIO(hwpx)) as file:
+        return write_hwp5({name: file.read(name) for name in file.namelist()})
+
+
 def main():
     font, folder = Path(sys.argv[1]), Path(sys.argv[2])
     letters = KOREAN + ENGLISH + "가단갑제호증가나다" + "".join(map(chr, range(32, 127)))
@@ -261,7 +268,9 @@ def main():
     for name, content in pdf_files():
         (folder / name).write_bytes(content)
     (folder / "library.docx").write_bytes(docx_of_library())
-    (folder / "library.hwpx").write_bytes(hwpx_of_library())
+    hwpx = hwpx_of_library()
+    (folder / "library.hwpx").write_bytes(hwpx)
+    (folder / "library.hwp").write_bytes(hwp_of_library(hwpx))
 
 
 if __name__ == "__main__":

@@ -35,6 +35,10 @@ def test_a_pdf_that_cannot_be_evidence_says_why(name: str, reason: str) -> None:
     assert refusal(made(f"{name}.pdf"))[0] == reason
 
 
+def test_an_hwp_5_file_says_how_to_save_it() -> None:
+    assert refusal(made("library.hwp")) == ("format", "hwp")
+
+
 def test_letters_of_adobe_collections_are_known_without_a_map() -> None:
     assert lines(made("collections.pdf")) == [KOREAN, CHINESE]
     assert text(made("korea1.pdf")).text.startswith("갗같갚갛개객갠갤")
@@ -83,5 +87,5 @@ def test_an_hwpx_of_python_hwpx() -> None:
 
 
 def test_every_file_is_read_within_the_bounds() -> None:
-    assert sorted(path.suffix for path in FILES.iterdir()) == [".docx", ".hwpx", *[".pdf"] * 16]
+    assert sorted(path.suffix for path in FILES.iterdir()) == [".docx", ".hwp", ".hwpx", *[".pdf"] * 16]
     assert QUESTION.chars == 100_000
