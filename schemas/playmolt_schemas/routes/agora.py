@@ -83,7 +83,7 @@ OPEN: Final[Route[agora_plan.ExperimentState | dict[str, Any] | agora_plan.PlanU
     },
     errors=(Code.ALREADY_STARTED,),
 )  # fmt: skip
-PLAN: Final[Route[agora_plan.ExperimentState | dict[str, Any] | agora_plan.PlanUnderWay]] = Route(
+PLAN: Final[Route[dict[str, Any] | agora_plan.PlanUnderWay]] = Route(
     method="GET", path="/api/agora/plans/{id}", name="agora_plan", tag="agora", auth=Auth.OPERATOR,
     service="experiment",
     summary="Get the result of a plan that was sent: the experiment or the preview, or the refusal; 202 while it is "

@@ -146,7 +146,7 @@ def _games_module() -> bytes:
     watched = [
         {"type": game.type, "kind": game.kind, "drawn": game.drawing is not None}
         for game in games().values()
-        if game.kind != "session"
+        if game.kind in ("game", "run")
     ]
     return b"/** The games of this server. */\n\nexport const GAMES = " + msgspec.json.encode(watched) + b";\n"
 
