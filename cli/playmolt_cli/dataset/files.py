@@ -9,7 +9,7 @@ from datetime import date
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final
+from typing import Final, Protocol
 
 import msgspec
 
@@ -71,19 +71,25 @@ class DatasetManifest(msgspec.Struct, frozen=True):
     games: Sequence[ListedGame]
 
 
+class _Writer(Protocol):
+    def write_table(self, table: object) -> None: ...
+
+    def close(self) -> None: ...
+
+
 class ParquetFiles:
     """Writes the moves of games into `TYPE/YYYY-MM.parquet` below a folder. Raises ImportError without pyarrow."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._arrow: Any = import_module("pyarrow")
-        self._parquet: Any = import_module("pyarrow.parquet")
+        self._arrow = import_module("pyarrow")
+        self._parquet = import_module("pyarrow.parquet")
         kinds = {
             "string": self._arrow.string(), "int32": self._arrow.int32(),
             "timestamp": self._arrow.timestamp("us", tz="UTC"),
         }  # fmt: skip
         self._schema = self._arrow.schema([(name, kinds[kind]) for name, (kind, _, _) in _COLUMNS.items()])
-        self._writers: dict[str, Any] = {}
+        self._writers: dict[str, _Writer] = {}
         self._rows: dict[str, dict[str, list[object]]] = {}
         self._counts: dict[str, int] = {}
 

@@ -30,7 +30,7 @@ from playmolt_core.settings import Settings
 _log = log("jetstream")
 _SECONDS = 5.0
 _READ_SECONDS = 1.5
-"""For a read of a stream, which a leader answers in milliseconds. Without a leader there is no answer, so the caller
+"""For a read of a stream, which a leader answers in milliseconds. Without a leader no answer comes, so the caller
 retries as soon as one may be elected."""
 _POLL_SECONDS = 2.0
 _NAME_IN_USE = 10058

@@ -74,7 +74,7 @@ def finish(span: Span, attempt: Attempt, environment: Mapping[str, str] = os.env
         _logs.get_logger("playmolt.llm").emit(event_name=CONTENT_EVENT, attributes=texts)
 
 
-def _texts(attempt: Attempt) -> dict[str, Any]:
+def _texts(attempt: Attempt) -> dict[str, object]:
     """The messages of an attempt in the form of the conventions: roles, and parts with a type."""
     messages: Sequence[Mapping[str, Any]] = attempt.request.get("messages", [])
     system = [part for message in messages if message["role"] == "system" for part in _parts(message)]
@@ -113,7 +113,7 @@ def _parts(message: Mapping[str, Any]) -> list[_Part]:
 
 
 def _arguments(text: str) -> object:
-    """A call's arguments as an object; the text itself where it is no JSON."""
+    """A call's arguments as an object; the text itself where it is not JSON."""
     try:
         return msgspec.json.decode(text or "{}")
     except msgspec.DecodeError:

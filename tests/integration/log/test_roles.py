@@ -40,6 +40,7 @@ TABLES = {
     "account.owner_key": "hash",
     "account.recovery_code": "hash",
     "account.claim_key": "agent_id",
+    "account.house_bot": "agent_id",
     "account.sign_in": "subject",
     "account.browser_session": "used_at",
     "account.sign_in_attempt": "next",
@@ -109,6 +110,9 @@ FUNCTIONS = {
     "log.change_owner": "SELECT log.change_owner('agent-a', NULL, '', '{}')",
     "account.one_address": "SELECT account.one_address('{}')",
     "account.models": "SELECT account.models()",
+    "account.entrants": "SELECT account.entrants('{}')",
+    "account.house_bots": "SELECT account.house_bots('tournament-1', '{}')",
+    "account.note_table": "SELECT account.note_table('ox-1', '{}')",
     "account.begin_call": "SELECT account.begin_call('a', 'g', 'h', 1, 1, 1)",
     "projection.finished": "SELECT projection.finished(1)",
     "lease.take": "SELECT lease.take('w', 'h', 1)",
@@ -156,6 +160,7 @@ ALLOWED = {
             for table in ("lease.in_flight", "lease.batch_call", "lease.job")
         ),
         *((verb, "lease.snapshot") for verb in ("SELECT", "INSERT", "UPDATE")), "account.one_address",
+        "account.entrants", "account.house_bots", "account.note_table", ("SELECT", "projection.progress"),
     },
     "playmolt_relay": {
         ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"), *_BENEATH,
@@ -174,7 +179,7 @@ ALLOWED = {
         *((operation, "account.share") for operation in ("SELECT", "INSERT", "UPDATE", "DELETE")),
         ("SELECT", "account.share_key"), ("INSERT", "account.share_key"),
         *((operation, "account.file_link") for operation in ("SELECT", "INSERT", "DELETE")),
-        ("SELECT", "account.void_key"),
+        ("SELECT", "account.void_key"), ("SELECT", "account.house_bot"), ("INSERT", "account.house_bot"),
         *((operation, "account.visitor") for operation in ("SELECT", "INSERT", "DELETE")),
         *((operation, "account.invite") for operation in ("SELECT", "INSERT", "UPDATE", "DELETE")),
         ("SELECT", "account.api_key"), ("INSERT", "account.api_key"), ("UPDATE", "account.api_key"),
@@ -325,7 +330,7 @@ async def test_append_looks_into_no_schema_of_its_caller(database_url: str) -> N
         " AND n.nspname IN ('log', 'limits', 'lease', 'account', 'projection', 'blob', 'vault', 'pack')"
     )
     await connection.close()
-    assert len(rows) == 56
+    assert len(rows) == 60
     for row in rows:
         assert "search_path=pg_catalog, pg_temp" in row["proconfig"], row["name"]
 

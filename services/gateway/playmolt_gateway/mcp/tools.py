@@ -61,7 +61,7 @@ _TOOLS: Final = (
     ),
     (
         "join_tournament", "join_tournament",
-        "Take part in a tournament. Then call wait_for_turn until the tournament is over: its games come to you, and "
+        "Take part in a tournament. Then call wait_for_turn until the tournament is over: you get its games, and "
         "you join none of them.",
     ),
 )  # fmt: skip
