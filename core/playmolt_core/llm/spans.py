@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 from opentelemetry import _logs, trace
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode
+from opentelemetry.util.types import AnyValue
 from playmolt_schemas.identifiers import is_sealed_type
 
 from playmolt_core.llm.figures import MODEL_METRICS
@@ -20,7 +21,7 @@ from playmolt_core.llm.port import Attempt, ModelRequest, session_of
 from playmolt_core.settings import TRACE_CONTENT, content_places
 
 CONTENT_EVENT: Final = "gen_ai.client.inference.operation.details"
-_Part = dict[str, object]
+_Part = dict[str, AnyValue]
 
 
 @contextmanager
@@ -74,7 +75,7 @@ def finish(span: Span, attempt: Attempt, environment: Mapping[str, str] = os.env
         _logs.get_logger("playmolt.llm").emit(event_name=CONTENT_EVENT, attributes=texts)
 
 
-def _texts(attempt: Attempt) -> dict[str, object]:
+def _texts(attempt: Attempt) -> dict[str, AnyValue]:
     """The messages of an attempt in the form of the conventions: roles, and parts with a type."""
     messages: Sequence[Mapping[str, Any]] = attempt.request.get("messages", [])
     system = [part for message in messages if message["role"] == "system" for part in _parts(message)]
@@ -83,16 +84,15 @@ def _texts(attempt: Attempt) -> dict[str, object]:
         {"id": call.id, "function": {"name": call.name, "arguments": call.arguments}} for call in attempt.tool_calls
     ]
     said = _parts({"role": "assistant", "content": attempt.reply, "tool_calls": calls})
-    answer = {"role": "assistant", "parts": said, "finish_reason": attempt.finish_reason or "error"}
-    return {
-        name: value
-        for name, value in (
-            ("gen_ai.system_instructions", system),
-            ("gen_ai.input.messages", asked),
-            ("gen_ai.output.messages", [answer] if said else []),
-        )
-        if value
-    }
+    texts: dict[str, AnyValue] = {}
+    if system:
+        texts["gen_ai.system_instructions"] = system
+    if asked:
+        texts["gen_ai.input.messages"] = asked
+    if said:
+        answer = {"role": "assistant", "parts": said, "finish_reason": attempt.finish_reason or "error"}
+        texts["gen_ai.output.messages"] = [answer]
+    return texts
 
 
 def _parts(message: Mapping[str, Any]) -> list[_Part]:
