@@ -156,6 +156,14 @@ def test_roles_are_balanced(kind: Format, entrants: int, rounds: int) -> None:
     assert all(max(counts) - min(counts) <= 2 for counts in role_counts(simulation, entrants).values())
 
 
+def test_in_a_swiss_tournament_nearly_all_have_each_role_once() -> None:
+    """Of 60 entrants in six rounds everybody could; tables of equals at which no two meet again come first."""
+    counts = role_counts(simulated("swiss", 6, 60, 6, roles=TRIAL_ROLES), 60)
+    for role in ("PROSECUTOR", "DEFENSE", "JUDGE"):
+        assert counts[role].count(1) >= 50
+        assert max(counts[role]) <= 2
+
+
 def role_counts(simulation: Simulation, entrants: int) -> dict[str, list[int]]:
     counts = {role: [0] * entrants for role in TRIAL_ROLES}
     for each in simulation.rounds:

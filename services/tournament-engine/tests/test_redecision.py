@@ -26,6 +26,31 @@ def test_what_was_played_is_decided_the_same(tournament: Driver, terms: dict[str
     assert same(folded(tournament.log), tournament.state)
 
 
+@pytest.mark.parametrize(
+    "terms", [{"format": "swiss", "rounds": 2}, {"format": "round_robin", "rounds": 2},
+              {"format": "arena", "duration_minutes": 3}],
+)  # fmt: skip
+def test_after_a_crash_at_any_event_the_same_work_is_owed(tournament: Driver, terms: dict[str, object]) -> None:
+    """A replica folds the events so far: it owes what the one before owed, and a repeated answer changes nothing."""
+    tournament.created(**terms).joined(*range(1, 12)).started().pair().seat_all()
+    tournament.when(commands.LeaveTournament(agent_id=agent(5)))
+    tournament.when(commands.ScoreGame(game_id=tournament.running()[0], outcome="void")).to_the_end()
+    for count, fact in enumerate(tournament.facts):
+        state = folded(tournament.log[:count])
+        assert same(state, fact.before)
+        for effect in RULES.effects(state):
+            if effect.kind == effects.SEAT:
+                wanted = effect.payload
+                assert isinstance(wanted, effects.TableToSeat)
+                table = state.table(wanted.round, wanted.table)
+                assert table is not None
+                assert [each and each.number for each in wanted.entrants] == [seat or None for seat in table.seats]
+    for fact in tournament.facts:
+        if isinstance(fact.event, RoundPaired):
+            again = commands.PairRound(round=fact.event.round, basis=fact.before.basis, tables=fact.event.tables)
+            assert tournament.when(again).events == []
+
+
 def test_tables_that_do_not_follow_from_the_seed_are_found(tournament: Driver) -> None:
     tournament.created(rounds=2).joined(*range(1, 12)).started()
     tables = [list(table) for table in paired(tournament.state)]

@@ -47,12 +47,18 @@ def seated(state: State, tables: Iterable[Sequence[int]]) -> tuple[Table, ...]:
     """Give the seats of each table to its entrants, by role where the game has roles; house bots get the others."""
     if not state.roles:
         return tuple((*table, *(HOUSE_SEAT,) * (state.seats - len(table))) for table in tables)
+    kinds, counts = kinds_of(state.roles), role_counts(state)
+    return tuple(with_roles(table, kinds, counts) for table in tables)
+
+
+def role_counts(state: State) -> RoleCounts:
+    """How often each entrant had each kind of role so far."""
     kinds = kinds_of(state.roles)
     counts = {entrant.number: [0] * len(kinds) for entrant in state.entrants}
     for each in state.rounds:
         for table in each.tables:
             count_roles(counts, table.seats, kinds, 1)
-    return tuple(with_roles(table, kinds, counts) for table in tables)
+    return counts
 
 
 def kinds_of(roles: Sequence[str]) -> tuple[int, ...]:
@@ -84,6 +90,12 @@ def with_roles(
     for player, seat in zip(players, cheapest(costs), strict=True):
         found[seat] = player
     return tuple(found)
+
+
+def role_cost(seats: Table, kinds: Sequence[int], counts: RoleCounts) -> int:
+    """The cost of the roles that a table gives, as `with_roles` minimises it."""
+    seated_entrants = ((number, kind) for number, kind in zip(seats, kinds, strict=True) if number != HOUSE_SEAT)
+    return sum(_cost(counts[number][kind], kinds.count(kind)) for number, kind in seated_entrants)
 
 
 def _cost(count: int, share: int) -> int:
