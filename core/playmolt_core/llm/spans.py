@@ -90,7 +90,11 @@ def _texts(attempt: Attempt) -> dict[str, AnyValue]:
     if asked:
         texts["gen_ai.input.messages"] = asked
     if said:
-        answer = {"role": "assistant", "parts": said, "finish_reason": attempt.finish_reason or "error"}
+        answer: dict[str, AnyValue] = {
+            "role": "assistant",
+            "parts": said,
+            "finish_reason": attempt.finish_reason or "error",
+        }
         texts["gen_ai.output.messages"] = [answer]
     return texts
 
