@@ -29,8 +29,9 @@ SPEAK = {"type": "speak", "agent_id": AGENT, "name": "Ada", "role": "JUDGE"}
 MESSAGES: dict[str, UnionType] = {"jury": jury.FEED.union, "legal": legal.FEED.union} | {
     game.type: game.messages.load().message
     for game in games().values()
-    if game.messages is not None and game.type in house_types()
+    if game.messages is not None and game.type in house_types() and game.kind != "tournament"
 }
+"""The messages with sentences; those of tournaments change a table of standings."""
 SAMPLES_EACH = 12
 """Of each message type; every one of its fields is drawn anew."""
 
