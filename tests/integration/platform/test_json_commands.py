@@ -62,6 +62,7 @@ def test_every_command_prints_its_real_results_as_one_document(platform: Stack, 
     (folder / "plan.yaml").write_text(json.dumps(PLAN), encoding="utf-8")
     (folder / "facts.json").write_text(json.dumps(LEASE), encoding="utf-8")
     _games(commands)
+    _owners(commands)
     _experiments(commands)
     _sessions(commands)
     _log(commands)
@@ -86,6 +87,19 @@ def _games(commands: Commands) -> None:
     assert commands.done("content", "new", str(pack), "--game", "ox").returncode == 0
     assert commands.json("content check", str(pack))["ok"]
     assert commands.json("content play", str(pack), "--auto")["phase"] == "end"
+
+
+def _owners(commands: Commands) -> None:
+    owner = commands.json("owner new", "Ada", "--contact", "ada@example.org")
+    key = ("--key", owner["owner_key"])
+    agent = commands.json("owner register", "mine", *key)
+    found = commands.json("owner new-key", agent["id"], *key)
+    assert commands.json("owner release", agent["id"], *key)["owner"] is None
+    assert commands.json("owner claim", found["api_key"], *key)["id"] == agent["id"]
+    assert [one["id"] for one in commands.json("owner show", *key)["agents"]] == [agent["id"]]
+    code = commands.json("owner codes", *key)["recovery_codes"][0]
+    recovered = commands.json("owner recover", owner["id"], "--code", code)
+    assert commands.json("owner erase", "--yes", "--key", recovered["owner_key"]) == {"erased": True}
 
 
 def _experiments(commands: Commands) -> None:
