@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, TypeVar, get_args
+from typing import Final, TypeVar, get_args
 
 import click
 from playmolt.client import Client
@@ -23,7 +23,7 @@ from playmolt_cli.terminal.failures import CommandGroup, Failure
 from playmolt_cli.terminal.narration import printable
 from playmolt_cli.terminal.options import data_option, echo_json, json_option, read_settings
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 
 _SUBCOMMANDS: Final[Mapping[str, str]] = MappingProxyType({"simulate": "playmolt_cli.tournament.simulate:simulate"})
 _SHOWN_ROWS: Final = 20

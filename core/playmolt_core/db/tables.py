@@ -1,8 +1,7 @@
 """Agents at the tables of tournaments, for the service that seats them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 import msgspec
 
@@ -20,11 +19,12 @@ class PgTables:
 
     async def entrants(self, agent_ids: Sequence[str]) -> Mapping[str, Agent]:
         """The agents as they are now, by id."""
-        return {agent.id: agent for agent in _agents(await self._pool.fetch(_SQL["entrants"], list(agent_ids)))}
+        rows = await self._pool.fetch(_SQL["entrants"], list(agent_ids))
+        return {agent.id: agent for agent in (Agent(*row) for row in rows)}
 
     async def house_bots(self, tournament: str, numbers: Sequence[int]) -> Sequence[Agent]:
         """The house bots of a tournament with these numbers, ascending; those that are new are created."""
-        return _agents(await self._pool.fetch(_SQL["house_bots"], tournament, list(numbers)))
+        return [Agent(*row) for row in await self._pool.fetch(_SQL["house_bots"], tournament, list(numbers))]
 
     async def note_table(self, game_id: str, agent_ids: Sequence[str]) -> None:
         """Remember the seats, so that agents are called for their turns and learn how the game ends. Idempotent."""
@@ -55,7 +55,3 @@ class PgSeasons:
         `most`, by points, then wins."""
         rows = await self._pool.fetch(_SQL["season"], game_type, begins, ends, most)
         return [SeasonRow(Agent(*agent), points, wins, games) for *agent, points, wins, games in rows]
-
-
-def _agents(rows: Iterable[Any]) -> list[Agent]:
-    return [Agent(*row) for row in rows]

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Final, Protocol, cast
 
 import msgspec
 from playmolt_core.bus.port import BusUnavailable, EngineCalls
@@ -14,7 +14,7 @@ from playmolt_schemas.envelopes import Op
 from playmolt_schemas.limits import PAGE_MAX
 from playmolt_schemas.registry import bot_games
 from playmolt_schemas.stored.tournament import Outcome, Score
-from playmolt_schemas.stored.values import Fault
+from playmolt_schemas.stored.values import Fault, Place
 
 from playmolt_tournament import commands
 from playmolt_tournament.effects import GamesToWatch
@@ -36,6 +36,20 @@ class _Row(msgspec.Struct):
 
 class _Rows(msgspec.Struct):
     games: list[_Row]
+
+
+class _Result(Protocol):
+    """What the games' types of results have in common."""
+
+    agent_id: str
+    points: int
+
+    @property
+    def place(self) -> Place: ...
+
+
+class _Ended(Protocol):
+    results: list[_Result]
 
 
 class Closing(msgspec.Struct, frozen=True):
@@ -126,8 +140,7 @@ def _scores(state: State, message: bytes) -> tuple[Score, ...]:
 
 
 @cache
-def _reader(game_type: str) -> Callable[[bytes], Any]:
+def _reader(game_type: str) -> Callable[[bytes], _Ended]:
     """The decoder of `game_end` for a game type."""
-    result: Any = bot_games()[game_type].result
-    ended = msgspec.defstruct("Ended", [("results", list[result])])
-    return msgspec.json.Decoder(ended).decode
+    ended = msgspec.defstruct("Ended", [("results", list[bot_games()[game_type].result])])  # type: ignore[misc]
+    return msgspec.json.Decoder(cast("type[_Ended]", ended)).decode
