@@ -14,6 +14,8 @@ OPERATOR: Final = ""
 """`by` of the operator; otherwise the id of an owner."""
 CANCELLED: Final = "cancelled"
 """The reason of a tournament that was withdrawn before its start."""
+NOT_STARTED: Final = "not_started"
+"""The reason of an arena that was not started before its end."""
 TOO_FEW: Final = "too_few_entrants"
 """The reason of a tournament that had too few entrants at its start."""
 

@@ -67,6 +67,8 @@ def effects(state: State, wait: timedelta) -> Iterator[Effect[Payload]]:
     if state.phase == "open":
         if state.starts_at is not None:
             yield deadline(state, "start", state.starts_at)
+        elif state.ends_at is not None:
+            yield deadline(state, "end", state.ends_at)
         return
     if state.format == "season":
         yield from _season(state)

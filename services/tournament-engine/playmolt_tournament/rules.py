@@ -89,7 +89,7 @@ class Tournament(Game[State]):
 
     @override
     def decide(self, state: State, command: Command, at: datetime) -> Decision:
-        """Only these three depend on the time."""
+        """Only these depend on the time."""
         match command:
             case commands.CreateTournament():
                 decision = self._create(state, command, at)
@@ -99,6 +99,8 @@ class Tournament(Game[State]):
                 decision = _join(state, command, at)
             case commands.ChangeTournament() | commands.JoinTournament():
                 return self.unknown
+            case commands.PairRound() if _arena_time_over(state, at):
+                return _NO_CHANGE
             case _:
                 return super().decide(state, command, at)
         if isinstance(decision, Refused) or not decision.events:
@@ -205,10 +207,7 @@ def _change(state: State, command: commands.ChangeTournament, at: datetime) -> D
 
 def _join(state: State, command: commands.JoinTournament, at: datetime) -> Decision:
     known = state.entrant_of(command.agent_id)
-    ended_by_now = state.closing or (
-        state.format == "arena" and state.phase == "running" and state.ends_at is not None and at >= state.ends_at
-    )
-    if state.over or ended_by_now:
+    if state.over or state.closing or _arena_time_over(state, at):
         return _tournament_over()
     if state.format == "season":
         return Refused(Code.INVALID_REQUEST, "A season has no entrants: play rated public games of its type.")
@@ -221,6 +220,11 @@ def _join(state: State, command: commands.JoinTournament, at: datetime) -> Decis
             Code.ALREADY_STARTED, "This tournament has started. Find one that is open with GET /api/tournaments."
         )
     return _admitted(state, command, known)
+
+
+def _arena_time_over(state: State, at: datetime) -> bool:
+    """Whether an arena's end has come, although its deadline may not have passed yet."""
+    return state.format == "arena" and state.ends_at is not None and at >= state.ends_at
 
 
 def _admitted(state: State, command: commands.JoinTournament, known: Entrant | None) -> Decision:
@@ -342,11 +346,16 @@ def _started_by_itself(state: State) -> Event | None:
 
 
 def _deadline_passed(state: State, command: DeadlinePassed) -> Decision:
-    due = state.starts_at if state.phase == "open" else state.ends_at
-    what = "start" if state.phase == "open" else "end"
+    waits_for_start = state.phase == "open" and state.starts_at is not None
+    due = state.starts_at if waits_for_start else state.ends_at
+    what = "start" if waits_for_start else "end"
     if state.over or state.closing or due is None or command.effect_id != deadline_id(state, what, due):
         return _NO_CHANGE
-    return Accepted((_begun(state) if state.phase == "open" else ArenaClosed(),))
+    if waits_for_start:
+        return Accepted((_begun(state),))
+    if state.phase == "open":
+        return Accepted((TournamentEnded(state="aborted", reason=commands.NOT_STARTED, standings=standings(state)),))
+    return Accepted((ArenaClosed(),))
 
 
 def _complete(state: State) -> bool:

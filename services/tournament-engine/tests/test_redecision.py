@@ -84,7 +84,7 @@ def test_an_action_of_a_game_does_not_fit(tournament: Driver) -> None:
 
 
 def test_no_step_of_500_entrants_in_nine_rounds_blocks_an_event_loop(tournament: Driver) -> None:
-    """Decisions, folds, effects and hashes; pairing and views of large tournaments are computed in threads."""
+    """Decisions with their folds, effects and views. Pairing is computed in a thread."""
     slowest: dict[str, float] = {}
 
     def timed(name: str, begun: float) -> None:
@@ -112,7 +112,7 @@ def test_no_step_of_500_entrants_in_nine_rounds_blocks_an_event_loop(tournament:
     begun = time.process_time()
     view(tournament.state)
     timed("view", begun)
-    assert slowest["view"] < 5 * LOOP_SECONDS
+    assert slowest["view"] < LOOP_SECONDS
 
 
 def test_tables_are_seated_a_few_at_a_time(tournament: Driver) -> None:

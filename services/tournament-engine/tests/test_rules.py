@@ -418,6 +418,19 @@ class TestArena:
         assert tournament.events == ["game_scored", "round_closed", "tournament_ended"]
         assert sum(row.games for row in tournament.state.standings) == 4
 
+    def test_one_that_was_never_started_ends_in_time(self, tournament: Driver) -> None:
+        tournament.created(format="arena", ends_at=SOON).joined(1)
+        (end,) = tournament.rules.effects(tournament.state)
+        assert rfc3339(end.due) == SOON
+        tournament.later(3600).joined(2).refused(Code.TOURNAMENT_OVER)
+        tournament.when(DeadlinePassed(effect_id=end.id))
+        assert tournament.events == ["tournament_ended"]
+        assert (tournament.state.phase, tournament.state.reason) == ("aborted", "not_started")
+
+    def test_a_pairing_that_arrives_after_its_end_is_not_taken(self, tournament: Driver) -> None:
+        tournament.created(format="arena", duration_minutes=10).joined(1, 2).started().later(600).pair()
+        assert tournament.events == []
+
     def test_an_empty_one_ends_in_time(self, tournament: Driver) -> None:
         tournament.created(format="arena", ends_at=SOON).joined(1).started()
         tournament.when(commands.LeaveTournament(agent_id=agent(1)))
