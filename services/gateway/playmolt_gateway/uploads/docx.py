@@ -2,6 +2,7 @@
 editions of the standard are alike."""
 
 import posixpath
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
@@ -12,6 +13,7 @@ from playmolt_gateway.uploads.outcome import Note, refuse
 from playmolt_gateway.uploads.zip_parts import Element, ZipParts, attribute, beside, child, local
 
 _Kinds = frozenset[str]
+_HEXADECIMAL: Final = re.compile("[0-9A-Fa-f]{1,4}")
 _NONE: Final[_Kinds] = frozenset()
 _CHANGES: Final = {"ins": "insertion", "del": "deletion", "moveTo": "moved", "moveFrom": "moved_away"}
 _LEFT_OUT: Final = frozenset(("deletion", "moved_away", "hidden"))
@@ -199,8 +201,8 @@ class _Story:
 
     def _symbol(self, element: Element, kinds: _Kinds) -> None:
         code = attribute(element, "char")
-        if code:
-            self._write(symbol(int(code, 16) & 0xFFFF), kinds)
+        if _HEXADECIMAL.fullmatch(code):
+            self._write(symbol(int(code, 16)), kinds)
 
     def _field(self, element: Element, kinds: _Kinds) -> None:
         if kinds & {"deletion", "moved_away"}:
@@ -279,7 +281,7 @@ class _Cell(_Story):
     """A cell, whose tables are in its line."""
 
     def _table(self, element: Element, kinds: _Kinds) -> None:
-        self._lines.row(text for cells in self._rows(element, kinds) for text in cells)
+        self._lines.row(text for cells in self._rows(element, kinds) for text in cells if text)
 
 
 def _unwrapped(element: Element, name: str, kinds: _Kinds) -> Iterator[tuple[Element, _Kinds]]:

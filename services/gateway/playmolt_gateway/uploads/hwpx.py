@@ -277,5 +277,5 @@ class _Cell(_Story):
 
     def _table(self, element: Element) -> None:
         row = Lines()
-        row.row(text for cells in self._rows(element) for text in cells)
+        row.row(text for cells in self._rows(element) for text in cells if text)
         self._lines.box(row.finished())
