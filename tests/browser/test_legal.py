@@ -168,10 +168,12 @@ def test_a_bad_field_of_a_new_session_is_told_at_the_field(reader: Reader) -> No
 ELSEWHERE = {
     "report.language", "report.unverified", "report.issues", "report.next_steps", "report.stale", "report.best_cases",
     "report.facts.confirmed.quote", "report.facts.disputed.quote", "report.facts.past.quote",
-    "report.likelihood", "report.timeline", "report.appendix.output",
+    "report.likelihood", "report.timeline", "report.appendix.output", "report.evidence.notes.kind",
 }  # fmt: skip
 """What is said at another key, or is how a text is marked."""
-UNTOLD = {"by", "sha256", "media_type", "new_id", "replaces", "reason", "replaced_by", "issue", "answers"}
+UNTOLD = {
+    "by", "sha256", "media_type", "encoding", "detail", "new_id", "replaces", "reason", "replaced_by", "issue", "answers",
+}  # fmt: skip
 DRAW = """async () => {
   const at = document.querySelector("script[type=module]").src.replace(/legal\\/page\\.js.*/, "");
   const { readTexts, speak } = await import(`${at}parts/language.js`);

@@ -7,8 +7,9 @@ import msgspec
 from playmolt_legal.outputs import in_order
 from playmolt_legal.phases import FINAL
 from playmolt_legal.report.blocks import Marker
+from playmolt_legal.texts import about_upload
 from playmolt_schemas.games.legal import Gate, Session, SessionTurn
-from playmolt_schemas.stored.legal import Fact, Facts, Hit, RefusedItem, SteeringSettings
+from playmolt_schemas.stored.legal import Evidence, Fact, Facts, Hit, RefusedItem, SteeringSettings
 from rich.console import Console
 from rich.text import Text
 
@@ -77,7 +78,7 @@ class LegalPage(TerminalText):
         self._items(label["past"], [(fact.id, self._fact(fact, marker)) for fact in facts.past])
         self._items(label["refused"], [("✗", self._refused(item)) for item in facts.refused])
         self._items(label["unknown"], [(item.id, marked(item.text)) for item in facts.questions])
-        evidence = [(item.id, ": ".join(filter(None, (item.title, item.description)))) for item in facts.evidence]
+        evidence = [(item.id, self._evidence(item)) for item in facts.evidence]
         self._items(label["evidence"], evidence)
         agreed = f" ({label['agreed']})"
         timeline = [(item.id, f"{item.when}: {item.what}{agreed if item.agreed else ''}") for item in facts.timeline]
@@ -85,6 +86,11 @@ class LegalPage(TerminalText):
         self._items(words.say("corrections"), [("•", item.text) for item in facts.corrections])
         if facts.risk_accepted:
             self.line(f"{words.say('risk')} {facts.risk_accepted.by}, {facts.risk_accepted.at}", 1)
+
+    def _evidence(self, item: Evidence) -> str:
+        """A piece of evidence; of an upload also what was left out."""
+        text = ": ".join(filter(None, (item.title, item.description)))
+        return f"{text}{about_upload(self.words.texts, item)}"
 
     def _fact(self, fact: Fact, marker: Marker) -> str:
         """A fact: the user's text, a model's wording, state, source and supporting ids."""

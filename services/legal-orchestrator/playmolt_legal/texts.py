@@ -14,6 +14,7 @@ from playmolt_schemas.games.legal import Role
 from playmolt_schemas.stored.legal import (
     CaseType,
     Check,
+    Evidence,
     EvidenceNote,
     FactChange,
     FactSource,
@@ -110,6 +111,14 @@ def note(words: Mapping[str, str], stored: EvidenceNote) -> EvidenceNote:
     key = "pictures" if stored.kind == "picture" and not detail else stored.kind
     text = words[key].format(n=stored.count, pages=pages or stored.count, total=total, type=name)
     return EvidenceNote(kind=stored.kind, count=stored.count, text=text)
+
+
+def about_upload(words: LegalTexts, item: Evidence) -> str:
+    """What was left out of an upload, and what prompts do not contain of it, in brackets; "" if there is nothing."""
+    said = [note.text for note in item.notes or () if note.text]
+    if item.chars and (item.prompt_chars or 0) < item.chars:
+        said.append(words.report["cut"].format(n=f"{item.prompt_chars or 0:,}", m=f"{item.chars:,}"))
+    return f" ({' '.join(said)})" if said else ""
 
 
 def data(name: str) -> bytes:

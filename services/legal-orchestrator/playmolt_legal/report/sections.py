@@ -102,12 +102,8 @@ class Writer:
                 yield ReportLine(text=f"{item.text} · {self.label['you']}, {when}", anchor=item.id)
 
     def _evidence(self, item: Evidence) -> ReportLine:
-        """A piece of evidence; of an upload also what was left out, and what prompts did not contain."""
-        said = [note.text for note in item.notes or () if note.text]
-        if item.chars and (item.prompt_chars or 0) < item.chars:
-            said.append(self.label["cut"].format(n=f"{item.prompt_chars or 0:,}", m=f"{item.chars:,}"))
         text = self.colon.join(filter(None, (item.title, item.description)))
-        return ReportLine(text=f"{text} ({' '.join(said)})" if said else text, anchor=item.id)
+        return ReportLine(text=f"{text}{texts.about_upload(self.words, item)}", anchor=item.id)
 
     def _fact(self, fact: Fact) -> tuple[Cell, ...]:
         wording = f" ({self.marked(fact.wording)})" if fact.wording else ""

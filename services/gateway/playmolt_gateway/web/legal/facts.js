@@ -8,6 +8,7 @@ import { inWords } from "../parts/faults.js";
 import { actionButton } from "../parts/frame.js";
 import { t, word } from "../parts/language.js";
 import { marked } from "./turn.js";
+import { uploadNotes } from "./uploads.js";
 
 const NARRATIVE = 20000;
 const ENTRY = 2000;
@@ -68,7 +69,7 @@ export function factsView(facts, unverified, changing = () => null) {
     list(t("facts.confirmed"), facts.confirmed, (fact) => [factShown(fact), changing(fact)]),
     list(t("facts.disputed"), facts.disputed, (fact) => [factShown(fact), changing(fact)]),
     list(t("facts.questions"), facts.questions, (question) => marked(question.text, unverified)),
-    list(t("facts.evidence"), facts.evidence, (item) => (item.media_type ? `${item.title} (${t(`upload.${item.kind}`)}, ${t("upload.chars", { n: item.chars })})` : `${item.title}: ${item.description}`)),
+    list(t("facts.evidence"), facts.evidence, (item) => (item.media_type ? [`${item.title} (${t(`upload.${item.kind}`)}, ${t("upload.chars", { n: item.chars })})`, uploadNotes(item)] : `${item.title}: ${item.description}`)),
     list(t("facts.timeline"), facts.timeline, (item) => [content(`${item.when}: ${item.what}`), item.agreed ? ` ✓ ${t("field.agreed")}` : ""]),
     facts.corrections.length ? list(t("facts.corrections"), facts.corrections, (one) => content(one.text)) : null,
     facts.past.length ? list(t("facts.past"), facts.past, factShown) : null,

@@ -3,6 +3,7 @@
 import { el, table } from "../parts/dom.js";
 import { t, word, zoned } from "../parts/language.js";
 import { marked, outputView, percent, statement } from "./turn.js";
+import { uploadNotes } from "./uploads.js";
 
 const FINAL = "FINAL";
 
@@ -35,7 +36,7 @@ export class Sections {
     return [this.factTable("facts.confirmed", confirmed), this.factTable("facts.disputed", disputed), this.factTable("facts.past", past),
       listed("facts.questions", unknown, (one) => [anchor(one.id), " ", this.text(one.text)]),
       listed("report.history", history, (record) => this.change(record)),
-      listed("facts.evidence", evidence, (one) => [anchor(one.id), " ", one.description ? `${one.title}: ${one.description}` : one.title]),
+      listed("facts.evidence", evidence, (one) => [anchor(one.id), " ", one.description ? `${one.title}: ${one.description}` : one.title, uploadNotes(one)]),
       listed("facts.corrections", corrections, (one) => [anchor(one.id), " ", this.text(one.text), " ", quiet(byYou(one.at))])];
   }
 

@@ -217,11 +217,16 @@ class Row {
   }
 }
 
+/** What was left out of an upload, and what the models do not see of it. */
+export function uploadNotes({ notes = [], chars = 0, prompt_chars: seen = chars }) {
+  const cut = seen < chars ? el("li", {}, t("upload.cut", { n: number(seen), m: number(chars) })) : null;
+  return notes.length || cut ? el("ul", { class: "tight quiet small" }, notes.map((note) => el("li", ofContent(), note.text)), cut) : null;
+}
+
 /** What was read, and what was left out. */
 function shownText(read) {
   return [
-    read.notes.length ? el("ul", { class: "tight notes" }, read.notes.map((note) => el("li", ofContent(), note.text))) : null,
-    read.prompt_chars < read.chars ? el("p", { class: "small" }, t("upload.cut", { n: number(read.prompt_chars), m: number(read.chars) })) : null,
+    uploadNotes(read),
     el("details", { open: true }, el("summary", {}, t("upload.text", { n: number(read.chars) })),
       el("div", { class: "pre read", dir: "auto", tabindex: 0, role: "region", "aria-label": t("upload.text", { n: number(read.chars) }), ...ofContent() }, read.text)),
   ];
