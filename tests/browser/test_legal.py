@@ -172,7 +172,8 @@ ELSEWHERE = {
 }  # fmt: skip
 """What is said at another key, or is how a text is marked."""
 UNTOLD = {
-    "by", "sha256", "media_type", "encoding", "detail", "new_id", "replaces", "reason", "replaced_by", "issue", "answers",
+    "by", "sha256", "media_type", "encoding", "detail", "new_id", "replaces", "reason", "replaced_by", "issue",
+    "answers",
 }  # fmt: skip
 DRAW = """async () => {
   const at = document.querySelector("script[type=module]").src.replace(/legal\\/page\\.js.*/, "");
