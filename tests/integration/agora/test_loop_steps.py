@@ -58,7 +58,10 @@ async def test_a_plan_of_five_tests_delays_nobody(running: Stack) -> None:
         assert len(await operator.runs(experiment)) == 156
         assert (await operator.post(experiment, "stop")).status_code == 200
         assert (await operator.post(small, "judge", {"model": "scripted-wild", "turns": "all"})).status_code == 200
-        for what in ("report", "bundle", "codings"):
+        async with asyncio.timeout(100):  # else each report would be of an experiment that goes on
+            while (await operator.get(f"{EXPERIMENTS}/{small}/codings"))["judges"][0]["status"] == "running":
+                await asyncio.sleep(0.2)
+        for what in ("report", "bundle"):
             async with asyncio.timeout(100):
                 while (await operator.call("GET", f"{EXPERIMENTS}/{small}/{what}")).status_code == 202:
                     await asyncio.sleep(0.2)
