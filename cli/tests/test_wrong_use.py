@@ -32,6 +32,7 @@ USES: dict[str, tuple[str, ...]] = {
         "experiment-1 --model scripted --url nonsense --key k",
     ),
     "agora plan": ("", "missing", "--preset missing", "bot.py --example", "bot.py --preset white-room"),
+    "agora probe": ("", "missing", "--preset missing", "bot.py", "bot.py --preset white-room", "bot.py --times 1"),
     "agora run": ("", "missing", "--preset missing", "bot.py", "white-room --url nonsense --key k"),
     "agora sheet": (
         "experiment-1", "experiment-1 --out a.csv --in bot.py", "experiment-1 --coder kim", "experiment-1 --in bot.py",

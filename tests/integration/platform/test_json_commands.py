@@ -63,6 +63,7 @@ def test_every_command_prints_its_real_results_as_one_document(platform: Stack, 
     (folder / "facts.json").write_text(json.dumps(LEASE), encoding="utf-8")
     _games(commands)
     _owners(commands)
+    _tournaments(commands)
     _experiments(commands)
     _sessions(commands)
     _log(commands)
@@ -102,7 +103,17 @@ def _owners(commands: Commands) -> None:
     assert commands.json("owner erase", "--yes", "--key", recovered["owner_key"]) == {"erased": True}
 
 
+def _tournaments(commands: Commands) -> None:
+    simulated = commands.json("tournament simulate", "--game", "ox", "--entrants", "20", "--rounds", "3")
+    assert len(simulated["rounds"]) == 3
+    made = commands.json("tournament new", "--game", "ox", "--rounds", "1", "--min", "5", "--max", "9", "--house", "5")
+    assert commands.json("tournament start", made["id"])["id"] == made["id"]
+    assert commands.json("tournament show", made["id"])["state"] in ("running", "ended")
+    assert set(commands.json("scores")) == {"overall", "model"}
+
+
 def _experiments(commands: Commands) -> None:
+    assert commands.json("agora probe", str(commands.folder / "plan.yaml"))["probes"]
     plan = str(commands.folder / "plan.yaml")
     assert commands.json("agora plan", plan)["faults"] == []
     assert commands.json("agora check", plan)["faults"] == []
