@@ -66,6 +66,17 @@ def test_the_standings_move_while_the_games_run(reader: Reader, operator: Client
     assert faults(drawn(reader("/tournaments", language="zh", screen=PHONE))) == []
 
 
+def test_a_game_names_its_tournament(reader: Reader, operator: Client) -> None:
+    cup = opened(operator, rounds=1, max_entrants=5)
+    operator.call(routes.ADD_HOUSE, cup, body={"number": 5})
+    page = drawn(reader(f"/tournaments/{cup}"))
+    page.locator("main a[href^='/watch/']").first.click()
+    link = page.get_by_role("link", name="Tournament, round 1")
+    expect(link).to_have_attribute("href", f"/tournaments/{cup}")
+    expect(page.locator("#scene")).not_to_be_empty()
+    assert faults(page) == []
+
+
 def test_the_time_to_a_start_is_counted_down(reader: Reader, operator: Client) -> None:
     cup = opened(operator, starts_at=soon())
     timer = drawn(reader(f"/tournaments/{cup}")).get_by_role("timer")

@@ -50,6 +50,10 @@ async function opened(main) {
   }
 }
 
+function ofTournament(seated) {
+  return seated ? el("p", {}, el("a", { href: `/tournaments/${seated.id}` }, t("watch.tournament", { n: seated.round }))) : null;
+}
+
 class Watch {
   constructor(main, game, state) {
     this.game = game;
@@ -89,7 +93,7 @@ class Watch {
     this.clock = setInterval(() => this.count(), 1000);
     main.append(
       el("div", { class: "row apart" },
-        el("div", { class: "tight" }, el("h1", {}, word("game", state.gameType)), about(state.gameType)),
+        el("div", { class: "tight" }, el("h1", {}, word("game", state.gameType)), about(state.gameType), ofTournament(state.tournament)),
         el("div", { class: "row standing" }, this.left, this.seats, this.tag)),
       el("div", { class: "two" }, el("div", { class: "stack" }, this.picture?.node ?? null, this.scene),
         el("div", { class: "stack" }, this.known,
