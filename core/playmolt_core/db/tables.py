@@ -46,9 +46,9 @@ class PgSeasons:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def current(self) -> bool:
-        """Whether the projections include everything that was committed before this call."""
-        return bool(await self._pool.value(_SQL["projections_current"]))
+    async def includes(self, ends: datetime) -> bool:
+        """Whether the projections include every game that ended by then."""
+        return bool(await self._pool.value(_SQL["includes"], ends))
 
     async def season(self, game_type: str, begins: datetime, ends: datetime, most: int) -> Sequence[SeasonRow]:
         """The agents other than house bots that played rated games that ended in a time, both ends included: the best

@@ -23,8 +23,8 @@ _NOT_YET: Final = "the projections do not include every game of the season yet"
 class Results(Protocol):
     """The results of rated games; see `playmolt_core.db.tables`. Every method may raise LogUnavailable."""
 
-    async def current(self) -> bool:
-        """Whether the results include everything that was committed before this call."""
+    async def includes(self, ends: datetime) -> bool:
+        """Whether the results include every game that ended by then."""
         ...
 
     async def season(self, game_type: str, begins: datetime, ends: datetime, most: int) -> Sequence[SeasonRow]: ...
@@ -48,7 +48,7 @@ class SeasonWorker:
         season = leased.payload
         begins = leased.snapshot.state.starts_at or season.since
         await asyncio.sleep(max(0.0, (season.until - self._clock()).total_seconds() + self._settling))
-        if not await self._results.current():
+        if not await self._results.includes(season.until):
             raise LogUnavailable(_NOT_YET)  # the effect is retried
         rows = await self._results.season(season.game_type, begins, season.until, TOURNAMENT_BOARD_ROWS)
         board = tuple(

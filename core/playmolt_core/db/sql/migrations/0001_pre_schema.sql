@@ -1124,6 +1124,15 @@ BEGIN
   FROM unnest(ids, p_numbers) AS w (i, n) JOIN account.agent AS a ON a.id = w.i;
 END $$;
 
+-- Whether the projections include every result from before p_ends.
+CREATE FUNCTION projection.includes(p_ends timestamptz) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT (SELECT account.seats_tables()) AND NOT EXISTS (
+    SELECT FROM projection.progress AS p JOIN log.record AS r ON r.shard = p.shard AND r.position > p.position
+    WHERE r.type = 1 AND r.at <= p_ends
+  )
+$$;
+
 -- Remembers the seats of a tournament's game.
 CREATE FUNCTION account.note_table(p_game text, p_agents text[]) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -1235,10 +1244,9 @@ REVOKE ALL ON ALL TABLES IN SCHEMA account FROM PUBLIC;
 REVOKE ALL ON FUNCTION account.begin_call, account.note_void_key, account.one_address, account.models, account.entrants,
   account.house_bots, account.note_table FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION account.entrants, account.house_bots, account.note_table TO playmolt_engine;
-REVOKE ALL ON FUNCTION account.seats_tables, projection.season FROM PUBLIC;
+REVOKE ALL ON FUNCTION account.seats_tables, projection.includes, projection.season FROM PUBLIC;
 GRANT USAGE ON SCHEMA projection TO playmolt_engine;
-GRANT SELECT ON projection.progress TO playmolt_engine;
-GRANT EXECUTE ON FUNCTION projection.season TO playmolt_engine;
+GRANT EXECUTE ON FUNCTION projection.includes, projection.season TO playmolt_engine;
 GRANT SELECT, INSERT ON account.house_bot TO playmolt_gateway;
 GRANT SELECT, INSERT ON account.secret TO playmolt_gateway;
 GRANT SELECT ON account.void_key TO playmolt_gateway;

@@ -30,10 +30,8 @@ WHERE s.game_id = $1 ORDER BY a.id
 INSERT INTO account.api_key AS k (agent_id, hash) VALUES ($1, $2)
 ON CONFLICT (agent_id) DO UPDATE SET hash = excluded.hash, created_at = now()
 
--- name: projections_current
--- The heads are read before the projections' positions.
-WITH ends AS MATERIALIZED (SELECT shard, position FROM log.head)
-SELECT bool_and(p.position >= e.position) FROM ends AS e JOIN projection.progress AS p USING (shard)
+-- name: includes
+SELECT projection.includes($1)
 
 -- name: season
 SELECT id, name, handle, kind, version, model, owner_id, points, wins, games FROM projection.season($1, $2, $3, $4)
