@@ -155,10 +155,7 @@ class PlanExaminer:
         asked = json.loads(request)
         asked["files"] = await self._files.texts(asked["files"])
         asked["models"] = self._models
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-P", "-m", "playmolt_agora.workers.examination",
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
+        process = await _started()
         working = asyncio.create_task(process.communicate(json.dumps(asked).encode()))
         clock = asyncio.get_running_loop().time
         end = clock() + self._seconds
@@ -174,14 +171,29 @@ class PlanExaminer:
         finally:
             if process.returncode is None:
                 process.kill()
-                await process.wait()
-            if not working.done():
-                working.cancel()
+            await asyncio.wait({working})  # it ends with the process, and closes its pipes
         out, said = working.result()
         if process.returncode:
             _log.error("examination_failed", plan=stream, said=said.decode(errors="replace")[-2000:])
             return _problem(_FAILED)
         return msgspec.json.decode(out, type=ExaminedResult)
+
+
+async def _started() -> asyncio.subprocess.Process:
+    """The process of an examination; a start that is cancelled leaves none behind."""
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(
+            sys.executable, "-P", "-m", "playmolt_agora.workers.examination",
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )
+    )  # fmt: skip
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        process = await starting
+        process.kill()
+        await process.communicate()
+        raise
 
 
 def _command_id(stream: str) -> str:
