@@ -169,9 +169,7 @@ class PlanExaminer:
                 if not await self._jobs.hold(stream, self._holder):
                     return None, b""
         finally:
-            if process.returncode is None:
-                process.kill()
-            await asyncio.wait({working})  # it ends with the process, and closes its pipes
+            await _ended(process, working)
         out, said = working.result()
         if process.returncode:
             _log.error("examination_failed", plan=stream, said=said.decode(errors="replace")[-2000:])
@@ -194,6 +192,20 @@ async def _started() -> asyncio.subprocess.Process:
         process.kill()
         await process.communicate()
         raise
+
+
+async def _ended(process: asyncio.subprocess.Process, working: asyncio.Task[tuple[bytes, bytes]]) -> None:
+    """Kill a process that still runs, and wait until its pipes are closed, also if cancelled meanwhile."""
+    if process.returncode is None:
+        process.kill()
+    cancelled: asyncio.CancelledError | None = None
+    while not working.done():
+        try:
+            await asyncio.wait({working})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
 
 
 def _command_id(stream: str) -> str:
