@@ -40,7 +40,7 @@ _HEADER_LINE_BYTES: Final = len("NATS/1.0\r\n" + "\r\n")
 _HEADER_MARKS_BYTES: Final = len(": " + "\r\n")
 
 
-def _header_bytes(headers: Mapping[str, Any] | None) -> int:
+def _header_bytes(headers: Mapping[str, str] | None) -> int:
     if headers is None:
         return 0
     lines = (len(name.encode()) + len(value.encode()) + _HEADER_MARKS_BYTES for name, value in headers.items())
