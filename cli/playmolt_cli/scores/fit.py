@@ -8,10 +8,8 @@ import choix
 import numpy as np
 from numpy.typing import NDArray
 
-from playmolt_cli.scores.games import FIT_RULES, Fit, Game, Score
+from playmolt_cli.scores.games import FEWEST_GAMES, FIT_RULES, Fit, Game, Score
 
-FEWEST_GAMES: Final = 20
-"""Rated games from which a player is listed."""
 MOST_PLAYERS: Final = 1_000
 """Players in one fit: its time grows with the cube. If there are more, those with the most rated games take part."""
 DRAWS: Final = 1_000

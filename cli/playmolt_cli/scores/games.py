@@ -11,6 +11,8 @@ from playmolt_schemas.identity import ScoreBoard
 
 FIT_RULES: Final = 1
 """The version of the fit. It seeds the bootstrap; scores of another version are computed again."""
+FEWEST_GAMES: Final = 20
+"""Rated games from which a player is listed."""
 _MODEL: Final = "model:"
 """Begins the name of a player that is a model. No agent's id begins so."""
 

@@ -8,13 +8,14 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
 from playmolt_cli.local.embedded.child import PYTHON, die_with
-from playmolt_cli.scores.games import Fit, Game
+from playmolt_cli.scores.games import FEWEST_GAMES, Fit, Game
 from playmolt_cli.terminal.failures import Failure
 
 SECONDS: Final = 1800.0
@@ -25,6 +26,9 @@ _ONE_THREAD: Final = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "
 
 def fitted(games: Sequence[Game], *, intervals: bool = True, seconds: float = SECONDS) -> Fit:
     """The scores of the players of some games, from a process of its own; raises Failure."""
+    played = Counter(seat.player for game in games for seat in game.seats)
+    if not any(count >= FEWEST_GAMES for count in played.values()):
+        return Fit((), 0)  # without the process, whose libraries take a second to import
     try:
         done = subprocess.run(
             [*PYTHON, "-m", __name__],

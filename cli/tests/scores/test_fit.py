@@ -7,8 +7,8 @@ from itertools import combinations
 import msgspec
 import numpy as np
 import pytest
-from playmolt_cli.scores.fit import FEWEST_GAMES, fit
-from playmolt_cli.scores.games import Fit, Game, Seat, digest_of, games_of, row_of
+from playmolt_cli.scores.fit import fit
+from playmolt_cli.scores.games import FEWEST_GAMES, Fit, Game, Seat, digest_of, games_of, row_of
 
 
 def _game(game_type: str, *ranks: tuple[str, int]) -> Game:
