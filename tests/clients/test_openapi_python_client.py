@@ -12,7 +12,10 @@ import pytest
 from tests.platforms import Stack
 
 SECONDS = 100
-NO_JSON = {"*/*", "application/x-ndjson", "application/zip", "image/svg+xml", "image/png"}
+NO_JSON = {
+    "*/*", "application/atom+xml", "application/x-ndjson", "application/xml", "application/zip", "image/png",
+    "image/svg+xml", "image/x-icon",
+}  # fmt: skip
 """Answers that are no JSON document; the generator leaves them to whoever reads the bytes."""
 PLAYER = Path(__file__).with_name("generated_player.py")
 

@@ -114,16 +114,18 @@ async def test_a_model_that_comes_back_is_answered_by(connected: Connect) -> Non
     assert one.outcomes == ["server_error", "connection", "server_error", "ok"]
 
 
-@pytest.mark.parametrize(("stream", "tries"), [(False, 1), (True, 4)])
-async def test_a_server_that_hangs_is_given_up_at_the_timeout(connected: Connect, stream: bool, tries: int) -> None:
-    """A stream ends when its reader leaves. Any other reply is computed to its end, so that no second one is asked
-    for behind it."""
-    one = connected(*[hang()] * 4, timeout_s="0.2", stream=stream)
+@pytest.mark.parametrize(("concurrent", "stream", "tries"), [(4, False, 4), (1, False, 1), (1, True, 4)])
+async def test_a_server_that_hangs_is_given_up_at_the_timeout(
+    connected: Connect, concurrent: int, stream: bool, tries: int
+) -> None:
+    """A stream ends when its reader leaves. Any other reply is computed to its end: a server that takes one request
+    at a time is not asked for a second one behind it."""
+    one = connected(*[hang()] * 4, timeout_s="0.2", concurrent=concurrent, stream=stream)
     start = time.monotonic()
     answer = await one.ask(streamable=True)
     assert isinstance(answer, Failed)
     assert (answer.code, one.outcomes) == ("model_unavailable", ["timeout"] * tries)
-    assert ("may still be computing" in answer.detail) is not stream
+    assert ("may still be computing" in answer.detail) is (tries == 1)
     assert time.monotonic() - start < 60
     assert all(attempt.latency_ms >= 200 for attempt in one.attempts)
 

@@ -111,7 +111,7 @@ class OpenAIModel(Model):
                 patience -= 0.0 if refused is None else waited
                 refused = attempt
                 continue
-            if _is_repeated(attempt) and retries < len(RETRY_SECONDS):
+            if self._repeats(attempt) and retries < len(RETRY_SECONDS):
                 pause = RETRY_SECONDS[retries] if attempt.retry_after_ms is None else attempt.retry_after_ms / 1000
                 retries += 1
                 await self._sleep(pause)
@@ -241,6 +241,16 @@ class OpenAIModel(Model):
         words = content_in(attempt.reply, request, form).words
         return Reply(text=words, tool_calls=attempt.tool_calls, attempts=attempt.number)
 
+    def _repeats(self, attempt: Attempt) -> bool:
+        """Whether the same request is worth sending again.
+
+        After a timeout it is not where the server takes one at a time: it computes a reply that is not streamed to its
+        end although the reader left, and the next request would only queue behind it.
+        """
+        if attempt.outcome == "timeout" and self._entry.concurrent == 1 and not attempt.request.get("stream"):
+            return False
+        return attempt.outcome in TRANSPORT_FAULTS and attempt.code not in (NO_QUOTA, REPLY_UNREAD)
+
     def _advice(self, attempt: Attempt) -> str:
         key = self._entry.api_key_env or "api_key_env"
         by_code = {
@@ -255,7 +265,7 @@ class OpenAIModel(Model):
             return by_code[attempt.code]
         if attempt.outcome == "cut" and self._entry.reply_tokens:
             return f"; `reply_tokens` of the alias bounds a reply to {self._entry.reply_tokens} tokens"
-        if attempt.outcome == "timeout" and not _is_repeated(attempt):
+        if attempt.outcome == "timeout" and not self._repeats(attempt):
             return "; its server may still be computing that reply: raise `timeout_s` of the alias, then try again"
         if attempt.outcome == "rejected":
             wrong = attempt.status == 404
@@ -295,11 +305,3 @@ def _capacity_signal(attempt: Attempt) -> CapacitySignal | None:
 
 def _is_refused(attempt: Attempt) -> bool:
     return attempt.outcome == "rate_limited" and attempt.code != NO_QUOTA
-
-
-def _is_repeated(attempt: Attempt) -> bool:
-    """Whether the same request is worth sending again. After a timeout only a stream's is: a server notices that its
-    reader left, but computes a reply that is not streamed to its end, and the next one would queue behind it."""
-    if attempt.outcome == "timeout" and not attempt.request.get("stream"):
-        return False
-    return attempt.outcome in TRANSPORT_FAULTS and attempt.code not in (NO_QUOTA, REPLY_UNREAD)
