@@ -55,7 +55,8 @@ class JudgeWorker:
             if run.parent is None and run.status != "planned":
                 events = await events_of(self._log, run.run)
                 found += thoughts.of_turns(event.record for event in events if isinstance(event, AgentActed))
-        return thoughts.sample(found, state.seed) if due.turns == "sample" else found
+        # Beside the loop: the first sample imports what draws it.
+        return await asyncio.to_thread(thoughts.sample, found, state.seed) if due.turns == "sample" else found
 
     async def _events(self, experiment: str) -> list[Event]:
         stored = await self._log.facts(experiment)

@@ -4,6 +4,7 @@ import os
 import re
 import resource
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ from tests.integration.gateway.audit.wire import (
     request,
 )
 from tests.integration.gateway.audit.wire import statuses as statuses_of
-from tests.integration.gateway.rows import OPERATOR_KEY, Platform, together
+from tests.integration.gateway.rows import OPERATOR_KEY, Platform, eventually, together
 
 MEGABYTE = 1024 * 1024
 POURED = 48 * MEGABYTE
@@ -106,13 +107,21 @@ def test_the_oldest_idle_connection_of_an_address_goes_first(audited: Platform) 
 def test_at_the_bound_probes_and_operators_get_in(audited: Platform) -> None:
     """Given an address all of whose connections are at work, then nobody from there gets in but who must."""
     where = address(audited, "gateway")
-    at_work = [Wire(where, HALF_A_BODY, "127.0.0.32") for _ in range(CONNECTIONS)]
     operator = request("GET", "/api/admin/agents", f"Authorization: Bearer {OPERATOR_KEY}")
-    for asked, status in ((request("GET", "/healthz"), 200), (operator, 200), (request("GET", "/api/games"), 503)):
-        with Wire(where, asked, "127.0.0.32") as another:
-            assert statuses_of(another.answer()) == [status]
-    for wire in at_work:
-        wire.close()
+    with ExitStack() as at_work:
+        for _ in range(CONNECTIONS):
+            at_work.enter_context(Wire(where, HALF_A_BODY, "127.0.0.32"))
+        # Until a request has begun, its connection is idle and makes room for another.
+        eventually(lambda: in_flight(audited) >= CONNECTIONS, "all are at work")
+        for asked, status in ((request("GET", "/healthz"), 200), (operator, 200), (request("GET", "/api/games"), 503)):
+            with Wire(where, asked, "127.0.0.32") as another:
+                assert statuses_of(another.answer()) == [status]
+
+
+def in_flight(audited: Platform) -> int:
+    found = re.search(r"^playmolt_gateway_in_flight (\d+)", audited.nobody.get("/metrics").text, re.MULTILINE)
+    assert found
+    return int(found[1])
 
 
 def test_the_bounds_leave_descriptors_to_the_process(audited: Platform) -> None:
