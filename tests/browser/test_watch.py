@@ -233,7 +233,7 @@ def test_pcs_is_looked_at_while_an_experiment_runs(reader: Reader) -> None:
     page = reader("/agora")
     page.get_by_label("Operator key").fill(OPERATOR_KEY)
     page.get_by_role("button", name="Enter").click()
-    arms = {arm: {"runs": 4, "turns": 50} for arm in ("stage1", "phase1")}
+    arms = {arm: {"runs": 10, "turns": 100} for arm in ("stage1", "phase1")}  # still running when it is looked at
     plan = {"name": "compared", "models": ["scripted-trader"], "languages": ["en"], "phases": arms}
     page.locator("textarea.code").fill(json.dumps(plan))
     page.get_by_role("button", name="Lock and run").click()

@@ -66,4 +66,6 @@ async def test_a_plan_of_five_tests_delays_nobody(running: Stack) -> None:
                 while (await operator.call("GET", f"{EXPERIMENTS}/{small}/{what}")).status_code == 202:
                     await asyncio.sleep(0.2)
         assert median(taken) < median(quiet) + 0.05, (len(taken), median(taken), max(taken))
-    assert not (found := loop_steps.steps(LOOP_STEPS)), found
+    # Other services of the platform make their first steps meanwhile; their own tests watch them.
+    found = [step for step in loop_steps.steps(LOOP_STEPS) if step.startswith(("playmolt_agora", "playmolt_gateway"))]
+    assert not found, found
