@@ -12,6 +12,7 @@ from playmolt_jury.chain import Chain, ChainUnavailable, connect, deployer_key, 
 from playmolt_jury.content.pack_folder import packs
 from playmolt_jury.effects import CHAIN_EFFECT, TURN_EFFECT
 from playmolt_jury.jurors import scripted
+from playmolt_jury.persuasion import lexicon
 from playmolt_jury.settings import JurySettings
 from playmolt_jury.state import State
 from playmolt_jury.workers.chain_worker import ChainWorker
@@ -23,6 +24,7 @@ from playmolt_jury.workers.uploaded_cases import UploadedCases
 def build(context: ServiceContext[JurySettings]) -> HostedGame[State]:
     """Raises ValueError for a chain without a deployer key, and for an invalid pack."""
     settings = context.settings
+    lexicon.prepare()
     jury = rules.jury(packs(settings.packs), settings, kept=settings.hot_games)
     uploaded = UploadedCases(jury.cases, PgPacks(context.pool))
     key = deployer_key(settings.evm_rpc_url, settings.evm_deployer_key)

@@ -4,6 +4,7 @@ from playmolt_core.game.packs.folder import entry_packs
 from playmolt_core.ops.service import run_service
 from playmolt_core.service.process import HostedGame, ServiceContext, hosting
 from playmolt_jury.hosting import build
+from playmolt_jury.persuasion import lexicon
 from playmolt_jury.rules import jury
 from playmolt_jury.settings import JurySettings
 from playmolt_trial.content import CASES
@@ -12,8 +13,9 @@ from playmolt_trial.state import State
 
 
 def preload() -> None:
-    """Read the shipped case."""
+    """Read the shipped case and its word lists."""
     jury()
+    lexicon.prepare()
 
 
 def build_trial(context: ServiceContext) -> HostedGame[State]:

@@ -109,6 +109,12 @@ def topics_of(words: bytes) -> tuple[str, ...]:
         raise ValueError(str(error)) from None
 
 
+def prepare() -> None:
+    """Compile the shipped word lists, before a service has callers: the first use would hold up its event loop."""
+    for language in _REACH:
+        _patterns(language, b"")
+
+
 @lru_cache(_LISTS_KEPT)
 def _patterns(language: Language, words: bytes) -> tuple[re.Pattern[str], Mapping[str, _Patterns]]:
     data = words or files("playmolt_jury").joinpath("data", f"lexicon.{language}.json").read_bytes()
