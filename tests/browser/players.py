@@ -3,12 +3,20 @@
 import asyncio
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
+from uuid import uuid4
 
 import httpx
 from playmolt.bots import run_house_bots
+from playmolt_cli.agora.experiments_client import ExperimentsClient
 from playmolt_schemas.api import GameType
 
 SECONDS = 60
+
+
+def experiment(gateway: str, operator_key: str, plan: dict[str, Any]) -> str:
+    """Lock a plan, also where a busy machine examines it for longer than a request takes."""
+    with ExperimentsClient(gateway, operator_key) as operator:
+        return operator.open(plan, uuid4().hex).experiment
 
 
 class Seat:

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser
 
 from tests.browser.conftest import OPERATOR_KEY, Ended
 from tests.browser.engines import OTHERS, Chromium, Engine, shown, until
-from tests.browser.players import SECONDS, Seat
+from tests.browser.players import SECONDS, Seat, experiment
 
 ENGINES = ("chromium", *OTHERS)
 PLAN = {
@@ -49,7 +49,7 @@ def owned(platform: str) -> Owned:
     seat.close()
     operator = {"Authorization": f"Bearer {OPERATOR_KEY}"}
     with httpx.Client(base_url=platform, headers=operator, timeout=SECONDS) as http:
-        made = http.post("/api/agora/experiments", json=PLAN).raise_for_status().json()["experiment"]
+        made = experiment(platform, OPERATOR_KEY, PLAN)
         until(lambda: http.get(f"/api/agora/experiments/{made}").json()["status"] == "finished", "an experiment")
         shared = http.post(f"/api/agora/experiments/{made}/share", json={}).raise_for_status().json()["url"]
     return Owned(key, session, shared.removeprefix(platform))

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import OPERATOR_KEY, Ended, Reader, answer
-from tests.browser.players import SECONDS, Bots, Seat
+from tests.browser.players import SECONDS, Bots, Seat, experiment
 from tests.browser.test_watch import head, moment, stands_at, stands_at_the_end
 
 HIDE = """(hidden) => {
@@ -26,7 +26,7 @@ def long_run(platform: str) -> str:
         "phases": {"phase1": {"runs": 1, "turns": 50}},
     }  # fmt: skip
     with httpx.Client(base_url=platform, headers={"Authorization": f"Bearer {OPERATOR_KEY}"}, timeout=SECONDS) as http:
-        made = http.post("/api/agora/experiments", json=plan).raise_for_status().json()["experiment"]
+        made = experiment(platform, OPERATOR_KEY, plan)
         for _ in range(SECONDS):
             if http.get(f"/api/agora/experiments/{made}").raise_for_status().json()["status"] == "finished":
                 break

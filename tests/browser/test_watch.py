@@ -229,6 +229,32 @@ def test_an_experiment_is_checked_locked_run_watched_and_reported(reader: Reader
     expect(page.locator("#scene")).to_contain_text("3 / 3")
 
 
+def test_a_plan_that_is_examined_for_longer_than_a_request_takes(reader: Reader) -> None:
+    page = reader("/agora")
+    page.get_by_label("Operator key").fill(OPERATOR_KEY)
+    page.get_by_role("button", name="Enter").click()
+    sent: list[str] = []
+
+    def examining(route: Route) -> None:
+        if route.request.method != "POST":
+            return route.fallback()
+        sent.append(route.fetch().text())
+        return route.fulfill(status=202, json={"plan": "the-plan", "status": "examining"})
+
+    def looked_for(route: Route) -> None:
+        waiting = page.get_by_role("status").filter(has_text="being examined").count() == 0
+        body = {"plan": "the-plan", "status": "examining"} if waiting else json.loads(sent[-1])
+        route.fulfill(status=202 if waiting else 200, json=body)
+
+    page.route(re.compile("/api/agora/experiments([?]|$)"), examining)
+    page.route("**/api/agora/plans/the-plan", looked_for)
+    page.get_by_role("button", name="Check", exact=True).click()
+    expect(page.get_by_role("table", name="Matrix")).to_be_visible()
+    page.get_by_role("button", name="Lock and run").click()
+    page.wait_for_url("**/agora?experiment=experiment-*")
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+
+
 def test_pcs_is_looked_at_while_an_experiment_runs(reader: Reader) -> None:
     page = reader("/agora")
     page.get_by_label("Operator key").fill(OPERATOR_KEY)

@@ -14,6 +14,7 @@ from playmolt.bots import run_house_bots
 from playmolt_cli.local.stack import Stack
 from playmolt_gateway.pictures.png import Theme, style
 
+from tests.browser.players import experiment
 from tests.integration.jury.person import Overseer
 from tests.integration.legal.person import LEASE
 
@@ -40,8 +41,7 @@ async def watched(gateway: str, client: httpx.AsyncClient) -> dict[str, str]:
 
 
 async def agora(client: httpx.AsyncClient) -> dict[str, str]:
-    opened = await client.post("/api/agora/experiments", json=PLAN, headers=OPERATOR)
-    path = f"/api/agora/experiments/{opened.json()['experiment']}"
+    path = f"/api/agora/experiments/{await asyncio.to_thread(experiment, str(client.base_url), OPERATOR_KEY, PLAN)}"
     async with asyncio.timeout(WAIT_SECONDS):
         while (await client.get(path, headers=OPERATOR)).json()["status"] != "finished":
             await asyncio.sleep(0.5)

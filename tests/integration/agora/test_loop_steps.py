@@ -21,6 +21,14 @@ def running(session_folder: Path) -> Iterator[Stack]:
         yield running
 
 
+async def test_the_first_reader_of_a_document_delays_nobody(running: Stack) -> None:
+    async with Operator(running) as operator:
+        for path in ("/openapi.json", "/docs?lang=en", "/docs?lang=ko", "/llms.txt", "/skills/ox.md", "/privacy"):
+            assert (await operator.call("GET", path)).status_code == 200
+    found = [step for step in loop_steps.steps(LOOP_STEPS) if step.startswith("playmolt_gateway")]
+    assert not found, "\n".join(found)
+
+
 async def latencies(operator: Operator, until: asyncio.Event, most: int = 10_000) -> list[float]:
     """How long another call of the same engine takes, again and again."""
     found: list[float] = []
@@ -68,4 +76,4 @@ async def test_a_plan_of_five_tests_delays_nobody(running: Stack) -> None:
         assert median(taken) < median(quiet) + 0.05, (len(taken), median(taken), max(taken))
     # The services that this test calls. A trial engine still opens its first model client on its loop: over 20 ms.
     found = [step for step in loop_steps.steps(LOOP_STEPS) if step.startswith(("playmolt_agora", "playmolt_gateway"))]
-    assert not found, found
+    assert not found, "\n".join(found)

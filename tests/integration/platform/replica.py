@@ -34,7 +34,9 @@ class Replica:
         return self
 
     def __exit__(self, *_: object) -> None:
+        ended = self.process is not None and self.process.poll() is not None
         self._stop()
+        assert not ended, f"it ended by itself: {self.log.read_text()[-4000:]}"
 
     def roll(self) -> None:
         """Replace it as a rollout does."""

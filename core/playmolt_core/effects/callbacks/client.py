@@ -6,7 +6,6 @@ import hmac
 import json
 import time
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any, Final
 
 import httpx2
@@ -26,6 +25,16 @@ class CallbackAnswer(msgspec.Struct, frozen=True):
     body: bytes = b""
 
 
+def _made() -> httpx2.AsyncClient:
+    # Proxies from the environment are ignored, because they would connect to an unchecked address.
+    return httpx2.AsyncClient(
+        follow_redirects=False,
+        trust_env=False,
+        timeout=None,  # the whole call is bounded instead
+        limits=httpx2.Limits(max_keepalive_connections=0),
+    )
+
+
 def signature(secret: str, timestamp: str, body: bytes) -> str:
     """The value of the header PlayMolt-Signature."""
     signed = hmac.new(secret.encode(), timestamp.encode() + b"." + body, hashlib.sha256)
@@ -38,21 +47,18 @@ class CallbackClient:
     def __init__(self, *, private: bool, seconds: float = CALLBACK_SECONDS) -> None:
         self._private = private
         self._seconds = seconds
+        self._client: httpx2.AsyncClient | None = None
+        self._opening = asyncio.Lock()
 
-    @cached_property
-    def _client(self) -> httpx2.AsyncClient:
-        """Made for the first call: its imports and certificates are a third of a gateway's start, and few gateways call
-        a server."""
-        # Proxies from the environment are ignored, because they would connect to an unchecked address.
-        return httpx2.AsyncClient(
-            follow_redirects=False,
-            trust_env=False,
-            timeout=None,  # the whole call is bounded instead
-            limits=httpx2.Limits(max_keepalive_connections=0),
-        )
+    async def _opened(self) -> httpx2.AsyncClient:
+        """Made with the first call, since few gateways call a server, and beside the loop: certificates take long."""
+        async with self._opening:
+            if self._client is None:
+                self._client = await asyncio.to_thread(_made)
+            return self._client
 
     async def close(self) -> None:
-        if "_client" in vars(self):
+        if self._client is not None:
             await self._client.aclose()
 
     async def call(
@@ -60,7 +66,7 @@ class CallbackClient:
     ) -> CallbackAnswer | CallbackFailure:
         """Post a body and read the answer. Failures of the server and the network are returned, not raised."""
         bound = min(self._seconds, self._seconds if seconds is None else max(seconds, 0.0))
-        client = self._client  # the first time, this takes longer than some calls may
+        client = await self._opened()  # the first time, this takes longer than some calls may
         try:
             async with asyncio.timeout(bound):
                 return await self._post(client, url, secret, body, key)

@@ -1,5 +1,6 @@
 """The API reference page: all routes and messages, with a localized frame."""
 
+import asyncio
 import base64
 import hashlib
 import re
@@ -32,9 +33,10 @@ _STYLE: Final = (
 )
 
 
-def reference_response(language: PageLanguage, accepts: str, address: str) -> Response:
+async def reference_response(language: PageLanguage, accepts: str, address: str) -> Response:
     """Send the page, which names its own address."""
-    body, encoding = _sent(language, encodings(accepts) & {"br", "gzip"}, address)
+    # The first time, it is made of the schemas of all routes; each address has a copy that is compressed.
+    body, encoding = await asyncio.to_thread(_sent, language, encodings(accepts) & {"br", "gzip"}, address)
     digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
     response = html_response(body, f"default-src 'none'; style-src 'sha256-{digest}'; img-src 'self'")
     response.headers["vary"] = "Accept-Encoding, Accept-Language"

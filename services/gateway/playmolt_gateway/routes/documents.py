@@ -1,5 +1,6 @@
 """Documents: OpenAPI, llms.txt and the guides for bots."""
 
+import asyncio
 from functools import cache
 
 import msgspec
@@ -29,7 +30,8 @@ def openapi_bytes() -> bytes:
 @serves(OPENAPI)
 async def openapi(services: Services, request: CheckedRequest) -> Reply:
     del services, request
-    return json_response(200, openapi_bytes())
+    # The first time, it is made of the schemas of all routes.
+    return json_response(200, await asyncio.to_thread(openapi_bytes))
 
 
 def _addresses(services: Services, request: CheckedRequest) -> Addresses:

@@ -188,7 +188,9 @@ def me_page(services: Services, asked: PageRequest, *, signed_in: bool = False, 
 async def docs(services: Services, request: CheckedRequest) -> Reply:
     """Send the API reference. It needs no other host."""
     asked = page_request_of(request)
-    return reference_response(asked.language, asked.encodings, f"{services.address.gateway(request.scope)}{DOCS.path}")
+    return await reference_response(
+        asked.language, asked.encodings, f"{services.address.gateway(request.scope)}{DOCS.path}"
+    )
 
 
 @serves(PAGE_PRIVACY)

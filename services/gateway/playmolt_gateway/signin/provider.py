@@ -204,7 +204,8 @@ class Provider:
             return SignInFault.PROVIDER
         self._waiting += 1
         try:
-            async with asyncio.timeout(seconds), self._client() as client:
+            # Beside the loop: the first client reads the certificates.
+            async with asyncio.timeout(seconds), await asyncio.to_thread(self._client) as client:
                 return await ask(client)
         except InvalidToken as error:
             _log.warning("sign_in_token", detail=str(error)[:300])

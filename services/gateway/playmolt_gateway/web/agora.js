@@ -1,7 +1,7 @@
 /** `/agora`: public runs and, with the operator key, their experiments. */
 
 import { go } from "./parts/browser.js";
-import { download, get, inOrder, operatorKey, post, setOperatorKey } from "./parts/api.js";
+import { download, get, inOrder, operatorKey, post, result, setOperatorKey } from "./parts/api.js";
 import { el, field, fill, filler, focusOn, table } from "./parts/dom.js";
 import { actionButton, page, trouble } from "./parts/frame.js";
 import { clock, t, word } from "./parts/language.js";
@@ -95,14 +95,20 @@ function planner() {
       throw new Error(t("agora.no_json", { why: error.message }));
     }
   };
-  const check = async () => fill(shown, preview(await post("/api/agora/experiments?dry=1", plan(), operator)));
+  const check = async () => fill(shown, preview(await examined("/api/agora/experiments?dry=1", plan())));
   const run = async () => {
-    const made = await post("/api/agora/experiments", plan(), operator);
+    const made = await examined("/api/agora/experiments", plan());
     go(`/agora?experiment=${made.experiment}`);
   };
   return el("section", { class: "card", "aria-labelledby": "plan" }, el("h2", { id: "plan" }, t("agora.new")),
     el("p", { class: "quiet" }, t("agora.plan_text")), field(t("agora.plan"), text), place,
     el("div", { class: "row end" }, actionButton(t("agora.check"), check, { place }), actionButton(t("agora.lock"), run, { place, first: true })), shown);
+}
+
+/** The result of a plan. A large one is examined for minutes, and so is a small one by a busy platform. */
+async function examined(path, plan) {
+  const sent = await post(path, plan, operator);
+  return sent.pending ? result(`/api/agora/plans/${sent.plan}`, operator) : sent;
 }
 
 function preview(found) {

@@ -153,18 +153,24 @@ export async function picture(path) {
   return answer.text();
 }
 
-/** Wait for an answer that is made on request: a 202 is polled for as long as a study may take. */
-async function made(path, as) {
+/** Wait for what is worked out on request: a 202 is polled for as long as a study may take, and `text` is announced. */
+async function finished(path, as, text) {
   const end = performance.now() + MAKING_MS;
   for (;;) {
     const answer = await send("GET", path, undefined, as, true);
     if (!answer.ok) throw new Problem(answer.status, await answer.json());
+    if (answer.status !== 202) return answer;
     await answer.body?.cancel();
-    if (answer.status !== 202) return;
     if (performance.now() >= end) throw new Problem(202, { code: "pending", detail: t("still_made") });
-    announce(t("being_made"));
+    announce(text);
     await pause(Number(answer.headers.get("retry-after")) || 1);
   }
+}
+
+/** The JSON of what a POST was answered about with a 202. */
+export async function result(path, { as }) {
+  const answer = await finished(path, as, t("being_examined"));
+  return answer.json();
 }
 
 /**
@@ -172,7 +178,7 @@ async function made(path, as) {
  * stays at `place`, since whether a browser saved the file is not known here. `late`: the file is made on request.
  */
 export async function download(path, name, place, { as = "me", late = false } = {}) {
-  if (late) await made(path, as);
+  if (late) await (await finished(path, as, t("being_made"))).body?.cancel();
   const { url, seconds } = await post("/api/files", { path }, { as });
   const link = el("a", { href: url, rel: "noreferrer", "data-file": name }, name);
   fill(place, el("p", {}, link, " ", el("span", { class: "quiet small" }, t("file.opened", { n: Math.floor(seconds / 60) }))));
