@@ -42,8 +42,9 @@ async def read_lobby(log: GameReader, stream: str, game: str) -> CachedStream[Lo
 
 
 def _without_ended(lobby: Lobby, running: Collection[str]) -> Lobby:
-    """Remove the seats of finished games; their agents are free either way."""
-    return replace(lobby, seats=_of_running(lobby.seats, running), tables=_of_running(lobby.tables, running))
+    """Remove the seats and entries of finished games; their agents are free either way."""
+    seats, tables, entries = (_of_running(each, running) for each in (lobby.seats, lobby.tables, lobby.entries))
+    return replace(lobby, seats=seats, tables=tables, entries=entries)
 
 
 def _of_running(seats: "HashTrieMap[str, str]", running: Collection[str]) -> "HashTrieMap[str, str]":

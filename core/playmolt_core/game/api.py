@@ -58,6 +58,13 @@ class Linked(msgspec.Struct, frozen=True):
     command: Command
 
 
+class Entry(msgspec.Struct, frozen=True):
+    """An agent's entry in a stream. Of one game type it may have one entry at a time, whichever stream it is in."""
+
+    agent_id: str
+    game_type: str
+
+
 class GameApi(ABC, Generic[S_contra]):
     """The routes of one game. All methods are pure and total, like the decider's."""
 
@@ -82,6 +89,12 @@ class GameApi(ABC, Generic[S_contra]):
 
     def linked(self, before: S_contra, after: S_contra) -> Linked | None:
         """The command that a change of a session causes for another session."""
+
+    def entry(self, before: S_contra, after: S_contra) -> Entry | None:
+        """The entry that a change makes. The engine notes it in the lobby, in the same unit."""
+
+    def elsewhere(self, other: S_contra, entry: Entry) -> Refused | None:
+        """The refusal of an entry because of an earlier one in this other stream; None if that has ended."""
 
     def leads_to(self, state: S_contra) -> str | None:
         """The session that continues this one with its data."""

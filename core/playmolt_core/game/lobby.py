@@ -6,7 +6,7 @@ released lazily: an agent is free once its game is over, so the end of a game do
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import msgspec
 from playmolt_schemas.codes import Code
@@ -17,6 +17,11 @@ from typing_extensions import override
 
 from playmolt_core.game.decider import Refused, Viewer
 from playmolt_core.game.game import Changes, Fold, Game
+
+if TYPE_CHECKING:
+    _Games: TypeAlias = HashTrieMap[str, str]
+else:  # the class of the library takes no parameters
+    _Games = HashTrieMap
 
 
 class GameOpened(Event, frozen=True, kw_only=True):
@@ -50,6 +55,15 @@ class TableSeated(Event, frozen=True, kw_only=True):
     game_id: str
 
 
+class EntryTaken(Event, frozen=True, kw_only=True):
+    """An agent takes part in a tournament, which replaces its earlier entry for games of this type."""
+
+    type: ClassVar[str] = "entry_taken"
+    agent_id: str
+    game_type: str
+    game_id: str
+
+
 class GameClosed(Event, frozen=True, kw_only=True):
     """A game accepts no more agents: it is full, or it was aborted before it started."""
 
@@ -58,36 +72,47 @@ class GameClosed(Event, frozen=True, kw_only=True):
 
 
 class Lobby(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """`seats` maps an agent to its latest game, `tables` to its latest game of a tournament; `open` lists the games
-    that accept agents."""
+    """`seats` maps an agent to its latest game, `tables` to its latest game of a tournament, `entries` (by game type,
+    then agent) to its latest tournament; `open` lists the games that accept agents."""
 
     version: int = 0
-    seats: Any = HashTrieMap()
-    tables: Any = HashTrieMap()
+    seats: _Games = HashTrieMap()
+    tables: _Games = HashTrieMap()
+    entries: _Games = HashTrieMap()
     open: tuple[str, ...] = ()
 
     def seat_of(self, agent_id: str) -> str | None:
         """The latest game of an agent outside tournaments, which may be over."""
-        return cast("str | None", self.seats.get(agent_id))
+        return self.seats.get(agent_id)
 
     def table_of(self, agent_id: str) -> str | None:
         """The latest tournament game of an agent, which may be over."""
-        return cast("str | None", self.tables.get(agent_id))
+        return self.tables.get(agent_id)
+
+    def entry_of(self, game_type: str, agent_id: str) -> str | None:
+        """The latest tournament of an agent, which may be over or left."""
+        return self.entries.get(_entry(game_type, agent_id))
 
     def games_of(self, agent_id: str) -> tuple[str, ...]:
         """The games of an agent that may be running, that of a tournament first."""
         return tuple(game for game in (self.table_of(agent_id), self.seat_of(agent_id)) if game)
 
 
+def _entry(game_type: str, agent_id: str) -> str:
+    return f"{game_type}/{agent_id}"
+
+
 class _LobbySnapshot(msgspec.Struct, frozen=True):
     seats: dict[str, str]
     tables: dict[str, str]
+    entries: dict[str, str]
     open: tuple[str, ...]
 
 
 def encode_lobby(lobby: Lobby) -> bytes:
     """The state of a lobby for a snapshot."""
-    return msgspec.json.encode(_LobbySnapshot(dict(lobby.seats), dict(lobby.tables), lobby.open))
+    snapshot = _LobbySnapshot(dict(lobby.seats), dict(lobby.tables), dict(lobby.entries), lobby.open)
+    return msgspec.json.encode(snapshot)
 
 
 def decode_lobby(version: int, state: bytes) -> Lobby | None:
@@ -96,7 +121,8 @@ def decode_lobby(version: int, state: bytes) -> Lobby | None:
         kept = msgspec.json.decode(state, type=_LobbySnapshot)
     except msgspec.ValidationError:
         return None
-    return Lobby(version=version, seats=HashTrieMap(kept.seats), tables=HashTrieMap(kept.tables), open=kept.open)
+    seats, tables, entries = (HashTrieMap(each) for each in (kept.seats, kept.tables, kept.entries))
+    return Lobby(version=version, seats=seats, tables=tables, entries=entries, open=kept.open)
 
 
 def _opened(lobby: Lobby, event: GameOpened, _: datetime) -> Changes:
@@ -115,6 +141,10 @@ def _seated(lobby: Lobby, event: TableSeated, _: datetime) -> Changes:
     return {"tables": lobby.tables.update(dict.fromkeys(event.agent_ids, event.game_id))}
 
 
+def _entered(lobby: Lobby, event: EntryTaken, _: datetime) -> Changes:
+    return {"entries": lobby.entries.insert(_entry(event.game_type, event.agent_id), event.game_id)}
+
+
 def _closed(lobby: Lobby, event: GameClosed, _: datetime) -> Changes:
     return {"open": tuple(other for other in lobby.open if other != event.game_id)}
 
@@ -129,12 +159,13 @@ class LobbyRules(Game[Lobby]):
     rules_version = 1
     content_version = ""
     needed = 0
-    events = stored_types(GameOpened, SeatTaken, SeatLeft, TableSeated, GameClosed)
+    events = stored_types(GameOpened, SeatTaken, SeatLeft, TableSeated, EntryTaken, GameClosed)
     folds: Mapping[type[Event], Fold] = {
         GameOpened: _opened,
         SeatTaken: _taken,
         SeatLeft: _left,
         TableSeated: _seated,
+        EntryTaken: _entered,
         GameClosed: _closed,
     }
     opening = frozenset()

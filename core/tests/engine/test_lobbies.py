@@ -100,7 +100,7 @@ async def test_a_snapshot_holds_the_seats_of_games_that_go_on() -> None:
     async with engine_on(log) as engine:
         assert (await call(engine, "join", agent="c"))[1]["game_id"] == waiting["game_id"]
         state = msgspec.json.decode((await kept(log)).state)
-        assert state == {"seats": {"c": waiting["game_id"]}, "tables": {}, "open": [waiting["game_id"]]}
+        assert state == {"seats": {"c": waiting["game_id"]}, "tables": {}, "entries": {}, "open": [waiting["game_id"]]}
         _, again = await call(engine, "join", agent="a0")
         assert again["game_id"] == waiting["game_id"]
         assert again["game_id"] not in over

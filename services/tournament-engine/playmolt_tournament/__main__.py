@@ -3,13 +3,11 @@
 from playmolt_core.db.tables import PgSeasons, PgTables
 from playmolt_core.effects.leased_effect import Worker
 from playmolt_core.engine.settings import EngineSettings
-from playmolt_core.engine.writes.command_handler import Complete
 from playmolt_core.ops.service import run_service
 from playmolt_core.service.process import HostedGame, ServiceContext, hosting
 
 from playmolt_tournament import effects
-from playmolt_tournament.api import JOIN, LIST, TournamentApi
-from playmolt_tournament.entries import EntryCheck
+from playmolt_tournament.api import LIST, TournamentApi
 from playmolt_tournament.listing import TournamentList
 from playmolt_tournament.rules import Tournament
 from playmolt_tournament.state import State
@@ -30,8 +28,7 @@ def build(context: ServiceContext) -> HostedGame[State]:
         effects.CLOSE_SEASON: SeasonWorker(PgSeasons(context.pool)),
     }
     fetches = {LIST: TournamentList(context.log, context.engines)}
-    completes: dict[str, Complete] = {JOIN: EntryCheck(context.log, context.engines)}
-    return HostedGame(rules, TournamentApi(rules), workers, fetches, completes)
+    return HostedGame(rules, TournamentApi(rules), workers, fetches)
 
 
 if __name__ == "__main__":

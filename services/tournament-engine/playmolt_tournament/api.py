@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import msgspec
-from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
+from playmolt_core.game.api import ApiReply, ApiRequest, Entry, GameApi
 from playmolt_core.game.decider import PUBLIC, Command, Decider, EndGame, Refused
 from playmolt_schemas.api import ErasedSession
 from playmolt_schemas.codes import Code
@@ -46,13 +46,17 @@ def _joined(asked: ApiRequest) -> commands.JoinTournament:
         agent_id=asked.agent_id,
         name=asked.name,
         identity=msgspec.convert(asked.body["identity"], Identity),
-        owner_id=asked.body["owner_id"],
     )
 
 
 def _paused(asked: ApiRequest) -> Command:
     kind = commands.PauseEntrant if asked.body["paused"] else commands.ResumeEntrant
     return kind(agent_id=asked.agent_id)
+
+
+def _takes_part(state: State, agent_id: str) -> bool:
+    entrant = state.entrant_of(agent_id)
+    return entrant is not None and entrant.state != "left"
 
 
 _COMMANDS: Final[Mapping[str, Callable[[ApiRequest], Command]]] = {
@@ -82,6 +86,22 @@ class TournamentApi(GameApi[State]):
         if not state.version and request.route != _OPEN:
             return NO_TOURNAMENT
         return _COMMANDS[request.route](request)
+
+    @override
+    def entry(self, before: State, after: State) -> Entry | None:
+        if after.staying <= before.staying:
+            return None
+        (entrant,) = (each for each in after.entrants if each.state != "left" and not _takes_part(before, each.id))
+        return Entry(entrant.id, after.terms.game_type)
+
+    @override
+    def elsewhere(self, other: State, entry: Entry) -> Refused | None:
+        if other.over or not _takes_part(other, entry.agent_id):
+            return None
+        return Refused(
+            Code.ALREADY_JOINED,
+            f"You take part in {other.game_id}, another tournament of this game type. Leave it first.",
+        )
 
     @override
     def answer(self, state: State, request: ApiRequest) -> ApiReply | Refused:

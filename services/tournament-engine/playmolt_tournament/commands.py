@@ -58,8 +58,6 @@ class JoinTournament(Command, frozen=True, kw_only=True):
     agent_id: str
     name: str
     identity: Identity = NO_IDENTITY
-    owner_id: str = ""
-    """The agent's owner; "": that of `identity`."""
 
 
 class LeaveTournament(Command, frozen=True, kw_only=True):

@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
-from msgspec import UNSET
 from playmolt_core.game.decider import Accepted, Command, DeadlinePassed, Decision, Effect, EndGame, Refused, Viewer
 from playmolt_core.game.game import Game, ended
 from playmolt_schemas.codes import Code
@@ -234,10 +233,10 @@ def _admitted(state: State, command: commands.JoinTournament, known: Entrant | N
             Code.TOURNAMENT_FULL, "This tournament is full. Find one that is open with GET /api/tournaments."
         )
     # Who left after its first game still counts: an owner cannot play with one agent after the other.
-    owner = command.owner_id or command.identity.owner_id
+    owner = command.identity.owner_id or ""
     mates = [
         other
-        for other in map(state.entrant, state.owners.get(owner or "", ()))
+        for other in map(state.entrant, state.owners.get(owner, ()))
         if other.id != command.agent_id
         and other.owner_id == owner
         and (other.state != "left" or other.games or other.playing)
@@ -252,7 +251,7 @@ def _admitted(state: State, command: commands.JoinTournament, known: Entrant | N
         number=known.number if known else len(state.entrants) + 1,
         agent_id=command.agent_id,
         name=command.name,
-        **{**identity_of(command.identity), "owner_id": owner or UNSET},
+        **identity_of(command.identity),
     )
     return Accepted((joined,))
 

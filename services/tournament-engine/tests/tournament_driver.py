@@ -85,8 +85,8 @@ class Driver:
     def joined(self, *numbers: int, owner: str = "") -> "Driver":
         for number in numbers:
             name = agent(number)
-            identity = Identity(handle=name, kind="bot", version="1", model=None)
-            self.when(commands.JoinTournament(agent_id=name, name=name, identity=identity, owner_id=owner))
+            identity = Identity(handle=name, kind="bot", version="1", model=None, owner_id=owner or msgspec.UNSET)
+            self.when(commands.JoinTournament(agent_id=name, name=name, identity=identity))
         return self
 
     def started(self) -> "Driver":

@@ -138,6 +138,20 @@ async def test_an_agent_takes_part_in_one_tournament_of_a_type(stack: Stack, org
         organizer.client.call(routes.CANCEL_TOURNAMENT, cup)
 
 
+async def test_simultaneous_joins_into_two_tournaments_admit_one(stack: Stack, organizer: Organizer) -> None:
+    first, second = (organizer.opens() for _ in range(2))
+    async with field(stack.run.gateway, 6) as entrants:
+        for number, client in enumerate(entrants.clients):
+            await client.register(f"hasty {number}")
+        joins = [client.join_tournament(cup) for client in entrants.clients for cup in (first, second)]
+        answers = await asyncio.gather(*joins, return_exceptions=True)
+    refused = [answer for answer in answers if isinstance(answer, Refused)]
+    assert [answer.code for answer in refused] == ["already_joined"] * 6
+    assert sum(len(organizer.state(cup).entrants) for cup in (first, second)) == 6
+    for cup in (first, second):
+        organizer.client.call(routes.CANCEL_TOURNAMENT, cup)
+
+
 async def test_the_feed_of_a_tournament_is_streamed_to_its_end(stack: Stack, organizer: Organizer) -> None:
     cup = organizer.opens(rounds=1)
     seen = list[Any]()

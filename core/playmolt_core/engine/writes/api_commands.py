@@ -5,14 +5,16 @@ from datetime import datetime
 from typing import Generic
 
 from playmolt_schemas.codes import Code, problem_bytes
+from playmolt_schemas.identifiers import lobby_of
 
 from playmolt_core.engine.cached_stream import CachedStream
 from playmolt_core.engine.pending_call import NO_GAME, BadBody, PendingCall, api_request, body_of, route_of
 from playmolt_core.engine.stream_cache import StreamCache
-from playmolt_core.engine.writes.plans import Change, Known, Plan, draw_seed, refusal
+from playmolt_core.engine.writes.plans import Change, Known, Need, Plan, draw_seed, refusal
 from playmolt_core.engine.writes.record_chain import append
-from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
+from playmolt_core.game.api import ApiReply, ApiRequest, Entry, GameApi
 from playmolt_core.game.decider import Accepted, Command, Decider, Decision, Refused, S
+from playmolt_core.game.lobby import EntryTaken
 
 
 class ApiCommands(Generic[S]):
@@ -25,8 +27,9 @@ class ApiCommands(Generic[S]):
         self._api = api
         self._streams = streams
         self._now = now
+        self._lobby = lobby_of(decider.game)
 
-    def plan(self, pending: PendingCall, entry: CachedStream[S], known: Known) -> Plan:
+    def plan(self, pending: PendingCall, entry: CachedStream[S], known: Known) -> Plan | Need:
         """Raises BadBody."""
         api, request = self._api, api_request(pending, draw_seed())
         if api is None or request.route not in api.writes:
@@ -45,6 +48,12 @@ class ApiCommands(Generic[S]):
                 return refusal(entry, follows)
             append(other, follows, at, pending.call)
             changes.append(other)
+        entered = api.entry(change.before.state, change.head.state) if change.records else None
+        if entered is not None:
+            taken = self._taken(api, pending, entry, entered, known)
+            if isinstance(taken, Need | Plan):
+                return taken
+            changes += taken
         reply = api.answer(change.head.state, request)
         if isinstance(reply, Refused):
             reply = ApiReply(problem_bytes(reply.code, reply.detail, reply.errors), reply.code.status)
@@ -52,6 +61,26 @@ class ApiCommands(Generic[S]):
         worth = change.records or (pending.call.fingerprint and changes)
         remember = entry if worth and not known.afresh else None
         return Plan(changes, reply.status, body_of(reply), remember_on=remember)
+
+    def _taken(
+        self, api: GameApi[S], pending: PendingCall, stream: CachedStream[S], entry: Entry, known: Known
+    ) -> list[Change] | Need | Plan:
+        """The lobby's note of an entry: simultaneous entries of one agent change one stream, so one of them is
+        decided again. The stream of its last entry must be as it was when this was decided."""
+        if (lobby := self._streams.lobby(self._lobby)) is None:
+            return Need(self._lobby)
+        held = lobby.head.state.entry_of(entry.game_type, entry.agent_id)
+        changes = list[Change]()
+        if held is not None and held != stream.stream and held not in known.archived:
+            if (other := self._streams.get(held)) is None:
+                return Need(held)
+            if refused := api.elsewhere(other.head.state, entry):
+                return refusal(other, refused)
+            changes.append(Change(other))
+        change, at = Change(lobby), max(self._now(), lobby.head.at)
+        taken = EntryTaken(agent_id=entry.agent_id, game_type=entry.game_type, game_id=stream.stream)
+        append(change, Accepted((taken,)), at, pending.call)
+        return [change, *changes]
 
     def opens(self, pending: PendingCall) -> bool:
         """Whether a call may open the stream that it names; workers always may."""

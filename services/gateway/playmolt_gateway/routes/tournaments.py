@@ -225,7 +225,7 @@ def _given(body: msgspec.Struct) -> Mapping[str, object]:
 def _entrant(agent: Agent) -> Mapping[str, object]:
     identity = identity_of(agent) | {"owner_id": agent.owner_id or UNSET}
     given = {name: value for name, value in identity.items() if value is not UNSET}
-    return {"identity": given, "owner_id": agent.owner_id or ""}
+    return {"identity": given}
 
 
 def _call(route: str, body: object, query: Mapping[str, object] | None = None, offset: int = 0) -> bytes:
