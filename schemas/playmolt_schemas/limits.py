@@ -32,6 +32,10 @@ SEARCH_CHARS: Final = 40
 SPEAK_CHARS: Final = 200
 COMMENT_CHARS: Final = 100
 REASON_CHARS: Final = 200
+REPORT_CHARS: Final = 500
+"""The longest reason of a report, and the longest note on its decision."""
+REPORT_DAYS: Final = 90
+"""A report is erased so many days after its decision."""
 SLOW_PHASE_SECONDS: Final = 600
 """The deadline of every phase of a slow game."""
 LONGEST_DEADLINE_SECONDS: Final = 366 * 24 * 3600

@@ -18,7 +18,7 @@ from playmolt_core.engine.messages import message
 from playmolt_core.game.decider import PUBLIC, Decider, Viewer
 from playmolt_schemas import api, codes, envelopes, feed_messages, game_messages, records
 from playmolt_schemas.canonical import canonical_json
-from playmolt_schemas.export import wire
+from playmolt_schemas.export import api_page, wire
 from playmolt_schemas.export.__main__ import files
 from playmolt_schemas.export.files import Files, json_file, run, stale, write
 from playmolt_schemas.export.json_schemas import (
@@ -122,6 +122,11 @@ class TestWriting:
     def test_elsewhere_it_says_what_to_do(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert self.call(tmp_path) == 2
         assert "--root" in capsys.readouterr().err
+
+
+def test_the_api_page_lists_every_route_once() -> None:
+    calls = [line.split("`")[1].partition("?")[0] for line in api_page.page().splitlines() if line.startswith("| `")]
+    assert sorted(calls) == sorted(f"{route.method} {route.path}" for route in platform.ROUTES)
 
 
 def test_there_is_a_bundle_for_each_game_and_one_of_what_they_share() -> None:

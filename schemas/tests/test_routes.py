@@ -10,6 +10,7 @@ from playmolt_schemas.routes import (
     discovery,
     jury,
     legal,
+    moderation,
     owners,
     pages,
     platform,
@@ -21,7 +22,7 @@ from playmolt_schemas.routes.route import NDJSON, Media, OneOf, PageOf, Route
 
 DECLARED = {
     route.name: (route, get_args(get_args(hint)[0])[0])
-    for module in (agora, discovery, jury, legal, owners, pages, platform, sharing, sign_in, tournaments)
+    for module in (agora, discovery, jury, legal, moderation, owners, pages, platform, sharing, sign_in, tournaments)
     for name, hint in get_type_hints(module).items()
     if isinstance(route := getattr(module, name), Route)
 }

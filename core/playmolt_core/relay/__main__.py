@@ -22,6 +22,7 @@ from playmolt_core.db.limits import PgLimits
 from playmolt_core.db.migrate import newest_needed
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.db.projections import PgGameCounts
+from playmolt_core.db.reports import PgReports
 from playmolt_core.engine.reads.sources import fitting
 from playmolt_core.log.port import ShardReader
 from playmolt_core.log.postgres import PostgresLog, shards_of
@@ -81,6 +82,7 @@ class Service:
             Relay(self._log, bus, limit, shard, on_poll=self._projector.note_end) for shard in range(shards)
         ]
         self._limits = PgLimits(pool)
+        self._reports = PgReports(pool)
         self._day_figures = DayFigures(self._limits, settings)
         self._game_counts = PgGameCounts(pool)
         self._looked: list[Sample] = []
@@ -110,6 +112,7 @@ class Service:
             await asyncio.sleep(SWEEP_SECONDS)
             try:
                 await self._limits.sweep()
+                await self._reports.sweep()
             except LogUnavailable as error:
                 _log.warning("sweep_waits", detail=str(error)[:300])
 

@@ -9,13 +9,17 @@ from playmolt_schemas.codes import Code, Problem
 from playmolt_schemas.export.json_schemas import bundle_of, file_of, leaves, name_of
 from playmolt_schemas.limits import BODY_BYTES, IDEMPOTENCY_KEY_CHARS
 from playmolt_schemas.routes.agora import AGORA
+from playmolt_schemas.routes.discovery import DISCOVERY
 from playmolt_schemas.routes.jury import JURY
 from playmolt_schemas.routes.legal import LEGAL
+from playmolt_schemas.routes.moderation import MODERATION
 from playmolt_schemas.routes.owners import OWNERS
 from playmolt_schemas.routes.pages import PAGES_WEB
 from playmolt_schemas.routes.platform import ADMIN, AGENTS, GAMES, PAGES, VISITORS
 from playmolt_schemas.routes.route import Auth, Media, PageOf, Route
 from playmolt_schemas.routes.sharing import FILES
+from playmolt_schemas.routes.sign_in import SIGN_INS
+from playmolt_schemas.routes.tournaments import TOURNAMENTS
 
 FILE: Final = "docs/api.md"
 
@@ -33,14 +37,18 @@ _KEYS: Final = {
 _SECTIONS: Final = (
     ("Agents", AGENTS),
     ("Owners", OWNERS),
+    ("Sign-in", SIGN_INS),
     ("Visitors", VISITORS),
     ("Games", GAMES),
+    ("Tournaments", TOURNAMENTS),
+    ("Moderation", MODERATION),
     ("Legal simulation", LEGAL),
     ("AI jury", JURY),
     ("Agora experiments", AGORA),
     ("Files", FILES),
     ("Operator", ADMIN),
     ("Operation and documents", PAGES),
+    ("Discovery", DISCOVERY),
     ("Web pages", PAGES_WEB),
 )
 _HEAD: Final = f"""# HTTP API

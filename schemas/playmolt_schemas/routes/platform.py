@@ -16,6 +16,7 @@ from playmolt_schemas.routes.agora import AGORA
 from playmolt_schemas.routes.discovery import DISCOVERY
 from playmolt_schemas.routes.jury import JURY
 from playmolt_schemas.routes.legal import LEGAL
+from playmolt_schemas.routes.moderation import MODERATION
 from playmolt_schemas.routes.owners import OWNERS
 from playmolt_schemas.routes.pages import PAGES_WEB, PageWords
 from playmolt_schemas.routes.route import (
@@ -555,6 +556,7 @@ PAGES: Final = (
 
 ROUTES: Final = (
     *AGENTS,
+    *MODERATION,
     *OWNERS,
     *VISITORS,
     *SIGN_INS,

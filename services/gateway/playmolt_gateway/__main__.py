@@ -15,6 +15,7 @@ from playmolt_core.db.migrate import newest_needed
 from playmolt_core.db.owners import PgOwners
 from playmolt_core.db.pool import open_pool
 from playmolt_core.db.projections import PgProjections
+from playmolt_core.db.reports import PgReports
 from playmolt_core.db.shares import PgShares
 from playmolt_core.db.sign_ins import PgSignIns
 from playmolt_core.effects.callbacks.client import CallbackClient
@@ -64,6 +65,7 @@ async def build(start: Start[GatewaySettings]) -> None:
             PgOwners(pool),
             PgOwnership(pool),
             PgSignIns(pool),
+            PgReports(pool),
         )
         await gateway.listen()
         caller = CallbackClient(private=bool(settings.callback_private))

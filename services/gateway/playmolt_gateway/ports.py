@@ -15,6 +15,7 @@ from playmolt_core.db.limits import SessionLimit
 from playmolt_core.db.owners import OwnedAgent, OwnerAccount, Recovered
 from playmolt_core.db.projections import Board, FinishedPage, Points, Ranked, Rating, RecentGame, Standing
 from playmolt_core.db.ratings import RoleRate
+from playmolt_core.db.reports import NewReport, Report, ReportDecision, ReportState
 from playmolt_core.db.scores import ScorePage
 from playmolt_core.db.shares import FileLink, Share
 from playmolt_core.db.sign_ins import Account, BrowserSession, JoinFault, NewSession, SignInAttempt
@@ -239,6 +240,29 @@ class SignIns(Protocol):
         ...
 
     async def end_session(self, session_hash: str) -> None: ...
+
+
+class Reports(Protocol):
+    """Reports to the operator."""
+
+    async def add(self, report_id: str, new: NewReport, command_id: str, fingerprint: str) -> str | None:
+        """Store a report or count it with its equals; returns the row's id, None when the command id was used with a
+        different body."""
+        ...
+
+    async def report(self, report_id: str) -> Report | None: ...
+
+    async def reports(
+        self, state: ReportState | None, limit: int, cursor: str | None
+    ) -> tuple[Sequence[Report], str | None]:
+        """A page of the reports, newest first, and the next cursor; raises BadCursor."""
+        ...
+
+    async def decide(
+        self, report_id: str, decision: ReportDecision, note: str, until: datetime | None
+    ) -> Report | None:
+        """Store what was decided; None if the report does not exist."""
+        ...
 
 
 class Callbacks(Protocol):

@@ -29,6 +29,13 @@ def parse_policy(text: str) -> str:
 DEFAULT_RATE: Final = "1200/60"
 DEFAULT_ACTION_RATE: Final = "600/60"
 DEFAULT_ANONYMOUS_RATE: Final = "1200/60"
+DEFAULT_REPORT_LIMIT: Final = "5/3600,30/3600"
+
+
+def parse_report_limit(text: str) -> tuple[tuple[int, float] | None, tuple[int, float] | None]:
+    """Read the limit of an address and that of a key; one limit is for both. Raises ValueError."""
+    of_address, comma, of_key = text.partition(",")
+    return parse_rate(of_address.strip()), parse_rate((of_key if comma else of_address).strip())
 
 
 def parse_scopes(text: str) -> tuple[str, ...]:
@@ -97,6 +104,17 @@ class GatewaySettings(Settings, frozen=True, kw_only=True):
             check=parse_rate,
         ),
     ] = "50/3600"
+    report_limit: Annotated[
+        str | None,
+        setting(
+            "PLAYMOLT_REPORT_LIMIT",
+            "Maximum reports from one address (IPv6: a /64) without a key, and after a comma those of one key, over all"
+            " gateways, as `N/SECONDS,N/SECONDS`; a single `N/SECONDS` is for both; `off`: no limit. The default does"
+            " not apply to callers on this machine.",
+            DEFAULT_REPORT_LIMIT,
+            check=parse_report_limit,
+        ),
+    ] = None
     public_url: Annotated[
         str,
         setting(

@@ -43,6 +43,7 @@ from playmolt_schemas.limits import VERSION_CHANGES_A_DAY
 from core.tests.waiting import wait_until
 from services.gateway.tests.signin.twin_sign_ins import TwinSignIns
 from services.gateway.tests.twin_owners import TwinOwners, TwinOwnership
+from services.gateway.tests.twin_reports import TwinReports
 
 OPERATOR_KEY = "the-operators-own-key"
 Reply = tuple[int, Any] | Answer | Exception | None
@@ -494,8 +495,9 @@ class Platform:
         self.store = TwinStore()
         self.owners = self.store.owners, TwinOwnership(self.store, self.store.owners)
         self.sign_ins = TwinSignIns()
+        self.reports = TwinReports(self.store)
         values: dict[str, Any] = {"operator_key": OPERATOR_KEY, "stuck_seconds": 600} | settings
-        twins = (*self.owners, self.sign_ins)
+        twins = (*self.owners, self.sign_ins, self.reports)
         self.gateway: Gateway = build(GatewaySettings(**values), self.bus, *[self.store] * 7, *twins)
         transport = httpx.ASGITransport(app=self.gateway, raise_app_exceptions=True)
         self.client = httpx.AsyncClient(transport=transport, base_url="http://gateway")

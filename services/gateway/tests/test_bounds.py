@@ -31,7 +31,7 @@ LOADS = {
         "page_privacy", "page_avatar", "page_tournaments", "robots", "security_txt",
     },
     Load.BUCKET: {
-        "register_agent", "open_visitor", "open_owner", "recover_owner", "sign_in", "sign_in_callback",
+        "register_agent", "open_visitor", "open_owner", "recover_owner", "report", "sign_in", "sign_in_callback",
     },
     Load.READ: {
         "list_agents", "read_agent", "read_game_type", "read_events", "list_games_to_fill",

@@ -40,6 +40,8 @@ TABLES = {
     "account.owner_key": "hash",
     "account.recovery_code": "hash",
     "account.claim_key": "agent_id",
+    "account.report": "note",
+    "account.report_key": "report_id",
     "account.house_bot": "agent_id",
     "account.sign_in": "subject",
     "account.browser_session": "used_at",
@@ -113,6 +115,7 @@ FUNCTIONS = {
     "account.entrants": "SELECT account.entrants('{}')",
     "account.house_bots": "SELECT account.house_bots('tournament-1', '{}')",
     "account.note_table": "SELECT account.note_table('ox-1', '{}')",
+    "account.sweep_reports": "SELECT account.sweep_reports(90)",
     "account.begin_call": "SELECT account.begin_call('a', 'g', 'h', 1, 1, 1)",
     "projection.finished": "SELECT projection.finished(1)",
     "lease.take": "SELECT lease.take('w', 'h', 1)",
@@ -167,7 +170,7 @@ ALLOWED = {
         ("SELECT", "log.archived"),
         *((verb, table) for verb in ("SELECT", "INSERT", "UPDATE", "DELETE") for table in _DERIVED),
         ("SELECT", "projection.progress"), ("UPDATE", "projection.progress"), "limits.sweep", "limits.day_spent",
-        "account.models",
+        "account.models", "account.sweep_reports",
     },
     "playmolt_gateway": {
         ("SELECT", "account.agent"), ("INSERT", "account.agent"),
@@ -194,7 +197,11 @@ ALLOWED = {
             for verb in ("SELECT", "INSERT", "UPDATE", "DELETE")
             for table in ("sign_in", "browser_session", "sign_in_attempt")
         ),
-        *((verb, "account.claim_key") for verb in ("SELECT", "INSERT", "UPDATE")),
+        *(
+            (verb, f"account.{table}")
+            for verb in ("SELECT", "INSERT", "UPDATE")
+            for table in ("claim_key", "report", "report_key")
+        ),
         "log.last_owner", "log.change_owner", "limits.guess", "limits.forgive",
         *(("SELECT", table) for table in _DERIVED), ("SELECT", "projection.progress"), "limits.take", "limits.wait",
         "limits.open_session", "limits.give_session_up", "projection.finished", "pack.bring",
@@ -330,7 +337,7 @@ async def test_append_looks_into_no_schema_of_its_caller(database_url: str) -> N
         " AND n.nspname IN ('log', 'limits', 'lease', 'account', 'projection', 'blob', 'vault', 'pack')"
     )
     await connection.close()
-    assert len(rows) == 61
+    assert len(rows) == 62
     for row in rows:
         assert "search_path=pg_catalog, pg_temp" in row["proconfig"], row["name"]
 

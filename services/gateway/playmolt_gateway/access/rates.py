@@ -16,7 +16,14 @@ from starlette.types import Scope
 from playmolt_gateway.access.auth import Caller
 from playmolt_gateway.http.problems import HttpProblem
 from playmolt_gateway.ports import UNAVAILABLE_ERRORS, Limits
-from playmolt_gateway.settings import DEFAULT_ACTION_RATE, DEFAULT_ANONYMOUS_RATE, DEFAULT_RATE, GatewaySettings
+from playmolt_gateway.settings import (
+    DEFAULT_ACTION_RATE,
+    DEFAULT_ANONYMOUS_RATE,
+    DEFAULT_RATE,
+    DEFAULT_REPORT_LIMIT,
+    GatewaySettings,
+    parse_report_limit,
+)
 
 Bucket = Literal["requests", "actions", "reads"]
 DEFAULTS: Final[Mapping[Bucket, str]] = {
@@ -58,6 +65,9 @@ class RateLimiter:
         self._registration = parse_rate(settings.registration_limit)
         self._visitors = parse_rate(settings.visitor_limit)
         self._recovery = parse_rate(settings.recovery_limit)
+        report_limit = DEFAULT_REPORT_LIMIT if settings.report_limit is None else settings.report_limit
+        self._reports_of_address, self._reports_of_key = parse_report_limit(report_limit)
+        self._limit_own_reports = settings.report_limit is not None
         self._trusted = parse_networks(settings.trusted_proxies)
         self._limit_loopback = settings.limit_loopback
         self._sessions = settings.sessions_per_key
@@ -179,6 +189,17 @@ class RateLimiter:
             return None
         subject = f"An address may get {self._visitors[0]} visitors' tokens"
         return await self._taken(f"visitors:{self.bucket(scope)}", self._visitors, subject)
+
+    async def report_refusal(self, caller: Caller, scope: Scope) -> HttpProblem | None:
+        """Take a token for a report: of the key, or of the address without one. A visitor counts as its address."""
+        if caller.operator or caller.house or (not self._limit_own_reports and self.exempt(scope)):
+            return None
+        keyed = bool(caller.holder) and not caller.visitor
+        rate = self._reports_of_key if keyed else self._reports_of_address
+        if rate is None:
+            return None
+        subject = f"{'A key' if keyed else 'An address without a key'} may send {rate[0]} reports"
+        return await self._taken(f"reports:{caller.holder if keyed else self.bucket(scope)}", rate, subject)
 
     async def sign_in_refusal(self, scope: Scope) -> HttpProblem | None:
         """Take a token of the address for a step of a sign-in: to the provider, or back."""

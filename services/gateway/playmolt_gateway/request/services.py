@@ -31,6 +31,7 @@ from playmolt_gateway.ports import (
     Ownership,
     Packs,
     Projections,
+    Reports,
     Shares,
     SignIns,
 )
@@ -80,6 +81,7 @@ class Services:
         owners: Owners,
         ownership: Ownership,
         sign_ins: SignIns,
+        reports: Reports,
     ) -> None:
         self.settings = settings
         self.callbacks = callbacks
@@ -91,6 +93,7 @@ class Services:
         self.packs = packs
         self.owners = owners
         self.ownership = ownership
+        self.reports = reports
         self.keys = KeyCache(accounts, bus)
         self.authenticator = Authenticator(self.keys, settings.operator_key, settings.house_key)
         self.sign_in = open_sign_in(settings, sign_ins, accounts)

@@ -30,6 +30,7 @@ from playmolt_gateway.ports import (
     Ownership,
     Packs,
     Projections,
+    Reports,
     Shares,
     SignIns,
 )
@@ -46,6 +47,7 @@ from playmolt_gateway.routes import (  # noqa: F401 -- their handlers register t
     feeds,
     files,
     games,
+    moderation,
     operation,
     owners,
     pages,
@@ -170,10 +172,12 @@ def build(
     owners_: Owners,
     ownership: Ownership,
     sign_ins: SignIns,
+    reports: Reports,
 ) -> Gateway:
     services = Services(
-        settings, bus, database, accounts, projections, limits, shares, callbacks, packs, owners_, ownership, sign_ins
-    )
+        settings, bus, database, accounts, projections, limits, shares, callbacks, packs, owners_, ownership, sign_ins,
+        reports,
+    )  # fmt: skip
     api = FastAPI(title="PlayMolt", openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     api.state.services = services
     api.add_exception_handler(HTTPException, _framework_refusal)

@@ -1045,6 +1045,46 @@ CREATE TABLE account.browser_session (
 CREATE INDEX browser_session_owner ON account.browser_session (owner_id);
 CREATE INDEX browser_session_used ON account.browser_session (used_at);
 
+-- Reports to the operator. Equal ones are one row while it is not decided: `digest` is that of what was reported and why. Who
+-- reported it is not stored.
+CREATE TABLE account.report (
+  id         text COLLATE "C" PRIMARY KEY,
+  digest     bytea       NOT NULL CHECK (octet_length(digest) = 32),
+  kind       text        NOT NULL CHECK (kind IN ('name', 'speech', 'agent', 'owner')),
+  game_id    text COLLATE "C",
+  version    bigint,
+  agent_id   text COLLATE "C",
+  owner_id   text COLLATE "C",
+  reason     text        NOT NULL,
+  count      integer     NOT NULL DEFAULT 1,
+  at         timestamptz NOT NULL DEFAULT clock_timestamp(),
+  decision   text CHECK (decision IN ('dismiss', 'hide', 'rename', 'ban', 'restore')),
+  note       text,
+  until      timestamptz,
+  decided_at timestamptz,
+  CHECK ((decision IS NULL) = (decided_at IS NULL))
+);
+CREATE UNIQUE INDEX report_open ON account.report (digest) WHERE decided_at IS NULL;
+CREATE INDEX report_newest ON account.report (at DESC, id DESC);
+CREATE INDEX report_decided ON account.report (decided_at) WHERE decided_at IS NOT NULL;
+
+-- The body that an Idempotency-Key of a report belongs to, and the report.
+CREATE TABLE account.report_key (
+  command_id  uuid  PRIMARY KEY,
+  fingerprint bytea NOT NULL,
+  report_id   text COLLATE "C" REFERENCES account.report ON DELETE CASCADE
+);
+CREATE INDEX report_key_report ON account.report_key (report_id);
+
+-- Deletes the reports that were decided so many days ago.
+CREATE FUNCTION account.sweep_reports(p_days integer) RETURNS bigint
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  WITH gone AS (
+    DELETE FROM account.report WHERE decided_at < clock_timestamp() - make_interval(days => p_days) RETURNING 1
+  )
+  SELECT count(*) FROM gone
+$$;
+
 -- Whether two of these agents were registered from one address. House bots, agents that came by an invite code, and those
 -- whose owner signed in with an OpenID provider do not count.
 CREATE FUNCTION account.one_address(p_agents text[]) RETURNS boolean
@@ -1242,7 +1282,10 @@ CREATE INDEX file_link_until ON account.file_link (until);
 
 REVOKE ALL ON ALL TABLES IN SCHEMA account FROM PUBLIC;
 REVOKE ALL ON FUNCTION account.begin_call, account.note_void_key, account.one_address, account.models, account.entrants,
-  account.house_bots, account.note_table FROM PUBLIC;
+  account.house_bots, account.note_table, account.sweep_reports FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION account.sweep_reports TO playmolt_relay;
+GRANT SELECT, INSERT, UPDATE ON account.report TO playmolt_gateway;
+GRANT SELECT, INSERT, UPDATE ON account.report_key TO playmolt_gateway;
 GRANT EXECUTE ON FUNCTION account.entrants, account.house_bots, account.note_table TO playmolt_engine;
 REVOKE ALL ON FUNCTION account.seats_tables, projection.includes, projection.season FROM PUBLIC;
 GRANT USAGE ON SCHEMA projection TO playmolt_engine;

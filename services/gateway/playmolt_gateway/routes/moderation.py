@@ -1,0 +1,205 @@
+"""Reports, and what the operator decides about them."""
+
+import hashlib
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+import msgspec
+from playmolt_core.bus.port import BusUnavailable
+from playmolt_core.db.reports import NewReport, Report
+from playmolt_schemas.codes import MISMATCH, Code, faults
+from playmolt_schemas.identifiers import GAME_TYPES, rfc3339, type_of
+from playmolt_schemas.limits import REPORT_CHARS
+from playmolt_schemas.routes import moderation as routes
+from playmolt_schemas.text import trimmed, unstorable
+
+from playmolt_gateway.access.auth import ANONYMOUS
+from playmolt_gateway.access.invites import invite_hash
+from playmolt_gateway.http.problems import HttpProblem, bad_request
+from playmolt_gateway.http.responses import json_response
+from playmolt_gateway.request.checked_request import CheckedRequest, game_of
+from playmolt_gateway.request.handlers import Reply, serves
+from playmolt_gateway.request.services import Services
+
+_NOTHING: Final = HttpProblem(
+    Code.NOT_FOUND,
+    "What you report does not exist. Check its id, and the version of the speech with GET /api/games/{id}/events.",
+)
+"""The same for what does not exist and for a private game that the caller may not see."""
+_NEEDS: Final[Mapping[routes.ReportKind, tuple[tuple[str, ...], ...]]] = {
+    "speech": (("game_id",), ("version",)),
+    "name": (("agent_id", "owner_id"),),
+    "agent": (("agent_id",),),
+    "owner": (("owner_id",),),
+}
+"""The fields that each kind needs: one of each group."""
+_encode = msgspec.json.encode
+
+
+class _Said(msgspec.Struct):
+    """A part of a message with the text of an agent."""
+
+    id: str = ""
+    agent_id: str = ""
+    text: str = ""
+    comment: str = ""
+
+
+class _Message(_Said):
+    type: str = ""
+    forfeit: bool = False
+    choices: list[_Said] = []
+
+    @property
+    def speakers(self) -> Sequence[str]:
+        """The agents whose words the message holds, or will hold once they are revealed."""
+        hidden = self.type == "first_choice_submitted" and not self.forfeit
+        said = [one.id or one.agent_id for one in (self, *self.choices) if one.text or one.comment]
+        return [*said, self.agent_id] if hidden and self.agent_id not in said else said
+
+
+class _Events(msgspec.Struct):
+    events: list[msgspec.Raw]
+
+
+_events_of = msgspec.json.Decoder(_Events).decode
+_message_of = msgspec.json.Decoder(_Message).decode
+
+
+@serves(routes.REPORT)
+async def report(services: Services, request: CheckedRequest[routes.ReportQuery, routes.ReportRequest]) -> Reply:
+    """Take a report. Its limit comes before the look at what exists, so that nothing is found by trying."""
+    body = request.body
+    if found := _faults(body):
+        return bad_request(f"Fix the request body and retry: {_listed(found)}.", *faults(found))
+    if limited := await services.within_deadline(services.rates.report_refusal(request.caller, request.scope)):
+        return limited
+    reported = await _reported(services, request)
+    if reported is None:
+        return _NOTHING
+    stored = await services.within_deadline(
+        services.reports.add(
+            f"report-{uuid.uuid4()}", reported, _command(services, request), request.command.fingerprint
+        )
+    )
+    if stored is None:
+        return HttpProblem(Code.IDEMPOTENCY_MISMATCH, MISMATCH)
+    return json_response(202, _encode(routes.ReportTaken(stored)))
+
+
+def _listed(found: Mapping[str, str]) -> str:
+    return "; ".join(f"{field} {fault}" for field, fault in found.items())
+
+
+def _faults(body: routes.ReportRequest) -> dict[str, str]:
+    found = {}
+    for group in _NEEDS[body.kind]:
+        given = [field for field in group if getattr(body, field) is not None]
+        if not given:
+            found[group[0]] = f"is missing: a report of kind {body.kind} needs {' or '.join(group)}"
+        elif len(given) > 1:
+            found[given[1]] = f"cannot be combined with {given[0]}"
+    unused = {"owner_id"} if body.kind in ("speech", "agent") else {"agent_id"} if body.kind == "owner" else set()
+    if body.kind != "speech":
+        unused.add("version")
+    found |= {field: f"is not for a report of kind {body.kind}" for field in sorted(unused) if _has(body, field)}
+    return found | text_faults("reason", body.reason)
+
+
+def _has(body: msgspec.Struct, field: str) -> bool:
+    return getattr(body, field) is not None
+
+
+def text_faults(field: str, text: str) -> dict[str, str]:
+    """What is wrong with a reason or a note, by field."""
+    if 1 <= len(trimmed(text)) <= REPORT_CHARS and not unstorable(text):
+        return {}
+    return {field: f"must contain 1 to {REPORT_CHARS} characters, without NUL or lone surrogates"}
+
+
+def _command(services: Services, request: CheckedRequest) -> str:
+    """The id of the command; callers without a key have it by their address."""
+    command = request.command.id
+    if request.caller != ANONYMOUS:
+        return command
+    return hashlib.sha256(f"{services.rates.bucket(request.scope)} {command}".encode()).hexdigest()[:32]
+
+
+async def _reported(
+    services: Services, request: CheckedRequest[routes.ReportQuery, routes.ReportRequest]
+) -> NewReport | None:
+    """What is reported, if it exists for the caller. Raises UNAVAILABLE_ERRORS."""
+    body = request.body
+    given = [body.game_id, body.agent_id, body.owner_id]
+    if any(one is not None and unstorable(one) for one in given):
+        return None
+    agent_id = body.agent_id
+    if body.kind == "speech":
+        speakers = await _speakers(services, request)
+        if not speakers or (agent_id is not None and agent_id not in speakers):
+            return None
+        agent_id = agent_id or (speakers[0] if len(speakers) == 1 else None)
+    elif not await _exist(services, body) or (body.game_id is not None and await _event(services, request, 1) is None):
+        return None
+    return NewReport(
+        kind=body.kind, game_id=body.game_id, version=body.version, agent_id=agent_id, owner_id=body.owner_id,
+        reason=trimmed(body.reason),
+    )  # fmt: skip
+
+
+async def _exist(services: Services, body: routes.ReportRequest) -> bool:
+    if body.agent_id is not None:
+        return await services.within_deadline(services.accounts.profile(body.agent_id)) is not None
+    return type_of(body.owner_id or "") == "owner" and (
+        await services.within_deadline(services.owners.owner(body.owner_id or "")) is not None
+    )
+
+
+async def _speakers(
+    services: Services, request: CheckedRequest[routes.ReportQuery, routes.ReportRequest]
+) -> Sequence[str]:
+    """The agents who speak in the event that is reported."""
+    body = request.body
+    if type_of(body.game_id or "") not in GAME_TYPES:
+        return ()
+    event = await _event(services, request, body.version or 1)
+    return _message_of(event).speakers if event else ()
+
+
+async def _event(
+    services: Services, request: CheckedRequest[routes.ReportQuery, routes.ReportRequest], version: int
+) -> msgspec.Raw | None:
+    """A public event of the game that is named, as the caller may see it; None without one."""
+    game_id = request.body.game_id or ""
+    game = game_of(game_id)
+    if game is None:
+        return None
+    answer = await services.bus.submit(
+        game, "events", game_id, _encode({"after": version - 1, "limit": 1}), agent=request.caller.id,
+        operator=request.caller.operator, trace=request.trace, invite=invite_hash(request.query.invite), present=False,
+    )  # fmt: skip
+    if answer.status == Code.UNAVAILABLE.status:
+        raise BusUnavailable("the engine cannot read the event")
+    events = _events_of(answer.body).events if answer.status == 200 else ()
+    return next(iter(events), None)
+
+
+@serves(routes.LIST_REPORTS)
+async def list_reports(services: Services, request: CheckedRequest[routes.ReportsQuery, None]) -> Reply:
+    query = request.query
+    found, cursor = await services.within_deadline(services.reports.reports(query.state, query.limit, query.cursor))
+    return json_response(200, _encode(routes.Reports([report_row(one) for one in found], cursor)))
+
+
+def report_row(one: Report) -> routes.ReportRow:
+    return routes.ReportRow(
+        id=one.id, kind=one.kind, game_id=one.game_id, version=one.version, agent_id=one.agent_id,
+        owner_id=one.owner_id, reason=one.reason, count=one.count, at=rfc3339(one.at), decision=one.decision,
+        note=one.note, until=_time(one.until), decided_at=_time(one.decided_at),
+    )  # fmt: skip
+
+
+def _time(at: datetime | None) -> str | None:
+    return None if at is None else rfc3339(at)
