@@ -94,6 +94,11 @@ def has_visible_character(text: str) -> bool:
     )
 
 
+def without_invisible(text: str) -> tuple[str, str]:
+    """The text without its invisible characters, and with a space for each."""
+    return _BLANK.sub("", text), _BLANK.sub(" ", text)
+
+
 def has_control_characters(text: str) -> bool:
     """Whether a text contains a control character other than tabs and line ends, or a bidi control."""
     return bool(_UNSPOKEN.search(text))

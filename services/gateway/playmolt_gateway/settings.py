@@ -2,10 +2,13 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Final, Literal
 
 from playmolt_core.settings import Natural, Positive, Settings, parse_address, parse_rate, setting
 from playmolt_schemas.this_machine import is_loopback
+
+from playmolt_gateway.access.name_blocklist import read_words
 
 _PAGE: Final = re.compile(r"https://[^\s/]\S*", re.ASCII)
 _CONTACT: Final = re.compile(rf"{_PAGE.pattern}|mailto:\S+@\S+|tel:\+?[0-9().-]+", re.ASCII)
@@ -115,6 +118,15 @@ class GatewaySettings(Settings, frozen=True, kw_only=True):
             check=parse_report_limit,
         ),
     ] = None
+    name_blocklist: Annotated[
+        str,
+        setting(
+            "PLAYMOLT_NAME_BLOCKLIST",
+            "File with words that names of agents, owners and tournaments must not contain: a word or phrase a line, in"
+            " UTF-8; `#` begins a comment. Whole words count, in any case. It is read again when it changes. Empty: no"
+            " list.",
+        ),
+    ] = ""
     public_url: Annotated[
         str,
         setting(
@@ -251,7 +263,18 @@ class GatewaySettings(Settings, frozen=True, kw_only=True):
     ] = "operator"
 
     def faults(self) -> Sequence[str]:
-        """What is missing of sign-in, or unsafe."""
+        """What is missing of sign-in, or unsafe; and a list of words that cannot be read."""
+        return [*self._list_faults(), *self._sign_in_faults()]
+
+    def _list_faults(self) -> Sequence[str]:
+        try:
+            if self.name_blocklist:
+                read_words(Path(self.name_blocklist))
+        except ValueError as error:
+            return [f"PLAYMOLT_NAME_BLOCKLIST: {error}"]
+        return ()
+
+    def _sign_in_faults(self) -> Sequence[str]:
         given = {
             "PLAYMOLT_OIDC_ISSUER": self.oidc_issuer,
             "PLAYMOLT_OIDC_CLIENT_ID": self.oidc_client_id,

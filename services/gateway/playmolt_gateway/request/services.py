@@ -11,6 +11,7 @@ from playmolt_schemas.limits import HEARTBEAT_SECONDS, READER_STALL_SECONDS, WAI
 
 from playmolt_gateway.access.auth import CACHED_SECONDS, Authenticator, KeyCache
 from playmolt_gateway.access.invites import InviteIssuer
+from playmolt_gateway.access.name_blocklist import NameBlocklist
 from playmolt_gateway.access.owners import AddressGroups, OwnerNames
 from playmolt_gateway.access.rates import RateLimiter
 from playmolt_gateway.http.addresses import PublicAddress
@@ -96,13 +97,14 @@ class Services:
         self.reports = reports
         self.keys = KeyCache(accounts, bus)
         self.authenticator = Authenticator(self.keys, settings.operator_key, settings.house_key)
-        self.sign_in = open_sign_in(settings, sign_ins, accounts)
         self.rates = RateLimiter(settings, limits)
         self.owner_names = OwnerNames(owners)
         self.address_groups = AddressGroups(accounts, self.rates)
         self.address = PublicAddress(settings)
         self.bodies = BodyReader()
         self.invites = InviteIssuer(accounts)
+        self.blocklist = NameBlocklist(settings.name_blocklist)
+        self.sign_in = open_sign_in(settings, sign_ins, accounts, self.blocklist.blocks)
         self.metrics = Metrics()
         self.waits = Waits(settings)
         self.slots = {load: FairSlots(capacity) for load, capacity in CAPACITIES.items()}

@@ -109,7 +109,7 @@ async def register_agent(services: Services, request: CheckedRequest[Query, api.
         )
     if refused := refused_texts(body):
         return refused
-    if refused := _refused_kind(body, request.caller):
+    if refused := services.blocklist.refusal(body.name) or _refused_kind(body, request.caller):
         return refused
     rates = services.rates
     limit = (

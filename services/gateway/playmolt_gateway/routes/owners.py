@@ -102,7 +102,7 @@ async def open_owner(services: Services, request: CheckedRequest[Query, routes.O
     body = request.body
     if not services.settings.registration_open and not request.caller.operator:
         return _CLOSED
-    if refused := refused_texts(body):
+    if refused := refused_texts(body) or services.blocklist.refusal(body.name):
         return refused
     limited = await services.within_deadline(services.rates.owner_refusal(request.caller, request.scope))
     if limited:
@@ -186,7 +186,7 @@ async def register_owned_agent(services: Services, request: CheckedRequest[Query
     body, owner = request.body, _owner(request)
     if not services.settings.registration_open:
         return _CLOSED
-    if refused := refused_texts(body):
+    if refused := refused_texts(body) or services.blocklist.refusal(body.name):
         return refused
     limited = await services.within_deadline(services.rates.registration_refusal(request.caller, request.scope))
     if limited:

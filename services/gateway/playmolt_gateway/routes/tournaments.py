@@ -84,7 +84,7 @@ async def open_tournament(services: Services, request: CheckedRequest[Query, Tou
     caller = request.caller
     if not caller.operator and not services.settings.open_tournaments:
         return _NO_OWNERS
-    if refused := _refused_name(request.body.name):
+    if refused := _refused_name(services, request.body.name):
         return refused
     body = _given(request.body)
     return await _changed(services, request, id_of_command(_TYPE, request.command.id), body, status=201)
@@ -92,7 +92,7 @@ async def open_tournament(services: Services, request: CheckedRequest[Query, Tou
 
 @serves(CHANGE_TOURNAMENT)
 async def change_tournament(services: Services, request: CheckedRequest[Query, TournamentChange]) -> Reply:
-    if request.body.name is not UNSET and (refused := _refused_name(request.body.name)):
+    if request.body.name is not UNSET and (refused := _refused_name(services, request.body.name)):
         return refused
     return await _changed(services, request, request.params["id"], msgspec.to_builtins(request.body))
 
@@ -203,12 +203,12 @@ async def take_house_seats(services: Services, request: CheckedRequest[Query, No
     return json_response(200, _encode(HouseSeats(seats)))
 
 
-def _refused_name(name: str) -> HttpProblem | None:
+def _refused_name(services: Services, name: str) -> HttpProblem | None:
     fault = "must contain a visible character"
     if has_line_breaks_or_controls(name):
         fault = "must not contain control, surrogate, line separator or bidi control characters"
     elif has_visible_character(name):
-        return None
+        return services.blocklist.refusal(name)
     return bad_request(f"Fix the request body and retry: name {fault}.", *faults({"name": fault}))
 
 

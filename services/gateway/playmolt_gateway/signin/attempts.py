@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import re
 import secrets
+from collections.abc import Callable
 from enum import Enum
 from typing import Final, Protocol
 from urllib.parse import urlsplit
@@ -107,11 +108,11 @@ class OpenIdProvider(Protocol):
     async def names(self, identity: Identity) -> tuple[str, ...]: ...
 
 
-def owner_name(names: tuple[str, ...]) -> str:
-    """The first of `names` that is valid as a name, cut to its longest length."""
+def owner_name(names: tuple[str, ...], blocks: Callable[[str], bool]) -> str:
+    """The first of `names` that is valid as a name and not blocked, cut to its longest length."""
     for name in names:
         cut = composed_text(name)[:AGENT_NAME_CHARS]
-        if has_visible_character(cut) and not has_line_breaks_or_controls(cut):
+        if has_visible_character(cut) and not has_line_breaks_or_controls(cut) and not blocks(cut):
             return cut
     return UNNAMED
 

@@ -87,14 +87,19 @@ def registration_of(settings: GatewaySettings) -> ClientRegistration | None:
     )
 
 
-def open_sign_in(settings: GatewaySettings, sign_ins: SignIns, accounts: Accounts) -> "SignIn | None":
-    """Sign-in as the operator has set it up, or None. Raises InvalidSettings."""
+def open_sign_in(
+    settings: GatewaySettings, sign_ins: SignIns, accounts: Accounts, blocks: Callable[[str], bool]
+) -> "SignIn | None":
+    """Sign-in as the operator has set it up, or None; `blocks` finds names that are not allowed.
+
+    Raises InvalidSettings.
+    """
     registration = registration_of(settings)
     if registration is None:
         return None
     from playmolt_gateway.signin.provider import Provider  # noqa: PLC0415 -- loads Authlib, which others do without
 
-    return SignIn(registration, Provider(registration), sign_ins, accounts)
+    return SignIn(registration, Provider(registration), sign_ins, accounts, blocks)
 
 
 def hash_of_token(token: str) -> str:
@@ -120,11 +125,17 @@ class SignIn:
     """Sign-in by OpenID Connect. Every method may raise UNAVAILABLE_ERRORS."""
 
     def __init__(
-        self, registration: ClientRegistration, provider: OpenIdProvider, sign_ins: SignIns, accounts: Accounts
+        self,
+        registration: ClientRegistration,
+        provider: OpenIdProvider,
+        sign_ins: SignIns,
+        accounts: Accounts,
+        blocks: Callable[[str], bool],
     ) -> None:
         self._provider = provider
         self._sign_ins = sign_ins
         self._accounts = accounts
+        self._blocks = blocks
         self._public = registration.redirect_uri.removesuffix("/auth/callback")
         parts = urlsplit(self._public)
         self._origin = f"{parts.scheme}://{parts.netloc}".lower().removesuffix(_PORTS[parts.scheme])
@@ -189,7 +200,7 @@ class SignIn:
         first = await self._sign_ins.owner_of(account) is None
         if first and (refusal := await limit()):
             return refusal
-        name = owner_name(await self._provider.names(identity)) if first else ""
+        name = owner_name(await self._provider.names(identity), self._blocks) if first else ""
         await self._sign_ins.sign_in(account, name, session)
         return None
 
