@@ -10,6 +10,7 @@ from playmolt_core.game.decider import Decider
 from playmolt_core.game.engine_module import engines
 from playmolt_core.game.erasures import ErasureRules
 from playmolt_core.game.lobby import LobbyRules
+from playmolt_core.game.moderation import ModerationRules
 from playmolt_core.game.ownership import OwnershipRules
 from playmolt_schemas.registry import games
 
@@ -17,11 +18,12 @@ from playmolt_cli.terminal.options import read_settings
 
 
 def deciders() -> dict[str, Decider]:
-    """Id prefix → rules, including lobbies, erasures and owners of agents.
+    """Id prefix → rules, including lobbies, erasures, owners of agents and moderation.
 
     Rules are imported on this call, so that commands without a log, such as `up`, start faster.
     """
-    own: dict[str, Decider] = {"lobby": LobbyRules(), "erasure": ErasureRules(), "ownership": OwnershipRules()}
+    rules: tuple[Decider, ...] = (LobbyRules(), ErasureRules(), OwnershipRules(), ModerationRules())
+    own = {one.game: one for one in rules}
     return {**own, **{game: decider_of(game) for game in games()}}
 
 

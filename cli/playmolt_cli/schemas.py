@@ -15,7 +15,7 @@ from playmolt_cli.games import deciders
 
 def files() -> Files:
     """The schemas of all messages and stored events, and the AsyncAPI document."""
-    kept = {*house_types(), "lobby", "erasure", "ownership"}  # other installed games export their own
+    kept = {*house_types(), "lobby", "erasure", "ownership", "moderation"}  # other installed games export their own
     stored = {game: decider.events for game, decider in deciders().items() if game in kept}
     return asyncapi.files(stored)
 

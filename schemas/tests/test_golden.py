@@ -5,6 +5,7 @@ import pytest
 from playmolt_core.game.decider import Decider, read_event
 from playmolt_core.game.erasures import ErasureRules
 from playmolt_core.game.lobby import LobbyRules
+from playmolt_core.game.moderation import ModerationRules
 from playmolt_core.game.ownership import OwnershipRules
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.stored.event import Event
@@ -47,7 +48,7 @@ def test_an_unknown_type_is_not_guessed(decider: Decider) -> None:
 
 
 @pytest.mark.parametrize(
-    "rules", [LobbyRules(), ErasureRules(), OwnershipRules()], ids=["lobby", "erasure", "ownership"]
+    "rules", [LobbyRules(), ErasureRules(), OwnershipRules(), ModerationRules()], ids=lambda rules: rules.game
 )
 def test_events_of_no_game_have_samples_that_read_and_write_back(rules: Decider) -> None:
     assert _samples(rules.game).keys() == rules.events.keys()

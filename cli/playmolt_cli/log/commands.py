@@ -13,6 +13,7 @@ from playmolt_core.db.pool import Pool
 from playmolt_core.log.copies.anchors import Comparison
 from playmolt_core.log.copies.export import json_lines, parquet
 from playmolt_core.log.copies.manifest import ManifestBuilder, beside, write_manifest
+from playmolt_core.log.moderation import rebuild_moderation
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.reading import places
 from playmolt_core.log.stats import Stats
@@ -21,7 +22,7 @@ from playmolt_core.log.verify import Verification
 from playmolt_core.relay.projector import rebuild as rebuild_projections
 from playmolt_schemas.export.wire import Lag, ShardLag
 from playmolt_schemas.records import Record
-from playmolt_schemas.shards import MOST_SHARDS, BadPlaces, read_places, write_places
+from playmolt_schemas.shards import MOST_SHARDS, BadPlaces, Places, read_places, write_places
 from playmolt_schemas.text import escape_line_ends
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
@@ -185,13 +186,18 @@ def _check_decisions(files: Sequence[Path], data: Path | None, as_json: bool) ->
 @log.command()
 @data_option
 def rebuild(data: Path | None) -> None:
-    """Rebuild points, results and ratings from the log.
+    """Rebuild points, results, ratings and what the operator hid, renamed and banned from the log.
 
     Readers see the old values until it is done; a running relay continues from there.
 
     Example: playmolt log rebuild
     """
-    reached = with_database(data, lambda event_log, pool: rebuild_projections(pool, event_log))
+
+    async def work(event_log: PostgresLog, pool: Pool) -> Places:
+        await rebuild_moderation(pool)
+        return await rebuild_projections(pool, event_log)
+
+    reached = with_database(data, work)
     click.echo(f"points, results and ratings rebuilt from the log up to position {write_places(reached)}")
 
 

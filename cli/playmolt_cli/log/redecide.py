@@ -14,7 +14,7 @@ from playmolt_schemas.identifiers import type_of
 from playmolt_schemas.records import Metadata, Record
 from rich.table import Table
 
-_WITHOUT_COMMANDS = ("lobby", "erasure", "ownership")
+_WITHOUT_COMMANDS = ("lobby", "erasure", "ownership", "moderation")
 _read_metadata = msgspec.json.Decoder(Metadata).decode
 
 

@@ -11,6 +11,7 @@ import uvloop
 from msgspec.structs import replace
 from playmolt_core.db.pool import Pool
 from playmolt_core.log.erasing import erased_heads
+from playmolt_core.log.moderation import moderation_breaks
 from playmolt_core.log.port import Part
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.reading import places
@@ -48,7 +49,8 @@ async def verified(
         log, deciders(), register=log.register, erased=erased, progress=progress,
         streams=verified_by(min(os.cpu_count() or 1, MOST_PROCESSES), part, progress) if helped else None,
     )  # fmt: skip
-    return replace(found, breaks=found.breaks + await projection_breaks(pool, log) + await score_breaks(pool))
+    tables = await projection_breaks(pool, log) + await score_breaks(pool) + await moderation_breaks(pool)
+    return replace(found, breaks=found.breaks + tables)
 
 
 def _verified_part(

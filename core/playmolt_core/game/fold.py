@@ -25,7 +25,7 @@ def carries_state_hash(game: str, version: int, *, closes: bool) -> bool:
     A lobby's state grows with every agent, so it is hashed only at powers of two while it is small. Later, engines read
     it from a snapshot without free agents.
     """
-    if game in ("erasure", "ownership"):
+    if game in ("erasure", "ownership", "moderation"):
         return True
     if game == "lobby":
         return version <= LOBBY_HASHED and version & (version - 1) == 0

@@ -62,6 +62,21 @@ def chain_record(
     )
 
 
+def record_text(record: NewRecord) -> str:
+    """A record as the functions of the database take it that append one record themselves."""
+    head = {
+        "version": record.version,
+        "type": record.type,
+        "schema_version": record.schema_version,
+        "at": rfc3339(record.at),
+        "salt": record.salt,
+        "hash": record.hash,
+        "data": msgspec.Raw(record.data),
+        "metadata": msgspec.Raw(record.metadata),
+    }
+    return msgspec.json.encode(head).decode()
+
+
 def recomputed(record: Record | StoredRecord) -> str:
     """The hash that this record must have; "" if its open data differs from its sealed data."""
     if isinstance(record, StoredRecord):

@@ -7,7 +7,6 @@ from typing import Final, cast
 
 import msgspec
 from playmolt_schemas.canonical import canonical_json
-from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import ZERO_HASH, Metadata
 from playmolt_schemas.shards import Places, shard_of
 
@@ -15,7 +14,7 @@ from playmolt_core.db.logins import VAULT_ROLE
 from playmolt_core.db.pool import Connection, NotPermitted, Pool, queries
 from playmolt_core.game.erasures import STREAM, ErasedBy, Erasures, SessionErased, SessionKind
 from playmolt_core.game.fold import state_hash
-from playmolt_core.log.chain import chain_record
+from playmolt_core.log.chain import chain_record, record_text
 from playmolt_core.log.port import NewRecord
 
 _SQL = queries("erasing")
@@ -70,7 +69,7 @@ class SessionEraser:
                 record = _record(found, by, version + 1, followed)
                 done = await connection.fetchval(
                     _SQL["erase"], stream, found.version, bytes.fromhex(found.hash), by, linked,
-                    bytes.fromhex(followed), _written(record),
+                    bytes.fromhex(followed), record_text(record),
                 )  # fmt: skip
             if done:
                 return msgspec.structs.replace(found, erased_at=record.at, erased_by=by, linked=linked)
@@ -133,20 +132,6 @@ def _record(session: StoredSession, by: ErasedBy, version: int, followed: str) -
         ),
         closes=False,
     )
-
-
-def _written(record: NewRecord) -> str:
-    head = {
-        "version": record.version,
-        "type": record.type,
-        "schema_version": record.schema_version,
-        "at": rfc3339(record.at),
-        "salt": record.salt,
-        "hash": record.hash,
-        "data": msgspec.Raw(record.data),
-        "metadata": msgspec.Raw(record.metadata),
-    }
-    return msgspec.json.encode(head).decode()
 
 
 class Erasure(msgspec.Struct, frozen=True, array_like=True):

@@ -7,7 +7,6 @@ from typing import Final, Literal
 import asyncpg
 import msgspec
 from playmolt_schemas.canonical import canonical_json
-from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.limits import OWNED_AGENTS
 from playmolt_schemas.records import ZERO_HASH, Metadata
 
@@ -16,8 +15,7 @@ from playmolt_core.db.pool import Connection, Pool, queries
 from playmolt_core.game.decider import Refused
 from playmolt_core.game.fold import state_hash
 from playmolt_core.game.ownership import CLAIMED, NOT_OWNED, Claim, Ownership, OwnershipRules, Release, stream_of
-from playmolt_core.log.chain import chain_record
-from playmolt_core.log.port import NewRecord
+from playmolt_core.log.chain import chain_record, record_text
 
 _SQL = queries("ownership")
 _RULES: Final = OwnershipRules()
@@ -137,21 +135,7 @@ async def _append(connection: Connection, command: Claim | Release, owner_id: st
         closes=False,
     )
     if not await connection.fetchval(
-        _SQL["append"], command.agent_id, state.owner_id or None, bytes.fromhex(followed), _written(record)
+        _SQL["append"], command.agent_id, state.owner_id or None, bytes.fromhex(followed), record_text(record)
     ):
         raise OwnershipConflict(f"the owners of {command.agent_id} changed")
     return None
-
-
-def _written(record: NewRecord) -> str:
-    head = {
-        "version": record.version,
-        "type": record.type,
-        "schema_version": record.schema_version,
-        "at": rfc3339(record.at),
-        "salt": record.salt,
-        "hash": record.hash,
-        "data": msgspec.Raw(record.data),
-        "metadata": msgspec.Raw(record.metadata),
-    }
-    return msgspec.json.encode(head).decode()

@@ -19,7 +19,7 @@ from playmolt_core.game.decider import PUBLIC, Decider, read_event
 from playmolt_core.game.engine_module import engines
 from playmolt_core.log.port import OutgoingRecord
 
-_UNPUBLISHED: Final = frozenset({"lobby", "erasure", "ownership"})
+_UNPUBLISHED: Final = frozenset({"lobby", "erasure", "ownership", "moderation"})
 _read = msgspec.json.Decoder(Record).decode
 
 

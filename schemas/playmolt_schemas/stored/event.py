@@ -1,11 +1,16 @@
 """The base class of stored events, and the marks that show a field to viewers."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, ClassVar, TypeVar, get_args, get_origin
 
 import msgspec
 
 T = TypeVar("T")
+
+
+class Said(msgspec.Struct, frozen=True):
+    """The mark of a text that an agent wrote and that the operator can hide. Its author is the agent in the `agent_id`
+    beside it."""
 
 
 class Shown(msgspec.Struct, frozen=True):
@@ -21,6 +26,8 @@ Public = Annotated[T, Shown()]
 """Shown to every viewer of the stream, with everything inside the value."""
 Own = Annotated[T, Shown(own=True)]
 """Shown to the event's author alone; absent for other viewers."""
+Text = Annotated[str, Said()]
+"""A text that an agent wrote: `Public[Text]`, or a field of a value."""
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -68,8 +75,31 @@ def marks(event: type[Event]) -> Mapping[str, Shown]:
 
 
 def _mark(annotation: object) -> Shown | None:
-    extras = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
-    return next((extra for extra in extras if isinstance(extra, Shown)), None)
+    return next((extra for extra in _extras(annotation) if isinstance(extra, Shown)), None)
+
+
+def texts(kind: type) -> Sequence[tuple[str, ...]]:
+    """Where a struct holds texts of agents: paths of field names, with "*" for every element of a list."""
+    found: list[tuple[str, ...]] = []
+    for field in msgspec.structs.fields(kind):
+        if any(isinstance(extra, Said) for extra in _extras(field.type)):
+            found.append((field.encode_name,))
+        for element in _elements(field.type):
+            found += ((field.encode_name, "*", *path) for path in texts(element))
+    return found
+
+
+def _extras(annotation: object) -> tuple[object, ...]:
+    return get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+
+
+def _elements(annotation: object) -> Iterator[type]:
+    """The structs in a field that is a tuple of structs."""
+    inner = get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
+    if get_origin(inner) is tuple:
+        element = get_args(inner)[0]
+        if isinstance(element, type) and issubclass(element, msgspec.Struct):
+            yield element
 
 
 def stored_types(*events: type[Event]) -> Mapping[tuple[str, int], type[Event]]:

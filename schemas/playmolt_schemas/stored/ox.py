@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from playmolt_schemas.stored import seats
-from playmolt_schemas.stored.event import Event, Own, Public, stored_types
+from playmolt_schemas.stored.event import Event, Own, Public, Text, stored_types
 from playmolt_schemas.stored.seats import ClosingEvent, StartingEvent, Submitted
 from playmolt_schemas.stored.values import Fault, Identity, Place
 
@@ -33,7 +33,7 @@ class PublicChoice(msgspec.Struct, frozen=True, kw_only=True):
     agent_id: str
     name: str
     choice: Choice
-    comment: str
+    comment: Text
 
 
 class ScoreRow(Identity, frozen=True, kw_only=True):
@@ -89,7 +89,7 @@ class FirstChoiceSubmitted(Submitted, frozen=True, kw_only=True):
     name: Public[str]
     round: int
     choice: Own[Choice]
-    comment: Own[str]
+    comment: Own[Text]
 
 
 class Revealed(Event, frozen=True, kw_only=True):
@@ -108,7 +108,7 @@ class SwitchSubmitted(Submitted, frozen=True, kw_only=True):
     name: Public[str]
     round: int
     switched: Public[bool]
-    comment: Public[str]
+    comment: Public[Text]
 
 
 class RoundCounted(Event, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from playmolt_schemas.stored import seats
-from playmolt_schemas.stored.event import Event, Own, Public, stored_types
+from playmolt_schemas.stored.event import Event, Own, Public, Text, stored_types
 from playmolt_schemas.stored.seats import ClosingEvent, StartingEvent, Submitted
 from playmolt_schemas.stored.values import Fault, Identity, Place
 
@@ -74,7 +74,7 @@ class Spoke(Submitted, frozen=True, kw_only=True):
     type: ClassVar[str] = "speak"
     name: Public[str]
     role: Public[Role]
-    text: Public[str]
+    text: Public[Text]
     phase: Public[Phase]
     round: Public[int]
 

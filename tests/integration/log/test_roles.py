@@ -23,6 +23,11 @@ TABLES = {
     **{f"log.record_0_{kind}_0": "version" for kind in ("standing", "game", "session", "kept")},
     "log.outcome": "body",
     "log.archived": "file",
+    "log.hidden": "hidden",
+    "log.decision": "data",
+    "account.renamed": "handle",
+    "account.ban": "until",
+    "account.notice": "note",
     "account.agent": "name",
     "account.api_key": "hash",
     "account.void_key": "hash",
@@ -110,6 +115,11 @@ FUNCTIONS = {
     "limits.settle": "SELECT limits.settle(ARRAY['a'], 0, 0, 0)",
     "log.last_owner": "SELECT log.last_owner('agent-a')",
     "log.change_owner": "SELECT log.change_owner('agent-a', NULL, '', '{}')",
+    "log.begin_moderation": "SELECT log.begin_moderation('moderation-1')",
+    "log.said": "SELECT log.said('ox-1', 1, NULL, '{}', '{}')",
+    "log.moderate": "SELECT log.moderate('moderation-1', '', '{}', '', '')",
+    "log.rebuild_moderation": "SELECT log.rebuild_moderation()",
+    "account.neutral_handle": "SELECT account.neutral_handle('agent-a')",
     "account.one_address": "SELECT account.one_address('{}')",
     "account.models": "SELECT account.models()",
     "account.entrants": "SELECT account.entrants('{}')",
@@ -148,9 +158,10 @@ _DERIVED = (
 )  # fmt: skip
 _BLOBS = (("SELECT", "blob.text"), ("SELECT", "blob.reply"))
 _BENEATH = (("SELECT", "log.listed"), ("SELECT", "log.record"), ("SELECT", "log.event_type"))
+_DECISIONS = (("SELECT", "log.hidden"), ("SELECT", "account.renamed"), ("SELECT", "account.ban"))
 _ANYBODY = {("SELECT", "migration.applied")}
 """A service looks whether what it needs is applied."""
-ALLOWED = {
+ALLOWED: dict[str, set[object]] = {
     "playmolt_engine": {
         ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"), *_BENEATH, ("SELECT", "log.outcome"),
         "log.append", "log.enter_types", "log.joined_by", "log.opened_by",
@@ -163,14 +174,14 @@ ALLOWED = {
             for table in ("lease.in_flight", "lease.batch_call", "lease.job")
         ),
         *((verb, "lease.snapshot") for verb in ("SELECT", "INSERT", "UPDATE")), "account.one_address",
-        "account.entrants", "account.house_bots", "account.note_table",
+        "account.entrants", "account.house_bots", "account.note_table", *_DECISIONS,
     },
     "playmolt_relay": {
         ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"), *_BENEATH,
         ("SELECT", "log.archived"),
         *((verb, table) for verb in ("SELECT", "INSERT", "UPDATE", "DELETE") for table in _DERIVED),
         ("SELECT", "projection.progress"), ("UPDATE", "projection.progress"), "limits.sweep", "limits.day_spent",
-        "account.models", "account.sweep_reports",
+        "account.models", "account.sweep_reports", *_DECISIONS, "log.rebuild_moderation",
     },
     "playmolt_gateway": {
         ("SELECT", "account.agent"), ("INSERT", "account.agent"),
@@ -202,7 +213,8 @@ ALLOWED = {
             for verb in ("SELECT", "INSERT", "UPDATE")
             for table in ("claim_key", "report", "report_key")
         ),
-        "log.last_owner", "log.change_owner", "limits.guess", "limits.forgive",
+        "log.begin_moderation", "log.said", "log.moderate", "account.neutral_handle", *_DECISIONS,
+        ("SELECT", "account.notice"), "log.last_owner", "log.change_owner", "limits.guess", "limits.forgive",
         *(("SELECT", table) for table in _DERIVED), ("SELECT", "projection.progress"), "limits.take", "limits.wait",
         "limits.open_session", "limits.give_session_up", "projection.finished", "pack.bring",
         ("SELECT", "pack.missing"),
@@ -210,7 +222,7 @@ ALLOWED = {
     "playmolt_reader": {
         ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"), *_BENEATH, ("SELECT", "log.outcome"),
         ("SELECT", "log.archived"), *(("SELECT", table) for table in _DERIVED), ("SELECT", "projection.progress"),
-        "account.models", *_BLOBS,
+        "account.models", *_BLOBS, *_DECISIONS, ("SELECT", "log.decision"),
     },
     "playmolt_vault": {"vault.make", "vault.read", "vault.owned", "vault.outdated", "vault.needed"},
 }  # fmt: skip
@@ -337,7 +349,7 @@ async def test_append_looks_into_no_schema_of_its_caller(database_url: str) -> N
         " AND n.nspname IN ('log', 'limits', 'lease', 'account', 'projection', 'blob', 'vault', 'pack')"
     )
     await connection.close()
-    assert len(rows) == 62
+    assert len(rows) == 71
     for row in rows:
         assert "search_path=pg_catalog, pg_temp" in row["proconfig"], row["name"]
 

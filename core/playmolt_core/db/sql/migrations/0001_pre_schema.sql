@@ -36,11 +36,11 @@ CREATE TABLE log.head (
 -- lowest four, a count between them.
 CREATE SEQUENCE log.stream_number;
 
--- The kinds, each with tables of its own: 0 permanent streams (lobbies, erasures, owners of agents), 1 games and runs, 2 sessions and experiments, 3 results of
--- archived games.
+-- The kinds, each with tables of its own: 0 permanent streams (lobbies, erasures, owners of agents, moderation), 1 games and
+-- runs, 2 sessions and experiments, 3 results of archived games.
 CREATE FUNCTION log.kind_of(p_stream text) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE
-  WHEN split_part(p_stream, '-', 1) IN ('lobby', 'erasure', 'ownership') THEN 0
+  WHEN split_part(p_stream, '-', 1) IN ('lobby', 'erasure', 'ownership', 'moderation') THEN 0
   WHEN split_part(p_stream, '-', 1) IN ('legal', 'jury', 'agora', 'experiment', 'tournament') THEN 2
   ELSE 1
 END;
@@ -894,6 +894,8 @@ CREATE TABLE account.owner (
   id         text COLLATE "C" PRIMARY KEY,
   name       text             NOT NULL,
   folded     text COLLATE "C" NOT NULL,
+  given_name text, -- what the operator's decision replaced (see "Moderation"), also in `folded`
+  given_folded text COLLATE "C",
   contact    text,
   created_at timestamptz      NOT NULL DEFAULT now()
 );
@@ -915,6 +917,9 @@ CREATE TABLE account.agent (
   invite     text COLLATE "C", -- the id of the invite code by which it came
   owner_id   text COLLATE "C" REFERENCES account.owner,
   address_group bytea CHECK (octet_length(address_group) = 16),
+  given_name text, -- what the operator's decision replaced (see "Moderation"), also in `handle` and `folded`
+  given_handle text COLLATE "C",
+  given_folded text COLLATE "C",
   CHECK (model IS NULL OR kind = 'house')
 );
 CREATE INDEX agent_newest ON account.agent (created_at DESC, id DESC);
@@ -2313,6 +2318,269 @@ END $$;
 REVOKE ALL ON FUNCTION log.last_owner, log.change_owner FROM PUBLIC;
 GRANT USAGE ON SCHEMA log TO playmolt_gateway;
 GRANT EXECUTE ON FUNCTION log.last_owner, log.change_owner TO playmolt_gateway;
+
+-- Moderation ----------------------------------------------------------------------------------------------------------
+
+-- What the operator's decisions are in force, as the streams `moderation-…` say. `revision` counts all decisions: a reader
+-- follows the tables by the newest one that it has seen. A decision that was taken back keeps its row.
+CREATE TABLE log.hidden (
+  stream   text COLLATE "C" NOT NULL,
+  version  integer          NOT NULL CHECK (version > 0),
+  agent_id text COLLATE "C" NOT NULL,  -- the author; '' for every author in the record
+  hidden   boolean          NOT NULL,
+  revision bigint           NOT NULL,
+  shard    smallint         NOT NULL,
+  PRIMARY KEY (stream, version, agent_id, shard)
+);
+CREATE INDEX hidden_revision ON log.hidden (revision);
+
+-- The shown names of agents and owners. `withheld`: the name is hidden; otherwise the handle replaces it. No handle: the
+-- given name is shown again.
+CREATE TABLE account.renamed (
+  subject  text COLLATE "C" PRIMARY KEY,
+  handle   text COLLATE "C",
+  withheld boolean          NOT NULL,
+  revision bigint           NOT NULL
+);
+CREATE INDEX renamed_revision ON account.renamed (revision);
+
+CREATE TABLE account.ban (
+  subject  text COLLATE "C" PRIMARY KEY,  -- an agent, or an owner with all its agents
+  banned   boolean          NOT NULL,
+  until    timestamptz,                   -- null: for good
+  revision bigint           NOT NULL
+);
+CREATE INDEX ban_revision ON account.ban (revision);
+
+-- Why, for the person and the operator: the only text of a decision, and it can be erased.
+CREATE TABLE account.notice (
+  stream   text COLLATE "C" NOT NULL,
+  version  integer          NOT NULL,
+  subject  text COLLATE "C" NOT NULL,  -- the agent or owner whom the decision is about; '' if it is not known
+  kind     text             NOT NULL,  -- the type of the event
+  game_id  text COLLATE "C",
+  until    timestamptz,
+  note     text             NOT NULL,
+  at       timestamptz      NOT NULL,
+  PRIMARY KEY (stream, version)
+);
+CREATE INDEX notice_subject ON account.notice (subject, at DESC);
+
+CREATE FUNCTION log.moderation_revision() RETURNS bigint
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT greatest(
+    (SELECT coalesce(max(h.revision), 0) FROM log.hidden AS h),
+    (SELECT coalesce(max(n.revision), 0) FROM account.renamed AS n),
+    (SELECT coalesce(max(b.revision), 0) FROM account.ban AS b)
+  )
+$$;
+
+-- Locks all moderation until the transaction ends, and returns the end of a stream and the time of the newest decision.
+CREATE FUNCTION log.begin_moderation(p_stream text, OUT version integer, OUT hash bytea, OUT newest timestamptz)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended('log.moderation', 0));
+  SELECT s.version, s.hash INTO version, hash FROM log.stream AS s WHERE s.stream = p_stream;
+  SELECT max(s.updated_at) INTO newest FROM log.stream AS s WHERE s.game = 'moderation';
+END $$;
+
+-- The records that hold what an author said in a record, with the author: the record itself, and of a game in which texts
+-- of its author alone (`p_own`) are public only with a later record (of `p_public`, with several authors), both. Nothing if
+-- the text is not public. Of an archived game only the end is known. Types are given by the rules of the game.
+CREATE FUNCTION log.said(p_stream text, p_version integer, p_agent text, p_public text[], p_own text[])
+RETURNS TABLE (version integer, agent_id text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  WITH stream AS (
+    SELECT s.number, s.shard, s.archived, s.version FROM log.stream AS s WHERE s.stream = p_stream AND s.erased_at IS NULL
+  ), record AS (
+    SELECT r.version, t.name AS type, r.data::jsonb AS data
+    FROM stream AS s JOIN log.record AS r ON r.number = s.number AND r.shard = s.shard
+    JOIN log.event_type AS t ON t.code = r.type
+    WHERE t.name = ANY (p_public || p_own)
+  ), author AS (
+    SELECT r.version, r.type, r.data -> 'round' AS round, a.id, r.data ? 'agent_id' AS alone
+    FROM record AS r CROSS JOIN LATERAL (
+      SELECT r.data ->> 'agent_id' AS id WHERE r.data ? 'agent_id'
+      UNION
+      SELECT e #>> '{}' FROM jsonb_path_query(r.data, '$.*[*].agent_id') AS e WHERE NOT r.data ? 'agent_id'
+    ) AS a
+    WHERE p_agent IS NULL OR a.id = p_agent
+  ), shown AS (
+    SELECT a.* FROM author AS a WHERE a.version = p_version AND a.type = ANY (p_public)
+    UNION
+    SELECT late.* FROM author AS early JOIN author AS late ON late.id = early.id AND late.round = early.round
+    WHERE early.version = p_version AND early.type = ANY (p_own) AND late.type = ANY (p_public) AND NOT late.alone
+  )
+  SELECT s.version, s.id FROM shown AS s
+  UNION
+  SELECT early.version, early.id FROM shown AS s JOIN author AS early ON early.id = s.id AND early.round = s.round
+  WHERE NOT s.alone AND early.type = ANY (p_own)
+  UNION ALL
+  SELECT p_version, coalesce(p_agent, '') FROM stream AS s WHERE s.archived AND p_version BETWEEN 1 AND s.version
+$$;
+
+-- Brings the tables to what a decision says.
+CREATE FUNCTION log.apply_moderation(p_type text, p_data json, p_revision bigint) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  named  CONSTANT text := p_data ->> 'subject';
+  shown  CONSTANT text := p_data ->> 'handle';
+BEGIN
+  IF p_type IN ('speech_hidden', 'speech_restored') THEN
+    INSERT INTO log.hidden AS h (stream, version, agent_id, hidden, revision, shard)
+    SELECT p_data ->> 'game_id', v::integer, coalesce(p_data ->> 'agent_id', ''), p_type = 'speech_hidden', p_revision,
+      log.shard_of(p_data ->> 'game_id')
+    FROM json_array_elements_text(p_data -> 'versions') AS v
+    ON CONFLICT (stream, version, agent_id, shard) DO UPDATE SET hidden = excluded.hidden, revision = excluded.revision;
+  ELSIF p_type IN ('name_hidden', 'renamed', 'name_restored') THEN
+    INSERT INTO account.renamed AS n (subject, handle, withheld, revision)
+    VALUES (named, shown, p_type = 'name_hidden', p_revision)
+    ON CONFLICT (subject) DO UPDATE
+      SET handle = excluded.handle, withheld = excluded.withheld, revision = excluded.revision;
+  ELSIF p_type IN ('banned', 'unbanned') THEN
+    INSERT INTO account.ban AS b (subject, banned, until, revision)
+    VALUES (named, p_type = 'banned', (p_data ->> 'until')::timestamptz, p_revision)
+    ON CONFLICT (subject) DO UPDATE
+      SET banned = excluded.banned, until = excluded.until, revision = excluded.revision;
+  ELSE
+    RAISE EXCEPTION '% is no decision', p_type USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+END $$;
+
+-- The names that are shown of those with a decision, in the accounts: all that reads accounts shows them. An update of an
+-- agent's row makes gateways drop what they remember of its key.
+CREATE FUNCTION account.show_name(p_subject text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  shown  account.renamed;
+  called text;
+BEGIN
+  SELECT * INTO shown FROM account.renamed AS n WHERE n.subject = p_subject;
+  called := CASE WHEN shown.withheld THEN '[withheld]' ELSE shown.handle END;
+  UPDATE account.agent AS a SET
+    given_name = CASE WHEN shown.handle IS NOT NULL THEN coalesce(a.given_name, a.name) END,
+    given_handle = CASE WHEN shown.handle IS NOT NULL THEN coalesce(a.given_handle, a.handle) END,
+    given_folded = CASE WHEN shown.handle IS NOT NULL THEN coalesce(a.given_folded, a.folded) END,
+    name = coalesce(called, a.given_name, a.name), handle = coalesce(shown.handle, a.given_handle, a.handle),
+    folded = coalesce(called, a.given_folded, a.folded)
+  WHERE a.id = p_subject;
+  UPDATE account.owner AS o SET
+    given_name = CASE WHEN shown.handle IS NOT NULL THEN coalesce(o.given_name, o.name) END,
+    given_folded = CASE WHEN shown.handle IS NOT NULL THEN coalesce(o.given_folded, o.folded) END,
+    name = coalesce(called, o.given_name, o.name), folded = coalesce(called, o.given_folded, o.folded)
+  WHERE o.id = p_subject;
+END $$;
+
+-- Gateways drop what they remember of the keys of an agent, or of an owner and its agents.
+CREATE FUNCTION account.forget_keys(p_subject text) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  INSERT INTO account.void_key AS v (hash, at)
+  SELECT k.hash, clock_timestamp() FROM account.api_key AS k JOIN account.agent AS a ON a.id = k.agent_id
+  WHERE a.id = p_subject OR a.owner_id = p_subject
+  UNION
+  SELECT k.hash, clock_timestamp() FROM account.owner_key AS k WHERE k.owner_id = p_subject
+  ON CONFLICT (hash) DO UPDATE SET at = excluded.at
+$$;
+
+-- The handle that replaces an agent's: "agent-" and as many of the last characters of the id as make it unique; for an owner
+-- "owner-" with the last six.
+CREATE FUNCTION account.neutral_handle(p_subject text) RETURNS text
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  kind  CONSTANT text := split_part(p_subject, '-', 1);
+  shown integer := 6;
+  made  text;
+BEGIN
+  LOOP
+    made := kind || '-' || right(p_subject, shown);
+    EXIT WHEN kind <> 'agent' OR shown >= length(p_subject) OR NOT EXISTS (
+      SELECT FROM account.agent AS a
+      WHERE a.id <> p_subject AND (a.handle = made OR a.given_handle = made)
+    );
+    shown := shown + 2;
+  END LOOP;
+  RETURN made;
+END $$;
+
+-- Records a decision in its stream, whose end is `p_followed`, and brings tables and accounts to what it says: all or
+-- nothing. Returns false, and changes nothing, if the stream has changed. Call `log.begin_moderation` before.
+CREATE FUNCTION log.moderate(p_stream text, p_followed bytea, p_record json, p_subject text, p_note text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  stated  CONSTANT timestamptz := p_record ->> 'at';
+  nth     CONSTANT integer     := p_record ->> 'version';
+  kind    CONSTANT text        := p_record ->> 'type';
+  said    CONSTANT json        := p_record -> 'data';
+  present log.stream;
+BEGIN
+  IF NOT starts_with(p_stream, 'moderation-') THEN
+    RAISE EXCEPTION '% is no stream of decisions', p_stream USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  PERFORM log.enter_types(ARRAY[kind]);
+  IF nth = 1 THEN
+    INSERT INTO log.stream (stream, version, hash, created_at, updated_at)
+    VALUES (p_stream, 0, decode(repeat('00', 32), 'hex'), stated, stated) ON CONFLICT DO NOTHING;
+  END IF;
+  UPDATE log.stream AS s SET version = nth, hash = decode(p_record ->> 'hash', 'hex'), updated_at = stated
+  WHERE s.stream = p_stream AND s.version = nth - 1 AND s.hash = p_followed RETURNING s.* INTO present;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  PERFORM log.open_part(present.shard, present.number);
+  PERFORM log.apply_moderation(kind, said, log.moderation_revision() + 1);
+  IF kind IN ('name_hidden', 'renamed', 'name_restored') THEN
+    PERFORM account.show_name(said ->> 'subject');
+  ELSIF kind IN ('banned', 'unbanned') THEN
+    PERFORM account.forget_keys(said ->> 'subject');
+  END IF;
+  INSERT INTO account.notice (stream, version, subject, kind, game_id, until, note, at)
+  VALUES (p_stream, nth, p_subject, kind, said ->> 'game_id', (said ->> 'until')::timestamptz, p_note, stated);
+
+  UPDATE log.head AS h SET position = h.position + 1 WHERE h.shard = present.shard;
+  INSERT INTO log.record (
+    position, shard, number, version, type, schema_version, data, metadata, at, salt, hash, closes, decides
+  )
+  SELECT h.position, h.shard, present.number, nth, (SELECT t.code FROM log.event_type AS t WHERE t.name = kind),
+    (p_record ->> 'schema_version')::smallint, said, p_record -> 'metadata', stated,
+    decode(p_record ->> 'salt', 'hex'), decode(p_record ->> 'hash', 'hex'), false, false
+  FROM log.head AS h WHERE h.shard = present.shard;
+  RETURN true;
+END $$;
+
+-- All decisions in the order in which they were made.
+CREATE VIEW log.decision WITH (security_invoker = true) AS
+  SELECT row_number() OVER (ORDER BY s.created_at, r.version) AS revision, s.stream, r.version,
+    (SELECT t.name FROM log.event_type AS t WHERE t.code = r.type) AS type, r.data, r.at
+  FROM log.stream AS s JOIN log.record AS r ON r.number = s.number AND r.shard = s.shard
+  WHERE s.game = 'moderation';
+
+-- Computes the tables again from the streams, and the shown names with them.
+CREATE FUNCTION log.rebuild_moderation() RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  one   record;
+  total bigint := 0;
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended('log.moderation', 0));
+  DELETE FROM log.hidden;
+  DELETE FROM account.renamed;
+  DELETE FROM account.ban;
+  FOR one IN SELECT d.revision, d.type, d.data FROM log.decision AS d ORDER BY d.revision LOOP
+    PERFORM log.apply_moderation(one.type, one.data, one.revision);
+    total := one.revision;
+  END LOOP;
+  PERFORM account.show_name(n.subject) FROM account.renamed AS n;
+  RETURN total;
+END $$;
+
+REVOKE ALL ON log.hidden, account.renamed, account.ban, log.decision, account.notice FROM PUBLIC;
+REVOKE ALL ON FUNCTION log.moderation_revision, log.begin_moderation, log.said, log.apply_moderation, log.moderate,
+  log.rebuild_moderation, account.show_name, account.forget_keys, account.neutral_handle FROM PUBLIC;
+GRANT SELECT ON log.hidden, account.renamed, account.ban TO playmolt_gateway, playmolt_engine, playmolt_relay, playmolt_reader;
+GRANT SELECT ON log.decision TO playmolt_reader;
+GRANT EXECUTE ON FUNCTION log.rebuild_moderation TO playmolt_relay;
+GRANT SELECT ON account.notice TO playmolt_gateway;
+GRANT EXECUTE ON FUNCTION log.begin_moderation, log.said, log.moderate, account.neutral_handle TO playmolt_gateway;
 
 -- Shards --------------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,138 @@
+"""The decisions of the operator in force: hidden texts, replaced names, bans; `log.moderation` makes them."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final, Literal
+
+import msgspec
+
+from playmolt_core.db.pool import Connection, Pool, queries
+
+_SQL = queries("moderation")
+WITHHELD: Final = "[withheld]"
+"""Shown for a hidden text or name; pages show it in the reader's language."""
+Kind = Literal["hide", "rename", "ban", "restore"]
+Field = Literal["name", "speech", "agent", "owner"]
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """A decision to make.
+
+    | kind    | field         | target                                                                    |
+    |---------|---------------|---------------------------------------------------------------------------|
+    | hide    | speech        | `game_id`, `version`; `agent_id` where a record holds texts of several    |
+    | hide    | name          | `agent_id` or `owner_id`                                                  |
+    | rename  | name, agent   | `agent_id`, or for a name `owner_id`                                      |
+    | ban     | agent, owner  | `agent_id`; `owner_id` with all its agents                                |
+    | restore | speech        | as hide                                                                   |
+    | restore | name          | as hide: takes a hide or a rename of the name back                        |
+    | restore | agent, owner  | as ban                                                                    |
+    """
+
+    kind: Kind
+    field: Field
+    game_id: str | None = None
+    version: int | None = None
+    agent_id: str | None = None
+    owner_id: str | None = None
+    by: str = "operator"
+    """Who decides; it is in the log."""
+    note: str = ""
+    """Why; it is in the accounts (`account.notice`) and not in the log."""
+    until: datetime | None = None
+    """The end of a ban; None: for good."""
+    at: datetime
+    """When it is decided; the record is not older than that of the decision before."""
+
+
+class Decided(msgspec.Struct, frozen=True):
+    """The record of a decision; for a repeat, which changes nothing, version 0."""
+
+    stream: str
+    version: int
+
+    @property
+    def changed(self) -> bool:
+        return self.version > 0
+
+
+class Ban(msgspec.Struct, frozen=True):
+    """A ban in force. `subject` is the agent, or its owner; `until` None: for good."""
+
+    subject: str
+    until: datetime | None
+
+
+class Notice(msgspec.Struct, frozen=True):
+    """A decision as the person sees it; `kind` is the type of its event."""
+
+    kind: str
+    game_id: str | None
+    until: datetime | None
+    note: str
+    at: datetime
+
+
+class HiddenText(msgspec.Struct, frozen=True):
+    """Whether the texts of an author in a record are hidden; `agent_id` "": of every author in it."""
+
+    stream: str
+    version: int
+    agent_id: str
+    hidden: bool
+    revision: int
+
+
+class ReplacedName(msgspec.Struct, frozen=True):
+    """What replaces the name of an agent or owner; handle None: the given name is shown again."""
+
+    subject: str
+    handle: str | None
+    withheld: bool
+    revision: int
+
+    @property
+    def name(self) -> str | None:
+        """The name to show instead of the given one."""
+        return WITHHELD if self.withheld else self.handle
+
+
+class PgModeration:
+    """Reads what is in force. Every method may raise LogUnavailable."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def bans_of(self, agent_ids: Sequence[str]) -> Mapping[str, Ban]:
+        """The bans in force of agents, by their ids: of the agent's own and its owner's the one that ends last."""
+        found: dict[str, Ban] = {}
+        for agent_id, subject, until in await self._pool.fetch(_SQL["bans_of"], agent_ids):
+            if agent_id not in found or _later(until, found[agent_id].until):
+                found[agent_id] = Ban(subject, until)
+        return found
+
+    async def bans(self, subjects: Sequence[str]) -> Mapping[str, Ban]:
+        """The bans in force of exactly these agents and owners, by their ids."""
+        rows = await self._pool.fetch(_SQL["bans"], subjects)
+        return {subject: Ban(subject, until) for subject, until in rows}
+
+    async def notices(self, subjects: Sequence[str], limit: int) -> Sequence[Notice]:
+        """The newest decisions about agents and owners, newest first."""
+        return [Notice(*row) for row in await self._pool.fetch(_SQL["notices"], subjects, limit)]
+
+    async def hidden_since(self, revision: int, limit: int) -> Sequence[HiddenText]:
+        """The texts hidden or restored after a revision, oldest first."""
+        return [HiddenText(*row) for row in await self._pool.fetch(_SQL["hidden_since"], revision, limit)]
+
+    async def renamed_since(self, revision: int, limit: int) -> Sequence[ReplacedName]:
+        """The names replaced or restored after a revision, oldest first."""
+        return [ReplacedName(*row) for row in await self._pool.fetch(_SQL["renamed_since"], revision, limit)]
+
+
+def _later(one: datetime | None, other: datetime | None) -> bool:
+    return other is not None and (one is None or one > other)
+
+
+async def hidden_in(connection: Connection, game_id: str) -> set[tuple[int, str]]:
+    """The hidden texts of a game: version and author."""
+    return {(version, agent) for version, agent in await connection.fetch(_SQL["hidden"], game_id)}
