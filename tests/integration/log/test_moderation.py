@@ -27,8 +27,9 @@ from core.tests.log.log_contract import Game, statuses, unit
 from core.tests.waiting import wait_until
 from tests.integration.log.test_owners import agent_id, command, key
 
-ADA, BOB, GAME, TRIAL = agent_id(1), agent_id(2), "ox-00000000-0000-4000-8000-000000000001", "trial-00000000-0000-4000-8000-000000000001"
-OTHER = "ox-00000000-0000-4000-8000-000000000002"
+ADA, BOB = agent_id(1), agent_id(2)
+GAME, OTHER, UNKNOWN = (f"ox-00000000-0000-4000-8000-00000000000{number}" for number in (1, 2, 3))
+TRIAL = "trial-00000000-0000-4000-8000-000000000001"
 OWNER = "owner-00000000-0000-4000-8000-000000000001"
 NOON = datetime(2026, 11, 29, 12, tzinfo=UTC)
 
@@ -159,8 +160,9 @@ async def test_a_record_with_texts_of_several_can_be_hidden_whole(log: PostgresL
 
 async def test_only_a_text_that_is_public_can_be_hidden(log: PostgresLog, pool: Pool, database_url: str) -> None:
     game = Game(OTHER)
-    await log.append([unit(game.adds(1, kind="first_choice_submitted", data=canonical_json(choice(ADA, "early"))))])
-    for wanted in (hide(1, game=OTHER), hide(9), hide(4, BOB), hide(1, game="ox-00000000-0000-4000-8000-000000000003"), hide(1, game=GAME.replace("ox", "legal"))):
+    early = choice(ADA, "early")
+    await log.append([unit(game.adds(1, kind=early.type, data=canonical_json(early)))])
+    for wanted in (hide(1, game=OTHER), hide(9), hide(4, BOB), hide(1, game=UNKNOWN), hide(1, game="legal-1")):
         refused = await decide(pool, wanted)
         assert isinstance(refused, Refused)
         assert refused.code is Code.NOT_FOUND
