@@ -39,6 +39,7 @@ class Code(Enum):
     ALREADY_SUBMITTED = ("already_submitted", 409)
     TOO_MANY_AGENTS = ("too_many_agents", 409)
     ALREADY_SEATED = ("already_seated", 409)
+    ONLY_WAY = ("only_way", 409)
     ALREADY_CLAIMED = ("already_claimed", 409)
     ALREADY_STARTED = ("already_started", 409)
     ALREADY_RESIGNED = ("already_resigned", 409)

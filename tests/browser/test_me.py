@@ -312,6 +312,42 @@ def test_an_owner_by_key_joins_a_sign_in(reader: Reader, signing_in: SigningIn) 
     expect(other.get_by_role("heading", name="Another")).to_be_visible()  # its key is still there
 
 
+REMOVED = {
+    "en": "The sign-in of {provider} has been removed.",
+    "ko": "{provider} 로그인 수단을 제거했습니다.",
+    "zh": "已移除 {provider} 登录方式。",
+}
+
+
+@pytest.mark.parametrize("language", REMOVED)
+def test_a_thiefs_sign_in_is_removed_after_a_recovery(reader: Reader, signing_in: SigningIn, language: str) -> None:
+    thief = alone(reader(f"{signing_in.url}/me"))
+    owner, _, codes = create(thief, "Robbed")
+    saved(thief)
+    thief.get_by_role("button", name="Add a sign-in").click()
+    at_the_provider(thief, f"thief-{language}")
+    expect(thief.get_by_text("You are signed in.")).to_be_visible()
+
+    recovered = httpx.post(
+        f"{signing_in.url}/api/owners/recover", json={"owner": owner, "code": codes[0]}, timeout=30
+    ).json()
+    page = alone(reader(f"{signing_in.url}/me", language=language))
+    form = page.locator("section[aria-labelledby=open]")
+    form.locator("input").fill(recovered["owner_key"])
+    form.locator("button").click()
+    listed = page.locator("section[aria-labelledby=sign-ins]")
+    expect(listed.get_by_role("listitem")).to_have_count(1)
+    assert faults(page) == []
+    listed.get_by_role("button").click()
+    answer(page, yes=True)
+    provider = urlsplit(signing_in.provider.issuer).netloc
+    expect(page.get_by_role("status").filter(has_text=REMOVED[language].format(provider=provider))).to_be_visible()
+    expect(listed).to_have_count(0)
+
+    again = sign_in(reader, signing_in, f"thief-{language}")
+    expect(again.get_by_role("heading", name="Robbed")).to_have_count(0)
+
+
 @pytest.mark.parametrize(
     ("language", "words"), [("en", "You were not signed in."), ("ko", "로그인하지 않았습니다."), ("zh", "未完成登录。")]
 )

@@ -1,7 +1,9 @@
 """Sign-ins of owners by an OpenID provider, and the sessions of their browsers."""
 
 import uuid
+from collections.abc import Sequence
 from contextlib import suppress
+from datetime import datetime
 from typing import Final, Literal
 
 import msgspec
@@ -38,6 +40,15 @@ class Account(msgspec.Struct, frozen=True):
     subject: str
 
 
+class StoredSignIn(msgspec.Struct, frozen=True):
+    """An account that opens an owner; its subject is not shown."""
+
+    id: str
+    issuer: str
+    at: datetime
+    """When it was joined."""
+
+
 class BrowserSession(msgspec.Struct, frozen=True):
     """A session of a browser. Changing calls carry its token."""
 
@@ -55,6 +66,9 @@ class NewSession(msgspec.Struct, frozen=True):
 
 JoinFault = Literal["taken", "limit", "erased"]
 """Why an account cannot be joined: it belongs to another owner, the owner has too many, or it was erased."""
+
+Removal = Literal["removed", "unknown", "only_way"]
+"""`only_way`: the owner has no other sign-in, no key and no recovery code."""
 
 
 class PgSignIns:
@@ -86,9 +100,11 @@ class PgSignIns:
         """Open a session of the account's owner and return its id; a first sign-in makes an owner of this name."""
         async with self._pool.transaction() as connection:
             owner = await _owner_of(connection, account)
-            if owner is None or not await connection.fetchval(_SQL["lock_owner"], owner):  # none, or erased meanwhile
+            locked = owner is not None and await connection.fetchval(_SQL["lock_owner"], owner)
+            # None, or erased or removed meanwhile.
+            if owner is None or not locked or await _owner_of(connection, account) != owner:
                 owner = await _first_owner(connection, account, name)
-            await _open(connection, owner, session)
+            await _open(connection, owner, account, session)
             return owner
 
     async def join(self, account: Account, owner_id: str, session: NewSession) -> JoinFault | None:
@@ -101,8 +117,23 @@ class PgSignIns:
                     return "limit"
                 if not await connection.fetchval(_SQL["join_account"], account.issuer, account.subject, owner_id):
                     return "taken"
-            await _open(connection, owner_id, session)
+            await _open(connection, owner_id, account, session)
             return None
+
+    async def of_owner(self, owner_id: str) -> Sequence[StoredSignIn]:
+        """The accounts that open an owner, oldest first."""
+        return [StoredSignIn(*row) for row in await self._pool.fetch(_SQL["of_owner"], owner_id)]
+
+    async def remove(self, owner_id: str, sign_in_id: str) -> Removal:
+        """Part an account from an owner, unless nothing else opens it; sessions that the account opened end."""
+        async with self._pool.transaction() as connection:
+            await connection.fetchval(_SQL["lock_owner"], owner_id)
+            if not await connection.fetchval(_SQL["is_of_owner"], owner_id, sign_in_id):
+                return "unknown"
+            if not await connection.fetchval(_SQL["has_other_way"], owner_id, sign_in_id):
+                return "only_way"
+            await connection.execute(_SQL["remove"], owner_id, sign_in_id)
+            return "removed"
 
     async def session(self, session_hash: str) -> BrowserSession | None:
         """A session that has not ended; notes that it is used."""
@@ -139,10 +170,10 @@ async def _first_owner(connection: Connection, account: Account, name: str) -> s
     return found
 
 
-async def _open(connection: Connection, owner_id: str, session: NewSession) -> None:
+async def _open(connection: Connection, owner_id: str, account: Account, session: NewSession) -> None:
     await connection.execute(
         _SQL["open_session"],
         bytes.fromhex(session.hash), owner_id, session.csrf,
         bytes.fromhex(session.replaces) if session.replaces else None,
-        float(SESSION_SECONDS), float(IDLE_SECONDS), OWNER_SESSIONS - 1,
+        float(SESSION_SECONDS), float(IDLE_SECONDS), OWNER_SESSIONS - 1, account.issuer, account.subject,
     )  # fmt: skip

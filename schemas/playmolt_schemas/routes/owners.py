@@ -3,7 +3,7 @@
 from typing import Annotated, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from playmolt_schemas import api, limits
 from playmolt_schemas.codes import Code
@@ -50,13 +50,22 @@ class OwnedAgent(msgspec.Struct, frozen=True):
     ratings: dict[str, api.Rating | None]
 
 
+class OwnedSignIn(msgspec.Struct, frozen=True):
+    """An account of a sign-in provider that opens the caller's account, and when it was joined."""
+
+    id: str
+    issuer: str
+    at: str
+
+
 class OwnerProfile(msgspec.Struct, frozen=True):
-    """The caller's own account, with its agents, oldest first."""
+    """The caller's own account, with its agents, oldest first. `sign_ins`: where the server has sign-in."""
 
     id: str
     name: str
     contact: str | None
     agents: list[OwnedAgent]
+    sign_ins: list[OwnedSignIn] | UnsetType = UNSET
 
 
 class OwnedAgentRequest(api.Request, frozen=True):
@@ -131,7 +140,8 @@ OPEN_OWNER: Final[Route[MadeOwner]] = Route(
 )  # fmt: skip
 RECOVER_OWNER: Final[Route[RecoveredOwner]] = Route(
     method="POST", path="/api/owners/recover", name="recover_owner", tag="owners", load=Load.BUCKET, auth=Auth.NONE,
-    summary="Get a new owner's key with a recovery code; the old key stops working immediately.",
+    summary="Get a new owner's key with a recovery code; the old key and all browser sessions end immediately. Sign-ins"
+    " stay: read them in your account and remove those that are not yours.",
     request=RecoveryRequest, answers={200: RecoveredOwner}, errors=(Code.UNAUTHORIZED, Code.RATE_LIMITED),
 )  # fmt: skip
 READ_OWNER: Final[Route[OwnerProfile]] = Route(
@@ -142,6 +152,11 @@ ERASE_OWNER: Final[Route[None]] = Route(
     method="DELETE", path="/api/owners/me", name="erase_owner", tag="owners", auth=Auth.OWNER,
     summary="Erase your account: name, contact, keys and sign-ins. Your agents stay and have no owner.",
     answers={204: None},
+)  # fmt: skip
+REMOVE_SIGN_IN: Final[Route[None]] = Route(
+    method="DELETE", path="/api/owners/me/sign-ins/{id}", name="remove_sign_in", tag="owners", auth=Auth.OWNER,
+    summary="Remove a sign-in from your account; browsers that it signed in are signed out.", answers={204: None},
+    errors=(Code.NOT_FOUND, Code.ONLY_WAY),
 )  # fmt: skip
 REPLACE_CODES: Final[Route[RecoveryCodes]] = Route(
     method="POST", path="/api/owners/me/codes", name="replace_codes", tag="owners", auth=Auth.OWNER,
@@ -175,6 +190,7 @@ OWNERS: Final = (
     RECOVER_OWNER,
     READ_OWNER,
     ERASE_OWNER,
+    REMOVE_SIGN_IN,
     REPLACE_CODES,
     REGISTER_OWNED_AGENT,
     CLAIM_AGENT,

@@ -18,7 +18,15 @@ from playmolt_core.db.ratings import RoleRate
 from playmolt_core.db.reports import NewReport, Report, ReportDecision, ReportState
 from playmolt_core.db.scores import ScorePage
 from playmolt_core.db.shares import FileLink, Share
-from playmolt_core.db.sign_ins import Account, BrowserSession, JoinFault, NewSession, SignInAttempt
+from playmolt_core.db.sign_ins import (
+    Account,
+    BrowserSession,
+    JoinFault,
+    NewSession,
+    Removal,
+    SignInAttempt,
+    StoredSignIn,
+)
 from playmolt_core.effects.callbacks.seats import Callback, CalledSeat, SeatKey
 from playmolt_core.game.decider import Refused
 from playmolt_core.log.ownership import ClaimedAgent, ClaimFault
@@ -233,6 +241,14 @@ class SignIns(Protocol):
 
     async def join(self, account: Account, owner_id: str, session: NewSession) -> JoinFault | None:
         """Join an account to an owner and open a session."""
+        ...
+
+    async def of_owner(self, owner_id: str) -> Sequence[StoredSignIn]:
+        """The accounts that open an owner, oldest first."""
+        ...
+
+    async def remove(self, owner_id: str, sign_in_id: str) -> Removal:
+        """Part an account from an owner, unless nothing else opens it; sessions that the account opened end."""
         ...
 
     async def session(self, session_hash: str) -> BrowserSession | None:

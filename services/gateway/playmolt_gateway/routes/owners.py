@@ -2,12 +2,14 @@
 
 import base64
 import hashlib
+import re
 import secrets
 import uuid
 from collections.abc import Mapping
 from typing import Final
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.accounts import NewAgent, Owner
 from playmolt_core.db.owners import OwnedAgent as StoredAgent
@@ -17,7 +19,7 @@ from playmolt_core.game.decider import Refused
 from playmolt_core.log.ownership import ClaimedAgent, ClaimFault
 from playmolt_schemas import api
 from playmolt_schemas.codes import MISMATCH, Code, FieldFault
-from playmolt_schemas.identifiers import GAME_TYPES, type_of
+from playmolt_schemas.identifiers import GAME_TYPES, rfc3339, type_of
 from playmolt_schemas.limits import OWNED_AGENTS, RECOVERY_CODES
 from playmolt_schemas.routes import owners as routes
 from playmolt_schemas.routes.route import Query
@@ -51,6 +53,15 @@ _TOO_MANY: Final = HttpProblem(
 _NO_AGENT: Final = HttpProblem(
     Code.NOT_FOUND, "You have no agent with this id. List your agents with GET /api/owners/me."
 )
+_NO_SIGN_IN: Final = HttpProblem(
+    Code.NOT_FOUND, "Your account has no sign-in with this id. List them with GET /api/owners/me."
+)
+_ONLY_WAY: Final = HttpProblem(
+    Code.ONLY_WAY,
+    "Nothing else opens your account: no other sign-in, no key, no recovery code. Get recovery codes first: "
+    "POST /api/owners/me/codes.",
+)
+_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _FAULTS: Final[Mapping[ClaimFault, HttpProblem]] = {
     "unknown_key": HttpProblem(
         Code.NOT_FOUND,
@@ -143,7 +154,12 @@ async def read_owner(services: Services, request: CheckedRequest) -> Reply:
     versions = {agent.id: agent.version for agent in stored}
     standings = await services.within_deadline(services.projections.of_agents(versions))
     agents = [_owned(agent, standings[agent.id]) for agent in stored]
-    return json_response(200, _encode(routes.OwnerProfile(account.id, account.name, account.contact, agents)))
+    sign_ins: list[routes.OwnedSignIn] | UnsetType = UNSET
+    if services.sign_in is not None:
+        joined = await services.within_deadline(services.sign_in.accounts(owner_id))
+        sign_ins = [routes.OwnedSignIn(one.id, one.issuer, rfc3339(one.at)) for one in joined]
+    profile = routes.OwnerProfile(account.id, account.name, account.contact, agents, sign_ins)
+    return json_response(200, _encode(profile))
 
 
 def _owned(agent: StoredAgent, standing: Standing) -> routes.OwnedAgent:
@@ -170,6 +186,17 @@ async def erase_owner(services: Services, request: CheckedRequest) -> Reply:
     services.owner_names.forget(owner_id)
     await _void(services, void)
     return Response(status_code=204)
+
+
+@serves(routes.REMOVE_SIGN_IN)
+async def remove_sign_in(services: Services, request: CheckedRequest) -> Reply:
+    named = request.params["id"]
+    if services.sign_in is None or not _ID.fullmatch(named):
+        return _NO_SIGN_IN
+    removed = await services.within_deadline(services.sign_in.remove(_owner(request).id, named))
+    if removed == "unknown":
+        return _NO_SIGN_IN
+    return _ONLY_WAY if removed == "only_way" else Response(status_code=204)
 
 
 @serves(routes.REPLACE_CODES)

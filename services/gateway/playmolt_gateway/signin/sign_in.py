@@ -4,7 +4,7 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -16,7 +16,9 @@ from playmolt_core.db.sign_ins import (
     Account,
     BrowserSession,
     NewSession,
+    Removal,
     SignInAttempt,
+    StoredSignIn,
 )
 from playmolt_core.settings import parse_address, sound
 from playmolt_schemas.codes import Code
@@ -203,6 +205,14 @@ class SignIn:
         name = owner_name(await self._provider.names(identity), self._blocks) if first else ""
         await self._sign_ins.sign_in(account, name, session)
         return None
+
+    async def accounts(self, owner_id: str) -> Sequence[StoredSignIn]:
+        """The accounts that open an owner, oldest first."""
+        return await self._sign_ins.of_owner(owner_id)
+
+    async def remove(self, owner_id: str, sign_in_id: str) -> Removal:
+        """Part an account from an owner; sessions that it opened end."""
+        return await self._sign_ins.remove(owner_id, sign_in_id)
 
     async def session(self, scope: Scope) -> BrowserSession | None:
         """The session of a request's cookie, if it has not ended."""

@@ -5,7 +5,7 @@ import { copied, keptInTab, rewrite } from "./parts/browser.js";
 import { announce, byHand, el, field, fill, focusOn, named, table } from "./parts/dom.js";
 import { inWords } from "./parts/faults.js";
 import { actionButton, page, sure, trouble } from "./parts/frame.js";
-import { language, t, word } from "./parts/language.js";
+import { language, clock as moment, t, word } from "./parts/language.js";
 import { forgetDrafts, keepDraft } from "./sessions/drafts.js";
 
 const NAME_CHARS = 40;
@@ -221,7 +221,7 @@ function account(owner, again) {
     el("section", { class: "card", "aria-labelledby": "agents" }, el("h2", { id: "agents" }, t("me.agents")),
       owner.agents.length ? el("ul", { class: "stack" }, owner.agents.map((agent) => agentRow(agent, again))) : el("p", { class: "quiet" }, t("me.agents.none"))),
     el("div", { class: "even" }, registration(again), claim(again)),
-    safety(owner, again),
+    signIns(owner, again), safety(owner, again),
   ];
 }
 
@@ -284,6 +284,26 @@ function claim(again) {
     again("#agents");
   };
   return card("claim", t("me.claim"), el("p", {}, t("me.claim.lead")), form("claim", [field(t("me.claim.key"), secret("api_key"))], t("me.claim.do"), send));
+}
+
+/** The accounts of providers that open this one: a thief's would stay after a recovery. */
+function signIns(owner, again) {
+  if (!owner.sign_ins?.length) return null;
+  return card("sign-ins", t("me.sign_ins"), el("p", {}, t("me.sign_ins.lead")),
+    el("ul", { class: "stack" }, owner.sign_ins.map((one) => signInRow(one, again))));
+}
+
+function signInRow({ id, issuer, at }, again) {
+  const place = el("div");
+  const names = { provider: new URL(issuer).host, when: moment(at) };
+  const remove = async () => {
+    if (!(await sure(t("me.sign_ins.sure", names)))) return;
+    await mine("DELETE", `/api/owners/me/sign-ins/${encodeURIComponent(id)}`);
+    note = t("me.sign_ins.done", names);
+    again();
+  };
+  return el("li", { class: "row apart" }, el("span", {}, el("bdi", {}, names.provider), " · ", t("me.sign_ins.since", names)),
+    actionButton(t("me.sign_ins.remove"), remove, { place, "aria-label": t("me.sign_ins.remove.of", names) }), place);
 }
 
 function safety(owner, again) {

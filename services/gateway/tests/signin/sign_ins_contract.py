@@ -117,6 +117,36 @@ async def a_session_ends_when_told(store: AgeingSignIns) -> None:
     assert await store.session(key("two")) is not None
 
 
+async def a_removed_account_opens_nothing(store: AgeingSignIns) -> None:
+    await store.make_owner("owner-1", "First")
+    await store.join(ADA, "owner-1", session("ada"))
+    await store.join(EVE, "owner-1", session("eve"))
+    await store.begin(key("state"), key("browser"), SignInAttempt("/me", "owner-1"))
+    ada, eve = await store.of_owner("owner-1")
+    assert (ada.issuer, ada.id == eve.id, ada.at <= eve.at) == (ADA.issuer, False, True)
+    assert await store.of_owner("owner-2") == []
+    assert await store.remove("owner-2", eve.id) == "unknown"
+    assert await store.remove("owner-1", eve.id) == "removed"
+    assert await store.remove("owner-1", eve.id) == "unknown"
+    assert await store.session(key("eve")) is None
+    assert await store.session(key("ada")) is not None
+    assert await store.use(key("state"), key("browser")) is None, "the removed account may have begun it"
+    assert await store.sign_in(EVE, "Eve", session("again")) != "owner-1"
+    assert [one.id for one in await store.of_owner("owner-1")] == [ada.id]
+    assert await store.remove("owner-1", ada.id) == "removed", "it has a key"
+
+
+async def the_only_way_to_an_owner_stays(store: AgeingSignIns) -> None:
+    owner = await store.sign_in(ADA, "Ada", session("ada"))
+    (ada,) = await store.of_owner(owner)
+    assert await store.remove(owner, ada.id) == "only_way"
+    assert await store.session(key("ada")) is not None
+    await store.join(EVE, owner, session("eve"))
+    mine = await store.of_owner(owner)
+    removed = await asyncio.gather(*(store.remove(owner, one.id) for one in mine))
+    assert sorted(removed) == ["only_way", "removed"]
+
+
 async def a_session_ends_without_use(store: AgeingSignIns) -> None:
     await store.sign_in(ADA, "Ada", session("one"))
     await store.age(IDLE_SECONDS - 60)
@@ -157,6 +187,8 @@ CONTRACT: tuple[Callable[[AgeingSignIns], Awaitable[None]], ...] = (
     an_owner_has_so_many_accounts,
     a_new_session_replaces_the_browsers_old_one,
     a_session_ends_when_told,
+    a_removed_account_opens_nothing,
+    the_only_way_to_an_owner_stays,
     a_session_ends_without_use,
     a_session_ends_after_thirty_days_of_use,
     an_owner_has_so_many_sessions,

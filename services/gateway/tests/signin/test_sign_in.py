@@ -11,7 +11,8 @@ from urllib.parse import parse_qs, parse_qsl, urlsplit
 import httpx
 import pytest
 from playmolt_core.db.accounts import Owner
-from playmolt_core.db.sign_ins import ATTEMPT_SECONDS, IDLE_SECONDS
+from playmolt_core.db.owners import OwnerAccount
+from playmolt_core.db.sign_ins import ATTEMPT_SECONDS, IDLE_SECONDS, Account
 from playmolt_core.settings import InvalidSettings, all_settings, from_environment, sound, variables
 from playmolt_gateway.access.auth import hash_of, new_owner_key
 from playmolt_gateway.access.rates import SIGN_IN_STEPS
@@ -30,7 +31,7 @@ from services.gateway.tests.signin.own_provider import (
     own_provider,
     public,
 )
-from services.gateway.tests.signin.sign_ins_contract import CONTRACT, AgeingSignIns
+from services.gateway.tests.signin.sign_ins_contract import CONTRACT, AgeingSignIns, key, session
 from services.gateway.tests.signin.twin_sign_ins import TwinSignIns
 
 PUBLIC = "http://127.0.0.1:8123"
@@ -350,6 +351,28 @@ async def test_an_owner_by_key_joins_an_account(platform: Platform, own: OwnProv
     assert (await without.signed_in() or {})["owner"]["id"] == owner
     _, other = owner_in(platform)
     assert problem(await Browser(platform).sign_in(own, headers=other)) == (409, "already_claimed")
+
+
+async def test_a_sign_in_is_listed_and_removed(platform: Platform, own: OwnProvider, problem: Problem) -> None:
+    browser = Browser(platform)
+    await browser.sign_in(own)
+    signed = await browser.signed_in()
+    assert signed is not None
+    platform.store.owners.accounts[signed["owner"]["id"]] = OwnerAccount(**signed["owner"], contact=None)
+    await platform.sign_ins.join(Account(own.issuer, "thief"), signed["owner"]["id"], session("thief"))
+    me = (await browser.get("/api/owners/me")).json()
+    assert [(one["issuer"], sorted(one)) for one in me["sign_ins"]] == [(own.issuer, ["at", "id", "issuer"])] * 2
+    mine, foreign = (f"/api/owners/me/sign-ins/{one['id']}" for one in me["sign_ins"])
+    headers = {"origin": PUBLIC, "x-csrf-token": signed["csrf"]}
+    assert (await browser.client.delete(foreign)).status_code == 403, "without the token of the session"
+    assert (await browser.client.delete(foreign, headers=headers)).status_code == 204
+    assert problem(await browser.client.delete(foreign, headers=headers)) == (404, "not_found")
+    assert await platform.sign_ins.session(key("thief")) is None
+    assert problem(await browser.client.delete(mine, headers=headers)) == (409, "only_way")
+    for unknown in ("0", "A" * 36, "%00", "00000000-0000-4000-8000-000000000000"):
+        answer = await browser.client.delete(f"/api/owners/me/sign-ins/{unknown}", headers=headers)
+        assert problem(answer) == (404, "not_found")
+    assert len((await browser.get("/api/owners/me")).json()["sign_ins"]) == 1
 
 
 async def test_other_keys_cannot_join(platform: Platform, problem: Problem) -> None:

@@ -1,5 +1,8 @@
 """A twin in memory of the sign-ins and sessions in Postgres, with a clock that tests move."""
 
+import uuid
+from datetime import UTC, datetime
+
 import msgspec
 from playmolt_core.db.accounts import Owner
 from playmolt_core.db.sign_ins import (
@@ -12,12 +15,15 @@ from playmolt_core.db.sign_ins import (
     BrowserSession,
     JoinFault,
     NewSession,
+    Removal,
     SignInAttempt,
+    StoredSignIn,
 )
 
 
 class _Session(msgspec.Struct):
     owner: str
+    account: Account
     csrf: str
     created: float
     used: float
@@ -29,6 +35,9 @@ class TwinSignIns:
         self.owners: dict[str, str] = {}
         self.accounts: dict[Account, str] = {}
         self.sessions: dict[str, _Session] = {}
+        self.ids: dict[Account, tuple[str, datetime]] = {}
+        self.keyed: set[str] = set()
+        """Owners with a key."""
         self.now = 0.0
         self.failing = False
 
@@ -57,7 +66,7 @@ class TwinSignIns:
         if account not in self.accounts:
             self.accounts[account] = f"owner-{len(self.owners):08d}-0000-4000-8000-000000000000"
             self.owners[self.accounts[account]] = name
-        self._open(self.accounts[account], session)
+        self._open(self.accounts[account], account, session)
         return self.accounts[account]
 
     async def join(self, account: Account, owner_id: str, session: NewSession) -> JoinFault | None:
@@ -70,15 +79,33 @@ class TwinSignIns:
             if account in self.accounts:
                 return "taken"
             self.accounts[account] = owner_id
-        self._open(owner_id, session)
+        self._open(owner_id, account, session)
         return None
 
-    def _open(self, owner: str, session: NewSession) -> None:
+    async def of_owner(self, owner_id: str) -> list[StoredSignIn]:
+        self.check()
+        mine = [account for account, owner in self.accounts.items() if owner == owner_id]
+        return [StoredSignIn(self.ids[account][0], account.issuer, self.ids[account][1]) for account in mine]
+
+    async def remove(self, owner_id: str, sign_in_id: str) -> Removal:
+        mine = await self.of_owner(owner_id)
+        if sign_in_id not in [one.id for one in mine]:
+            return "unknown"
+        if len(mine) == 1 and owner_id not in self.keyed:
+            return "only_way"
+        account = next(account for account, (name, _) in self.ids.items() if name == sign_in_id)
+        del self.accounts[account], self.ids[account]
+        self.sessions = {name: one for name, one in self.sessions.items() if one.account != account}
+        self.attempts = {name: one for name, one in self.attempts.items() if one[1].owner_id != owner_id}
+        return "removed"
+
+    def _open(self, owner: str, account: Account, session: NewSession) -> None:
+        self.ids.setdefault(account, (str(uuid.uuid4()), datetime.now(UTC)))
         self.sessions.pop(session.replaces, None)
         mine = [key for key, one in self.sessions.items() if one.owner == owner]
         for key in sorted(mine, key=lambda key: -self.sessions[key].used)[OWNER_SESSIONS - 1 :]:
             del self.sessions[key]
-        self.sessions[session.hash] = _Session(owner, session.csrf, self.now, self.now)
+        self.sessions[session.hash] = _Session(owner, account, session.csrf, self.now, self.now)
 
     async def session(self, session_hash: str) -> BrowserSession | None:
         self.check()
@@ -98,3 +125,4 @@ class TwinSignIns:
 
     async def make_owner(self, owner_id: str, name: str) -> None:
         self.owners[owner_id] = name
+        self.keyed.add(owner_id)

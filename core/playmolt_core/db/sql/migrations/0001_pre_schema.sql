@@ -1019,6 +1019,7 @@ CREATE TABLE account.claim_key (
 
 -- The accounts of an OpenID provider with which owners sign in.
 CREATE TABLE account.sign_in (
+  id       uuid             NOT NULL UNIQUE DEFAULT gen_random_uuid(),
   issuer   text COLLATE "C" NOT NULL,
   subject  text COLLATE "C" NOT NULL,
   owner_id text COLLATE "C" NOT NULL REFERENCES account.owner ON DELETE CASCADE,
@@ -1039,15 +1040,18 @@ CREATE TABLE account.sign_in_attempt (
 CREATE INDEX sign_in_attempt_at ON account.sign_in_attempt (at);
 CREATE INDEX sign_in_attempt_owner ON account.sign_in_attempt (owner_id) WHERE owner_id IS NOT NULL;
 
--- Sessions of browsers that are signed in: the hash of the cookie, and the token that changing calls carry.
+-- Sessions of browsers that are signed in: the hash of the cookie, and the token that changing calls carry. They end with
+-- the account that opened them.
 CREATE TABLE account.browser_session (
   hash       bytea            PRIMARY KEY CHECK (octet_length(hash) = 32),
   owner_id   text COLLATE "C" NOT NULL REFERENCES account.owner ON DELETE CASCADE,
+  sign_in    uuid             NOT NULL REFERENCES account.sign_in (id) ON DELETE CASCADE,
   csrf       text             NOT NULL,
   created_at timestamptz      NOT NULL DEFAULT now(),
   used_at    timestamptz      NOT NULL DEFAULT now()
 );
 CREATE INDEX browser_session_owner ON account.browser_session (owner_id);
+CREATE INDEX browser_session_sign_in ON account.browser_session (sign_in);
 CREATE INDEX browser_session_used ON account.browser_session (used_at);
 
 -- Reports to the operator. Equal ones are one row while it is not decided: `digest` is that of what was reported and why. Who

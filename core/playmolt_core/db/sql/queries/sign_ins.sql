@@ -44,7 +44,8 @@ WITH old AS (
     SELECT hash FROM account.browser_session WHERE owner_id = $2 ORDER BY used_at DESC OFFSET $7
   )
 )
-INSERT INTO account.browser_session (hash, owner_id, csrf) VALUES ($1, $2, $3)
+INSERT INTO account.browser_session (hash, owner_id, csrf, sign_in)
+SELECT $1, $2, $3, id FROM account.sign_in WHERE issuer = $8 AND subject = $9
 
 -- name: session
 SELECT o.id, o.name, s.csrf, s.used_at < clock_timestamp() - make_interval(secs => $4) AS stale
@@ -54,6 +55,23 @@ WHERE s.hash = $1 AND s.created_at > clock_timestamp() - make_interval(secs => $
 
 -- name: use_session
 UPDATE account.browser_session SET used_at = clock_timestamp() WHERE hash = $1
+
+-- name: of_owner
+SELECT id::text, issuer, at FROM account.sign_in WHERE owner_id = $1 ORDER BY at, id
+
+-- name: has_other_way
+-- Whether an owner can open its account without a sign-in: by another one, its key or a recovery code.
+SELECT EXISTS (SELECT FROM account.sign_in WHERE owner_id = $1 AND id <> $2::text::uuid)
+  OR EXISTS (SELECT FROM account.owner_key WHERE owner_id = $1)
+  OR EXISTS (SELECT FROM account.recovery_code WHERE owner_id = $1)
+
+-- name: is_of_owner
+SELECT EXISTS (SELECT FROM account.sign_in WHERE owner_id = $1 AND id = $2::text::uuid)
+
+-- name: remove
+-- With the sign-ins under way that would join an account: its session may have begun them.
+WITH joining AS (DELETE FROM account.sign_in_attempt WHERE owner_id = $1)
+DELETE FROM account.sign_in WHERE owner_id = $1 AND id = $2::text::uuid
 
 -- name: end_session
 DELETE FROM account.browser_session WHERE hash = $1
