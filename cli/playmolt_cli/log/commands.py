@@ -14,6 +14,7 @@ from playmolt_core.log.copies.anchors import Comparison
 from playmolt_core.log.copies.export import json_lines, parquet
 from playmolt_core.log.copies.manifest import ManifestBuilder, beside, write_manifest
 from playmolt_core.log.moderation import rebuild_moderation
+from playmolt_core.log.ownership import rebuild_owners
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.reading import places
 from playmolt_core.log.stats import Stats
@@ -186,7 +187,7 @@ def _check_decisions(files: Sequence[Path], data: Path | None, as_json: bool) ->
 @log.command()
 @data_option
 def rebuild(data: Path | None) -> None:
-    """Rebuild points, results, ratings and what the operator hid, renamed and banned from the log.
+    """Rebuild points, results, ratings, agents' owners and what the operator hid, renamed and banned from the log.
 
     Readers see the old values until it is done; a running relay continues from there.
 
@@ -194,6 +195,7 @@ def rebuild(data: Path | None) -> None:
     """
 
     async def work(event_log: PostgresLog, pool: Pool) -> Places:
+        await rebuild_owners(pool)
         await rebuild_moderation(pool)
         return await rebuild_projections(pool, event_log)
 

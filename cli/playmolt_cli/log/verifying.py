@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from playmolt_core.db.pool import Pool
 from playmolt_core.log.erasing import erased_heads
 from playmolt_core.log.moderation import moderation_breaks
+from playmolt_core.log.ownership import ownership_breaks
 from playmolt_core.log.port import Part
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.reading import places
@@ -49,7 +50,10 @@ async def verified(
         log, deciders(), register=log.register, erased=erased, progress=progress,
         streams=verified_by(min(os.cpu_count() or 1, MOST_PROCESSES), part, progress) if helped else None,
     )  # fmt: skip
-    tables = await projection_breaks(pool, log) + await score_breaks(pool) + await moderation_breaks(pool)
+    tables = [
+        *await projection_breaks(pool, log), *await score_breaks(pool),
+        *await moderation_breaks(pool), *await ownership_breaks(pool),
+    ]  # fmt: skip
     return replace(found, breaks=found.breaks + tables)
 
 

@@ -16,6 +16,7 @@ from playmolt_core.game.decider import Refused
 from playmolt_core.game.fold import state_hash
 from playmolt_core.game.ownership import CLAIMED, NOT_OWNED, Claim, Ownership, OwnershipRules, Release, stream_of
 from playmolt_core.log.chain import chain_record, record_text
+from playmolt_core.log.verify import Break
 
 _SQL = queries("ownership")
 _RULES: Final = OwnershipRules()
@@ -99,6 +100,19 @@ class PgOwnership:
     async def agents(self, owner_id: str) -> Sequence[str]:
         """The ids of an owner's agents."""
         return [agent_id for (agent_id,) in await self._pool.fetch(_SQL["agents"], owner_id)]
+
+
+async def ownership_breaks(pool: Pool) -> list[Break]:
+    """Compare the owner of each agent with the stream of its owners. Raises LogUnavailable."""
+    return [
+        Break(stream, version, f"the owner of {agent_id} is stored as {stored}, but the log says {logged}")
+        for agent_id, stored, logged, stream, version in await pool.fetch(_SQL["different"])
+    ]
+
+
+async def rebuild_owners(pool: Pool) -> int:
+    """Set the owners of agents as the log says; returns how many were wrong. Raises LogUnavailable."""
+    return int(await pool.value(_SQL["rebuild"]))
 
 
 async def _has_room(connection: Connection, owner_id: str) -> bool:

@@ -18,7 +18,7 @@ from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.db.projections import PgProjections
 from playmolt_core.game.decider import Refused
 from playmolt_core.game.ownership import stream_of
-from playmolt_core.log.ownership import ClaimedAgent, PgOwnership
+from playmolt_core.log.ownership import ClaimedAgent, PgOwnership, ownership_breaks, rebuild_owners
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.verify import verify
 from playmolt_schemas.codes import Code
@@ -188,6 +188,45 @@ async def test_the_log_of_owners_verifies_in_every_shard(sharded_url: str) -> No
     assert not report.breaks
     assert report.events == 12
     await whole.close()
+
+
+TAMPERED = [
+    (f"UPDATE account.agent SET owner_id = NULL WHERE id = '{agent_id(1)}'", 1, f"as None, but the log says {ADA}"),
+    (f"UPDATE account.agent SET owner_id = '{BOB}' WHERE id = '{agent_id(1)}'", 1, f"as {BOB}, but the log says {ADA}"),
+    (f"UPDATE account.agent SET owner_id = '{ADA}' WHERE id = '{agent_id(2)}'", 2, f"as {ADA}, but the log says None"),
+    (f"UPDATE account.agent SET owner_id = '{ADA}' WHERE id = '{agent_id(3)}'", 3, f"as {ADA}, but the log says None"),
+]
+
+
+@pytest.mark.parametrize(("change", "number", "problem"), TAMPERED)
+async def test_an_owner_that_the_log_does_not_name_is_found_and_set_back(
+    owners: PgOwners,
+    ownership: PgOwnership,
+    accounts: PgAccounts,
+    database_url: str,
+    change: str,
+    number: int,
+    problem: str,
+) -> None:
+    """Agent 1 has an owner, agent 2 was let go, agent 3 never had one."""
+    del owners
+    for each in range(1, 4):
+        await accounts.create_agent(agent_id(each), NewAgent("a bot"), key(f"agent {each}"))
+    for each in (1, 2):
+        await ownership.claim(ADA, key(f"agent {each}"), command(), "")
+    await ownership.release(ADA, agent_id(2), command())
+    pool = await open_pool(database_url)
+    try:
+        assert await ownership_breaks(pool) == []
+        async with pool.transaction() as connection:
+            await connection.execute(change)
+        (found,) = await ownership_breaks(pool)
+        assert found.problem == f"the owner of {agent_id(number)} is stored {problem}"
+        assert (found.stream, found.version) == ((stream_of(agent_id(number)), number) if number < 3 else ("", 0))
+        assert (await rebuild_owners(pool), await rebuild_owners(pool)) == (1, 0)
+        assert await ownership_breaks(pool) == []
+    finally:
+        await pool.close()
 
 
 async def test_a_claim_that_is_cut_off_leaves_nothing(

@@ -115,6 +115,8 @@ FUNCTIONS = {
     "limits.settle": "SELECT limits.settle(ARRAY['a'], 0, 0, 0)",
     "log.last_owner": "SELECT log.last_owner('agent-a')",
     "log.change_owner": "SELECT log.change_owner('agent-a', NULL, '', '{}')",
+    "log.owners": "SELECT log.owners()",
+    "log.rebuild_owners": "SELECT log.rebuild_owners()",
     "log.begin_moderation": "SELECT log.begin_moderation('moderation-1')",
     "log.said": "SELECT log.said('ox-1', 1, NULL, '{}', '{}')",
     "log.moderate": "SELECT log.moderate('moderation-1', '', '{}', '', '')",
@@ -182,6 +184,7 @@ ALLOWED: dict[str, set[object]] = {
         *((verb, table) for verb in ("SELECT", "INSERT", "UPDATE", "DELETE") for table in _DERIVED),
         ("SELECT", "projection.progress"), ("UPDATE", "projection.progress"), "limits.sweep", "limits.day_spent",
         "account.models", "account.sweep_reports", *_DECISIONS, "log.rebuild_moderation",
+        "log.rebuild_owners",
     },
     "playmolt_gateway": {
         ("SELECT", "account.agent"), ("INSERT", "account.agent"),
@@ -222,7 +225,7 @@ ALLOWED: dict[str, set[object]] = {
     "playmolt_reader": {
         ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"), *_BENEATH, ("SELECT", "log.outcome"),
         ("SELECT", "log.archived"), *(("SELECT", table) for table in _DERIVED), ("SELECT", "projection.progress"),
-        "account.models", *_BLOBS, *_DECISIONS, ("SELECT", "log.decision"),
+        "account.models", *_BLOBS, *_DECISIONS, ("SELECT", "log.decision"), "log.owners",
     },
     "playmolt_vault": {"vault.make", "vault.read", "vault.owned", "vault.outdated", "vault.needed"},
 }  # fmt: skip
@@ -349,7 +352,7 @@ async def test_append_looks_into_no_schema_of_its_caller(database_url: str) -> N
         " AND n.nspname IN ('log', 'limits', 'lease', 'account', 'projection', 'blob', 'vault', 'pack')"
     )
     await connection.close()
-    assert len(rows) == 71
+    assert len(rows) == 73
     for row in rows:
         assert "search_path=pg_catalog, pg_temp" in row["proconfig"], row["name"]
 

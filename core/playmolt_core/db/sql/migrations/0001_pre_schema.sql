@@ -1019,11 +1019,11 @@ CREATE TABLE account.claim_key (
 
 -- The accounts of an OpenID provider with which owners sign in.
 CREATE TABLE account.sign_in (
-  id       uuid             NOT NULL UNIQUE DEFAULT gen_random_uuid(),
   issuer   text COLLATE "C" NOT NULL,
   subject  text COLLATE "C" NOT NULL,
   owner_id text COLLATE "C" NOT NULL REFERENCES account.owner ON DELETE CASCADE,
   at       timestamptz      NOT NULL DEFAULT now(),
+  id       uuid             NOT NULL UNIQUE DEFAULT gen_random_uuid(),
   PRIMARY KEY (issuer, subject)
 );
 CREATE INDEX sign_in_owner ON account.sign_in (owner_id);
@@ -2319,7 +2319,33 @@ BEGIN
   RETURN true;
 END $$;
 
-REVOKE ALL ON FUNCTION log.last_owner, log.change_owner FROM PUBLIC;
+-- The owner that the stream of each agent's owners ends with, null after a release; with the agent's owner as stored. An
+-- agent without a stream has no owner. A copy of the log alone has no agents.
+CREATE FUNCTION log.owners() RETURNS TABLE (agent_id text, stored text, logged text, stream text, version integer)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT a.id, a.owner_id, CASE WHEN t.name = 'agent_claimed' THEN r.data ->> 'owner_id' END, s.stream, s.version
+  FROM account.agent AS a
+  LEFT JOIN (
+    log.stream AS s JOIN log.record AS r ON r.number = s.number AND r.shard = s.shard AND r.version = s.version
+    JOIN log.event_type AS t ON t.code = r.type
+  ) ON s.game = 'ownership' AND s.stream = 'ownership-' || substr(a.id, length('agent-') + 1)
+$$;
+
+-- Sets the owner of each agent to the one in the log, if that owner exists; returns how many differed.
+CREATE FUNCTION log.rebuild_owners() RETURNS bigint
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  WITH changed AS (
+    UPDATE account.agent AS a SET owner_id = o.logged FROM log.owners() AS o
+    WHERE o.agent_id = a.id AND o.stored IS DISTINCT FROM o.logged
+      AND (o.logged IS NULL OR EXISTS (SELECT FROM account.owner AS w WHERE w.id = o.logged))
+    RETURNING a.id
+  )
+  SELECT count(*) FROM changed
+$$;
+
+REVOKE ALL ON FUNCTION log.last_owner, log.change_owner, log.owners, log.rebuild_owners FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION log.owners TO playmolt_reader;
+GRANT EXECUTE ON FUNCTION log.rebuild_owners TO playmolt_relay;
 GRANT USAGE ON SCHEMA log TO playmolt_gateway;
 GRANT EXECUTE ON FUNCTION log.last_owner, log.change_owner TO playmolt_gateway;
 

@@ -31,5 +31,12 @@ UPDATE account.claim_key SET agent_id = $3 WHERE owner_id = $1 AND command_id = 
 -- name: last
 SELECT version, hash FROM log.last_owner($1)
 
+-- name: different
+SELECT agent_id, stored, logged, coalesce(stream, ''), coalesce(version, 0) FROM log.owners()
+WHERE stored IS DISTINCT FROM logged ORDER BY agent_id
+
+-- name: rebuild
+SELECT log.rebuild_owners()
+
 -- name: append
 SELECT log.change_owner($1, $2, $3, $4)
