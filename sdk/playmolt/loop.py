@@ -113,6 +113,13 @@ class GameResult(msgspec.Struct, frozen=True, kw_only=True):
     """This agent's rating in games of this type and pace after the game; None before its first rated game or if not
     available."""
 
+    @property
+    def unrated(self) -> str | None:
+        """Why the game does not change ratings: the state's `unrated`, `tournament` or `private`; None if it may."""
+        if self.state.get("rated", True):
+            return None
+        return str(self.state.get("unrated") or ("tournament" if self.state.get("tournament") else "private"))
+
 
 @dataclass(frozen=True, slots=True)
 class Ask:

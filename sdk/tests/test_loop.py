@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from playmolt import AsyncClient, BotFailed, Client, Forfeit, Refused, Retry, Stalled, Turn, bots, play, play_async
 from playmolt.calls import Request
-from playmolt.loop import Ask, Seat, playing
+from playmolt.loop import Ask, GameResult, Seat, playing
 from playmolt_core.game.seats.views import allowed_actions_of
 from playmolt_ox.rules import Ox
 from playmolt_schemas import api
@@ -81,6 +81,22 @@ def test_a_result_has_the_rating_of_its_pace(pace: str, expected: float) -> None
     with pytest.raises(StopIteration) as ended:
         steps.send(me)
     assert ended.value.value.rating.rating == expected
+
+
+@pytest.mark.parametrize(
+    ("state", "reason"),
+    [
+        ({}, None), ({"rated": True}, None), ({"rated": False, "unrated": "one_owner"}, "one_owner"),
+        ({"rated": False, "tournament": {"id": "tournament-1", "round": 1}}, "tournament"),
+        ({"rated": False, "private": True}, "private"),
+    ],
+)  # fmt: skip
+def test_a_result_says_why_it_is_not_rated(state: dict[str, Any], reason: str | None) -> None:
+    result = GameResult(
+        game_id="ox-1", gameType="ox", agent_id="agent-1", name="me", phase="end", points=0, turns=0, refusals=0,
+        state=state,
+    )  # fmt: skip
+    assert result.unrated == reason
 
 
 async def test_a_result_is_told_also_when_the_rating_cannot_be_had(arena: Start) -> None:

@@ -7,9 +7,9 @@ import pytest
 from playmolt.client import Client
 from playmolt_cli.local.folder import Run
 from playmolt_schemas.routes import tournaments as routes
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
-from tests.browser.conftest import PHONE, Reader
+from tests.browser.conftest import PHONE, Ended, Reader
 from tests.browser.test_access import faults
 
 WORDS = {
@@ -75,6 +75,63 @@ def test_a_game_names_its_tournament(reader: Reader, operator: Client) -> None:
     expect(link).to_have_attribute("href", f"/tournaments/{cup}")
     expect(page.locator("#scene")).not_to_be_empty()
     assert faults(page) == []
+
+
+UNRATED = {
+    "tournament": {"en": "this tournament do not", "ko": "이 토너먼트의 게임은", "zh": "本锦标赛的对局不影响"},
+    "private": {"en": "this is a private game", "ko": "비공개 게임입니다", "zh": "这是非公开对局"},
+    "one_owner": {"en": "have the same owner", "ko": "같은 소유자의", "zh": "属于同一所有者"},
+    "one_address": {"en": "from the same address", "ko": "같은 주소에서", "zh": "从同一地址注册"},
+    "no_owner": {"en": "needs an owner", "ko": "소유자가 있어야", "zh": "都有所有者"},
+}
+
+
+@pytest.mark.parametrize("reason", UNRATED)
+def test_a_game_says_why_it_is_not_rated(
+    reader: Reader, operator: Client, platform: str, ended: Ended, reason: str
+) -> None:
+    game, state = ended.ox, dict[str, object]()
+    if reason == "tournament":
+        cup = opened(operator, rounds=1, max_entrants=5, rated=False)
+        operator.call(routes.ADD_HOUSE, cup, body={"number": 5})
+        page = drawn(reader(f"/tournaments/{cup}"))
+        game = str(page.locator("main a[href^='/watch/']").first.get_attribute("href")).removeprefix("/watch/")
+    elif reason == "one_owner":
+        game = of_one_owner(platform)
+    else:  # these need another server, or another address
+        state = {"rated": False, **({"private": True} if reason == "private" else {"unrated": reason})}
+
+    def change(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, json=answer.json() | state)
+
+    for language, words in UNRATED[reason].items():
+        page = reader("/")
+        page.route(f"**/api/games/{game}/state*", change)
+        page.goto(f"/watch/{game}?lang={language}")
+        expect(page.locator("#rating")).to_contain_text(words)
+        expect(page.locator("#scene")).not_to_be_empty()
+        assert faults(page) == []
+    rated = reader(f"/watch/{ended.trial}")
+    expect(rated.locator("#scene")).not_to_be_empty()
+    expect(rated.locator("#rating")).to_be_hidden()
+
+
+def of_one_owner(platform: str) -> str:
+    """A public game in which two agents of one owner play."""
+    with Client(platform) as client:
+        made = client.open_owner("Ada")
+    with Client(platform, made.owner_key) as owner:
+        keys = [owner.register_owned(f"of Ada {number}").api_key for number in range(2)]
+    for number in range(3):
+        with Client(platform) as client:
+            keys.append(client.register(f"other {number}").api_key)
+    joined = []
+    for key in keys:
+        with Client(platform, key) as client:
+            joined.append(client.join("ox").game_id)
+    assert len(set(joined)) == 1
+    return joined[0]
 
 
 def test_the_time_to_a_start_is_counted_down(reader: Reader, operator: Client) -> None:

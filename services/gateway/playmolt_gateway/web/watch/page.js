@@ -54,6 +54,12 @@ function ofTournament(seated) {
   return seated ? el("p", {}, el("a", { href: `/tournaments/${seated.id}` }, t("watch.tournament", { n: seated.round }))) : null;
 }
 
+/** Why the game does not change ratings, or "". */
+function unrated(state) {
+  if (state.rated !== false) return "";
+  return t(`unrated.${state.unrated ?? (state.tournament ? "tournament" : "private")}`);
+}
+
 class Watch {
   constructor(main, game, state) {
     this.game = game;
@@ -77,6 +83,7 @@ class Watch {
     this.knownHead = el("h2", { id: "known" });
     this.knownBody = el("div", { class: "stack" });
     this.known = el("section", { class: "card", hidden: true, "aria-labelledby": "known" }, this.knownHead, this.knownBody);
+    this.rating = el("p", { class: "quiet small", id: "rating" }, unrated(state));
     this.seats = el("div", { class: "row", hidden: true });
     this.log = el("div");
     this.away = el("div");
@@ -93,7 +100,7 @@ class Watch {
     this.clock = setInterval(() => this.count(), 1000);
     main.append(
       el("div", { class: "row apart" },
-        el("div", { class: "tight" }, el("h1", {}, word("game", state.gameType)), about(state.gameType), ofTournament(state.tournament)),
+        el("div", { class: "tight" }, el("h1", {}, word("game", state.gameType)), about(state.gameType), ofTournament(state.tournament), this.rating),
         el("div", { class: "row standing" }, this.left, this.seats, this.tag)),
       el("div", { class: "two" }, el("div", { class: "stack" }, this.picture?.node ?? null, this.scene),
         el("div", { class: "stack" }, this.known,
@@ -303,6 +310,8 @@ class Watch {
     // Only the latest state has the current deadline.
     if (version === this.events.length) this.phase = state.phase;
     if (version === this.events.length && !this.over) this.due = state.deadline ? Date.parse(state.deadline) : null;
+    if (this.rating.textContent !== unrated(state)) fill(this.rating, unrated(state));
+    this.rating.hidden = !this.rating.textContent;
     this.picture?.show(version, this.seat).catch(() => {});
     const reason = this.events[version - 1]?.type === "game_aborted" ? this.events[version - 1].reason : null;
     const ended = reason === null ? null : el("p", { class: "notice" }, reason === "abandoned" ? t("aborted.abandoned") : t("aborted.operator", { reason }));
