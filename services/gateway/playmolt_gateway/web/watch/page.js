@@ -83,7 +83,7 @@ class Watch {
     this.knownHead = el("h2", { id: "known" });
     this.knownBody = el("div", { class: "stack" });
     this.known = el("section", { class: "card", hidden: true, "aria-labelledby": "known" }, this.knownHead, this.knownBody);
-    this.rating = el("p", { class: "quiet small", id: "rating" }, unrated(state));
+    this.rating = el("p", { class: "quiet small", id: "rating", hidden: !unrated(state) }, unrated(state));
     this.seats = el("div", { class: "row", hidden: true });
     this.log = el("div");
     this.away = el("div");
