@@ -24,6 +24,7 @@ class Code(Enum):
     LOCKED = ("locked", 403)
     LOG_NOT_FINISHED = ("not_finished", 403)
     REGISTRATION_CLOSED = ("registration_closed", 403)
+    PEOPLE_CLOSED = ("people_closed", 403)
     FOREIGN_ORIGIN = ("foreign_origin", 403)
     NOT_FOUND = ("not_found", 404)
     METHOD_NOT_ALLOWED = ("method_not_allowed", 405)

@@ -6,8 +6,8 @@ from typing import Final, Literal, get_args
 
 from playmolt_schemas.stored.values import Pace
 
-BoardKind = Literal["bot", "house", "all"]
-"""Which agents a leaderboard lists: bots and persons, house bots, or all."""
+BoardKind = Literal["bot", "person", "house", "all"]
+"""Which agents a leaderboard lists: bots and people, people alone, house bots, or all."""
 Ranking = Literal["points", "rating"]
 ScoreBoard = Literal["overall", "model"]
 """Leaderboards over all rated game types: of agents, and with all agents of one model as one player."""

@@ -1,6 +1,6 @@
 """The routes of owners, who are behind agents (docs/bots.md)."""
 
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -74,6 +74,7 @@ class OwnedAgentRequest(api.Request, frozen=True):
     name: api.AgentName
     version: api.Version | None = None
     about: api.About | None = None
+    kind: Annotated[Literal["bot", "person"], Meta(description="A program (`bot`) or a person.")] = "bot"
 
 
 class RegisteredAgent(msgspec.Struct, frozen=True):

@@ -26,6 +26,7 @@ class PageWords(Query, frozen=True):
     v: _Id | None = None
     seat: _Id | None = None
     invite: _Id | None = None
+    game: _Id | None = None
 
 
 class WatchWords(Query, frozen=True):
@@ -233,6 +234,11 @@ PAGE_ME: Final[Route[bytes]] = Route(
     method="GET", path="/me", name="page_me", tag="pages", load=Load.READ, auth=Auth.NONE, alone=True,
     summary="Your owner: its agents, keys and recovery codes.", answers=_PAGE, query=PageWords,
 )  # fmt: skip
+PAGE_PLAY: Final[Route[bytes]] = Route(
+    method="GET", path="/play/{game}", name="page_play", tag="pages", load=Load.MEMORY, auth=Auth.NONE, alone=True,
+    summary="Play a game as a person: alone with house bots, with friends by invite, or in public where allowed.",
+    answers={**_PAGE, 404: Media(HTML)}, query=PageWords,
+)  # fmt: skip
 PAGE_PRIVACY: Final[Route[bytes]] = Route(
     method="GET", path="/privacy", name="page_privacy", tag="pages", load=Load.MEMORY, auth=Auth.NONE, alone=True,
     summary="Privacy: which data is stored, for how long, and how to erase it.", answers=_PAGE, query=PageWords,
@@ -294,6 +300,7 @@ PAGES_WEB: Final = (
     PAGE_LEGAL,
     PAGE_AGORA,
     PAGE_ME,
+    PAGE_PLAY,
     PAGE_PRIVACY,
     PAGE_DATASETS,
     DATASET_FILE,

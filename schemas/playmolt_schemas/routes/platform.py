@@ -173,6 +173,10 @@ class WaitQuery(Query, frozen=True):
     """`GET /api/agents/me/turn`."""
 
     wait: Wait = 0
+    game_id: (
+        Annotated[str, Meta(max_length=64, description="Only the turn in this game. Absent: in any of your games.")]
+        | None
+    ) = None
 
 
 class GuideQuery(Query, frozen=True):
@@ -391,7 +395,7 @@ JOIN_GAME: Final[Route[api.Joined]] = Route(
     method="POST", path="/api/games/join", name="join_game", tag="games", auth=Auth.AGENT, idempotent=True,
     summary="Join a game. If you already have a seat in a game of this type, that game is returned.",
     request=api.JoinRequest, answers={200: api.Joined},
-    errors=(Code.NOT_FOUND, Code.ALREADY_SEATED, Code.ALREADY_STARTED),
+    errors=(Code.PEOPLE_CLOSED, Code.NOT_FOUND, Code.ALREADY_SEATED, Code.ALREADY_STARTED),
 )  # fmt: skip
 LIST_GAMES: Final[Route[api.Games]] = Route(
     method="GET", path="/api/games", name="list_games", tag="games", load=Load.SEARCH,

@@ -200,7 +200,7 @@ JOIN_TOURNAMENT: Final[Route[TournamentView]] = Route(
     idempotent=True, target="tournament",
     summary="Take part in a tournament. Your games come by GET /api/agents/me/turn; you join none of them.",
     request=NoFields, answers={200: TournamentView},
-    errors=(Code.ALREADY_JOINED, Code.TOURNAMENT_FULL, Code.ONE_OWNER, *_CLOSED),
+    errors=(Code.PEOPLE_CLOSED, Code.ALREADY_JOINED, Code.TOURNAMENT_FULL, Code.ONE_OWNER, *_CLOSED),
 )  # fmt: skip
 LEAVE_TOURNAMENT: Final[Route[TournamentView]] = Route(
     method="POST", path=_TOURNAMENTS + "/{id}/leave", name="leave_tournament", tag="tournaments", auth=Auth.AGENT,

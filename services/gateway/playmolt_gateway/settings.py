@@ -80,6 +80,14 @@ class GatewaySettings(Settings, frozen=True, kw_only=True):
             "Whether anyone may register an agent or open sessions as a visitor. Otherwise an invite code is required.",
         ),
     ] = True
+    people: Annotated[
+        bool,
+        setting(
+            "PLAYMOLT_PEOPLE",
+            "Whether people (agents of kind `person`) may join public games and tournaments. Private games are open to"
+            " them by invite always.",
+        ),
+    ] = False
     registration_limit: Annotated[
         str,
         setting(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Generic, Literal
+from typing import Final, Generic, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -44,6 +44,12 @@ _encode = msgspec.json.encode
 _log = log("seating")
 
 
+PEOPLE_CLOSED: Final = Refused(
+    Code.PEOPLE_CLOSED,
+    "On this server people play private games only. Open one with POST /api/games, or join one with its invite.",
+)
+
+
 class SeatRequest(msgspec.Struct, frozen=True):
     """Body of `join` and `open`."""
 
@@ -53,6 +59,8 @@ class SeatRequest(msgspec.Struct, frozen=True):
     fill_after_seconds: int = 0
     deadline_seconds: int | None = None
     pack: str | None = None
+    public: bool = True
+    """Whether the caller may be seated in a public game."""
 
     def config(self) -> dict[str, object]:
         """Its part of the configuration of a new game. Without a language, a pack decides it."""
@@ -132,7 +140,11 @@ class SeatPlanner(Generic[S]):
             return self._take_seat(pending, lobby, known, game, []) if seated is None else _already_seated(seated)
         if pending.call.target:
             return self._enter(pending, lobby, known, seated)
-        return self._seat(pending, lobby, known) if seated is None else self._seated_already(pending, lobby, seated)
+        if seated is not None:
+            return self._seated_already(pending, lobby, seated)
+        if not pending.decoded(SeatRequest).public:
+            return refusal(lobby, PEOPLE_CLOSED)
+        return self._seat(pending, lobby, known)
 
     def _seat_table(self, pending: PendingCall, lobby: CachedStream[Lobby], known: Known) -> Planned:
         """Create a tournament's game with all its agents, so that it starts at once."""

@@ -161,7 +161,7 @@ def _views_module(types: Sequence[str]) -> bytes:
 
 
 BUNDLED: Final = (
-    "lobby.js", "archive.js", "agent.js", "agora.js", "me.js", "nowhere.js", "erased.js", "away.js",
+    "lobby.js", "archive.js", "agent.js", "agora.js", "me.js", "play/page.js", "nowhere.js", "erased.js", "away.js",
     "watch/page.js", "watch/embed.js", "jury/page.js", "jury/check.js", "legal/page.js",
 )  # fmt: skip
 _IMPORT: Final = re.compile(r'^import \{([^}]+)\} from "([^"]+)";\n', re.MULTILINE)

@@ -86,4 +86,22 @@ def drawn(state: State, language: PageLanguage, sheet: Sheet) -> Picture | None:
     if module is None or module.drawing is None:
         return None
     draw: Drawing = module.drawing.load()
-    return msgspec.structs.replace(draw(state, PictureTexts(page_texts(language)), sheet), language=language)
+    words = PictureTexts(page_texts(language))
+    return msgspec.structs.replace(draw(people_marked(state, words), words, sheet), language=language)
+
+
+def people_marked(state: State, words: PictureTexts) -> State:
+    """A state in which the name of each person says so: pictures tell people and bots apart, whatever the game."""
+    seats = state.get("participants") or ()
+    people = {
+        seat["id"]: words.text("person.named", name=seat["name"]) for seat in seats if seat.get("kind") == "person"
+    }
+    return _renamed(state, people) if people else state
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    if isinstance(value, dict):
+        name = names.get(value.get("agent_id") or value.get("id") or "")
+        cleared = {key: _renamed(one, names) for key, one in value.items()}
+        return cleared | {"name": name} if name and "name" in value else cleared
+    return [_renamed(one, names) for one in value] if isinstance(value, list) else value

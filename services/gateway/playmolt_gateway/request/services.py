@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Sequence
 from typing import TypeVar
 
 import msgspec
+from playmolt_core.db.accounts import Agent
 from playmolt_core.db.projections import FinishedPage
 from playmolt_schemas.agora.plan import EXAMINE_WAIT_SECONDS
 from playmolt_schemas.limits import HEARTBEAT_SECONDS, READER_STALL_SECONDS, WAIT_SECONDS
@@ -120,6 +121,10 @@ class Services:
         self.readiness: dict[bool, asyncio.Task[tuple[int, bytes]]] = {}
         """The running checks of readiness: of the whole platform, and of this gateway's own connections."""
         self.timeouts = HandlerTimeouts()
+
+    def admits_to_public_games(self, agent: Agent) -> bool:
+        """Whether an agent may join public games: people only where the operator allows it."""
+        return self.settings.people or agent.kind != "person"
 
     async def within_deadline(self, work: Awaitable[T]) -> T:
         """Await database work under the deadline of engine calls; raises TimeoutError."""

@@ -10,7 +10,7 @@ from playmolt_core.bus.port import BusUnavailable, Watch
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code
 from playmolt_schemas.envelopes import Answer
-from playmolt_schemas.identifiers import GAME_TYPES, SESSION_TYPES
+from playmolt_schemas.identifiers import GAME_TYPES, SESSION_TYPES, type_of
 from playmolt_schemas.limits import PAGE_MAX
 from playmolt_schemas.routes import jury, legal
 from playmolt_schemas.routes.platform import READ_LOG, STREAM_EVENTS, WAIT_FOR_TURN, WaitQuery
@@ -18,7 +18,7 @@ from playmolt_schemas.routes.route import EVENT_STREAM, LARGEST, NDJSON, StreamQ
 from playmolt_schemas.routes.tournaments import STREAM_TOURNAMENT
 from starlette.responses import Response
 
-from playmolt_gateway.http.problems import HttpProblem, bad_request
+from playmolt_gateway.http.problems import HttpProblem, bad_request, no_such_game
 from playmolt_gateway.http.responses import answer_response, json_response
 from playmolt_gateway.ports import UNAVAILABLE_ERRORS
 from playmolt_gateway.request.checked_request import CheckedRequest
@@ -59,6 +59,8 @@ _log_of = msgspec.json.Decoder(_LogPage).decode
 @serves(WAIT_FOR_TURN)
 async def wait_for_turn(services: Services, request: CheckedRequest[WaitQuery, None]) -> Reply:
     """Answer as soon as the caller has a turn; 204 on timeout."""
+    if (wanted := request.query.game_id) is not None and type_of(wanted) not in GAME_TYPES:
+        return no_such_game(wanted)
     poll = request.poll(services.waits)
     if isinstance(poll, HttpProblem):
         return poll
@@ -88,14 +90,14 @@ async def wait_for_turn(services: Services, request: CheckedRequest[WaitQuery, N
             await poll.first([wait_for_newer(watches[g.game_id], g.version, pause) for g in found], pause)
 
 
-async def _over(services: Services, request: CheckedRequest, running: set[str]) -> Response | None:
+async def _over(services: Services, request: CheckedRequest[WaitQuery, None], running: set[str]) -> Response | None:
     """Report one finished game of the caller, once per game; None when there is none left to report."""
     agent, accounts = request.caller.id, services.accounts
     seats = await services.within_deadline(accounts.seats(agent))
     for game_id in running.difference(seats):
         await services.within_deadline(accounts.keep_seat(agent, game_id))
     for game_id in seats:
-        if game_id in running:
+        if game_id in running or request.query.game_id not in (None, game_id):
             continue
         game = game_id.partition("-")[0]
         answer = await services.bus.submit(game, "state", game_id, agent=agent, trace=request.trace)
@@ -125,14 +127,18 @@ async def _watch_new(
     return bool(new)
 
 
-async def _turn(services: Services, request: CheckedRequest, *, present: bool) -> Response | list[SeatedGame]:
-    """The first turn of any game type, or the games in which the caller has a seat.
+async def _turn(
+    services: Services, request: CheckedRequest[WaitQuery, None], *, present: bool
+) -> Response | list[SeatedGame]:
+    """The first turn of any game type or of the wanted game, or the games in which the caller has a seat.
 
     Raises BusUnavailable only if an engine is unavailable and no other engine has a turn.
     """
+    wanted = request.query.game_id
+    body = b"{}" if wanted is None else msgspec.json.encode({"game_id": wanted})
     waiting = {
-        services.bus.submit(game, "turn", "", agent=request.caller.id, trace=request.trace, present=present)
-        for game in GAME_TYPES
+        services.bus.submit(game, "turn", "", body, agent=request.caller.id, trace=request.trace, present=present)
+        for game in (GAME_TYPES if wanted is None else (wanted.partition("-")[0],))
     }
     games: list[SeatedGame] = []
     failed: BusUnavailable | None = None

@@ -135,7 +135,9 @@ async def join_game(services: Services, request: CheckedRequest[Query, api.JoinR
         if not isinstance(found, str):
             return found
         game_id = found
-    wanted = {"language": body.language, "pace": body.pace}
+    wanted: dict[str, object] = {"language": body.language, "pace": body.pace}
+    if not services.admits_to_public_games(request.caller.agent):
+        wanted["public"] = False
     return answer_response(await _seated(services, request, "join", game_id, wanted, body.invite))
 
 

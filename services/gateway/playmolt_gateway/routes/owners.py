@@ -220,7 +220,7 @@ async def register_owned_agent(services: Services, request: CheckedRequest[Query
         return limited
     agent_id, key = f"agent-{uuid.uuid4()}", new_key()
     group = await services.within_deadline(services.address_groups.of(request.scope))
-    new = NewAgent(body.name, "bot", body.version, body.about, address_group=group)
+    new = NewAgent(body.name, body.kind, body.version, body.about, address_group=group)
     handle = await services.within_deadline(
         services.ownership.create_agent(agent_id, new, hash_of(key), owner.id, request.command.id)
     )

@@ -14,6 +14,7 @@ from urllib.parse import parse_qs
 import msgspec
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import TOURNAMENT_TYPES, type_of
+from playmolt_schemas.registry import bot_games
 from playmolt_schemas.routes.discovery import GAMES_FEED, TOURNAMENTS_FEED
 from playmolt_schemas.routes.pages import (
     PAGE_AGENT,
@@ -28,13 +29,14 @@ from playmolt_schemas.routes.pages import (
     PAGE_LEGAL,
     PAGE_LOBBY,
     PAGE_ME,
+    PAGE_PLAY,
     PAGE_PRIVACY,
     PAGE_TOURNAMENT,
     PAGE_TOURNAMENTS,
 )
 from playmolt_schemas.routes.platform import DOCS
 from playmolt_schemas.routes.route import SVG
-from playmolt_schemas.skill import PAGE_LANGUAGES, PageLanguage
+from playmolt_schemas.skill import PAGE_LANGUAGES, PageLanguage, page_texts
 from playmolt_schemas.text import unstorable
 from starlette.requests import Request
 from starlette.responses import Response
@@ -64,6 +66,7 @@ _MODULES: Final[Mapping[str, str]] = {
     "legal": "legal/page.js",
     "agora": "agora.js",
     "me": "me.js",
+    "play": "play/page.js",
     "nowhere": "nowhere.js",
     "erased": "erased.js",
     "away": "away.js",
@@ -73,7 +76,7 @@ _MODULES: Final[Mapping[str, str]] = {
 _AGENT: Final = re.compile(r"agent-[0-9a-f-]{36}", re.ASCII)
 _YEAR: Final = 365 * 24 * 3600
 _PAGES_WITH_FEED: Final = ("lobby", "games", "agent", "tournaments")
-_LISTED_PAGES: Final = ("lobby", "games", "agent", "tournaments", "tournament", "game", "legal", "agora")
+_LISTED_PAGES: Final = ("lobby", "games", "agent", "tournaments", "tournament", "game", "legal", "agora", "play")
 """Pages that have an address of their own."""
 
 
@@ -182,6 +185,22 @@ def me_page(services: Services, asked: PageRequest, *, signed_in: bool = False, 
     }
     head = msgspec.structs.replace(head_of("me", asked.language), script=tuple(said.items()))
     return _send(services, asked, "me", head)
+
+
+@serves(PAGE_PLAY)
+async def page_play(services: Services, request: CheckedRequest) -> Reply:
+    """Send the page on which a person plays a game; 404 for a type that is not played."""
+    asked, game = page_request_of(request), request.params["game"]
+    if game not in bot_games():
+        return missing_page(services, asked)
+    texts = page_texts(asked.language)
+    said = {"people": "yes" if services.settings.people else ""}
+    head = PageHead(
+        title=texts["head.play"].replace("{game}", texts.get(f"game.{game}", game)),
+        description=texts["head.play.about"].replace("{about}", texts.get(f"about.{game}", "")).strip(),
+        script=tuple(said.items()),
+    )
+    return _send(services, asked, "play", head)
 
 
 @serves(DOCS)

@@ -59,6 +59,10 @@ _NO_TABLE: Final = HttpProblem(Code.NOT_FOUND, "No house bot has a seat in this 
 _NO_OWNERS: Final = HttpProblem(
     Code.OPERATOR_ONLY, "On this server only the operator opens tournaments. List them with GET /api/tournaments."
 )
+_NO_PEOPLE: Final = HttpProblem(
+    Code.PEOPLE_CLOSED,
+    "The games of a tournament are public, and on this server people play private games only: POST /api/games.",
+)
 _HOUSE_ONLY: Final = HttpProblem(Code.OPERATOR_ONLY, "Only the house key and the operator key may play house bots.")
 _MAKER: Final = re.compile(rb'"created_by":\{"id":"(owner-[0-9a-f-]{36})","name":""\}')
 """As the engine writes it. No text of a state can contain this: quotes are escaped there."""
@@ -108,9 +112,15 @@ async def start_tournament(services: Services, request: CheckedRequest[Query, No
     return await _changed(services, request, request.params["id"], {})
 
 
-@serves(JOIN_TOURNAMENT, LEAVE_TOURNAMENT)
+@serves(JOIN_TOURNAMENT)
 async def join_tournament(services: Services, request: CheckedRequest[Query, NoFields]) -> Reply:
-    """Enter the caller, or let it go."""
+    if not services.admits_to_public_games(request.caller.agent):
+        return _NO_PEOPLE
+    return await _changed(services, request, request.params["id"], _entrant(request.caller.agent))
+
+
+@serves(LEAVE_TOURNAMENT)
+async def leave_tournament(services: Services, request: CheckedRequest[Query, NoFields]) -> Reply:
     return await _changed(services, request, request.params["id"], _entrant(request.caller.agent))
 
 

@@ -4,7 +4,7 @@ import { get } from "./parts/api.js";
 import { el, fill, named, table } from "./parts/dom.js";
 import { page, trouble } from "./parts/frame.js";
 import { clock, t, word } from "./parts/language.js";
-import { agentLink, gameRow, withDue } from "./parts/rows.js";
+import { agentLink, gameRow, kindTag, withDue } from "./parts/rows.js";
 
 const SHOWN = 20;
 const RIVALS = 8;
@@ -23,7 +23,7 @@ async function draw(main) {
   const games = el("ul", { class: "games rows" });
   const rivals = el("ul", { class: "tight" });
   main.append(
-    el("div", { class: "row" }, el("img", { class: "avatar", src: `/agents/${encodeURIComponent(id)}/avatar.svg`, alt: "", width: 64, height: 64 }), el("h1", {}, named(agent.name)), agent.kind === "house" ? el("span", { class: "tag plain" }, t("house")) : null),
+    el("div", { class: "row" }, el("img", { class: "avatar", src: `/agents/${encodeURIComponent(id)}/avatar.svg`, alt: "", width: 64, height: 64 }), el("h1", {}, named(agent.name)), kindTag(agent.kind)),
     el("section", { class: "card", "aria-label": t("head.agent") },
       el("p", { class: "quiet" }, [agent.handle, agent.version, agent.model].filter(Boolean).join(" · ")),
       agent.owner ? el("p", { class: "quiet" }, t("agent.owner"), " ", el("bdi", {}, agent.owner.name)) : null,

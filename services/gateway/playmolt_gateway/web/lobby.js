@@ -7,14 +7,14 @@ import { page, trouble } from "./parts/frame.js";
 import { GAMES } from "./games.js";
 import { clock as moment, t, word } from "./parts/language.js";
 import { Picture } from "./parts/picture.js";
-import { gameRow, runRow, tick, withDue } from "./parts/rows.js";
+import { agentLink, gameRow, runRow, tick, withDue } from "./parts/rows.js";
 
 const SHOWN = 12;
 /** The page's head preloads this URL (pages/shell.py). */
 const LISTED = 24;
 const BOARD = 20;
 /** The kinds of `/api/leaderboard`, its default first. */
-const WHO = ["bot", "house", "all"];
+const WHO = ["bot", "person", "house", "all"];
 /** Leaderboards over all rated games, and the kinds that each shows at first. */
 const SCORES = new Map([["overall", "bot"], ["model", "all"]]);
 const REFRESH_MS = 8000;
@@ -157,7 +157,7 @@ function openRow(game, row) {
 
 function ways() {
   return el("p", { class: "row" }, el("a", { class: "button", href: "/games" }, t("way.watch")),
-    el("a", { class: "button", href: "/game" }, t("way.jury")), el("a", { class: "button", href: "#join" }, t("way.bot")));
+    el("a", { class: "button", href: "/play/ox" }, t("way.play")), el("a", { class: "button", href: "/game" }, t("way.jury")), el("a", { class: "button", href: "#join" }, t("way.bot")));
 }
 
 /** The leaders of one or all games; house bots while no one else has points (`lent`). */
@@ -203,7 +203,7 @@ function ratingTable({ leaderboard: rows, share }) {
 function links(rows) {
   const taken = new Map();
   for (const { name } of rows) taken.set(name, (taken.get(name) ?? 0) + 1);
-  return (row) => [el("a", { href: `/agents/${encodeURIComponent(row.id)}` }, named(row.name)),
+  return (row) => [agentLink(row),
     taken.get(row.name) > 1 && el("small", { class: "quiet" }, " ", row.handle)];
 }
 
@@ -231,5 +231,6 @@ function invitation() {
     el("h2", { id: "join" }, t("join.title")),
     el("p", {}, t("join.text")),
     el("p", {}, el("a", { href: "/llms.txt" }, t("join.how"))),
-    el("p", {}, t("join.person"), " ", el("a", { href: "/game" }, t("join.play"))));
+    el("p", {}, t("join.person"), " ", el("a", { href: "/game" }, t("join.play"))),
+    el("p", {}, t("join.seat"), bots.map(({ type }) => [" ", el("a", { href: `/play/${type}` }, word("game", type))])));
 }

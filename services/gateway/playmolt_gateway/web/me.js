@@ -1,7 +1,7 @@
 /** `/me`: an owner, opened by its key in this tab or by the session of a browser that is signed in. */
 
 import { call, get, ownerKey, post, setCsrf, setOwnerKey } from "./parts/api.js";
-import { copied, keptInTab, rewrite } from "./parts/browser.js";
+import { SIGNED_IN, copied, kept, keptInTab, rewrite } from "./parts/browser.js";
 import { announce, byHand, el, field, fill, focusOn, named, table } from "./parts/dom.js";
 import { inWords } from "./parts/faults.js";
 import { actionButton, page, sure, trouble } from "./parts/frame.js";
@@ -57,6 +57,7 @@ async function redraw(main, focus = "h1") {
 
 /** The token of this browser's session; without one the session has ended. */
 async function csrf() {
+  kept.set(SIGNED_IN, "yes");
   try {
     return (await get("/auth/session", { as: "anonymous" })).csrf;
   } catch (error) {
@@ -83,6 +84,7 @@ function said(error, name) {
 
 /** This tab forgets the owner. */
 function leave() {
+  kept.remove(SIGNED_IN);
   setOwnerKey("");
   setCsrf("");
   signedIn = false;

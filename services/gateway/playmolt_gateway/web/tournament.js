@@ -5,6 +5,7 @@ import { el, fill, filler, named, table } from "./parts/dom.js";
 import { watchTournament } from "./parts/feed.js";
 import { page, trouble } from "./parts/frame.js";
 import { clock, t, word } from "./parts/language.js";
+import { kindTag } from "./parts/rows.js";
 
 const READ_MS = 700;
 const TICK_MS = 1000;
@@ -106,8 +107,9 @@ function board(view, before, whole, all) {
   const swiss = view.format === "swiss";
   const shown = whole ? view.standings : view.standings.slice(0, SHOWN);
   const heads = [{ number: "#" }, t("tournament.agent"), { number: t("tournament.points") }, { number: t("tournament.wins") }, swiss && { number: t("tournament.buchholz") }, { number: t("tournament.games") }].filter(Boolean);
+  const kinds = new Map(view.entrants.map(({ id: agent, kind }) => [agent, kind]));
   const rows = shown.map((row) => [
-    row.rank, el("span", {}, el("a", { href: `/agents/${encodeURIComponent(row.id)}`, "data-focus": row.id }, named(row.name)), " ", moved(row, before), row.owner?.name ? [" ", el("span", { class: "quiet small" }, named(row.owner.name))] : null),
+    row.rank, el("span", {}, el("a", { href: `/agents/${encodeURIComponent(row.id)}`, "data-focus": row.id }, named(row.name)), kindTag(kinds.get(row.id)), " ", moved(row, before), row.owner?.name ? [" ", el("span", { class: "quiet small" }, named(row.owner.name))] : null),
     { number: row.points }, { number: row.wins }, swiss && { number: row.buchholz }, { number: row.games }].filter((cell) => cell !== false));
   return [table(t("tournament.standings"), heads, rows, { hidden: true }),
     shown.length < view.standings.length ? el("button", { type: "button", onclick: all }, t("tournament.all", { n: view.standings.length })) : null];
@@ -131,7 +133,7 @@ function running(view) {
   return rest > 0 ? [...rows, el("li", { class: "quiet" }, t("tournament.more_games", { n: rest }))] : rows;
 }
 
-const seatName = (entrant) => (entrant ? named(entrant.name) : t("house"));
+const seatName = (entrant) => (entrant ? [named(entrant.name), kindTag(entrant.kind)] : t("house"));
 
 function roundRows(view) {
   if (!view.rounds.length) return el("li", { class: "quiet" }, t("tournament.no_rounds"));

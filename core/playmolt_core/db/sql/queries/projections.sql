@@ -1,11 +1,11 @@
 -- name: leaders
--- $2: bot, house or all.
+-- $2: bot, person, house or all.
 SELECT rank() OVER (ORDER BY l.points DESC), l.agent_id, coalesce(l.name, l.agent_id),
   coalesce(l.handle, l.agent_id), coalesce(l.kind, 'bot'), l.model, l.version, l.points, l.games
 FROM (
   SELECT s.agent_id, s.points, s.games, a.name, a.handle, a.kind, a.model, a.version
   FROM projection.score AS s LEFT JOIN account.agent AS a ON a.id = s.agent_id
-  WHERE s.game_type = $1 AND CASE $2 WHEN 'all' THEN true WHEN 'house' THEN a.kind = 'house' ELSE a.kind IS DISTINCT FROM 'house' END
+  WHERE s.game_type = $1 AND CASE $2 WHEN 'all' THEN true WHEN 'bot' THEN a.kind IS DISTINCT FROM 'house' ELSE a.kind = $2 END
   ORDER BY s.points DESC, s.agent_id LIMIT $3
 ) AS l
 ORDER BY l.points DESC, l.agent_id
@@ -14,7 +14,7 @@ ORDER BY l.points DESC, l.agent_id
 WITH line AS NOT MATERIALIZED (
   SELECT s.agent_id, s.points, s.games, a.name, a.handle, a.kind, a.model, a.version
   FROM projection.score AS s LEFT JOIN account.agent AS a ON a.id = s.agent_id
-  WHERE s.game_type = $1 AND CASE $2 WHEN 'all' THEN true WHEN 'house' THEN a.kind = 'house' ELSE a.kind IS DISTINCT FROM 'house' END
+  WHERE s.game_type = $1 AND CASE $2 WHEN 'all' THEN true WHEN 'bot' THEN a.kind IS DISTINCT FROM 'house' ELSE a.kind = $2 END
 ), before AS (
   SELECT count(*) FILTER (WHERE points > $4) AS better, count(*) AS counted FROM line
   WHERE points >= $4 AND (points > $4 OR agent_id <= $5)
@@ -36,7 +36,7 @@ WITH line AS (
     projection.rested_sigma(r.sigma, r.ended_at, $4) AS sigma, a.name, a.handle, a.kind, a.model
   FROM projection.rating AS r LEFT JOIN account.agent AS a ON a.id = r.agent_id
   WHERE r.ladder = $1 AND r.ended_at >= $5
-    AND CASE $2 WHEN 'all' THEN true WHEN 'house' THEN a.kind = 'house' ELSE a.kind IS DISTINCT FROM 'house' END
+    AND CASE $2 WHEN 'all' THEN true WHEN 'bot' THEN a.kind IS DISTINCT FROM 'house' ELSE a.kind = $2 END
     AND ($3 <> 'latest' OR a.id IS NULL OR r.version = coalesce(a.version, ''))
 ), sorted AS (
   -- Rating less three times uncertainty, both as shown, in tenths: `RatingRow.merit`.

@@ -32,7 +32,7 @@ SELECT id, model, score, low, high, games, types FROM projection.fitted_score
 WHERE board = $1 ORDER BY score DESC, id, model
 
 -- name: page
--- $2: bot, house or all; $4, $5, $6: the last row of the page before, or null.
+-- $2: bot, person, house or all; $4, $5, $6: the last row of the page before, or null.
 SELECT p.* FROM (
   SELECT rank() OVER (ORDER BY l.score DESC) AS rank, l.*
   FROM (
@@ -42,7 +42,7 @@ SELECT p.* FROM (
     FROM projection.fitted_score AS s LEFT JOIN account.agent AS a ON a.id = s.id AND s.model = ''
     WHERE s.board = $1
   ) AS l
-  WHERE CASE $2 WHEN 'all' THEN true WHEN 'house' THEN l.kind = 'house' ELSE l.kind <> 'house' END
+  WHERE CASE $2 WHEN 'all' THEN true WHEN 'bot' THEN l.kind <> 'house' ELSE l.kind = $2 END
 ) AS p
 WHERE $4::float8 IS NULL OR p.score < $4 OR (p.score = $4 AND (p.id, p.player) > ($5, $6))
 ORDER BY p.score DESC, p.id, p.player LIMIT $3

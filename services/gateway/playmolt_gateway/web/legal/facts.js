@@ -22,8 +22,8 @@ export function factsForm(path, session, done) {
   for (const [name, control] of Object.entries(controls)) control.name = name;
   const fields = Object.fromEntries(Object.entries(controls).map(([name, control]) => [name, field(t(`facts.${name}`), control, { hint: t(`facts.${name}_hint`) })]));
   const rows = {
-    timeline: new Rows("timeline", { title: t("facts.timeline"), items: { properties: { when: entry, what: entry, agreed: { type: "boolean" } } } }, {}),
-    evidence: new Rows("evidence", { title: t("facts.evidence"), items: { properties: { title: entry, description: entry } } }, {}),
+    timeline: new Rows("timeline", { title: t("facts.timeline"), items: { properties: { when: entry, what: entry, agreed: { type: "boolean" } } } }),
+    evidence: new Rows("evidence", { title: t("facts.evidence"), items: { properties: { title: entry, description: entry } } }),
   };
   if (!carried) for (const one of Object.values(rows)) one.add();
   const place = el("div");

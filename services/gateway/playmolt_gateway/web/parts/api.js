@@ -7,13 +7,17 @@ import { fetched, t } from "./language.js";
 const KEY = "playmolt.key";
 const OPERATOR = "playmolt.operator";
 const OWNER = "playmolt.owner";
-const GAMES_PATH = /\/(?:api|sse)\/games\/|^\/watch\//;
+const PERSON = "playmolt.person";
+const GAMES_PATH = /\/(?:api|sse)\/games\/(?!join$)|^\/watch\//;
 const TRIES = 5;
 const CALL_SECONDS = 40;
 const LINE_BYTES = 50_000;
 const MAKING_MS = 600_000;
 
-/** A refused call. `errors` is [{field, message}]; `wait` is the number of seconds until a retry is accepted. */
+/**
+ * A refused call. `errors` is [{field, message}]; `wait` is the number of seconds until a retry is accepted, `game` the
+ * game in which the caller sits already.
+ */
 export class Problem extends Error {
   constructor(status, body, wait = 0) {
     super(body.detail ?? `HTTP ${status}`);
@@ -21,6 +25,7 @@ export class Problem extends Error {
     this.code = body.code ?? "";
     this.errors = body.errors ?? [];
     this.wait = Number(wait) || 0;
+    this.game = body.game_id ?? "";
   }
 }
 
@@ -34,6 +39,26 @@ export function setOperatorKey(value) {
 }
 
 export const ownerKey = () => keptInTab.get(OWNER);
+
+/** The agent as which a person plays in this browser: `{id, name, key}`, or null. */
+export function person() {
+  try {
+    return JSON.parse(kept.get(PERSON));
+  } catch {
+    return null;
+  }
+}
+
+/** Keep a new agent of a person, by the answer to its registration. */
+export function setPerson({ id, name, api_key: own }) {
+  kept.set(PERSON, JSON.stringify({ id, name, key: own }));
+}
+
+/** Delete the person's agent from this browser; the agent itself stays. */
+export function forgetPerson() {
+  kept.remove(PERSON);
+}
+
 let csrf = "";
 
 /** Keep an owner's key until this tab closes; an empty one deletes it. */
@@ -73,7 +98,7 @@ export function forgetKey() {
 
 function bearer(as) {
   if (as === "owner" && !ownerKey()) return csrf ? { "X-CSRF-Token": csrf } : {};
-  const value = as === "me" ? key() : as === "operator" ? operatorKey() : as === "owner" ? ownerKey() : null;
+  const value = as === "me" ? key() : as === "operator" ? operatorKey() : as === "owner" ? ownerKey() : as === "person" ? person()?.key : null;
   return value ? { Authorization: `Bearer ${value}` } : {};
 }
 
@@ -87,7 +112,7 @@ function invited(path) {
 const pause = (seconds) => new Promise((done) => setTimeout(done, seconds * 1000));
 
 /**
- * Call the API; returns the JSON of a 2xx answer. `as` is "me", "owner", "operator" or "anonymous".
+ * Call the API; returns the JSON of a 2xx answer. `as` is "me", "owner", "person", "operator" or "anonymous".
  *
  * Every POST has an idempotency key, so that a retry has no second effect. A 503 with Retry-After and a broken
  * connection are retried a few times. A 202 is returned with `pending` set.

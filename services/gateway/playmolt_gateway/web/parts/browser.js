@@ -59,6 +59,9 @@ class Kept {
 export const kept = new Kept("localStorage");
 export const keptInTab = new Kept("sessionStorage");
 
+/** Kept while this browser is signed in as an owner: to ask the server is an error where it is not. */
+export const SIGNED_IN = "playmolt.signed-in";
+
 /** Change the address without loading; a frame without an origin keeps its own. */
 export function rewrite(address) {
   try {

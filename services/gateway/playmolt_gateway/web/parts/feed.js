@@ -37,6 +37,11 @@ export function watchSession(path, after, take, onStatus = () => {}) {
   return follow([path], "me", after, take, onStatus);
 }
 
+/** Follow a game as the person who has a seat in it; like `watchGame`. */
+export function watchSeat(path, after, take, onStatus = () => {}) {
+  return follow([path], "person", after, take, onStatus);
+}
+
 /** Follow a tournament; like `watchGame`. */
 export function watchTournament(id, after, take, onStatus = () => {}) {
   return follow([`/api/tournaments/${encodeURIComponent(id)}/stream`], "anonymous", after, take, onStatus);

@@ -1,7 +1,8 @@
 /**
- * A form drawn from a JSON Schema: what the gates of a legal session ask. It knows the parts of JSON Schema that the
- * gates use: const, enum with titles, boolean, string, lists of texts (with examples or offered codes), lists of
- * objects, objects, and allOf/if/then that makes a field required, which is then shown only while the condition holds.
+ * A form drawn from a JSON Schema: what the gates of a legal session ask, and what a seat of a game may send. It knows
+ * the parts of JSON Schema that they use: const, enum with titles, boolean, string, numbers, what may also be null, lists
+ * of texts (with examples or offered codes), lists of objects, objects, and allOf/if/then that makes a field required,
+ * which is then shown only while the condition holds.
  */
 
 import { el, field, fill, focusOn, unique } from "./dom.js";
@@ -9,10 +10,14 @@ import { t, word } from "./language.js";
 
 const LONG = 300;
 
-/** Make a form of a schema. `labels` maps an id that the schema lists to a text a person reads. */
+/**
+ * Make a form of a schema. `labels` maps an id that the schema lists to a text a person reads; a text of `long` characters
+ * has several lines; `text(path, schema)`, `option(path, value)` and `hint(path, schema)` name a field, one of its values,
+ * and what to know of it.
+ */
 export class Form {
-  constructor(schema, { labels = {} } = {}) {
-    this.root = new Group("", schema, labels);
+  constructor(schema, { labels = {}, long = LONG, text = title, option = plain, hint = () => "" } = {}) {
+    this.root = new Group("", schema, { labels, long, text, option, hint });
     this.summary = el("div");
     this.node = el("div", { class: "stack" }, this.summary, this.root.node);
   }
@@ -40,20 +45,32 @@ export class Form {
   }
 }
 
-function editor(path, schema, labels, required) {
+function editor(path, declared, words, required) {
+  const schema = withoutNull(declared);
   if ("const" in schema) return new Fixed(schema.const);
-  if (schema.type === "object") return new Group(path, schema, labels, required);
+  if (schema.enum?.length === 1 && required) return new Fixed(schema.enum[0]);
+  if (schema.type === "object") return new Group(path, schema, words, required);
   if (schema.type === "array") {
     const { items } = schema;
-    if (items.type === "object") return items.properties.id?.enum ? new Answers(path, schema, labels) : new Rows(path, schema, labels);
-    return new Texts(path, schema, required);
+    if (items.type === "object") return items.properties.id?.enum ? new Answers(path, schema, words) : new Rows(path, schema);
+    return new Texts(path, schema, words, required);
   }
-  if (schema.type === "boolean") return new Choice(path, schema, [[true, t("yes")], [false, t("no")]], required);
-  if (schema.enum) return new Choice(path, schema, (schema.oneOf ?? schema.enum.map((code) => ({ const: code, title: code }))).map((one) => [one.const, one.title]), required);
-  return new Text(path, schema, required);
+  const named = (value) => [value, words.option(path, value)];
+  if (schema.type === "boolean") return new Choice(path, schema, words, [named(true), named(false)], required);
+  if (schema.enum) return new Choice(path, schema, words, schema.oneOf ? schema.oneOf.map((one) => [one.const, one.title]) : schema.enum.map(named), required);
+  if (["integer", "number"].includes(schema.type)) return new Figure(path, schema, words, required);
+  return new Text(path, schema, words, required);
+}
+
+/** What may also be null is asked for as what else it may be: who leaves it empty sends none. */
+function withoutNull(schema) {
+  const kinds = schema.anyOf?.filter((one) => one.type !== "null") ?? [];
+  if (kinds.length === 1) return { ...schema, anyOf: undefined, ...kinds[0] };
+  return Array.isArray(schema.type) ? { ...schema, type: schema.type.find((one) => one !== "null") } : schema;
 }
 
 const title = (path, schema) => schema.title ?? word("field", path.split(".").pop().replace(/\[\d+\]$/, ""));
+const plain = (_, value) => (typeof value === "boolean" ? t(value ? "yes" : "no") : String(value));
 const optional = (text, required) => (required ? text : `${text} (${t("optional")})`);
 
 class Fixed {
@@ -68,12 +85,12 @@ class Fixed {
 }
 
 class Text {
-  constructor(path, schema, required) {
+  constructor(path, schema, words, required) {
     this.path = path;
     this.required = required;
-    const long = (schema.maxLength ?? 0) >= LONG;
+    const long = (schema.maxLength ?? 0) >= words.long;
     this.control = el(long ? "textarea" : "input", { maxlength: schema.maxLength, name: path, "aria-required": required ? "true" : null, ...(long ? { rows: 3 } : { type: "text" }) });
-    this.node = field(optional(title(path, schema), required), this.control);
+    this.node = field(optional(words.text(path, schema), required), this.control, { hint: words.hint(path, schema) });
   }
   value() { return this.control.value.trim() || undefined; }
   missing() { return this.required && this.value() === undefined ? [{ field: this.path, message: t("form.required") }] : []; }
@@ -83,6 +100,26 @@ class Text {
     return true;
   }
   clear() { this.node.showFault(""); }
+}
+
+/** A number; the browser's own field for numbers would read a comma, a letter or nothing alike. */
+class Figure extends Text {
+  constructor(path, schema, words, required) {
+    super(path, { title: schema.title }, words, required);
+    this.schema = schema;
+    this.control.inputMode = schema.type === "integer" && !(schema.minimum < 0) ? "numeric" : "text";
+  }
+  value() {
+    const text = this.control.value.trim();
+    return text === "" ? undefined : Number(text);
+  }
+  missing() {
+    const value = this.value();
+    if (value === undefined) return super.missing();
+    const { type, minimum = -Infinity, maximum = Infinity } = this.schema;
+    const fits = type === "integer" ? Number.isSafeInteger(value) : Number.isFinite(value);
+    return fits && value >= minimum && value <= maximum ? [] : [{ field: this.path, message: t("form.wrong") }];
+  }
 }
 
 class Boxed {
@@ -106,8 +143,8 @@ class Boxed {
 }
 
 class Choice extends Boxed {
-  constructor(path, schema, options, required) {
-    super(path, optional(title(path, schema), required));
+  constructor(path, schema, words, options, required) {
+    super(path, optional(words.text(path, schema), required));
     this.required = required;
     const name = unique(path || "choice");
     this.inputs = options.map(([value, text]) => {
@@ -122,8 +159,8 @@ class Choice extends Boxed {
 
 /** A list of texts: offered ones to tick, and lines of one's own. */
 class Texts extends Boxed {
-  constructor(path, schema, required) {
-    super(path, optional(title(path, schema), required));
+  constructor(path, schema, words, required) {
+    super(path, optional(words.text(path, schema), required));
     this.required = required;
     this.most = schema.maxItems;
     const codes = (schema.items.anyOf ?? []).filter((one) => "const" in one).map((one) => [one.const, one.title]);
@@ -134,7 +171,7 @@ class Texts extends Boxed {
       return [value, input];
     });
     this.own = el("div", { class: "tight" });
-    this.label = offered.length ? t("form.own") : title(path, schema);
+    this.label = offered.length ? t("form.own") : words.text(path, schema);
     this.length = schema.items.maxLength;
     this.node.append(this.own, el("button", { type: "button", class: "bare", onclick: () => this.#line().focus() }, t("form.add")));
     if (!offered.length) this.#line();
@@ -159,10 +196,9 @@ class Texts extends Boxed {
 
 /** A list of objects, a row each, such as entries of a timeline. */
 export class Rows extends Boxed {
-  constructor(path, schema, labels) {
+  constructor(path, schema) {
     super(path, title(path, schema));
     this.schema = schema;
-    this.labels = labels;
     this.rows = [];
     this.list = el("div", { class: "stack" });
     this.node.append(this.list, el("button", { type: "button", class: "bare", onclick: () => this.add() }, t("form.add")));
@@ -198,7 +234,7 @@ export class Rows extends Boxed {
 
 /** An answer to each of the questions whose ids the schema lists; those left empty are left out. */
 class Answers extends Boxed {
-  constructor(path, schema, labels) {
+  constructor(path, schema, { labels }) {
     super(path, title(path, schema));
     const { properties } = schema.items;
     this.inputs = properties.id.enum.map((id) => {
@@ -214,7 +250,7 @@ class Answers extends Boxed {
 }
 
 class Group {
-  constructor(path, schema, labels, required = true) {
+  constructor(path, schema, words, required = true) {
     this.path = path;
     this.required = required;
     const needed = new Set(schema.required ?? []);
@@ -223,11 +259,11 @@ class Group {
     const conditional = new Set(this.rules.flatMap((rule) => rule.fields));
     this.parts = Object.entries(schema.properties ?? {}).map(([name, one]) => {
       const own = path ? `${path}.${name}` : name;
-      return { name, conditional: conditional.has(name), editor: editor(own, one, labels, needed.has(name) || conditional.has(name)) };
+      return { name, conditional: conditional.has(name), editor: editor(own, one, words, needed.has(name) || conditional.has(name)) };
     });
     const nodes = this.parts.map((part) => part.editor.node).filter(Boolean);
     this.node = path && nodes.length
-      ? el("fieldset", { class: "stack" }, el("legend", {}, title(path, schema)), nodes) : el("div", { class: "stack" }, nodes);
+      ? el("fieldset", { class: "stack" }, el("legend", {}, words.text(path, schema)), nodes) : el("div", { class: "stack" }, nodes);
     if (path && !nodes.length) this.node = null;
     this.node?.addEventListener("change", () => this.#follow());
     this.#follow();

@@ -5,7 +5,9 @@ import { el, fill, select } from "./dom.js";
 import { inWords, refusal } from "./faults.js";
 import { LANGUAGES, keepLanguage, language, readTexts, speak, t } from "./language.js";
 
-const WAYS = [["/", "nav.lobby"], ["/games", "nav.games"], ["/tournaments", "nav.tournaments"], ["/game", "nav.game"], ["/legal", "nav.legal"], ["/agora", "nav.agora"], ["/me", "head.me"]];
+/** Of the games that a person plays, the first; each page names the others. */
+const PLAY = "/play/ox";
+const WAYS = [["/", "nav.lobby"], ["/games", "nav.games"], ["/tournaments", "nav.tournaments"], [PLAY, "nav.play"], ["/game", "nav.game"], ["/legal", "nav.legal"], ["/agora", "nav.agora"], ["/me", "head.me"]];
 
 /**
  * Load the texts, draw the frame and pass the main part to `draw`; a change of language redraws the page.
@@ -73,7 +75,7 @@ function head(change) {
     el("a", { class: "skip", href: "#main" }, t("skip")),
     el("a", { class: "mark", href: "/" }, el("img", { src: document.querySelector("link[rel=icon]").href, alt: "" }), "PlayMolt"),
     el("nav", { "aria-label": t("nav.label") }, el("ul", {}, WAYS.map(([path, text]) =>
-      el("li", {}, el("a", { href: path, "aria-current": here === path ? "page" : null }, t(text)))))),
+      el("li", {}, el("a", { href: path, "aria-current": here === path || (path === PLAY && here.startsWith("/play/")) ? "page" : null }, t(text)))))),
     el("label", {}, choice));
 }
 

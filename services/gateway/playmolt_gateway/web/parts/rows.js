@@ -54,7 +54,12 @@ function winners(first) {
 /** A run of an experiment, without its residents. */
 export const runRow = (row) => gameRow({ ...row, names: [], winners: [], needed: 0 });
 
-/** A name linked to its agent; house bots are marked. */
+/** A name linked to its agent; people and house bots are marked. */
 export function agentLink({ id, name, kind }) {
-  return el("span", {}, el("a", { href: `/agents/${encodeURIComponent(id)}` }, named(name)), kind === "house" ? [" ", el("span", { class: "tag plain" }, t("house"))] : null);
+  return el("span", {}, el("a", { href: `/agents/${encodeURIComponent(id)}` }, named(name)), kindTag(kind));
+}
+
+/** The mark of a person or a house bot after its name; null for other bots. */
+export function kindTag(kind) {
+  return ["house", "person"].includes(kind) ? [" ", el("span", { class: "tag plain" }, t(kind))] : null;
 }

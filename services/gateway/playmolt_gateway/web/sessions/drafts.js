@@ -31,17 +31,21 @@ export function forgetDrafts(session) {
   for (const key of kept.names().filter((one) => one.startsWith(PREFIX + session))) kept.remove(key);
 }
 
-/** Unsent texts whose names have this prefix. */
-function unsent(beginning) {
-  const found = kept.names().filter((key) => key.startsWith(PREFIX + beginning));
+/** Unsent texts whose names have this prefix, but for those with a longer one. */
+function unsent(beginning, except) {
+  const found = kept.names().filter((key) => key.startsWith(PREFIX + beginning) && !(except && key.startsWith(PREFIX + except)));
   return found.flatMap((key) => Object.values(read(key).values ?? {})).filter((one) => typeof one === "string" && one.trim());
 }
 
-/** A card with unsent texts of a finished phase; null if there are none. */
-export function leftBehind(beginning) {
-  const texts = unsent(beginning);
+/**
+ * A card with unsent texts of a finished phase; null if there are none. `except` is the prefix of what a form still
+ * shows; `use(text)` puts a text into that form.
+ */
+export function leftBehind(beginning, { except = "", use = null } = {}) {
+  const texts = unsent(beginning, except);
   return texts.length ? el("section", { class: "card", "aria-labelledby": "unsent" }, el("h2", { id: "unsent" }, t("draft.title")),
-    el("p", { class: "quiet" }, t("draft.text")), texts.map((text) => el("p", { class: "pre said mine" }, text))) : null;
+    el("p", { class: "quiet" }, t("draft.text")), texts.map((text) => [el("p", { class: "pre said mine" }, text),
+      use ? el("div", { class: "row end" }, el("button", { type: "button", class: "bare", onclick: () => use(text) }, t("draft.use"))) : null])) : null;
 }
 
 function read(key) {

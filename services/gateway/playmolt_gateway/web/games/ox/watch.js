@@ -2,9 +2,9 @@
 
 import { content, el, ofContent, table } from "../../parts/dom.js";
 import { t, word } from "../../parts/language.js";
-import { agentLink } from "../../parts/rows.js";
+import { agentLink, kindTag } from "../../parts/rows.js";
 
-export const game = { scene, seats, secrets, mark, reader: "anonymous" };
+export const game = { scene, seats, secrets, mark, played, reader: "anonymous" };
 
 function mark(event, round) {
   const of = (what) => t("mark.round", { round, what: t(`mark.${what}`) });
@@ -22,6 +22,12 @@ function seats(state) {
 function scene(state, event, seat) {
   return [heading(state), state.self?.first_choice || state.reveal.length ? sides(state, event, seat) : null,
     waiting(state), state.results ? results(state) : score(state, seat), rounds(state)];
+}
+
+/** Above and below the form of a seat: who decides whether to switch sees both sides first. */
+function played(state, seat) {
+  const [question, sidesShown, ...others] = scene(state, undefined, seat);
+  return [[question, sidesShown], others];
 }
 
 function heading(state) {
@@ -51,12 +57,13 @@ function sides(state, event, seat) {
     const other = one.choice === "O" ? "X" : "O";
     return { ...one, decision, side: decision?.switched ? other : one.choice };
   });
+  const kinds = new Map(state.participants.map(({ id, kind }) => [id, kind]));
   const side = (name) => {
     const here = people.filter((one) => one.side === name);
     return el("div", { class: `side-${name.toLowerCase()}` },
       el("div", { class: "row apart" }, el("h3", { class: "big" }, name), el("span", { class: "big number" }, here.length)),
       here.map((one) => el("div", { class: `speech${one.id === event?.agent_id ? " now" : ""}${one.id === seat ? " mine" : ""}` },
-        el("p", { class: "row" }, el("strong", {}, one.name),
+        el("p", { class: "row" }, el("strong", {}, one.name), kindTag(kinds.get(one.id)),
           one.decision ? el("span", { class: "tag" }, t(one.decision.switched ? "switched" : "kept")) : null),
         el("p", { class: "pre small", ...(state.reveal.length ? ofContent() : {}) }, one.comment),
         one.decision?.comment ? el("p", { class: "pre small", ...ofContent() }, `→ ${one.decision.comment}`) : null)));

@@ -2,9 +2,9 @@
 
 import { el, ofContent, table } from "../../parts/dom.js";
 import { t, word } from "../../parts/language.js";
-import { agentLink } from "../../parts/rows.js";
+import { agentLink, kindTag } from "../../parts/rows.js";
 
-export const game = { scene, seats, secrets, mark, reader: "anonymous" };
+export const game = { scene, seats, secrets, mark, played, reader: "anonymous" };
 
 function mark(event) {
   if (event.type === "game_started") return { name: word("phase", "opening"), high: true };
@@ -28,6 +28,12 @@ function scene(state, event, seat) {
     state.results ? results(state) : null, record(state, event, seat), state.case ? evidence(state.case) : null];
 }
 
+/** Above and below the form of a seat: who speaks next needs the evidence and what was said. */
+function played(state, seat) {
+  const end = [state.tally ? tally(state) : null, state.results ? results(state) : null];
+  return [[heading(state)], [...end, state.case ? evidence(state.case) : null, record(state, undefined, seat), parties(state, undefined, seat)]];
+}
+
 function heading(state) {
   const waits = state.phase_submissions.total
     ? t("submissions", { submitted: state.phase_submissions.submitted, total: state.phase_submissions.total }) : "";
@@ -48,10 +54,11 @@ function parties(state, event, seat) {
 }
 
 function record(state, event, seat) {
+  const kinds = new Map(state.participants.map(({ id, kind }) => [id, kind]));
   const said = state.history.map((entry, place) => {
     const now = event?.type === "speak" && place === state.history.length - 1;
     return el("li", { class: `speech${now ? " now" : ""}${entry.agent_id === seat ? " mine" : ""}` },
-      el("p", { class: "who" }, el("strong", {}, entry.name), ` · ${word("role", entry.role)} · ${phase(entry.phase, entry.round)}`),
+      el("p", { class: "who" }, el("strong", {}, entry.name), kindTag(kinds.get(entry.agent_id)), ` · ${word("role", entry.role)} · ${phase(entry.phase, entry.round)}`),
       el("p", { class: "pre", ...(entry.forfeit ? {} : ofContent()) }, entry.forfeit ? t("forfeit") : entry.text));
   });
   return el("section", { class: "card", "aria-labelledby": "record" }, el("h2", { id: "record" }, t("record")),
