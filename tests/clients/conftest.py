@@ -41,7 +41,7 @@ def foreign_python() -> Path:
 @pytest.fixture(scope="session")
 def platform() -> Iterator[Stack]:
     """An `up` in a folder that the user of its Postgres may enter; those of pytest are closed to it."""
-    own = {**OWN_SERVERS, "PLAYMOLT_PHASE_DEADLINE_SECONDS": str(DEADLINE_SECONDS)}
+    own = {**OWN_SERVERS, "PLAYMOLT_PHASE_DEADLINE_SECONDS": str(DEADLINE_SECONDS), "PLAYMOLT_PEOPLE": "true"}
     with tempfile.TemporaryDirectory(prefix="playmolt-clients-", ignore_cleanup_errors=True) as folder:
         Path(folder).chmod(0o755)
         with Stack(Path(folder) / "data", environment=own) as stack:

@@ -285,3 +285,16 @@ async def test_only_a_table_is_seated_by_the_service_that_seats_them() -> None:
         engine.receive_table(Call(1, "join", "", agent="a", name="a", command_id=f"{1:032x}"), answers.append)
         assert (await call(engine, "turn", agent="a"))[1]["games"] == []
         assert not answers
+
+
+async def test_whom_the_gateway_keeps_out_of_public_games_sits_in_none() -> None:
+    closed = {"public": False}
+    async with engine_on(MemoryLog()) as engine:
+        status, refused = await call(engine, "join", body=closed, agent="a")
+        assert (status, refused["code"]) == (403, "people_closed")
+        await call(engine, "join", agent="b")
+        assert (await call(engine, "join", body=closed, agent="a"))[0] == 403
+        assert (await call(engine, "turn", agent="a"))[1]["games"] == []
+        status, opened = await call(engine, "open", SECOND, agent="a")
+        assert status == 200
+        assert (await call(engine, "join", body=closed, agent="a"))[1]["game_id"] == opened["game_id"]

@@ -339,7 +339,9 @@ async def test_the_icon_is_an_ico_and_there_are_png_icons(platform: Any) -> None
         assert width == height
 
 
-@pytest.mark.parametrize("path", ["/", "/games", "/docs", "/privacy", "/game", "/legal", "/agora", f"/watch/{GAME}"])
+@pytest.mark.parametrize(
+    "path", ["/", "/games", "/docs", "/privacy", "/game", "/legal", "/agora", "/play/trial", f"/watch/{GAME}"]
+)
 async def test_a_page_names_its_canonical_address(served: Any, make_platform: Any, path: str) -> None:
     text = (await served.send("GET", f"{path}?lang=ko&utm_source=x")).text
     assert re.findall(r'<link rel="canonical" href="([^"]+)">', text) == [f"{HOST}{path}"]

@@ -17,6 +17,9 @@ from playmolt_schemas.stored.values import Identity
 from core.tests.waiting import loop_turns, wait_until
 
 
+TOURNAMENT = "tournament-0190c3f8-1111-7222-8333-444455556666"
+
+
 def line(game_id: str, created_at: str, **more: Any) -> dict[str, Any]:
     return {
         "game_id": game_id, "gameType": game_id.partition("-")[0], "phase": "waiting",
@@ -471,3 +474,35 @@ async def test_a_value_that_does_not_go_with_another_is_named(platform: Any, gam
         assert [fault["field"] for fault in refused.json()["errors"]] == [field]
     refused = await platform.send("GET", "/api/games?cursor=junk")
     assert [fault["field"] for fault in refused.json()["errors"]] == ["cursor"]
+
+
+@pytest.mark.parametrize(
+    ("people", "kind", "public"), [(False, "person", False), (True, "person", True), (False, "bot", True)]
+)
+async def test_people_join_public_games_where_the_operator_allows_it(
+    make_platform: Any, people: bool, kind: str, public: bool
+) -> None:
+    platform = make_platform(people=people)
+    async with platform.client:
+        made = (await platform.send("POST", "/api/agents", json={"name": "Ada", "kind": kind})).json()
+        key = {"Authorization": f"Bearer {made['api_key']}"}
+        await platform.send("POST", "/api/games/join", json={"gameType": "ox"}, headers=key)
+        assert json.loads(platform.last().body).get("public", True) is public
+        seat = {"game_id": "ox-1", "gameType": "ox", "phase": "waiting", "seated": 1, "needed": 5}
+        platform.bus.engine = lambda *_: (200, seat)
+        opened = await platform.send("POST", "/api/games", json={"gameType": "ox"}, headers=key)
+        assert opened.status_code == 201
+        joined = await platform.send("POST", f"/api/tournaments/{TOURNAMENT}/join", json={}, headers=key)
+        assert (joined.json().get("code") == "people_closed") is not public
+
+
+async def test_a_turn_is_asked_for_in_one_game(platform: Any, game: str, problem: Any) -> None:
+    _, key = platform.agent("Ada")
+    platform.bus.engine = lambda *_: (200, {"turn": None, "games": []})
+    assert (await platform.send("GET", f"/api/agents/me/turn?game_id={game}", headers=key)).status_code == 204
+    assert {(kind, call.body) for kind, call in platform.bus.calls} == {
+        ("ox", json.dumps({"game_id": game}, separators=(",", ":")).encode())
+    }
+    for unknown in ("x", "legal-0190c3f8-1111-7222-8333-444455556666"):
+        refused = await platform.send("GET", f"/api/agents/me/turn?game_id={unknown}", headers=key)
+        assert problem(refused) == (404, "not_found")

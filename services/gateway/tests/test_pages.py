@@ -35,6 +35,8 @@ PATHS = {
     "/legal": "legal/page.js",
     "/agora": "agora.js",
     "/me": "me.js",
+    "/play/ox": "play/page.js",
+    "/play/trial?game=x": "play/page.js",
 }
 LANGUAGES = ("en", "ko", "zh")
 TEXTS: dict[str, dict[str, str]] = {
@@ -342,7 +344,7 @@ def test_a_module_of_another_form_is_not_part_of_a_bundle(source: bytes) -> None
         bundle("page.js", {"page.js": source, "b.js": b""})
 
 
-@pytest.mark.parametrize("page", ["/", "/games", "/game", "/legal", "/agora", "/me"])
+@pytest.mark.parametrize("page", ["/", "/games", "/game", "/legal", "/agora", "/me", "/play/ox"])
 async def test_a_bundled_page_names_one_module_that_is_sent(platform: Any, page: str) -> None:
     text = (await platform.send("GET", page)).text
     named = re.findall(r'<script type="module" src="([^"]+)"', text)

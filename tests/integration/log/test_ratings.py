@@ -562,5 +562,6 @@ async def test_points_are_shown_of_whom_it_is_asked_for(log: PostgresLog, pool: 
                 return found
 
     assert await shown("bot") == [(1, "a"), (2, "b"), (3, "d")]
+    assert await shown("person") == [(1, "a")]
     assert await shown("house") == [(1, "c"), (2, "e")]
     assert await shown("all") == [(1, "a"), (2, "b"), (3, "c"), (4, "d"), (5, "e")]

@@ -91,7 +91,7 @@ def drawn(state: State, language: PageLanguage, sheet: Sheet) -> Picture | None:
 
 
 def people_marked(state: State, words: PictureTexts) -> State:
-    """A state in which the name of each person says so: pictures tell people and bots apart, whatever the game."""
+    """A state in which the name of each person says so: pictures of every game distinguish people and bots."""
     seats = state.get("participants") or ()
     people = {
         seat["id"]: words.text("person.named", name=seat["name"]) for seat in seats if seat.get("kind") == "person"

@@ -48,7 +48,7 @@ async function draw(main) {
   return new Seat(main, type, wanted, title()).begin(state);
 }
 
-/** The key of this browser is no longer valid: it was replaced, or its agent banned. */
+/** The server no longer takes the key of this browser, because it was replaced. */
 function lost(main) {
   forgetPerson();
   begin(main, { invite: asked("invite"), note: t("play.lost") });

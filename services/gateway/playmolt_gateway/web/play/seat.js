@@ -20,9 +20,9 @@ const TICK_MS = 250;
 const LATE_MS = 2000;
 const PAGE = 500;
 const SHOWN = 8;
-/** The seat's own deadlines in a row without any sign of the person, after which the page keeps nobody waiting. */
+/** The seat's own deadlines in a row without any sign of the person, after which the page no longer keeps the others waiting. */
 const IDLE = 2;
-/** At these seconds left a screen reader is told. */
+/** Seconds left at which a screen reader says so. */
 const WARNED = [30, 10];
 const KEPT = "playmolt.seat ";
 
@@ -157,7 +157,7 @@ export class Seat {
     kept.set(KEPT + this.id, String(this.seen));
   }
 
-  /** Nobody is there: from here on the page sends nothing in the person's name, and the others do not wait. */
+  /** The person seems to be gone: from here on the page sends nothing in the person's name, and the others do not wait. */
   #pause() {
     this.paused = true;
     this.stop?.();
@@ -228,7 +228,7 @@ export class Seat {
     this.#count();
   }
 
-  /** What happened while nobody looked; the seat's own misses first. It stays until the person has read it. */
+  /** What happened while the page was not seen; the seat's own misses first. It stays until the person has read it. */
   #drawMissed() {
     if (!this.missed.length) return;
     const lines = this.missed.filter((one) => !one.mine).map(({ line }) => line);
