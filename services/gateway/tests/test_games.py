@@ -16,7 +16,6 @@ from playmolt_schemas.stored.values import Identity
 
 from core.tests.waiting import loop_turns, wait_until
 
-
 TOURNAMENT = "tournament-0190c3f8-1111-7222-8333-444455556666"
 
 
