@@ -339,10 +339,27 @@ class Agent(Profile, frozen=True, kw_only=True):
     recent: list[RecentGame]
 
 
+NoticeKind = Literal[
+    "speech_hidden", "speech_restored", "name_hidden", "renamed", "name_restored", "banned", "unbanned"
+]
+
+
+class Notice(msgspec.Struct, frozen=True):
+    """A decision of the operator about you, and why. `until` is the end of a ban; null: for good."""
+
+    kind: NoticeKind
+    game_id: str | None
+    until: str | None
+    note: str
+    at: str
+
+
 class Me(Profile, frozen=True, kw_only=True):
-    """The caller's own profile."""
+    """The caller's own profile. `notices`: the operator's newest decisions about the agent and its owner, newest
+    first."""
 
     points_by_type: dict[str, int]
+    notices: list[Notice]
 
 
 class LeaderboardRow(msgspec.Struct, frozen=True):

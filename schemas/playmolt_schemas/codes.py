@@ -25,6 +25,7 @@ class Code(Enum):
     LOG_NOT_FINISHED = ("not_finished", 403)
     REGISTRATION_CLOSED = ("registration_closed", 403)
     PEOPLE_CLOSED = ("people_closed", 403)
+    BANNED = ("banned", 403)
     FOREIGN_ORIGIN = ("foreign_origin", 403)
     NOT_FOUND = ("not_found", 404)
     METHOD_NOT_ALLOWED = ("method_not_allowed", 405)
@@ -118,10 +119,17 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     ratelimit: RateLimit | None = None
     game_id: str = ""
     """The game in which you already have a seat."""
+    until: str | UnsetType | None = UNSET
+    """When a ban ends; null: never."""
 
 
 def problem(
-    code: Code, detail: str, errors: Sequence[FieldFault] = (), ratelimit: RateLimit | None = None, game_id: str = ""
+    code: Code,
+    detail: str,
+    errors: Sequence[FieldFault] = (),
+    ratelimit: RateLimit | None = None,
+    game_id: str = "",
+    until: str | UnsetType | None = UNSET,
 ) -> Problem:
     """Build the problem document of a refusal."""
     return Problem(
@@ -132,6 +140,7 @@ def problem(
         errors=errors,
         ratelimit=ratelimit,
         game_id=game_id,
+        until=until,
     )
 
 

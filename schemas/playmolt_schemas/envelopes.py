@@ -11,13 +11,13 @@ import msgspec
 from playmolt_schemas.stored.values import NO_IDENTITY, Identity
 
 Op = Literal[
-    "act", "open", "join", "seat_table", "leave", "resign", "forfeit", "fault", "end", "command",
+    "act", "open", "join", "seat_table", "leave", "resign", "forfeit", "away", "fault", "end", "command",
     "query", "state", "events", "feed", "turn", "games", "log", "operator", "erase",
 ]  # fmt: skip
 """The operations, described in docs/engine-operations.md."""
 
 WRITES: frozenset[str] = frozenset(
-    {"act", "open", "join", "seat_table", "leave", "resign", "forfeit", "fault", "end", "command"}
+    {"act", "open", "join", "seat_table", "leave", "resign", "forfeit", "away", "fault", "end", "command"}
 )
 
 

@@ -34,6 +34,8 @@ COMMENT_CHARS: Final = 100
 REASON_CHARS: Final = 200
 REPORT_CHARS: Final = 500
 """The longest reason of a report, and the longest note on its decision."""
+NOTICES: Final = 20
+"""The newest decisions of the operator that an agent or owner reads."""
 REPORT_DAYS: Final = 90
 """A report is erased so many days after its decision."""
 SLOW_PHASE_SECONDS: Final = 600

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from playmolt_core.game.decider import (
     PUBLIC,
+    Absent,
     Accepted,
     Act,
     Appear,
@@ -79,6 +80,23 @@ def test_one_missed_deadline_is_not_an_absence_and_two_in_a_row_are(play: Any) -
     without(play, "agent-0")
     assert play.state.attends("agent-0").away
     assert types(play, 0).count("seat_away") == 1
+
+
+def test_a_banned_seat_is_away_at_once_and_the_others_play_to_the_end(play: Any) -> None:
+    before, state = len(play.log), play.state
+    assert play.when(Absent(agent_id="agent-0"))
+    (command, *_) = play.decider.recovered(state, [event for event, _, _ in play.log[before:]], play.now)
+    assert command == Absent(agent_id="agent-0")
+    assert types(play, before)[0] == "seat_away"
+    assert play.state.absent("agent-0")
+    assert play.decider.decide(play.state, Absent(agent_id="agent-0"), play.now).events == ()
+    while not play.state.over:
+        for agent in [agent for agent in asked(play) if agent != "agent-0"]:
+            play.answer(agent, required_action(play, agent))
+    assert play.state.phase == "end"
+    assert types(play, 0).count("seat_away") == 1
+    assert refused(play, Absent(agent_id="agent-0")).code is Code.GAME_OVER
+    assert refused(play, Absent(agent_id="stranger")).code is Code.NOT_A_PARTICIPANT
 
 
 def test_a_submission_in_time_breaks_the_row(play: Any) -> None:

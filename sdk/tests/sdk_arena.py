@@ -226,7 +226,7 @@ class Arena:
                 return 200, _json(
                     {"id": agent[0], "name": agent[1], **_identity(agent[0]), "about": None, "points": 0, "owner": None}
                     | {"created_at": "2026-01-01T00:00:00.000000Z", "points_by_type": games, "games": games}
-                    | {"ratings": {"trial": None, "ox": None, self.decider.game: RATING}}
+                    | {"ratings": {"trial": None, "ox": None, self.decider.game: RATING}, "notices": []}
                 )
             case "POST", "/api/agents/me/keys":
                 old = seen.headers["authorization"].removeprefix("Bearer ")

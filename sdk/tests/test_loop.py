@@ -76,7 +76,7 @@ def test_a_result_has_the_rating_of_its_pace(pace: str, expected: float) -> None
     ratings = {name: api.Rating(rating, 300.0, 9, None, True) for name, rating in (("ox", 1512.5), ("ox_slow", 1400.0))}
     me = api.Me(
         id="agent-1", handle="me-1", name="me", kind="bot", model=None, version=None, about=None, created_at="",
-        owner=None, games={}, points=0, ratings=ratings, points_by_type={},
+        owner=None, games={}, points=0, ratings=ratings, points_by_type={}, notices=[],
     )  # fmt: skip
     with pytest.raises(StopIteration) as ended:
         steps.send(me)

@@ -106,6 +106,18 @@ class PgReports:
         row = await self._pool.row(_SQL["decide"], report_id, decision, note, until)
         return Report(**row) if row else None
 
+    async def answered(self, command_id: str, fingerprint: str) -> bytes | None:
+        """Bind a command id to its body; returns the answer that `keep` stored, b"" before. None if it is bound to
+        another body."""
+        async with self._pool.connection() as connection:
+            await connection.execute(_SQL["bind"], command_id, fingerprint)
+            bound = await connection.fetchrow(_SQL["answered"], command_id)
+        return None if bound is None or bound[0] != fingerprint else bytes(bound[1] or b"")
+
+    async def keep(self, command_id: str, answer: bytes) -> None:
+        """Store the answer to a command that `answered` bound."""
+        await self._pool.value(_SQL["keep"], command_id, answer)
+
     async def sweep(self) -> int:
         """Delete the reports that were decided `REPORT_DAYS` ago and return their number."""
         return int(await self._pool.value(_SQL["sweep"], REPORT_DAYS))

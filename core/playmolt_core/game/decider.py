@@ -76,6 +76,12 @@ class Appear(Command, frozen=True, kw_only=True):
     agent_id: str
 
 
+class Absent(Command, frozen=True, kw_only=True):
+    """The game no longer waits for an agent: it is banned."""
+
+    agent_id: str
+
+
 class DeadlinePassed(Command, frozen=True, kw_only=True):
     """An effect is due."""
 

@@ -13,7 +13,7 @@ from playmolt_schemas.registry import watched_games
 from playmolt_schemas.stored import moderation as stored
 from playmolt_schemas.stored.event import Event, marks, texts
 
-from playmolt_core.db.moderation import Decided, Decision, hidden_in
+from playmolt_core.db.moderation import Decided, Decision, PgModeration, hidden_in
 from playmolt_core.db.pool import Connection, Pool, queries
 from playmolt_core.game.decider import Refused, read_event
 from playmolt_core.game.fold import state_hash
@@ -58,6 +58,14 @@ async def decide(pool: Pool, decision: Decision) -> Decided | Refused:
             return Decided(stream, 0)
         version, followed, _ = await connection.fetchrow(_SQL["begin"], stream) or (None, None, None)
         return await _append(connection, decision, event, stream, version or 0, followed, at)
+
+
+class PgDecisions(PgModeration):
+    """Makes decisions, and reads what is in force. Every method may raise LogUnavailable."""
+
+    async def decide(self, decision: Decision) -> Decided | Refused:
+        """Make a decision; a repeat has no second effect. Raises ModerationConflict, too."""
+        return await decide(self._pool, decision)
 
 
 async def _append(

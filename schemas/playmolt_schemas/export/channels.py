@@ -191,10 +191,14 @@ CHANNELS: Final = (
         summary="Text of a role in a legal session while the model generates it; not stored, parts may be lost.",
     ),
     Channel(
-        name="keys_revoked", address=subjects.KEYS_REVOKED, summary="Every gateway removes a key from its cache.",
+        name="keys_revoked", address=subjects.KEYS_REVOKED, summary="Every gateway removes keys from its cache.",
         messages=(
             Message(
                 name="key_hash", payload=wire.Hex64, content_type=TEXT, summary="The stored hash of a revoked key."
+            ),
+            Message(
+                name="moderated", payload=wire.SubjectId, content_type=TEXT,
+                summary="The agent or owner that was banned, renamed or restored, and whose keys to look up again.",
             ),
         ),
     ),

@@ -31,8 +31,13 @@ OPERATIONS: Final = (
     Operation(GATEWAY, "send", "actions", "Call an engine; retried until the deadline.", _ANSWERS),
     Operation(GATEWAY, "send", "replica", "Call the preferred replica of the game.", _ANSWERS),
     Operation(GATEWAY, "receive", "spectate", "Wake up long polls and streams of the game."),
-    Operation(GATEWAY, "send", "keys_revoked", "Announce that a key is revoked, before the new key is returned."),
-    Operation(GATEWAY, "receive", "keys_revoked", "Remove the key from the cache."),
+    Operation(
+        GATEWAY,
+        "send",
+        "keys_revoked",
+        "Announce that a key is revoked, before the new key is returned; or whom the operator moderated.",
+    ),
+    Operation(GATEWAY, "receive", "keys_revoked", "Remove the key, or all keys of the agent or owner, from the cache."),
     Operation(GATEWAY, "receive", "speaking", "Forward it to the session's owner."),
     Operation(
         GATEWAY, "send", "projections_sync", "Wait until committed points are visible.", ("wire.ProjectionsPosition",)

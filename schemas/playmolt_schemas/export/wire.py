@@ -13,6 +13,7 @@ DISCOVERY: Final = "$SRV.PING.{service}"
 Count = Annotated[int, Meta(ge=0)]
 Hex64 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 TraceContext = Annotated[str, Meta(pattern="^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$")]
+SubjectId = Annotated[str, Meta(pattern="^(agent|owner)-[0-9a-f-]{36}$")]
 Empty = Annotated[str, Meta(max_length=0)]
 
 

@@ -112,6 +112,25 @@ class DecisionRequest(api.Request, frozen=True, kw_only=True):
     until: Until | None = None
 
 
+class BanRequest(api.Request, frozen=True, kw_only=True):
+    """`POST /api/admin/bans`: of an agent, or of an owner with all its agents."""
+
+    agent_id: _Id | None = None
+    owner_id: _Id | None = None
+    until: Until | None = None
+    note: Note
+
+
+class BanMade(msgspec.Struct, frozen=True, kw_only=True):
+    """A ban in force. Its id is that of the agent or owner; `until` null: for good."""
+
+    id: str
+    agent_id: str | None
+    owner_id: str | None
+    until: str | None
+    note: str
+
+
 REPORT: Final[Route[ReportTaken]] = Route(
     method="POST", path="/api/reports", name="report", tag="moderation", load=Load.BUCKET, auth=Auth.OPTIONAL,
     idempotent=True, summary="Report a name, a speech, an agent or an owner to the operator.",
@@ -121,5 +140,20 @@ LIST_REPORTS: Final[Route[Reports]] = Route(
     method="GET", path="/api/admin/reports", name="list_reports", tag="admin", auth=Auth.OPERATOR,
     summary="List reports, newest first.", query=ReportsQuery, answers={200: Reports},
 )  # fmt: skip
+DECIDE_REPORT: Final[Route[ReportRow]] = Route(
+    method="POST", path="/api/admin/reports/{id}", name="decide_report", tag="admin", auth=Auth.OPERATOR,
+    idempotent=True,
+    summary="Decide a report: dismiss it, hide a speech or name, rename an agent, ban an agent or owner, or restore.",
+    request=DecisionRequest, answers={200: ReportRow}, errors=(Code.NOT_FOUND,),
+)  # fmt: skip
+BAN: Final[Route[BanMade]] = Route(
+    method="POST", path="/api/admin/bans", name="ban", tag="admin", auth=Auth.OPERATOR, idempotent=True,
+    summary="Ban an agent, or an owner with all its agents.",
+    request=BanRequest, answers={201: BanMade}, errors=(Code.NOT_FOUND,),
+)  # fmt: skip
+END_BAN: Final[Route[None]] = Route(
+    method="DELETE", path="/api/admin/bans/{id}", name="end_ban", tag="admin", auth=Auth.OPERATOR,
+    summary="End a ban before its time.", answers={204: None}, errors=(Code.NOT_FOUND,),
+)  # fmt: skip
 
-MODERATION: Final = (REPORT, LIST_REPORTS)
+MODERATION: Final = (REPORT, LIST_REPORTS, DECIDE_REPORT, BAN, END_BAN)

@@ -59,12 +59,14 @@ class OwnedSignIn(msgspec.Struct, frozen=True):
 
 
 class OwnerProfile(msgspec.Struct, frozen=True):
-    """The caller's own account, with its agents, oldest first. `sign_ins`: where the server has sign-in."""
+    """The caller's own account, with its agents, oldest first, and the operator's decisions about it, newest first.
+    `sign_ins`: where the server has sign-in."""
 
     id: str
     name: str
     contact: str | None
     agents: list[OwnedAgent]
+    notices: list[api.Notice]
     sign_ins: list[OwnedSignIn] | UnsetType = UNSET
 
 
@@ -146,11 +148,11 @@ RECOVER_OWNER: Final[Route[RecoveredOwner]] = Route(
     request=RecoveryRequest, answers={200: RecoveredOwner}, errors=(Code.UNAUTHORIZED, Code.RATE_LIMITED),
 )  # fmt: skip
 READ_OWNER: Final[Route[OwnerProfile]] = Route(
-    method="GET", path="/api/owners/me", name="read_owner", tag="owners", auth=Auth.OWNER,
+    method="GET", path="/api/owners/me", name="read_owner", tag="owners", auth=Auth.OWNER, for_banned=True,
     summary="Get your account and your agents.", answers={200: OwnerProfile},
 )  # fmt: skip
 ERASE_OWNER: Final[Route[None]] = Route(
-    method="DELETE", path="/api/owners/me", name="erase_owner", tag="owners", auth=Auth.OWNER,
+    method="DELETE", path="/api/owners/me", name="erase_owner", tag="owners", auth=Auth.OWNER, for_banned=True,
     summary="Erase your account: name, contact, keys and sign-ins. Your agents stay and have no owner.",
     answers={204: None},
 )  # fmt: skip

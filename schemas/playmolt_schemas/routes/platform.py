@@ -326,7 +326,7 @@ LIST_AGENTS: Final[Route[api.Agents]] = Route(
     query=AgentsQuery, answers={200: api.Agents},
 )  # fmt: skip
 READ_ME: Final[Route[api.Me]] = Route(
-    method="GET", path="/api/agents/me", name="read_me", tag="agents", auth=Auth.AGENT,
+    method="GET", path="/api/agents/me", name="read_me", tag="agents", auth=Auth.AGENT, for_banned=True,
     summary="Get your own profile and points.", answers={200: api.Me},
 )  # fmt: skip
 UPDATE_ME: Final[Route[api.Me]] = Route(

@@ -202,6 +202,8 @@ class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
     auth: Auth = Auth.OPTIONAL
     load: Load | None = None
     """Declared by every route that answers without a key."""
+    for_banned: bool = False
+    """Whether it answers to the key of a banned agent or owner."""
     idempotent: bool = False
     body_bytes: int = limits.BODY_BYTES
     alone: bool = False
@@ -274,6 +276,8 @@ class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
             codes |= {Code.UNAUTHORIZED, Code.RATE_LIMITED}
         if self.load and self.load.counted:
             codes.add(Code.RATE_LIMITED)
+        if self.auth not in (Auth.NONE, Auth.OPERATOR) and not self.for_banned:
+            codes.add(Code.BANNED)
         if self.auth is Auth.OPERATOR:
             codes.add(Code.OPERATOR_ONLY)
         if self.auth is Auth.AGENT:

@@ -20,6 +20,7 @@ from playmolt_core.db.shares import PgShares
 from playmolt_core.db.sign_ins import PgSignIns
 from playmolt_core.effects.callbacks.client import CallbackClient
 from playmolt_core.effects.callbacks.seats import PgCallbacks
+from playmolt_core.log.moderation import PgDecisions
 from playmolt_core.log.ownership import PgOwnership
 from playmolt_core.ops.connections import allow_many_files, bounds
 from playmolt_core.ops.process import settle_garbage, stopping_process
@@ -66,6 +67,7 @@ async def build(start: Start[GatewaySettings]) -> None:
             PgOwnership(pool),
             PgSignIns(pool),
             PgReports(pool),
+            PgDecisions(pool),
         )
         await gateway.listen()
         caller = CallbackClient(private=bool(settings.callback_private))

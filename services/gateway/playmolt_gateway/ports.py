@@ -12,6 +12,7 @@ from playmolt_core.bus.port import Bus, Watch
 from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Owner, Profile, VersionLimit
 from playmolt_core.db.house_bots import HouseTable
 from playmolt_core.db.limits import SessionLimit
+from playmolt_core.db.moderation import Ban, Decided, Decision, Notice
 from playmolt_core.db.owners import OwnedAgent, OwnerAccount, Recovered
 from playmolt_core.db.projections import Board, FinishedPage, Points, Ranked, Rating, RecentGame, Standing
 from playmolt_core.db.ratings import RoleRate
@@ -266,6 +267,12 @@ class Reports(Protocol):
         different body."""
         ...
 
+    async def answered(self, command_id: str, fingerprint: str) -> bytes | None:
+        """Bind a command id to its body; returns the kept answer, b"" before, None when it is bound to another body."""
+        ...
+
+    async def keep(self, command_id: str, answer: bytes) -> None: ...
+
     async def report(self, report_id: str) -> Report | None: ...
 
     async def reports(
@@ -278,6 +285,22 @@ class Reports(Protocol):
         self, report_id: str, decision: ReportDecision, note: str, until: datetime | None
     ) -> Report | None:
         """Store what was decided; None if the report does not exist."""
+        ...
+
+
+class Moderation(Protocol):
+    """The operator's decisions, which are in the log."""
+
+    async def decide(self, decision: Decision) -> Decided | Refused:
+        """Make a decision; a repeat has no second effect."""
+        ...
+
+    async def bans(self, subjects: Sequence[str]) -> Mapping[str, Ban]:
+        """The bans in force of exactly these agents and owners, by their ids."""
+        ...
+
+    async def notices(self, subjects: Sequence[str], limit: int) -> Sequence[Notice]:
+        """The newest decisions about agents and owners, newest first."""
         ...
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 from playmolt_core.settings import Natural, Positive, Settings, parse_address, parse_rate, setting
 from playmolt_schemas.this_machine import is_loopback
 
-from playmolt_gateway.access.name_blocklist import read_words
+from playmolt_gateway.name_blocklist import read_words
 
 _PAGE: Final = re.compile(r"https://[^\s/]\S*", re.ASCII)
 _CONTACT: Final = re.compile(rf"{_PAGE.pattern}|mailto:\S+@\S+|tel:\+?[0-9().-]+", re.ASCII)

@@ -42,6 +42,7 @@ from playmolt_schemas.limits import VERSION_CHANGES_A_DAY
 
 from core.tests.waiting import wait_until
 from services.gateway.tests.signin.twin_sign_ins import TwinSignIns
+from services.gateway.tests.twin_moderation import TwinModeration
 from services.gateway.tests.twin_owners import TwinOwners, TwinOwnership
 from services.gateway.tests.twin_reports import TwinReports
 
@@ -205,6 +206,9 @@ class TwinStore:
     def check(self) -> None:
         if self.away:
             raise ConnectionError("Postgres did not answer")
+
+    def exists(self, subject: str) -> bool:
+        return subject in self.rows or subject in self.owners.accounts
 
     @property
     def reason(self) -> str:
@@ -496,8 +500,9 @@ class Platform:
         self.owners = self.store.owners, TwinOwnership(self.store, self.store.owners)
         self.sign_ins = TwinSignIns()
         self.reports = TwinReports(self.store)
+        self.moderation = TwinModeration(self.store)
         values: dict[str, Any] = {"operator_key": OPERATOR_KEY, "stuck_seconds": 600} | settings
-        twins = (*self.owners, self.sign_ins, self.reports)
+        twins = (*self.owners, self.sign_ins, self.reports, self.moderation)
         self.gateway: Gateway = build(GatewaySettings(**values), self.bus, *[self.store] * 7, *twins)
         transport = httpx.ASGITransport(app=self.gateway, raise_app_exceptions=True)
         self.client = httpx.AsyncClient(transport=transport, base_url="http://gateway")

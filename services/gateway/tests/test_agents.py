@@ -30,7 +30,7 @@ async def test_registering_gives_a_key_that_works_and_is_stored_as_a_hash(platfo
     assert me.json() == {
         "id": made["id"], "name": made["name"], "handle": made["handle"], "kind": "bot", "version": None,
         "model": None, "about": None, "created_at": "2026-01-01T00:00:00.000000Z", "points": 0, "owner": None,
-        "points_by_type": {"trial": 0, "ox": 0}, "games": {"trial": 0, "ox": 0},
+        "points_by_type": {"trial": 0, "ox": 0}, "games": {"trial": 0, "ox": 0}, "notices": [],
         "ratings": {"trial": None, "ox": None, "trial_slow": None, "ox_slow": None},
     }  # fmt: skip
 
@@ -112,7 +112,7 @@ class TestFindingAgents:
         platform.store.points[agent_id] = Points(30, {"ox": 30}, {"ox": 1})
         seen = (await platform.send("GET", f"/api/agents/{agent_id}")).json()
         me = (await platform.send("GET", "/api/agents/me", headers=key)).json()
-        assert me | {"recent": []} == seen | {"points_by_type": {"trial": 0, "ox": 30}}
+        assert me | {"recent": []} == seen | {"points_by_type": {"trial": 0, "ox": 30}, "notices": []}
         assert (seen["points"], seen["games"]) == (30, {"trial": 0, "ox": 1})
         for nobody in ("agent-9", "%00", "%ED%A0%80"):
             assert problem(await platform.send("GET", f"/api/agents/{nobody}")) == (404, "not_found")
@@ -250,7 +250,7 @@ async def test_a_notice_that_fails_is_waited_out(platform: Any, monkeypatch: pyt
 async def remembered(platform: Any) -> tuple[list[float], KeyCache, str]:
     """The time, keys that go by it, and the hash of one that they remember."""
     now = [100.0]
-    keys = KeyCache(platform.store, platform.bus, clock=lambda: now[0])
+    keys = KeyCache(platform.store, platform.bus, platform.moderation, clock=lambda: now[0])
     _, key = platform.agent()
     key_hash = hash_of(key["Authorization"][7:])
     await keys.holder(key_hash)
@@ -260,13 +260,13 @@ async def remembered(platform: Any) -> tuple[list[float], KeyCache, str]:
 class TestKeyCache:
     async def test_a_key_is_looked_up_once_in_the_time_it_is_remembered(self, platform: Any) -> None:
         now = [100.0]
-        keys = KeyCache(platform.store, platform.bus, clock=lambda: now[0])
+        keys = KeyCache(platform.store, platform.bus, platform.moderation, clock=lambda: now[0])
         agent_id, key = platform.agent()
         key_hash = hash_of(key["Authorization"][7:])
         for _ in range(3):
             found = await keys.holder(key_hash)
             assert found
-            assert found.id == agent_id
+            assert found.account.id == agent_id
         assert platform.store.lookups == 1
         now[0] += CACHED_SECONDS
         await keys.holder(key_hash)
@@ -274,7 +274,7 @@ class TestKeyCache:
 
     async def test_keys_in_use_stay_known_while_none_of_them_became_void(self, platform: Any) -> None:
         now = [100.0]
-        keys = KeyCache(platform.store, platform.bus, clock=lambda: now[0])
+        keys = KeyCache(platform.store, platform.bus, platform.moderation, clock=lambda: now[0])
         _, first = platform.agent()
         _, second = platform.agent()
         hashes = [hash_of(key["Authorization"][7:]) for key in (first, second)]
@@ -330,7 +330,7 @@ class TestKeyCache:
         assert len(keys) == 0
 
     async def test_many_callers_share_one_lookup(self, platform: Any) -> None:
-        keys = KeyCache(platform.store, platform.bus)
+        keys = KeyCache(platform.store, platform.bus, platform.moderation)
         _, key = platform.agent()
         platform.store.slow = asyncio.Event()
         callers = [asyncio.create_task(keys.holder(hash_of(key["Authorization"][7:]))) for _ in range(50)]
@@ -342,7 +342,7 @@ class TestKeyCache:
         assert platform.store.lookups == 1
 
     async def test_keys_asked_for_while_a_query_is_under_way_share_the_next(self, platform: Any) -> None:
-        keys = KeyCache(platform.store, platform.bus)
+        keys = KeyCache(platform.store, platform.bus, platform.moderation)
         agents_of_keys = [platform.agent() for _ in range(50)]
         platform.store.slow = asyncio.Event()
         hashes = [hash_of(key["Authorization"][7:]) for _, key in agents_of_keys]
@@ -352,12 +352,12 @@ class TestKeyCache:
         await loop_turns()
         platform.store.slow.set()
         found = await asyncio.gather(*callers)
-        assert [agent and agent.id for agent in found] == [*(agent for agent, _ in agents_of_keys), None]
+        assert [one and one.account.id for one in found] == [*(agent for agent, _ in agents_of_keys), None]
         assert platform.store.lookups == 2, "the first alone, then all the others"
         assert len(keys) == 50
 
     async def test_a_query_that_fails_is_told_to_those_who_waited_and_to_no_one_else(self, platform: Any) -> None:
-        keys = KeyCache(platform.store, platform.bus)
+        keys = KeyCache(platform.store, platform.bus, platform.moderation)
         _, key = platform.agent()
         key_hash = hash_of(key["Authorization"][7:])
         platform.store.away = True
@@ -367,7 +367,7 @@ class TestKeyCache:
         assert await keys.holder(key_hash)
 
     async def test_no_more_keys_wait_than_one_query_may_ask_for(self, platform: Any) -> None:
-        keys = KeyCache(platform.store, platform.bus, waiting_keys=2)
+        keys = KeyCache(platform.store, platform.bus, platform.moderation, waiting_keys=2)
         platform.store.slow = asyncio.Event()
         callers = [asyncio.create_task(keys.holder(hash_of("first")))]
         await loop_turns()
@@ -379,7 +379,7 @@ class TestKeyCache:
         assert isinstance(found[3], ConnectionError)
 
     async def test_a_lookup_has_a_time_limit(self, platform: Any) -> None:
-        keys = KeyCache(platform.store, platform.bus, lookup_seconds=0.02)
+        keys = KeyCache(platform.store, platform.bus, platform.moderation, lookup_seconds=0.02)
         _, key = platform.agent()
         key_hash = hash_of(key["Authorization"][7:])
         platform.store.slow = asyncio.Event()
@@ -390,7 +390,7 @@ class TestKeyCache:
         assert await keys.holder(key_hash), "the query has a time limit too, and the next caller starts another"
 
     async def test_a_lookup_that_a_revocation_overtakes_is_not_remembered(self, platform: Any) -> None:
-        keys = KeyCache(platform.store, platform.bus)
+        keys = KeyCache(platform.store, platform.bus, platform.moderation)
         _, key = platform.agent()
         key_hash = hash_of(key["Authorization"][7:])
         platform.store.slow = asyncio.Event()
@@ -403,7 +403,7 @@ class TestKeyCache:
         assert await keys.holder(key_hash) is None
 
     async def test_nothing_is_remembered_while_nats_is_away(self, platform: Any) -> None:
-        keys = KeyCache(platform.store, platform.bus)
+        keys = KeyCache(platform.store, platform.bus, platform.moderation)
         _, key = platform.agent()
         key_hash = hash_of(key["Authorization"][7:])
         await keys.holder(key_hash)
@@ -422,7 +422,7 @@ class TestKeyCache:
         assert len(platform.gateway.services.keys) == 0
 
     async def test_the_cache_is_bounded(self, platform: Any) -> None:
-        keys = KeyCache(platform.store, platform.bus, size=10)
+        keys = KeyCache(platform.store, platform.bus, platform.moderation, size=10)
         for _ in range(20):
             _, key = platform.agent()
             await keys.holder(hash_of(key["Authorization"][7:]))
@@ -548,7 +548,7 @@ async def test_a_profile_has_the_line_of_the_present_version_and_the_recent_game
         }
     ]  # fmt: skip
     me = (await platform.send("GET", "/api/agents/me", headers=key)).json()
-    assert me.keys() == (shown.keys() - {"recent"}) | {"points_by_type"}
+    assert me.keys() == (shown.keys() - {"recent"}) | {"points_by_type", "notices"}
     assert me["ratings"] == shown["ratings"]
 
 

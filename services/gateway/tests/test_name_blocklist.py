@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from playmolt_core.settings import InvalidSettings, sound
-from playmolt_gateway.access.name_blocklist import MOST_BYTES, NameBlocklist, read_words
+from playmolt_gateway.name_blocklist import MOST_BYTES, NameBlocklist, read_words
 from playmolt_gateway.settings import GatewaySettings
 
 LIST = "\ufeff# Words, one a line\n\nslur\n Straße \nvery bad\n나쁜말\n坏话\n88\nİz\n卐\n🖕\nnaïve\n"

@@ -41,7 +41,13 @@ class TestAccounts:
         for code in owner["recovery_codes"]:
             assert len(code.replace("-", "")) * 5 >= 80, "bits: each character has five"
         mine = await platform.send("GET", "/api/owners/me", headers=key)
-        assert mine.json() == {"id": owner["id"], "name": "Ada", "contact": "ada@example.org", "agents": []}
+        assert mine.json() == {
+            "id": owner["id"],
+            "name": "Ada",
+            "contact": "ada@example.org",
+            "agents": [],
+            "notices": [],
+        }
 
     @pytest.mark.parametrize(
         ("body", "field"),

@@ -19,6 +19,7 @@ class TwinReports:
         self._store = store
         self.rows: dict[str, Report] = {}
         self.done: dict[str, tuple[str, str]] = {}
+        self.answers: dict[str, tuple[str, bytes]] = {}
 
     async def add(self, report_id: str, new: NewReport, command_id: str, fingerprint: str) -> str | None:
         self._store.check()
@@ -31,6 +32,15 @@ class TwinReports:
         if fingerprint:
             self.done[command_id] = fingerprint, row.id
         return row.id
+
+    async def answered(self, command_id: str, fingerprint: str) -> bytes | None:
+        self._store.check()
+        bound, answer = self.answers.setdefault(command_id, (fingerprint, b""))
+        return answer if bound == fingerprint else None
+
+    async def keep(self, command_id: str, answer: bytes) -> None:
+        self._store.check()
+        self.answers[command_id] = self.answers[command_id][0], answer
 
     @staticmethod
     def _first(report_id: str, new: NewReport) -> Report:

@@ -53,6 +53,14 @@ async def test_a_decided_report_takes_no_more(reports: PgReports) -> None:
     assert await reports.decide("report-3", "dismiss", "", None) is None
 
 
+async def test_an_answer_is_kept_under_its_command(reports: PgReports) -> None:
+    assert await reports.answered(COMMANDS[0], "ab" * 32) == b""
+    assert await reports.answered(COMMANDS[0], "ab" * 32) == b""
+    await reports.keep(COMMANDS[0], b"{}")
+    assert await reports.answered(COMMANDS[0], "ab" * 32) == b"{}"
+    assert await reports.answered(COMMANDS[0], "cd" * 32) is None
+
+
 async def test_a_list_is_newest_first_and_has_pages(reports: PgReports) -> None:
     for number in range(5):
         new = NewReport(kind="agent", agent_id=f"agent-{number}", reason="spam")

@@ -22,7 +22,7 @@ from playmolt_core.engine.writes.plans import Change, Known, Need, NeedFaults, P
 from playmolt_core.engine.writes.record_chain import append
 from playmolt_core.engine.writes.seat_planner import SeatPlanner
 from playmolt_core.game.api import GameApi
-from playmolt_core.game.decider import Accepted, Act, Command, Decider, EndGame, Forfeit, Refused, Resign, S
+from playmolt_core.game.decider import Absent, Accepted, Act, Command, Decider, EndGame, Forfeit, Refused, Resign, S
 from playmolt_core.ops.json_values import whole_numbers
 
 
@@ -116,6 +116,8 @@ def _command(pending: PendingCall) -> Command:
         return Act(agent_id=call.agent, action=whole_numbers(pending.carried()))
     if call.op == "resign":
         return Resign(agent_id=call.agent)
+    if call.op == "away":
+        return Absent(agent_id=call.agent)
     if call.op == "forfeit":
         asked = pending.decoded(ForfeitRequest)
         return Forfeit(agent_id=call.agent, kind=asked.kind, what=asked.what, turn_id=asked.turn_id)

@@ -152,7 +152,7 @@ _encode = msgspec.json.encode
 
 def answer(op: str, stream: str, phase: str, version: int, receipt: str | None) -> bytes:
     """The body of a seat's 2xx answer. `receipt` is the hash of the first record; None: the action changed nothing."""
-    if op == "fault":
+    if op in ("fault", "away"):
         return b"{}"
     if op == "end":
         return _encode(Ended(stream, phase, version))

@@ -12,6 +12,7 @@ from playmolt_schemas.stored.seats import (
     GameAborted,
     GameCreated,
     PhaseExtended,
+    SeatAway,
     SeatBack,
     SeatedEvent,
     SeatResigned,
@@ -20,6 +21,7 @@ from playmolt_schemas.stored.seats import (
 from playmolt_schemas.stored.values import Fault, Identity, identity_of
 
 from playmolt_core.game.decider import (
+    Absent,
     Act,
     Appear,
     Command,
@@ -49,6 +51,8 @@ def commands_of(event: Event, effects: Sequence[Effect], action_of: Callable[[An
             yield Resign(agent_id=event.agent_id)
         case GameAborted():
             yield EndGame(reason=event.reason)
+        case SeatAway():
+            yield Absent(agent_id=event.agent_id)
         case SeatBack():  # after a sign of life, or an action that was refused or changed nothing; neither is stored
             yield Appear(agent_id=event.agent_id)
             yield Act(agent_id=event.agent_id, action=None)

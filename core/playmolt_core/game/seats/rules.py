@@ -34,6 +34,7 @@ from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, Fault, GameLanguage
 from typing_extensions import override
 
 from playmolt_core.game.decider import (
+    Absent,
     Accepted,
     Act,
     Appear,
@@ -100,6 +101,7 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
                 Resign: _counting(_resign),
                 Forfeit: _counting(self._forfeit),
                 Appear: _counting(_appear),
+                Absent: _counting(_absent),
                 DeadlinePassed: _counting(self._deadline_passed),
                 EndGame: _counting(_end),
             }
@@ -405,6 +407,15 @@ def _appear(state: SeatedState, command: Appear) -> Decision:
     if refused := _not_playing(state, seat, Code.NOT_STARTED):
         return refused
     return Accepted((_back(seat),) if state.attends(seat.id).away else ())
+
+
+def _absent(state: SeatedState, command: Absent) -> Decision:
+    seat = state.seat(command.agent_id)
+    if seat is None:
+        return _no_seat()
+    if refused := _not_playing(state, seat, Code.NOT_RUNNING):
+        return refused
+    return Accepted(() if state.attends(seat.id).away else (SeatAway(agent_id=seat.id, name=seat.name),))
 
 
 def _back(seat: Seat, *faults: Fault) -> SeatBack:

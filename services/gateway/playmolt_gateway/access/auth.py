@@ -8,17 +8,20 @@ import secrets
 import time
 from asyncio import Future, Task
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
 from playmolt_core.db.accounts import Agent, Owner
+from playmolt_core.db.moderation import Ban
 from playmolt_schemas.codes import Code
+from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.routes.route import Auth
 
 from playmolt_gateway.http.problems import HttpProblem
-from playmolt_gateway.ports import Accounts, GatewayBus
+from playmolt_gateway.ports import Accounts, GatewayBus, Moderation
 
 CACHED_KEYS: Final = 50_000
 CACHED_SECONDS: Final = 15.0
@@ -36,9 +39,27 @@ VISITOR_PREFIX: Final = "visitor-"
 _PREFIX: Final = "pm_"
 _OWNER_PREFIX: Final = "pmo_"
 _BEARER: Final = b"Bearer "
+_SUBJECTS: Final = ("agent-", "owner-")
 _KEY: Final = re.compile(rb"pmo?_[A-Za-z0-9_-]{43}")
-Holder = Agent | Owner
-"""Who a key belongs to; a visitor is an agent of a kind."""
+
+
+class Holder(msgspec.Struct, frozen=True):
+    """Who a key belongs to, and the ban that applies to it; a visitor is an agent of a kind."""
+
+    account: Agent | Owner
+    ban: Ban | None = None
+
+    @property
+    def banned(self) -> bool:
+        """Whether a ban is in force now."""
+        return self.ban is not None and (self.ban.until is None or self.ban.until > datetime.now(UTC))
+
+
+def subjects_of(account: Agent | Owner) -> tuple[str, ...]:
+    """The account itself, and the owner of an agent."""
+    owner_id = account.owner_id if isinstance(account, Agent) else None
+    return (account.id, owner_id) if owner_id else (account.id,)
+
 
 UNKNOWN_KEY: Final = HttpProblem(
     Code.UNAUTHORIZED,
@@ -90,6 +111,12 @@ class Caller(msgspec.Struct, frozen=True):
     house: bool = False
     """The process that fills games. It may register house agents and list games to fill."""
     key_hash: str = ""
+    ban: Ban | None = None
+    """The ban in force, on the routes that answer to the banned."""
+
+    @property
+    def banned(self) -> bool:
+        return self.ban is not None
 
     @property
     def id(self) -> str:
@@ -113,6 +140,14 @@ class Caller(msgspec.Struct, frozen=True):
 
 
 ANONYMOUS: Final = Caller()
+
+
+def banned(ban: Ban | None, owner: Owner | None) -> HttpProblem:
+    """The refusal of a banned agent or owner."""
+    until = rfc3339(ban.until) if ban and ban.until else None
+    who, mine = ("owner", "/api/owners/me") if owner else ("agent", "/api/agents/me")
+    ends = f"until {until}" if until else "for good"
+    return HttpProblem(Code.BANNED, f"This {who} is banned {ends}. See why in `notices` of GET {mine}.", until=until)
 
 
 def new_key() -> str:
@@ -140,6 +175,7 @@ class KeyCache:
         self,
         accounts: Accounts,
         bus: GatewayBus,
+        moderation: Moderation,
         *,
         size: int = CACHED_KEYS,
         seconds: float = CACHED_SECONDS,
@@ -149,6 +185,7 @@ class KeyCache:
     ) -> None:
         self._accounts = accounts
         self._bus = bus
+        self._moderation = moderation
         self._size = size
         self._seconds = seconds
         self._lookup_seconds = lookup_seconds
@@ -214,7 +251,7 @@ class KeyCache:
             since = self._clock()
             try:
                 async with asyncio.timeout(self._lookup_seconds):
-                    holders = await self._accounts.callers([key_hash for key_hash, _ in asked])
+                    holders = await self._found([key_hash for key_hash, _ in asked])
             except Exception as error:
                 for key_hash, lookup in asked:
                     self._end(key_hash, lookup)
@@ -228,6 +265,15 @@ class KeyCache:
                         if holder and self._bus.connected():
                             self._remember(key_hash, holder, since)
                     lookup.set_result(holder)
+
+    async def _found(self, key_hashes: Sequence[str]) -> Mapping[str, Holder]:
+        accounts = await self._accounts.callers(key_hashes)
+        subjects = {subject for account in accounts.values() for subject in subjects_of(account)}
+        bans = await self._moderation.bans(sorted(subjects)) if subjects else {}
+        return {
+            key_hash: Holder(account, last_ban(bans.get(subject) for subject in subjects_of(account)))
+            for key_hash, account in accounts.items()
+        }
 
     def _end(self, key_hash: str, lookup: Future[Holder | None]) -> bool:
         """Whether a lookup may be cached: if the key was dropped meanwhile, its result may predate the change."""
@@ -245,6 +291,15 @@ class KeyCache:
         self._known.pop(key_hash, None)
         self._lookups.pop(key_hash, None)
 
+    def forget(self, changed: str) -> None:
+        """Drop what changed: a key by its hash, or all keys of an agent, or of an owner and its agents."""
+        if not changed.startswith(_SUBJECTS):
+            self.drop(changed)
+            return
+        self._lookups.clear()  # whose they are is not known yet
+        for key_hash in [key for key, (holder, _) in self._known.items() if changed in subjects_of(holder.account)]:
+            del self._known[key_hash]
+
     def clear(self) -> None:
         """Drop all keys: notices may have been lost."""
         self._known.clear()
@@ -254,14 +309,23 @@ class KeyCache:
         return len(self._known)
 
 
+def last_ban(bans: Iterable[Ban | None]) -> Ban | None:
+    """The ban that ends last; None without one."""
+    found = [ban for ban in bans if ban is not None]
+    return max(found, key=lambda ban: (ban.until is None, ban.until or datetime.now(UTC)), default=None)
+
+
 class Authenticator:
     def __init__(self, keys: KeyCache, operator_key: str, house_key: str = "") -> None:
         self._keys = keys
         self._operator_key = operator_key.encode()
         self._house_key = house_key.encode()
 
-    async def admit(self, authorization: bytes | None, auth: Auth) -> Caller | HttpProblem:
-        """The caller of a request. A key that is sent must be valid, even where none is required."""
+    async def admit(self, authorization: bytes | None, auth: Auth, *, for_banned: bool = False) -> Caller | HttpProblem:
+        """The caller of a request. A key that is sent must be valid, even where none is required.
+
+        `for_banned`: whether the route answers to a banned agent or owner.
+        """
         if auth is Auth.NONE:
             return ANONYMOUS
         if authorization is None:
@@ -272,26 +336,29 @@ class Authenticator:
         if scheme.lower() != b"bearer":
             return UNKNOWN_KEY
         caller = await self._identify(key.strip())
-        if caller is None:
-            return UNKNOWN_KEY
-        return _refusal_of(caller, auth) or caller
+        if caller is not None and caller.banned and not for_banned:
+            return banned(caller.ban, caller.owner)
+        return UNKNOWN_KEY if caller is None else _refusal_of(caller, auth) or caller
 
     def known_agent(self, authorization: bytes | None) -> Caller | None:
-        """The agent of an Authorization header if its key is cached; otherwise call `admit`."""
+        """The agent of an Authorization header if its key is cached and it is not banned; otherwise call `admit`."""
         if authorization is None or not authorization.startswith(_BEARER):
             return None
         key_hash = hash_of(authorization[len(_BEARER) :])
-        agent = self._keys.known(key_hash)
-        return Caller(agent=agent, key_hash=key_hash) if isinstance(agent, Agent) else None
+        holder = self._keys.known(key_hash)
+        if holder is None or holder.banned or isinstance(holder.account, Owner):
+            return None
+        return Caller(agent=holder.account, key_hash=key_hash)
 
     async def _identify(self, key: bytes) -> Caller | None:
         if _KEY.fullmatch(key):
             key_hash = hash_of(key)
             holder = await self._keys.holder(key_hash)
-            if isinstance(holder, Owner):
-                return Caller(owner=holder, key_hash=key_hash)
             if holder:
-                return Caller(agent=holder, key_hash=key_hash)
+                ban = holder.ban if holder.banned else None
+                if isinstance(holder.account, Owner):
+                    return Caller(owner=holder.account, key_hash=key_hash, ban=ban)
+                return Caller(agent=holder.account, key_hash=key_hash, ban=ban)
         if self._is_operators(key):
             return Caller(operator=True)
         house = bool(self._house_key) and hmac.compare_digest(key, self._house_key)
@@ -305,8 +372,14 @@ class Authenticator:
         scheme, _, key = (authorization or b"").partition(b" ")
         return scheme.lower() == b"bearer" and self._is_operators(key.strip())
 
-    async def still(self, caller: Caller) -> bool:
-        return not caller.key_hash or await self._keys.holder(caller.key_hash) is not None
+    async def refusal(self, caller: Caller) -> HttpProblem | None:
+        """Why the caller of a request that waits would be refused now: its key was replaced, or it was banned."""
+        if not caller.key_hash:
+            return None
+        holder = await self._keys.holder(caller.key_hash)
+        if holder is None:
+            return UNKNOWN_KEY
+        return banned(holder.ban, caller.owner) if holder.banned else None
 
 
 _WITHOUT_KEY: Final = {

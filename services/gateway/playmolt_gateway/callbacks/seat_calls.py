@@ -133,6 +133,8 @@ class SeatCalls:
         key = call_key(self._agent, question.turn_id, seat.refusals)
         body = _body(question.turn, seat.last_error)
         action = _action(question, await self._called(seat, body, key, seconds))
+        if await self._callbacks.called(self._agent, self._game_id) is None:
+            return  # banned meanwhile, or the lease ended: the next step sees it
         if isinstance(action, CallbackFailure):
             self._metrics.count(action.what)
             await self._count(action)

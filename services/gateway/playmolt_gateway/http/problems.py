@@ -5,6 +5,7 @@ from math import ceil
 from typing import Final
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from playmolt_schemas.codes import Code, FieldFault, Problem, RateLimit, problem_bytes
 
 BUG_STATUS: Final = HTTPStatus.SERVICE_UNAVAILABLE.value
@@ -24,6 +25,8 @@ class HttpProblem(msgspec.Struct, frozen=True):
     ratelimit: RateLimit | None = None
     retry_after: float = RETRY_SECONDS
     allow: str = ""
+    until: str | UnsetType | None = UNSET
+    """When a ban ends; None: never."""
     close: bool = False
 
     @property
@@ -31,7 +34,7 @@ class HttpProblem(msgspec.Struct, frozen=True):
         return self.code.status
 
     def body(self) -> bytes:
-        return problem_bytes(self.code, self.detail, self.errors, ratelimit=self.ratelimit)
+        return problem_bytes(self.code, self.detail, self.errors, ratelimit=self.ratelimit, until=self.until)
 
     def headers(self) -> Headers:
         """The headers other than content type and length."""

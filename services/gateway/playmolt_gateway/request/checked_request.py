@@ -12,6 +12,7 @@ from typing import Any, Final, Generic
 
 import msgspec
 from opentelemetry.trace import Span
+from playmolt_core.db.accounts import Owner
 from playmolt_core.ops import tracing
 from playmolt_core.ops.telemetry import log, trace_id, where
 from playmolt_schemas.canonical import digest
@@ -24,7 +25,7 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope
 from typing_extensions import TypeVar
 
-from playmolt_gateway.access.auth import ANONYMOUS, Caller
+from playmolt_gateway.access.auth import ANONYMOUS, Caller, banned
 from playmolt_gateway.http.bodies import parse
 from playmolt_gateway.http.conversion import convert, parse_query
 from playmolt_gateway.http.problems import (
@@ -262,8 +263,13 @@ async def _caller(services: Services, route: Route, head: RequestHead, request: 
     if head.authorization is None and services.sign_in is not None and route.takes_cookie:
         owner = await services.within_deadline(services.sign_in.owner_of(request.scope))
         if owner is not None:
-            return owner if isinstance(owner, HttpProblem) else Caller(owner=owner)
-    return await services.authenticator.admit(head.authorization, route.auth)
+            return owner if isinstance(owner, HttpProblem) else await _signed_in(services, route, owner)
+    return await services.authenticator.admit(head.authorization, route.auth, for_banned=route.for_banned)
+
+
+async def _signed_in(services: Services, route: Route, owner: Owner) -> Caller | HttpProblem:
+    ban = (await services.within_deadline(services.moderation.bans([owner.id]))).get(owner.id)
+    return banned(ban, owner) if ban and not route.for_banned else Caller(owner=owner, ban=ban)
 
 
 async def check(services: Services, route: Route, head: RequestHead, request: Request) -> CheckedRequest | HttpProblem:

@@ -12,12 +12,12 @@ from playmolt_schemas.limits import HEARTBEAT_SECONDS, READER_STALL_SECONDS, WAI
 
 from playmolt_gateway.access.auth import CACHED_SECONDS, Authenticator, KeyCache
 from playmolt_gateway.access.invites import InviteIssuer
-from playmolt_gateway.access.name_blocklist import NameBlocklist
 from playmolt_gateway.access.owners import AddressGroups, OwnerNames
 from playmolt_gateway.access.rates import RateLimiter
 from playmolt_gateway.http.addresses import PublicAddress
 from playmolt_gateway.http.bodies import BodyReader
 from playmolt_gateway.http.metrics import Metrics
+from playmolt_gateway.name_blocklist import NameBlocklist
 from playmolt_gateway.pages.atom import Kept
 from playmolt_gateway.pages.game_pictures import GamePictures, PictureDrawer
 from playmolt_gateway.pages.rows import RowLoader
@@ -29,6 +29,7 @@ from playmolt_gateway.ports import (
     Database,
     GatewayBus,
     Limits,
+    Moderation,
     Owners,
     Ownership,
     Packs,
@@ -84,6 +85,7 @@ class Services:
         ownership: Ownership,
         sign_ins: SignIns,
         reports: Reports,
+        moderation: Moderation,
     ) -> None:
         self.settings = settings
         self.callbacks = callbacks
@@ -96,7 +98,8 @@ class Services:
         self.owners = owners
         self.ownership = ownership
         self.reports = reports
-        self.keys = KeyCache(accounts, bus)
+        self.moderation = moderation
+        self.keys = KeyCache(accounts, bus, moderation)
         self.authenticator = Authenticator(self.keys, settings.operator_key, settings.house_key)
         self.rates = RateLimiter(settings, limits)
         self.owner_names = OwnerNames(owners)

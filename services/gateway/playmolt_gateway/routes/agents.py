@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import Any, Final, get_args
+from typing import Any, Final, cast, get_args
 
 import msgspec
 from msgspec import UNSET
@@ -19,7 +19,7 @@ from playmolt_schemas import api, subjects
 from playmolt_schemas.codes import Code, FieldFault, RateLimit, faults
 from playmolt_schemas.identifiers import GAME_TYPES, rfc3339
 from playmolt_schemas.identity import ScoreBoard, ladder_of
-from playmolt_schemas.limits import VERSION_CHANGES_A_DAY
+from playmolt_schemas.limits import NOTICES, VERSION_CHANGES_A_DAY
 from playmolt_schemas.rating import role_rate
 from playmolt_schemas.registry import bot_games
 from playmolt_schemas.routes.platform import (
@@ -82,6 +82,12 @@ def refused_texts(body: api.Request) -> HttpProblem | None:
     return _refused(found) if found else None
 
 
+def refused_name(services: Services, name: str) -> HttpProblem | None:
+    """Refuse a name with a word of the operator's list."""
+    fault = "contains a word that this server does not allow"
+    return _refused({"name": fault}) if services.blocklist.blocks(name) else None
+
+
 def _refused(found: dict[str, str]) -> HttpProblem:
     listed = "; ".join(f"{field} {fault}" for field, fault in found.items())
     return bad_request(f"Fix the request body and retry: {listed}.", *faults(found))
@@ -109,7 +115,7 @@ async def register_agent(services: Services, request: CheckedRequest[Query, api.
         )
     if refused := refused_texts(body):
         return refused
-    if refused := services.blocklist.refusal(body.name) or _refused_kind(body, request.caller):
+    if refused := refused_name(services, body.name) or _refused_kind(body, request.caller):
         return refused
     rates = services.rates
     limit = (
@@ -239,7 +245,24 @@ def _rating(of: Rating | None) -> api.Rating | None:
 async def _me(services: Services, profile: Profile) -> api.Me:
     row = await _points(services, profile.id)
     shown = await _shown(services, profile, row)
-    return api.Me(**shown, points_by_type={game: row.points_by_type.get(game, 0) for game in GAME_TYPES})
+    who = [profile.id, *([profile.owner_id] if profile.owner_id else ())]
+    return api.Me(
+        **shown,
+        points_by_type={game: row.points_by_type.get(game, 0) for game in GAME_TYPES},
+        notices=await notices_of(services, who),
+    )
+
+
+async def notices_of(services: Services, who: Sequence[str]) -> list[api.Notice]:
+    """The operator's newest decisions about agents and owners, without who reported them."""
+    found = await services.within_deadline(services.moderation.notices(who, NOTICES))
+    return [
+        api.Notice(
+            cast("api.NoticeKind", one.kind), one.game_id, rfc3339(one.until) if one.until else None, one.note,
+            rfc3339(one.at),
+        )
+        for one in found
+    ]  # fmt: skip
 
 
 @serves(READ_ME)

@@ -72,6 +72,8 @@ async def wait_for_turn(services: Services, request: CheckedRequest[WaitQuery, N
         checked: set[str] | None = None
         """The running games at the last check for finished ones."""
         while True:
+            if refused := await services.authenticator.refusal(request.caller):
+                return refused
             found = await _turn(services, request, present=not watches)
             if isinstance(found, Response):
                 return found
@@ -211,7 +213,7 @@ async def _events(services: Services, request: CheckedRequest, after: int, poll:
     speech: Watch | None = None
     try:
         speech = await _speech(services, request)
-        while not poll.over and await services.authenticator.still(request.caller):
+        while not poll.over and await services.authenticator.refusal(request.caller) is None:
             answer = await _feed(services, request, after)
             if answer.status == Code.ERASED.status:
                 return

@@ -312,6 +312,8 @@ async def _newer_state(services: Services, request: CheckedRequest, after: int, 
         try:
             present = True
             while True:
+                if refused := await services.authenticator.refusal(request.caller):
+                    return refused
                 answer = await read_engine(services, request, "state", {}, present=present)
                 present = False
                 if answer.status != 200 or version_of(answer.body).version > after:

@@ -33,7 +33,15 @@ from playmolt_gateway.http.responses import json_response
 from playmolt_gateway.request.checked_request import CheckedRequest
 from playmolt_gateway.request.handlers import Reply, serves
 from playmolt_gateway.request.services import Services
-from playmolt_gateway.routes.agents import publish_void_key, refused_texts, shown_ratings, synced
+from playmolt_gateway.routes.agents import (
+    notices_of,
+    publish_void_key,
+    refused_name,
+    refused_texts,
+    shown_ratings,
+    synced,
+)
+from playmolt_gateway.routes.decisions import hand_ban_on
 
 _CODE_BYTES: Final = 12
 _CODE_PART: Final = 5
@@ -113,7 +121,7 @@ async def open_owner(services: Services, request: CheckedRequest[Query, routes.O
     body = request.body
     if not services.settings.registration_open and not request.caller.operator:
         return _CLOSED
-    if refused := refused_texts(body) or services.blocklist.refusal(body.name):
+    if refused := refused_texts(body) or refused_name(services, body.name):
         return refused
     limited = await services.within_deadline(services.rates.owner_refusal(request.caller, request.scope))
     if limited:
@@ -154,11 +162,12 @@ async def read_owner(services: Services, request: CheckedRequest) -> Reply:
     versions = {agent.id: agent.version for agent in stored}
     standings = await services.within_deadline(services.projections.of_agents(versions))
     agents = [_owned(agent, standings[agent.id]) for agent in stored]
+    notices = await notices_of(services, [owner_id])
     sign_ins: list[routes.OwnedSignIn] | UnsetType = UNSET
     if services.sign_in is not None:
         joined = await services.within_deadline(services.sign_in.accounts(owner_id))
         sign_ins = [routes.OwnedSignIn(one.id, one.issuer, rfc3339(one.at)) for one in joined]
-    profile = routes.OwnerProfile(account.id, account.name, account.contact, agents, sign_ins)
+    profile = routes.OwnerProfile(account.id, account.name, account.contact, agents, notices, sign_ins)
     return json_response(200, _encode(profile))
 
 
@@ -169,14 +178,19 @@ def _owned(agent: StoredAgent, standing: Standing) -> routes.OwnedAgent:
 
 @serves(routes.ERASE_OWNER)
 async def erase_owner(services: Services, request: CheckedRequest) -> Reply:
-    """Let all agents go, and erase the account once it has none. A repeat goes on where the last one ended."""
+    """Let all agents go, and erase the account once it has none. A repeat goes on where the last one ended.
+
+    A ban of the owner stays with its agents: each has it before it is let go.
+    """
     _require_bus(services, "erasing an owner")
-    owner_id = _owner(request).id
+    owner_id, ban = _owner(request).id, request.caller.ban
     void = await services.within_deadline(services.owners.erase(owner_id))
     for _ in range(_ROUNDS):
         if void is not None:
             break
         for agent_id in await services.within_deadline(services.ownership.agents(owner_id)):
+            if ban is not None:
+                await hand_ban_on(services, owner_id, agent_id, ban)
             released = await services.within_deadline(services.ownership.release(owner_id, agent_id, uuid.uuid4().hex))
             if isinstance(released, str):
                 await _void(services, released)
@@ -213,7 +227,7 @@ async def register_owned_agent(services: Services, request: CheckedRequest[Query
     body, owner = request.body, _owner(request)
     if not services.settings.registration_open:
         return _CLOSED
-    if refused := refused_texts(body) or services.blocklist.refusal(body.name):
+    if refused := refused_texts(body) or refused_name(services, body.name):
         return refused
     limited = await services.within_deadline(services.rates.registration_refusal(request.caller, request.scope))
     if limited:

@@ -52,6 +52,7 @@ from playmolt_gateway.ports import UNAVAILABLE_ERRORS
 from playmolt_gateway.request.checked_request import CheckedRequest
 from playmolt_gateway.request.handlers import Reply, serves
 from playmolt_gateway.request.services import Services
+from playmolt_gateway.routes.agents import refused_name
 
 _TYPE: Final = "tournament"
 _TABLES: Final = 1_000
@@ -218,7 +219,7 @@ def _refused_name(services: Services, name: str) -> HttpProblem | None:
     if has_line_breaks_or_controls(name):
         fault = "must not contain control, surrogate, line separator or bidi control characters"
     elif has_visible_character(name):
-        return services.blocklist.refusal(name)
+        return refused_name(services, name)
     return bad_request(f"Fix the request body and retry: name {fault}.", *faults({"name": fault}))
 
 

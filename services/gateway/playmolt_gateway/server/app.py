@@ -26,6 +26,7 @@ from playmolt_gateway.ports import (
     Database,
     GatewayBus,
     Limits,
+    Moderation,
     Owners,
     Ownership,
     Packs,
@@ -42,6 +43,7 @@ from playmolt_gateway.routes import (  # noqa: F401 -- their handlers register t
     agora,
     archive,
     datasets,
+    decisions,
     discovery,
     documents,
     feeds,
@@ -92,7 +94,7 @@ class Gateway:
         """Subscribe to replaced keys and connection changes. Call once, before serving."""
         keys = self.services.keys
         self.services.bus.on_change(keys.clear)
-        await self.services.bus.on(subjects.KEYS_REVOKED, lambda data: keys.drop(data.decode("ascii", "replace")))
+        await self.services.bus.on(subjects.KEYS_REVOKED, lambda data: keys.forget(data.decode("ascii", "replace")))
 
     def close(self) -> None:
         """End open long polls and streams, and end new ones at once; end the process that draws."""
@@ -173,10 +175,11 @@ def build(
     ownership: Ownership,
     sign_ins: SignIns,
     reports: Reports,
+    moderation_: Moderation,
 ) -> Gateway:
     services = Services(
         settings, bus, database, accounts, projections, limits, shares, callbacks, packs, owners_, ownership, sign_ins,
-        reports,
+        reports, moderation_,
     )  # fmt: skip
     api = FastAPI(title="PlayMolt", openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     api.state.services = services

@@ -1077,17 +1077,21 @@ CREATE UNIQUE INDEX report_open ON account.report (digest) WHERE decided_at IS N
 CREATE INDEX report_newest ON account.report (at DESC, id DESC);
 CREATE INDEX report_decided ON account.report (decided_at) WHERE decided_at IS NOT NULL;
 
--- The body that an Idempotency-Key of a report belongs to, and the report.
+-- The body that an Idempotency-Key of a report, a decision or a ban belongs to, and what was answered.
 CREATE TABLE account.report_key (
-  command_id  uuid  PRIMARY KEY,
-  fingerprint bytea NOT NULL,
-  report_id   text COLLATE "C" REFERENCES account.report ON DELETE CASCADE
+  command_id  uuid        PRIMARY KEY,
+  fingerprint bytea       NOT NULL,
+  report_id   text COLLATE "C" REFERENCES account.report ON DELETE CASCADE,
+  answer      bytea,
+  at          timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 CREATE INDEX report_key_report ON account.report_key (report_id);
+CREATE INDEX report_key_at ON account.report_key (at) WHERE report_id IS NULL;
 
--- Deletes the reports that were decided so many days ago.
+-- Deletes the reports that were decided so many days ago, and the answers to decisions and bans of that time.
 CREATE FUNCTION account.sweep_reports(p_days integer) RETURNS bigint
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  DELETE FROM account.report_key WHERE report_id IS NULL AND at < clock_timestamp() - make_interval(days => p_days);
   WITH gone AS (
     DELETE FROM account.report WHERE decided_at < clock_timestamp() - make_interval(days => p_days) RETURNING 1
   )

@@ -5,6 +5,12 @@ ON CONFLICT DO NOTHING
 -- name: bound
 SELECT encode(fingerprint, 'hex'), report_id FROM account.report_key WHERE command_id = $1::text::uuid
 
+-- name: answered
+SELECT encode(fingerprint, 'hex'), answer FROM account.report_key WHERE command_id = $1::text::uuid
+
+-- name: keep
+UPDATE account.report_key SET answer = $2 WHERE command_id = $1::text::uuid
+
 -- name: note
 UPDATE account.report_key SET report_id = $2 WHERE command_id = $1::text::uuid
 

@@ -8,17 +8,12 @@ from typing import Final
 
 import msgspec
 from playmolt_core.ops.telemetry import log
-from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.identity import search_key
 from playmolt_schemas.text import without_invisible
-
-from playmolt_gateway.http.problems import HttpProblem, bad_request
 
 MOST_BYTES: Final = 1 << 20
 _log = log("gateway")
 Words = tuple[str, ...]
-_FAULT: Final = "contains a word that this server does not allow"
-_REFUSED: Final = bad_request(f"name {_FAULT}. Choose another name.", FieldFault("name", _FAULT))
 
 
 class BlockedWords(msgspec.Struct, frozen=True):
@@ -84,11 +79,8 @@ class NameBlocklist:
         self._words = BlockedWords()
         self._seen: tuple[int, ...] | None = None
 
-    def refusal(self, name: str) -> HttpProblem | None:
-        """The refusal of a name that contains a listed word."""
-        return _REFUSED if self.blocks(name) else None
-
     def blocks(self, name: str) -> bool:
+        """Whether a name contains a listed word."""
         if self._file is None:
             return False
         now = _look(self._file)

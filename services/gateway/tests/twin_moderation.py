@@ -1,0 +1,56 @@
+"""The twin in memory of the operator's decisions."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Protocol
+
+from playmolt_core.db.moderation import Ban, Decided, Decision, Notice
+from playmolt_core.game.decider import Refused
+from playmolt_core.log.moderation import NO_SUBJECT
+
+_EVENTS = {
+    ("hide", "speech"): "speech_hidden", ("restore", "speech"): "speech_restored", ("hide", "name"): "name_hidden",
+    ("rename", "name"): "renamed", ("rename", "agent"): "renamed", ("restore", "name"): "name_restored",
+    ("ban", "agent"): "banned", ("ban", "owner"): "banned", ("restore", "agent"): "unbanned",
+    ("restore", "owner"): "unbanned",
+}  # fmt: skip
+
+
+class Store(Protocol):
+    """What the twin uses of the accounts."""
+
+    def check(self) -> None: ...
+
+    def exists(self, subject: str) -> bool: ...
+
+
+class TwinModeration:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.decisions: list[Decision] = []
+        self.in_force: dict[str, Ban] = {}
+        self.told: list[tuple[str, Notice]] = []
+
+    async def decide(self, decision: Decision) -> Decided | Refused:
+        self._store.check()
+        subject = decision.agent_id or decision.owner_id or ""
+        if decision.field != "speech" and not self._store.exists(subject):
+            return NO_SUBJECT
+        self.decisions.append(decision)
+        if decision.kind == "ban":
+            self.in_force[subject] = Ban(subject, decision.until)
+        elif decision.kind == "restore" and decision.field in ("agent", "owner"):
+            self.in_force.pop(subject, None)
+        kind = _EVENTS[decision.kind, decision.field]
+        self.told.insert(0, (subject, Notice(kind, decision.game_id, decision.until, decision.note, decision.at)))
+        return Decided("moderation-1", len(self.decisions))
+
+    async def bans(self, subjects: Sequence[str]) -> Mapping[str, Ban]:
+        self._store.check()
+        now = datetime.now(UTC)
+        bans = {subject: self.in_force[subject] for subject in subjects if subject in self.in_force}
+        return {subject: ban for subject, ban in bans.items() if ban.until is None or ban.until > now}
+
+    async def notices(self, subjects: Sequence[str], limit: int) -> Sequence[Notice]:
+        self._store.check()
+        return [notice for subject, notice in self.told if subject in subjects][:limit]
