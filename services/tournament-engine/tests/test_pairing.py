@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import combinations, pairwise, permutations
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from playmolt_schemas.stored.tournament import Format
 from playmolt_tournament import commands
 from playmolt_tournament.pairing import paired
 from playmolt_tournament.pairing.assignment import Numbers, cheapest
+from playmolt_tournament.pairing.roles import rotated
 from playmolt_tournament.pairing.round_robin import planned
 from playmolt_tournament.pairing.search import Search
 from playmolt_tournament.pairing.swiss import promised
@@ -154,6 +156,38 @@ def test_roles_rotate_in_a_round_robin(entrants: int) -> None:
 def test_roles_are_balanced(kind: Format, entrants: int, rounds: int) -> None:
     simulation = simulated(kind, 6, entrants, rounds, roles=TRIAL_ROLES)
     assert all(max(counts) - min(counts) <= 2 for counts in role_counts(simulation, entrants).values())
+
+
+@pytest.mark.parametrize(("entrants", "rounds"), [(7, 5), (20, 8), (61, 4), (66, 7), (83, 10), (100, 8), (500, 11)])
+def test_in_a_round_robin_nobody_has_a_role_twice_more_often_than_another(entrants: int, rounds: int) -> None:
+    simulation = simulated("round_robin", 6, entrants, rounds, roles=TRIAL_ROLES)
+    assert all(max(counts) - min(counts) <= 1 for counts in role_counts(simulation, entrants).values())
+    assert max(each.pairing_ms for each in simulation.rounds) < 2_000
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    entrants=st.integers(1, 90),
+    rounds=st.integers(1, 14),
+    kinds=st.sampled_from([(0, 1, 2, 3, 3, 3), (0, 1), (0, 1, 2, 3, 4), (0, 0, 1, 1), (0, 0, 1, 1, 2, 2), (0, 0, 0)]),
+    shuffled=st.randoms(use_true_random=False),
+)
+def test_whatever_the_tables_are_roles_rotate(
+    entrants: int, rounds: int, kinds: tuple[int, ...], shuffled: Random
+) -> None:
+    games: list[list[int]] = []
+    for _ in range(rounds):
+        order = list(range(1, entrants + 1))
+        shuffled.shuffle(order)
+        for size in sizes(entrants, len(kinds)):
+            games.append(order[:size])
+            order = order[size:]
+    seats = rotated(games, kinds)
+    assert [sorted(number for number in table if number) for table in seats] == [sorted(game) for game in games]
+    had = Counter((number, kind) for table in seats for number, kind in zip(table, kinds, strict=True))
+    for kind in set(kinds):
+        counts = [had[number, kind] for number in range(1, entrants + 1)]
+        assert max(counts) - min(counts) <= 1
 
 
 def test_in_a_swiss_tournament_nearly_all_have_each_role_once() -> None:

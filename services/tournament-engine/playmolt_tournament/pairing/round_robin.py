@@ -12,8 +12,9 @@ from typing import Final
 from playmolt_schemas.stored.tournament import HOUSE_SEAT, Table
 
 from playmolt_tournament.pairing.assignment import Numbers, cheapest
+from playmolt_tournament.pairing.roles import rotated
 from playmolt_tournament.pairing.search import Search
-from playmolt_tournament.pairing.tables import RoleCounts, count_roles, kinds_of, seated, sizes, with_roles
+from playmolt_tournament.pairing.tables import kinds_of, seated, sizes
 from playmolt_tournament.state import State
 
 Plan = tuple[tuple[tuple[int, ...], ...], ...]
@@ -21,11 +22,13 @@ Plan = tuple[tuple[tuple[int, ...], ...], ...]
 _JOINT_ENTRANTS: Final = 64
 """Larger plans are made round by round."""
 _STEPS: Final = 40_000
-_ROLE_PASSES: Final = 200
-_ROLE_STEPS: Final = 8_000
-"""The most tables that are given their roles again: about a second."""
+_MOST_SEATS: Final = 100_000
+"""Entrants times rounds of a plan that is made round by round at the start, so that roles rotate: at most five
+seconds."""
 _WORK: Final = 4_000_000
 """Costs compared by one search over all rounds: about a second."""
+_SHARED_ROUNDS: Final = 8
+"""Of a plan that is made round by round at the start, so many searches take the time of one."""
 _NOISE: Final = 32
 """Random numbers below it are added to the costs of most steps, so that the search leaves plans from which no step is
 better."""
@@ -38,13 +41,15 @@ def tables(state: State, number: int) -> tuple[Table, ...]:
     plan = None
     if tuple(numbers) == state.started_with:
         plan = planned(len(numbers), state.seats, rounds, state.seed)
+        if plan is None and state.roles and len(numbers) * rounds <= _MOST_SEATS:
+            plan = _in_turn(len(numbers), state.seats, rounds, state.seed)
     if plan is None:
         found = _next_tables(state, number, numbers, rounds - number + 1)
         return seated(state, [[numbers[index] for index in table] for table in found])
     if not state.roles:
         return seated(state, [[numbers[index] for index in table] for table in plan[number - 1]])
-    rotated = _rotated(plan, kinds_of(state.roles), len(numbers), state.seed)[number - 1]
-    return tuple(tuple(numbers[seat - 1] if seat else HOUSE_SEAT for seat in table) for table in rotated)
+    found = _rotated(plan, kinds_of(state.roles))[number - 1]
+    return tuple(tuple(numbers[seat - 1] if seat else HOUSE_SEAT for seat in table) for table in found)
 
 
 def _next_tables(state: State, number: int, entrants: Sequence[int], rounds: int) -> Sequence[Sequence[int]]:
@@ -62,39 +67,23 @@ def _next_tables(state: State, number: int, entrants: Sequence[int], rounds: int
 
 
 @lru_cache(maxsize=8)
-def _rotated(plan: Plan, kinds: tuple[int, ...], entrants: int, seed: str) -> Plan:
-    """The seats of each table of a plan, as indices from 1 (0: a house bot): everybody has each role equally often.
-
-    Every table is seated again in turn, in the best way for the roles that its entrants have at the others.
-    """
-    counts = {number: [0] * (max(kinds) + 1) for number in range(1, entrants + 1)}
-    numbers = Numbers(seed, "roles")
+def _rotated(plan: Plan, kinds: tuple[int, ...]) -> Plan:
+    """The seats of each table of a plan, as indices from 1 (0: a house bot): everybody has each role equally often."""
     games = [[index + 1 for index in table] for each in plan for table in each]
-    seats: list[Table] = []
-    for game in games:
-        seats.append(with_roles(game, kinds, counts))
-        count_roles(counts, seats[-1], kinds, 1)
-    best, least = list(seats), _unequal(counts)
-    for _ in range(min(_ROLE_PASSES, _ROLE_STEPS // len(games))):
-        if not least:
-            break
-        for place, game in enumerate(games):
-            count_roles(counts, seats[place], kinds, -1)
-            seats[place] = with_roles(game, kinds, counts, lambda: numbers.below(2))
-            count_roles(counts, seats[place], kinds, 1)
-        if (now := _unequal(counts)) < least:
-            best, least = list(seats), now
-    seat = iter(best)
+    seat = iter(rotated(games, kinds))
     return tuple(tuple(next(seat) for _ in each) for each in plan)
 
 
-def _unequal(counts: RoleCounts) -> int:
-    """For each role how many entrants had it over once more than another, and by how much at most; summed."""
-    found = 0
-    for column in zip(*counts.values(), strict=True):
-        least = min(column)
-        found += max(0, max(column) - least - 1) + sum(count - least > 1 for count in column)
-    return found
+@lru_cache(maxsize=8)
+def _in_turn(entrants: int, seats: int, rounds: int, seed: str) -> Plan:
+    """All rounds as they are found round by round."""
+    past: list[list[int]] = []
+    share = 1 + rounds // _SHARED_ROUNDS
+    plan: list[list[list[int]]] = []
+    for number in range(1, rounds + 1):
+        plan.append(_one_round(sizes(entrants, seats), past, Numbers(seed, f"round/{number}"), share))
+        past += plan[-1]
+    return tuple(tuple(tuple(table) for table in tables) for tables in plan)
 
 
 @lru_cache(maxsize=8)
@@ -142,7 +131,9 @@ def _transversals(entrants: int, seats: int, rounds: int) -> Plan | None:
     )
 
 
-def _one_round(sized: Sequence[int], past: Sequence[Sequence[int]], numbers: Numbers) -> list[list[int]]:
+def _one_round(
+    sized: Sequence[int], past: Sequence[Sequence[int]], numbers: Numbers, share: int = 1
+) -> list[list[int]]:
     """Avoid those that met more often than the mean. In bits: two thousand entrants are two million pairs."""
     entrants = sum(sized)
     levels = [[0] * entrants]
@@ -162,11 +153,11 @@ def _one_round(sized: Sequence[int], past: Sequence[Sequence[int]], numbers: Num
     avoid = levels[mean] if mean < len(levels) else [0] * entrants
     order = list(range(entrants))
     numbers.shuffle(order)
-    search = Search(sized, avoid, numbers, order=order)
+    search = Search(sized, avoid, numbers, order=order, share=share)
     search.run()
     if mean + 1 < len(levels):  # a third meeting is worse than a second one
         order = [index for table in search.tables for index in table]
-        search = Search(sized, levels[mean + 1], numbers, order=order)
+        search = Search(sized, levels[mean + 1], numbers, order=order, share=share)
         search.run()
     return search.tables
 

@@ -41,7 +41,9 @@ class Search:
         *,
         values: Sequence[int] = (),
         order: Sequence[int] = (),
+        share: int = 1,
     ) -> None:
+        """`share`: how many searches share the work of one."""
         self.tables: list[list[int]] = []
         self._avoid = avoid
         self._values = values or [0] * len(avoid)
@@ -49,7 +51,9 @@ class Search:
         self._of = [0] * len(avoid)
         self._masks: list[int] = []
         self._targets: list[int] = []
-        self._left = _COMPARED
+        self._left = _COMPARED // share
+        self._tries = _TRIES // share
+        self._work = _WORK // share
         order, first = order or range(len(avoid)), 0
         for table, size in enumerate(sizes):
             members = list(order[first : first + size])
@@ -140,7 +144,7 @@ class Search:
         A swap of two is too small a step where a third of all pairs have met: this finds tables without a clash where
         swaps find none. The best tables are kept.
         """
-        tries = min(_TRIES, _WORK // min(len(self.tables), _GROUP) ** 3)
+        tries = min(self._tries, self._work // min(len(self.tables), _GROUP) ** 3)
         left = clashes = self.clashes
         kept = [list(table) for table in self.tables]
         for number in range(tries):
