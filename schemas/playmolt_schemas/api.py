@@ -267,6 +267,11 @@ class Callback(msgspec.Struct, frozen=True):
     created_at: str
 
 
+WebhookEvent = Literal["turn", "game_over", "tournament", "moderation"]
+DeliveryStatus = Literal["waiting", "delivered", "failed", "dropped"]
+WebhookOff = Literal["gone", "failing"]
+
+
 class Owner(msgspec.Struct, frozen=True):
     """Who is behind an agent."""
 

@@ -37,6 +37,15 @@ class PhaseSubmissions(msgspec.Struct, frozen=True, kw_only=True):
     total: int
 
 
+class Turns(NamedTuple):
+    """The events with which a game asks its seats something, so that notices of turns follow from the log."""
+
+    begins: Mapping[str, str | None]
+    """Event type → the phase that it begins; None: the phase in its field `to`."""
+    roles: Mapping[str, frozenset[str]] | None = None
+    """Phase → the roles that are asked, where not all seats are asked in every phase."""
+
+
 class GameMessages(NamedTuple):
     """The messages of a type that anyone may watch, and the actions of its bots (none for runs)."""
 
@@ -51,6 +60,8 @@ class GameMessages(NamedTuple):
     identity. None: agents get points but no rating."""
     measured: bool = False
     """Whether the ratings take into account how often a role wins: a `place` of `result` is `measured`."""
+    turns: Turns | None = None
+    """None: owners get no notices of turns in this game."""
 
     @property
     def message(self) -> Any:

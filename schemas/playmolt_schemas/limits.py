@@ -69,6 +69,15 @@ CALLBACK_REFUSALS: Final = 3
 """Refused answers to one turn of an agent with a callback; after that, the deadline applies."""
 CALLBACKS_OF_AN_AGENT: Final = 2
 CALLBACKS_IN_ALL: Final = 64
+WEBHOOK_CALLS_OF_AN_OWNER: Final = 2
+WEBHOOK_CALLS_AT_A_HOST: Final = 8
+"""Calls at once to one host for webhooks that are new or whose last call failed."""
+WEBHOOK_CALLS_IN_ALL: Final = 64
+WEBHOOK_WAITING: Final = 1_000
+"""Notices of a webhook that wait for delivery; of more, the oldest are dropped."""
+WEBHOOK_RETRIED_SECONDS: Final = 24 * 3600
+"""How long a notice is retried after its first call."""
+WEBHOOK_DELIVERIES_SHOWN: Final = 100
 IDEMPOTENCY_KEY_CHARS: Final = 200
 TURN_ID_CHARS: Final = 64
 WAIT_SECONDS: Final = 30

@@ -17,12 +17,15 @@ from playmolt_schemas.routes import (
     sharing,
     sign_in,
     tournaments,
+    webhooks,
 )
 from playmolt_schemas.routes.route import NDJSON, Media, OneOf, PageOf, Route
 
 DECLARED = {
     route.name: (route, get_args(get_args(hint)[0])[0])
-    for module in (agora, discovery, jury, legal, moderation, owners, pages, platform, sharing, sign_in, tournaments)
+    for module in (
+        agora, discovery, jury, legal, moderation, owners, pages, platform, sharing, sign_in, tournaments, webhooks,
+    )  # fmt: skip
     for name, hint in get_type_hints(module).items()
     if isinstance(route := getattr(module, name), Route)
 }

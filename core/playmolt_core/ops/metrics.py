@@ -43,6 +43,22 @@ METRICS: Final[dict[str, Metric]] = {
     "playmolt_gateway_callback_seconds": Metric(
         "gateway", "histogram", "", "Time until an agent's server answers a callback."
     ),
+    "playmolt_gateway_webhook_calls_total": Metric(
+        "gateway", "counter", "outcome", "Calls of owners' webhooks: `delivered`, `failed`, or `gone` (410)."
+    ),
+    "playmolt_gateway_webhook_seconds": Metric("gateway", "histogram", "", "Time until a webhook's server answers."),
+    "playmolt_gateway_notices_waiting": Metric(
+        "gateway", "gauge", "", "Notices of all webhooks that wait for delivery."
+    ),
+    "playmolt_gateway_notices_lag_seconds": Metric(
+        "gateway",
+        "gauge",
+        "",
+        "For how long the oldest notice is due, of webhooks whose last call succeeded.",
+    ),
+    "playmolt_relay_notices_lag_events": Metric(
+        "relay", "gauge", "", "Events of the log that have not become notices yet; 0 without a webhook."
+    ),
     "playmolt_database_read_only": Metric(
         "gateway, engine, relay",
         "gauge",

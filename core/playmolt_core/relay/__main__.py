@@ -23,6 +23,7 @@ from playmolt_core.db.migrate import newest_needed
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.db.projections import PgGameCounts
 from playmolt_core.db.reports import PgReports
+from playmolt_core.db.webhooks import PgNotices
 from playmolt_core.engine.reads.sources import fitting
 from playmolt_core.log.port import ShardReader
 from playmolt_core.log.postgres import PostgresLog, shards_of
@@ -32,6 +33,7 @@ from playmolt_core.ops.metrics import Sample, label, render
 from playmolt_core.ops.process import done_before, next_tick, settle_garbage
 from playmolt_core.ops.service import Start, run_service
 from playmolt_core.ops.telemetry import log
+from playmolt_core.relay.notices import NoticeProjector
 from playmolt_core.relay.projector import Projector
 from playmolt_core.relay.relay import Relay
 from playmolt_core.settings import Settings
@@ -81,6 +83,7 @@ class Service:
         self._relays = [
             Relay(self._log, bus, limit, shard, on_poll=self._projector.note_end) for shard in range(shards)
         ]
+        self._notices = NoticeProjector(self._log, PgNotices(pool))
         self._limits = PgLimits(pool)
         self._reports = PgReports(pool)
         self._day_figures = DayFigures(self._limits, settings)
@@ -103,6 +106,7 @@ class Service:
             for relay in self._relays:
                 tasks.create_task(relay.run())
             tasks.create_task(self._projector.run())
+            tasks.create_task(self._notices.run())
             tasks.create_task(self._sweep())
             tasks.create_task(self._look())
             tasks.create_task(self._tell_feeds())
@@ -192,6 +196,7 @@ class Service:
                     for game, count in faults.items()
                 ),
                 *(sample for shard, relay in enumerate(self._relays) for sample in self._samples(shard, relay)),
+                Sample("playmolt_relay_notices_lag_events", self._notices.behind),
                 *self._bus.samples(),
                 *self._looked,
             ]

@@ -20,6 +20,7 @@ from playmolt_schemas.routes.route import Auth, Media, PageOf, Route
 from playmolt_schemas.routes.sharing import FILES
 from playmolt_schemas.routes.sign_in import SIGN_INS
 from playmolt_schemas.routes.tournaments import TOURNAMENTS
+from playmolt_schemas.routes.webhooks import WEBHOOKS
 
 FILE: Final = "docs/api.md"
 
@@ -38,6 +39,7 @@ _SECTIONS: Final = (
     ("Agents", AGENTS),
     ("Owners", OWNERS),
     ("Sign-in", SIGN_INS),
+    ("Webhooks", WEBHOOKS),
     ("Visitors", VISITORS),
     ("Games", GAMES),
     ("Tournaments", TOURNAMENTS),

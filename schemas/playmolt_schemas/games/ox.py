@@ -7,9 +7,18 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from playmolt_schemas.feed_messages import FeedMessages
-from playmolt_schemas.game_messages import SEAT_MESSAGES, Action, GameMessages, PhaseSubmissions
+from playmolt_schemas.game_messages import SEAT_MESSAGES, Action, GameMessages, PhaseSubmissions, Turns
 from playmolt_schemas.limits import COMMENT_CHARS
-from playmolt_schemas.stored.ox import EVENTS, Choice, Distribution, OxResult, Player, ScoreRow
+from playmolt_schemas.stored.ox import (
+    EVENTS,
+    Choice,
+    Distribution,
+    OxResult,
+    Player,
+    QuestionOpened,
+    Revealed,
+    ScoreRow,
+)
 from playmolt_schemas.stored.values import (
     DEFAULT_LANGUAGE,
     DEFAULT_PACE,
@@ -153,4 +162,5 @@ class OxState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 FEED: Final = FeedMessages(EVENTS, __name__, shared=SEAT_MESSAGES)
-MESSAGES: Final = GameMessages(ACTIONS, OxState, FEED, Phase, OxResult)
+TURNS: Final = Turns({QuestionOpened.type: "first_choice", Revealed.type: "switch"})
+MESSAGES: Final = GameMessages(ACTIONS, OxState, FEED, Phase, OxResult, turns=TURNS)

@@ -7,9 +7,19 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from playmolt_schemas.feed_messages import FeedMessages
-from playmolt_schemas.game_messages import SEAT_MESSAGES, Action, GameMessages, PhaseSubmissions
+from playmolt_schemas.game_messages import SEAT_MESSAGES, Action, GameMessages, PhaseSubmissions, Turns
 from playmolt_schemas.limits import SPEAK_CHARS
-from playmolt_schemas.stored.trial import EVENTS, Case, JurorVote, Phase, Role, TrialResult, Verdict
+from playmolt_schemas.stored.trial import (
+    EVENTS,
+    Case,
+    GameStarted,
+    JurorVote,
+    Phase,
+    PhaseChanged,
+    Role,
+    TrialResult,
+    Verdict,
+)
 from playmolt_schemas.stored.values import (
     DEFAULT_LANGUAGE,
     DEFAULT_PACE,
@@ -24,6 +34,15 @@ from playmolt_schemas.stored.values import (
 from playmolt_schemas.text import SPEECH, text_schema
 
 ARGUMENT_ROUNDS: Final = 3
+EVERYBODY: Final[frozenset[Role]] = frozenset(("PROSECUTOR", "DEFENSE", "JUDGE", "JUROR"))
+REQUIRED: Final[Mapping[Phase, frozenset[Role]]] = {
+    "opening": EVERYBODY,
+    "argument": EVERYBODY,
+    "rebuttal": frozenset(("PROSECUTOR", "DEFENSE")),
+    "jury_vote": frozenset(("JUROR",)),
+    "verdict": frozenset(("JUDGE",)),
+}
+"""The roles whose submission a phase waits for; other phases wait for none."""
 
 
 class Speak(Action, frozen=True, kw_only=True, tag="speak"):
@@ -122,4 +141,5 @@ class TrialState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 FEED: Final = FeedMessages(EVENTS, __name__, shared=SEAT_MESSAGES)
-MESSAGES: Final = GameMessages(ACTIONS, TrialState, FEED, Phase, TrialResult, measured=True)
+TURNS: Final = Turns({GameStarted.type: "opening", PhaseChanged.type: None}, REQUIRED)
+MESSAGES: Final = GameMessages(ACTIONS, TrialState, FEED, Phase, TrialResult, measured=True, turns=TURNS)

@@ -8,6 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 from playmolt_schemas import api, limits
 from playmolt_schemas.codes import Code
 from playmolt_schemas.routes.route import Auth, Load, NoFields, Route
+from playmolt_schemas.routes.webhooks import Webhook
 from playmolt_schemas.stored.values import Kind
 from playmolt_schemas.text import LINE
 
@@ -68,6 +69,8 @@ class OwnerProfile(msgspec.Struct, frozen=True):
     agents: list[OwnedAgent]
     notices: list[api.Notice]
     sign_ins: list[OwnedSignIn] | UnsetType = UNSET
+    webhook: Webhook | UnsetType = UNSET
+    """UNSET without a webhook."""
 
 
 class OwnedAgentRequest(api.Request, frozen=True):

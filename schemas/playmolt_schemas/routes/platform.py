@@ -46,6 +46,7 @@ from playmolt_schemas.routes.route import (
 from playmolt_schemas.routes.sharing import FILES
 from playmolt_schemas.routes.sign_in import SIGN_INS
 from playmolt_schemas.routes.tournaments import TOURNAMENTS
+from playmolt_schemas.routes.webhooks import WEBHOOKS
 from playmolt_schemas.skill import PageLanguage
 from playmolt_schemas.stored.values import DEFAULT_PACE, Pace
 
@@ -562,6 +563,7 @@ ROUTES: Final = (
     *AGENTS,
     *MODERATION,
     *OWNERS,
+    *WEBHOOKS,
     *VISITORS,
     *SIGN_INS,
     *GAMES,

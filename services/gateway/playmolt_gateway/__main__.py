@@ -18,7 +18,8 @@ from playmolt_core.db.projections import PgProjections
 from playmolt_core.db.reports import PgReports
 from playmolt_core.db.shares import PgShares
 from playmolt_core.db.sign_ins import PgSignIns
-from playmolt_core.effects.callbacks.client import CallbackClient
+from playmolt_core.db.webhooks import PgWebhooks
+from playmolt_core.effects.callbacks.client import CallbackClient, CheckedClient
 from playmolt_core.effects.callbacks.seats import PgCallbacks
 from playmolt_core.log.moderation import PgDecisions
 from playmolt_core.log.ownership import PgOwnership
@@ -32,6 +33,7 @@ from playmolt_gateway.server.app import api_routes
 from playmolt_gateway.server.app import build as build_app
 from playmolt_gateway.server.serving import listening, serve
 from playmolt_gateway.settings import GatewaySettings
+from playmolt_gateway.webhooks.deliverer import NoticeDeliverer
 
 POOL_SIZE: Final = 8
 
@@ -52,7 +54,7 @@ async def build(start: Start[GatewaySettings]) -> None:
         stack.push_async_callback(pool.close)
         bus = await connect(settings, service=start.name)
         stack.push_async_callback(bus.close)
-        accounts, callbacks = PgAccounts(pool), PgCallbacks(pool)
+        accounts, callbacks, webhooks = PgAccounts(pool), PgCallbacks(pool), PgWebhooks(pool)
         gateway = build_app(
             settings,
             bus,
@@ -68,12 +70,18 @@ async def build(start: Start[GatewaySettings]) -> None:
             PgSignIns(pool),
             PgReports(pool),
             PgDecisions(pool),
+            webhooks,
         )
         await gateway.listen()
         caller = CallbackClient(private=bool(settings.callback_private))
         stack.push_async_callback(caller.close)
         naming = NamingClient(caller, gateway.services.owner_names)
         await stack.enter_async_context(SeatScheduler(bus, accounts, callbacks, naming).under_way())
+        client = CheckedClient(private=bool(settings.callback_private))
+        stack.push_async_callback(client.close)
+        services = gateway.services
+        deliverer = NoticeDeliverer(webhooks, client, services.webhook_secrets, services.webhook_put)
+        await stack.enter_async_context(deliverer.under_way())
         settle_garbage()
         shards = stopping_process(asyncio.create_task(bus.same_shards()))
         await serve(gateway, settings, sock, bounds(settings, allow_many_files()), start.stopping)

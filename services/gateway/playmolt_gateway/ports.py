@@ -28,6 +28,7 @@ from playmolt_core.db.sign_ins import (
     SignInAttempt,
     StoredSignIn,
 )
+from playmolt_core.db.webhooks import CallResult, ClaimedNotice, Delivery, NewWebhook, StoredWebhook, WebhookFigures
 from playmolt_core.effects.callbacks.seats import Callback, CalledSeat, SeatKey
 from playmolt_core.game.decider import Refused
 from playmolt_core.log.ownership import ClaimedAgent, ClaimFault
@@ -338,6 +339,38 @@ class Callbacks(Protocol):
     async def answered(self, agent_id: str, game_id: str, seat: CalledSeat) -> None:
         """Release the capacity of a call and store its result."""
         ...
+
+
+class Webhooks(Protocol):
+    """Webhooks of owners, and the notices that this process delivers."""
+
+    async def put(self, owner_id: str, new: NewWebhook) -> None:
+        """Set the webhook of an owner and switch it on."""
+        ...
+
+    async def webhook(self, owner_id: str) -> StoredWebhook | None: ...
+
+    async def end(self, owner_id: str) -> None:
+        """Remove the webhook of an owner, with its notices."""
+        ...
+
+    async def deliveries(self, owner_id: str) -> Sequence[Delivery]:
+        """The newest notices of an owner, last changed first."""
+        ...
+
+    async def any_on(self) -> bool:
+        """Whether there is a webhook to deliver to."""
+        ...
+
+    async def claim(self, most: int) -> Sequence[ClaimedNotice]:
+        """Lease due notices, within the bounds of calls over all processes."""
+        ...
+
+    async def record(self, notice: ClaimedNotice, result: CallResult | None) -> None:
+        """Record how a call ended; None: it failed."""
+        ...
+
+    async def figures(self) -> WebhookFigures: ...
 
 
 class Projections(Protocol):

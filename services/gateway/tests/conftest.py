@@ -45,6 +45,7 @@ from services.gateway.tests.signin.twin_sign_ins import TwinSignIns
 from services.gateway.tests.twin_moderation import TwinModeration
 from services.gateway.tests.twin_owners import TwinOwners, TwinOwnership
 from services.gateway.tests.twin_reports import TwinReports
+from services.gateway.tests.twin_webhooks import TwinWebhooks
 
 OPERATOR_KEY = "the-operators-own-key"
 Reply = tuple[int, Any] | Answer | Exception | None
@@ -502,7 +503,8 @@ class Platform:
         self.reports = TwinReports(self.store)
         self.moderation = TwinModeration(self.store)
         values: dict[str, Any] = {"operator_key": OPERATOR_KEY, "stuck_seconds": 600} | settings
-        twins = (*self.owners, self.sign_ins, self.reports, self.moderation)
+        self.webhooks = TwinWebhooks(self.store)
+        twins = (*self.owners, self.sign_ins, self.reports, self.moderation, self.webhooks)
         self.gateway: Gateway = build(GatewaySettings(**values), self.bus, *[self.store] * 7, *twins)
         transport = httpx.ASGITransport(app=self.gateway, raise_app_exceptions=True)
         self.client = httpx.AsyncClient(transport=transport, base_url="http://gateway")

@@ -11,7 +11,7 @@ from playmolt_core.game.packs.entries import EntryPack, PackLibrary
 from playmolt_core.game.seats.rules import SeatedGame, already_submitted, invalid
 from playmolt_schemas.body_fields import ActionShapes, BodyFields
 from playmolt_schemas.codes import Code
-from playmolt_schemas.games.trial import ARGUMENT_ROUNDS, MESSAGES, Speak, TrialState, Vote
+from playmolt_schemas.games.trial import ARGUMENT_ROUNDS, MESSAGES, REQUIRED, Speak, TrialState, Vote
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.stored.seats import Submitted
 from playmolt_schemas.stored.trial import (
@@ -35,7 +35,7 @@ from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, GameLanguage, ident
 from typing_extensions import override
 
 from playmolt_trial import content, views
-from playmolt_trial.state import FOLDS, REQUIRED, Seat, State
+from playmolt_trial.state import FOLDS, Seat, State
 
 ROLES: Final[tuple[Role, ...]] = ("PROSECUTOR", "DEFENSE", "JUDGE", "JUROR", "JUROR", "JUROR")
 GUILTY_VOTES: Final = 2

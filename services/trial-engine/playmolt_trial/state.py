@@ -8,7 +8,7 @@ import msgspec
 from playmolt_core.game.game import Changes, Fold
 from playmolt_core.game.seats import state as seats
 from playmolt_core.game.seats.state import SeatedState, entered
-from playmolt_schemas.games.trial import Tally, Utterance
+from playmolt_schemas.games.trial import REQUIRED, Tally, Utterance
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.stored.seats import GameAborted
 from playmolt_schemas.stored.trial import (
@@ -25,16 +25,6 @@ from playmolt_schemas.stored.trial import (
     VoteSubmitted,
 )
 from playmolt_schemas.stored.values import identity_of
-
-EVERYBODY: Final[frozenset[Role]] = frozenset(("PROSECUTOR", "DEFENSE", "JUDGE", "JUROR"))
-REQUIRED: Final[Mapping[Phase, frozenset[Role]]] = {
-    "opening": EVERYBODY,
-    "argument": EVERYBODY,
-    "rebuttal": frozenset(("PROSECUTOR", "DEFENSE")),
-    "jury_vote": frozenset(("JUROR",)),
-    "verdict": frozenset(("JUDGE",)),
-}
-"""The roles whose submission a phase waits for; other phases wait for none."""
 
 
 class Seat(seats.Seat, frozen=True, gc=False):

@@ -9,13 +9,14 @@ from playmolt_schemas.game_messages import PhaseSubmissions
 from playmolt_schemas.games.trial import (
     ACTIONS,
     ARGUMENT_ROUNDS,
+    REQUIRED,
     TrialParticipant,
     TrialSeatResult,
     TrialSelf,
     TrialState,
 )
 
-from playmolt_trial.state import REQUIRED, Seat, State
+from playmolt_trial.state import Seat, State
 
 SEATS: Final = 6
 

@@ -6,10 +6,10 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 from playmolt_schemas.feed_messages import FeedMessages
-from playmolt_schemas.game_messages import SEAT_MESSAGES, Action, GameMessages, PhaseSubmissions
+from playmolt_schemas.game_messages import SEAT_MESSAGES, Action, GameMessages, PhaseSubmissions, Turns
 from playmolt_schemas.stored.values import Fault
 
-from sealed_bid.events import EVENTS, Bidder, BidResult
+from sealed_bid.events import EVENTS, Bidder, BidResult, GameStarted
 
 Phase = Literal["waiting", "bidding", "end", "aborted"]
 MOST: Final = 100
@@ -57,4 +57,4 @@ class AuctionState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 FEED: Final = FeedMessages(EVENTS, __name__, shared=SEAT_MESSAGES)
-MESSAGES: Final = GameMessages(ACTIONS, AuctionState, FEED, Phase)
+MESSAGES: Final = GameMessages(ACTIONS, AuctionState, FEED, Phase, turns=Turns({GameStarted.type: "bidding"}))

@@ -3,6 +3,8 @@
 import asyncio
 import ipaddress
 import socket
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
@@ -10,7 +12,14 @@ import msgspec
 from playmolt_schemas.limits import CALLBACK_URL_CHARS
 
 _SHARED: Final = ipaddress.ip_network("100.64.0.0/10")
+_RESOLVED_AT_ONCE: Final = 64
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+@cache
+def _resolvers() -> ThreadPoolExecutor:
+    """Threads for names alone: those of a name server that hangs would keep files and other names waiting."""
+    return ThreadPoolExecutor(_RESOLVED_AT_ONCE, thread_name_prefix="resolve")
 
 
 class BadAddress(ValueError):
@@ -56,7 +65,9 @@ async def resolved(url: str, *, private: bool) -> Target:
     host = parts.hostname or ""
     port = parts.port or (443 if parts.scheme == "https" else 80)
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        found = await asyncio.get_running_loop().run_in_executor(
+            _resolvers(), partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+        )
     except (OSError, UnicodeError) as error:
         raise BadAddress(f"{host} does not resolve: {error}") from None
     addresses = list(dict.fromkeys(ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found))

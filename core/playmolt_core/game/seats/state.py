@@ -61,6 +61,11 @@ T_co = TypeVar("T_co", bound=Seat, covariant=True, default=Seat)
 _PRESENT = Attendance()
 
 
+def turn_id_of(game_id: str, entered_version: int, agent_id: str) -> str:
+    """Identifies the turn of a seat in the phase and round that began with this version."""
+    return digest(["turn", game_id, entered_version, agent_id])[:32]
+
+
 class SeatedState(msgspec.Struct, Generic[T_co], frozen=True, gc=False, kw_only=True):
     """The state that all games with seats share. `phase` is "waiting", one of the game's own, "end" or "aborted"."""
 
@@ -139,7 +144,7 @@ class SeatedState(msgspec.Struct, Generic[T_co], frozen=True, gc=False, kw_only=
 
     def turn_id(self, agent_id: str) -> str:
         """Identifies the turn of a seat in the current phase and round."""
-        return digest(["turn", self.game_id, self.entered_version, agent_id])[:32]
+        return turn_id_of(self.game_id, self.entered_version, agent_id)
 
     def attends(self, agent_id: str) -> Attendance:
         return self.attendance.get(agent_id, _PRESENT)

@@ -7,6 +7,7 @@ from contextvars import ContextVar
 from time import perf_counter
 from typing import Final, Literal, get_args
 
+from playmolt_core.db.webhooks import WebhookFigures
 from playmolt_core.effects.callbacks.faults import CallbackFault
 from playmolt_core.ops.metrics import Histogram, Sample, label, render
 from playmolt_schemas.codes import Code
@@ -118,5 +119,36 @@ class CallbackMetrics:
         ]
 
 
+WebhookOutcome = Literal["delivered", "failed", "gone"]
+
+
+class WebhookMetrics:
+    """Counts deliveries of notices by outcome; every outcome starts at 0. `figures` are those of all gateways."""
+
+    def __init__(self) -> None:
+        self.calls: dict[str, int] = dict.fromkeys(get_args(WebhookOutcome), 0)
+        self.seconds = Histogram()
+        self.figures = WebhookFigures(0, 0.0)
+
+    def count(self, outcome: WebhookOutcome) -> None:
+        self.calls[outcome] += 1
+
+    def rest(self) -> None:
+        """There is no webhook."""
+        self.figures = WebhookFigures(0, 0.0)
+
+    def samples(self) -> list[Sample]:
+        return [
+            *(
+                Sample("playmolt_gateway_webhook_calls_total", count, label("outcome", outcome))
+                for outcome, count in self.calls.items()
+            ),
+            Sample("playmolt_gateway_webhook_seconds", self.seconds),
+            Sample("playmolt_gateway_notices_waiting", self.figures.waiting),
+            Sample("playmolt_gateway_notices_lag_seconds", self.figures.lag_seconds),
+        ]
+
+
+WEBHOOK_METRICS: Final = WebhookMetrics()
 CALLBACK_METRICS: Final = CallbackMetrics()
 """The counters of this process."""

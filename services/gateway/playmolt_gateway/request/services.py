@@ -37,12 +37,14 @@ from playmolt_gateway.ports import (
     Reports,
     Shares,
     SignIns,
+    Webhooks,
 )
 from playmolt_gateway.request.fair_slots import CAPACITIES, LONG_BODIES, FairSlots
 from playmolt_gateway.request.waits import Waits
 from playmolt_gateway.settings import GatewaySettings
 from playmolt_gateway.signin.sign_in import open_sign_in
 from playmolt_gateway.uploads.reader_process import FileReader
+from playmolt_gateway.webhooks.signing import WebhookSecrets
 
 T = TypeVar("T")
 
@@ -86,9 +88,11 @@ class Services:
         sign_ins: SignIns,
         reports: Reports,
         moderation: Moderation,
+        webhooks: Webhooks,
     ) -> None:
         self.settings = settings
         self.callbacks = callbacks
+        self.webhooks = webhooks
         self.bus = bus
         self.database = database
         self.accounts = accounts
@@ -109,6 +113,9 @@ class Services:
         self.invites = InviteIssuer(accounts)
         self.blocklist = NameBlocklist(settings.name_blocklist)
         self.sign_in = open_sign_in(settings, sign_ins, accounts, self.blocklist.blocks)
+        self.webhook_secrets = WebhookSecrets(accounts)
+        self.webhook_put = asyncio.Event()
+        """Set after a webhook was set: its notices may be due now."""
         self.metrics = Metrics()
         self.waits = Waits(settings)
         self.slots = {load: FairSlots(capacity) for load, capacity in CAPACITIES.items()}

@@ -387,14 +387,14 @@ _SECRET_BYTES: Final = 32
 @serves(PUT_CALLBACK)
 async def put_callback(services: Services, request: CheckedRequest[Query, api.CallbackRequest]) -> Reply:
     body = request.body
-    if fault := await _fault(body.url, private=bool(services.settings.callback_private)):
+    if fault := await url_fault(body.url, private=bool(services.settings.callback_private)):
         return bad_request(f"url {fault}. Use a publicly reachable address.", FieldFault("url", fault))
     secret = secrets.token_urlsafe(_SECRET_BYTES)
     await services.within_deadline(services.callbacks.put(request.caller.id, body.url, secret))
     return json_response(200, msgspec.json.encode(api.CallbackSecret(body.url, secret)))
 
 
-async def _fault(url: str, *, private: bool) -> str | None:
+async def url_fault(url: str, *, private: bool) -> str | None:
     """Why this URL cannot be called, or None."""
     try:
         async with asyncio.timeout(_LOOKUP_SECONDS):

@@ -14,7 +14,7 @@ from playmolt_schemas.routes.platform import HEALTHZ, READ_METRICS, READYZ, Aliv
 from playmolt_schemas.routes.route import METRICS
 from starlette.responses import Response
 
-from playmolt_gateway.http.metrics import CALLBACK_METRICS
+from playmolt_gateway.http.metrics import CALLBACK_METRICS, WEBHOOK_METRICS
 from playmolt_gateway.http.problems import RETRY_SECONDS
 from playmolt_gateway.http.responses import json_response
 from playmolt_gateway.ports import UNAVAILABLE_ERRORS
@@ -81,5 +81,5 @@ async def metrics(services: Services, request: CheckedRequest) -> Reply:
     del request
     gauges = {"open_waits": len(services.waits), "cached_keys": len(services.keys)}
     read_only = Sample("playmolt_database_read_only", int(services.database.read_only))
-    samples = (read_only, *services.bus.samples(), *CALLBACK_METRICS.samples())
+    samples = (read_only, *services.bus.samples(), *CALLBACK_METRICS.samples(), *WEBHOOK_METRICS.samples())
     return Response(services.metrics.render(gauges, *samples), media_type=METRICS)

@@ -15,6 +15,7 @@ from playmolt_core.db.accounts import NewAgent, Owner
 from playmolt_core.db.owners import OwnedAgent as StoredAgent
 from playmolt_core.db.owners import OwnerAccount
 from playmolt_core.db.projections import Standing
+from playmolt_core.db.webhooks import StoredWebhook
 from playmolt_core.game.decider import Refused
 from playmolt_core.log.ownership import ClaimedAgent, ClaimFault
 from playmolt_schemas import api
@@ -23,6 +24,7 @@ from playmolt_schemas.identifiers import GAME_TYPES, rfc3339, type_of
 from playmolt_schemas.limits import OWNED_AGENTS, RECOVERY_CODES
 from playmolt_schemas.routes import owners as routes
 from playmolt_schemas.routes.route import Query
+from playmolt_schemas.routes.webhooks import OffWebhook, Webhook
 from playmolt_schemas.text import unstorable
 from starlette.responses import Response
 
@@ -97,7 +99,8 @@ def _parted(drawn: str) -> str:
     return "-".join(code[at : at + _CODE_PART] for at in range(0, len(code), _CODE_PART))
 
 
-def _owner(request: CheckedRequest[Query, object]) -> Owner:
+def caller_owner(request: CheckedRequest[Query, object]) -> Owner:
+    """The owner that calls a route of owners."""
     if request.caller.owner is None:
         raise RuntimeError("a route of owners without an owner")
     return request.caller.owner
@@ -153,7 +156,7 @@ async def recover_owner(services: Services, request: CheckedRequest[Query, route
 
 @serves(routes.READ_OWNER)
 async def read_owner(services: Services, request: CheckedRequest) -> Reply:
-    owner_id = _owner(request).id
+    owner_id = caller_owner(request).id
     account = await services.within_deadline(services.owners.owner(owner_id))
     if account is None:
         return UNKNOWN_OWNER
@@ -167,13 +170,20 @@ async def read_owner(services: Services, request: CheckedRequest) -> Reply:
     if services.sign_in is not None:
         joined = await services.within_deadline(services.sign_in.accounts(owner_id))
         sign_ins = [routes.OwnedSignIn(one.id, one.issuer, rfc3339(one.at)) for one in joined]
-    profile = routes.OwnerProfile(account.id, account.name, account.contact, agents, notices, sign_ins)
+    webhook = await services.within_deadline(services.webhooks.webhook(owner_id))
+    shown = UNSET if webhook is None else shown_webhook(webhook)
+    profile = routes.OwnerProfile(account.id, account.name, account.contact, agents, notices, sign_ins, shown)
     return json_response(200, _encode(profile))
 
 
 def _owned(agent: StoredAgent, standing: Standing) -> routes.OwnedAgent:
     games = {game: standing.games.get(game, 0) for game in GAME_TYPES}
     return routes.OwnedAgent(agent.id, agent.handle, agent.name, agent.version, games, shown_ratings(standing.ratings))
+
+
+def shown_webhook(found: StoredWebhook) -> Webhook:
+    off = OffWebhook(found.off, rfc3339(found.off_at)) if found.off and found.off_at else None
+    return Webhook(found.url, list(found.events), rfc3339(found.created_at), off)
 
 
 @serves(routes.ERASE_OWNER)
@@ -183,7 +193,7 @@ async def erase_owner(services: Services, request: CheckedRequest) -> Reply:
     A ban of the owner stays with its agents: each has it before it is let go.
     """
     _require_bus(services, "erasing an owner")
-    owner_id, ban = _owner(request).id, request.caller.ban
+    owner_id, ban = caller_owner(request).id, request.caller.ban
     void = await services.within_deadline(services.owners.erase(owner_id))
     for _ in range(_ROUNDS):
         if void is not None:
@@ -217,14 +227,14 @@ async def remove_sign_in(services: Services, request: CheckedRequest) -> Reply:
 async def replace_codes(services: Services, request: CheckedRequest) -> Reply:
     codes = _new_codes()
     hashes = [hash_of_code(code) for code in codes]
-    if not await services.within_deadline(services.owners.replace_codes(_owner(request).id, hashes)):
+    if not await services.within_deadline(services.owners.replace_codes(caller_owner(request).id, hashes)):
         return UNKNOWN_OWNER
     return json_response(201, _encode(routes.RecoveryCodes(codes)))
 
 
 @serves(routes.REGISTER_OWNED_AGENT)
 async def register_owned_agent(services: Services, request: CheckedRequest[Query, routes.OwnedAgentRequest]) -> Reply:
-    body, owner = request.body, _owner(request)
+    body, owner = request.body, caller_owner(request)
     if not services.settings.registration_open:
         return _CLOSED
     if refused := refused_texts(body) or refused_name(services, body.name):
@@ -250,7 +260,7 @@ async def register_owned_agent(services: Services, request: CheckedRequest[Query
 @serves(routes.CLAIM_AGENT)
 async def claim_agent(services: Services, request: CheckedRequest[Query, routes.ClaimRequest]) -> Reply:
     _require_bus(services, "claiming an agent")
-    owner, command = _owner(request), request.command
+    owner, command = caller_owner(request), request.command
     key_hash = hashlib.sha256(request.body.api_key.encode("utf-8", "surrogatepass")).hexdigest()
     claimed = await services.within_deadline(
         services.ownership.claim(owner.id, key_hash, command.id, command.fingerprint)
@@ -272,7 +282,7 @@ async def release_agent(services: Services, request: CheckedRequest) -> Reply:
     if unstorable(agent_id):
         return _NO_AGENT
     released = await services.within_deadline(
-        services.ownership.release(_owner(request).id, agent_id, uuid.uuid4().hex)
+        services.ownership.release(caller_owner(request).id, agent_id, uuid.uuid4().hex)
     )
     if isinstance(released, Refused):
         return HttpProblem(released.code, released.detail, released.errors)
@@ -287,7 +297,8 @@ async def replace_agent_key(services: Services, request: CheckedRequest) -> Repl
     agent_id, key = request.params["id"], new_key()
     if unstorable(agent_id):
         return _NO_AGENT
-    void = await services.within_deadline(services.owners.replace_agent_key(_owner(request).id, agent_id, hash_of(key)))
+    owner_id = caller_owner(request).id
+    void = await services.within_deadline(services.owners.replace_agent_key(owner_id, agent_id, hash_of(key)))
     if void is None:
         return _NO_AGENT
     await _void(services, void)

@@ -34,6 +34,7 @@ from playmolt_gateway.ports import (
     Reports,
     Shares,
     SignIns,
+    Webhooks,
 )
 from playmolt_gateway.request.handlers import HANDLERS, Handler, reply_to
 from playmolt_gateway.request.services import Services
@@ -60,6 +61,7 @@ from playmolt_gateway.routes import (  # noqa: F401 -- their handlers register t
     uploads,
     visitors,
     watching,
+    webhooks,
 )
 from playmolt_gateway.routes.action import ActionRoute, is_action
 from playmolt_gateway.settings import GatewaySettings
@@ -176,10 +178,11 @@ def build(
     sign_ins: SignIns,
     reports: Reports,
     moderation_: Moderation,
+    webhooks_: Webhooks,
 ) -> Gateway:
     services = Services(
         settings, bus, database, accounts, projections, limits, shares, callbacks, packs, owners_, ownership, sign_ins,
-        reports, moderation_,
+        reports, moderation_, webhooks_,
     )  # fmt: skip
     api = FastAPI(title="PlayMolt", openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     api.state.services = services

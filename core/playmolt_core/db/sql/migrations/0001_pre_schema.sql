@@ -1240,6 +1240,280 @@ CREATE TABLE account.called_seat (
 );
 CREATE INDEX called_seat_calling ON account.called_seat (calling_until) WHERE calling_until IS NOT NULL;
 
+-- Where an owner is notified about its agents. The secret that signs the notices follows from `id`, which is new with each
+-- change. `begins`: records of a shard up to this position cause no notice. `origin` begins the links in notices, `host` is
+-- the name and port that are called. `works`: whether the last call succeeded. `due_at`: when a notice is to be delivered.
+CREATE TABLE account.webhook (
+  owner_id   text COLLATE "C" PRIMARY KEY REFERENCES account.owner ON DELETE CASCADE,
+  id         uuid             NOT NULL,
+  url        text             NOT NULL,
+  host       text COLLATE "C" NOT NULL,
+  origin     text             NOT NULL,
+  events     text[]           NOT NULL,
+  begins     bigint[]         NOT NULL,
+  created_at timestamptz      NOT NULL DEFAULT now(),
+  due_at     timestamptz,
+  called_at  timestamptz,
+  works      boolean,
+  worked_at  timestamptz,
+  off        text CHECK (off IN ('gone', 'failing')),
+  off_at     timestamptz
+);
+CREATE INDEX webhook_due ON account.webhook (due_at) WHERE off IS NULL;
+
+-- The notices of a webhook. One that waits is due at `next_at`; while the gateway `holder` delivers it, that is when its
+-- lease ends. `first_at` is the time of the first call, `changed_at` of the last one or of the end.
+CREATE TABLE account.notice (
+  id         text COLLATE "C" PRIMARY KEY,
+  owner_id   text COLLATE "C" NOT NULL REFERENCES account.webhook ON DELETE CASCADE,
+  number     bigint           NOT NULL GENERATED ALWAYS AS IDENTITY,
+  agent_id   text COLLATE "C",
+  type       text             NOT NULL,
+  at         timestamptz      NOT NULL,
+  data       json             NOT NULL,
+  status     text             NOT NULL DEFAULT 'waiting' CHECK (status IN ('waiting', 'delivered', 'failed', 'dropped')),
+  tries      integer          NOT NULL DEFAULT 0,
+  next_at    timestamptz      NOT NULL,
+  holder     uuid,
+  first_at   timestamptz,
+  changed_at timestamptz      NOT NULL
+);
+CREATE INDEX notice_waiting ON account.notice (owner_id, next_at) WHERE status = 'waiting';
+CREATE INDEX notice_changed ON account.notice (owner_id, changed_at DESC, number DESC);
+CREATE INDEX notice_calling ON account.notice (next_at) WHERE holder IS NOT NULL;
+CREATE INDEX notice_agent ON account.notice (agent_id) WHERE status = 'waiting';
+
+-- The position up to which each shard's records became notices; while no webhook is on, it rests.
+CREATE TABLE account.notice_progress (
+  shard    smallint PRIMARY KEY,
+  position bigint   NOT NULL DEFAULT 0
+);
+
+-- Sets the webhook of an owner and turns it on. Notices that wait are delivered to the new address.
+CREATE FUNCTION account.put_webhook(
+  p_owner text, p_id uuid, p_url text, p_host text, p_origin text, p_events text[]
+) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  ends CONSTANT bigint[] := ARRAY(SELECT h.position FROM log.head AS h ORDER BY h.shard);
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended('account.notice_progress', 0));
+  IF NOT EXISTS (SELECT FROM account.webhook AS w WHERE w.off IS NULL) THEN
+    UPDATE account.notice_progress AS p SET position = ends[p.shard + 1];
+  END IF;
+  INSERT INTO account.webhook AS w (owner_id, id, url, host, origin, events, begins)
+  VALUES (p_owner, p_id, p_url, p_host, p_origin, p_events, ends)
+  ON CONFLICT (owner_id) DO UPDATE SET
+    id = p_id, url = p_url, host = p_host, origin = p_origin, events = p_events, created_at = now(),
+    begins = CASE WHEN w.off IS NULL THEN w.begins ELSE ends END,
+    called_at = NULL, works = NULL, worked_at = NULL, off = NULL, off_at = NULL;
+END $$;
+
+-- Notes when the next waiting notice of a webhook is due; null if none waits.
+CREATE FUNCTION account.set_due(p_owner text) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
+  UPDATE account.webhook AS w SET due_at = (
+    SELECT min(n.next_at) FROM account.notice AS n WHERE n.owner_id = p_owner AND n.status = 'waiting'
+  ) WHERE w.owner_id = p_owner
+$$;
+
+-- Marks notices that wait as dropped: those of a webhook, or of an agent. One that is being delivered may still arrive.
+-- Here as elsewhere the webhooks are locked before their notices.
+CREATE FUNCTION account.drop_notices(p_owner text, p_agent text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  owners CONSTANT text[] := ARRAY(
+    SELECT DISTINCT n.owner_id FROM account.notice AS n
+    WHERE n.status = 'waiting' AND (n.owner_id = p_owner OR n.agent_id = p_agent)
+  );
+BEGIN
+  PERFORM FROM account.webhook AS w WHERE w.owner_id = ANY (owners) ORDER BY w.owner_id FOR NO KEY UPDATE;
+  UPDATE account.notice AS n SET status = 'dropped', changed_at = clock_timestamp()
+  WHERE n.status = 'waiting' AND (n.owner_id = p_owner OR n.agent_id = p_agent);
+  PERFORM account.set_due(o) FROM unnest(owners) AS o;
+END $$;
+
+-- Keeps the newest 100 notices of an owner that have ended.
+CREATE FUNCTION account.trim_notices(p_owner text) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
+  DELETE FROM account.notice AS n WHERE n.id IN (
+    SELECT o.id FROM account.notice AS o WHERE o.owner_id = p_owner AND o.status <> 'waiting'
+    ORDER BY o.changed_at DESC, o.number DESC OFFSET 100
+  )
+$$;
+
+-- Stores the notices of a shard's records from `p_seen` to `p_position`; false, and nothing is stored, if another relay did.
+-- A notice is for the owner that its agent has now. Of more than p_most that wait, the oldest are dropped.
+CREATE FUNCTION account.note_events(
+  p_shard smallint, p_seen bigint, p_position bigint, p_notices json, p_most integer
+) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  present CONSTANT timestamptz := clock_timestamp();
+  owners  text[];
+BEGIN
+  UPDATE account.notice_progress AS p SET position = p_position WHERE p.shard = p_shard AND p.position = p_seen;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  -- Locked, so that no agent is let go and no owner erased meanwhile.
+  PERFORM FROM account.agent AS a
+  WHERE a.owner_id IS NOT NULL AND a.id IN (SELECT e ->> 'agent_id' FROM json_array_elements(p_notices) AS e)
+  ORDER BY a.id FOR KEY SHARE;
+  PERFORM FROM account.webhook AS w WHERE w.owner_id IN (
+    SELECT a.owner_id FROM account.agent AS a
+    WHERE a.id IN (SELECT e ->> 'agent_id' FROM json_array_elements(p_notices) AS e)
+  ) ORDER BY w.owner_id FOR NO KEY UPDATE;
+  WITH wanted AS (
+    SELECT e.id, w.owner_id, e.agent_id, e.type, e.at, e.data, e.place
+    FROM json_to_recordset(p_notices)
+      AS e (id text, agent_id text, type text, at timestamptz, data json, "position" bigint, place integer)
+    JOIN account.agent AS a ON a.id = e.agent_id JOIN account.webhook AS w ON w.owner_id = a.owner_id
+    WHERE w.off IS NULL AND e.type = ANY (w.events) AND e.position > w.begins[p_shard + 1]
+  ), made AS (
+    INSERT INTO account.notice (id, owner_id, agent_id, type, at, data, next_at, changed_at)
+    SELECT w.id, w.owner_id, w.agent_id, w.type, w.at, w.data, present, present FROM wanted AS w ORDER BY w.place
+    ON CONFLICT (id) DO NOTHING RETURNING owner_id
+  )
+  SELECT array_agg(DISTINCT m.owner_id ORDER BY m.owner_id) INTO owners FROM made AS m;
+  UPDATE account.notice AS n SET status = 'dropped', changed_at = present FROM (
+    SELECT o.id, row_number() OVER (PARTITION BY o.owner_id ORDER BY o.number DESC) AS place
+    FROM account.notice AS o WHERE o.status = 'waiting' AND o.owner_id = ANY (owners)
+  ) AS o
+  WHERE n.id = o.id AND o.place > p_most AND n.status = 'waiting';
+  UPDATE account.webhook AS w SET due_at = least(w.due_at, present) WHERE w.owner_id = ANY (owners);
+  PERFORM account.trim_notices(o) FROM unnest(owners) AS o;
+  RETURN true;
+END $$;
+
+-- Whether notices are wanted, and up to where each shard's records became notices.
+CREATE FUNCTION account.noted() RETURNS TABLE (shard smallint, "position" bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT p.shard, p.position FROM account.notice_progress AS p
+  WHERE EXISTS (SELECT FROM account.webhook AS w WHERE w.off IS NULL) ORDER BY p.shard
+$$;
+
+-- Leases due notices for delivery. In progress are at most p_each of a webhook and p_most in all. So that addresses that
+-- hang delay nobody else's notices, webhooks whose last call failed share a quarter of p_most, new ones half of it, and both
+-- at most p_host at one host. Who was called longest ago comes first. The lock makes the counts exact.
+CREATE FUNCTION account.claim_notices(
+  p_holder uuid, p_ahead double precision, p_lease double precision, p_each integer, p_host integer, p_most integer,
+  p_room integer
+) RETURNS TABLE (
+  id text, tries integer, type text, at timestamptz, data json, webhook uuid, url text, origin text
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+  present CONSTANT timestamptz := clock_timestamp() + make_interval(secs => p_ahead);
+  chosen  text[];
+  owners  text[];
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended('account.notice', 0));
+  WITH calling AS MATERIALIZED (
+    SELECT n.owner_id, w.host, coalesce(w.works, true) AS works, w.works IS NULL AS new
+    FROM account.notice AS n JOIN account.webhook AS w USING (owner_id)
+    WHERE n.holder IS NOT NULL AND n.next_at > present AND n.status = 'waiting'
+  ), free AS (
+    SELECT w.owner_id, w.host, w.works, w.called_at, d.due AS free
+    FROM account.webhook AS w
+    LEFT JOIN (SELECT owner_id, count(*)::integer AS calls FROM calling GROUP BY owner_id) AS c USING (owner_id)
+    CROSS JOIN LATERAL (
+      SELECT count(*)::integer AS due FROM (
+        SELECT FROM account.notice AS n
+        WHERE n.owner_id = w.owner_id AND n.status = 'waiting' AND n.next_at <= present
+        LIMIT greatest(p_each - coalesce(c.calls, 0), 0)
+      ) AS n
+    ) AS d
+    WHERE w.off IS NULL AND w.due_at <= present AND d.due > 0
+  ), at_host AS (
+    SELECT f.*, sum(f.free) OVER (PARTITION BY f.host ORDER BY f.called_at NULLS FIRST, f.owner_id) + coalesce(
+      (SELECT count(*) FROM calling AS c WHERE c.host = f.host AND (c.new OR NOT c.works)), 0) AS host_calls
+    FROM free AS f WHERE f.works IS NOT TRUE
+  ), ranked AS (
+    SELECT f.owner_id, 0 AS class, f.called_at, f.free, 0 AS class_calls, p_most AS class_most FROM free AS f WHERE f.works
+    UNION ALL
+    SELECT h.owner_id, 1, h.called_at, h.free,
+      sum(h.free) OVER (ORDER BY h.called_at NULLS FIRST, h.owner_id) + (SELECT count(*) FROM calling AS c WHERE c.new),
+      p_most / 2
+    FROM at_host AS h WHERE h.works IS NULL AND h.host_calls <= p_host
+    UNION ALL
+    SELECT h.owner_id, 2, h.called_at, h.free,
+      sum(h.free) OVER (ORDER BY h.called_at NULLS FIRST, h.owner_id) + (SELECT count(*) FROM calling AS c WHERE NOT c.works),
+      p_most / 4
+    FROM at_host AS h WHERE NOT h.works AND h.host_calls <= p_host
+  ), picked AS (
+    SELECT r.*, sum(r.free) OVER (ORDER BY r.class, r.called_at NULLS FIRST, r.owner_id) AS calls
+    FROM ranked AS r WHERE r.class_calls <= r.class_most
+  ), taken AS (
+    SELECT p.owner_id, n.id
+    FROM picked AS p CROSS JOIN LATERAL (
+      SELECT o.id FROM account.notice AS o
+      WHERE o.owner_id = p.owner_id AND o.status = 'waiting' AND o.next_at <= present
+      ORDER BY o.next_at, o.number LIMIT p.free
+    ) AS n
+    WHERE p.calls <= least(p_room, p_most - (SELECT count(*) FROM calling))
+  )
+  SELECT array_agg(t.id), array_agg(DISTINCT t.owner_id) INTO chosen, owners FROM taken AS t;
+  IF chosen IS NULL THEN
+    RETURN;
+  END IF;
+  PERFORM FROM account.webhook AS w WHERE w.owner_id = ANY (owners) ORDER BY w.owner_id FOR NO KEY UPDATE;
+  UPDATE account.notice AS n
+  SET holder = p_holder, next_at = present + make_interval(secs => p_lease), tries = n.tries + 1,
+    first_at = coalesce(n.first_at, present), changed_at = present
+  WHERE n.id = ANY (chosen) AND n.status = 'waiting' AND n.next_at <= present;
+  UPDATE account.webhook AS w SET called_at = present WHERE w.owner_id = ANY (owners);
+  PERFORM account.set_due(o) FROM unnest(owners) AS o;
+  RETURN QUERY
+  SELECT n.id, n.tries, n.type, n.at, n.data, w.id, w.url, w.origin
+  FROM account.notice AS n JOIN account.webhook AS w USING (owner_id)
+  WHERE n.id = ANY (chosen) AND n.status = 'waiting' AND n.holder = p_holder AND n.changed_at = present ORDER BY n.number;
+END $$;
+
+-- Records how a call ended: 'delivered', 'gone', or null: it failed. A failed notice is due again after p_pause, for p_day
+-- seconds from its first call. Who has moved away, or failed for so long, gets no more notices until it is set again.
+CREATE FUNCTION account.record_call(
+  p_id text, p_holder uuid, p_ahead double precision, p_result text, p_pause double precision, p_day double precision
+) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  present CONSTANT timestamptz := clock_timestamp() + make_interval(secs => p_ahead);
+  target account.webhook;
+  called  account.notice;
+  ends    timestamptz;
+  cause   text;
+BEGIN
+  SELECT * INTO target FROM account.webhook AS w
+  WHERE w.owner_id = (SELECT n.owner_id FROM account.notice AS n WHERE n.id = p_id) FOR NO KEY UPDATE;
+  SELECT * INTO called FROM account.notice AS n WHERE n.id = p_id FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RETURN;  -- the webhook was removed
+  END IF;
+  IF p_result = 'delivered' THEN
+    UPDATE account.notice AS n SET status = 'delivered', holder = NULL, changed_at = present WHERE n.id = p_id;
+    UPDATE account.webhook AS w SET works = true, worked_at = present WHERE w.owner_id = called.owner_id;
+  ELSIF called.holder = p_holder AND called.status = 'waiting' THEN
+    ends := called.first_at + make_interval(secs => p_day);
+    cause := CASE
+      WHEN p_result = 'gone' THEN 'gone'
+      WHEN present >= ends AND (target.worked_at >= called.first_at) IS NOT TRUE THEN 'failing'
+    END;
+    UPDATE account.notice AS n SET
+      status = CASE WHEN cause IS NOT NULL OR present >= ends THEN 'failed' ELSE 'waiting' END,
+      next_at = least(present + make_interval(secs => p_pause), ends), holder = NULL, changed_at = present
+    WHERE n.id = p_id;
+    UPDATE account.webhook AS w
+    SET works = false, off = cause, off_at = CASE WHEN cause IS NULL THEN NULL ELSE present END
+    WHERE w.owner_id = called.owner_id;
+    IF cause IS NOT NULL THEN
+      PERFORM account.drop_notices(called.owner_id, NULL);
+    END IF;
+  END IF;
+  PERFORM account.set_due(called.owner_id);
+  PERFORM account.trim_notices(called.owner_id);
+END $$;
+
 -- The model of each agent that has one, for scores by model.
 CREATE FUNCTION account.models() RETURNS TABLE (agent text, model text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -1294,6 +1568,12 @@ CREATE TABLE account.file_link (
 CREATE INDEX file_link_until ON account.file_link (until);
 
 REVOKE ALL ON ALL TABLES IN SCHEMA account FROM PUBLIC;
+REVOKE ALL ON FUNCTION account.put_webhook, account.drop_notices, account.trim_notices, account.note_events,
+  account.noted, account.claim_notices, account.set_due, account.record_call FROM PUBLIC;
+GRANT SELECT, UPDATE, DELETE ON account.webhook, account.notice TO playmolt_gateway;
+GRANT EXECUTE ON FUNCTION account.put_webhook, account.drop_notices, account.trim_notices, account.claim_notices,
+  account.set_due, account.record_call TO playmolt_gateway;
+GRANT EXECUTE ON FUNCTION account.note_events, account.noted TO playmolt_relay;
 REVOKE ALL ON FUNCTION account.begin_call, account.note_void_key, account.one_address, account.models, account.entrants,
   account.house_bots, account.note_table, account.sweep_reports FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION account.sweep_reports TO playmolt_relay;
@@ -2310,6 +2590,7 @@ BEGIN
   END IF;
   PERFORM log.open_part(present.shard, present.number);
   UPDATE account.agent AS a SET owner_id = p_owner WHERE a.id = p_agent;
+  PERFORM account.drop_notices(NULL, p_agent);
 
   UPDATE log.head AS h SET position = h.position + 1 WHERE h.shard = present.shard;
   INSERT INTO log.record (
@@ -2627,6 +2908,7 @@ BEGIN
   FOR place IN 0 .. shards - 1 LOOP
     INSERT INTO log.head (shard) VALUES (place);
     INSERT INTO projection.progress (shard) VALUES (place);
+    INSERT INTO account.notice_progress (shard) VALUES (place);
     EXECUTE format(
       'CREATE TABLE log.record_%1$s PARTITION OF log.record FOR VALUES IN (%1$s) PARTITION BY RANGE (number)', place
     );
