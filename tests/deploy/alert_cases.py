@@ -138,6 +138,14 @@ CASES: Final[Mapping[str, tuple[Figures, Figures]]] = {
         {_BEHIND % ("projections", 0): "20x60", _BEHIND % ("projections", 1): "20000x60"},
         {_BEHIND % ("events", 0): "20000x60", _BEHIND % ("projections", 1): "9000x60"},
     ),
+    "NoticesBehind": (
+        {"playmolt_relay_notices_lag_events{}": "20000x60"},
+        {"playmolt_relay_notices_lag_events{}": "20000x3 9000x60"},
+    ),
+    "NoticesLate": (
+        {"playmolt_gateway_notices_lag_seconds{}": "0+60x60"},
+        {"playmolt_gateway_notices_lag_seconds{}": "240x60"},
+    ),
     "FeedsLate": (_histogram(_LAG, "2", slow=True), _histogram(_LAG, "2", slow=False)),
     "ReadersDropped": (
         {"playmolt_spectator_readers_dropped_total{}": "0+120x60"},

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 from playmolt_schemas.api import DeliveryStatus, WebhookEvent, WebhookOff
@@ -92,9 +92,11 @@ class PgWebhooks:
         self._ahead = ahead
         self._holder = uuid.uuid4()
 
-    async def put(self, owner_id: str, new: NewWebhook) -> None:
-        """Set the webhook of an owner and switch it on. Waiting notices go to the new address."""
-        await self._pool.fetch(_SQL["put"], owner_id, new.id, new.url, new.host, new.origin, list(new.events))
+    async def put(self, owner_id: str, new: NewWebhook) -> bool:
+        """Set the webhook of an owner and switch it on; False if the owner was erased. Waiting notices go to the new
+        address."""
+        values = (new.id, new.url, new.host, new.origin, list(new.events))
+        return bool(await self._pool.value(_SQL["put"], owner_id, *values))
 
     async def webhook(self, owner_id: str) -> StoredWebhook | None:
         row = await self._pool.row(_SQL["webhook"], owner_id)
@@ -138,7 +140,7 @@ class NewNotice(msgspec.Struct, frozen=True, kw_only=True):
     agent_id: str
     type: WebhookEvent
     at: str
-    data: Mapping[str, Any]
+    data: Mapping[str, object]
     position: int
     place: int
     """Its place in the order of a batch."""

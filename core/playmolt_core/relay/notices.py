@@ -4,7 +4,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from playmolt_schemas.api import WebhookEvent
@@ -130,7 +130,7 @@ def members(events: Iterable[SeatEvent]) -> Mapping[str, Sequence[Member]]:
     return found
 
 
-def notices_of(event: LoggedEvent, those: Sequence[Member]) -> Iterator[tuple[str, WebhookEvent, Mapping[str, Any]]]:
+def notices_of(event: LoggedEvent, those: Sequence[Member]) -> Iterator[tuple[str, WebhookEvent, Mapping[str, object]]]:
     """(agent, type, data) of the notices that an event causes: no more than that agent itself may see."""
     kind, data = type_of(event.stream), _read_event(event.data)
     if kind == "tournament":
@@ -156,8 +156,8 @@ def notices_of(event: LoggedEvent, those: Sequence[Member]) -> Iterator[tuple[st
 
 def _of_tournament(
     event: LoggedEvent, data: _EventData, those: Sequence[Member]
-) -> Iterator[tuple[str, WebhookEvent, Mapping[str, Any]]]:
-    shown: dict[str, Any] = {"tournament_id": event.stream, "event": event.type}
+) -> Iterator[tuple[str, WebhookEvent, Mapping[str, object]]]:
+    shown: dict[str, object] = {"tournament_id": event.stream, "event": event.type}
     if data.round is not None:
         shown["round"] = data.round
     if event.type in _OF_ONE:
@@ -173,7 +173,7 @@ def _of_tournament(
 
 
 class NoticeProjector:
-    """Stores the notices of each event once, despite any crash. Any number may run; without a webhook, none reads."""
+    """Stores the notices of each event once, despite any crash. Several may run; without a webhook, none reads."""
 
     def __init__(self, log: ShardReader, notices: PgNotices) -> None:
         self._log = log

@@ -141,5 +141,8 @@ class TrialState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 FEED: Final = FeedMessages(EVENTS, __name__, shared=SEAT_MESSAGES)
-TURNS: Final = Turns({GameStarted.type: "opening", PhaseChanged.type: None}, REQUIRED)
+TURNS: Final = Turns(
+    {GameStarted.type: "opening", PhaseChanged.type: None},
+    {phase: frozenset(roles) for phase, roles in REQUIRED.items()},
+)
 MESSAGES: Final = GameMessages(ACTIONS, TrialState, FEED, Phase, TrialResult, measured=True, turns=TURNS)

@@ -344,8 +344,8 @@ class Callbacks(Protocol):
 class Webhooks(Protocol):
     """Webhooks of owners, and the notices that this process delivers."""
 
-    async def put(self, owner_id: str, new: NewWebhook) -> None:
-        """Set the webhook of an owner and switch it on."""
+    async def put(self, owner_id: str, new: NewWebhook) -> bool:
+        """Set the webhook of an owner and switch it on; False if the owner was erased."""
         ...
 
     async def webhook(self, owner_id: str) -> StoredWebhook | None: ...

@@ -13,8 +13,7 @@ import pytest
 from playmolt_core.db.webhooks import Delivery
 from playmolt_core.effects.callbacks.client import CheckedClient
 from playmolt_gateway.http.metrics import WebhookMetrics
-from playmolt_gateway.webhooks.deliverer import NoticeDeliverer
-from playmolt_gateway.webhooks.signing import body_of, headers_of
+from playmolt_gateway.webhooks.deliverer import NoticeDeliverer, body_of, headers_of
 from playmolt_schemas.limits import CALLBACK_URL_CHARS
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
@@ -51,7 +50,7 @@ class TestRoutes:
         off = (await platform.send("GET", "/api/owners/me", headers=key)).json()["webhook"]["off"]
         assert off == {"reason": "gone", "at": "2026-01-02T12:00:00.000000Z"}
 
-    async def test_an_owner_without_a_webhook_is_told_so(self, owned: Any, problem: Any) -> None:
+    async def test_an_owner_without_a_webhook_gets_404(self, owned: Any, problem: Any) -> None:
         platform, _, key = owned
         for path in (PATH, f"{PATH}/deliveries"):
             assert problem(await platform.send("GET", path, headers=key)) == (404, "not_found")

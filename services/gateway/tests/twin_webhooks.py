@@ -28,9 +28,10 @@ class TwinWebhooks:
         self.results: list[tuple[str, CallResult | None]] = []
         self.recorded = asyncio.Event()
 
-    async def put(self, owner_id: str, new: NewWebhook) -> None:
+    async def put(self, owner_id: str, new: NewWebhook) -> bool:
         self._store.check()
         self.stored[owner_id] = new, StoredWebhook(new.url, new.events, AT)
+        return True
 
     async def webhook(self, owner_id: str) -> StoredWebhook | None:
         self._store.check()

@@ -37,6 +37,9 @@ TABLES = {
     "account.seat": "game_id",
     "account.callback": "url",
     "account.called_seat": "refusals",
+    "account.webhook": "url",
+    "account.delivery": "tries",
+    "account.notice_progress": "position",
     "account.secret": "value",
     "account.share": "owner",
     "account.share_key": "fingerprint",
@@ -129,6 +132,14 @@ FUNCTIONS = {
     "account.note_table": "SELECT account.note_table('ox-1', '{}')",
     "account.sweep_reports": "SELECT account.sweep_reports(90)",
     "account.begin_call": "SELECT account.begin_call('a', 'g', 'h', 1, 1, 1)",
+    "account.put_webhook": "SELECT account.put_webhook('a', gen_random_uuid(), 'u', 'h', 'o', '{}')",
+    "account.drop_notices": "SELECT account.drop_notices('a', 'b')",
+    "account.trim_notices": "SELECT account.trim_notices('a')",
+    "account.note_events": "SELECT account.note_events(0::smallint, 1, 2, '[]', 1)",
+    "account.noted": "SELECT account.noted()",
+    "account.claim_notices": "SELECT account.claim_notices(gen_random_uuid(), 0, 1, 1, 1, 1, 1)",
+    "account.set_due": "SELECT account.set_due('a')",
+    "account.record_call": "SELECT account.record_call('a', gen_random_uuid(), 0, NULL, 1, 1)",
     "projection.finished": "SELECT projection.finished(1)",
     "lease.take": "SELECT lease.take('w', 'h', 1)",
     "lease.extend": "SELECT lease.extend('w', 'h', 1, 1)",
@@ -184,7 +195,7 @@ ALLOWED: dict[str, set[object]] = {
         *((verb, table) for verb in ("SELECT", "INSERT", "UPDATE", "DELETE") for table in _DERIVED),
         ("SELECT", "projection.progress"), ("UPDATE", "projection.progress"), "limits.sweep", "limits.day_spent",
         "account.models", "account.sweep_reports", *_DECISIONS, "log.rebuild_moderation",
-        "log.rebuild_owners",
+        "log.rebuild_owners", "account.note_events", "account.noted",
     },
     "playmolt_gateway": {
         ("SELECT", "account.agent"), ("INSERT", "account.agent"),
@@ -192,6 +203,13 @@ ALLOWED: dict[str, set[object]] = {
         ("SELECT", "account.seat"), ("INSERT", "account.seat"), ("DELETE", "account.seat"),
         *((verb, "account.callback") for verb in ("SELECT", "INSERT", "UPDATE", "DELETE")),
         *((verb, "account.called_seat") for verb in ("SELECT", "INSERT", "UPDATE", "DELETE")), "account.begin_call",
+        *((verb, f"account.{table}") for verb in ("SELECT", "UPDATE", "DELETE") for table in ("webhook", "delivery")),
+        *(
+            f"account.{function}"
+            for function in (
+                "put_webhook", "drop_notices", "trim_notices", "claim_notices", "set_due", "record_call",
+            )
+        ),
         ("SELECT", "account.secret"), ("INSERT", "account.secret"),
         *((operation, "account.share") for operation in ("SELECT", "INSERT", "UPDATE", "DELETE")),
         ("SELECT", "account.share_key"), ("INSERT", "account.share_key"),
@@ -352,7 +370,7 @@ async def test_append_looks_into_no_schema_of_its_caller(database_url: str) -> N
         " AND n.nspname IN ('log', 'limits', 'lease', 'account', 'projection', 'blob', 'vault', 'pack')"
     )
     await connection.close()
-    assert len(rows) == 73
+    assert len(rows) == 77
     for row in rows:
         assert "search_path=pg_catalog, pg_temp" in row["proconfig"], row["name"]
 

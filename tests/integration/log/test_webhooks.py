@@ -220,9 +220,9 @@ async def test_of_more_than_a_thousand_that_wait_the_oldest_are_dropped_and_show
     assert len(shown) == WEBHOOK_DELIVERIES_SHOWN
     assert {row.id for row in shown if row.status == "dropped"} == {one.id for one in new[:3]}
     connection = await asyncpg.connect(database_url)
-    waiting = await connection.fetchval("SELECT count(*) FROM account.notice WHERE status = 'waiting'")
+    waiting = await connection.fetchval("SELECT count(*) FROM account.delivery WHERE status = 'waiting'")
     await note(notices, *(notice(agent_id, place) for place in range(500)))
-    ended = await connection.fetchval("SELECT count(*) FROM account.notice WHERE status <> 'waiting'")
+    ended = await connection.fetchval("SELECT count(*) FROM account.delivery WHERE status <> 'waiting'")
     await connection.close()
     assert (waiting, ended) == (WEBHOOK_WAITING, WEBHOOK_DELIVERIES_SHOWN)
 
@@ -287,8 +287,9 @@ async def test_an_agent_that_was_let_go_and_an_erased_owner_get_no_more_notices(
     assert await webhooks.claim(9) == []
     assert await PgOwners(pool).erase(owner_id) is not None
     assert await webhooks.webhook(owner_id) is None
+    assert not await webhooks.put(owner_id, webhook())
     connection = await asyncpg.connect(database_url)
-    assert await connection.fetchval("SELECT count(*) FROM account.notice") == 0
+    assert await connection.fetchval("SELECT count(*) FROM account.delivery") == 0
     await connection.close()
 
 

@@ -185,8 +185,8 @@ async def test_a_receiver_in_node_gets_every_turn_and_the_end_although_the_relay
             return all(row["status"] == "delivered" for row in await owner.deliveries())
 
         await wait_until(all_recorded, SECONDS)
-    told = [one["data"]["turn_id"] for one in receiver.notices("turn")]
-    assert len(told) == len(set(told)) == len(seen)
+    notified = [one["data"]["turn_id"] for one in receiver.notices("turn")]
+    assert len(notified) == len(set(notified)) == len(seen)
     assert turns - 1 <= len(seen) <= turns
     (end,) = receiver.notices("game_over")
     link = f"{running.run.gateway}/watch/{game_id}"
@@ -208,11 +208,15 @@ async def server(answer: Answer) -> AsyncIterator[int]:
     running: set[asyncio.Task[None]] = set()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(ConnectionError, asyncio.IncompleteReadError):
-            head = await reader.readuntil(b"\r\n\r\n")
-            writer.write(await answer(head))
-            await writer.drain()
-        writer.close()
+        try:
+            with suppress(ConnectionError, asyncio.IncompleteReadError):
+                head = await reader.readuntil(b"\r\n\r\n")
+                writer.write(await answer(head))
+                await writer.drain()
+        finally:
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
 
     def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.create_task(serve(reader, writer))
@@ -226,6 +230,7 @@ async def server(answer: Answer) -> AsyncIterator[int]:
         listening.close()
         for task in running:
             task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
 
 
 async def aborted_game(stack: Stack, owner: Owner) -> None:
@@ -269,14 +274,12 @@ async def test_a_gateway_killed_between_a_call_and_its_record_repeats_it_under_t
 async def lease_over(stack: Stack) -> None:
     """What a killed gateway was delivering is due."""
     connection = await asyncpg.connect(stack.run.database_url)
-    await connection.execute(
-        "UPDATE account.notice SET next_at = now() WHERE holder IS NOT NULL AND status = 'waiting'"
-    )
+    await connection.execute("UPDATE account.delivery SET next_at = now() WHERE status = 'waiting'")
     await connection.execute("UPDATE account.webhook SET due_at = now()")
     await connection.close()
 
 
-async def test_a_server_that_is_gone_switches_the_webhook_off_and_its_owner_is_told(running: Stack) -> None:
+async def test_a_server_that_is_gone_switches_the_webhook_off_and_its_owner_sees_it(running: Stack) -> None:
     owner = await Owner(running.run.gateway).open()
 
     async def gone(_: bytes) -> bytes:

@@ -134,7 +134,7 @@ class WebhookMetrics:
         self.calls[outcome] += 1
 
     def rest(self) -> None:
-        """There is no webhook."""
+        """No webhook is on."""
         self.figures = WebhookFigures(0, 0.0)
 
     def samples(self) -> list[Sample]:

@@ -11,7 +11,7 @@ from playmolt_schemas.agora.plan import EXAMINE_WAIT_SECONDS
 from playmolt_schemas.limits import HEARTBEAT_SECONDS, READER_STALL_SECONDS, WAIT_SECONDS
 
 from playmolt_gateway.access.auth import CACHED_SECONDS, Authenticator, KeyCache
-from playmolt_gateway.access.invites import InviteIssuer
+from playmolt_gateway.access.invites import InviteIssuer, WebhookSecrets
 from playmolt_gateway.access.owners import AddressGroups, OwnerNames
 from playmolt_gateway.access.rates import RateLimiter
 from playmolt_gateway.http.addresses import PublicAddress
@@ -44,7 +44,6 @@ from playmolt_gateway.request.waits import Waits
 from playmolt_gateway.settings import GatewaySettings
 from playmolt_gateway.signin.sign_in import open_sign_in
 from playmolt_gateway.uploads.reader_process import FileReader
-from playmolt_gateway.webhooks.signing import WebhookSecrets
 
 T = TypeVar("T")
 

@@ -217,7 +217,7 @@ async def remove_sign_in(services: Services, request: CheckedRequest) -> Reply:
     named = request.params["id"]
     if services.sign_in is None or not _ID.fullmatch(named):
         return _NO_SIGN_IN
-    removed = await services.within_deadline(services.sign_in.remove(_owner(request).id, named))
+    removed = await services.within_deadline(services.sign_in.remove(caller_owner(request).id, named))
     if removed == "unknown":
         return _NO_SIGN_IN
     return _ONLY_WAY if removed == "only_way" else Response(status_code=204)

@@ -12,6 +12,7 @@ from playmolt_schemas.routes import webhooks as routes
 from playmolt_schemas.routes.route import Query
 from starlette.responses import Response
 
+from playmolt_gateway.access.auth import UNKNOWN_OWNER
 from playmolt_gateway.http.problems import HttpProblem, bad_request
 from playmolt_gateway.http.responses import json_response
 from playmolt_gateway.request.checked_request import CheckedRequest
@@ -45,7 +46,8 @@ async def put_webhook(services: Services, request: CheckedRequest[Query, routes.
         events=body.events,
     )
     secret = await services.within_deadline(services.webhook_secrets.of(new.id))
-    await services.within_deadline(services.webhooks.put(caller_owner(request).id, new))
+    if not await services.within_deadline(services.webhooks.put(caller_owner(request).id, new)):
+        return UNKNOWN_OWNER
     services.webhook_put.set()
     return json_response(200, _encode(routes.WebhookSecret(body.url, body.events, secret)))
 

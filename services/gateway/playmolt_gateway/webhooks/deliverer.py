@@ -1,22 +1,28 @@
-"""Delivers the notices that this process has leased. Games and requests wait for none of them."""
+"""Delivers the notices that this process has leased, after the Standard Webhooks specification.
+
+Games and requests wait for none of them.
+"""
 
 import asyncio
 from asyncio import Task
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Final
 
+import msgspec
 from playmolt_core.db.webhooks import CallResult, ClaimedNotice
 from playmolt_core.effects.callbacks.client import CheckedClient
 from playmolt_core.effects.callbacks.faults import CallbackFailure
 from playmolt_core.ops.telemetry import log, where
+from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.limits import WEBHOOK_CALLS_IN_ALL
 
+from playmolt_gateway.access.invites import WebhookSecrets
 from playmolt_gateway.http.metrics import WEBHOOK_METRICS, WebhookMetrics
 from playmolt_gateway.ports import UNAVAILABLE_ERRORS, Webhooks
 from playmolt_gateway.request.checked_request import reason
-from playmolt_gateway.webhooks.signing import WebhookSecrets, body_of, headers_of
 
 _log = log("webhooks")
 POLL_SECONDS: Final = 0.5
@@ -26,6 +32,37 @@ _NEXT_SECONDS: Final = 0.05
 """The pause after a delivery before more are claimed."""
 _LOOK_SECONDS: Final = 5.0
 _ENDED_SECONDS: Final = 3.0
+
+
+class WebhookBody(msgspec.Struct, frozen=True):
+    """The body of a notice; `timestamp` is the time of the event."""
+
+    type: str
+    timestamp: str
+    data: Mapping[str, object]
+
+
+def body_of(notice: ClaimedNotice) -> bytes:
+    """The body of a notice, the same for each call."""
+    data: dict[str, object] = msgspec.json.decode(notice.data)
+    page = f"/tournaments/{data['tournament_id']}" if "tournament_id" in data else None
+    if "game_id" in data and page is None:
+        page = f"/watch/{data['game_id']}"
+    link = {"link": notice.origin + page} if page else {}
+    return msgspec.json.encode(WebhookBody(notice.type, rfc3339(notice.at), {**data, **link}))
+
+
+def headers_of(notice: ClaimedNotice, body: bytes, secret: str, now: datetime | None = None) -> Mapping[str, str]:
+    """The headers of a call at this time."""
+    from standardwebhooks.webhooks import Webhook  # noqa: PLC0415 -- few gateways deliver notices
+
+    at = now or datetime.now(UTC)
+    return {
+        "User-Agent": "PlayMolt-Webhook",
+        "webhook-id": notice.id,
+        "webhook-timestamp": str(int(at.timestamp())),
+        "webhook-signature": Webhook(secret).sign(notice.id, at, body.decode()),
+    }
 
 
 class NoticeDeliverer:

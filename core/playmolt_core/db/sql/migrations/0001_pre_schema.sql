@@ -1263,7 +1263,7 @@ CREATE INDEX webhook_due ON account.webhook (due_at) WHERE off IS NULL;
 
 -- The notices of a webhook. One that waits is due at `next_at`; while the gateway `holder` delivers it, that is when its
 -- lease ends. `first_at` is the time of the first call, `changed_at` of the last one or of the end.
-CREATE TABLE account.notice (
+CREATE TABLE account.delivery (
   id         text COLLATE "C" PRIMARY KEY,
   owner_id   text COLLATE "C" NOT NULL REFERENCES account.webhook ON DELETE CASCADE,
   number     bigint           NOT NULL GENERATED ALWAYS AS IDENTITY,
@@ -1278,10 +1278,10 @@ CREATE TABLE account.notice (
   first_at   timestamptz,
   changed_at timestamptz      NOT NULL
 );
-CREATE INDEX notice_waiting ON account.notice (owner_id, next_at) WHERE status = 'waiting';
-CREATE INDEX notice_changed ON account.notice (owner_id, changed_at DESC, number DESC);
-CREATE INDEX notice_calling ON account.notice (next_at) WHERE holder IS NOT NULL;
-CREATE INDEX notice_agent ON account.notice (agent_id) WHERE status = 'waiting';
+CREATE INDEX delivery_waiting ON account.delivery (owner_id, next_at) WHERE status = 'waiting';
+CREATE INDEX delivery_changed ON account.delivery (owner_id, changed_at DESC, number DESC);
+CREATE INDEX delivery_calling ON account.delivery (next_at) WHERE holder IS NOT NULL;
+CREATE INDEX delivery_agent ON account.delivery (agent_id) WHERE status = 'waiting';
 
 -- The position up to which each shard's records became notices; while no webhook is on, it rests.
 CREATE TABLE account.notice_progress (
@@ -1289,14 +1289,19 @@ CREATE TABLE account.notice_progress (
   position bigint   NOT NULL DEFAULT 0
 );
 
--- Sets the webhook of an owner and turns it on. Notices that wait are delivered to the new address.
+-- Sets the webhook of an owner and turns it on; false if the owner was erased. Notices that wait are delivered to the new
+-- address.
 CREATE FUNCTION account.put_webhook(
   p_owner text, p_id uuid, p_url text, p_host text, p_origin text, p_events text[]
-) RETURNS void
+) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   ends CONSTANT bigint[] := ARRAY(SELECT h.position FROM log.head AS h ORDER BY h.shard);
 BEGIN
+  PERFORM FROM account.owner AS o WHERE o.id = p_owner FOR KEY SHARE;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
   PERFORM pg_advisory_xact_lock(hashtextextended('account.notice_progress', 0));
   IF NOT EXISTS (SELECT FROM account.webhook AS w WHERE w.off IS NULL) THEN
     UPDATE account.notice_progress AS p SET position = ends[p.shard + 1];
@@ -1307,13 +1312,14 @@ BEGIN
     id = p_id, url = p_url, host = p_host, origin = p_origin, events = p_events, created_at = now(),
     begins = CASE WHEN w.off IS NULL THEN w.begins ELSE ends END,
     called_at = NULL, works = NULL, worked_at = NULL, off = NULL, off_at = NULL;
+  RETURN true;
 END $$;
 
 -- Notes when the next waiting notice of a webhook is due; null if none waits.
 CREATE FUNCTION account.set_due(p_owner text) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
   UPDATE account.webhook AS w SET due_at = (
-    SELECT min(n.next_at) FROM account.notice AS n WHERE n.owner_id = p_owner AND n.status = 'waiting'
+    SELECT min(n.next_at) FROM account.delivery AS n WHERE n.owner_id = p_owner AND n.status = 'waiting'
   ) WHERE w.owner_id = p_owner
 $$;
 
@@ -1323,12 +1329,12 @@ CREATE FUNCTION account.drop_notices(p_owner text, p_agent text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   owners CONSTANT text[] := ARRAY(
-    SELECT DISTINCT n.owner_id FROM account.notice AS n
+    SELECT DISTINCT n.owner_id FROM account.delivery AS n
     WHERE n.status = 'waiting' AND (n.owner_id = p_owner OR n.agent_id = p_agent)
   );
 BEGIN
   PERFORM FROM account.webhook AS w WHERE w.owner_id = ANY (owners) ORDER BY w.owner_id FOR NO KEY UPDATE;
-  UPDATE account.notice AS n SET status = 'dropped', changed_at = clock_timestamp()
+  UPDATE account.delivery AS n SET status = 'dropped', changed_at = clock_timestamp()
   WHERE n.status = 'waiting' AND (n.owner_id = p_owner OR n.agent_id = p_agent);
   PERFORM account.set_due(o) FROM unnest(owners) AS o;
 END $$;
@@ -1336,8 +1342,8 @@ END $$;
 -- Keeps the newest 100 notices of an owner that have ended.
 CREATE FUNCTION account.trim_notices(p_owner text) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
-  DELETE FROM account.notice AS n WHERE n.id IN (
-    SELECT o.id FROM account.notice AS o WHERE o.owner_id = p_owner AND o.status <> 'waiting'
+  DELETE FROM account.delivery AS n WHERE n.id IN (
+    SELECT o.id FROM account.delivery AS o WHERE o.owner_id = p_owner AND o.status <> 'waiting'
     ORDER BY o.changed_at DESC, o.number DESC OFFSET 100
   )
 $$;
@@ -1371,14 +1377,14 @@ BEGIN
     JOIN account.agent AS a ON a.id = e.agent_id JOIN account.webhook AS w ON w.owner_id = a.owner_id
     WHERE w.off IS NULL AND e.type = ANY (w.events) AND e.position > w.begins[p_shard + 1]
   ), made AS (
-    INSERT INTO account.notice (id, owner_id, agent_id, type, at, data, next_at, changed_at)
+    INSERT INTO account.delivery (id, owner_id, agent_id, type, at, data, next_at, changed_at)
     SELECT w.id, w.owner_id, w.agent_id, w.type, w.at, w.data, present, present FROM wanted AS w ORDER BY w.place
     ON CONFLICT (id) DO NOTHING RETURNING owner_id
   )
   SELECT array_agg(DISTINCT m.owner_id ORDER BY m.owner_id) INTO owners FROM made AS m;
-  UPDATE account.notice AS n SET status = 'dropped', changed_at = present FROM (
+  UPDATE account.delivery AS n SET status = 'dropped', changed_at = present FROM (
     SELECT o.id, row_number() OVER (PARTITION BY o.owner_id ORDER BY o.number DESC) AS place
-    FROM account.notice AS o WHERE o.status = 'waiting' AND o.owner_id = ANY (owners)
+    FROM account.delivery AS o WHERE o.status = 'waiting' AND o.owner_id = ANY (owners)
   ) AS o
   WHERE n.id = o.id AND o.place > p_most AND n.status = 'waiting';
   UPDATE account.webhook AS w SET due_at = least(w.due_at, present) WHERE w.owner_id = ANY (owners);
@@ -1394,7 +1400,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 -- Leases due notices for delivery. In progress are at most p_each of a webhook and p_most in all. So that addresses that
--- hang delay nobody else's notices, webhooks whose last call failed share a quarter of p_most, new ones half of it, and both
+-- hang delay no notices of others, webhooks whose last call failed share a quarter of p_most, new ones half of it, and both
 -- at most p_host at one host. Who was called longest ago comes first. The lock makes the counts exact.
 CREATE FUNCTION account.claim_notices(
   p_holder uuid, p_ahead double precision, p_lease double precision, p_each integer, p_host integer, p_most integer,
@@ -1409,10 +1415,10 @@ DECLARE
   chosen  text[];
   owners  text[];
 BEGIN
-  PERFORM pg_advisory_xact_lock(hashtextextended('account.notice', 0));
+  PERFORM pg_advisory_xact_lock(hashtextextended('account.delivery', 0));
   WITH calling AS MATERIALIZED (
     SELECT n.owner_id, w.host, coalesce(w.works, true) AS works, w.works IS NULL AS new
-    FROM account.notice AS n JOIN account.webhook AS w USING (owner_id)
+    FROM account.delivery AS n JOIN account.webhook AS w USING (owner_id)
     WHERE n.holder IS NOT NULL AND n.next_at > present AND n.status = 'waiting'
   ), free AS (
     SELECT w.owner_id, w.host, w.works, w.called_at, d.due AS free
@@ -1420,7 +1426,7 @@ BEGIN
     LEFT JOIN (SELECT owner_id, count(*)::integer AS calls FROM calling GROUP BY owner_id) AS c USING (owner_id)
     CROSS JOIN LATERAL (
       SELECT count(*)::integer AS due FROM (
-        SELECT FROM account.notice AS n
+        SELECT FROM account.delivery AS n
         WHERE n.owner_id = w.owner_id AND n.status = 'waiting' AND n.next_at <= present
         LIMIT greatest(p_each - coalesce(c.calls, 0), 0)
       ) AS n
@@ -1448,7 +1454,7 @@ BEGIN
   ), taken AS (
     SELECT p.owner_id, n.id
     FROM picked AS p CROSS JOIN LATERAL (
-      SELECT o.id FROM account.notice AS o
+      SELECT o.id FROM account.delivery AS o
       WHERE o.owner_id = p.owner_id AND o.status = 'waiting' AND o.next_at <= present
       ORDER BY o.next_at, o.number LIMIT p.free
     ) AS n
@@ -1459,7 +1465,7 @@ BEGIN
     RETURN;
   END IF;
   PERFORM FROM account.webhook AS w WHERE w.owner_id = ANY (owners) ORDER BY w.owner_id FOR NO KEY UPDATE;
-  UPDATE account.notice AS n
+  UPDATE account.delivery AS n
   SET holder = p_holder, next_at = present + make_interval(secs => p_lease), tries = n.tries + 1,
     first_at = coalesce(n.first_at, present), changed_at = present
   WHERE n.id = ANY (chosen) AND n.status = 'waiting' AND n.next_at <= present;
@@ -1467,7 +1473,7 @@ BEGIN
   PERFORM account.set_due(o) FROM unnest(owners) AS o;
   RETURN QUERY
   SELECT n.id, n.tries, n.type, n.at, n.data, w.id, w.url, w.origin
-  FROM account.notice AS n JOIN account.webhook AS w USING (owner_id)
+  FROM account.delivery AS n JOIN account.webhook AS w USING (owner_id)
   WHERE n.id = ANY (chosen) AND n.status = 'waiting' AND n.holder = p_holder AND n.changed_at = present ORDER BY n.number;
 END $$;
 
@@ -1480,18 +1486,18 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   present CONSTANT timestamptz := clock_timestamp() + make_interval(secs => p_ahead);
   target account.webhook;
-  called  account.notice;
+  called  account.delivery;
   ends    timestamptz;
   cause   text;
 BEGIN
   SELECT * INTO target FROM account.webhook AS w
-  WHERE w.owner_id = (SELECT n.owner_id FROM account.notice AS n WHERE n.id = p_id) FOR NO KEY UPDATE;
-  SELECT * INTO called FROM account.notice AS n WHERE n.id = p_id FOR NO KEY UPDATE;
+  WHERE w.owner_id = (SELECT n.owner_id FROM account.delivery AS n WHERE n.id = p_id) FOR NO KEY UPDATE;
+  SELECT * INTO called FROM account.delivery AS n WHERE n.id = p_id FOR NO KEY UPDATE;
   IF NOT FOUND THEN
     RETURN;  -- the webhook was removed
   END IF;
   IF p_result = 'delivered' THEN
-    UPDATE account.notice AS n SET status = 'delivered', holder = NULL, changed_at = present WHERE n.id = p_id;
+    UPDATE account.delivery AS n SET status = 'delivered', holder = NULL, changed_at = present WHERE n.id = p_id;
     UPDATE account.webhook AS w SET works = true, worked_at = present WHERE w.owner_id = called.owner_id;
   ELSIF called.holder = p_holder AND called.status = 'waiting' THEN
     ends := called.first_at + make_interval(secs => p_day);
@@ -1499,7 +1505,7 @@ BEGIN
       WHEN p_result = 'gone' THEN 'gone'
       WHEN present >= ends AND (target.worked_at >= called.first_at) IS NOT TRUE THEN 'failing'
     END;
-    UPDATE account.notice AS n SET
+    UPDATE account.delivery AS n SET
       status = CASE WHEN cause IS NOT NULL OR present >= ends THEN 'failed' ELSE 'waiting' END,
       next_at = least(present + make_interval(secs => p_pause), ends), holder = NULL, changed_at = present
     WHERE n.id = p_id;
@@ -1570,7 +1576,7 @@ CREATE INDEX file_link_until ON account.file_link (until);
 REVOKE ALL ON ALL TABLES IN SCHEMA account FROM PUBLIC;
 REVOKE ALL ON FUNCTION account.put_webhook, account.drop_notices, account.trim_notices, account.note_events,
   account.noted, account.claim_notices, account.set_due, account.record_call FROM PUBLIC;
-GRANT SELECT, UPDATE, DELETE ON account.webhook, account.notice TO playmolt_gateway;
+GRANT SELECT, UPDATE, DELETE ON account.webhook, account.delivery TO playmolt_gateway;
 GRANT EXECUTE ON FUNCTION account.put_webhook, account.drop_notices, account.trim_notices, account.claim_notices,
   account.set_due, account.record_call TO playmolt_gateway;
 GRANT EXECUTE ON FUNCTION account.note_events, account.noted TO playmolt_relay;

@@ -8,7 +8,7 @@ SELECT url, events, created_at, off, off_at FROM account.webhook WHERE owner_id 
 DELETE FROM account.webhook WHERE owner_id = $1
 
 -- name: deliveries
-SELECT id, type, changed_at, status, tries FROM account.notice WHERE owner_id = $1
+SELECT id, type, changed_at, status, tries FROM account.delivery WHERE owner_id = $1
 ORDER BY changed_at DESC, number DESC LIMIT $2
 
 -- name: any_on
@@ -23,7 +23,7 @@ SELECT account.record_call($1, $2, $3, $4, $5, $6)
 -- name: figures
 SELECT count(*),
   coalesce(extract(epoch FROM clock_timestamp() - min(n.next_at) FILTER (WHERE w.works IS TRUE)), 0)::double precision
-FROM account.notice AS n JOIN account.webhook AS w USING (owner_id) WHERE n.status = 'waiting'
+FROM account.delivery AS n JOIN account.webhook AS w USING (owner_id) WHERE n.status = 'waiting'
 
 -- name: noted
 SELECT shard, position FROM account.noted()
