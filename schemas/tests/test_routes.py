@@ -21,11 +21,12 @@ from playmolt_schemas.routes import (
 )
 from playmolt_schemas.routes.route import NDJSON, Media, OneOf, PageOf, Route
 
+MODULES = (
+    agora, discovery, jury, legal, moderation, owners, pages, platform, sharing, sign_in, tournaments, webhooks,
+)  # fmt: skip
 DECLARED = {
     route.name: (route, get_args(get_args(hint)[0])[0])
-    for module in (
-        agora, discovery, jury, legal, moderation, owners, pages, platform, sharing, sign_in, tournaments, webhooks,
-    )  # fmt: skip
+    for module in MODULES
     for name, hint in get_type_hints(module).items()
     if isinstance(route := getattr(module, name), Route)
 }
