@@ -46,6 +46,14 @@ class OpenedRecord(Record, frozen=True, gc=False, kw_only=True):
     """The record's own key (base64url), which decrypts `sealed`."""
 
 
+class WithheldRecord(Record, frozen=True, gc=False, kw_only=True):
+    """A record as a stranger gets it after the operator hid something in it: its `hash` is taken as given, since nobody
+    can compute it from this data."""
+
+    withheld: tuple[str, ...]
+    """The paths in `data` that are null instead of a text or name (RFC 6901)."""
+
+
 def stored_data(record: Record) -> bytes:
     """The data of a record as stored and hashed."""
     if isinstance(record, OpenedRecord) and record.sealed is not msgspec.UNSET:

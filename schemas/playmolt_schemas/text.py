@@ -2,12 +2,14 @@
 
 import re
 import unicodedata
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Meta
 
 from playmolt_schemas.limits import REASON_CHARS
 
+WITHHELD: Final = "[withheld]"
+"""Shown instead of a text or name that the operator hid; pages show it in the reader's language."""
 WHITE_SPACE = (
     "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"

@@ -35,6 +35,8 @@ retries as soon as one may be elected."""
 _POLL_SECONDS = 2.0
 _NAME_IN_USE = 10058
 _MESSAGE_NOT_FOUND = 10037
+_NOT_DELETED = (10037, 10043, 10057)
+"""The message does not exist: NATS has a code for each way of finding that out."""
 _QUESTIONS = 256
 Respond = Callable[[bytes], Awaitable[bytes | None]]
 """Takes the body of a request and returns the reply, or None for no reply."""
@@ -152,7 +154,7 @@ class JetStream:
         """Create a stream that starts at sequence `first`, or set the existing one to keep the newest `limit` messages.
 
         The settings say whether it is stored in memory or on disk, on how many servers, and how many bytes it may have:
-        a server with a full store accepts nothing for any stream. Deletes and purges are denied.
+        a server with a full store accepts nothing for any stream. Purges are denied, and deletes but in SPECTATE.
         """
         wanted: dict[str, object] = {
             "max_msgs": limit,
@@ -169,7 +171,7 @@ class JetStream:
             storage=StorageType.MEMORY if self._in_memory else StorageType.FILE,
             num_replicas=self._replicas or (3 if len(self._connection.servers) >= 3 else 1),
             discard=DiscardPolicy.OLD,
-            deny_delete=True,
+            deny_delete=not stream.startswith(subjects.SPECTATE_STREAM),
             deny_purge=True,
         ).evolve(**wanted)
         with _unavailable(f"stream {stream}"):
@@ -207,6 +209,15 @@ class JetStream:
         own = {name: value for name, value in headers.items() if not name.startswith("Nats-")}
         fenced = any(name in headers for name in FENCES)
         return StoredMessage(StreamMessage(found.subject or "", found.data or b"", own), fenced)
+
+    async def withdraw(self, stream: str, sequence: int) -> None:
+        """Delete one message; its sequence stays empty. Nothing happens if it does not exist."""
+        with _unavailable(f"stream {stream}"):
+            try:
+                await self._calls.delete_msg(stream, sequence)
+            except nats.js.errors.APIError as error:
+                if error.err_code not in _NOT_DELETED:
+                    raise
 
     async def publish(self, messages: Sequence[StreamMessage], *, after: int) -> None:
         """Store messages after sequence `after`: all of them, or raise Fenced. BusUnavailable: possibly stored.

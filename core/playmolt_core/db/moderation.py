@@ -2,15 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Final, Literal
+from typing import Literal
 
 import msgspec
+from playmolt_schemas.text import WITHHELD
 
 from playmolt_core.db.pool import Connection, Pool, queries
 
 _SQL = queries("moderation")
-WITHHELD: Final = "[withheld]"
-"""Shown for a hidden text or name; pages show it in the reader's language."""
 Kind = Literal["hide", "rename", "ban", "restore"]
 Field = Literal["name", "speech", "agent", "owner"]
 
@@ -120,13 +119,15 @@ class PgModeration:
         """The newest decisions about agents and owners, newest first."""
         return [Notice(*row) for row in await self._pool.fetch(_SQL["notices"], subjects, limit)]
 
-    async def hidden_since(self, revision: int, limit: int) -> Sequence[HiddenText]:
-        """The texts hidden or restored after a revision, oldest first."""
-        return [HiddenText(*row) for row in await self._pool.fetch(_SQL["hidden_since"], revision, limit)]
-
-    async def renamed_since(self, revision: int, limit: int) -> Sequence[ReplacedName]:
-        """The names replaced or restored after a revision, oldest first."""
-        return [ReplacedName(*row) for row in await self._pool.fetch(_SQL["renamed_since"], revision, limit)]
+    async def since(self, revision: int, limit: int) -> Sequence[HiddenText | ReplacedName]:
+        """The texts and names that were withheld or restored after a revision, oldest first."""
+        rows = await self._pool.fetch(_SQL["since"], revision, limit)
+        return [
+            ReplacedName(subject, handle, flag, at)
+            if version is None
+            else HiddenText(subject, version, agent_id, flag, at)
+            for subject, version, agent_id, flag, handle, at in rows
+        ]
 
 
 def _later(one: datetime | None, other: datetime | None) -> bool:

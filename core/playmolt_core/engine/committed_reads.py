@@ -10,6 +10,7 @@ from playmolt_core.game.decider import S
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.game.lobby import Lobby
 from playmolt_core.log.port import ARCHIVED, ERASED, Archived, StoredFacts, StreamReader
+from playmolt_core.log.withholding import Withholding
 from playmolt_core.vault.vault import Erased
 
 _ATTEMPTS = 4
@@ -18,8 +19,12 @@ _ATTEMPTS = 4
 class CommittedReads(Generic[S]):
     """Committed snapshots. Concurrent requests read the versions of all their streams in one query."""
 
-    def __init__(self, event_log: StreamReader, streams: StreamCache[S]) -> None:
+    def __init__(
+        self, event_log: StreamReader, streams: StreamCache[S], withholding: Withholding | None = None
+    ) -> None:
         self._log = event_log
+        self.withholding = withholding or Withholding()
+        """What the operator hid or renamed, at least as of the latest snapshot."""
         self._streams = streams
         self._requested: dict[str, Future[int]] = {}
         self._wanted = asyncio.Event()
@@ -31,7 +36,8 @@ class CommittedReads(Generic[S]):
             self._wanted.clear()
             requested, self._requested = self._requested, {}
             try:
-                versions = await self._log.versions(requested)
+                found = await self._log.present(requested)
+                await self.withholding.reach(found.revision)
             except LogUnavailable as error:
                 for future in requested.values():
                     if not future.done():
@@ -40,7 +46,7 @@ class CommittedReads(Generic[S]):
                 continue
             for stream, future in requested.items():
                 if not future.done():
-                    future.set_result(versions.get(stream, 0))
+                    future.set_result(found.versions.get(stream, 0))
 
     def _version(self, stream: str) -> "Future[int]":
         future = self._requested.get(stream)

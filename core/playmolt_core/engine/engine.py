@@ -28,6 +28,7 @@ from playmolt_core.engine.writes.planner import Planner
 from playmolt_core.game.api import GameApi
 from playmolt_core.game.decider import Accepted, Command, Decider, Refused, S
 from playmolt_core.log.port import EngineLog
+from playmolt_core.log.withholding import Withholding
 from playmolt_core.ops.metrics import Histogram, Sample, label
 
 _DRAIN_SECONDS = 8
@@ -59,6 +60,7 @@ class Engine(Generic[S]):
         completes: Mapping[str, Complete] | None = None,
         prepare: Prepare[S] | None = None,
         one_address: OneAddress = _known_addresses,
+        withholding: Withholding | None = None,
         now: Callable[[], datetime] = _now,
     ) -> None:
         self.decider = decider
@@ -81,7 +83,7 @@ class Engine(Generic[S]):
             completes_at_once=settings.effects_at_once,
             one_address=one_address,
         )
-        self.committed = CommittedReads(event_log, self.streams)
+        self.committed = CommittedReads(event_log, self.streams, withholding)
         self._erasure = SessionErasure(eraser, self.committed, api) if eraser else None
         self.reads = Reads(decider, event_log, self.committed, api, fetches, self._erasure, self.submit)
         self.effects = EffectRunner(

@@ -15,6 +15,7 @@ from playmolt_schemas.shards import shard_of
 
 from playmolt_core.bus.batches import StreamMessage
 from playmolt_core.engine.messages import lobby_message
+from playmolt_core.game.withholding import Withheld
 from playmolt_core.log.port import NewRecord
 from playmolt_core.ops import tracing
 
@@ -53,7 +54,8 @@ Send = Callable[[str, bytes], None]
 class Feed:
     """Publishes commits. A message that is lost here is published by the relay, apart from those of the lobby."""
 
-    def __init__(self, publish: Publish, send: Send, shards: int) -> None:
+    def __init__(self, publish: Publish, send: Send, shards: int, withheld: Withheld | None = None) -> None:
+        self._withheld = withheld or Withheld()
         self._publish = publish
         self._send = send
         self._shards = shards
@@ -72,11 +74,12 @@ class Feed:
             ]
             public = [
                 public_message(
-                    commit.stream, record.public, commit.after.invite, record.metadata, record.closes, self._shards
+                    commit.stream, self._shown(record.public), commit.after.invite, record.metadata, record.closes,
+                    self._shards,
                 )
                 for commit in ordered
                 for record in commit.records
-            ]
+            ]  # fmt: skip
             stored = partial(_trace, ordered, time.time_ns()) if tracing.on() else _nothing
             self._publish(shard, ordered[0].first - 1, events, public, stored)
         for commit in commits:
@@ -85,6 +88,9 @@ class Feed:
             game, at = game_of(commit.stream), rfc3339(commit.records[-1].at)
             if entry := lobby_message(game, commit.stream, commit.before, commit.after, at):
                 self._send(subjects.lobby(game), _encode(entry))
+
+    def _shown(self, public: bytes | None) -> bytes | None:
+        return None if public is None else self._withheld.named(public)
 
 
 def _nothing() -> None:

@@ -16,6 +16,7 @@ from playmolt_schemas.records import ZERO_HASH, Record
 from playmolt_schemas.shards import shard_of
 from playmolt_schemas.stored.values import DEFAULT_PACE, Fault, Pace
 
+from playmolt_core.db.moderation import HiddenText, ReplacedName
 from playmolt_core.log.batch import check, follows
 from playmolt_core.log.port import (
     ALL,
@@ -32,6 +33,7 @@ from playmolt_core.log.port import (
     Outcome,
     OutgoingRecord,
     Part,
+    Present,
     StoredFacts,
     StoredRecord,
     StoredSnapshot,
@@ -93,6 +95,8 @@ class MemoryLog:
         self._faults: defaultdict[str, Counter[Fault]] = defaultdict(Counter)
         self._reported: dict[str, Counter[Fault]] = {}
         self._snapshots: dict[str, StoredSnapshot] = {}
+        self.decisions: list[HiddenText | ReplacedName] = []
+        """What the operator hid and renamed, oldest first."""
 
     @property
     def shards(self) -> int:
@@ -248,6 +252,12 @@ class MemoryLog:
     async def versions(self, streams: Iterable[str]) -> dict[str, int]:
         known = {name: self._streams[name] for name in streams if name in self._streams}
         return {name: ARCHIVED if stream.archived else len(stream.records) for name, stream in known.items()}
+
+    async def present(self, streams: Iterable[str]) -> Present:
+        return Present(await self.versions(streams), self.decisions[-1].revision if self.decisions else 0)
+
+    async def since(self, revision: int, limit: int) -> Sequence[HiddenText | ReplacedName]:
+        return [row for row in self.decisions if row.revision > revision][:limit]
 
     async def forward(self, after: int, limit: int, shard: int = 0) -> Sequence[LogEntry]:
         entries = [_entry(stored) for stored in self._forward(after, limit, shard)]

@@ -299,6 +299,10 @@ class StreamReader(Protocol):
         """The committed version of each existing stream; ARCHIVED or ERASED for such ones."""
         ...
 
+    async def present(self, streams: Iterable[str]) -> "Present":
+        """`versions`, and the newest decision about what is shown, as of one moment."""
+        ...
+
     async def snapshot(self, stream: str) -> StoredSnapshot | None:
         """The newest snapshot of a stream, if the record that it was made from is unchanged."""
         ...
@@ -306,6 +310,14 @@ class StreamReader(Protocol):
     async def keep_snapshot(self, stream: str, snapshot: StoredSnapshot) -> None:
         """Store a snapshot in place of an older one."""
         ...
+
+
+class Present(NamedTuple):
+    """Streams as of one moment."""
+
+    versions: dict[str, int]
+    revision: int
+    """Of the newest decision to hide a text or to replace a name, or to take that back."""
 
 
 class ShardReader(Protocol):

@@ -30,6 +30,7 @@ from playmolt_core.log.port import (
     Outcome,
     OutgoingRecord,
     Part,
+    Present,
     StoredFacts,
     StoredRecord,
     StoredSnapshot,
@@ -223,6 +224,12 @@ class PostgresLog:
     async def versions(self, streams: Iterable[str]) -> dict[str, int]:
         rows = await self._pool.fetch(_SQL["versions"], list(streams))
         return {row["stream"]: row["version"] for row in rows}
+
+    async def present(self, streams: Iterable[str]) -> Present:
+        rows = await self._pool.fetch(_SQL["present"], list(streams))
+        versions = {row["stream"]: row["version"] for row in rows}
+        revision = versions.pop("")
+        return Present(versions, revision)
 
     async def forward(self, after: int, limit: int, shard: int = 0) -> Sequence[LogEntry]:
         return await self._opened([entry_of(stored) for stored in await self._stored(after, limit, shard, WHOLE)])

@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Final
@@ -20,6 +20,7 @@ from playmolt_core.bus.jetstream import JetStream, open_jetstream
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.limits import PgLimits
 from playmolt_core.db.migrate import newest_needed
+from playmolt_core.db.moderation import PgModeration
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.db.projections import PgGameCounts
 from playmolt_core.db.reports import PgReports
@@ -28,14 +29,17 @@ from playmolt_core.engine.reads.sources import fitting
 from playmolt_core.log.port import ShardReader
 from playmolt_core.log.postgres import PostgresLog, shards_of
 from playmolt_core.log.reading import page, places_behind
+from playmolt_core.log.withholding import Withholding
 from playmolt_core.ops import health
 from playmolt_core.ops.metrics import Sample, label, render
 from playmolt_core.ops.process import done_before, next_tick, settle_garbage
 from playmolt_core.ops.service import Start, run_service
 from playmolt_core.ops.telemetry import log
+from playmolt_core.relay.feeds import PublicForms, rules_of
 from playmolt_core.relay.notices import NoticeProjector
 from playmolt_core.relay.projector import Projector
 from playmolt_core.relay.relay import Relay
+from playmolt_core.relay.withdrawal import PgPlaces, Withdrawal
 from playmolt_core.settings import Settings
 
 
@@ -80,9 +84,16 @@ class Service:
         self._log: ShardReader = PostgresLog(pool, shards)
         limit = max(1, settings.stream_events // shards)
         self._projector = Projector(self._log, pool)
+        self._withholding = withholding = Withholding(PgModeration(pool))
+        form_of = PublicForms(rules_of, withholding.withheld).of
+        withdrawal = Withdrawal(self._log, PgPlaces(pool), bus, withholding, form_of)
         self._relays = [
-            Relay(self._log, bus, limit, shard, on_poll=self._projector.note_end) for shard in range(shards)
-        ]
+            Relay(
+                self._log, bus, limit, shard, form_of, on_poll=self._projector.note_end, prepare=withdrawal.prepare,
+                renames=lambda: withholding.withheld.revision > 0,
+            )
+            for shard in range(shards)
+        ]  # fmt: skip
         self._notices = NoticeProjector(self._log, PgNotices(pool))
         self._limits = PgLimits(pool)
         self._reports = PgReports(pool)
@@ -91,6 +102,8 @@ class Service:
         self._looked: list[Sample] = []
 
     async def listen(self) -> None:
+        with suppress(LogUnavailable):  # else the task that follows decisions knows them soon
+            await self._withholding.refresh()
         for shard, relay in enumerate(self._relays):
             self._bus.on_change(relay.recheck)
             await self._bus.listen(subjects.committed(shard, len(self._relays)), relay.wake)
@@ -107,6 +120,7 @@ class Service:
                 tasks.create_task(relay.run())
             tasks.create_task(self._projector.run())
             tasks.create_task(self._notices.run())
+            tasks.create_task(self._withholding.run())
             tasks.create_task(self._sweep())
             tasks.create_task(self._look())
             tasks.create_task(self._tell_feeds())

@@ -15,12 +15,25 @@ from playmolt_core.bus.batches import StreamMessage
 from playmolt_core.bus.jetstream import StoredMessage, StreamState
 from playmolt_core.engine.feed import event_message, game_of, public_message
 from playmolt_core.engine.messages import message, progress
+from playmolt_core.game import moderation
 from playmolt_core.game.decider import PUBLIC, Decider, read_event
 from playmolt_core.game.engine_module import engines
+from playmolt_core.game.withholding import Withheld
 from playmolt_core.log.port import OutgoingRecord
 
-_UNPUBLISHED: Final = frozenset({"lobby", "erasure", "ownership", "moderation"})
+_UNPUBLISHED: Final = frozenset({"lobby", "erasure", "ownership"})
 _read = msgspec.json.Decoder(Record).decode
+
+
+class _Event(msgspec.Struct, frozen=True):
+    """What identifies a message on its subject."""
+
+    type: str
+    version: int
+    at: str
+
+
+_read_event = msgspec.json.Decoder(_Event).decode
 
 
 class FeedBroken(Exception):
@@ -55,6 +68,8 @@ class Feed(msgspec.Struct, frozen=True):
     stream: str
     subjects: tuple[str, ...]
     message: Callable[[OutgoingRecord], StreamMessage]
+    withdraws: bool = False
+    """Whether messages are deleted because something in them was hidden, and may show other names than today's."""
 
 
 def type_of_stream(stream: str) -> str:
@@ -64,14 +79,18 @@ def type_of_stream(stream: str) -> str:
 
 
 class PublicForms:
-    """The public messages of records, made by the rules of their games as the engines make them."""
+    """The public messages of records, made by the rules of their games as the engines make them, without what is
+    withheld. The message of a decision says only where something changed."""
 
-    def __init__(self, rules_of: Callable[[str], Decider]) -> None:
+    def __init__(self, rules_of: Callable[[str], Decider], withheld: Withheld | None = None) -> None:
         self._rules_of = cache(rules_of)
+        self._withheld = withheld or Withheld()
 
     def of(self, record: Record) -> bytes | None:
         """None for a record without a public form, or of a game that is not installed here. Raises FeedBroken."""
         game = game_of(record.stream)
+        if game == moderation.GAME:
+            return moderation.notice(record)
         if game in _UNPUBLISHED or game not in games():
             return None
         if game in SESSION_TYPES:
@@ -81,7 +100,8 @@ class PublicForms:
             event = read_event(rules, record.type, record.schema_version, record.data)
         except (LookupError, ValueError) as error:
             raise FeedBroken(f"position {record.position}: is this relay older than the engine? {error}") from error
-        return message(rules, record.stream, record.version, record.at, event, PUBLIC)
+        event = self._withheld.shown(record.stream, record.version, event)
+        return self._withheld.named(message(rules, record.stream, record.version, record.at, event, PUBLIC))
 
 
 def rules_of(game: str) -> Decider:
@@ -100,6 +120,13 @@ def same(one: StreamMessage, other: StreamMessage) -> bool:
     return (one.subject, one.body, _own(one)) == (other.subject, other.body, _own(other))
 
 
+def alike(one: StreamMessage, other: StreamMessage) -> bool:
+    """Whether two messages are of the same event, although names or texts in them may be shown differently."""
+    if one.subject != other.subject or not one.body or not other.body:
+        return False
+    return _read_event(one.body) == _read_event(other.body)
+
+
 def _own(message: StreamMessage) -> dict[str, str]:
     return {name: value for name, value in message.headers.items() if name != subjects.TRACE_HEADER}
 
@@ -115,7 +142,8 @@ def feeds(shard: int, shards: int, form_of: PublicForm) -> tuple[Feed, Feed]:
         return public_message(entry.stream, form_of(record), entry.invite, bytes(record.metadata), entry.closes, shards)
 
     token = f"{shard}." if shards > 1 else ""
+    stored = (f"spectate.{token}>", f"sealed.{token}>")
     return (
         Feed(of_shard(subjects.EVENTS_STREAM, shard, shards), (f"events.{token}>",), event),
-        Feed(of_shard(subjects.SPECTATE_STREAM, shard, shards), (f"spectate.{token}>", f"sealed.{token}>"), public),
+        Feed(of_shard(subjects.SPECTATE_STREAM, shard, shards), stored, public, withdraws=True),
     )

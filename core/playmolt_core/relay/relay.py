@@ -8,7 +8,7 @@ interleave, a lost acknowledgement cannot duplicate, and a stream that lost mess
 import asyncio
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -27,7 +27,17 @@ from playmolt_core.log.port import OutgoingRecord, ShardReader
 from playmolt_core.ops import tracing
 from playmolt_core.ops.metrics import SIZES, Histogram
 from playmolt_core.ops.telemetry import log as logger
-from playmolt_core.relay.feeds import Feed, FeedBroken, PublicForm, Streams, feeds, public_form, same, type_of_stream
+from playmolt_core.relay.feeds import (
+    Feed,
+    FeedBroken,
+    PublicForm,
+    Streams,
+    alike,
+    feeds,
+    public_form,
+    same,
+    type_of_stream,
+)
 
 POLL_SECONDS: Final = 0.25
 PATIENCE_SECONDS: Final = 0.1
@@ -50,8 +60,13 @@ class Relay:
     def __init__(
         self, log: ShardReader, streams: Streams, limit: int, shard: int = 0, form_of: PublicForm = public_form,
         *, on_poll: Callable[[int, int], None] = lambda _shard, _position: None,
+        prepare: Callable[[Sequence[Record]], Awaitable[None]] | None = None,
+        renames: Callable[[], bool] = lambda: False,
     ) -> None:  # fmt: skip
-        """`on_poll` is called with the shard and the end of the log whenever it was read."""
+        """`on_poll` is called with the shard and the end of the log whenever it was read, `prepare` with records before
+        their messages are made. `renames`: whether anything is shown differently than when it was published."""
+        self._prepare = prepare
+        self._renames = renames
         self._log = log
         self._on_poll = on_poll
         self._shard = shard
@@ -157,6 +172,8 @@ class Relay:
             if entry.position != position:
                 raise FeedBroken(f"position {position} is missing from the log")
         self._examine(entries)
+        if self._prepare:
+            await self._prepare([_read(entry.record) for entry in entries])
         started = time.time_ns()
         copied = await asyncio.gather(*(self._copy(feed, entries) for feed in self._feeds), return_exceptions=True)
         for failure in copied:
@@ -277,7 +294,10 @@ class Relay:
         # After archived positions, too: the stream may keep more messages now than at that time.
         oldest_kept = max(1, position - self._limit + 1, await self._log.archived_to(self._shard) + 1)
         state = await self._streams.ensure(feed.stream, feed.subjects, first=oldest_kept, limit=self._limit)
-        return position, state, await self._held(feed, state.last) if state.last >= state.first > 0 else None
+        held = await self._streams.held(feed.stream, state.last) if state.last >= state.first > 0 else None
+        if held is None and state.last >= state.first > 0 and not feed.withdraws:
+            raise BusUnavailable(f"{feed.stream} no longer holds sequence {state.last}")
+        return position, state, held
 
     async def _rebuild_stream(self, feed: Feed, position: int, state: StreamState) -> None:
         """Delete a stream that ends in messages of other clients, to fill it again from the log.
@@ -289,7 +309,8 @@ class Relay:
         if own >= state.first:
             if own > position:
                 raise FeedBroken(f"{feed.stream} is at {own}, the log at {position}: the database was set back")
-            await self._compare(feed, own, await self._held(feed, own))
+            if (held := await self._streams.held(feed.stream, own)) is not None:
+                await self._compare(feed, own, held)
         await self._streams.drop(feed.stream)
         self.rebuilds[feed.stream] += 1
         _log.error("feed_mended", stream=feed.stream, foreign_from=own + 1, foreign_to=state.last)
@@ -300,23 +321,23 @@ class Relay:
         own, foreign = state.first - 1, state.last
         while foreign - own > 1:
             middle = (own + foreign) // 2
-            if (await self._held(feed, middle)).fenced:
+            held = await self._streams.held(feed.stream, middle)
+            if held is None and not feed.withdraws:
+                raise BusUnavailable(f"{feed.stream} no longer holds sequence {middle}")
+            if held is None or held.fenced:  # only a relay withdraws messages, its own ones
                 own = middle
             else:
                 foreign = middle
         return own
 
-    async def _held(self, feed: Feed, sequence: int) -> StoredMessage:
-        held = await self._streams.held(feed.stream, sequence)
-        if held is None:  # replaced by a newer one, or the stream was deleted again
-            raise BusUnavailable(f"{feed.stream} no longer holds sequence {sequence}")
-        return held
-
     async def _compare(self, feed: Feed, sequence: int, held: StoredMessage) -> None:
         entries = await self._log.outgoing(sequence - 1, 1, self._shard)
         if not held.fenced:  # again, so soon
             raise BusUnavailable(f"another client publishes to {feed.stream}")
-        if not entries or not same(feed.message(entries[0]), held.message):
+        expected = feed.message(entries[0]) if entries else None
+        if expected is None or not (
+            same(expected, held.message) or (self._renames() and feed.withdraws and alike(expected, held.message))
+        ):
             raise FeedBroken(f"{feed.stream} differs from the log at {sequence}")
 
 

@@ -16,6 +16,7 @@ from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.db.budgets import PgBudgets
 from playmolt_core.db.logins import seals
 from playmolt_core.db.migrate import newest_needed
+from playmolt_core.db.moderation import PgModeration
 from playmolt_core.db.owners import PgAddresses
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.effects.leased_effect import Worker
@@ -36,6 +37,7 @@ from playmolt_core.llm.postgres_limits import PgModelLimits
 from playmolt_core.log.erasing import SessionEraser
 from playmolt_core.log.postgres import PostgresLog, shards_of
 from playmolt_core.log.sealing import UNOPENED, SessionCodec
+from playmolt_core.log.withholding import Withholding
 from playmolt_core.ops import health, telemetry
 from playmolt_core.ops.metrics import Sample, render
 from playmolt_core.ops.process import done_before, settle_garbage
@@ -64,6 +66,7 @@ class ServiceContext(Generic[S_co]):
         self.log = PostgresLog(pool, shards, UNOPENED if vault is None else SessionCodec(vault))
         self.catalogue: Catalogue = load(settings.models, os.environ)
         self.engines: dict[str, Engine] = {}
+        self.withholding = Withholding(PgModeration(pool))
         self.tables: EngineCalls | None = None
         """Calls to other services' games, for a service whose manifest says that it `seats_tables`."""
         self.speak: Callable[[str, str, bytes], None] = lambda _game, _session, _message: None
@@ -121,13 +124,13 @@ BuildGame: TypeAlias = Callable[[ServiceContext[S_co]], HostedGame[Any]]
 
 def _engine(hosted: HostedGame[T], context: ServiceContext, bus: EngineBus) -> Engine[T]:
     decider = hosted.decider
-    feed = Feed(bus.publish, bus.send, context.log.shards)
+    feed = Feed(bus.publish, bus.send, context.log.shards, context.withholding.withheld)
     return Engine(
         decider, context.log, context.settings, feed.committed,
         api=hosted.api, workers=hosted.workers, leases=PgLeases(context.pool), outages=context.outages(decider.game),
         fetches=hosted.fetches, completes=hosted.completes, prepare=hosted.prepare,
         eraser=SessionEraser(context.pool) if decider.game in SEALED_TYPES else None,
-        one_address=PgAddresses(context.pool).one_address,
+        one_address=PgAddresses(context.pool).one_address, withholding=context.withholding,
     )  # fmt: skip
 
 
@@ -211,6 +214,7 @@ async def _play(
         if (outages := context.outages(game))
     ]
     upkeeps = [asyncio.create_task(hosted.upkeep()) for hosted in hosts if hosted.upkeep]
+    upkeeps.append(asyncio.create_task(context.withholding.run()))
     await until_stopped(stopping, [*beats, *upkeeps, *(task for engine in engines for task in engine.tasks)])
     for task in (*beats, *upkeeps):
         task.cancel()

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.committed_reads import CommittedReads
-from playmolt_core.log.port import StreamReader
+from playmolt_core.log.port import Present, StreamReader
 
 
 class Away:
@@ -18,7 +18,7 @@ class Away:
         self.asked = asyncio.Event()
         self.over = asyncio.Event()
 
-    async def versions(self, streams: Collection[str]) -> dict[str, int]:
+    async def present(self, streams: Collection[str]) -> Present:
         self.asked.set()
         await self.over.wait()
         raise LogUnavailable("the log is away")

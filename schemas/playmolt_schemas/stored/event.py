@@ -82,18 +82,23 @@ def texts(kind: type) -> Sequence[tuple[str, ...]]:
     """Where a struct holds texts of agents: paths of field names, with "*" for every element of a list."""
     found: list[tuple[str, ...]] = []
     for field in msgspec.structs.fields(kind):
-        if any(isinstance(extra, Said) for extra in _extras(field.type)):
+        if is_text(field.type):
             found.append((field.encode_name,))
-        for element in _elements(field.type):
+        for element in elements_of(field.type):
             found += ((field.encode_name, "*", *path) for path in texts(element))
     return found
+
+
+def is_text(annotation: object) -> bool:
+    """Whether a field of this type is a text that an agent wrote."""
+    return any(isinstance(extra, Said) for extra in _extras(annotation))
 
 
 def _extras(annotation: object) -> tuple[object, ...]:
     return get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
 
 
-def _elements(annotation: object) -> Iterator[type]:
+def elements_of(annotation: object) -> Iterator[type]:
     """The structs in a field that is a tuple of structs."""
     inner = get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
     if get_origin(inner) is tuple:

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from playmolt_cli.games import deciders
 from playmolt_core.db.accounts import NewAgent, PgAccounts
-from playmolt_core.db.moderation import Ban, Decided, Decision, PgModeration
+from playmolt_core.db.moderation import Ban, Decided, Decision, HiddenText, PgModeration
 from playmolt_core.db.owners import OwnerAccount, PgOwners
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.game.decider import Refused
@@ -103,6 +103,10 @@ async def records(database_url: str) -> list[tuple[str, dict[str, Any]]]:
     return [(kind, msgspec.json.decode(data)) for kind, data in rows]
 
 
+async def hidden(pool: Pool) -> list[HiddenText]:
+    return [row for row in await PgModeration(pool).since(0, 9) if isinstance(row, HiddenText)]
+
+
 async def decided(pool: Pool, wanted: Decision) -> Decided:
     made = await decide(pool, wanted)
     assert isinstance(made, Decided), made
@@ -120,7 +124,7 @@ async def test_a_hidden_speech_is_in_the_log_without_its_text_or_the_reason(
         ("speech_hidden", {"game_id": TRIAL, "versions": [1], "agent_id": ADA, "by": "operator"})
     ]
     moderation = PgModeration(pool)
-    assert [(one.version, one.agent_id, one.hidden) for one in await moderation.hidden_since(0, 9)] == [(1, ADA, True)]
+    assert [(one.version, one.agent_id, one.hidden) for one in await hidden(pool)] == [(1, ADA, True)]
     (notice,) = await moderation.notices([ADA], 9)
     assert (notice.kind, notice.game_id, notice.note) == ("speech_hidden", TRIAL, "against rule 3")
 
@@ -135,7 +139,7 @@ async def test_a_repeat_has_no_second_effect_and_restore_takes_it_back(
     assert (await decided(pool, restore)).changed
     assert not (await decided(pool, restore)).changed
     assert [kind for kind, _ in await records(database_url)] == ["speech_hidden", "speech_restored"]
-    (row,) = await PgModeration(pool).hidden_since(0, 9)
+    (row,) = await hidden(pool)
     assert (row.hidden, row.revision) == (False, 2)
 
 
@@ -145,7 +149,7 @@ async def test_a_comment_is_hidden_where_it_was_made_and_where_it_was_revealed(
 ) -> None:
     del log
     assert (await decided(pool, hide(version, ADA))).changed
-    found = await PgModeration(pool).hidden_since(0, 9)
+    found = await hidden(pool)
     assert sorted((one.version, one.agent_id) for one in found) == [(1, ADA), (3, ADA)]
     assert not (await decided(pool, hide(4 - version, ADA))).changed, "the same comment by its other record"
 
@@ -153,7 +157,7 @@ async def test_a_comment_is_hidden_where_it_was_made_and_where_it_was_revealed(
 async def test_a_record_with_texts_of_several_can_be_hidden_whole(log: PostgresLog, pool: Pool) -> None:
     del log
     await decided(pool, hide(3))
-    assert sorted((one.version, one.agent_id) for one in await PgModeration(pool).hidden_since(0, 9)) == [
+    assert sorted((one.version, one.agent_id) for one in await hidden(pool)) == [
         (1, ""), (2, ""), (3, ""),
     ]  # fmt: skip
 
@@ -300,7 +304,7 @@ async def test_a_gateway_that_is_killed_leaves_event_and_row_or_neither(
     await holder.close()
     await killer.close()
     assert await records(database_url) == []
-    assert await PgModeration(pool).hidden_since(0, 9) == []
+    assert await hidden(pool) == []
     assert (await decided(pool, hide(3, ADA))).changed
     assert await moderation_breaks(all_rights) == []
 
@@ -308,9 +312,7 @@ async def test_a_gateway_that_is_killed_leaves_event_and_row_or_neither(
 async def test_services_read_decisions_and_cannot_make_them(database_url: str) -> None:
     for role in ("playmolt_engine", "playmolt_relay", "playmolt_reader"):
         pool = await open_pool(database_url, role=role)
-        moderation = PgModeration(pool)
-        assert await moderation.hidden_since(0, 9) == []
-        assert await moderation.renamed_since(0, 9) == []
+        assert await PgModeration(pool).since(0, 9) == []
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
             await decide(pool, hide(1))
         await pool.close()

@@ -122,6 +122,7 @@ FUNCTIONS = {
     "log.rebuild_owners": "SELECT log.rebuild_owners()",
     "log.begin_moderation": "SELECT log.begin_moderation('moderation-1')",
     "log.said": "SELECT log.said('ox-1', 1, NULL, '{}', '{}')",
+    "log.naming": "SELECT log.naming('agent-a')",
     "log.moderate": "SELECT log.moderate('moderation-1', '', '{}', '', '')",
     "log.rebuild_moderation": "SELECT log.rebuild_moderation()",
     "account.neutral_handle": "SELECT account.neutral_handle('agent-a')",
@@ -194,7 +195,7 @@ ALLOWED: dict[str, set[object]] = {
         ("SELECT", "log.archived"),
         *((verb, table) for verb in ("SELECT", "INSERT", "UPDATE", "DELETE") for table in _DERIVED),
         ("SELECT", "projection.progress"), ("UPDATE", "projection.progress"), "limits.sweep", "limits.day_spent",
-        "account.models", "account.sweep_reports", *_DECISIONS, "log.rebuild_moderation",
+        "account.models", "account.sweep_reports", *_DECISIONS, "log.rebuild_moderation", "log.naming",
         "log.rebuild_owners", "account.note_events", "account.noted",
     },
     "playmolt_gateway": {
@@ -370,7 +371,7 @@ async def test_append_looks_into_no_schema_of_its_caller(database_url: str) -> N
         " AND n.nspname IN ('log', 'limits', 'lease', 'account', 'projection', 'blob', 'vault', 'pack')"
     )
     await connection.close()
-    assert len(rows) == 77
+    assert len(rows) == 78
     for row in rows:
         assert "search_path=pg_catalog, pg_temp" in row["proconfig"], row["name"]
 

@@ -71,8 +71,11 @@ def _direct_get(stream: str) -> list[str]:
 
 
 def _stream_calls(stream: str) -> list[str]:
-    # DELETE allows recreating a stream that someone else published to. No PURGE, no deletion of single messages.
+    # DELETE allows recreating a stream that someone else published to. No PURGE; single messages are deleted in
+    # SPECTATE alone, where the operator hid them.
     made = [f"$JS.API.STREAM.{verb}.{stream}" for verb in ("CREATE", "UPDATE", "DELETE", "INFO", "MSG.GET")]
+    if stream.startswith(subjects.SPECTATE_STREAM):
+        made.append(f"$JS.API.STREAM.MSG.DELETE.{stream}")
     consumers = [f"$JS.API.CONSUMER.{verb}.{stream}.>" for verb in ("CREATE", "DURABLE.CREATE")]
     return made + _direct_get(stream) + consumers
 

@@ -49,6 +49,8 @@ class ApiQueries(Generic[S]):
         if isinstance(found, Refused):
             return refusal(found)
         body = body_of(found)
+        if not found.content_type and not request.operator:
+            body = self._sources.withheld.named(body)
         if len(body) <= BUS_REPLY_BYTES:
             return found.status, body, found.content_type, 0
         offset = offset_of(pending)

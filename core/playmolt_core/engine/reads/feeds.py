@@ -81,9 +81,12 @@ class FeedReads(Generic[S]):
         """The public messages of a page, from the events alone. Raises Archived."""
         stored = await self._log.facts(stream, page.after, most=page.most)
         facts = facts_of(self._decider, stored) if stored else ()
-        return fitting(
-            message(self._decider, stream, version, rfc3339(at), event, PUBLIC)
+        shown = (
+            (version, self._sources.withheld.shown(stream, version, event), at)
             for version, (event, at) in enumerate(facts, page.after + 1)
+        )
+        return fitting(
+            message(self._decider, stream, version, rfc3339(at), event, PUBLIC) for version, event, at in shown
         )
 
     async def games(self, pending: PendingCall) -> Reply:
@@ -140,6 +143,8 @@ class FeedReads(Generic[S]):
             return refusal(refused)
         stored = await self._log.load(stream, after=page.after)
         records = [] if stored is None else stored.records[: page.most]
+        if not pending.call.operator:
+            records = [self._sources.withheld.record(self._decider, record) for record in records]
         taken = fitting(escape_line_ends(_encode(record)) for record in records)
         next_after = page.after + len(taken)
         more = b"true" if next_after < snapshot.version else b"false"

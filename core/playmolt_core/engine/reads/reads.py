@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Generic
 
 import msgspec
+from playmolt_schemas.envelopes import Call
 
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.effects.leased_effect import Submit
@@ -85,7 +86,14 @@ class Reads(Generic[S]):
             _log.error("read_failed", op=call.op, target=call.target, error=kind, traceback=frames)
             pending.refuse_busy()
         else:
-            pending.answer(*reply)
+            pending.answer(*self._named(call, reply))
+
+    def _named(self, call: Call, reply: Reply) -> Reply:
+        """An answer with the names that are shown. Records have none of these, and parts of a body are made from it."""
+        status, body, *rest = reply
+        if rest or call.op in ("log", "operator"):
+            return reply
+        return status, self._sources.withheld.named(body)
 
     async def _refuse_erased(self, pending: PendingCall) -> None:
         try:

@@ -1,7 +1,7 @@
 """What the reads of one game share: streams, history, viewers, and the size of answers."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Generic
 
@@ -19,6 +19,7 @@ from playmolt_core.engine.committed_reads import CommittedReads
 from playmolt_core.engine.pending_call import NO_GAME, closed_to
 from playmolt_core.game.decider import PUBLIC, Decider, Refused, S, Viewer
 from playmolt_core.game.fold import Snapshot
+from playmolt_core.game.withholding import Withheld
 from playmolt_core.log.folding import facts_of
 from playmolt_core.log.port import Archived, GameReader, StoredFacts, StreamReader
 
@@ -26,33 +27,46 @@ _KEPT = 128
 
 
 class Moment(msgspec.Struct, Generic[S], frozen=True):
-    """An event, its time, and the state after it."""
+    """An event as it is shown, its time, and the state after it, which is folded from shown events."""
 
     event: Event
     at: datetime
     state: S
 
 
+class _History(msgspec.Struct, Generic[S], frozen=True):
+    """The moments of a game, and what was withheld when they were folded."""
+
+    moments: tuple[Moment[S], ...] = ()
+    texts: Mapping[int, Collection[str]] = {}
+
+
 class Histories(Generic[S]):
     """Cached histories of recently requested games, extended from the log on demand."""
 
     def __init__(
-        self, decider: Decider[S], event_log: StreamReader, read_last: Callable[[str], StoredFacts | None]
+        self,
+        decider: Decider[S],
+        event_log: StreamReader,
+        read_last: Callable[[str], StoredFacts | None],
+        withheld: Withheld,
     ) -> None:
         self._read_last = read_last
         self._decider = decider
         self._log = event_log
-        self._kept: OrderedDict[str, tuple[Moment[S], ...]] = OrderedDict()
+        self._withheld = withheld
+        self._kept: OrderedDict[str, _History[S]] = OrderedDict()
 
     async def of(self, stream: str, version: int) -> tuple[Moment[S], ...]:
         """The moments from 1 to at least `version` (index = version - 1). Raises LogUnavailable."""
-        moments = self._kept.get(stream, ())
+        kept, texts = self._kept.get(stream, _History[S]()), self._withheld.texts(stream)
+        moments = kept.moments if kept.texts == texts else ()
         if len(moments) < version:
             stored = None if moments else self._read_last(stream)
             if stored is None or stored.head.version < version:
                 stored = await self._log.facts(stream, after=len(moments))
             moments = self._extended(stream, moments, stored) if stored else moments
-            self._kept[stream] = moments
+            self._kept[stream] = _History(moments, texts)
             while len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)
         if stream in self._kept:
@@ -62,7 +76,8 @@ class Histories(Generic[S]):
     def _extended(self, stream: str, moments: tuple[Moment[S], ...], stored: StoredFacts) -> tuple[Moment[S], ...]:
         state = moments[-1].state if moments else self._decider.initial(stream)
         more = []
-        for event, at in facts_of(self._decider, stored):
+        for version, (stored_event, at) in enumerate(facts_of(self._decider, stored), len(moments) + 1):
+            event = self._withheld.shown(stream, version, stored_event)
             state = self._decider.evolve(state, event, at)
             more.append(Moment(event, at, state))
         return (*moments, *more)
@@ -111,7 +126,8 @@ class Sources(Generic[S]):
         self.decider = decider
         self.log = event_log
         self.streams = streams
-        self.histories = Histories(decider, event_log, streams.read_last)
+        self.withheld = streams.withholding.withheld
+        self.histories = Histories(decider, event_log, streams.read_last, self.withheld)
         self.private = decider.game in SESSION_TYPES
         """Whether each stream belongs to one owner."""
         self.unknown = NO_SESSION if self.private else NO_GAME
@@ -135,6 +151,12 @@ class Sources(Generic[S]):
             return snapshot
         await self._submit(stream, command, digest(["sign", stream, call.agent, snapshot.version])[:32])
         return await self.streams.snapshot(stream) or snapshot
+
+    async def displayed(self, stream: str, snapshot: Snapshot[S]) -> S:
+        """The state of a snapshot as it is shown: without hidden texts. Raises LogUnavailable, Archived."""
+        if not self.withheld.texts(stream):
+            return snapshot.state
+        return (await self.histories.of(stream, snapshot.version))[snapshot.version - 1].state
 
     async def unless_archived(self, stream: str) -> Snapshot[S] | None:
         """Raises Erased and LogUnavailable."""

@@ -72,6 +72,7 @@ class StateReads(Generic[S]):
                 return refusal(Refused(Code.NOT_FOUND, detail))
             state = (await self._sources.histories.of(pending.call.target, request.at))[request.at - 1].state
             return 200, _encode(self._decider.view(state, viewer))
+        state = await self._sources.displayed(pending.call.target, snapshot)
         return 200, _encode(timed(self._decider.view(state, viewer)))
 
     def _viewer(self, pending: PendingCall, snapshot: Snapshot[S], request: StateAt) -> Viewer | Refused:
@@ -91,17 +92,19 @@ class StateReads(Generic[S]):
         turns = [
             turn
             for stream, snapshot in seated
-            if wanted in (None, stream) and (turn := self._turn(agent, stream, snapshot.state))
+            if wanted in (None, stream) and (turn := await self._turn(agent, stream, snapshot))
         ]
         turn = min(turns, key=_urgency, default=None)
         games = [{"game_id": stream, "version": snapshot.version} for stream, snapshot in seated]
         return 200, _encode({"turn": turn, "games": games})
 
-    def _turn(self, agent: str, stream: str, state: S) -> Turn | None:
+    async def _turn(self, agent: str, stream: str, snapshot: Snapshot[S]) -> Turn | None:
+        state = snapshot.state
         allowed = self._decider.allowed_actions(state, agent)
         if not allowed:
             return None
-        view = msgspec.to_builtins(timed(self._decider.view(state, Viewer(agent))))
+        shown = await self._sources.displayed(stream, snapshot)
+        view = msgspec.to_builtins(timed(self._decider.view(shown, Viewer(agent))))
         actions = [ActionOffer(action.type, dict(action.schema)) for action in allowed]
         turn_id = self._decider.turn_id(state, agent)
         return Turn(stream, self._decider.game, view, actions, turn_id=turn_id)

@@ -2894,12 +2894,22 @@ BEGIN
   RETURN total;
 END $$;
 
+-- The records that contain the id of an agent, of the games and tournaments in which it has or had a seat.
+CREATE FUNCTION log.naming(p_agent text) RETURNS TABLE (shard smallint, "position" bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT r.shard, r.position FROM log.record AS r
+  WHERE r.number IN (
+    SELECT e.number FROM log.record AS e
+    WHERE e.type = 3 AND hashtext(e.data ->> 'agent_id') = hashtext(p_agent) AND e.data ->> 'agent_id' = p_agent
+  ) AND r.data::text LIKE '%' || p_agent || '%'
+$$;
+
 REVOKE ALL ON log.hidden, account.renamed, account.ban, log.decision, account.notice FROM PUBLIC;
 REVOKE ALL ON FUNCTION log.moderation_revision, log.begin_moderation, log.said, log.apply_moderation, log.moderate,
-  log.rebuild_moderation, account.show_name, account.forget_keys, account.neutral_handle FROM PUBLIC;
+  log.naming, log.rebuild_moderation, account.show_name, account.forget_keys, account.neutral_handle FROM PUBLIC;
 GRANT SELECT ON log.hidden, account.renamed, account.ban TO playmolt_gateway, playmolt_engine, playmolt_relay, playmolt_reader;
 GRANT SELECT ON log.decision TO playmolt_reader;
-GRANT EXECUTE ON FUNCTION log.rebuild_moderation TO playmolt_relay;
+GRANT EXECUTE ON FUNCTION log.rebuild_moderation, log.naming TO playmolt_relay;
 GRANT SELECT ON account.notice TO playmolt_gateway;
 GRANT EXECUTE ON FUNCTION log.begin_moderation, log.said, log.moderate, account.neutral_handle TO playmolt_gateway;
 

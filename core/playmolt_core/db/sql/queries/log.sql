@@ -57,6 +57,14 @@ FROM log.event AS e WHERE e.stream = $1 AND e.shard = $3 AND e.command = $2::tex
 SELECT stream, CASE WHEN erased_at IS NOT NULL THEN -2 WHEN archived THEN -1 ELSE version END AS version
 FROM log.listed WHERE stream = ANY ($1)
 
+-- name: present
+SELECT stream, CASE WHEN erased_at IS NOT NULL THEN -2 WHEN archived THEN -1 ELSE version END::bigint AS version
+FROM log.listed WHERE stream = ANY ($1)
+UNION ALL
+SELECT '', greatest(
+  (SELECT coalesce(max(h.revision), 0) FROM log.hidden AS h), (SELECT coalesce(max(n.revision), 0) FROM account.renamed AS n)
+)
+
 -- name: forward
 -- The columns of log.record from which `stored_rows` makes records; $4 of $5 parts of the streams.
 SELECT r.number, r.version, r.position, r.type, r.schema_version, r.data::text, r.at, r.salt, r.hash, r.prev_hash,

@@ -31,11 +31,18 @@ WHERE a.id = ANY ($1) AND b.banned AND (b.until IS NULL OR b.until > clock_times
 SELECT b.subject, b.until FROM account.ban AS b
 WHERE b.subject = ANY ($1) AND b.banned AND (b.until IS NULL OR b.until > clock_timestamp())
 
--- name: hidden_since
-SELECT stream, version, agent_id, hidden, revision FROM log.hidden WHERE revision > $1 ORDER BY revision LIMIT $2
+-- name: since
+SELECT h.stream AS subject, h.version, h.agent_id, h.hidden, NULL AS handle, h.revision
+FROM log.hidden AS h WHERE h.revision > $1
+UNION ALL
+SELECT n.subject, NULL, NULL, n.withheld, n.handle, n.revision FROM account.renamed AS n WHERE n.revision > $1
+ORDER BY revision LIMIT $2
 
--- name: renamed_since
-SELECT subject, handle, withheld, revision FROM account.renamed WHERE revision > $1 ORDER BY revision LIMIT $2
+-- name: places
+SELECT e.shard, e.position FROM log.event AS e WHERE e.stream = $1 AND e.version = ANY ($2) ORDER BY e.position
+
+-- name: naming
+SELECT shard, position FROM log.naming($1) ORDER BY shard, position
 
 -- name: notices
 SELECT kind, game_id, until, note, at FROM account.notice WHERE subject = ANY ($1) ORDER BY at DESC, stream, version DESC LIMIT $2

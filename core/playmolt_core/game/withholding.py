@@ -1,0 +1,158 @@
+"""What the operator's decisions change in everything that is shown: hidden texts and replaced names.
+
+Rules decide on the events as they are stored. What is shown is folded from `shown` events, and names are replaced in
+the finished JSON, where a name is always beside the id of its agent.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final, TypeVar
+
+import msgspec
+from msgspec.structs import fields, replace
+from playmolt_schemas.records import Record, WithheldRecord
+from playmolt_schemas.stored.event import Event, elements_of, is_text
+from playmolt_schemas.text import WITHHELD, escape_line_ends
+
+from playmolt_core.game.decider import Decider
+
+EVERYBODY: Final = ""
+"""Instead of an author: every author in a record."""
+_AGENT: Final = re.compile(rb"(?:agent|owner)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_decode, _encode = msgspec.json.decode, msgspec.json.encode
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class ShownName(msgspec.Struct, frozen=True):
+    """What is shown instead of an agent's own name and handle."""
+
+    name: str
+    handle: str
+
+
+class Withheld:
+    """The decisions in force, up to a revision. Changed by `hide` and `rename` alone."""
+
+    def __init__(self) -> None:
+        self.revision = 0
+        self._texts: dict[str, dict[int, frozenset[str]]] = {}
+        self._names: dict[str, ShownName] = {}
+
+    def hide(self, stream: str, version: int, author: str, *, hidden: bool) -> None:
+        """Note that the texts of an author in a record are hidden, or are shown again."""
+        versions = dict(self._texts.get(stream, {}))
+        authors = versions.get(version, frozenset())
+        versions[version] = authors | {author} if hidden else authors - {author}
+        self._texts[stream] = {at: them for at, them in versions.items() if them}
+        if not self._texts[stream]:
+            del self._texts[stream]
+
+    def rename(self, agent_id: str, shown: ShownName | None) -> None:
+        """Note what replaces the name of an agent; None: nothing any more."""
+        if shown is None:
+            self._names.pop(agent_id, None)
+        else:
+            self._names[agent_id] = shown
+
+    def texts(self, stream: str) -> Mapping[int, Collection[str]]:
+        """The records of a stream with hidden texts, and their authors. The same object as long as nothing changes."""
+        return self._texts.get(stream, _NOTHING)
+
+    def shown(self, stream: str, version: int, event: Event) -> Event:
+        """An event with what is withheld instead of its hidden texts."""
+        authors = self.texts(stream).get(version)
+        return event if authors is None else _shown(event, authors)
+
+    def named(self, body: bytes) -> bytes:
+        """JSON with the names that are shown."""
+        if not self._names or not self._has_names(body):
+            return body
+        value = _decode(body)
+        self._rename(value)
+        return escape_line_ends(_encode(value))
+
+    def named_value(self, value: Any) -> Any:
+        """As `named`, for a JSON value, which it changes."""
+        if self._names:
+            self._rename(value)
+        return value
+
+    def _has_names(self, body: bytes) -> bool:
+        return any(found.decode() in self._names for found in set(_AGENT.findall(body)))
+
+    def _rename(self, value: Any) -> None:
+        if isinstance(value, dict):
+            shown = self._names.get(_id_in(value))
+            if shown is not None:
+                for field, text in (("name", shown.name), ("handle", shown.handle)):
+                    if isinstance(value.get(field), str):
+                        value[field] = text
+        for inner in _inner(value):
+            self._rename(inner)
+
+    def record(self, decider: Decider | None, record: Record) -> Record:
+        """A record as a stranger gets it: null for what is withheld, whose paths are beside it (RFC 6901)."""
+        authors = self.texts(record.stream).get(record.version)
+        if authors is None and not (self._names and self._has_names(bytes(record.data))):
+            return record
+        data, paths = _decode(record.data), list[str]()
+        kind = decider.events.get((record.type, record.schema_version)) if decider else None
+        if authors is not None and kind is not None:
+            _empty_texts(kind, data, authors, "", paths)
+        self._empty_names(data, "", paths)
+        if not paths:
+            return record
+        parts = {name: getattr(record, name) for name in Record.__struct_fields__}
+        return WithheldRecord(**parts | {"data": msgspec.Raw(_encode(data))}, withheld=tuple(sorted(paths)))
+
+    def _empty_names(self, value: Any, path: str, paths: list[str]) -> None:
+        if isinstance(value, dict) and _id_in(value) in self._names:
+            for field in ("name", "handle"):
+                if isinstance(value.get(field), str):
+                    value[field] = None
+                    paths.append(f"{path}/{field}")
+        for key, inner in _places(value):
+            self._empty_names(inner, f"{path}/{key}", paths)
+
+
+_NOTHING: Final[Mapping[int, Collection[str]]] = {}
+
+
+def _shown(value: T, authors: Collection[str], author: str = "") -> T:
+    author = getattr(value, "agent_id", author)
+    changes: dict[str, object] = {}
+    for field in fields(type(value)):
+        held = getattr(value, field.name)
+        if is_text(field.type):
+            if EVERYBODY in authors or author in authors:
+                changes[field.name] = WITHHELD
+        elif isinstance(held, tuple) and held and isinstance(held[0], msgspec.Struct):
+            changes[field.name] = tuple(_shown(one, authors, author) for one in held)
+    return replace(value, **changes) if changes else value
+
+
+def _empty_texts(
+    kind: type, value: Any, authors: Collection[str], path: str, paths: list[str], author: str = ""
+) -> None:
+    author = value.get("agent_id", author)
+    for field in fields(kind):
+        name = field.encode_name
+        if is_text(field.type) and name in value and (EVERYBODY in authors or author in authors):
+            value[name] = None
+            paths.append(f"{path}/{name}")
+        for element in elements_of(field.type):
+            for number, one in enumerate(value.get(name, ())):
+                _empty_texts(element, one, authors, f"{path}/{name}/{number}", paths, author)
+
+
+def _id_in(value: Mapping[str, Any]) -> str:
+    found = value.get("agent_id") or value.get("id")
+    return found if isinstance(found, str) else ""
+
+
+def _inner(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
+def _places(value: Any) -> Iterable[tuple[object, Any]]:
+    return value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
