@@ -47,8 +47,8 @@ class OpenedRecord(Record, frozen=True, gc=False, kw_only=True):
 
 
 class WithheldRecord(Record, frozen=True, gc=False, kw_only=True):
-    """A record as a stranger gets it after the operator hid something in it: its `hash` is taken as given, since nobody
-    can compute it from this data."""
+    """A record as a stranger gets it after the operator hid something in it: its `hash` is taken as given, because it
+    covers the text that is missing here."""
 
     withheld: tuple[str, ...]
     """The paths in `data` that are null instead of a text or name (RFC 6901)."""

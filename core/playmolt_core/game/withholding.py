@@ -6,7 +6,7 @@ the finished JSON, where a name is always beside the id of its agent.
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 from msgspec.structs import fields, replace
@@ -71,16 +71,10 @@ class Withheld:
         self._rename(value)
         return escape_line_ends(_encode(value))
 
-    def named_value(self, value: Any) -> Any:
-        """As `named`, for a JSON value, which it changes."""
-        if self._names:
-            self._rename(value)
-        return value
-
     def _has_names(self, body: bytes) -> bool:
         return any(found.decode() in self._names for found in set(_AGENT.findall(body)))
 
-    def _rename(self, value: Any) -> None:
+    def _rename(self, value: object) -> None:
         if isinstance(value, dict):
             shown = self._names.get(_id_in(value))
             if shown is not None:
@@ -105,7 +99,7 @@ class Withheld:
         parts = {name: getattr(record, name) for name in Record.__struct_fields__}
         return WithheldRecord(**parts | {"data": msgspec.Raw(_encode(data))}, withheld=tuple(sorted(paths)))
 
-    def _empty_names(self, value: Any, path: str, paths: list[str]) -> None:
+    def _empty_names(self, value: object, path: str, paths: list[str]) -> None:
         if isinstance(value, dict) and _id_in(value) in self._names:
             for field in ("name", "handle"):
                 if isinstance(value.get(field), str):
@@ -132,8 +126,10 @@ def _shown(value: T, authors: Collection[str], author: str = "") -> T:
 
 
 def _empty_texts(
-    kind: type, value: Any, authors: Collection[str], path: str, paths: list[str], author: str = ""
+    kind: type, value: object, authors: Collection[str], path: str, paths: list[str], author: str = ""
 ) -> None:
+    if not isinstance(value, dict):
+        return
     author = value.get("agent_id", author)
     for field in fields(kind):
         name = field.encode_name
@@ -145,14 +141,14 @@ def _empty_texts(
                 _empty_texts(element, one, authors, f"{path}/{name}/{number}", paths, author)
 
 
-def _id_in(value: Mapping[str, Any]) -> str:
+def _id_in(value: Mapping[str, object]) -> str:
     found = value.get("agent_id") or value.get("id")
     return found if isinstance(found, str) else ""
 
 
-def _inner(value: Any) -> Iterable[Any]:
+def _inner(value: object) -> Iterable[object]:
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
-def _places(value: Any) -> Iterable[tuple[object, Any]]:
+def _places(value: object) -> Iterable[tuple[object, object]]:
     return value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
