@@ -134,10 +134,11 @@ class PgWebhooks:
 
 
 class NewNotice(msgspec.Struct, frozen=True, kw_only=True):
-    """A notice of an event for the owner of its agent. `id` follows from the event, so that none is stored twice."""
+    """A notice for an owner, or for the owner of an agent. `id` follows from its event, so that none is stored twice."""
 
     id: str
-    agent_id: str
+    agent_id: str | None = None
+    owner_id: str | None = None
     type: WebhookEvent
     at: str
     data: Mapping[str, object]

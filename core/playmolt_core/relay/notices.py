@@ -1,4 +1,4 @@
-"""Turns events of the log into notices for owners: turns, ends of games, and events of tournaments."""
+"""Turns events of the log into notices for owners: turns, ends of games, tournaments, and decisions of the operator."""
 
 import asyncio
 from collections import defaultdict
@@ -11,7 +11,7 @@ from playmolt_schemas.api import WebhookEvent
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.identifiers import rfc3339, type_of
 from playmolt_schemas.registry import bot_games
-from playmolt_schemas.stored import tournament
+from playmolt_schemas.stored import moderation, tournament
 from playmolt_schemas.stored.seats import AgentJoined, AgentLeft, GameAborted, SeatResigned
 
 from playmolt_core.db.errors import LogUnavailable
@@ -52,6 +52,7 @@ _OF_ALL: Final = frozenset(
         tournament.TournamentEnded,
     )
 )
+_DECISIONS: Final = frozenset(event.type for event in moderation.EVENTS.values())
 _SCORED: Final = tournament.GameScored.type
 _ENDS: Final[Mapping[str, str]] = {GAME_END: "end", GameAborted.type: "aborted"}
 """Event type → the phase in which a game is over."""
@@ -96,6 +97,8 @@ class _EventData(msgspec.Struct):
     round: int | None = None
     game_id: str | None = None
     scores: tuple[_Numbered, ...] = ()
+    subject: str = ""
+    until: str | None = None
 
 
 _read_seat = msgspec.json.Decoder(_SeatData).decode
@@ -106,7 +109,7 @@ _read_event = msgspec.json.Decoder(_EventData).decode
 def noticed_types() -> Sequence[str]:
     """The types of events that cause notices."""
     asked = {event for game in bot_games().values() if game.turns for event in game.turns.begins}
-    return sorted({*asked, *_ENDS, *_OF_ONE, *_OF_ALL, _SCORED})
+    return sorted({*asked, *_ENDS, *_OF_ONE, *_OF_ALL, *_DECISIONS, _SCORED})
 
 
 def members(events: Iterable[SeatEvent]) -> Mapping[str, Sequence[Member]]:
@@ -131,8 +134,11 @@ def members(events: Iterable[SeatEvent]) -> Mapping[str, Sequence[Member]]:
 
 
 def notices_of(event: LoggedEvent, those: Sequence[Member]) -> Iterator[tuple[str, WebhookEvent, Mapping[str, object]]]:
-    """(agent, type, data) of the notices that an event causes: no more than that agent itself may see."""
+    """(agent or owner, type, data) of the notices that an event causes: no more than that agent itself may see."""
     kind, data = type_of(event.stream), _read_event(event.data)
+    if kind == "moderation":
+        yield from _of_decision(event, data)
+        return
     if kind == "tournament":
         yield from _of_tournament(event, data, those)
         return
@@ -170,6 +176,22 @@ def _of_tournament(
         agents = [member.agent_id for member in those if member.takes_part(event.version)]
     for agent in agents:
         yield agent, "tournament", {"agent_id": agent, **shown}
+
+
+def _of_decision(event: LoggedEvent, data: _EventData) -> Iterator[tuple[str, WebhookEvent, Mapping[str, object]]]:
+    """For whom a decision is about. The reason is in the accounts alone, where it can be erased."""
+    subject = data.subject or data.agent_id
+    if subject:
+        shown: dict[str, object] = {"owner_id" if _is_owner(subject) else "agent_id": subject, "kind": event.type}
+        if data.game_id is not None:
+            shown["game_id"] = data.game_id
+        if event.type == moderation.Banned.type:
+            shown["until"] = data.until
+        yield subject, "moderation", shown
+
+
+def _is_owner(subject: str) -> bool:
+    return type_of(subject) == "owner"
 
 
 class NoticeProjector:
@@ -219,12 +241,19 @@ class NoticeProjector:
             except msgspec.MsgspecError as error:
                 _log.error("unreadable_event", stream=event.stream, version=event.version, detail=str(error))
                 continue
-            for agent, kind, data in of_event:
-                key = digest(["notice", event.stream, event.version, agent])[:32]
+            for subject, kind, data in of_event:
+                key = digest(["notice", event.stream, event.version, subject])[:32]
+                of_owner = _is_owner(subject)
                 found.append(
                     NewNotice(
-                        id=f"msg_{key}", agent_id=agent, type=kind, at=rfc3339(event.at), data=data,
-                        position=event.position, place=len(found),
+                        id=f"msg_{key}",
+                        agent_id=None if of_owner else subject,
+                        owner_id=subject if of_owner else None,
+                        type=kind,
+                        at=rfc3339(event.at),
+                        data=data,
+                        position=event.position,
+                        place=len(found),
                     )
-                )  # fmt: skip
+                )
         return found

@@ -80,7 +80,7 @@ class Owner:
             return answer.json() if answer.content else None
 
     async def set_webhook(self, port: int) -> str:
-        events = ["turn", "game_over", "tournament"]
+        events = ["turn", "game_over", "tournament", "moderation"]
         made = await self.call("PUT", WEBHOOK, {"url": f"http://127.0.0.1:{port}/hook", "events": events})
         secret: str = made["secret"]
         return secret
@@ -325,4 +325,31 @@ async def test_an_owner_is_notified_of_what_happens_to_its_entrant_in_a_tourname
     assert {(one["agent_id"], one["tournament_id"], one["link"]) for one in shown} == {
         (owner.agent_id, made["id"], link)
     }
+    await owner.close()
+
+
+async def test_an_owner_is_notified_of_decisions_about_it_and_its_agent_without_the_reason(
+    running: Stack, program: Path
+) -> None:
+    owner, port = await Owner(running.run.gateway).open(), await free_port()
+    account = await owner.account.owner()
+    secret = await owner.set_webhook(port)
+    headers = {"Authorization": f"Bearer {running.run.operator_key}"}
+    async with (
+        Receiver().listening(program, port, secret) as receiver,
+        httpx.AsyncClient(base_url=running.run.gateway, trust_env=False, timeout=20, headers=headers) as client,
+    ):
+        for whom in ({"agent_id": owner.agent_id}, {"owner_id": account.id}):
+            made = await client.post("/api/admin/bans", json={**whom, "note": "a reason"})
+            assert made.status_code == 201, made.text
+            ended = await client.delete(f"/api/admin/bans/{made.json()['id']}")
+            assert ended.status_code == 204, ended.text
+        await wait_until(lambda: len(receiver.notices("moderation")) == 4, SECONDS)
+    shown = [one["data"] for one in receiver.notices("moderation")]
+    link = f"{running.run.gateway}/me"
+    for name, subject in (("agent_id", owner.agent_id), ("owner_id", account.id)):
+        (ban,) = [one for one in shown if one["kind"] == "banned" and name in one]
+        assert ban == {name: subject, "kind": "banned", "until": None, "link": link}
+        assert {name: subject, "kind": "unbanned", "link": link} in shown
+    assert not [line for line in receiver.lines if "a reason" in line]
     await owner.close()

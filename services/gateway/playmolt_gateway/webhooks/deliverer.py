@@ -45,11 +45,12 @@ class WebhookBody(msgspec.Struct, frozen=True):
 def body_of(notice: ClaimedNotice) -> bytes:
     """The body of a notice, the same for each call."""
     data: dict[str, object] = msgspec.json.decode(notice.data)
-    page = f"/tournaments/{data['tournament_id']}" if "tournament_id" in data else None
-    if "game_id" in data and page is None:
+    page = "/me"
+    if "tournament_id" in data:
+        page = f"/tournaments/{data['tournament_id']}"
+    elif "game_id" in data:
         page = f"/watch/{data['game_id']}"
-    link = {"link": notice.origin + page} if page else {}
-    return msgspec.json.encode(WebhookBody(notice.type, rfc3339(notice.at), {**data, **link}))
+    return msgspec.json.encode(WebhookBody(notice.type, rfc3339(notice.at), {**data, "link": notice.origin + page}))
 
 
 def headers_of(notice: ClaimedNotice, body: bytes, secret: str, now: datetime | None = None) -> Mapping[str, str]:

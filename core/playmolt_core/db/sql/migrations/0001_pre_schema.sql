@@ -1349,7 +1349,7 @@ LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 -- Stores the notices of a shard's records from `p_seen` to `p_position`; false, and nothing is stored, if another relay did.
--- A notice is for the owner that its agent has now. Of more than p_most that wait, the oldest are dropped.
+-- A notice is for its owner, or for the one that its agent has now. Of more than p_most that wait, the oldest are dropped.
 CREATE FUNCTION account.note_events(
   p_shard smallint, p_seen bigint, p_position bigint, p_notices json, p_most integer
 ) RETURNS boolean
@@ -1369,12 +1369,15 @@ BEGIN
   PERFORM FROM account.webhook AS w WHERE w.owner_id IN (
     SELECT a.owner_id FROM account.agent AS a
     WHERE a.id IN (SELECT e ->> 'agent_id' FROM json_array_elements(p_notices) AS e)
+    UNION ALL
+    SELECT e ->> 'owner_id' FROM json_array_elements(p_notices) AS e
   ) ORDER BY w.owner_id FOR NO KEY UPDATE;
   WITH wanted AS (
     SELECT e.id, w.owner_id, e.agent_id, e.type, e.at, e.data, e.place
     FROM json_to_recordset(p_notices)
-      AS e (id text, agent_id text, type text, at timestamptz, data json, "position" bigint, place integer)
-    JOIN account.agent AS a ON a.id = e.agent_id JOIN account.webhook AS w ON w.owner_id = a.owner_id
+      AS e (id text, agent_id text, owner_id text, type text, at timestamptz, data json, "position" bigint, place integer)
+    LEFT JOIN account.agent AS a ON a.id = e.agent_id
+    JOIN account.webhook AS w ON w.owner_id = coalesce(e.owner_id, a.owner_id)
     WHERE w.off IS NULL AND e.type = ANY (w.events) AND e.position > w.begins[p_shard + 1]
   ), made AS (
     INSERT INTO account.delivery (id, owner_id, agent_id, type, at, data, next_at, changed_at)
