@@ -134,7 +134,7 @@ class PgWebhooks:
 
 
 class NewNotice(msgspec.Struct, frozen=True, kw_only=True):
-    """A notice for an owner, or for the owner of an agent. `id` follows from its event, so that none is stored twice."""
+    """A notice for an owner, or for that of an agent. `id` follows from its event, so that none is stored twice."""
 
     id: str
     agent_id: str | None = None
