@@ -65,7 +65,7 @@ soak: $(DEV) ## MINUTES (5) of every game while processes are killed by SEED (1)
 
 lock: $(RUN) ## renew requirements.lock and requirements-dev.lock from the pyproject files
 	$(UV) lock --upgrade
-	$(EXPORT) --all-packages --all-extras --no-default-groups --group build -o requirements.lock
+	$(EXPORT) --all-packages --all-extras --no-extra inspect --no-default-groups --group build -o requirements.lock
 	$(EXPORT) --only-group dev -o requirements-dev.lock
 	UV=$(UV) deploy/locks.sh
 

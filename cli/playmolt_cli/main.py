@@ -20,6 +20,7 @@ _COMMANDS: Final = MappingProxyType(
         "deploy": "playmolt_cli.overlay.overlay:deploy",
         "doctor": "playmolt_cli.doctor:doctor",
         "erase": "playmolt_cli.log.erase:erase",
+        "inspect": "playmolt_cli.inspect.commands:inspect",
         "jury": "playmolt_cli.jury.commands:jury",
         "legal": "playmolt_cli.legal.commands:legal",
         "log": "playmolt_cli.log.commands:log",

@@ -18,7 +18,7 @@ REQUIRED = {
     "--out": "new-folder", "--at": "1", "--set": "model=scripted-steady", "--model": "scripted", "--against": "bot.py",
     "--seat": "1", "--bot": "bot.py", "bot": "bot.py", "game_ids": GAME, "game_id": GAME, "folder": "empty",
     "file": "-", "files": "-", "fact_id": "f1", "game": "trial", "experiment": "experiment-1", "run_id": "agora-1",
-    "--key": "pmo_key", "name": "Ada", "agent": "agent-1", "owner_id": "owner-1", "api_key": "pm_key",
+    "sources": GAME, "--key": "pmo_key", "name": "Ada", "agent": "agent-1", "owner_id": "owner-1", "api_key": "pm_key",
     "--entrants": "9", "--rounds": "2", "tournament_id": "tournament-00000000-0000-4000-8000-000000000000",
 }  # fmt: skip
 """A plausible value of each required option and argument."""
@@ -59,6 +59,7 @@ USES: dict[str, tuple[str, ...]] = {
     "deploy": ("missing empty", "ox empty"),
     "doctor": ("extra",),
     "erase": ("", "nonsense", "--due --again anchors", "legal-1 --due"),
+    "inspect export": ("", "nonsense --out new-folder", f"{GAME} --out new-folder", f"{GAME} --out bot.py"),
     "jury play": ("--url nonsense --key k", "--url http://127.0.0.1:9 --key ключ"),
     "legal attach": ("bot.py --url nonsense --key k",),
     "legal fact": ("f1", "f1 --correct a --withdraw", "f1 --confirm --dispute"),

@@ -1,9 +1,11 @@
 """Programs of others, as their users install them: an environment beside ours, so that none of ours is on its path."""
 
+import fcntl
 import hashlib
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +16,10 @@ from tests.integration.conftest import OWN_SERVERS
 from tests.platforms import Stack
 
 REQUIREMENTS = Path(__file__).with_name("requirements.txt")
-INSTALL_SECONDS = 110
+LOCKS = Path(__file__).with_name("locks")
+"""Of large tools, each in an environment of its own; `make lock` renews them."""
+HASHED = ("--require-hashes", "--only-binary", ":all:")
+INSTALL_SECONDS = 240
 BUILDS = ("--only-binary", ":all:", "--no-binary", "jsonpath-rw")
 """Wheels, but for one package that mlcroissant requires and that has none."""
 DEADLINE_SECONDS = 3
@@ -23,19 +28,39 @@ collect_ignore = [] if shutil.which("javac") else ["test_openapi_generator.py"]
 """What takes a program that not every machine has."""
 
 
+def environment(requirements: Path, *options: str, ours: bool = False) -> Path:
+    """The interpreter of an environment with these requirements, made once for each content of the file.
+
+    `ours`: behind its own packages it finds those of this environment, our commands among them.
+    """
+    digest = hashlib.sha256(requirements.read_bytes() + repr((options, ours)).encode()).hexdigest()[:16]
+    folder = Path(sys.prefix) / "clients" / digest
+    folder.parent.mkdir(exist_ok=True)
+    python, made = folder / "bin" / "python", folder / "made"
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the other workers
+        if not made.exists():
+            uv = [Path(sys.prefix) / "bin" / "uv"]
+            subprocess.run([*uv, "venv", "--quiet", "--clear", "--python", sys.executable, folder], check=True)
+            install = [*uv, "pip", "install", "--quiet", *options, "--python", python, "-r", requirements]
+            subprocess.run(install, check=True, timeout=INSTALL_SECONDS)
+            if ours:
+                found = f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n"
+                next(folder.glob("lib/python*/site-packages")).joinpath("ours.pth").write_text(found, "utf-8")
+            made.touch()
+    return python
+
+
 @pytest.fixture(scope="session")
 def foreign_python() -> Path:
-    """The interpreter of an environment with `requirements.txt`; made once for each content of that file."""
-    digest = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()[:16]
-    folder = Path(sys.prefix) / "clients" / digest
-    python, made = folder / "bin" / "python", folder / "made"
-    if not made.exists():
-        uv = [Path(sys.prefix) / "bin" / "uv"]
-        subprocess.run([*uv, "venv", "--quiet", "--clear", "--python", sys.executable, folder], check=True)
-        install = [*uv, "pip", "install", "--quiet", *BUILDS, "--python", python, "-r", REQUIREMENTS]
-        subprocess.run(install, check=True, timeout=INSTALL_SECONDS)
-        made.touch()
-    return python
+    """The interpreter of an environment with `requirements.txt`."""
+    return environment(REQUIREMENTS, *BUILDS)
+
+
+@pytest.fixture(scope="session")
+def inspect_python() -> Path:
+    """An interpreter with Inspect, Scout and our commands. It is not ours: inspect-ai requires an older boto3."""
+    return environment(LOCKS / "inspect.lock", *HASHED, ours=True)
 
 
 @pytest.fixture(scope="session")

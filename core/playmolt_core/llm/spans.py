@@ -17,10 +17,14 @@ from opentelemetry.util.types import AnyValue
 from playmolt_schemas.identifiers import is_sealed_type
 
 from playmolt_core.llm.figures import MODEL_METRICS
-from playmolt_core.llm.port import Attempt, ModelRequest, session_of
+from playmolt_core.llm.port import TRANSPORT_FAULTS, Attempt, AttemptOutcome, ModelRequest, session_of
 from playmolt_core.settings import TRACE_CONTENT, content_places
 
 CONTENT_EVENT: Final = "gen_ai.client.inference.operation.details"
+_OUTPUT: Final = "gen_ai.output.messages"
+"""Repeated as `output.value`: without that, Phoenix shows the model's name as the output of a call."""
+_BODIES: Final[frozenset[AttemptOutcome]] = TRANSPORT_FAULTS | {"rejected"}
+"""Outcomes whose reply is not the model's, but the beginning of the server's body."""
 _Part = dict[str, AnyValue]
 
 
@@ -56,6 +60,8 @@ def finish(span: Span, attempt: Attempt, environment: Mapping[str, str] = os.env
         "gen_ai.response.model": attempt.model_answered,
         "gen_ai.usage.input_tokens": attempt.usage and attempt.usage.prompt_tokens,
         "gen_ai.usage.output_tokens": attempt.usage and attempt.usage.completion_tokens,
+        "gen_ai.usage.cache_read.input_tokens": attempt.usage and attempt.usage.cached_tokens,
+        "gen_ai.usage.reasoning.output_tokens": attempt.usage and attempt.usage.reasoning_tokens,
         "gen_ai.response.finish_reasons": attempt.finish_reason and [attempt.finish_reason],
         "http.response.status_code": attempt.status,
         "playmolt.model.cost": attempt.cost,
@@ -70,7 +76,10 @@ def finish(span: Span, attempt: Attempt, environment: Mapping[str, str] = os.env
         return
     texts = _texts(attempt)
     if "span" in places:
-        span.set_attributes({name: msgspec.json.encode(value).decode() for name, value in texts.items()})
+        encoded = {name: msgspec.json.encode(value).decode() for name, value in texts.items()}
+        if _OUTPUT in encoded:
+            encoded |= {"output.value": encoded[_OUTPUT], "output.mime_type": "application/json"}
+        span.set_attributes(encoded)
     if "event" in places:
         _logs.get_logger("playmolt.llm").emit(event_name=CONTENT_EVENT, attributes=texts)
 
@@ -83,7 +92,8 @@ def _texts(attempt: Attempt) -> dict[str, AnyValue]:
     calls = [
         {"id": call.id, "function": {"name": call.name, "arguments": call.arguments}} for call in attempt.tool_calls
     ]
-    said = _parts({"role": "assistant", "content": attempt.reply, "tool_calls": calls})
+    body = attempt.outcome in _BODIES or (attempt.outcome == "refusal" and attempt.finish_reason is None)
+    said = [] if body else _parts({"role": "assistant", "content": attempt.reply, "tool_calls": calls})
     texts: dict[str, AnyValue] = {}
     if system:
         texts["gen_ai.system_instructions"] = system
@@ -95,7 +105,7 @@ def _texts(attempt: Attempt) -> dict[str, AnyValue]:
             "parts": said,
             "finish_reason": attempt.finish_reason or "error",
         }
-        texts["gen_ai.output.messages"] = [answer]
+        texts[_OUTPUT] = [answer]
     return texts
 
 
