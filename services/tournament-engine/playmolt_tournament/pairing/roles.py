@@ -31,7 +31,7 @@ def rotated(games: Sequence[Sequence[int]], kinds: Sequence[int]) -> list[Table]
         empty = len(kinds) - len(game)
         seats.append([*game, *range(house - empty, house)])
         house -= empty
-    places = defaultdict(list[int])
+    places: defaultdict[int, list[int]] = defaultdict(list)
     for place, kind in enumerate(kinds):
         places[kind].append(place)
     _balance(seats, list(places.values()))
@@ -78,9 +78,9 @@ def _halve(seats: _Seats, first: _Places, second: _Places) -> None:
     edges = [(table, one, other) for table in seats for one, other in zip(first, second, strict=True)]
     ends = [(table[one], table[other]) for table, one, other in edges]
     at = defaultdict[int, list[int]](list)
-    for edge, pair in enumerate(ends):
+    for place, pair in enumerate(ends):
         for number in pair:
-            at[number].append(edge)
+            at[number].append(place)
     odd = [number for number, mine in at.items() if len(mine) % 2]
     for pair in zip(odd[::2], odd[1::2], strict=True):
         for number in pair:
