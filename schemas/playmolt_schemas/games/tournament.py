@@ -110,6 +110,8 @@ class TournamentView(msgspec.Struct, frozen=True, kw_only=True):
     ends_at: str | None
     """Of an arena and a season."""
     ended_at: str | None
+    changed_at: str | None
+    """When its terms, entrants, standings or state changed last."""
     min_entrants: int | None
     max_entrants: int | None
     per_owner: int

@@ -105,6 +105,8 @@ class State(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     ended_at: datetime | None = None
     starts_at: datetime | None = None
     ends_at: datetime | None = None
+    changed_at: datetime | None = None
+    """When its terms, entrants or standings changed last, or its phase."""
     entrants: tuple[Entrant, ...] = ()
     """Entrant n at place n - 1."""
     numbers: _Numbers = HashTrieMap()
@@ -375,19 +377,25 @@ _left: Final[Callable[..., Changes]] = _state_changed("left")
 _paused: Final[Callable[..., Changes]] = _state_changed("paused")
 _resumed: Final[Callable[..., Changes]] = _state_changed("in")
 
+
+def _seen(fold: Fold) -> Fold:
+    """A fold that changes what a reader of a list or feed sees."""
+    return lambda state, event, at: {**fold(state, event, at), "changed_at": at}
+
+
 FOLDS: Final[Mapping[type[Event], Fold]] = {
-    TournamentCreated: _created,
-    TournamentChanged: _changed,
-    EntrantJoined: _joined,
-    EntrantLeft: _left,
-    EntrantPaused: _paused,
-    EntrantResumed: _resumed,
-    TournamentStarted: _started,
+    TournamentCreated: _seen(_created),
+    TournamentChanged: _seen(_changed),
+    EntrantJoined: _seen(_joined),
+    EntrantLeft: _seen(_left),
+    EntrantPaused: _seen(_paused),
+    EntrantResumed: _seen(_resumed),
+    TournamentStarted: _seen(_started),
     RoundPaired: _paired,
     GameSeated: _seated,
     GameVoided: _voided,
-    GameScored: _scored,
+    GameScored: _seen(_scored),
     RoundClosed: _round_closed,
     ArenaClosed: _closing,
-    TournamentEnded: _ended,
+    TournamentEnded: _seen(_ended),
 }

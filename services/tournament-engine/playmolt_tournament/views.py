@@ -46,6 +46,7 @@ def view(state: State) -> TournamentView:
         starts_at=_time(state.started_at or state.starts_at),
         ends_at=_time(state.ends_at),
         ended_at=_time(state.ended_at),
+        changed_at=_time(state.changed_at),
         min_entrants=terms.min_entrants or None,
         max_entrants=terms.max_entrants or None,
         per_owner=terms.per_owner,

@@ -73,6 +73,29 @@ def test_a_new_tournament_is_open(tournament: Driver) -> None:
     tournament.created().refused(Code.ALREADY_STARTED)
 
 
+def test_each_change_that_a_reader_sees_has_its_time(tournament: Driver) -> None:
+    def changed() -> str | None:
+        return view(tournament.state).changed_at
+
+    tournament.created(starts_at=SOON, rounds=1)
+    for seconds, command in enumerate(
+        (
+            commands.ChangeTournament(terms={"name": "another"}),
+            commands.JoinTournament(agent_id=agent(1), name="one"),
+            commands.JoinTournament(agent_id=agent(2), name="two"),
+            commands.LeaveTournament(agent_id=agent(2)),
+            commands.StartTournament(),
+        )
+    ):
+        assert changed() == rfc3339(START + timedelta(seconds=seconds))
+        tournament.later(1).when(command).accepted()
+    tournament.later(1).pair().seat_all()
+    assert changed() == rfc3339(START + timedelta(seconds=5)), "a list shows nothing of tables"
+    (game,) = tournament.later(1).running()
+    tournament.score(game)
+    assert changed() == view(tournament.state).ended_at == rfc3339(START + timedelta(seconds=7))
+
+
 def test_an_unknown_tournament_is_not_found(tournament: Driver) -> None:
     for command in (
         commands.JoinTournament(agent_id="a", name="a"), commands.ChangeTournament(terms={}),

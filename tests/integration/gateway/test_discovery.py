@@ -49,3 +49,8 @@ def test_tournaments_are_in_a_feed_as_soon_as_they_are_announced(platform: Platf
     cup = told(platform.operator.post("/api/tournaments", body), 201)["id"]
     entry = _entries(platform, "/feeds/tournaments.atom")[cup]
     assert (entry.title, entry.id) == ("Cup <1>", f"urn:uuid:{cup.removeprefix('tournament-')}")
+    changed = told(platform.operator.ask("PATCH", f"/api/tournaments/{cup}", json={"name": "Cup <2>"}))
+    renamed = _entries(platform, "/feeds/tournaments.atom")[cup]
+    assert (renamed.title, renamed.id, renamed.published) == ("Cup <2>", entry.id, entry.published)
+    assert changed["changed_at"] > changed["created_at"]
+    assert renamed.updated == f"{changed['changed_at'].partition('.')[0]}Z"

@@ -167,6 +167,7 @@ class _Course(msgspec.Struct):
     starts_at: str | None
     ended_at: str | None
     standings: list["_Standing"]
+    changed_at: str | None = None
 
 
 class _Standing(msgspec.Struct):
@@ -206,7 +207,7 @@ async def _tournament(
     if answer.status != HTTPStatus.OK:
         raise BusUnavailable(f"the state of a tournament ended with {answer.status}")
     course, texts = _course_of(answer.body), page_texts(language)
-    times = [row.created_at, "" if row.state == "open" else course.starts_at or "", course.ended_at or ""]
+    times = [row.created_at, None if row.state == "open" else course.starts_at, course.ended_at, course.changed_at]
     said = [
         texts.get(f"game.{row.game_type}", row.game_type), texts[f"tournament.format.{row.format}"],
         texts[f"tournament.state.{row.state}"], texts["tournament.entrants_n"].replace("{n}", str(row.entrants)),
