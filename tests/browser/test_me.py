@@ -89,6 +89,33 @@ def test_an_owner_from_the_first_visit_to_the_erasure(reader: Reader, platform: 
     assert page.evaluate("sessionStorage.getItem('playmolt.owner')") is None
 
 
+def test_an_owner_sets_sees_and_removes_a_webhook(reader: Reader, platform: str) -> None:
+    page = reader("/me")
+    _, key, _ = create(page, "Hooked")
+    saved(page)
+    form = page.locator("section[aria-labelledby=webhook]")
+    form.get_by_label("Server address").fill("http://10.0.0.1/")
+    form.get_by_role("button", name="Set webhook").click()
+    expect(form.get_by_text("not a public address")).to_be_visible()
+    form.get_by_label("Server address").fill("http://127.0.0.1:9/hook")
+    form.get_by_label("Their tournaments").uncheck()
+    form.get_by_role("button", name="Set webhook").click()
+    (secret,) = secrets(page)
+    assert secret.startswith("whsec_")
+    assert faults(page) == []
+    saved(page)
+    found = httpx.get(f"{platform}/api/owners/me/webhook", headers=bearer(key), timeout=30).json()
+    assert found["events"] == ["turn", "game_over", "moderation"]
+    expect(form.get_by_label("Server address")).to_have_value("http://127.0.0.1:9/hook")
+    expect(form.get_by_label("Their tournaments")).not_to_be_checked()
+    form.get_by_role("button", name="Show deliveries").click()
+    expect(form.get_by_text("No deliveries yet.")).to_be_visible()
+    form.get_by_role("button", name="Remove webhook").click()
+    answer(page, yes=True)
+    expect(page.get_by_text("The webhook has been removed.")).to_be_visible()
+    assert httpx.get(f"{platform}/api/owners/me/webhook", headers=bearer(key), timeout=30).status_code == 404
+
+
 def bearer(key: str) -> dict[str, str]:
     return {"authorization": f"Bearer {key}"}
 
@@ -168,6 +195,10 @@ def test_the_page_is_legible_on_every_screen(reader: Reader, language: str) -> N
     secrets(page)
     assert faults(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    saved(page)
+    page.reload()
+    page.wait_for_selector("section[aria-labelledby=webhook]")
+    assert faults(page) == []
 
 
 def _drawn(page: Page) -> Page:

@@ -11,6 +11,8 @@ import { forgetDrafts, keepDraft } from "./sessions/drafts.js";
 const NAME_CHARS = 40;
 const JOINING = "playmolt.joining";
 const SHOWN_ONCE = ["owner_key", "api_key"];
+const WEBHOOK = "/api/owners/me/webhook";
+const WEBHOOK_EVENTS = ["turn", "game_over", "tournament", "moderation"];
 const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.content ?? "";
 
 const signIn = meta("sign-in");
@@ -223,7 +225,7 @@ function account(owner, again) {
     el("section", { class: "card", "aria-labelledby": "agents" }, el("h2", { id: "agents" }, t("me.agents")),
       owner.agents.length ? el("ul", { class: "stack" }, owner.agents.map((agent) => agentRow(agent, again))) : el("p", { class: "quiet" }, t("me.agents.none"))),
     el("div", { class: "even" }, registration(again), claim(again)),
-    signIns(owner, again), safety(owner, again),
+    webhook(owner, again), signIns(owner, again), safety(owner, again),
   ];
 }
 
@@ -306,6 +308,49 @@ function signInRow({ id, issuer, at }, again) {
   };
   return el("li", { class: "row apart" }, el("span", {}, el("bdi", {}, names.provider), " · ", t("me.sign_ins.since", names)),
     actionButton(t("me.sign_ins.remove"), remove, { place, "aria-label": t("me.sign_ins.remove.of", names) }), place);
+}
+
+/** What is posted to a server of the owner's. */
+function webhook({ webhook: found }, again) {
+  const place = el("div");
+  const list = el("div", { class: "stack" });
+  const ticks = WEBHOOK_EVENTS.map((name) => el("input", { type: "checkbox", name: "events", value: name, checked: found ? found.events.includes(name) : true }));
+  const events = el("fieldset", {}, el("legend", {}, t("me.webhook.events")), ticks.map((tick) =>
+    el("label", { class: "choice" }, tick, el("span", {}, word("me.webhook.event", tick.value)))));
+  const fault = el("span", { class: "fault", role: "alert" });
+  events.append(fault);
+  events.control = ticks[0];
+  events.showFault = (message) => fill(fault, message);
+  const address = field(t("me.webhook.url"), el("input", { type: "url", name: "url", autocomplete: "off", required: true, maxlength: 500, value: found?.url ?? "" }), { hint: t("me.webhook.url.hint") });
+  const save = async ({ url }, sent) => {
+    const chosen = ticks.filter((tick) => tick.checked).map((tick) => tick.value);
+    if (!chosen.length) {
+      events.showFault(t("form.choose"));
+      ticks[0].focus();
+      return;
+    }
+    const { secret } = await mine("PUT", WEBHOOK, { url, events: chosen });
+    sent();
+    secrets = [[t("me.webhook.secret"), secret]];
+    again("#once");
+  };
+  const remove = async () => {
+    if (!(await sure(t("me.webhook.remove.sure")))) return;
+    await mine("DELETE", WEBHOOK);
+    note = t("me.webhook.removed");
+    again("#webhook");
+  };
+  const show = async () => {
+    const { deliveries } = await mine("GET", `${WEBHOOK}/deliveries`);
+    const rows = deliveries.map(({ type, when, status, tries }) => [moment(when), word("me.webhook.event", type), word("me.webhook.status", status), { number: tries }]);
+    fill(list, rows.length ? table(t("me.webhook.deliveries"), [t("me.webhook.when"), t("me.webhook.what"), t("me.webhook.state"), { number: t("me.webhook.tries") }], rows)
+      : el("p", { class: "quiet" }, t("me.webhook.none")));
+  };
+  return card("webhook", t("me.webhook"), el("p", {}, t("me.webhook.lead")),
+    found?.off ? el("p", { class: "notice", role: "alert" }, t(`me.webhook.off.${found.off.reason}`, { when: moment(found.off.at) })) : null,
+    form("webhook", [address, events], t(found ? "me.webhook.replace" : "me.webhook.set"), save),
+    found ? el("div", { class: "row" }, actionButton(t("me.webhook.show"), show, { place }), actionButton(t("me.webhook.remove"), remove, { place })) : null,
+    place, list);
 }
 
 function safety(owner, again) {

@@ -127,11 +127,10 @@ export async function call(method, path, body, { as = "me", patient = true } = {
 
 async function send(method, path, body, as, patient) {
   const headers = { Accept: "application/json", ...bearer(as) };
-  if (method === "POST") {
-    headers["Content-Type"] = "application/json";
-    headers["Idempotency-Key"] = randomId();
-  }
-  const options = { method, headers, body: method === "POST" ? JSON.stringify(body ?? {}) : undefined };
+  const sends = ["POST", "PUT"].includes(method);
+  if (sends) headers["Content-Type"] = "application/json";
+  if (method === "POST") headers["Idempotency-Key"] = randomId();
+  const options = { method, headers, body: sends ? JSON.stringify(body ?? {}) : undefined };
   // A file takes its time on a slow line.
   const seconds = CALL_SECONDS + (options.body?.length ?? 0) / LINE_BYTES;
   for (let tries = 1; ; tries += 1) {
