@@ -30,7 +30,7 @@ def run() -> Iterator[Run]:
     """A platform with everything behind it."""
     folder = Path(tempfile.mkdtemp(prefix="playmolt-browser-"))
     folder.chmod(0o755)  # Postgres runs as a user of its own
-    own = {"DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_OPERATOR_KEY": OPERATOR_KEY}
+    own = {"DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_OPERATOR_KEY": OPERATOR_KEY, "PLAYMOLT_PEOPLE": "true"}
     with Stack(folder / "data", (), own) as stack:
         yield stack.run
     shutil.rmtree(folder, ignore_errors=True)

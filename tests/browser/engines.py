@@ -12,13 +12,13 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 import httpx
-from playwright.sync_api import Browser, ConsoleMessage
+from playwright.sync_api import Browser, ConsoleMessage, Error
 
 START_SECONDS: Final = 30
 ANSWER_SECONDS: Final = 60
@@ -55,6 +55,59 @@ class Engine(Protocol):
     def complaints(self) -> list[str]:
         """Every error, warning and blocked request in the consoles of all pages, a few seconds after the last came."""
 
+    def resize(self, width: int, height: int) -> None:
+        """Give the window of the newest page this size, or the least that the engine allows."""
+
+    def press(self, *keys: str) -> None:
+        """Press and release keys, one after the other: characters, or the names in `KEYS`."""
+
+    def touch(self, x: float, y: float) -> None:
+        """Touch a point of what is in view."""
+
+
+KEYS: Final[Mapping[str, str]] = {"Tab": "\ue004", "Enter": "\ue007", "ArrowDown": "\ue015", "Space": " "}
+"""Name → code of WebDriver."""
+
+
+def _pressed(keys: Sequence[str]) -> list[dict[str, Any]]:
+    """WebDriver's actions of a keyboard."""
+    codes = [KEYS.get(key, key) for key in keys]
+    steps = [{"type": kind, "value": code} for code in codes for kind in ("keyDown", "keyUp")]
+    return [{"type": "key", "id": "keyboard", "actions": steps}]
+
+
+def _touched(x: float, y: float) -> list[dict[str, Any]]:
+    """WebDriver's actions of a finger."""
+    steps = [
+        {"type": "pointerMove", "duration": 0, "x": round(x), "y": round(y)},
+        {"type": "pointerDown", "button": 0},
+        {"type": "pointerUp", "button": 0},
+    ]
+    return [{"type": "pointer", "id": "finger", "parameters": {"pointerType": "touch"}, "actions": steps}]
+
+
+def tap(engine: Engine, selector: str) -> None:
+    """Touch what a selector names, where it is seen."""
+    shown(engine, selector)
+    x, y = engine.ask(
+        f"const found = document.querySelector({json.dumps(selector)}); found.scrollIntoView({{ block: 'center' }});"
+        "const box = found.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2];"
+    )
+    engine.touch(x, y)
+
+
+def tab_to(engine: Engine, selector: str) -> None:
+    """Press Tab until what a selector names has the focus."""
+    shown(engine, selector)
+    for _ in range(MOST_TABS):
+        if engine.ask(f"return document.activeElement?.matches({json.dumps(selector)}) ?? false"):
+            return
+        engine.press("Tab")
+    raise AssertionError(f"{selector}: not reached by Tab")
+
+
+MOST_TABS: Final = 80
+
 
 def shown(engine: Engine, selector: str) -> None:
     """Wait until the page shows what a selector names."""
@@ -66,7 +119,7 @@ class Chromium:
 
     def __init__(self, browser: Browser) -> None:
         self._heard: list[str] = []
-        self._context = browser.new_context()
+        self._context = browser.new_context(has_touch=True)
 
     def _hear(self, message: ConsoleMessage) -> None:
         # A page that says that something does not exist has that status itself.
@@ -81,7 +134,24 @@ class Chromium:
         self.page.goto(url)
 
     def ask(self, script: str) -> Any:
-        return self.page.evaluate(f"() => {{ {script} }}")
+        while True:
+            try:
+                return self.page.evaluate(f"() => {{ {script} }}")
+            except Error as error:
+                if "context was destroyed" not in error.message:
+                    raise
+                # The page is going elsewhere, where the question is asked again.
+                self.page.wait_for_load_state()
+
+    def resize(self, width: int, height: int) -> None:
+        self.page.set_viewport_size({"width": width, "height": height})
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def touch(self, x: float, y: float) -> None:
+        self.page.touchscreen.tap(x, y)
 
     def complaints(self) -> list[str]:
         self.page.wait_for_timeout(_UNUSED_SECONDS * 1000)
@@ -125,6 +195,20 @@ class Firefox:
     def ask(self, script: str) -> Any:
         return self._run("content", script)
 
+    def resize(self, width: int, height: int) -> None:
+        self._send("Marionette:SetContext", {"value": "content"})
+        self._send("WebDriver:SetWindowRect", {"width": width, "height": height})
+
+    def _perform(self, actions: list[dict[str, Any]]) -> None:
+        self._send("Marionette:SetContext", {"value": "content"})
+        self._send("WebDriver:PerformActions", {"actions": actions})
+
+    def press(self, *keys: str) -> None:
+        self._perform(_pressed(keys))
+
+    def touch(self, x: float, y: float) -> None:
+        self._perform(_touched(x, y))
+
     def complaints(self) -> list[str]:
         time.sleep(_UNUSED_SECONDS)
         return list(self._run("chrome", _CONSOLE))
@@ -158,6 +242,15 @@ class WebKit:
 
     def ask(self, script: str) -> Any:
         return self._send("/execute/sync", {"script": script, "args": []})
+
+    def resize(self, width: int, height: int) -> None:
+        self._send("/window/rect", {"width": width, "height": height})
+
+    def press(self, *keys: str) -> None:
+        self._send("/actions", {"actions": _pressed(keys)})
+
+    def touch(self, x: float, y: float) -> None:
+        self._send("/actions", {"actions": _touched(x, y)})
 
     def complaints(self) -> list[str]:
         console = self._folder / "console"

@@ -72,6 +72,7 @@ def pages(ended: Ended, owned: Owned, agent: str) -> dict[str, str]:
         "/agora": "main section",
         "/tournaments": "main section",
         "/me": "main section",
+        "/play/ox": "main section",
         "/nowhere": "main h1",
         owned.shared: "main h1",
         "/docs": "main h1",

@@ -46,7 +46,17 @@ def context(browser: Browser, platform: str) -> Iterator[BrowserContext]:
 def test_every_page_works_without_storage(context: BrowserContext, ended: Ended, refused: str) -> None:
     context.add_init_script(REFUSALS[refused])
     page = context.new_page()
-    for path in ("/", "/games", f"/watch/{ended.ox}", f"/embed/{ended.ox}", "/agora", "/legal", "/game", "/me"):
+    for path in (
+        "/",
+        "/games",
+        f"/watch/{ended.ox}",
+        f"/embed/{ended.ox}",
+        "/agora",
+        "/legal",
+        "/game",
+        "/me",
+        "/play/ox",
+    ):
         page.goto(path)
         expect(page.locator("main h1")).to_be_visible()
         if path.startswith(("/watch", "/embed")):

@@ -68,6 +68,7 @@ def test_nothing_jumps(reader: Reader, ended: Ended, screen: dict[str, int]) -> 
         f"/watch/{ended.ox}": "svg.picture",
         "/agora": "#live ~ div > *",
         "/me": "main form",
+        "/play/ox": "main section",
     }
     shown["/games"] = shown["/"]
     for path, selector in shown.items():

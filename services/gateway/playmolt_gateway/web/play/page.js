@@ -23,7 +23,8 @@ const INVITE = /(?:[?&]invite=)?([\w-]{20,64})\s*$/;
 const type = location.pathname.split("/").pop();
 const people = document.querySelector('meta[name="people"]')?.content === "yes";
 const asked = (name) => new URLSearchParams(location.search).get(name) ?? "";
-const address = (game) => `/play/${type}?game=${encodeURIComponent(game)}`;
+const lang = () => (asked("lang") ? `&lang=${encodeURIComponent(asked("lang"))}` : "");
+const address = (game) => `/play/${type}?game=${encodeURIComponent(game)}${lang()}`;
 const title = () => t("head.play", { game: word("game", type) });
 
 page(title, draw);
@@ -31,7 +32,7 @@ page(title, draw);
 async function draw(main) {
   const invite = asked("invite");
   const wanted = asked("game") || (invite ? "" : seatKept(type));
-  if (!wanted || !person()) return begin(main, { invite });
+  if (!wanted || !person()) return begin(main, { invite, foreign: invite ? "" : wanted });
   let state;
   try {
     state = await get(`/api/games/${encodeURIComponent(wanted)}/state`, { as: "person" });

@@ -1,0 +1,345 @@
+"""People play `/play/ox` and `/play/trial`: on a phone, by keyboard, by touch, with friends, and in spite of faults."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+
+from tests.browser.conftest import PHONE, Reader, answer
+from tests.browser.engines import Engine, shown, tab_to, tap, until
+from tests.browser.players import SECONDS, Seat
+from tests.browser.test_access import faults
+from tests.browser.test_engines import ENGINES, running
+from tests.browser.test_manners import HIDE
+from tests.browser.test_me import violations
+
+TURN = "[data-turn]"
+OVER = ".button[href^='/watch/']"
+SEND = f"{TURN} button.first"
+KEY = "playmolt.person"
+
+Give = Callable[[Engine, str, str], None]
+"""Answers the turn that is shown: the selector of its choice or "", and the selector of its text or ""."""
+
+
+def by_keyboard(engine: Engine, choice: str, text: str) -> None:
+    if choice:
+        tab_to(engine, choice)
+        # The second of two: to keep a side, as the one switch of a game is soon used.
+        engine.press("Space", "ArrowDown")
+    if text:
+        tab_to(engine, text)
+        engine.press(*"so be it")
+    tab_to(engine, SEND)
+    engine.press("Enter")
+
+
+def by_touch(engine: Engine, choice: str, text: str) -> None:
+    if choice:
+        tap(engine, f"{TURN} .choice:last-of-type")
+    if text:
+        tap(engine, text)
+        engine.press(*"so be it")
+    tap(engine, SEND)
+
+
+def played(engine: Engine, give: Give) -> int:
+    """Answer every turn until the game is over; gives how many there were."""
+    turns = list[str]()
+    while turn := _next(engine, turns[-1] if turns else ""):
+        turns.append(turn)
+        fits = {
+            name: engine.ask(f"return Boolean(document.querySelector('{TURN} {name}'))")
+            for name in ("input[type=radio]", "input[type=text]", "textarea")
+        }
+        text = next((f"{TURN} {name}" for name in ("textarea", "input[type=text]") if fits[name]), "")
+        give(engine, f"{TURN} input[type=radio]" if fits["input[type=radio]"] else "", text)
+    return len(turns)
+
+
+def _next(engine: Engine, last: str) -> str:
+    """The turn that is shown after another one; "" when the game is over."""
+    another = f"document.querySelector('{TURN}:not([data-turn=\"{last}\"])')"
+    over = f'document.querySelector("{OVER}")'
+    until(lambda: engine.ask(f"return Boolean({another} ?? {over})"), "the next turn, or the end")
+    return str(engine.ask(f"return {another}?.dataset.turn ?? ''"))
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_person_plays_on_a_phone_in_every_engine(name: str, browser: Browser, platform: str) -> None:
+    with running(name, browser) as engine:
+        engine.visit(f"{platform}/play/ox")
+        engine.resize(PHONE["width"], PHONE["height"])
+        tab_to(engine, "input[name=name]")
+        engine.press(*"Ada")
+        tab_to(engine, "main button.first")
+        engine.press("Enter")
+        assert played(engine, by_keyboard) == 10
+        shown(engine, f"main a[href='/watch/{_game(engine)}']")
+
+        tap(engine, "section[aria-labelledby=turn] button.first")
+        shown(engine, "section[aria-labelledby=new]")
+        tap(engine, "main button.first")
+        assert played(engine, by_touch) == 10
+
+        engine.visit(f"{platform}/play/trial?lang=ko")
+        engine.resize(PHONE["width"], PHONE["height"])
+        tap(engine, "section[aria-labelledby=new] button.first")
+        assert played(engine, by_touch) == 5  # an opening, three arguments; then a rebuttal, a vote or the sentence
+        words = str(engine.ask("return document.querySelector('main').innerText"))
+        assert "게임이 끝났습니다" in words
+        game = httpx.get(f"{platform}/api/games/{_game(engine)}/state", timeout=SECONDS).json()
+        assert [seat["kind"] for seat in game["participants"]].count("person") == 1
+        assert game["language"] == "ko"
+        if name != "webkit":  # whose console is that of a second browser, without this person
+            assert engine.complaints() == []
+
+
+def _game(engine: Engine) -> str:
+    return str(engine.ask("return new URLSearchParams(location.search).get('game')"))
+
+
+Persons = Callable[..., "Person"]
+
+
+@pytest.fixture
+def persons(platform: str) -> Iterator[Persons]:
+    """Registers a person: `persons("Grace")`."""
+    made = list[Person]()
+
+    def person(name: str = "Kim") -> Person:
+        made.append(Person(platform, name))
+        return made[-1]
+
+    yield person
+    for one in made:
+        one.client.close()
+
+
+class Person:
+    """A person's agent that also calls the API, as another device of this person would."""
+
+    def __init__(self, gateway: str, name: str) -> None:
+        self.client = httpx.Client(base_url=gateway, timeout=SECONDS)
+        made = self.client.post("/api/agents", json={"name": name, "kind": "person"}).json()
+        self.id, self.name, self.key = str(made["id"]), name, str(made["api_key"])
+        self.client.headers["Authorization"] = f"Bearer {self.key}"
+
+    def opens(self, game: str = "ox", **wanted: Any) -> str:
+        """Open a private game with house bots."""
+        body = {"gameType": game, "fill": "house", "fill_after_seconds": 0, "language": "en"} | wanted
+        return str(self.client.post("/api/games", json=body).raise_for_status().json()["game_id"])
+
+    def events(self, game: str) -> list[dict[str, Any]]:
+        """The public events of a game, read with the key of the seat: a private game is open to few."""
+        return list(self.client.get(f"/api/games/{game}/events?limit=500").json()["events"])
+
+    def sits(self, reader: Reader, game: str, **how: Any) -> Page:
+        """The page of this person's seat."""
+        page = reader("/play/ox", **how)
+        kept = {"id": self.id, "name": self.name, "key": self.key}
+        page.evaluate("([name, kept]) => localStorage.setItem(name, JSON.stringify(kept))", [KEY, kept])
+        page.goto(f"/play/{game.partition('-')[0]}?game={game}")
+        return page
+
+
+def choose(page: Page, comment: str) -> None:
+    turn = page.locator(TURN)
+    expect(turn).to_be_visible()
+    turn.locator("input[type=radio]").last.check()
+    turn.locator("input[type=text]").fill(comment)
+
+
+def test_what_was_typed_survives_a_reload_and_a_second_tab(reader: Reader, persons: Persons) -> None:
+    person = persons()
+    page = person.sits(reader, person.opens(), screen=PHONE)
+    choose(page, "typed before the reload")
+    page.reload()
+    expect(page.locator(f"{TURN} input[type=text]")).to_have_value("typed before the reload")
+    expect(page.locator(f"{TURN} input[type=radio]").last).to_be_checked()
+    expect(page.get_by_role("timer")).to_contain_text("s left")
+
+    second = page.context.new_page()
+    second.goto("/play/ox")
+    expect(second).to_have_url(page.url)
+    expect(second.locator(f"{TURN} input[type=text]")).to_have_value("typed before the reload")
+    page.context.set_offline(True)
+    page.locator(f"{TURN} input[type=text]").fill("typed while the other tab answers")
+    person.client.post(
+        f"/api/games/{page.url.partition('game=')[2]}/actions",
+        json={"type": "first_choice", "choice": "O", "comment": "x"},
+    ).raise_for_status()
+    page.context.set_offline(False)
+    expect(page.get_by_role("heading", name="Keep or switch?")).to_be_visible()
+    unsent = page.locator("section[aria-labelledby=unsent]")
+    expect(unsent).to_contain_text("typed while the other tab answers")
+    unsent.get_by_role("button", name="Use this text").first.click()
+    expect(page.locator(f"{TURN} input[type=text]")).to_have_value("typed while the other tab answers")
+    expect(second.get_by_role("heading", name="Keep or switch?")).to_be_visible()
+
+
+def test_an_answer_that_comes_late_is_kept(reader: Reader, persons: Persons) -> None:
+    person = persons()
+    page = person.sits(reader, person.opens(), screen=PHONE)
+    choose(page, "this comes late")
+    late = list[int]()
+
+    def overtaken(route: Route) -> None:
+        """The other device answers first."""
+        if not late:
+            said = {"type": "first_choice", "choice": "O", "comment": "x"}
+            late.append(person.client.post(urlsplit(route.request.url).path, json=said).status_code)
+        route.continue_()
+
+    page.route("**/actions", overtaken)
+    page.locator(SEND).click()
+    expect(page.locator("main [role=alert]")).to_contain_text("What you typed is kept below")
+    assert late == [200]
+    expect(page.locator("section[aria-labelledby=unsent]")).to_contain_text("this comes late")
+    expect(page.get_by_role("heading", name="Keep or switch?")).to_be_visible()
+
+
+def test_a_phone_that_was_closed_says_what_was_missed(reader: Reader, persons: Persons) -> None:
+    person = persons()
+    game = person.opens(deadline_seconds=2)
+    page = person.sits(reader, game, screen=PHONE)
+    expect(page.locator(TURN)).to_be_visible()
+    page.evaluate(HIDE, True)
+
+    def missed() -> list[str]:
+        return [one["type"] for one in person.events(game) if one.get("agent_id") == person.id and one.get("forfeit")]
+
+    until(missed, "a deadline that the closed phone misses")
+    page.evaluate(HIDE, False)
+    card = page.locator("section[aria-labelledby=missed]")
+    expect(card).to_contain_text("You missed a deadline:")
+    expect(card).to_contain_text(f"{person.name} has chosen")
+    card.get_by_role("button", name="OK").click()
+    expect(card).to_have_count(0)
+
+
+def test_a_page_whose_person_is_gone_keeps_nobody_waiting(reader: Reader, persons: Persons) -> None:
+    person = persons()
+    page = person.sits(reader, person.opens(deadline_seconds=2))
+    asking = page.get_by_role("heading", name="Are you still there?")
+    expect(asking).to_be_visible()
+    asked = list[str]()
+    page.on("request", lambda request: asked.append(request.url))
+    page.wait_for_timeout(3000)  # longer than a deadline: nothing is sent in the person's name
+    assert [url for url in asked if "/api/" in url] == []
+    page.get_by_role("button", name="I am back").click()
+    expect(asking).to_have_count(0)
+    expect(page.locator(f"{TURN}, {OVER}").first).to_be_visible()
+
+
+def test_a_lost_connection_loses_nothing(reader: Reader, persons: Persons) -> None:
+    person = persons()
+    page = person.sits(reader, person.opens(), screen=PHONE)
+    choose(page, "typed without a connection")
+    page.context.set_offline(True)
+    page.locator(SEND).click()
+    expect(page.locator(".offline")).to_be_visible()
+    page.context.set_offline(False)
+    expect(page.get_by_role("heading", name="Keep or switch?")).to_be_visible()
+    expect(page.locator("#main .speech.mine")).to_contain_text("typed without a connection")
+
+
+def test_friends_play_by_a_link_and_watchers_learn_no_secret(reader: Reader, platform: str) -> None:
+    host = reader("/play/ox", screen=PHONE)
+    host.get_by_label("Your name").fill("Ada")
+    host.get_by_label("People I invite").check()
+    host.get_by_label("Empty seats").select_option("")
+    host.get_by_label("Language of the game").select_option("en")
+    host.get_by_role("button", name="Start", exact=True).click()
+    link = host.get_by_label("Link", exact=True).input_value()
+    invite = link.partition("invite=")[2]
+    game = host.url.partition("game=")[2]
+
+    guest = reader(link.removeprefix(platform), language="zh-CN", screen=PHONE, scheme="dark")
+    guest.get_by_label("你的名字").fill("Bo")
+    guest.get_by_role("button", name="入座").click()
+    expect(host.locator("#main .seat").filter(has_text="Bo").locator(".tag")).to_have_text("person")
+    watcher = reader(f"/watch/{game}?invite={invite}")
+    bots = [Seat(platform, f"bot {number}") for number in range(3)]
+    for bot in bots:
+        bot.client.post("/api/games/join", json={"gameType": "ox", "invite": invite}).raise_for_status()
+    secret = "only Ada knows this yet"
+    choose(host, secret)
+    host.locator(SEND).click()
+    expect(host.get_by_role("heading", name="Waiting for the others")).to_be_visible()
+    expect(watcher.locator("#main")).to_contain_text("Ada has chosen")
+    public = [
+        httpx.get(f"{platform}/api/games/{game}/{what}invite={invite}", timeout=SECONDS).text
+        for what in ("state?", "events?limit=500&")
+    ]
+    shown_to_others = [*public, watcher.content(), guest.content(), bots[0].client.get(f"/api/games/{game}/state").text]
+    assert [text for text in shown_to_others if secret in text] == []
+    choose(guest, "你好")
+    guest.locator(SEND).click()
+    for bot in bots:
+        bot.act(type="first_choice", choice="O", comment="a bot")
+    expect(watcher.locator("#main")).to_contain_text(secret)
+    expect(host.get_by_role("heading", name="Keep or switch?")).to_be_visible()
+    tags = watcher.locator(".speech .row", has_text="Ada").locator(".tag.plain")
+    expect(tags).to_have_text("person")
+    host.get_by_role("button", name="Resign").click()
+    answer(host, yes=True)
+    expect(host.get_by_role("heading", name="You have resigned")).to_be_visible()
+    for bot in bots:
+        bot.close()
+
+
+def test_people_are_marked_wherever_they_are_named(reader: Reader, platform: str, persons: Persons) -> None:
+    person = persons("Grace")
+    person.client.post("/api/games/join", json={"gameType": "trial", "language": "zh"}).raise_for_status()
+    page = reader("/")
+    row = page.locator(".games li", has_text="Grace").first
+    expect(row.locator(".tag.plain", has_text="person")).to_be_visible()
+    page.get_by_role("combobox", name="Show on the leaderboard").select_option("person")
+    expect(page.locator(".board")).to_be_visible()
+    listed = httpx.get(f"{platform}/api/leaderboard?kind=person", timeout=SECONDS).json()["leaderboard"]
+    assert {one["kind"] for one in listed} <= {"person"}
+    game = str(row.locator("a").first.get_attribute("href")).rpartition("/")[2]
+    for path in (f"/watch/{game}/picture.svg?lang=en", f"/watch/{game}/picture.svg?lang=ko"):
+        picture = httpx.get(platform + path, timeout=SECONDS).text
+        assert ("Grace (사람)" if "ko" in path else "Grace (person)") in picture
+    frame = reader(f"/embed/{game}")
+    expect(frame.locator("svg.picture")).to_contain_text("Grace (person)")
+    shown_page = reader(f"/agents/{person.id}")
+    expect(shown_page.locator("h1 ~ .tag")).to_have_text("person")
+    person.client.post(f"/api/games/{game}/leave", json={})
+
+
+@pytest.mark.parametrize(("language", "scheme"), [("en", "light"), ("ko", "dark"), ("zh", "light")])
+def test_the_pages_are_legible_and_axe_finds_nothing(
+    reader: Reader, persons: Persons, language: str, scheme: str
+) -> None:
+    page = reader("/play/trial", language=language, scheme=scheme, screen=PHONE if language != "zh" else None)
+    page.wait_for_selector("section[aria-labelledby=new]")
+    assert [*violations(page), *faults(page)] == []
+    page.locator("input[value=friends]").check()
+    page.locator("input[name=name]").fill("<i>" + "a" * 36 + "</i>")
+    page.locator("main button.first").click()
+    page.wait_for_selector("input[name=link]")
+    assert [*violations(page), *faults(page)] == []
+    person = persons("a-person-with-a-name-that-is-rather-long")
+    seat = person.sits(reader, person.opens("trial"), language=language, scheme=scheme, screen=PHONE)
+    expect(seat.locator(TURN)).to_be_visible()
+    assert [*violations(seat), *faults(seat)] == []
+    assert seat.locator("main button.first").count() == 1
+    seat.locator(SEND).click()  # nothing was typed
+    expect(seat.locator(f"{TURN} [aria-invalid=true]")).to_be_focused()
+    assert [*violations(seat), *faults(seat)] == []
+
+
+def test_a_page_says_what_this_browser_cannot_do(reader: Reader, platform: str) -> None:
+    page = reader("/play/ox?game=ox-0190c3f8-1111-7222-8333-444455556666")
+    expect(page.locator("main .notice").first).to_contain_text("You have no seat in that game")
+    page.evaluate(f"localStorage.setItem('{KEY}', JSON.stringify({{ id: 'agent-x', name: 'Ada', key: 'pm_void' }}))")
+    page.reload()
+    expect(page.locator("main [role=alert]")).to_contain_text("no longer accepts the key")
+    expect(page.get_by_label("Your name")).to_be_visible()
+    assert httpx.get(f"{platform}/play/legal", timeout=SECONDS).status_code == 404
