@@ -1,14 +1,34 @@
-"""Print the columns that DuckDB and DataFusion find in a Parquet file, as JSON lines: run by the tests with them."""
+"""Print the types and rows that DuckDB and DataFusion find in Parquet files, as JSON: run by the tests with them."""
 
 import json
 import sys
+from datetime import datetime
 
 import datafusion
 import duckdb
+import pyarrow as pa
 
-path = sys.argv[1]
-context = datafusion.SessionContext()
-context.register_parquet("log", path)
-for columns in (duckdb.read_parquet(path).arrow().read_all(), context.sql("SELECT * FROM log").to_arrow_table()):
-    rows = columns.select(["data", "metadata", "position", "at"]).to_pylist()
-    print(json.dumps([row | {"at": row["at"].isoformat()} for row in rows]))
+
+def plain(value: object) -> object:
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def rows(table: pa.Table) -> list[dict[str, object]]:
+    return [{name: plain(value) for name, value in row.items()} for row in table.to_pylist()]
+
+
+def found(path: str) -> dict[str, object]:
+    relation = duckdb.read_parquet(path)
+    context = datafusion.SessionContext()
+    context.register_parquet("file", path)
+    table = context.sql("SELECT * FROM file").to_arrow_table()
+    return {
+        "DuckDB": {
+            "types": dict(zip(relation.columns, map(str, relation.types), strict=True)),
+            "rows": rows(relation.arrow().read_all()),
+        },
+        "DataFusion": {"types": {field.name: str(field.type) for field in table.schema}, "rows": rows(table)},
+    }
+
+
+print(json.dumps([found(path) for path in sys.argv[1:]]))

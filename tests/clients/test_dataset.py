@@ -15,6 +15,7 @@ import pytest
 from playmolt import Turn
 from playmolt.client import Client
 
+from tests.clients.parquet_values import differences
 from tests.platforms import Done, Stack, playmolt
 
 HERE = Path(__file__).parent
@@ -187,3 +188,7 @@ def test_a_day_without_games_is_an_empty_dataset(played: Played, tmp_path: Path)
     assert done.returncode == 0
     assert json.loads((out / "manifest.json").read_text()) == {"files": [], "games": []}
     shutil.rmtree(out)
+
+
+def test_every_reader_of_parquet_finds_equal_values(foreign_python: Path, dataset: Path) -> None:
+    assert differences(foreign_python, sorted(dataset.rglob("*.parquet"))) == []

@@ -16,6 +16,7 @@ from playmolt.client import Client
 from playmolt_schemas.routes import jury, legal
 
 from tests.browser.conftest import launched
+from tests.clients.parquet_values import differences
 from tests.integration.legal.command import playmolt
 from tests.integration.legal.person import LEASE
 from tests.platforms import Stack
@@ -222,6 +223,15 @@ def test_an_experiment_has_a_sample_for_each_run_and_its_prompts(exported: Expor
     judged = [each for sample in log["samples"] for each in sample["models"] if each["role"] == "classifier"]
     assert judged
     assert {each["agent"] for each in judged} == {"scripted-wild"}
+
+
+def test_every_reader_of_parquet_finds_equal_values_in_its_bundle(
+    exported: Exported, foreign_python: Path, tmp_path: Path
+) -> None:
+    playmolt(exported.stack, "agora", "export", exported.ids["experiment"], "--out", str(tmp_path / "bundle"))
+    tables = sorted((tmp_path / "bundle").glob("*.parquet"))
+    assert len(tables) > 20
+    assert differences(foreign_python, tables) == []
 
 
 def test_scout_scans_them(exported: Exported, inspect_python: Path) -> None:

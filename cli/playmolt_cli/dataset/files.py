@@ -120,7 +120,7 @@ class ParquetFiles:
         if path not in self._writers:
             (self._folder / path).parent.mkdir(parents=True, exist_ok=True)
             self._writers[path] = self._parquet.ParquetWriter(
-                self._folder / path, self._schema, use_dictionary=_REPEATED, compression="zstd"
+                self._folder / path, self._schema, use_dictionary=_REPEATED, compression="snappy"
             )
         self._writers[path].write_table(self._arrow.table(rows, schema=self._schema))
         self._counts[path] = self._counts.get(path, 0) + len(rows["version"])
