@@ -1,6 +1,6 @@
 """The log's export in the readers that people use: data and metadata arrive byte for byte, so that they still hash.
 
-Datasets and bundles are read in `test_dataset.py` and `test_inspect.py`, where they are made. chDB is missing because it
+Datasets and bundles are read in `test_dataset.py` and `test_inspect.py`, where they are made. chDB is missing, since it
 takes half a gigabyte; docs/event-log.md says what it shows.
 """
 
