@@ -50,6 +50,8 @@ PACK_BYTES: Final = 1024 * 1024
 """The files of one pack, the size of each, and of all together."""
 PACK_BODY_BYTES: Final = 1536 * 1024
 """A request body that uploads a pack; JSON is longer than the files in it."""
+PANEL_BODY_BYTES: Final = 384 * 1024
+"""A request body with the plan of a panel."""
 CASES_PER_KEY: Final = 20
 """Jury cases that the owner of one key may have uploaded at a time."""
 INVITE_CHARS: Final = 64

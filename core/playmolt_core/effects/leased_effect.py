@@ -84,6 +84,10 @@ class LeasedEffect(Generic[P, S]):
             raise RuntimeError("the stream of an effect is missing")
         return snapshot
 
+    async def committed(self) -> Snapshot[S] | None:
+        """The stream as any replica has committed it. Raises LogUnavailable."""
+        return await self._streams.snapshot(self.stream)
+
     async def submit(
         self, command: Command, step: str = "", *, effect: Effect | None = None, to: tuple[Submit, str] | None = None
     ) -> None:

@@ -114,9 +114,9 @@ class Engine(Generic[S]):
         for task in self.tasks:
             task.cancel()
 
-    async def submit(self, stream: str, command: Command, command_id: str) -> Accepted | Refused:
-        """See `effects.leased_effect.Submit`."""
-        submission = Submission.of(stream, command, command_id)
+    async def submit(self, stream: str, command: Command, command_id: str, agent: str = "") -> Accepted | Refused:
+        """See `effects.leased_effect.Submit`. `agent`: whose a session is that a worker opens."""
+        submission = Submission.of(stream, command, command_id, agent)
         self.writes.take(submission)
         return await submission.outcome
 

@@ -116,8 +116,8 @@ class Submission(PendingCall, kw_only=True):
     outcome: asyncio.Future[Accepted | Refused]
 
     @classmethod
-    def of(cls, stream: str, command: Command, command_id: str) -> Self:
-        call = Call(0, "act", stream, command_id=command_id)
+    def of(cls, stream: str, command: Command, command_id: str, agent: str = "") -> Self:
+        call = Call(0, "act", stream, agent=agent, command_id=command_id)
         outcome: asyncio.Future[Accepted | Refused] = asyncio.get_running_loop().create_future()
         return cls(call, _no_response, command, outcome=outcome)
 

@@ -51,22 +51,22 @@ class DayBudget:
     def now(self) -> datetime:
         return self._now()
 
-    def reservation(self, entry: ModelEntry, request: ModelRequest, at: datetime) -> "_Reservation":
+    def reservation(self, entry: ModelEntry, request: ModelRequest, at: datetime) -> "Reservation":
         """The maximum usage of a request at the prices of `entry`, on the accounts of the day of `at`."""
         reply = min(request.max_tokens, entry.reply_tokens or request.max_tokens)
         prompt = most_prompt_tokens(request)
         day, payer = at.date().isoformat(), request.payer
         both = [(account_of(day), self._all), (account_of(day, payer), self._key if payer else (None, None))]
         accounts = [Account(name=name, tokens=most[0], money=most[1]) for name, most in both if any(most)]
-        return _Reservation(self._budgets, accounts, prompt + reply, entry.most(prompt, reply))
+        return Reservation(self._budgets, accounts, prompt + reply, entry.most(prompt, reply))
 
 
 class DaySpent(Exception):
     """The request does not fit into the budget of the day; the text names the exhausted limit."""
 
 
-class _Reservation:
-    """A request on the accounts of its day."""
+class Reservation:
+    """The worst case of a request on some accounts: taken before it is sent, corrected by its usage afterwards."""
 
     def __init__(self, budgets: Budgets, accounts: Sequence[Account], tokens: int, money: Decimal | None) -> None:
         self._budgets = budgets
@@ -74,13 +74,22 @@ class _Reservation:
         self._tokens = tokens
         self._money = money
 
+    @property
+    def unpriced(self) -> bool:
+        """Whether a limit of money cannot be kept, because the price of the request is unknown."""
+        return self._money is None and any(account.money is not None for account in self._accounts)
+
+    async def taken(self) -> ExhaustedAccount | None:
+        """Reserve the worst case; returns the account that cannot pay, and then nothing is reserved."""
+        return await self._budgets.reserve(self._accounts, self._tokens, self._money or Decimal(0))
+
     async def reserve(self) -> None:
         """Raises DaySpent."""
         if not self._accounts:
             return
-        if self._money is None and any(account.money is not None for account in self._accounts):
+        if self.unpriced:
             raise DaySpent(_UNPRICED)
-        short = await self._budgets.reserve(self._accounts, self._tokens, self._money or Decimal(0))
+        short = await self.taken()
         if short:
             whose = "this key's" if short.account == self._accounts[-1].name and len(self._accounts) > 1 else "the"
             raise DaySpent(

@@ -140,6 +140,8 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     prose: bool = False
     payer: str = ""
     """The agent whose daily budget pays for the request; "" for the operator."""
+    drawn_by: str | UnsetType = UNSET
+    """By what scripted models draw, so that equal requests of two sessions get equal replies; unset: by the session."""
 
     def all_headers(self) -> dict[str, str]:
         """The headers of the request, including that of its turn."""

@@ -15,6 +15,7 @@ from playmolt_schemas.routes.legal import LEGAL
 from playmolt_schemas.routes.moderation import MODERATION
 from playmolt_schemas.routes.owners import OWNERS
 from playmolt_schemas.routes.pages import PAGES_WEB
+from playmolt_schemas.routes.panels import PANELS
 from playmolt_schemas.routes.platform import ADMIN, AGENTS, GAMES, PAGES, VISITORS
 from playmolt_schemas.routes.route import Auth, Media, PageOf, Route
 from playmolt_schemas.routes.sharing import FILES
@@ -46,6 +47,7 @@ _SECTIONS: Final = (
     ("Moderation", MODERATION),
     ("Legal simulation", LEGAL),
     ("AI jury", JURY),
+    ("Panels of juries", PANELS),
     ("Agora experiments", AGORA),
     ("Files", FILES),
     ("Operator", ADMIN),

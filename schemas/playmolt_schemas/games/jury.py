@@ -185,7 +185,7 @@ class CaseAdded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JurySessions(msgspec.Struct, frozen=True):
-    """The caller's sessions, newest first, including erased ones."""
+    """The caller's sessions, newest first, including erased ones; or the juries of a panel."""
 
     sessions: tuple[Any, ...]
 
@@ -307,16 +307,17 @@ class RoundReply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VerdictView(msgspec.Struct, frozen=True, kw_only=True):
-    """`GET …/verdict`, as read from the chain. `explorer` is the URL of a block explorer with pages `/tx/HASH` and
+    """`GET …/verdict`, as read from the chain; `contract`, `chain_id` and `log_hash` are null in a jury that voted
+    without one. `explorer` is the URL of a block explorer with pages `/tx/HASH` and
     `/address/ADDRESS`, if the operator configured one."""
 
     verdict: VerdictName
     guilty: int
     not_guilty: int
     votes: tuple[VoteView, ...]
-    contract: str
-    chain_id: int
-    log_hash: str
+    contract: str | None
+    chain_id: int | None
+    log_hash: str | None
     explorer: str | UnsetType = UNSET
 
 
@@ -399,9 +400,9 @@ class VerdictReadMessage(SessionMessage, frozen=True, kw_only=True, tag="verdict
     guilty: int
     not_guilty: int
     votes: tuple[VoteView, ...]
-    contract: str
-    chain_id: int
-    log_hash: str
+    contract: str | None
+    chain_id: int | None
+    log_hash: str | None
     explorer: str | UnsetType = UNSET
 
 

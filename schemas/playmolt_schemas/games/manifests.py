@@ -65,6 +65,13 @@ EXPERIMENT: Final = GameModule(
     archived=False,
     place=6,
 )
+PANEL: Final = GameModule(
+    type="panel",
+    kind="session",
+    service="trial-engine",
+    archived=False,  # its report stays available
+    place=8,
+)
 TOURNAMENT: Final = GameModule(
     type="tournament",
     kind="tournament",

@@ -1,11 +1,14 @@
 """The routes of the AI jury (`jury.md`, API)."""
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
+
+from msgspec import Meta
 
 from playmolt_schemas import api
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games import jury
+from playmolt_schemas.games.jury_panels import PanelJury
 from playmolt_schemas.limits import PACK_BODY_BYTES
 from playmolt_schemas.records import OpenedRecord
 from playmolt_schemas.routes.route import (
@@ -41,6 +44,15 @@ class TranscriptQuery(Query, frozen=True):
     format: TranscriptFormat = "md"
 
 
+class ListQuery(Query, frozen=True):
+    """`GET /api/jury/sessions`."""
+
+    panel: (
+        Annotated[str, Meta(max_length=80, description="List the juries of this panel instead of your own sessions.")]
+        | None
+    ) = None
+
+
 def _route(method: str, path: str, name: str, summary: str, answers: dict[int, Any], **more: Any) -> Route:
     return Route(
         method=method, path=path, name=name, tag="jury", auth=Auth.SESSION, service="jury", summary=summary,
@@ -52,13 +64,11 @@ OPEN: Final[Route[jury.JurySession]] = _route(
     "POST", _PATH, "jury_open", "Open an AI jury session.", {201: jury.JurySession},
     request=jury.OpenJuryRequest, errors=(Code.BUDGET_SPENT,),
 )  # fmt: skip
-LIST: Final[Route[jury.JurySessions]] = _route(
-    "GET",
-    _PATH,
-    "jury_list",
-    "List your sessions, newest first.",
-    {200: PageOf(jury.JurySessions, "sessions", OneOf((jury.JurySession, api.ErasedSession)))},
-)
+LIST: Final[Route[jury.JurySessions]] = Route(
+    method="GET", path=_PATH, name="jury_list", tag="jury", auth=Auth.ANY, service="jury",
+    summary="List your sessions, newest first, or the juries of a panel in the order of play.", query=ListQuery,
+    answers={200: PageOf(jury.JurySessions, "sessions", OneOf((jury.JurySession, PanelJury, api.ErasedSession)))},
+)  # fmt: skip
 READ: Final[Route[jury.JurySession]] = _route(
     "GET",
     _ONE,

@@ -19,6 +19,7 @@ from playmolt_schemas.routes.legal import LEGAL
 from playmolt_schemas.routes.moderation import MODERATION
 from playmolt_schemas.routes.owners import OWNERS
 from playmolt_schemas.routes.pages import PAGES_WEB, PageWords
+from playmolt_schemas.routes.panels import PANELS
 from playmolt_schemas.routes.route import (
     EVENT_STREAM,
     HTML,
@@ -570,6 +571,7 @@ ROUTES: Final = (
     *TOURNAMENTS,
     *LEGAL,
     *JURY,
+    *PANELS,
     *AGORA,
     *FILES,
     *ADMIN,

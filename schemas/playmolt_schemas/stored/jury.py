@@ -27,13 +27,16 @@ class TopicImpact(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VoteView(msgspec.Struct, frozen=True, kw_only=True):
-    """A juror's vote on the chain; `guilty` is null and `tx_hash` empty if the case closed without it."""
+    """A juror's vote on the chain; `guilty` is null and `tx_hash` empty if the case closed without it.
+
+    `tx_hash` and `address` are null in a jury that voted without a chain.
+    """
 
     juror_id: str
     guilty: bool | None
     stance: int
-    tx_hash: str
-    address: str
+    tx_hash: str | None
+    address: str | None
 
 
 class EvidenceItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -254,16 +257,16 @@ class VoteRetried(Event, frozen=True, kw_only=True):
 
 
 class VerdictRead(Event, frozen=True, kw_only=True):
-    """The verdict as read from the chain."""
+    """The verdict as read from the chain; that of the rule, with nulls, in a jury that voted without one."""
 
     type: ClassVar[str] = "verdict_read"
     verdict: VerdictName
     guilty: int
     not_guilty: int
     votes: tuple[VoteView, ...]
-    contract: str
-    chain_id: int
-    log_hash: str
+    contract: str | None
+    chain_id: int | None
+    log_hash: str | None
 
 
 class Ended(Event, frozen=True, kw_only=True):

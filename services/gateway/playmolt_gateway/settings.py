@@ -269,6 +269,10 @@ class GatewaySettings(Settings, frozen=True, kw_only=True):
             "PLAYMOLT_JURY_CASES", "Who may upload cases over HTTP: only the operator, or any key (up to 20 each)."
         ),
     ] = "operator"
+    panels: Annotated[
+        Literal["operator", "keys"],
+        setting("PLAYMOLT_PANELS", "Who may open panels of juries: only the operator, or any key."),
+    ] = "operator"
 
     def faults(self) -> Sequence[str]:
         """What is missing of sign-in, or unsafe; and a list of words that cannot be read."""

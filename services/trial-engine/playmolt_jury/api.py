@@ -21,6 +21,7 @@ ApiAnswer = ApiReply | Refused
 
 
 OPEN: Final = "jury_open"
+LIST: Final = "jury_list"
 CASES: Final = "jury_cases"
 BRING_CASE: Final = "jury_bring_case"
 DROP_CASE: Final = "jury_drop_case"
@@ -46,7 +47,7 @@ class JuryApi(GameApi[State]):
             "jury_notes", "jury_vote", "jury_retry",
         )
     )  # fmt: skip
-    lists = frozenset(("jury_list",))
+    lists = frozenset((LIST,))
     unbound = frozenset((CASES, BRING_CASE, DROP_CASE))
 
     def __init__(self, jury: Jury, aliases: tuple[str, ...] = ("scripted",)) -> None:

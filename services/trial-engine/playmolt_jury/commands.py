@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 from playmolt_core.game.decider import Command
 from playmolt_schemas.stored.jury import FailureCode, Language, RequestKind, TopicImpact
+from playmolt_schemas.stored.panels import JuryScript, PanelPlace
 
 
 class NamedCase(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,6 +28,22 @@ class OpenJury(Command, frozen=True, kw_only=True):
     body: Any
     aliases: tuple[str, ...] = ("scripted",)
     uploaded: tuple[NamedCase, ...] = ()
+
+
+class OpenPanelJury(Command, frozen=True, kw_only=True):
+    """A panel opens one of its juries, which then plays itself. `deliberation` is the number of rounds."""
+
+    owner: str
+    name: str
+    language: Language
+    pack_digest: str
+    deliberation: int
+    place: PanelPlace
+    script: JuryScript
+
+
+class GoOn(Command, frozen=True, kw_only=True):
+    """A panel lets one of its juries try again after a turn failed."""
 
 
 class OwnerCommand(Command, frozen=True, kw_only=True):

@@ -36,18 +36,28 @@ class ChainTask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def effects(state: State) -> tuple[Effect[Turn | ChainTask], ...]:
-    """All pending effects. Jurors work in parallel, each on one turn at a time."""
+    """All pending effects. Jurors work in parallel, each on one turn at a time.
+
+    A panel takes the turns of its juries itself.
+    """
+    return _chain(state) if state.script else tuple(turn_effect(turn) for turn in next_turns(state)) + _chain(state)
+
+
+def next_turns(state: State) -> tuple[Turn, ...]:
+    """The first pending turn of each juror."""
     firsts: dict[str, Turn] = {}
     for turn in state.turns:
         firsts.setdefault(turn.juror_id, turn)
-    turns = tuple(Effect(id=turn.id, kind=TURN_EFFECT, due=turn.started_at, payload=turn) for turn in firsts.values())
-    return turns + _chain(state)
+    return tuple(firsts.values())
+
+
+def turn_effect(turn: Turn) -> Effect[Turn]:
+    return Effect(id=turn.id, kind=TURN_EFFECT, due=turn.started_at, payload=turn)
 
 
 def pending_turn(state: State, effect_id: str) -> Turn | None:
     """The turn of an effect; None when it is not pending."""
-    payload = _payload(state, effect_id)
-    return payload if isinstance(payload, Turn) else None
+    return next((turn for turn in next_turns(state) if turn.id == effect_id), None)
 
 
 def is_pending(state: State, effect_id: str, *works: Work) -> bool:
@@ -68,7 +78,7 @@ def _payload(state: State, effect_id: str) -> Turn | ChainTask | None:
 
 def _chain(state: State) -> tuple[Effect[ChainTask], ...]:
     called, contract = state.vote_called_at, state.contract
-    if called is None or state.over or state.verdict or state.failed:
+    if called is None or state.over or state.verdict or state.failed or (state.script and not state.script.chain):
         return ()
     if contract is None:
         return (_task(state, "deploy", called),)

@@ -2,9 +2,11 @@
 
 from typing import ClassVar, Final
 
+from msgspec import UNSET, UnsetType
 from playmolt_schemas.stored import jury
 from playmolt_schemas.stored.event import Event, stored_types
 from playmolt_schemas.stored.jury import Cause, EvidenceItem, Language
+from playmolt_schemas.stored.panels import JuryScript, PanelPlace
 
 from playmolt_jury.content.material import Juror, Rules
 from playmolt_jury.persuasion.stance import ChangePart
@@ -29,6 +31,9 @@ class JuryOpened(Event, frozen=True, kw_only=True):
     pack_digest: str
     """The digest of the pack's files."""
     rules: Rules
+    panel: PanelPlace | UnsetType = UNSET
+    """The place of the jury in a panel, for which it plays itself by `script`."""
+    script: JuryScript | UnsetType = UNSET
 
 
 class StanceChanged(Event, frozen=True, kw_only=True):

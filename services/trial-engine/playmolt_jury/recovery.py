@@ -40,7 +40,12 @@ from playmolt_jury.state import State, Turn
 def recovered(state: State, events: Sequence[Event]) -> Iterator[Command]:
     """The commands of the owner, of a juror's turn, or of the chain worker."""
     first = events[0]
-    if isinstance(first, JuryOpened):
+    if isinstance(first, JuryOpened) and first.panel and first.script:
+        yield commands.OpenPanelJury(
+            owner=first.owner, name=first.name, language=first.language, pack_digest=first.pack_digest,
+            deliberation=first.rules.deliberation, place=first.panel, script=first.script,
+        )  # fmt: skip
+    elif isinstance(first, JuryOpened):
         body = {"language": first.language, "model": first.model, "case": first.case}
         yield commands.OpenJury(
             agent_id=first.owner, name=first.name, seed=first.seed, body=body, aliases=(first.model,),
@@ -51,7 +56,7 @@ def recovered(state: State, events: Sequence[Event]) -> Iterator[Command]:
     elif isinstance(first, GameAborted):
         yield EndGame(reason=first.reason)
     else:
-        yield from _of_the_owner(state, events)
+        yield from [commands.GoOn()] if state.script else _of_the_owner(state, events)
         yield from _of_a_juror(state, events)
         yield from _of_the_chain(state, events)
 

@@ -1,6 +1,6 @@
 """The AI jury: one person tries to move five jurors, whose votes go to a contract on a chain (jury.md)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final, Protocol
 
@@ -30,9 +30,9 @@ from playmolt_schemas.stored.jury import (
     EvidenceItem,
     EvidenceRead,
     GameAborted,
+    Language,
     PhaseChanged,
     PhaseName,
-    RoundStarted,
     TurnFailed,
     TurnStarted,
     VerdictName,
@@ -41,7 +41,18 @@ from playmolt_schemas.stored.jury import (
 )
 from typing_extensions import override
 
-from playmolt_jury import bodies, commands, dialogue, effects, recovery, replies, turn_events, views, vote_rules
+from playmolt_jury import (
+    bodies,
+    commands,
+    dialogue,
+    effects,
+    panel_rules,
+    recovery,
+    replies,
+    turn_events,
+    views,
+    vote_rules,
+)
 from playmolt_jury.codes import (
     invalid,
     locked,
@@ -59,7 +70,6 @@ from playmolt_jury.content.material import EndingEntry, Material, Witness
 from playmolt_jury.content.pack import Pack
 from playmolt_jury.dialogue import Talk
 from playmolt_jury.events import EVENTS, JuryOpened
-from playmolt_jury.persuasion import stance
 from playmolt_jury.state import FOLDS, FailedCall, State, Turn
 from playmolt_jury.vote_rules import DETAIL_CHARS
 
@@ -104,7 +114,7 @@ class Jury(Game[State]):
     needed = 1
     events = EVENTS
     folds = FOLDS
-    opening = frozenset((commands.OpenJury,))
+    opening = frozenset((commands.OpenJury, commands.OpenPanelJury))
     unknown = unknown_session()
     from_content = frozenset(("jury_opened", "witness_talked", "evidence_unlocked", "ended"))
     foreign = Refused(
@@ -119,6 +129,8 @@ class Jury(Game[State]):
         super().__init__(
             {
                 commands.OpenJury: self._open,
+                commands.OpenPanelJury: self._open_of_panel,
+                commands.GoOn: lambda state, command: panel_rules.go_on(state, self._ending_of(state), command),
                 commands.ChangePhase: _change_phase,
                 commands.ReadEvidence: _read,
                 commands.TalkTo: self._talk,
@@ -165,9 +177,15 @@ class Jury(Game[State]):
                 return self.unknown
             if self.cases.of(state.pack_digest) is None:
                 return pack_unavailable(state.pack_digest)
+            if state.script:
+                return _read_of_panel(state, command)
             if _already_taken(state, command.call):
                 return Accepted()
         return super().decide(state, command, at)
+
+    @override
+    def follow(self, state: State, command: Command) -> Event | None:
+        return panel_rules.follow(state, command, self._ending_of(state))
 
     @override
     def public(self, event: Event, viewer: Viewer, state: State | None = None) -> FeedMessage | None:
@@ -230,15 +248,33 @@ class Jury(Game[State]):
         pack = (self.cases.of(named.digest) if named else None) or self.cases.named(request.case or "")
         if pack is None:
             return pack_unavailable(named.digest if named else "")
-        material = pack.materials[request.language]
-        opened = JuryOpened(
-            owner=command.agent_id,
-            name=command.name,
-            seed=command.seed,
+        opened = self._opened(pack, request.language, command.agent_id, command.name, command.seed, request.model)
+        return Accepted((opened,))
+
+    def _open_of_panel(self, state: State, command: commands.OpenPanelJury) -> Decision:
+        """The steps that need no model follow at once."""
+        if state.version:
+            return Accepted()
+        pack = self.cases.of(command.pack_digest)
+        if pack is None or command.language not in pack.materials:
+            return pack_unavailable(command.pack_digest)
+        models = list(dict.fromkeys(command.script.models.values()))
+        opened = self._opened(
+            pack, command.language, command.owner, command.name, str(command.place.seed), ", ".join(models)
+        )
+        rules = replace(opened.rules, deliberation=command.deliberation)
+        return Accepted((replace(opened, rules=rules, panel=command.place, script=command.script),))
+
+    def _opened(self, pack: Pack, language: Language, owner: str, name: str, seed: str, model: str) -> JuryOpened:
+        material = pack.materials[language]
+        return JuryOpened(
+            owner=owner,
+            name=name,
+            seed=seed,
             rules_version=self.rules_version,
             content_version=self.content_version if pack is self.cases.shipped else pack.digest[:16],
-            language=request.language,
-            model=request.model,
+            language=language,
+            model=model,
             jurors=material.jurors,
             evidence=tuple(EvidenceItem(id=e.id, locked=e.locked, topics=e.topics) for e in material.evidence),
             topics=tuple(topic.id for topic in material.topics),
@@ -246,7 +282,6 @@ class Jury(Game[State]):
             pack_digest=pack.digest,
             rules=material.rules,
         )
-        return Accepted((opened,))
 
     def _talk(self, state: State, command: commands.TalkTo) -> Decision:
         witness = self.witness(state, command.witness_id)
@@ -295,6 +330,9 @@ class Jury(Game[State]):
             )
         )
 
+    def _ending_of(self, state: State) -> Callable[[VerdictName], str]:
+        return lambda verdict: self._ending(state, verdict).id
+
     def _ending(self, state: State, verdict: VerdictName) -> EndingEntry:
         endings = self.material(state).endings
         return next(each for each in endings if each.verdict == verdict and each.when == state.found)
@@ -315,6 +353,13 @@ def evidence_refusal(state: State, evidence_id: str) -> Refused | None:
     if state.item(evidence_id) is None:
         return no_item()
     return locked() if evidence_id in state.still_locked else None
+
+
+def _read_of_panel(state: State, command: commands.OwnerCommand) -> Decision:
+    """A person only reads a jury that its panel plays; reading an item leaves no trace that could change the ending."""
+    if isinstance(command, commands.ReadEvidence):
+        return evidence_refusal(state, command.evidence_id) or Accepted()
+    return refused(Code.SESSION_PHASE, "A panel plays this jury by its plan, so you can only read it.")
 
 
 def _already_taken(state: State, call: str) -> bool:
@@ -409,16 +454,8 @@ def _next_round(state: State, command: commands.NextRound) -> Decision:
     debate = state.debate
     if debate and debate.next_speaker:
         return Accepted((turn_events.speech_started(debate.next_speaker, debate.round, command.call),))
-    led = {juror: current.led for juror, current in state.juror_states.items()}
-    leader = stance.leader(state.juror_ids, state.stances, led)
-    responders = stance.responders(state.juror_ids, state.stances, leader)
-    number = state.round + 1
-    return Accepted(
-        (
-            RoundStarted(round=number, leader=leader, responders=responders),
-            turn_events.speech_started(leader, number, command.call),
-        )
-    )
+    started = panel_rules.round_started(state)
+    return Accepted((started, turn_events.speech_started(started.leader, started.round, command.call)))
 
 
 def _note(state: State, command: commands.SendNote) -> Decision:

@@ -53,6 +53,7 @@ from playmolt_schemas.stored.jury import (
     VoteRetried,
     WitnessTalked,
 )
+from playmolt_schemas.stored.panels import JuryScript, PanelPlace
 
 from playmolt_jury import dialogue
 from playmolt_jury.content.material import Found, Juror, Rules
@@ -190,6 +191,11 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     topics: tuple[str, ...] = ()
     pack_digest: str = ""
     rules: Rules = Rules()
+    panel: PanelPlace | None = None
+    script: JuryScript | None = None
+    """What a jury of a panel plays; None if an overseer plays it."""
+    failures: int = 0
+    """Turns that gave no usable reply."""
     phase: PhaseName = "prologue"
     juror_states: dict[str, JurorState] = {}
     unlocked: tuple[str, ...] = ()
@@ -218,6 +224,10 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     def notes_left(self) -> int:
         """Notes that wait for classification count as sent."""
         return self.rules.notes - self.notes_used - sum(turn.kind == "note" for turn in self.turns)
+
+    def model_of(self, juror_id: str) -> str:
+        """The alias of the model that speaks for a juror, and that reads what it is told."""
+        return self.script.models[juror_id] if self.script else self.model
 
     def juror(self, juror_id: str) -> Juror:
         """LookupError for an unknown id."""
@@ -276,6 +286,8 @@ def _opened(_: State, event: JuryOpened, at: datetime) -> Changes:
         "topics": event.topics,
         "pack_digest": event.pack_digest,
         "rules": event.rules,
+        "panel": event.panel or None,
+        "script": event.script or None,
         "juror_states": {
             juror.id: JurorState(stance=juror.initial_stance, rounds=event.rules.rounds) for juror in event.jurors
         },
@@ -324,7 +336,11 @@ def _started(state: State, event: TurnStarted, at: datetime) -> Changes:
 
 def _failed(state: State, event: TurnFailed, _: datetime) -> Changes:
     failed = FailedCall(code=event.code, detail=event.detail)
-    return {"turns": _without(state, event.juror_id), "outcomes": _answered(state, event.call, failed)}
+    return {
+        "turns": _without(state, event.juror_id),
+        "outcomes": _answered(state, event.call, failed),
+        "failures": state.failures + 1,
+    }
 
 
 def _nothing(_: State, __: Event, ___: datetime) -> Changes:

@@ -1,7 +1,9 @@
 """The events of a finished turn, in log order: what was said, and how it changed stances."""
 
+import json
 from collections.abc import Iterable, Iterator
 
+from msgspec.structs import replace
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.stored.jury import (
     Cause,
@@ -147,7 +149,8 @@ def _vote(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
     decided = VoteDecided(
         juror_id=turn.juror_id, guilty=stance.votes_guilty(now), stance=now, diverged=command.diverged
     )
-    return (*tools(turn, _but_the_cast(command)), decided)
+    uses = _cast_at_once(command) if state.script and not state.script.chain else _but_the_cast(command)
+    return (*tools(turn, uses), decided)
 
 
 def _but_the_cast(command: JurorTurn) -> tuple[ToolUse, ...]:
@@ -156,6 +159,15 @@ def _but_the_cast(command: JurorTurn) -> tuple[ToolUse, ...]:
         return command.tools
     casts = [place for place, use in enumerate(command.tools) if use.tool == replies.CAST]
     return tuple(use for place, use in enumerate(command.tools) if place not in casts[-1:])
+
+
+def _cast_at_once(command: JurorTurn) -> tuple[ToolUse, ...]:
+    """The tool calls of a vote without a chain: the one that cast it has its result now, without a transaction."""
+    kept = _but_the_cast(command)
+    return tuple(
+        use if use in kept else replace(use, result=json.dumps({"guilty": use.input.get("guilty"), "tx_hash": None}))
+        for use in command.tools
+    )
 
 
 def _argued(

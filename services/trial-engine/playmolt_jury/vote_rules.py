@@ -11,6 +11,7 @@ from playmolt_schemas.stored.jury import (
     ContractDeployed,
     ToolCalled,
     TurnStarted,
+    VerdictRead,
     VoteCalled,
     VoteCast,
     VoteMissed,
@@ -37,6 +38,19 @@ def call_vote(state: State, command: commands.CallVote) -> Decision:
         return wrong_phase(state.phase, "The vote is in progress. GET …/verdict after the event stream reports it")
     turns = (TurnStarted(call=command.call, turn="vote", juror_id=juror) for juror in undecided)
     return Accepted((VoteCalled(call=command.call), *turns))
+
+
+def rule_verdict(state: State) -> VerdictRead:
+    """The verdict of a jury without a chain, after its last vote: that of the rule."""
+    votes = tuple(
+        VoteView(juror_id=juror, guilty=ballot.guilty, stance=ballot.stance, tx_hash=None, address=None)
+        for juror, ballot in ((juror, state.ballots[juror]) for juror in state.juror_ids)
+    )
+    guilty = sum(bool(vote.guilty) for vote in votes)
+    return VerdictRead(
+        verdict="guilty" if 2 * guilty > len(votes) else "not_guilty", guilty=guilty, not_guilty=len(votes) - guilty,
+        votes=votes, contract=None, chain_id=None, log_hash=None,
+    )  # fmt: skip
 
 
 def retry(state: State, command: commands.Retry) -> Decision:

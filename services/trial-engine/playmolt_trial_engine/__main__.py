@@ -1,9 +1,9 @@
-"""The trial engine's process: the mock trial, and the AI jury beside it."""
+"""The trial engine's process: the mock trial, the AI jury and its panels."""
 
 from playmolt_core.game.packs.folder import entry_packs
 from playmolt_core.ops.service import run_service
 from playmolt_core.service.process import HostedGame, ServiceContext, hosting
-from playmolt_jury.hosting import build
+from playmolt_jury.hosting import build, build_panels
 from playmolt_jury.persuasion import lexicon
 from playmolt_jury.rules import jury
 from playmolt_jury.settings import JurySettings
@@ -23,4 +23,4 @@ def build_trial(context: ServiceContext) -> HostedGame[State]:
 
 
 if __name__ == "__main__":
-    run_service("trial-engine", hosting(build_trial, build), JurySettings)
+    run_service("trial-engine", hosting(build_trial, build, build_panels), JurySettings)

@@ -10,7 +10,11 @@ _CHAIN: Final = "trial-engine-chain"
 ENGINE: Final = EngineModule(
     service="trial-engine",
     module="playmolt_trial_engine",
-    deciders={"trial": Reference("playmolt_trial.rules:Trial"), "jury": Reference("playmolt_jury.rules:jury")},
+    deciders={
+        "trial": Reference("playmolt_trial.rules:Trial"),
+        "jury": Reference("playmolt_jury.rules:jury"),
+        "panel": Reference("playmolt_jury.panels.rules:Panel"),
+    },
     deployment=Deployment(
         models=True,
         secrets=(

@@ -20,8 +20,8 @@ from playmolt_core.vault.vault import Erased
 _KEPT = 8
 _SESSIONS = 100
 
-Fetch = Callable[[Any, ApiRequest], Awaitable[ApiReply | Refused]]
-"""Fetches the answer of a route for a state."""
+Fetch = Callable[[Any, ApiRequest], Awaitable[ApiReply | Refused | None]]
+"""Fetches the answer of a route for a state; None, of a list alone: it is that of the caller's own sessions."""
 
 
 class ApiQueries(Generic[S]):
@@ -58,19 +58,30 @@ class ApiQueries(Generic[S]):
 
     async def _answered(self, api: GameApi[S], request: ApiRequest) -> ApiReply | Refused:
         if request.route in api.unbound:
-            return await self._fetches[request.route](None, request)
+            return await self._fetched(None, request)
         if request.route in api.lists:
-            return _newest(api, await self._sessions_of(request), request)
+            return await self._listed(api, request)
         snapshot = await self._sources.unless_archived(request.stream)
         if snapshot is None:
             # The API words it, so that a session of someone else looks like a missing one.
             return self.unknown(api, request)
         if request.route in self._fetches:
             may = api.answer(snapshot.state, request)
-            return may if isinstance(may, Refused) else await self._fetches[request.route](snapshot.state, request)
+            return may if isinstance(may, Refused) else await self._fetched(snapshot.state, request)
         if request.route in api.slow:
             return await self._made(api, snapshot, request)
         return api.answer(snapshot.state, request)
+
+    async def _listed(self, api: GameApi[S], request: ApiRequest) -> ApiReply | Refused:
+        fetch = self._fetches.get(request.route)
+        listed = await fetch(None, request) if fetch else None
+        return listed or _newest(api, await self._sessions_of(request), request)
+
+    async def _fetched(self, state: S | None, request: ApiRequest) -> ApiReply | Refused:
+        found = await self._fetches[request.route](state, request)
+        if found is None:
+            raise LookupError(f"{request.route} was not answered")
+        return found
 
     def unknown(self, api: GameApi[S], request: ApiRequest) -> ApiReply | Refused:
         """The answer about a session that does not exist."""

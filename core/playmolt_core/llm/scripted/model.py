@@ -66,7 +66,10 @@ class ScriptedTurn(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def _stream(self) -> str:
         # Streaming does not change the reply.
-        return digest(replace(self.request, streamable=UNSET))
+        request = replace(self.request, streamable=UNSET)
+        if request.drawn_by is not UNSET and request.turn:
+            request = replace(request, turn=replace(request.turn, session="-"), payer="")
+        return digest(request)
 
     def draw(self, name: str, bound: int) -> int:
         """An integer from 0 to bound - 1."""
@@ -147,16 +150,21 @@ class ScriptedModel(Model):
         if not self._cast.knows(request.alias):
             detail = f"no scripted character plays {request.alias!r}: use {SCRIPTED!r}, or add one to the cast"
             return Failed(code="model_unavailable", detail=detail, attempts=0)
-        turn = ScriptedTurn(request, self._seed)
-        said = self._cast.character(turn)(turn)
         with attempt_span(request, "playmolt", request.alias) as span:
-            attempt = _attempt(request, said)
+            attempt, reply = self.answered(request)
             finish(span, attempt)
         await record(attempt)
+        return reply
+
+    def answered(self, request: ModelRequest) -> tuple[Attempt, Reply | Failed]:
+        """What `ask` records and returns."""
+        turn = ScriptedTurn(request, self._seed)
+        said = self._cast.character(turn)(turn)
+        attempt = _attempt(request, said)
         if attempt.outcome == "ok":
-            return Reply(text=attempt.reply, tool_calls=attempt.tool_calls, attempts=1)
+            return attempt, Reply(text=attempt.reply, tool_calls=attempt.tool_calls, attempts=1)
         code: Final = "refused" if said.refusal else "invalid_reply"
-        return Failed(code=code, detail=attempt.detail, attempts=1, reply=attempt.reply)
+        return attempt, Failed(code=code, detail=attempt.detail, attempts=1, reply=attempt.reply)
 
 
 def _attempt(request: ModelRequest, said: Said) -> Attempt:

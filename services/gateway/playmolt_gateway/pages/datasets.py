@@ -14,7 +14,6 @@ METADATA: Final = {
     "CITATION.cff": "text/yaml; charset=utf-8",
 }
 """The files of a dataset beside its Parquet, with their media types."""
-PARQUET: Final = "application/vnd.apache.parquet"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
 _MOST: Final = 1000
 """Datasets that are listed."""

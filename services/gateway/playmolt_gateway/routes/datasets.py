@@ -5,12 +5,13 @@ from pathlib import Path
 
 from playmolt_schemas.codes import Code
 from playmolt_schemas.routes.pages import DATASET_FILE, DATASET_GAMES, PAGE_DATASETS
+from playmolt_schemas.routes.route import PARQUET
 from starlette.responses import FileResponse
 
 from playmolt_gateway.http.problems import HttpProblem
 from playmolt_gateway.http.responses import FILE_POLICY
 from playmolt_gateway.pages.assets import compressed
-from playmolt_gateway.pages.datasets import METADATA, PARQUET, datasets_html, datasets_in, file_in
+from playmolt_gateway.pages.datasets import METADATA, datasets_html, datasets_in, file_in
 from playmolt_gateway.pages.privacy import text_page, text_response
 from playmolt_gateway.pages.shell import addressed
 from playmolt_gateway.request.checked_request import CheckedRequest

@@ -7,9 +7,10 @@ from http import HTTPStatus
 from typing import Any
 
 import msgspec
+from playmolt_schemas.codes import Code
 from playmolt_schemas.envelopes import Answer, Op
 from playmolt_schemas.identifiers import id_of_command
-from playmolt_schemas.routes import jury, legal
+from playmolt_schemas.routes import jury, legal, panels
 from starlette.responses import Response
 
 from playmolt_gateway.http.problems import HttpProblem
@@ -21,6 +22,9 @@ from playmolt_gateway.request.services import Services
 from playmolt_gateway.request.waits import LongPoll, wait_for_newer
 
 _encode = msgspec.json.encode
+_NOT_YOURS = HttpProblem(
+    Code.OPERATOR_ONLY, "Only the operator may open panels. Set PLAYMOLT_PANELS=keys to allow any key."
+)
 
 
 class _GameCall(msgspec.Struct):
@@ -43,6 +47,27 @@ async def pass_on(services: Services, request: CheckedRequest) -> Reply:
         if not request.route.names_one and request.caller.id:
             return await _open(services, request, poll)
         return await _changed(services, request, poll)
+
+
+@serves(panels.OPEN_PANEL)
+async def open_panel(services: Services, request: CheckedRequest[panels.OpenPanelQuery, msgspec.Raw]) -> Reply:
+    """Open a panel, or preview its plan. A panel counts as a session of its key, and later each of its juries does."""
+    if not request.caller.operator and services.settings.panels == "operator":
+        return _NOT_YOURS
+    if request.query.dry:
+        return answer_response(await _submit(services, request, "command"))
+    refusal = None
+    if request.caller.id:
+        session = _target(request)
+        refusal = await services.within_deadline(services.rates.session_refusal(request.caller, request.game, session))
+    if refusal:
+        return refusal
+    answer = await _submit(services, request, "command")
+    if answer.status == HTTPStatus.CREATED:
+        answer = msgspec.structs.replace(answer, status=HTTPStatus.ACCEPTED.value)
+    elif HTTPStatus.BAD_REQUEST <= answer.status < HTTPStatus.INTERNAL_SERVER_ERROR and request.caller.id:
+        await services.within_deadline(services.rates.give_session_up(_target(request)))
+    return answer_response(answer)
 
 
 @serves(legal.ERASE_SESSION, jury.ERASE)

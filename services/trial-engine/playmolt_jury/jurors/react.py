@@ -5,11 +5,12 @@ from the beginning after a crash.
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 from playmolt_core.llm.conversation import REPAIRS, Unusable, asked_again, repairing
-from playmolt_core.llm.port import ChatMessage, Failed, ModelRequest, Reply, ToolCall, TurnHeader
+from playmolt_core.llm.port import ChatMessage, Failed, ModelRequest, Reply, SamplingParameters, ToolCall, TurnHeader
 from playmolt_schemas.stored.jury import FailureCode, RequestKind, TopicImpact, TurnKind
 
 from playmolt_jury import replies, turn_events
@@ -81,9 +82,10 @@ class _TurnContext:
         self, messages: tuple[ChatMessage, ...], name: str, schema: Mapping[str, Any] | None = None
     ) -> ModelRequest:
         return ModelRequest(
-            alias=self.state.model,
+            alias=self.state.model_of(self.turn.juror_id),
             messages=messages,
             turn=TurnHeader(self.state.game_id, name),
+            **_of_a_panel(self.state),
             schema_name=name.split(":", maxsplit=1)[0],
             schema=schema,
             prose=self.turn.kind in _IN_PROSE and schema is None,
@@ -183,6 +185,16 @@ def _vote(context: _TurnContext) -> Requests[JurorTurn]:
         if failure.code != "invalid_reply":
             raise
     return JurorTurn(effect_id=turn.id, tools=tuple(context.box.uses), diverged=box.diverged)
+
+
+def _of_a_panel(state: State) -> dict[str, Any]:
+    """How a jury of a panel is sampled: by its seed, unless nothing is drawn at temperature 0."""
+    if state.panel is None or state.script is None:
+        return {}
+    temperature = state.script.temperature
+    drawn = temperature is None or Decimal(temperature) != 0
+    sampling = SamplingParameters(temperature=temperature, seed=state.panel.seed if drawn else None)
+    return {"sampling": sampling, "drawn_by": str(state.panel.seed) if drawn else ""}
 
 
 def _of_kind(request: ModelRequest, kind: RequestKind) -> ModelRequest:

@@ -1,14 +1,13 @@
 """The model worker of jurors: sends the requests of a turn to the model until the turn ends."""
 
-from collections.abc import Callable
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, cast
 
 from msgspec.structs import replace
 from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.effects.recording import KeepTexts, recorder
 from playmolt_core.game.decider import Command
-from playmolt_core.llm.models import Models
-from playmolt_core.llm.port import ModelRequest
+from playmolt_core.llm.port import Model, ModelRequest
 from playmolt_schemas.stored.jury import RequestKind
 
 from playmolt_jury import commands
@@ -17,32 +16,46 @@ from playmolt_jury.rules import Jury
 from playmolt_jury.state import State, Turn
 
 
+class ModelsByAlias(Protocol):
+    """`Models`, or those of a panel, which its budget limits."""
+
+    def get(self, alias: str) -> Model | None: ...
+
+
 class ModelWorker:
     """Executes effects of kind `llm_turn`. Every request is stored before the next one is sent.
 
     `begun` is called at the start of each turn.
     """
 
-    def __init__(self, jury: Jury, models: Models, keep: KeepTexts, begun: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, jury: Jury, models: ModelsByAlias, keep: KeepTexts, begun: Callable[[], None] = lambda: None
+    ) -> None:
         self._jury = jury
         self._models = models
         self._keep = keep
         self._begun = begun
 
-    async def __call__(self, leased: LeasedEffect[Turn, State]) -> None:
-        """Plays a turn and submits JurorTurn, or TurnLost if the model gave no usable answer."""
-        self._begun()
-        await leased.submit(await self._played(leased, leased.payload))
+    async def __call__(self, leased: LeasedEffect[Turn, State], answered: Sequence[react.ModelReply] = ()) -> None:
+        """Plays a turn and submits JurorTurn, or TurnLost if the model gave no usable answer.
 
-    async def _played(self, leased: LeasedEffect[Turn, State], turn: Turn) -> Command:
+        `answered` are the replies to its first requests, which are not sent again.
+        """
+        self._begun()
+        await leased.submit(await self._played(leased, leased.payload, answered))
+
+    async def _played(
+        self, leased: LeasedEffect[Turn, State], turn: Turn, answered: Sequence[react.ModelReply]
+    ) -> Command:
         state = leased.snapshot.state
-        model = self._models.get(state.model)
+        alias = state.model_of(turn.juror_id)
+        model = self._models.get(alias)
         if model is None:
-            detail = f"the model {state.model!r} is no longer available; ask the operator"
+            detail = f"the model {alias!r} is no longer available; ask the operator"
             return commands.TurnLost(effect_id=turn.id, code="model_unavailable", detail=detail, attempts=0)
         material = self._jury.material(state)
         record = recorder(leased, self._keep, lambda name, kind, attempt: _attempted(turn, name, kind, attempt))
-        replies: list[react.ModelReply] = []
+        replies = list(answered)
         while isinstance(step := react.next_request(state, turn, material, replies), ModelRequest):
             replies.append(await model.ask(replace(step, payer=state.owner), record))
         return step

@@ -82,6 +82,20 @@ class UploadedCases:
         )
         return OpeningBody(body=request.body, uploaded=uploaded)
 
+    async def usable(self, owner: str | None, case: str) -> Pack | None:
+        """The case that an agent may name, or the operator (None); loaded into memory. None if there is none."""
+        known = self._cases.named(case)
+        if known is not None:
+            return known
+        offers = {offer.id: offer for offer in await self._packs.offers(owner)}
+        return await self._loaded(offers[case].digest) if case in offers else None
+
+    async def use(self, stream: str, digest: str) -> None:
+        """Loads a pack for a session that will be opened, and stores it for as long as the session names it."""
+        found = await self._loaded(digest)
+        if found is not None:
+            await self._play(stream, found)
+
     async def prepare(self, state: State) -> None:
         """Loads the pack of a session into memory. A missing pack is reported in the log and by /readyz; the session
         waits while it is polled for."""

@@ -41,7 +41,7 @@ CREATE SEQUENCE log.stream_number;
 CREATE FUNCTION log.kind_of(p_stream text) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE
   WHEN split_part(p_stream, '-', 1) IN ('lobby', 'erasure', 'ownership', 'moderation') THEN 0
-  WHEN split_part(p_stream, '-', 1) IN ('legal', 'jury', 'agora', 'experiment', 'tournament') THEN 2
+  WHEN split_part(p_stream, '-', 1) IN ('legal', 'jury', 'agora', 'experiment', 'tournament', 'panel') THEN 2
   ELSE 1
 END;
 CREATE FUNCTION log.new_number(p_kind bigint, p_code bigint) RETURNS bigint LANGUAGE sql
@@ -50,7 +50,7 @@ RETURN (p_kind << 48) + (nextval('log.stream_number') << 4) + p_code;
 CREATE FUNCTION log.code_of(p_type text) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE p_type
   WHEN 'ox' THEN 1 WHEN 'trial' THEN 2 WHEN 'legal' THEN 3 WHEN 'jury' THEN 4 WHEN 'agora' THEN 5 WHEN 'experiment' THEN 6
-  WHEN 'tournament' THEN 7
+  WHEN 'tournament' THEN 7 WHEN 'panel' THEN 8
   ELSE 0
 END;
 
@@ -2003,6 +2003,8 @@ REVOKE ALL ON ALL TABLES IN SCHEMA limits FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA limits FROM PUBLIC;
 GRANT USAGE ON SCHEMA limits TO playmolt_gateway, playmolt_relay, playmolt_engine;
 GRANT EXECUTE ON FUNCTION limits.take, limits.wait, limits.guess, limits.forgive, limits.open_session, limits.give_session_up TO playmolt_gateway;
+-- An engine opens the juries of a panel.
+GRANT EXECUTE ON FUNCTION limits.open_session TO playmolt_engine;
 GRANT EXECUTE ON FUNCTION limits.sweep, limits.day_spent TO playmolt_relay;
 GRANT EXECUTE ON FUNCTION limits.admit, limits.hold, limits.give_back, limits.reserve, limits.settle TO playmolt_engine;
 

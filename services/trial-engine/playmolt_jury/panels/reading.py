@@ -1,0 +1,117 @@
+"""Reads panels: their reports, and the list of their juries."""
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Final
+
+from playmolt_core.game.api import ApiReply, ApiRequest
+from playmolt_core.game.decider import Refused
+from playmolt_core.game.fold import Snapshot
+from playmolt_core.llm.catalogue import Catalogue
+from playmolt_core.log.folding import facts_of
+from playmolt_core.log.port import StreamReader
+from playmolt_core.ops.telemetry import log
+from playmolt_schemas.codes import Code
+from playmolt_schemas.games.jury import JurySessions
+from playmolt_schemas.games.jury_panels import PanelJury
+from playmolt_schemas.routes.route import HTML, PARQUET
+from playmolt_schemas.stored.panels import JuryPlayed, PanelPlace, PanelPlan
+
+from playmolt_jury.panels.api import owns
+from playmolt_jury.panels.preview import varies, warnings
+from playmolt_jury.panels.process import ReportFailed, rendered
+from playmolt_jury.panels.report import ReportSource
+from playmolt_jury.panels.rules import AT_ONCE, NO_PANEL, Panel, places, session_of
+from playmolt_jury.panels.state import State
+from playmolt_jury.rules import Jury
+
+_log = log("panel_reports")
+_MEDIA: Final = {"json": "", "html": HTML, "parquet": PARQUET}
+_KEPT: Final = 8
+ReadPanel = Callable[[str], Awaitable[Snapshot[State] | None]]
+
+
+class PanelReports:
+    """Serves `panel_report` after the API has granted access. A report is made again when the panel has gone on."""
+
+    def __init__(self, panel: Panel, jury: Jury, log: StreamReader, catalogue: Catalogue) -> None:
+        self._panel = panel
+        self._jury = jury
+        self._log = log
+        self._catalogue = catalogue
+        self._made: OrderedDict[tuple[str, int, str], bytes] = OrderedDict()
+
+    async def __call__(self, state: State, request: ApiRequest) -> ApiReply | Refused:
+        form = str(request.query.get("format", "json"))
+        key = (state.game_id, state.version, form)
+        if key not in self._made:
+            source = await self._source(state)
+            if source is None:
+                return NO_PANEL
+            try:
+                self._made[key] = await rendered(source, form)
+            except ReportFailed as failed:
+                _log.error("report_failed", panel=state.game_id, detail=str(failed))
+                return Refused(Code.UNAVAILABLE, "The report could not be made; see the engine's log. Retry.")
+            while len(self._made) > _KEPT:
+                self._made.popitem(last=False)
+        return ApiReply(self._made[key], content_type=_MEDIA[form] or "application/json")
+
+    async def _source(self, state: State) -> ReportSource | None:
+        stored = await self._log.facts(state.game_id)
+        plan = state.plan
+        if stored is None or plan is None:
+            return None
+        events = [event for event, _ in facts_of(self._panel, stored)]
+        found = self._jury.cases.of(plan.case_digest)
+        material = found.materials[plan.language] if found else None
+        return ReportSource(
+            panel=state.game_id,
+            plan=plan,
+            title=material.title if material else plan.case,
+            titles={item.id: item.title for item in material.evidence} if material else {},
+            names={juror.id: juror.name for juror in material.jurors} if material else {},
+            varies=varies(plan),
+            warnings=tuple(warnings(plan, self._catalogue)),
+            stopped=state.stopped,
+            spent=state.spent,
+            juries=tuple(event for event in events if isinstance(event, JuryPlayed)),
+        )
+
+
+class PanelJuries:
+    """Serves `GET /api/jury/sessions?panel=ID`: the juries of a panel that were opened, in the order of play."""
+
+    def __init__(self, read: ReadPanel) -> None:
+        self._read = read
+
+    async def __call__(self, _: object, request: ApiRequest) -> ApiReply | Refused | None:
+        """None without `panel`: then the sessions of the caller are listed."""
+        panel = request.query.get("panel")
+        if not panel:
+            return None
+        found = await self._read(str(panel))
+        if found is None or found.state.plan is None or not owns(found.state, request):
+            return NO_PANEL
+        return ApiReply(JurySessions(tuple(_rows(found.state, found.state.plan))))
+
+
+def _rows(state: State, plan: PanelPlan) -> Iterator[PanelJury]:
+    opened = 0
+    for place in places(state.game_id, plan):
+        played = state.played.get((place.number, place.script))
+        if played is not None:
+            over = played.outcome
+            yield PanelJury(
+                id=played.session, panel=place, phase="aborted" if over == "missing" else "ended",
+                verdict=None if over == "missing" else over,
+            )  # fmt: skip
+        elif _may_be_open(state, place, opened):
+            opened += 1
+            yield PanelJury(id=session_of(place), panel=place, phase="running", verdict=None)
+
+
+def _may_be_open(state: State, place: PanelPlace, opened: int) -> bool:
+    if state.status == "running":
+        return opened < AT_ONCE
+    return (place.number, place.script) in state.aside
