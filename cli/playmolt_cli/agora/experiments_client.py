@@ -30,8 +30,7 @@ from playmolt_schemas.routes.agora import Forked, ForkRequest
 from playmolt_schemas.routes.route import Route
 from playmolt_schemas.stored.agora.plan import Budget
 
-from playmolt_cli.local.folder import Folder
-from playmolt_cli.local.stack import Stack
+from playmolt_cli.local.stack import operator_platform
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import read_settings
 
@@ -143,7 +142,12 @@ def experiments_client(url: str | None, key: str | None, data: Path | None) -> I
 
     Raises Failure and NotReadyError; refusals become Failure.
     """
-    with _platform(url, key, data) as (where, operator_key), ExperimentsClient(where, operator_key) as client:
+    settings = read_settings()
+    folder = data or Path(settings.data)
+    with (
+        operator_platform(url, key, folder, settings.operator_key) as (where, operator_key),
+        ExperimentsClient(where, operator_key) as client,
+    ):
         try:
             yield client
         except Refused as refusal:
@@ -151,21 +155,3 @@ def experiments_client(url: str | None, key: str | None, data: Path | None) -> I
                 hint = f"{where} refused this key. Set the operator key with --key or PLAYMOLT_OPERATOR_KEY."
                 raise Failure(hint) from refusal
             raise Failure(f"{refusal.detail} ({refusal.code})") from refusal
-
-
-@contextmanager
-def _platform(url: str | None, key: str | None, data: Path | None) -> Iterator[tuple[str, str]]:
-    settings = read_settings()
-    if url is not None:
-        key = key or settings.operator_key
-        if not key:
-            raise Failure("Set the operator key of that platform with --key or PLAYMOLT_OPERATOR_KEY.")
-        yield url, key
-        return
-    folder = data or Path(settings.data)
-    run = Folder(folder).run()
-    if run is not None:
-        yield run.gateway, key or run.operator_key
-        return
-    with Stack(folder) as stack:
-        yield stack.run.gateway, stack.run.operator_key

@@ -10,6 +10,7 @@ from playmolt_schemas.stored.jury import Language, VerdictName
 
 from playmolt_cli.jury import overseer as jury_overseer
 from playmolt_cli.jury.page import JuryPage
+from playmolt_cli.jury.panel import panel
 from playmolt_cli.jury.person import Person, PlayerLeft
 from playmolt_cli.jury.table import JuryTable
 from playmolt_cli.jury.texts import JuryTexts
@@ -25,6 +26,9 @@ def jury() -> None:
 
     Example: playmolt jury play --language en
     """
+
+
+jury.add_command(panel)
 
 
 @jury.command()

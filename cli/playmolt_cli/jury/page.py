@@ -120,7 +120,11 @@ class JuryPage(TerminalText):
                 continue
             cast = words.verdict("guilty" if vote.guilty else "not_guilty")
             self.line(words.say("voted", name=name, vote=cast, stance=vote.stance), indent=1)
-            self.line(vote.tx_hash, indent=2, style="dim")
+            if vote.tx_hash:
+                self.line(vote.tx_hash, indent=2, style="dim")
+        if verdict.contract is None:
+            self.line(words.say("no_chain"), indent=1, style="dim")
+            return
         where = words.say("contract", contract=verdict.contract, chain=verdict.chain_id, hash=verdict.log_hash)
         self.line(where, indent=1, style="dim")
         self.line(words.say("check", id=session_id), indent=1)

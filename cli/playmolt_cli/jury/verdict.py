@@ -86,7 +86,8 @@ def verify_verdict(
 ) -> None:  # fmt: skip
     """Compare a session's log with the chain: transcript hash, votes, transactions, verdict.
 
-    Works with or without a running `up`. Exit status 0 if they agree, 1 if they differ, 2 if one cannot be read.
+    Works with or without a running `up`. Exit status 0 if they agree, 1 if they differ, 2 if one cannot be read
+    or the jury voted without a chain.
 
     Example: playmolt verify-verdict jury-… --json
     """
@@ -102,8 +103,9 @@ def verify_verdict(
             f"{printable(session_id)} is sealed. Read its owner's log with --url, or set PLAYMOLT_SEAL_KEYS "
             "to its key file."
         )
+    contract = _contract(session_id, records)
     with chain_url(rpc, data) as node:
-        checked = verified(session_id, records, node)
+        checked = _compared(session_id, records, node, contract)
     if as_json:
         echo_json(checked)
     else:
@@ -114,16 +116,31 @@ def verify_verdict(
 
 def verified(session_id: str, records: Sequence[Record], node: str) -> VerdictCheck:
     """Compare a session's records with its case on a node; raises Failure without a verdict or case."""
+    return _compared(session_id, records, node, _contract(session_id, records))
+
+
+def _contract(session_id: str, records: Sequence[Record]) -> str:
     try:
-        chain = asyncio.run(read_chain(node, contract_of(records)))
+        return contract_of(records)
+    except NoVerdict as early:
+        raise Failure(f"{printable(session_id)}: {early}") from early
+    except msgspec.MsgspecError as error:
+        raise Failure(_foreign(session_id, error)) from error
+
+
+def _foreign(session_id: str, error: msgspec.MsgspecError) -> str:
+    return f"The log of {printable(session_id)} has a record that is not from a jury session: {error}"
+
+
+def _compared(session_id: str, records: Sequence[Record], node: str, contract: str) -> VerdictCheck:
+    try:
+        chain = asyncio.run(read_chain(node, contract))
         endings = {each.id: (each.verdict, each.when) for each in pack.shipped().structure.endings}
         differences = compare(records, chain, endings)
-    except NoVerdict as early:
-        raise Failure(f"{session_id}: {early}") from early
     except (ChainUnavailable, ChainFault) as fault:
         raise Failure(f"{fault}. Set the node it voted on with --rpc or EVM_RPC_URL.") from fault
     except msgspec.MsgspecError as error:
-        raise Failure(f"The log of {session_id} has a record that is not from a jury session: {error}") from error
+        raise Failure(_foreign(session_id, error)) from error
     return VerdictCheck(
         session=session_id,
         agrees=not differences,

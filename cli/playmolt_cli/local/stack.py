@@ -3,7 +3,8 @@
 import os
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -13,8 +14,28 @@ from playmolt_cli.local.embedded.child import PYTHON
 from playmolt_cli.local.folder import Folder, Run
 from playmolt_cli.local.services import Process
 from playmolt_cli.local.supervisor import READY_SECONDS, NotReadyError
+from playmolt_cli.terminal.failures import Failure
 
 _STOP_SECONDS = 90.0
+
+
+@contextmanager
+def operator_platform(url: str | None, key: str | None, folder: Path, operator_key: str) -> Iterator[tuple[str, str]]:
+    """The gateway and the operator key of a platform: at `url`, or on a data folder, where one is started if none runs.
+
+    Raises Failure and NotReadyError.
+    """
+    if url is not None:
+        if not (key or operator_key):
+            raise Failure("Set the operator key of that platform with --key or PLAYMOLT_OPERATOR_KEY.")
+        yield url, key or operator_key
+        return
+    run = Folder(folder).run()
+    if run is not None:
+        yield run.gateway, key or run.operator_key
+        return
+    with Stack(folder) as stack:
+        yield stack.run.gateway, stack.run.operator_key
 
 
 class Stack:

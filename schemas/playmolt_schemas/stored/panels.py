@@ -91,7 +91,7 @@ class JuryScript(msgspec.Struct, frozen=True, kw_only=True):
     temperature: str | None = None
 
 
-class StanceMove(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+class StanceMove(msgspec.Struct, frozen=True, array_like=True):
     """A change of a juror's stance, also by 0. `step` counts on after the script's steps, one for each round of
     deliberation; `place` is the place of the step in the order of this jury, from 1."""
 

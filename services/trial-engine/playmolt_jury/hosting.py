@@ -5,6 +5,7 @@ from functools import lru_cache
 import msgspec
 from playmolt_core.db.content.packs import PgPacks
 from playmolt_core.effects.leased_effect import Worker
+from playmolt_core.engine.reads.api_queries import Fetch
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.llm.catalogue import SCRIPTED
 from playmolt_core.llm.models import Models
@@ -66,7 +67,7 @@ def build(context: ServiceContext[JurySettings]) -> HostedGame[State]:
         CHAIN_EFFECT: ChainWorker(chain, context.log),
     }
     documents = SessionDocuments(jury, context.log)
-    fetches = {**documents.fetches(), **uploaded.fetches(), LIST: PanelJuries(panel)}
+    fetches: dict[str, Fetch] = {**documents.fetches(), **uploaded.fetches(), LIST: PanelJuries(panel)}
     return HostedGame(
         jury, JuryApi(jury, aliases), workers, fetches, {OPEN: uploaded.complete}, uploaded.prepare,
         lambda: uploaded.tidy(settings.pack_sweep_seconds),

@@ -167,12 +167,15 @@ def _of_the_chain(state: State, events: Sequence[Event]) -> Iterator[Command]:
 
 
 def _verdict(effect_id: str, read: VerdictRead) -> commands.VerdictFound:
+    """Only a verdict of the chain: without one it follows from the last vote."""
     votes = tuple(
-        commands.VoteRead(juror_id=vote.juror_id, address=vote.address, guilty=vote.guilty, tx_hash=vote.tx_hash)
+        commands.VoteRead(
+            juror_id=vote.juror_id, address=vote.address or "", guilty=vote.guilty, tx_hash=vote.tx_hash or ""
+        )
         for vote in read.votes
     )
     return commands.VerdictFound(
         effect_id=effect_id, guilty=read.verdict == "guilty", guilty_votes=read.guilty,
-        not_guilty_votes=read.not_guilty, votes=votes, contract=read.contract, chain_id=read.chain_id,
-        log_hash=read.log_hash,
+        not_guilty_votes=read.not_guilty, votes=votes, contract=read.contract or "", chain_id=read.chain_id or 0,
+        log_hash=read.log_hash or "",
     )  # fmt: skip

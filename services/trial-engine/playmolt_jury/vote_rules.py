@@ -94,7 +94,7 @@ def cast_again(state: State, votes: Iterable[VoteView]) -> Iterator[VoteCast]:
     """Votes that the chain had lost and now has by another transaction."""
     for vote in votes:
         ballot = state.ballots.get(vote.juror_id)
-        if ballot and ballot.tx_hash and vote.guilty is not None and ballot.tx_hash != vote.tx_hash:
+        if ballot and ballot.tx_hash and vote.tx_hash and vote.guilty is not None and ballot.tx_hash != vote.tx_hash:
             yield VoteCast(
                 juror_id=vote.juror_id,
                 guilty=vote.guilty,

@@ -37,9 +37,21 @@ class NoVerdict(ValueError):
     """The session has no verdict to compare."""
 
 
+class NoChain(NoVerdict):
+    """The session voted without a chain."""
+
+
 def contract_of(records: Sequence[Record]) -> str:
-    """The address that the log says the session voted at; NoVerdict when it has not read a verdict yet."""
-    return _verdict(records).contract
+    """The address that the log says the session voted at.
+
+    NoVerdict when it has not read a verdict yet, NoChain when it voted without a chain.
+    """
+    contract = _verdict(records).contract
+    if contract is None:
+        raise NoChain(
+            "this jury voted without a chain: its verdict is that of the rule, and there is nothing to compare"
+        )
+    return contract
 
 
 def compare(records: Sequence[Record], chain: Verdict, endings: Endings = _NO_ENDINGS) -> list[str]:
@@ -93,7 +105,7 @@ def _as_given(record: Record) -> bool:
 
 
 def _contract(records: Sequence[Record], said: VerdictRead, chain: Verdict) -> Iterator[str]:
-    if (said.contract.lower(), said.chain_id) != (chain.contract, chain.chain_id):
+    if ((said.contract or "").lower(), said.chain_id) != (chain.contract, chain.chain_id):
         yield f"the log names {said.contract} on chain {said.chain_id}, read was {chain.contract} on {chain.chain_id}"
     begun = [record for record in records if record.type == "phase_changed" and _to_vote(record)]
     if not begun:
@@ -123,7 +135,7 @@ def _votes(records: Sequence[Record], said: VerdictRead, chain: Verdict) -> Iter
             continue
         if (read.guilty, read.tx_hash) != (cast.guilty, cast.tx_hash):
             yield f"log: {cast.juror_id}'s vote is {_vote(cast)} when cast and {_vote(read)} in the verdict"
-        found = mined.pop(read.address.lower(), None)
+        found = mined.pop((read.address or "").lower(), None)
         if found is None:
             yield f"the log has {cast.juror_id}'s vote {_vote(cast)}, the chain has none of {read.address}"
         elif found.guilty != cast.guilty or found.tx_hash not in ("", cast.tx_hash.lower()):
@@ -146,7 +158,7 @@ def _jurors(records: Sequence[Record], said: VerdictRead, chain: Verdict) -> Ite
     """The contract's places are the jurors of event 1, in their order; what each voted follows from its stance."""
     stances = _stances(records)
     there = [(juror, place.address) for juror, place in zip(stances, chain.votes, strict=False)]
-    named = [(vote.juror_id, vote.address.lower()) for vote in said.votes]
+    named = [(vote.juror_id, (vote.address or "").lower()) for vote in said.votes]
     for number, (place, vote) in enumerate(zip_longest(there, named), 1):
         if place != vote:
             yield f"place {number} is {_place(place)} by event 1 and the chain, and {_place(vote)} in the verdict"

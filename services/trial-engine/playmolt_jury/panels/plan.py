@@ -178,7 +178,7 @@ class _Reader:
     def _jurors(self, value: object, material: Material | None, aliases: Collection[str]) -> dict[str, str]:
         if isinstance(value, str):
             self._alias(("jurors",), value, aliases)
-            return dict.fromkeys([juror.id for juror in material.jurors] if material else [], value)
+            return dict.fromkeys(_ids(material), value)
         if not isinstance(value, Mapping):
             self.fault(("jurors",), "wrong_type", "must be the alias of a model, or a table juror = alias")
             return {}
@@ -191,8 +191,7 @@ class _Reader:
         for each in material.jurors if material else ():
             if each.id not in value:
                 self.fault(("jurors",), "missing_key", f"names no model for {each.id}; add {each.id} = ALIAS")
-        # In the order of the case, so that the order of the table changes nothing.
-        return {each.id: str(value.get(each.id)) for each in material.jurors} if material else {}
+        return {juror: str(value.get(juror)) for juror in _ids(material)}
 
     def _alias(self, path: Path, alias: str, aliases: Collection[str]) -> None:
         if alias not in aliases:
@@ -209,7 +208,8 @@ class _Reader:
             return {}
         if not 1 <= len(tables) <= SCRIPTS_MOST:
             self.fault(("scripts",), "out_of_bounds", f"has {len(tables)} scripts; a panel has 1 to {SCRIPTS_MOST}")
-        return {name: self._script(name, steps, material) for name, steps in tables.items()}
+        # In the order of names, as they are stored.
+        return {name: self._script(name, tables[name], material) for name in sorted(tables)}
 
     def _script(self, name: str, steps: object, material: Material | None) -> tuple[PlannedStep, ...]:
         if not _SCRIPT.fullmatch(name):
@@ -323,6 +323,11 @@ class _Reader:
             self.fault(("temperature",), "out_of_bounds", f"must be a number from 0 to {_TEMPERATURE_MOST}")
             return None
         return f"{number:f}"
+
+
+def _ids(material: Material | None) -> list[str]:
+    """The jurors in the order in which plans are stored."""
+    return sorted(juror.id for juror in material.jurors) if material else []
 
 
 def _is_number(value: object) -> bool:

@@ -1,5 +1,6 @@
 """Reads panels: their reports, and the list of their juries."""
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Final
@@ -14,7 +15,7 @@ from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.jury import JurySessions
 from playmolt_schemas.games.jury_panels import PanelJury
-from playmolt_schemas.routes.route import HTML, PARQUET
+from playmolt_schemas.routes.route import HTML, JSON, PARQUET
 from playmolt_schemas.stored.panels import JuryPlayed, PanelPlace, PanelPlan
 
 from playmolt_jury.panels.api import owns
@@ -22,12 +23,14 @@ from playmolt_jury.panels.preview import varies, warnings
 from playmolt_jury.panels.process import ReportFailed, rendered
 from playmolt_jury.panels.report import ReportSource
 from playmolt_jury.panels.rules import AT_ONCE, NO_PANEL, Panel, places, session_of
-from playmolt_jury.panels.state import State
+from playmolt_jury.panels.state import State, name_of
 from playmolt_jury.rules import Jury
 
 _log = log("panel_reports")
-_MEDIA: Final = {"json": "", "html": HTML, "parquet": PARQUET}
+_MEDIA: Final = {"json": JSON, "html": HTML, "parquet": PARQUET}
 _KEPT: Final = 8
+_SHOWN_SECONDS: Final = 2.0
+"""How long a call waits for its report; then it is told to ask again."""
 ReadPanel = Callable[[str], Awaitable[Snapshot[State] | None]]
 
 
@@ -39,23 +42,34 @@ class PanelReports:
         self._jury = jury
         self._log = log
         self._catalogue = catalogue
-        self._made: OrderedDict[tuple[str, int, str], bytes] = OrderedDict()
+        self._made: OrderedDict[tuple[str, int, str], asyncio.Task[bytes]] = OrderedDict()
 
     async def __call__(self, state: State, request: ApiRequest) -> ApiReply | Refused:
         form = str(request.query.get("format", "json"))
         key = (state.game_id, state.version, form)
         if key not in self._made:
-            source = await self._source(state)
-            if source is None:
-                return NO_PANEL
-            try:
-                self._made[key] = await rendered(source, form)
-            except ReportFailed as failed:
-                _log.error("report_failed", panel=state.game_id, detail=str(failed))
-                return Refused(Code.UNAVAILABLE, "The report could not be made; see the engine's log. Retry.")
+            self._made[key] = asyncio.create_task(self._report(state, form))
             while len(self._made) > _KEPT:
                 self._made.popitem(last=False)
-        return ApiReply(self._made[key], content_type=_MEDIA[form] or "application/json")
+        making = self._made[key]
+        await asyncio.wait({making}, timeout=_SHOWN_SECONDS)
+        if not making.done():
+            return ApiReply(
+                {"status": "making", "detail": "The report is being made; ask again in a few seconds."}, 202
+            )
+        try:
+            return ApiReply(making.result(), content_type=_MEDIA[form])
+        except ReportFailed as failed:
+            del self._made[key]
+            _log.error("report_failed", panel=state.game_id, detail=str(failed))
+            return Refused(Code.UNAVAILABLE, "The report could not be made; see the engine's log. Retry.")
+
+    async def _report(self, state: State, form: str) -> bytes:
+        """Raises ReportFailed."""
+        source = await self._source(state)
+        if source is None:
+            raise ReportFailed("the panel is not in the log")
+        return await rendered(source, form)
 
     async def _source(self, state: State) -> ReportSource | None:
         stored = await self._log.facts(state.game_id)
@@ -99,7 +113,7 @@ class PanelJuries:
 def _rows(state: State, plan: PanelPlan) -> Iterator[PanelJury]:
     opened = 0
     for place in places(state.game_id, plan):
-        played = state.played.get((place.number, place.script))
+        played = state.played.get(name_of(place.number, place.script))
         if played is not None:
             over = played.outcome
             yield PanelJury(
@@ -114,4 +128,4 @@ def _rows(state: State, plan: PanelPlan) -> Iterator[PanelJury]:
 def _may_be_open(state: State, place: PanelPlace, opened: int) -> bool:
     if state.status == "running":
         return opened < AT_ONCE
-    return (place.number, place.script) in state.aside
+    return name_of(place.number, place.script) in state.aside

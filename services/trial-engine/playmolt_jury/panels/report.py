@@ -65,7 +65,7 @@ def report(source: ReportSource) -> PanelReport:
         flips=tuple(
             FlipResult(script=name, juror=juror, to_guilty=flips[0], to_innocent=flips[1])
             for name, juries in played.items()
-            for juror in plan.jurors
+            for juror in source.names or plan.jurors
             for flips in (_flips(juries, juror),)
         ),
         deliberation={

@@ -33,7 +33,7 @@ from typing_extensions import override
 
 from playmolt_jury.panels import plan as plans
 from playmolt_jury.panels.order import order_of, seed_of
-from playmolt_jury.panels.state import FOLDS, State
+from playmolt_jury.panels.state import FOLDS, State, name_of
 
 PLAY: Final = "play_jury"
 """`Effect.kind` of a jury to play; its payload is a PanelPlace."""
@@ -208,7 +208,7 @@ def panel_view(state: State) -> PanelView:
 
 
 def _open_places(state: State, plan: PanelPlan) -> Iterator[PanelPlace]:
-    return (place for place in places(state.game_id, plan) if (place.number, place.script) not in state.played)
+    return (place for place in places(state.game_id, plan) if name_of(place.number, place.script) not in state.played)
 
 
 def _open(state: State, command: OpenPanel) -> Decision:
@@ -245,14 +245,14 @@ def _resume(state: State, command: ResumePanel) -> Decision:
 
 def _report(state: State, command: ReportJury) -> Decision:
     played = command.played
-    if state.over or (played.number, played.script) in state.played:
+    if state.over or name_of(played.number, played.script) in state.played:
         return Accepted()
     return Accepted((played,))
 
 
 def _set_aside(state: State, command: SetAside) -> Decision:
     left = command.left
-    if state.over or (left.number, left.script) in state.played:
+    if state.over or name_of(left.number, left.script) in state.played:
         return Accepted()
     return Accepted((left,))
 

@@ -1,22 +1,23 @@
 """`stances.parquet`: a row for each change of a stance, in order."""
 
 import io
+from typing import Final
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+import pyarrow as arrow  # type: ignore[import-untyped]
+from pyarrow import parquet  # type: ignore[import-untyped]
 
 from playmolt_jury.panels.report import ReportSource, stance_rows
 
-SCHEMA = pa.schema(
+SCHEMA: Final = arrow.schema(
     [
-        pa.field("script", pa.string(), nullable=False),
-        pa.field("seed", pa.int64(), nullable=False),
-        pa.field("session", pa.string(), nullable=False),
-        pa.field("step", pa.int32(), nullable=False),
-        pa.field("cause", pa.string(), nullable=False),
-        pa.field("juror", pa.string(), nullable=False),
-        pa.field("before", pa.int32(), nullable=False),
-        pa.field("after", pa.int32(), nullable=False),
+        arrow.field("script", arrow.string(), nullable=False),
+        arrow.field("seed", arrow.int64(), nullable=False),
+        arrow.field("session", arrow.string(), nullable=False),
+        arrow.field("step", arrow.int32(), nullable=False),
+        arrow.field("cause", arrow.string(), nullable=False),
+        arrow.field("juror", arrow.string(), nullable=False),
+        arrow.field("before", arrow.int32(), nullable=False),
+        arrow.field("after", arrow.int32(), nullable=False),
     ]
 )
 
@@ -28,7 +29,8 @@ def stances(source: ReportSource) -> bytes:
         for script, seed, session, move in stance_rows(source)
     ]
     columns = list(zip(*rows, strict=True)) or [()] * len(SCHEMA)
-    table = pa.table([pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)], SCHEMA)
+    arrays = [arrow.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
+    table = arrow.Table.from_arrays(arrays, schema=SCHEMA)
     file = io.BytesIO()
-    pq.write_table(table, file)
+    parquet.write_table(table, file)
     return file.getvalue()

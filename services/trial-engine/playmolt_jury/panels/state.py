@@ -24,8 +24,13 @@ from playmolt_schemas.stored.panels import (
     PanelStopped,
 )
 
-JuryName = tuple[int, str]
-"""Number and script of a jury; their order is that of play."""
+JuryName = str
+"""See `name_of`."""
+
+
+def name_of(number: int, script: str) -> JuryName:
+    """What a panel calls a jury of its own."""
+    return f"{number}/{script}"
 
 
 class PlayedJury(msgspec.Struct, frozen=True):
@@ -83,7 +88,7 @@ def _opened(_: State, event: PanelOpened, at: datetime) -> Changes:
 
 
 def _played(state: State, event: JuryPlayed, _: datetime) -> Changes:
-    name = (event.number, event.script)
+    name = name_of(event.number, event.script)
     return {
         "played": {**state.played, name: PlayedJury(event.session, event.outcome)},
         "aside": _without(state, name),
@@ -92,7 +97,7 @@ def _played(state: State, event: JuryPlayed, _: datetime) -> Changes:
 
 
 def _set_aside(state: State, event: JurySetAside, _: datetime) -> Changes:
-    return {"aside": {**state.aside, (event.number, event.script): event.spent}}
+    return {"aside": {**state.aside, name_of(event.number, event.script): event.spent}}
 
 
 def _without(state: State, name: JuryName) -> dict[JuryName, PanelSpent]:

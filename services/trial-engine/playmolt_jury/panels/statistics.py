@@ -145,7 +145,7 @@ def smallest_p(pairs: int) -> float:
 
 def _lower_tail(n: int, most: int) -> float:
     """P(X ≤ most) for X ~ Binomial(n, ½), from integers."""
-    return sum(math.comb(n, k) for k in range(most + 1)) / 2**n
+    return float(sum(math.comb(n, k) for k in range(most + 1)) / 2**n)
 
 
 @lru_cache(maxsize=1024)

@@ -88,10 +88,13 @@ def _chain(text: Transcript, say: TranscriptTexts, check: str) -> str:
 def _facts(text: Transcript, say: TranscriptTexts) -> Iterator[tuple[str, str, str]]:
     """Names and values, with the kind of their page in an explorer, "" for none."""
     if verdict := text.verdict:
-        yield say("contract"), verdict.contract, "address"
-        yield say("deployed"), text.deployed, "tx"
-        yield say("chain"), str(verdict.chain_id), ""
-        yield say("log_hash"), verdict.log_hash, ""
+        if verdict.contract is None:
+            yield say("chain"), say("no_chain"), ""
+        else:
+            yield say("contract"), verdict.contract, "address"
+            yield say("deployed"), text.deployed, "tx"
+            yield say("chain"), str(verdict.chain_id), ""
+            yield say("log_hash"), verdict.log_hash or "", ""
         yield say("session"), text.session, ""
 
 

@@ -40,13 +40,13 @@ def scene(state: State, material: Material, events: Sequence[Event]) -> dict[str
 
 def _juror(state: State, juror: str) -> dict[str, object]:
     ballot = state.ballots.get(juror)
-    cast = ballot if ballot and ballot.tx_hash else None
+    cast = ballot if ballot and (ballot.tx_hash or state.verdict) else None
     return {
         "id": juror,
         "name": state.juror(juror).name,
         "band": stance.band(state.juror_states[juror].stance),
         "vote": cast and ("guilty" if cast.guilty else "not_guilty"),
-        "tx_hash": cast and cast.tx_hash,
+        "tx_hash": cast and (cast.tx_hash or None),
     }
 
 

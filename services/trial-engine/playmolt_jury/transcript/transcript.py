@@ -65,7 +65,7 @@ class TranscriptPart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TranscriptVote(msgspec.Struct, frozen=True, kw_only=True):
-    """A juror's vote on the chain; `tx_hash` is "" if there is none."""
+    """A juror's vote; `tx_hash` and `address` are "" if it is not on the chain."""
 
     name: str
     vote: str
@@ -138,8 +138,8 @@ def _votes(state: State, verdict: VerdictView | None, say: TranscriptTexts) -> I
             name=state.juror(vote.juror_id).name,
             vote=say("verdict.guilty" if vote.guilty else "verdict.not_guilty") if cast else say("missed"),
             stance=vote.stance,
-            tx_hash=vote.tx_hash,
-            address=vote.address,
+            tx_hash=vote.tx_hash or "",
+            address=vote.address or "",
         )
 
 

@@ -32,6 +32,11 @@ async function draw(main) {
   const log = `${location.pathname.replace(/check$/, "")}log.jsonl`;
   const records = await lines(log, "anonymous");
   const said = records.find((record) => record.type === "verdict_read").data;
+  if (said.contract === null) {
+    main.append(el("h1", {}, t("head.check")), el("p", { class: "lead" }, t("game.no_chain")),
+      el("p", {}, el("a", { href: log, download: "" }, t("shared.log"))));
+    return;
+  }
   const input = el("input", { type: "url", autocomplete: "off", spellcheck: "false" });
   const address = field(t("onchain.node"), input, { hint: t("onchain.hint", { id: said.chain_id }) });
   const place = el("div");

@@ -94,7 +94,7 @@ function kept(game) {
 
 function votes(game, verdict) {
   const explored = (kind, value) => {
-    const code = el("code", {}, value);
+    const code = el("code", {}, value ?? "–");
     return verdict.explorer && value ? el("a", { href: `${verdict.explorer}/${kind}/${value}`, rel: "noreferrer" }, code) : code;
   };
   const rows = verdict.votes.map((vote) => [game.juror(vote.juror_id),
@@ -102,9 +102,11 @@ function votes(game, verdict) {
     { number: vote.stance }, explored("tx", vote.tx_hash), explored("address", vote.address)]);
   return el("section", { class: "card" },
     table(t("game.votes"), [t("game.juror"), t("vote"), { number: t("game.stance") }, t("game.transaction"), t("game.address")], rows),
-    el("dl", { class: "facts" },
-      el("dt", {}, t("game.contract")), el("dd", {}, explored("address", verdict.contract)),
-      el("dt", {}, t("game.chain")), el("dd", {}, String(verdict.chain_id)),
-      el("dt", {}, t("game.log_hash")), el("dd", {}, el("code", {}, verdict.log_hash))),
-    el("p", { class: "quiet small" }, t("game.verify"), " ", el("code", {}, `playmolt verify-verdict ${game.session.id}`)));
+    ...(verdict.contract === null ? [el("p", { class: "quiet small" }, t("game.no_chain"))] : [
+      el("dl", { class: "facts" },
+        el("dt", {}, t("game.contract")), el("dd", {}, explored("address", verdict.contract)),
+        el("dt", {}, t("game.chain")), el("dd", {}, String(verdict.chain_id)),
+        el("dt", {}, t("game.log_hash")), el("dd", {}, el("code", {}, verdict.log_hash))),
+      el("p", { class: "quiet small" }, t("game.verify"), " ", el("code", {}, `playmolt verify-verdict ${game.session.id}`)),
+    ]));
 }
