@@ -54,4 +54,4 @@ def test_a_resource_of_what_is_not_installed_holds_no_files() -> None:
 def test_the_generated_pages_can_keep_to_the_games_of_this_repository() -> None:
     program = "from playmolt_schemas import registry; registry.house_only(); print(*registry.games())"
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
-    assert told.stdout.split() == ["trial", "ox", "legal", "jury", "agora", "experiment", "tournament"]
+    assert told.stdout.split() == ["trial", "ox", "legal", "jury", "agora", "experiment", "tournament", "panel"]

@@ -13,6 +13,7 @@ from playmolt_schemas.routes import (
     moderation,
     owners,
     pages,
+    panels,
     platform,
     sharing,
     sign_in,
@@ -22,7 +23,7 @@ from playmolt_schemas.routes import (
 from playmolt_schemas.routes.route import NDJSON, Media, OneOf, PageOf, Route
 
 MODULES = (
-    agora, discovery, jury, legal, moderation, owners, pages, platform, sharing, sign_in, tournaments, webhooks,
+    agora, discovery, jury, legal, moderation, owners, pages, panels, platform, sharing, sign_in, tournaments, webhooks,
 )  # fmt: skip
 DECLARED = {
     route.name: (route, get_args(get_args(hint)[0])[0])

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import click
 import msgspec
@@ -18,7 +18,6 @@ from playmolt.retries import Retry
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.jury_panels import OpenPanelRequest, PanelPreview, PanelView, ResumePanelRequest
 from playmolt_schemas.routes import panels as routes
-from playmolt_schemas.routes.route import Route
 from rich.console import Console
 
 from playmolt_cli.local.stack import operator_platform
@@ -35,8 +34,6 @@ _PLAN: Final = "plan.toml"
 _RUN: Final = "run.json"
 _LOCK: Final = ".lock"
 _FILES: Final[Mapping[str, str]] = {"panel.json": "json", "stances.parquet": "parquet", "report.html": "html"}
-_REPORT: Final = cast("Route[bytes]", routes.PANEL_REPORT)
-"""Its answers are passed on as they are."""
 _MAKING: Final = b'{"status":"making"'
 _NEXT: Final = {
     "finished": "Finished.",
@@ -232,7 +229,7 @@ def _line(view: PanelView) -> str:
 
 def _write_files(client: Client, panel_id: str, out: Path) -> None:
     for name, form in _FILES.items():
-        while (content := client.call(_REPORT, panel_id, query={"format": form})).startswith(_MAKING):
+        while (content := client.call(routes.PANEL_REPORT, panel_id, query={"format": form})).startswith(_MAKING):
             time.sleep(_POLL_SECONDS)
         _write(out / name, content)
 

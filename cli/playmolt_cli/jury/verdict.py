@@ -18,6 +18,7 @@ from playmolt_jury.chain import (
     contract_of,
     read_chain,
     withheld,
+    without_chain,
 )
 from playmolt_jury.content import pack
 from playmolt_jury.transcript.shared_log import SharedRecord
@@ -103,9 +104,13 @@ def verify_verdict(
             f"{printable(session_id)} is sealed. Read its owner's log with --url, or set PLAYMOLT_SEAL_KEYS "
             "to its key file."
         )
-    contract = _contract(session_id, records)
+    if _voted_without(records, session_id):
+        raise Failure(
+            f"{printable(session_id)} voted without a chain: its verdict is that of the rule, and there is nothing to"
+            " compare it with."
+        )
     with chain_url(rpc, data) as node:
-        checked = _compared(session_id, records, node, contract)
+        checked = verified(session_id, records, node)
     if as_json:
         echo_json(checked)
     else:
@@ -114,33 +119,25 @@ def verify_verdict(
         raise SystemExit(1)
 
 
+def _voted_without(records: Sequence[Record], session_id: str) -> bool:
+    try:
+        return without_chain(records)
+    except msgspec.MsgspecError as error:
+        raise Failure(f"The log of {session_id} has a record that is not from a jury session: {error}") from error
+
+
 def verified(session_id: str, records: Sequence[Record], node: str) -> VerdictCheck:
     """Compare a session's records with its case on a node; raises Failure without a verdict or case."""
-    return _compared(session_id, records, node, _contract(session_id, records))
-
-
-def _contract(session_id: str, records: Sequence[Record]) -> str:
     try:
-        return contract_of(records)
-    except NoVerdict as early:
-        raise Failure(f"{printable(session_id)}: {early}") from early
-    except msgspec.MsgspecError as error:
-        raise Failure(_foreign(session_id, error)) from error
-
-
-def _foreign(session_id: str, error: msgspec.MsgspecError) -> str:
-    return f"The log of {printable(session_id)} has a record that is not from a jury session: {error}"
-
-
-def _compared(session_id: str, records: Sequence[Record], node: str, contract: str) -> VerdictCheck:
-    try:
-        chain = asyncio.run(read_chain(node, contract))
+        chain = asyncio.run(read_chain(node, contract_of(records)))
         endings = {each.id: (each.verdict, each.when) for each in pack.shipped().structure.endings}
         differences = compare(records, chain, endings)
+    except NoVerdict as early:
+        raise Failure(f"{session_id}: {early}") from early
     except (ChainUnavailable, ChainFault) as fault:
         raise Failure(f"{fault}. Set the node it voted on with --rpc or EVM_RPC_URL.") from fault
     except msgspec.MsgspecError as error:
-        raise Failure(_foreign(session_id, error)) from error
+        raise Failure(f"The log of {session_id} has a record that is not from a jury session: {error}") from error
     return VerdictCheck(
         session=session_id,
         agrees=not differences,

@@ -11,12 +11,14 @@ from playmolt_schemas.stored.jury import Language, VerdictName
 from playmolt_schemas.stored.panels import JURIES_MOST, PanelBudget, PanelPlace, PanelSpent, StoppedBy
 
 PanelFaultCode = Literal["syntax", "unknown_key", "missing_key", "wrong_type", "out_of_bounds", "bad_reference"]
+PlanTable = dict[str, Any]
+"""A plan as the table in its TOML file."""
 PanelState = Literal["running", "stopped", "finished", "aborted"]
 
 
 class PanelFault(FieldFault, frozen=True):
-    """What is wrong with a plan: `field` is `plan.KEY`; `line` is that of the key or its table, null for a plan that
-    is no text."""
+    """What is wrong with a plan: `field` is `plan.KEY`; `line` is that of the key or its table, null if the plan was
+    sent as a table."""
 
     line: int | None = None
     code: PanelFaultCode = "wrong_type"
@@ -25,13 +27,13 @@ class PanelFault(FieldFault, frozen=True):
 class OpenPanelRequest(Request, frozen=True, kw_only=True):
     """`POST /api/jury/panels`: the plan, as the text of its TOML file or as the table in it."""
 
-    plan: str | dict[str, Any]
+    plan: str | PlanTable
 
 
 class ResumePanelRequest(Request, frozen=True, kw_only=True, omit_defaults=True):
     """`POST …/resume`. With `plan`, its budget replaces that of the panel; everything else must be as it was."""
 
-    plan: str | dict[str, Any] | None = None
+    plan: str | PlanTable | None = None
 
 
 class PanelOpenedView(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +68,13 @@ class PanelPreview(msgspec.Struct, frozen=True, kw_only=True):
     hours: float
     power: PowerPreview | None
     warnings: tuple[str, ...]
+
+
+class PanelReportPending(msgspec.Struct, frozen=True, kw_only=True):
+    """`GET …/report` while the report is being made."""
+
+    status: Literal["making"] = "making"
+    detail: str = "The report is being made. Ask again in a few seconds."
 
 
 class PanelStopView(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """The routes of panels of juries (instruments.md, Panels)."""
 
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games import jury_panels as panels
@@ -48,10 +48,11 @@ RESUME_PANEL: Final[Route[panels.PanelView]] = Route(
     request=panels.ResumePanelRequest, body_bytes=PANEL_BODY_BYTES, answers={200: panels.PanelView},
     errors=(Code.GAME_OVER, Code.INVALID_FORM),
 )  # fmt: skip
-PANEL_REPORT: Final[Route[panels.PanelReport | dict[str, Any]]] = Route(
+PANEL_REPORT: Final[Route[bytes]] = Route(
     method="GET", path=_ONE + "/report", name="panel_report", tag="jury", auth=Auth.ANY, service="panel",
     summary="Get the report on the juries so far: figures, a page, or every change of a stance; 202 until it is made.",
-    query=PanelReportQuery, answers={200: panels.PanelReport, 202: dict[str, Any]}, other_media=(HTML, PARQUET),
+    query=PanelReportQuery, other_media=(HTML, PARQUET),
+    answers={200: panels.PanelReport, 202: panels.PanelReportPending},
 )  # fmt: skip
 
 PANELS: Final = (OPEN_PANEL, READ_PANEL, STOP_PANEL, RESUME_PANEL, PANEL_REPORT)

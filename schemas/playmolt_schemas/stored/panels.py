@@ -65,7 +65,7 @@ class PanelPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PanelPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """Which jury of which panel a session is. Juries of equal number and seed are a pair."""
+    """The panel of a session, and its place in it. Juries of equal number and seed are a pair."""
 
     id: str
     script: str

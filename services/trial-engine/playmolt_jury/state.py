@@ -226,7 +226,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         return self.rules.notes - self.notes_used - sum(turn.kind == "note" for turn in self.turns)
 
     def model_of(self, juror_id: str) -> str:
-        """The alias of the model that speaks for a juror, and that reads what it is told."""
+        """The alias of the model that speaks for a juror, and that classifies what the overseer says to it."""
         return self.script.models[juror_id] if self.script else self.model
 
     def juror(self, juror_id: str) -> Juror:

@@ -22,7 +22,7 @@ from playmolt_jury.chain.port import (
     Reverted,
     Verdict,
 )
-from playmolt_jury.chain.verify import NoVerdict, compare, contract_of, withheld
+from playmolt_jury.chain.verify import NoVerdict, compare, contract_of, withheld, without_chain
 
 EMBEDDED_DEPLOYER_KEY = "0x" + hashlib.sha256(b"playmolt: deployer of the embedded chain").hexdigest()
 """Owns all funds of an embedded chain. It is public; that chain listens on this machine only."""
@@ -68,6 +68,7 @@ __all__ = [
     "preload",
     "read_chain",
     "withheld",
+    "without_chain",
 ]
 
 

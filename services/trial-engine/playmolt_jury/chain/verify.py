@@ -37,21 +37,17 @@ class NoVerdict(ValueError):
     """The session has no verdict to compare."""
 
 
-class NoChain(NoVerdict):
-    """The session voted without a chain."""
-
-
 def contract_of(records: Sequence[Record]) -> str:
-    """The address that the log says the session voted at.
+    """The address that the log says the session voted at; "" of one that voted without a chain.
 
-    NoVerdict when it has not read a verdict yet, NoChain when it voted without a chain.
+    NoVerdict when it has not read a verdict yet.
     """
-    contract = _verdict(records).contract
-    if contract is None:
-        raise NoChain(
-            "this jury voted without a chain: its verdict is that of the rule, and there is nothing to compare"
-        )
-    return contract
+    return _verdict(records).contract or ""
+
+
+def without_chain(records: Iterable[Record]) -> bool:
+    """Whether the session has a verdict of the rule: it voted without a chain."""
+    return any(record.type == VerdictRead.type and _read(record).contract is None for record in records)
 
 
 def compare(records: Sequence[Record], chain: Verdict, endings: Endings = _NO_ENDINGS) -> list[str]:
@@ -74,8 +70,12 @@ def compare(records: Sequence[Record], chain: Verdict, endings: Endings = _NO_EN
 def _verdict(records: Sequence[Record]) -> VerdictRead:
     for record in records:
         if record.type == "verdict_read":
-            return msgspec.json.decode(record.data, type=VerdictRead)
+            return _read(record)
     raise NoVerdict("the log of the session has no verdict_read: compare it after the verdict")
+
+
+def _read(record: Record) -> VerdictRead:
+    return msgspec.json.decode(record.data, type=VerdictRead)
 
 
 def _broken(records: Sequence[Record]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final, TypeVar
 
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 from playmolt_core.llm.conversation import REPAIRS, Unusable, asked_again, repairing
 from playmolt_core.llm.port import ChatMessage, Failed, ModelRequest, Reply, SamplingParameters, ToolCall, TurnHeader
@@ -85,7 +86,8 @@ class _TurnContext:
             alias=self.state.model_of(self.turn.juror_id),
             messages=messages,
             turn=TurnHeader(self.state.game_id, name),
-            **_of_a_panel(self.state),
+            sampling=_sampling(self.state),
+            drawn_by=_drawn_by(self.state),
             schema_name=name.split(":", maxsplit=1)[0],
             schema=schema,
             prose=self.turn.kind in _IN_PROSE and schema is None,
@@ -187,14 +189,21 @@ def _vote(context: _TurnContext) -> Requests[JurorTurn]:
     return JurorTurn(effect_id=turn.id, tools=tuple(context.box.uses), diverged=box.diverged)
 
 
-def _of_a_panel(state: State) -> dict[str, Any]:
-    """How a jury of a panel is sampled: by its seed, unless nothing is drawn at temperature 0."""
-    if state.panel is None or state.script is None:
-        return {}
-    temperature = state.script.temperature
-    drawn = temperature is None or Decimal(temperature) != 0
-    sampling = SamplingParameters(temperature=temperature, seed=state.panel.seed if drawn else None)
-    return {"sampling": sampling, "drawn_by": str(state.panel.seed) if drawn else ""}
+def _sampling(state: State) -> SamplingParameters:
+    """A jury of a panel is sampled by its seed, unless nothing is drawn."""
+    seed = state.panel.seed if state.panel and _draws(state) else None
+    return SamplingParameters(temperature=state.script.temperature if state.script else None, seed=seed)
+
+
+def _drawn_by(state: State) -> str | UnsetType:
+    """What the scripted jurors of a panel draw by: the seed, or at temperature 0 the same for every jury."""
+    if state.panel is None:
+        return UNSET
+    return str(state.panel.seed) if _draws(state) else ""
+
+
+def _draws(state: State) -> bool:
+    return not state.script or state.script.temperature is None or Decimal(state.script.temperature) != 0
 
 
 def _of_kind(request: ModelRequest, kind: RequestKind) -> ModelRequest:

@@ -1,7 +1,7 @@
 """The routes of a panel: which command a call becomes, and how it is answered."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
@@ -97,7 +97,7 @@ def _unread() -> Refused:
     return Refused(Code.INVALID_REQUEST, "The plan was not read. Retry.")
 
 
-def unread_body(body: Any) -> str:
+def unread_body(body: object) -> str:
     """Why a body cannot be one with a plan; "" if it may be."""
     if not isinstance(body, dict) or set(body) - {"plan"}:
         return "The only field is plan: the text of a plan's TOML file."

@@ -307,7 +307,7 @@ def _interval(low: float | None, high: float | None) -> str:
 
 
 def _p(value: float | None, sign: str = "") -> str:
-    """A p to three digits; `sign` stands before one that is not smaller."""
+    """A p to three digits; `sign` precedes one that is not smaller."""
     if value is None:
         return "–"
     return f"{sign}{value:.3f}" if value >= _SMALL_P else f"< {_SMALL_P}"

@@ -43,6 +43,8 @@ _KEYS: Final = (
 _STEP_KEYS: Final = ("juror", "text", "evidence")
 _LIMITS: Final = ("money", "tokens", "calls")
 
+Table = Mapping[str, Any]
+"""A table of TOML."""
 Cases = Callable[[str], Pack | None]
 """The case with an id, or the shipped one for ""; None if the caller cannot use it."""
 
@@ -75,7 +77,7 @@ def _fields(plan: PanelPlan) -> Iterator[tuple[str, object]]:
     return ((name, getattr(plan, name)) for name in plan.__struct_fields__)
 
 
-def _parsed(plan: object) -> Mapping[str, Any] | PanelFault:
+def _parsed(plan: object) -> Table | PanelFault:
     if isinstance(plan, Mapping):
         return plan
     if not isinstance(plan, str):
@@ -106,7 +108,7 @@ class _Reader:
             path = path[:-1]
         return self._lines.get(path, 1)
 
-    def plan(self, values: Mapping[str, Any], cases: Cases, aliases: Collection[str]) -> PanelPlan | None:
+    def plan(self, values: Table, cases: Cases, aliases: Collection[str]) -> PanelPlan | None:
         self._known((), values, _KEYS)
         pack = self._case(values, cases)
         language = self._language(values, pack)
@@ -119,7 +121,7 @@ class _Reader:
         budget = self._budget(values.get("budget", {}))
         compare = self._compare(values, scripts)
         shuffle = self._typed(values, ("shuffle",), bool, default=False)
-        chain = self._one_of(values, ("chain",), get_args(PanelChain), default="none")
+        chain = self._chain(values)
         temperature = self._temperature(values.get("temperature"))
         if self.faults or pack is None or material is None:
             return None
@@ -135,7 +137,7 @@ class _Reader:
                 message = f"is an unknown key; remove it, or use one of {', '.join(keys)}"
                 self.fault((*path, key), "unknown_key", message)
 
-    def _typed(self, values: Mapping[str, Any], path: Path, kind: type, default: Any = None) -> Any:
+    def _typed(self, values: Table, path: Path, kind: type, default: object = None) -> Any:
         """The value of a key; None with a fault if it is missing or of another type."""
         value = values.get(str(path[-1]), default)
         if value is None:
@@ -145,19 +147,19 @@ class _Reader:
             return None
         return value
 
-    def _number(self, values: Mapping[str, Any], path: Path, least: int, most: int, default: int | None = None) -> int:
+    def _number(self, values: Table, path: Path, least: int, most: int, default: int | None = None) -> int:
         value = self._typed(values, path, int, default)
         if value is not None and not least <= value <= most:
             self.fault(path, "out_of_bounds", f"is {value}; choose {least} to {most}")
         return value or 0
 
-    def _one_of(self, values: Mapping[str, Any], path: Path, options: Collection[str], default: str) -> Any:
-        value = values.get(str(path[-1]), default)
-        if value not in options:
-            self.fault(path, "wrong_type", f"must be one of {', '.join(options)}")
-        return value
+    def _chain(self, values: Table) -> PanelChain:
+        value = values.get("chain", "none")
+        if value not in get_args(PanelChain):
+            self.fault(("chain",), "wrong_type", f"must be one of {', '.join(get_args(PanelChain))}")
+        return "last" if value == "last" else "none"
 
-    def _case(self, values: Mapping[str, Any], cases: Cases) -> Pack | None:
+    def _case(self, values: Table, cases: Cases) -> Pack | None:
         name = self._typed(values, ("case",), str, default="")
         if name is None:
             return None
@@ -166,7 +168,7 @@ class _Reader:
             self.fault(("case",), "bad_reference", f"{name!r} is not a case that this key can use; GET /api/jury/cases")
         return pack
 
-    def _language(self, values: Mapping[str, Any], pack: Pack | None) -> Language | None:
+    def _language(self, values: Table, pack: Pack | None) -> Language | None:
         language = self._typed(values, ("language",), str)
         offered = tuple(pack.materials) if pack else get_args(Language)
         if language is not None and language not in offered:
@@ -202,7 +204,7 @@ class _Reader:
         if material and juror not in known:
             self.fault(path, "bad_reference", f"{juror!r} is not a juror of the case; use one of {', '.join(known)}")
 
-    def _scripts(self, values: Mapping[str, Any], material: Material | None) -> dict[str, tuple[PlannedStep, ...]]:
+    def _scripts(self, values: Table, material: Material | None) -> dict[str, tuple[PlannedStep, ...]]:
         tables = self._typed(values, ("scripts",), dict)
         if tables is None:
             return {}
@@ -229,7 +231,7 @@ class _Reader:
                 self.fault(("scripts", name, place), "out_of_bounds", message)
         return tuple(found)
 
-    def _step(self, path: Path, step: Mapping[str, Any], material: Material | None) -> PlannedStep:
+    def _step(self, path: Path, step: Table, material: Material | None) -> PlannedStep:
         self._known(path, step, _STEP_KEYS)
         juror = self._typed(step, (*path, "juror"), str)
         if juror is not None:
@@ -242,7 +244,7 @@ class _Reader:
             return PlannedStep(juror=juror or "", text=self._text((*path, "text"), step))
         return PlannedStep(juror=juror or "", evidence=self._evidence((*path, "evidence"), step, material))
 
-    def _text(self, path: Path, step: Mapping[str, Any]) -> str:
+    def _text(self, path: Path, step: Table) -> str:
         given = self._typed(step, path, str)
         if given is None:
             return ""
@@ -253,7 +255,7 @@ class _Reader:
             self.fault(path, "out_of_bounds", "has NUL or half of a surrogate pair; leave it out")
         return text
 
-    def _evidence(self, path: Path, step: Mapping[str, Any], material: Material | None) -> str:
+    def _evidence(self, path: Path, step: Table, material: Material | None) -> str:
         item: str | None = self._typed(step, path, str)
         if item is None or material is None:
             return item or ""
@@ -297,7 +299,7 @@ class _Reader:
             return None
         return text
 
-    def _compare(self, values: Mapping[str, Any], scripts: Mapping[str, object]) -> tuple[str, str] | None:
+    def _compare(self, values: Table, scripts: Mapping[str, object]) -> tuple[str, str] | None:
         if "compare" not in values:
             return None
         pair = values["compare"]

@@ -6,14 +6,14 @@ holds is taken from the log; only what is missing is asked.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
 
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.effects.leased_effect import CommandRefused, CommittedStreams, LeasedEffect, Submit
 from playmolt_core.game.decider import Command, EndGame
 from playmolt_core.game.fold import Snapshot
-from playmolt_core.llm.port import Reply, ToolCall
+from playmolt_core.llm.port import TRANSPORT_FAULTS, Reply
 from playmolt_core.log.folding import facts_of
 from playmolt_core.log.port import Archived, StreamReader
 from playmolt_core.ops.telemetry import log
@@ -25,7 +25,7 @@ from playmolt_schemas.stored.panels import JurySetAside, PanelPlace, PanelPlan
 from playmolt_jury import commands
 from playmolt_jury.effects import next_turns, turn_effect
 from playmolt_jury.jurors.react import CLASSIFY
-from playmolt_jury.panels.result import missing, result_of, spent_on
+from playmolt_jury.panels.result import missing, result_of, spent_on, stored_call
 from playmolt_jury.panels.rules import ReportJury, SetAside, StopPanel, script_of, session_of
 from playmolt_jury.panels.state import State as PanelState
 from playmolt_jury.rules import Jury
@@ -228,21 +228,13 @@ def answered(turn: Turn, events: Sequence[Event]) -> list[Reply]:
     for event in events[started:]:
         if not isinstance(event, AttemptMade) or event.turn not in names:
             continue
-        if event.attempt.get("outcome") == "ok":
-            found.append(_reply(event.attempt))
-        elif event.attempt.get("outcome") not in _REPEATED:
+        call = stored_call(event)
+        if call.outcome == "ok":
+            found.append(Reply(text=call.reply, tool_calls=call.tool_calls, attempts=1))
+        elif call.outcome not in TRANSPORT_FAULTS:
             break
     return found
 
 
-_REPEATED: Final = ("rate_limited", "server_error", "connection", "timeout", "malformed")
-"""Attempts that were repeated for the same request."""
-
-
 def _starts(event: TurnStarted, turn: Turn) -> bool:
     return (event.turn, event.juror_id, event.round) == (turn.kind, turn.juror_id, turn.round)
-
-
-def _reply(attempt: Mapping[str, Any]) -> Reply:
-    calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in attempt.get("tool_calls") or ())
-    return Reply(text=attempt.get("reply") or "", tool_calls=calls, attempts=1)

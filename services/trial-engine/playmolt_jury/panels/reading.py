@@ -14,7 +14,7 @@ from playmolt_core.log.port import StreamReader
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.jury import JurySessions
-from playmolt_schemas.games.jury_panels import PanelJury
+from playmolt_schemas.games.jury_panels import PanelJury, PanelReportPending
 from playmolt_schemas.routes.route import HTML, JSON, PARQUET
 from playmolt_schemas.stored.panels import JuryPlayed, PanelPlace, PanelPlan
 
@@ -30,7 +30,7 @@ _log = log("panel_reports")
 _MEDIA: Final = {"json": JSON, "html": HTML, "parquet": PARQUET}
 _KEPT: Final = 8
 _SHOWN_SECONDS: Final = 2.0
-"""How long a call waits for its report; then it is told to ask again."""
+"""How long a call waits for its report; then the answer is 202."""
 ReadPanel = Callable[[str], Awaitable[Snapshot[State] | None]]
 
 
@@ -54,9 +54,7 @@ class PanelReports:
         making = self._made[key]
         await asyncio.wait({making}, timeout=_SHOWN_SECONDS)
         if not making.done():
-            return ApiReply(
-                {"status": "making", "detail": "The report is being made; ask again in a few seconds."}, 202
-            )
+            return ApiReply(PanelReportPending(), 202)
         try:
             return ApiReply(making.result(), content_type=_MEDIA[form])
         except ReportFailed as failed:

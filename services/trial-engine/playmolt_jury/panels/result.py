@@ -1,10 +1,10 @@
 """What a jury of a panel leaves in the panel's log: verdict, moves, what it has cost, and a digest of its course."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
-from playmolt_core.llm.port import UNCHARGED
+from playmolt_core.llm.port import UNCHARGED, AttemptOutcome, ToolCall, Usage
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.stored.jury import (
@@ -22,6 +22,21 @@ from playmolt_schemas.stored.panels import JuryPlayed, JuryScript, PanelPlace, P
 from playmolt_jury.events import StanceChanged
 from playmolt_jury.panels.state import added
 from playmolt_jury.persuasion import stance
+
+
+class StoredCall(msgspec.Struct, frozen=True):
+    """What a panel needs of the stored record of a model request."""
+
+    outcome: AttemptOutcome
+    reply: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    usage: Usage | None = None
+    cost: str | None = None
+
+
+def stored_call(event: AttemptMade) -> StoredCall:
+    return msgspec.convert(event.attempt, StoredCall)
+
 
 _ACTS: Final = (OverseerSaid, EvidencePresented, JurorSaid, Speech, StanceChanged)
 
@@ -76,16 +91,15 @@ def spent_on(events: Iterable[Event]) -> PanelSpent:
     found = PanelSpent()
     for event in events:
         if isinstance(event, AttemptMade):
-            found = added(found, _spent(event.attempt))
+            found = added(found, _spent(event))
     return found
 
 
-def _spent(attempt: dict[str, Any]) -> PanelSpent:
-    usage, cost = attempt.get("usage") or {}, attempt.get("cost")
-    tokens = (usage.get("prompt_tokens") or 0) + (usage.get("completion_tokens") or 0)
-    if cost is None and attempt.get("outcome") in UNCHARGED:
-        cost = "0"
-    return PanelSpent(money=cost, tokens=tokens, calls=1)
+def _spent(event: AttemptMade) -> PanelSpent:
+    call = stored_call(event)
+    usage = call.usage or Usage(0, 0)
+    cost = "0" if call.cost is None and call.outcome in UNCHARGED else call.cost
+    return PanelSpent(money=cost, tokens=(usage.prompt_tokens or 0) + (usage.completion_tokens or 0), calls=1)
 
 
 def sides(moved: Iterable[StanceMove], juror: str) -> tuple[int, int]:
