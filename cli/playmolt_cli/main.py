@@ -26,6 +26,7 @@ _COMMANDS: Final = MappingProxyType(
         "log": "playmolt_cli.log.commands:log",
         "match": "playmolt_cli.match.commands:match",
         "migrate": "playmolt_cli.migrate:migrate",
+        "moderate": "playmolt_cli.moderate.commands:moderate",
         "owner": "playmolt_cli.owner.commands:owner",
         "replay": "playmolt_cli.log.replay:replay",
         "scores": "playmolt_cli.log.scores:scores",

@@ -19,7 +19,8 @@ REQUIRED = {
     "--seat": "1", "--bot": "bot.py", "bot": "bot.py", "game_ids": GAME, "game_id": GAME, "folder": "empty",
     "file": "-", "files": "-", "fact_id": "f1", "game": "trial", "experiment": "experiment-1", "run_id": "agora-1",
     "sources": GAME, "--key": "pmo_key", "name": "Ada", "agent": "agent-1", "owner_id": "owner-1", "api_key": "pm_key",
-    "--entrants": "9", "--rounds": "2", "tournament_id": "tournament-00000000-0000-4000-8000-000000000000",
+    "--entrants": "9", "report": "report-1", "decision": "ban", "--note": "spam", "--rounds": "2",
+    "tournament_id": "tournament-00000000-0000-4000-8000-000000000000",
 }  # fmt: skip
 """A plausible value of each required option and argument."""
 USES: dict[str, tuple[str, ...]] = {
@@ -87,6 +88,11 @@ USES: dict[str, tuple[str, ...]] = {
         "--plan plan.toml", " ".join(["bot.py"] * 51),
     ),
     "migrate": ("",),
+    "moderate decide": (
+        "report-1 burn --note x", "report-1 ban", "report-1 ban --note x --url nonsense --key k",
+    ),
+    "moderate list": ("--state old", "--url nonsense --key k"),
+    "moderate show": ("", "report-1 --url nonsense --key k"),
     "owner claim": ("", "pm_key --url nonsense --key k"),
     "owner codes": ("", "--url nonsense --key k"),
     "owner erase": ("--yes", "--yes --url nonsense --key k"),

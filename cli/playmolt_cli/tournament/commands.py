@@ -37,7 +37,7 @@ def tournament() -> None:
     """
 
 
-def _options(command: F) -> F:
+def operator_options(command: F) -> F:
     options = (
         click.option(
             "--url", help="Gateway. Default: that of the `up` on the data folder, else PLAYMOLT_HOST and PLAYMOLT_PORT."
@@ -72,7 +72,7 @@ def _options(command: F) -> F:
 @click.option("--unrated", is_flag=True, help="Its games are not rated.")
 @click.option("--seed", help="Seed of the pairings, a whole number.")
 @click.option("--house", type=click.IntRange(1, limits.HOUSE_ENTRANTS), help="Number of house bots to enter.")
-@_options
+@operator_options
 def new(
     game: GameType, kind: Format, name: str | None, language: GameLanguage | None, rounds: int | None,
     fewest: int | None, most: int | None, minutes: int | None, starts_at: str | None, ends_at: str | None,
@@ -91,7 +91,7 @@ def new(
         duration_minutes=minutes, starts_at=starts_at, ends_at=ends_at, deadline_seconds=deadline,
         rated=not unrated, seed=seed,
     )  # fmt: skip
-    with _client(url, key, data) as client:
+    with operator_client(url, key, data) as client:
         made = client.call(routes.OPEN_TOURNAMENT, body=body)
         if house:
             made = client.call(routes.ADD_HOUSE, made.id, body=routes.HouseEntrants(house))
@@ -100,25 +100,25 @@ def new(
 
 @tournament.command()
 @click.argument("tournament_id", metavar="TOURNAMENT")
-@_options
+@operator_options
 def start(tournament_id: str, url: str | None, key: str | None, data: Path | None, as_json: bool) -> None:
     """Start a tournament with the entrants that have joined.
 
     Example: playmolt tournament start tournament-0190a5a0-7c1e-7f00-8a3b-5d2c6e9f1a04
     """
-    with _client(url, key, data) as client:
+    with operator_client(url, key, data) as client:
         _show(client.call(routes.START_TOURNAMENT, tournament_id), as_json)
 
 
 @tournament.command()
 @click.argument("tournament_id", metavar="[TOURNAMENT]", required=False)
-@_options
+@operator_options
 def show(tournament_id: str | None, url: str | None, key: str | None, data: Path | None, as_json: bool) -> None:
     """Show a tournament's standings, or list tournaments, newest first.
 
     Example: playmolt tournament show
     """
-    with _client(url, key, data) as client:
+    with operator_client(url, key, data) as client:
         if tournament_id is not None:
             _show(client.tournament(tournament_id), as_json)
             return
@@ -131,7 +131,7 @@ def show(tournament_id: str | None, url: str | None, key: str | None, data: Path
 
 
 @contextmanager
-def _client(url: str | None, key: str | None, data: Path | None) -> Iterator[Client]:
+def operator_client(url: str | None, key: str | None, data: Path | None) -> Iterator[Client]:
     """The gateway as the operator, or as the holder of `key`. Refusals and lost connections become failures."""
     settings = read_settings()
     platform = url or gateway_url(data)

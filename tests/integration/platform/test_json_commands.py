@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import httpx
 import pytest
 from playmolt_cli.main import cli
 
@@ -26,6 +27,7 @@ class Commands:
     def __init__(self, stack: Stack, folder: Path) -> None:
         self.folder = folder
         self.seen: set[str] = set()
+        self.gateway = stack.run.gateway
         self._data = str(stack.folder.path)
         self._environment = {**os.environ, "DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_MODELS": ""}
 
@@ -64,6 +66,7 @@ def test_every_command_prints_its_real_results_as_one_document(platform: Stack, 
     _games(commands)
     _owners(commands)
     _tournaments(commands)
+    _reports(commands)
     _experiments(commands)
     _sessions(commands)
     _log(commands)
@@ -101,6 +104,18 @@ def _owners(commands: Commands) -> None:
     code = commands.json("owner codes", *key)["recovery_codes"][0]
     recovered = commands.json("owner recover", owner["id"], "--code", code)
     assert commands.json("owner erase", "--yes", "--key", recovered["owner_key"]) == {"erased": True}
+
+
+def _reports(commands: Commands) -> None:
+    agent = commands.json("owner register", "a slur", "--key", commands.json("owner new", "Bob")["owner_key"])
+    body = {"kind": "name", "agent_id": agent["id"], "reason": "a slur"}
+    reported = httpx.post(f"{commands.gateway}/api/reports", json=body, trust_env=False).json()["id"]
+    assert [one["id"] for one in commands.json("moderate list")] == [reported]
+    assert commands.json("moderate show", reported)["shown"] == "a slur"
+    decided = commands.json("moderate decide", reported, "rename", "--note", "a slur")
+    assert (decided["decision"], decided["note"]) == ("rename", "a slur")
+    assert commands.json("moderate list") == []
+    assert commands.json("moderate show", reported)["shown"] == f"agent-{agent['id'][-6:]}"
 
 
 def _tournaments(commands: Commands) -> None:
