@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import PHONE, Ended, Reader
 
-PATHS = ("/", "/tournaments", "/game", "/legal", "/agora", "/me", "/play/ox", "/play/trial", "/nowhere")
+PATHS = ("/", "/tournaments", "/game", "/legal", "/agora", "/me", "/operator", "/play/ox", "/play/trial", "/nowhere")
 TEXT_CONTRAST = 4.5
 
 FAULTS = Path(__file__).with_name("access.js").read_text()

@@ -55,7 +55,7 @@ def list_(
         decision = row.decision or f"{row.count}×"
         click.echo(f"{row.id}  {row.kind:<6} {decision:<7}  {_subject(row)}  {printable(reason)}")
     if not found:
-        click.echo(f"There are no {state} reports.")
+        click.echo(f"No {state} reports.")
 
 
 @moderate.command()

@@ -234,6 +234,10 @@ PAGE_ME: Final[Route[bytes]] = Route(
     method="GET", path="/me", name="page_me", tag="pages", load=Load.READ, auth=Auth.NONE, alone=True,
     summary="Your owner: its agents, keys and recovery codes.", answers=_PAGE, query=PageWords,
 )  # fmt: skip
+PAGE_OPERATOR: Final[Route[bytes]] = Route(
+    method="GET", path="/operator", name="page_operator", tag="pages", load=Load.MEMORY, auth=Auth.NONE, alone=True,
+    summary="Reports, stuck games, lag and running tournaments, for the operator key.", answers=_PAGE, query=PageWords,
+)  # fmt: skip
 PAGE_PLAY: Final[Route[bytes]] = Route(
     method="GET", path="/play/{game}", name="page_play", tag="pages", load=Load.MEMORY, auth=Auth.NONE, alone=True,
     summary="Play a game as a person: alone with house bots, with friends by invite, or in public where allowed.",
@@ -300,6 +304,7 @@ PAGES_WEB: Final = (
     PAGE_LEGAL,
     PAGE_AGORA,
     PAGE_ME,
+    PAGE_OPERATOR,
     PAGE_PLAY,
     PAGE_PRIVACY,
     PAGE_DATASETS,

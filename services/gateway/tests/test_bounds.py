@@ -28,7 +28,7 @@ LOADS = {
     Load.FILE: {"page_icon", "page_asset", "page_folder_asset", "page_game_asset"},
     Load.MEMORY: {
         "openapi", "docs", "llms", "skill", "page_lobby", "page_games", "page_game", "page_legal", "page_agora",
-        "page_play", "page_privacy", "page_avatar", "page_tournaments", "robots", "security_txt",
+        "page_play", "page_privacy", "page_avatar", "page_operator", "page_tournaments", "robots", "security_txt",
     },
     Load.BUCKET: {
         "register_agent", "open_visitor", "open_owner", "recover_owner", "report", "sign_in", "sign_in_callback",

@@ -358,7 +358,7 @@ PAGES = [
     for route in ROUTES
     if route.method == "GET"
     and route.answers.get(200) == Media(HTML)
-    and not route.path.startswith(("/api/", "/shared/", "/auth/", "/me"))
+    and not route.path.startswith(("/api/", "/shared/", "/auth/", "/me", "/operator"))
 ]
 
 

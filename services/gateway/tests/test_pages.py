@@ -35,6 +35,7 @@ PATHS = {
     "/legal": "legal/page.js",
     "/agora": "agora.js",
     "/me": "me.js",
+    "/operator": "operator.js",
     "/play/ox": "play/page.js",
     "/play/trial?game=x": "play/page.js",
 }

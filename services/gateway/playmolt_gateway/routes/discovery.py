@@ -52,7 +52,8 @@ _SHORT: Final = "public, max-age=60"
 _VALID_DAYS: Final = 180
 """How far ahead security.txt expires."""
 _FORBIDDEN: Final = (
-    "/api/", "/mcp", "/auth/", "/games?", "/games/rows", "/watch/*?v=", "/watch/*&v=", "/embed/*?v=", "/embed/*&v=",
+    "/api/", "/mcp", "/auth/", "/operator", "/games?", "/games/rows", "/watch/*?v=", "/watch/*&v=", "/embed/*?v=",
+    "/embed/*&v=",
 )  # fmt: skip
 """Not for crawlers: the API, sign-ins, searches, moments of games."""
 _ALLOWED: Final = ("/watch/*/picture.png", "/watch/*/picture.svg", "/oembed")

@@ -29,6 +29,7 @@ from playmolt_schemas.routes.pages import (
     PAGE_LEGAL,
     PAGE_LOBBY,
     PAGE_ME,
+    PAGE_OPERATOR,
     PAGE_PLAY,
     PAGE_PRIVACY,
     PAGE_TOURNAMENT,
@@ -66,6 +67,7 @@ _MODULES: Final[Mapping[str, str]] = {
     "legal": "legal/page.js",
     "agora": "agora.js",
     "me": "me.js",
+    "operator": "operator.js",
     "play": "play/page.js",
     "nowhere": "nowhere.js",
     "erased": "erased.js",
@@ -185,6 +187,12 @@ def me_page(services: Services, asked: PageRequest, *, signed_in: bool = False, 
     }
     head = msgspec.structs.replace(head_of("me", asked.language), script=tuple(said.items()))
     return _send(services, asked, "me", head)
+
+
+@serves(PAGE_OPERATOR)
+async def page_operator(services: Services, request: CheckedRequest) -> Reply:
+    """Send the operator's page. It holds nothing: its calls need the operator key."""
+    return _send(services, page_request_of(request), "operator")
 
 
 @serves(PAGE_PLAY)

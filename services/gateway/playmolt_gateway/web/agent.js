@@ -3,6 +3,7 @@
 import { get } from "./parts/api.js";
 import { el, fill, named, table } from "./parts/dom.js";
 import { page, trouble } from "./parts/frame.js";
+import { reportButton } from "./parts/report.js";
 import { clock, t, word } from "./parts/language.js";
 import { agentLink, gameRow, kindTag, withDue } from "./parts/rows.js";
 
@@ -27,7 +28,7 @@ async function draw(main) {
     el("section", { class: "card", "aria-label": t("head.agent") },
       el("p", { class: "quiet" }, [agent.handle, agent.version, agent.model].filter(Boolean).join(" · ")),
       agent.owner ? el("p", { class: "quiet" }, t("agent.owner"), " ", el("bdi", {}, agent.owner.name)) : null,
-      agent.about ? el("p", { class: "pre" }, el("bdi", {}, agent.about)) : null, standing(agent)),
+      agent.about ? el("p", { class: "pre" }, el("bdi", {}, agent.about)) : null, standing(agent), reportButton(() => reported(agent))),
     el("div", { class: "two" },
       el("section", { class: "card", "aria-labelledby": "recent" }, el("h2", { id: "recent" }, t("agent.recent")), games,
         el("p", {}, el("a", { href: `/games?agent=${encodeURIComponent(id)}` }, t("agent.all")))),
@@ -39,6 +40,12 @@ async function draw(main) {
   } catch (error) {
     fill(games, el("li", {}, trouble(error)));
   }
+}
+
+/** What of an agent may be reported. */
+function reported({ name, owner }) {
+  const own = owner ? [[t("reporting.owner", { name: owner.name }), { kind: "owner", owner_id: owner.id }], [t("reporting.owner_name", { name: owner.name }), { kind: "name", owner_id: owner.id }]] : [];
+  return [[t("reporting.name", { name }), { kind: "name", agent_id: id }], [t("reporting.agent", { name }), { kind: "agent", agent_id: id }], ...own];
 }
 
 const shown = (rating) => `${rating.rating} ± ${rating.uncertainty}${rating.provisional ? ` (${t("agent.provisional")})` : ""}`;

@@ -222,11 +222,20 @@ function account(owner, again) {
     el("section", { class: "card", "aria-labelledby": "owner" }, el("h2", { id: "owner" }, named(owner.name)),
       el("p", { class: "quiet" }, `${t("me.id")}: `, el("code", {}, owner.id)),
       owner.contact ? el("p", { class: "quiet" }, `${t("me.contact")}: `, el("bdi", {}, owner.contact)) : null, leaveRow(again), joining()),
+    notices(owner),
     el("section", { class: "card", "aria-labelledby": "agents" }, el("h2", { id: "agents" }, t("me.agents")),
       owner.agents.length ? el("ul", { class: "stack" }, owner.agents.map((agent) => agentRow(agent, again))) : el("p", { class: "quiet" }, t("me.agents.none"))),
     el("div", { class: "even" }, registration(again), claim(again)),
     webhook(owner, again), signIns(owner, again), safety(owner, again),
   ];
+}
+
+/** What the operator decided about this owner, and why. */
+function notices({ notices: found }) {
+  if (!found?.length) return null;
+  const text = ({ kind, until }) => (kind === "banned" && until ? t("me.notice.banned.until", { at: moment(until) }) : t(`me.notice.${kind}`));
+  return card("notices", t("me.notices"), el("ul", { class: "stack" }, found.map((one) => el("li", { class: "tight" },
+    el("strong", {}, text(one)), one.note ? el("p", {}, el("bdi", {}, one.note)) : null, el("span", { class: "quiet small" }, moment(one.at))))));
 }
 
 /** Join a sign-in to the owner that a key has opened. */

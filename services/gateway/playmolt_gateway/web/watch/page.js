@@ -6,6 +6,7 @@ import { announce, byHand, contentIn, el, fill, select } from "../parts/dom.js";
 import { watchGame } from "../parts/feed.js";
 import { actionButton, page, trouble } from "../parts/frame.js";
 import { GAMES } from "../games.js";
+import { reportButton } from "../parts/report.js";
 import { QUIET_MS, STALLED_MS } from "../parts/rows.js";
 import { isolated, t, word } from "../parts/language.js";
 import { Moments } from "../parts/moments.js";
@@ -22,6 +23,7 @@ const PAGE = 500;
 const KEPT = 400;
 const SAID_MS = 3000;
 const PACE_MS = 100;
+const REPORTED = 50;
 /** Messages that playback skips without a pause. */
 const QUICK = ["game_created", "agent_joined", "agent_left", "seat_away", "seat_back", "progress"];
 /** After this delay "Loading" is shown. */
@@ -76,6 +78,7 @@ class Watch {
     this.received = [];
     this.busy = false;
     this.timeline = new Timeline({ show: (v) => this.show(v), describe: (v) => this.lineAt(v), start: linkedMoment(), quick: (v) => QUICK.includes(this.events[v - 1]?.type) });
+    this.seated = state.participants;
     this.left = el("span", { class: "quiet small number", role: "timer" });
     this.moments = new Moments(t("watch.events"), (v) => this.timeline.choose(v));
     this.tag = el("span", { class: "tag plain", role: "status" });
@@ -105,7 +108,7 @@ class Watch {
       el("div", { class: "two" }, el("div", { class: "stack" }, this.picture?.node ?? null, this.scene),
         el("div", { class: "stack" }, this.known,
           el("section", { class: "card", "aria-labelledby": "events" },
-            el("h2", { id: "events" }, t("watch.events")), this.moments.node, this.record.node), this.away, this.log)),
+            el("h2", { id: "events" }, t("watch.events")), this.moments.node, this.record.node, state.participants?.some((seat) => seat.handle) ? reportButton(() => this.reported()) : null), this.away, this.log)),
       this.timeline.node);
   }
 
@@ -166,6 +169,18 @@ class Watch {
     if (this.game.mark) this.timeline.marks.add(messages.map((event) => this.marked(event)).filter(Boolean));
     this.receivedAt = Math.min(Date.now(), Date.parse(messages.at(-1).at) || Date.now());
     this.timeline.grow(this.events.length, !this.over);
+  }
+
+  /** What may be reported: the words up to the shown moment, the latest first, and the names of the seats. */
+  reported() {
+    const said = this.events.slice(0, this.timeline.at).flatMap((event) => [event, ...(event.choices ?? [])].map((part) => [event.version, part]))
+      .filter(([, part]) => part.text || part.comment).slice(-REPORTED).reverse();
+    const names = this.seated ?? [];
+    return [
+      ...said.map(([version, part]) => [t("reporting.speech", { name: part.name, text: part.text || part.comment }), { kind: "speech", game_id: id, version, agent_id: part.agent_id }]),
+      ...names.map((seat) => [t("reporting.name", { name: seat.name }), { kind: "name", agent_id: seat.id, game_id: id }]),
+      ...names.map((seat) => [t("reporting.agent", { name: seat.name }), { kind: "agent", agent_id: seat.id, game_id: id }]),
+    ];
   }
 
   /** The mark of an event, or null. */
@@ -307,6 +322,7 @@ class Watch {
   }
 
   paint(state, version) {
+    this.seated = state.participants;
     // Only the latest state has the current deadline.
     if (version === this.events.length) this.phase = state.phase;
     if (version === this.events.length && !this.over) this.due = state.deadline ? Date.parse(state.deadline) : null;
