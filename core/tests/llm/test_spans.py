@@ -12,7 +12,16 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.openai.model import OpenAIModel
-from playmolt_core.llm.port import Attempt, ChatMessage, ModelRequest, SamplingParameters, ToolCall, TurnHeader
+from playmolt_core.llm.port import (
+    Attempt,
+    ChatMessage,
+    ModelRequest,
+    SamplingParameters,
+    ToolCall,
+    TurnHeader,
+    Usage,
+)
+from playmolt_core.llm.spans import attempt_span, finish
 from playmolt_core.settings import TRACE_CONTENT
 
 from core.tests.llm.fake_server import FakeServer, reply, status
@@ -108,11 +117,16 @@ async def test_content_is_where_it_is_asked_for(
     in_span: bool, in_event: bool,
 ) -> None:  # fmt: skip
     monkeypatch.setenv(TRACE_CONTENT, places)
-    _, done = await asked(spans)
+    failed, done = await asked(spans)
     assert done.attributes is not None
     question = [{"role": "user", "parts": [{"type": "text", "content": "a secret question"}]}]
     answer = [{"role": "assistant", "parts": [{"type": "text", "content": "a secret answer"}], "finish_reason": "stop"}]
     if in_span:
+        assert failed.attributes is not None
+        assert not {"gen_ai.output.messages", "output.value"} & set(failed.attributes), (
+            "a server's error is not a reply"
+        )
+        assert done.attributes["output.value"] == done.attributes["gen_ai.output.messages"]
         assert msgspec.json.decode(str(done.attributes["gen_ai.input.messages"])) == question
         assert msgspec.json.decode(str(done.attributes["gen_ai.output.messages"])) == answer
     else:
@@ -175,3 +189,21 @@ async def test_content_of_a_session_stays_out_whatever_is_asked_for(
     request = msgspec.structs.replace(REQUEST, turn=TurnHeader(session, "JUDGE_R1"))
     assert "secret" not in " ".join(span.to_json() for span in await asked(spans, request))
     assert not events.get_finished_logs()
+
+
+def test_cached_and_reasoning_tokens_are_named(spans: InMemorySpanExporter) -> None:
+    usage = Usage(prompt_tokens=90, completion_tokens=20, cached_tokens=64, reasoning_tokens=12)
+    attempt = Attempt(
+        number=1, alias="fake", model_asked="fake", model_answered="fake", headers={}, request={}, decoding="prompt",
+        outcome="ok", status=200, detail="", reply="x", tool_calls=(), finish_reason="stop", usage=usage, cost=None,
+        latency_ms=1,
+    )  # fmt: skip
+    with attempt_span(REQUEST, "openai", "fake") as span:
+        finish(span, attempt)
+    [done] = spans.get_finished_spans()
+    assert done.attributes is not None
+    figures = {name: value for name, value in done.attributes.items() if name.startswith("gen_ai.usage.")}
+    assert figures == {
+        "gen_ai.usage.input_tokens": 90, "gen_ai.usage.output_tokens": 20, "gen_ai.usage.cache_read.input_tokens": 64,
+        "gen_ai.usage.reasoning.output_tokens": 12,
+    }  # fmt: skip
