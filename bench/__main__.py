@@ -21,6 +21,7 @@ from bench import (
     flat,
     grown,
     growth,
+    hanging,
     match,
     memory,
     peers,
@@ -36,7 +37,7 @@ from bench.servers import Checkout, Platforms
 PARTS: Final[dict[str, Any]] = {
     "replay": replay, "memory": memory, "ratings": ratings, "match": match, "growth": growth, "grown": grown,
     "flat": flat, "alone": alone, "peers": peers, "actions": actions, "shards": shards, "watching": watching,
-    "fanout": fanout, "agora": agora, "rest": rest,
+    "fanout": fanout, "agora": agora, "rest": rest, "hanging": hanging,
 }  # fmt: skip
 
 

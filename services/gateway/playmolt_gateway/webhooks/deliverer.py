@@ -29,7 +29,9 @@ POLL_SECONDS: Final = 0.5
 IDLE_SECONDS: Final = 1.0
 """How often to look whether there is a webhook."""
 _NEXT_SECONDS: Final = 0.05
-"""The pause after a delivery before more are claimed."""
+"""The pause before more are claimed."""
+_CLAIMED_AT_ONCE: Final = 4
+"""Calls that begin together: requests wait for the work of each."""
 _LOOK_SECONDS: Final = 5.0
 _ENDED_SECONDS: Final = 3.0
 
@@ -125,8 +127,11 @@ class NoticeDeliverer:
 
     async def poll(self) -> None:
         """Claim due notices and begin to deliver them."""
-        room = WEBHOOK_CALLS_IN_ALL - len(self._calls)
-        for notice in await self._webhooks.claim(room) if room > 0 else ():
+        room = min(WEBHOOK_CALLS_IN_ALL - len(self._calls), _CLAIMED_AT_ONCE)
+        claimed = await self._webhooks.claim(room) if room > 0 else ()
+        if len(claimed) == _CLAIMED_AT_ONCE:
+            self._awake.set()
+        for notice in claimed:
             task = asyncio.create_task(self._deliver(notice))
             self._calls.add(task)
             task.add_done_callback(self._ended)

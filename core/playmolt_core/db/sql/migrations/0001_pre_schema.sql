@@ -1402,7 +1402,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   WHERE EXISTS (SELECT FROM account.webhook AS w WHERE w.off IS NULL) ORDER BY p.shard
 $$;
 
--- Leases due notices for delivery. In progress are at most p_each of a webhook and p_most in all. So that addresses that
+-- Leases due notices for delivery, one of a webhook at a time. In progress are at most p_each of a webhook and p_most in
+-- all. So that addresses that
 -- hang delay no notices of others, webhooks whose last call failed share a quarter of p_most, new ones half of it, and both
 -- at most p_host at one host. Who was called longest ago comes first. The lock makes the counts exact.
 CREATE FUNCTION account.claim_notices(
@@ -1420,53 +1421,36 @@ DECLARE
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtextextended('account.delivery', 0));
   WITH calling AS MATERIALIZED (
-    SELECT n.owner_id, w.host, coalesce(w.works, true) AS works, w.works IS NULL AS new
+    SELECT n.owner_id, w.host, CASE WHEN w.works THEN 0 WHEN w.works IS NULL THEN 1 ELSE 2 END AS class
     FROM account.delivery AS n JOIN account.webhook AS w USING (owner_id)
     WHERE n.holder IS NOT NULL AND n.next_at > present AND n.status = 'waiting'
-  ), free AS (
-    SELECT w.owner_id, w.host, w.works, w.called_at, d.due AS free
+  ), room (class, most) AS (
+    SELECT c.class, c.most - (SELECT count(*) FROM calling AS n WHERE n.class = c.class)
+    FROM (VALUES (0, p_most), (1, p_most / 2), (2, p_most / 4)) AS c (class, most)
+  ), due AS (
+    SELECT w.owner_id, w.called_at, CASE WHEN w.works THEN 0 WHEN w.works IS NULL THEN 1 ELSE 2 END AS class,
+      coalesce(h.calls, 0)
+        + row_number() OVER (PARTITION BY w.host, w.works IS TRUE ORDER BY w.called_at NULLS FIRST, w.owner_id) AS at_host
     FROM account.webhook AS w
-    LEFT JOIN (SELECT owner_id, count(*)::integer AS calls FROM calling GROUP BY owner_id) AS c USING (owner_id)
-    CROSS JOIN LATERAL (
-      SELECT count(*)::integer AS due FROM (
-        SELECT FROM account.delivery AS n
-        WHERE n.owner_id = w.owner_id AND n.status = 'waiting' AND n.next_at <= present
-        LIMIT greatest(p_each - coalesce(c.calls, 0), 0)
-      ) AS n
-    ) AS d
-    WHERE w.off IS NULL AND w.due_at <= present AND d.due > 0
-  ), at_host AS (
-    SELECT f.*, sum(f.free) OVER (PARTITION BY f.host ORDER BY f.called_at NULLS FIRST, f.owner_id) + coalesce(
-      (SELECT count(*) FROM calling AS c WHERE c.host = f.host AND (c.new OR NOT c.works)), 0) AS host_calls
-    FROM free AS f WHERE f.works IS NOT TRUE
-  ), ranked AS (
-    SELECT f.owner_id, 0 AS class, f.called_at, f.free, 0 AS class_calls, p_most AS class_most FROM free AS f WHERE f.works
-    UNION ALL
-    SELECT h.owner_id, 1, h.called_at, h.free,
-      sum(h.free) OVER (ORDER BY h.called_at NULLS FIRST, h.owner_id) + (SELECT count(*) FROM calling AS c WHERE c.new),
-      p_most / 2
-    FROM at_host AS h WHERE h.works IS NULL AND h.host_calls <= p_host
-    UNION ALL
-    SELECT h.owner_id, 2, h.called_at, h.free,
-      sum(h.free) OVER (ORDER BY h.called_at NULLS FIRST, h.owner_id) + (SELECT count(*) FROM calling AS c WHERE NOT c.works),
-      p_most / 4
-    FROM at_host AS h WHERE NOT h.works AND h.host_calls <= p_host
-  ), picked AS (
-    SELECT r.*, sum(r.free) OVER (ORDER BY r.class, r.called_at NULLS FIRST, r.owner_id) AS calls
-    FROM ranked AS r WHERE r.class_calls <= r.class_most
-  ), taken AS (
-    SELECT p.owner_id, n.id
-    FROM picked AS p CROSS JOIN LATERAL (
-      SELECT o.id FROM account.delivery AS o
-      WHERE o.owner_id = p.owner_id AND o.status = 'waiting' AND o.next_at <= present
-      ORDER BY o.next_at, o.number LIMIT p.free
-    ) AS n
-    WHERE p.calls <= least(p_room, p_most - (SELECT count(*) FROM calling))
+    LEFT JOIN (SELECT owner_id, count(*) AS calls FROM calling GROUP BY owner_id) AS o USING (owner_id)
+    LEFT JOIN (SELECT host, count(*) AS calls FROM calling WHERE class > 0 GROUP BY host) AS h USING (host)
+    WHERE w.off IS NULL AND w.due_at <= present AND coalesce(o.calls, 0) < p_each
+  ), placed AS (
+    SELECT d.*, row_number() OVER (PARTITION BY d.class ORDER BY d.called_at NULLS FIRST, d.owner_id) AS place
+    FROM due AS d WHERE d.class = 0 OR d.at_host <= p_host
   )
-  SELECT array_agg(t.id), array_agg(DISTINCT t.owner_id) INTO chosen, owners FROM taken AS t;
-  IF chosen IS NULL THEN
+  SELECT array_agg(f.owner_id) INTO owners FROM (
+    SELECT p.owner_id FROM placed AS p JOIN room AS r USING (class) WHERE p.place <= r.most
+    ORDER BY p.class, p.called_at NULLS FIRST, p.owner_id
+    LIMIT greatest(least(p_room, p_most - (SELECT count(*) FROM calling)), 0)
+  ) AS f;
+  IF owners IS NULL THEN
     RETURN;
   END IF;
+  SELECT array_agg(n.id) INTO chosen FROM unnest(owners) AS o CROSS JOIN LATERAL (
+    SELECT d.id FROM account.delivery AS d
+    WHERE d.owner_id = o AND d.status = 'waiting' AND d.next_at <= present ORDER BY d.next_at, d.number LIMIT 1
+  ) AS n;
   PERFORM FROM account.webhook AS w WHERE w.owner_id = ANY (owners) ORDER BY w.owner_id FOR NO KEY UPDATE;
   UPDATE account.delivery AS n
   SET holder = p_holder, next_at = present + make_interval(secs => p_lease), tries = n.tries + 1,
