@@ -1,7 +1,7 @@
 /** `/tournaments/{id}`: one tournament: its standings as they move, its running games, and what it waits for. */
 
 import { get, inOrder } from "./parts/api.js";
-import { el, fill, filler, named, table } from "./parts/dom.js";
+import { el, fill, filler, named, select, table } from "./parts/dom.js";
 import { watchTournament } from "./parts/feed.js";
 import { page, trouble } from "./parts/frame.js";
 import { clock, t, word } from "./parts/language.js";
@@ -9,7 +9,7 @@ import { kindTag } from "./parts/rows.js";
 
 const READ_MS = 700;
 const TICK_MS = 1000;
-const SHOWN = 100;
+const SHOWN = 50;
 const GAMES_SHOWN = 60;
 const DAY = 86_400;
 const id = decodeURIComponent(location.pathname.split("/").pop());
@@ -36,17 +36,15 @@ async function draw(main) {
       el("div", { class: "stack" },
         el("section", { class: "card", "aria-labelledby": "now" }, el("h2", { id: "now" }, t("tournament.now")), games),
         el("section", { class: "card", "aria-labelledby": "rounds" }, el("h2", { id: "rounds" }, t("tournament.rounds")), rounds))));
-  const [fillFacts, fillStandings, fillGames, fillRounds] = [facts, standings, games, rounds].map(filler);
-  let before = new Map();
-  let whole = false;
+  const [fillFacts, fillRounds] = [facts, rounds].map(filler);
+  const [board, running] = [new Board(standings), new Games(games)];
   const count = () => { timer.textContent = countdown(view); };
   const show = () => {
     count();
     fillFacts([view.state, view.round, view.entrants.length, view.reason], () => summary(view));
-    fillStandings([view.standings, whole], () => board(view, before, whole, () => { whole = true; show(); }));
-    fillGames(view.rounds.map((round) => round.games), () => running(view));
-    fillRounds(view.rounds.map(({ state, games: held }) => [state, held.length]), () => roundRows(view));
-    before = new Map(view.standings.map((row) => [row.id, row.rank]));
+    board.show(view);
+    running.show(view);
+    fillRounds(view.rounds.map((round) => [round.state, over(round), round.games.length]), () => roundRows(view));
   };
   show();
   const begin = inOrder();
@@ -101,44 +99,145 @@ function spelt(seconds) {
   return days ? `${t("tournament.days", { n: days })} ${clockTime}` : clockTime;
 }
 
-/** The standings; a row whose rank changed since the last drawing says by how much. */
-function board(view, before, whole, all) {
-  if (!view.standings.length) return el("p", { class: "quiet" }, t("tournament.no_standings"));
-  const swiss = view.format === "swiss";
-  const shown = whole ? view.standings : view.standings.slice(0, SHOWN);
-  const heads = [{ number: "#" }, t("tournament.agent"), { number: t("tournament.points") }, { number: t("tournament.wins") }, swiss && { number: t("tournament.buchholz") }, { number: t("tournament.games") }].filter(Boolean);
-  const kinds = new Map(view.entrants.map(({ id: agent, kind }) => [agent, kind]));
-  const rows = shown.map((row) => [
-    row.rank, el("span", {}, el("a", { href: `/agents/${encodeURIComponent(row.id)}`, "data-focus": row.id }, named(row.name)), kindTag(kinds.get(row.id)), " ", moved(row, before), row.owner?.name ? [" ", el("span", { class: "quiet small" }, named(row.owner.name))] : null),
-    { number: row.points }, { number: row.wins }, swiss && { number: row.buchholz }, { number: row.games }].filter((cell) => cell !== false));
-  return [table(t("tournament.standings"), heads, rows, { hidden: true }),
-    shown.length < view.standings.length ? el("button", { type: "button", onclick: all }, t("tournament.all", { n: view.standings.length })) : null];
+/**
+ * The standings, some places at a time. Rows are changed and moved in place: with 50 results a second, laying out those of
+ * 500 entrants would hold the page up. A row whose rank changed since the last drawing says by how much.
+ */
+class Board {
+  constructor(node) {
+    this.node = node;
+    node.className = "board"; // its columns have fixed widths, so that a changed number moves nothing
+    this.from = 0;
+    this.rows = new Map();
+    this.before = new Map();
+  }
+
+  show(view) {
+    this.view = view;
+    if (!view.standings.length) {
+      fill(this.node, el("p", { class: "quiet" }, t("tournament.no_standings")));
+      return;
+    }
+    if (!this.body) this.#begin(view);
+    this.#listPlaces(view.standings.length);
+    let place = this.body.firstElementChild;
+    for (const line of view.standings.slice(this.from, this.from + SHOWN)) {
+      const row = this.#row(line, view);
+      if (row === place) place = place.nextElementSibling;
+      else moveBefore(this.body, row, place);
+    }
+    while (place) place = dropped(place);
+    this.before = new Map(view.standings.map(({ id: agent, rank }) => [agent, rank]));
+  }
+
+  /** The choice of places to show; entrants may join while it is open. */
+  #listPlaces(count) {
+    this.places.hidden = count <= SHOWN;
+    for (let from = this.choice.length * SHOWN; from < count; from += SHOWN) {
+      this.choice.append(el("option", { value: String(from) }, `${from + 1}–${from + SHOWN}`));
+    }
+  }
+
+  #begin(view) {
+    this.swiss = view.format === "swiss";
+    this.kinds = new Map();
+    const numbers = ["points", "wins", this.swiss && "buchholz", "games"].filter(Boolean);
+    this.columns = ["rank", ...numbers];
+    const whole = table(t("tournament.standings"), [{ number: "#" }, t("tournament.agent"), ...numbers.map((name) => ({ number: t(`tournament.${name}`) }))], [], { hidden: true });
+    this.body = whole.querySelector("tbody");
+    this.choice = select([], null, { id: "places" });
+    this.choice.addEventListener("change", () => {
+      this.from = Number(this.choice.value);
+      this.before = new Map();
+      this.show(this.view);
+    });
+    this.places = el("div", { class: "row" }, el("label", { for: "places" }, t("tournament.places")), this.choice);
+    fill(this.node, whole, this.places);
+  }
+
+  #row(line, view) {
+    let row = this.rows.get(line.id);
+    if (!row) {
+      if (!this.kinds.has(line.id)) this.kinds = new Map(view.entrants.map(({ id: agent, kind }) => [agent, kind]));
+      const cells = new Map(this.columns.map((name) => [name, el(name === "rank" ? "th" : "td", name === "rank" ? { scope: "row", class: "short" } : { class: "number" })]));
+      const mark = el("span");
+      const [first, ...rest] = cells.values();
+      const node = el("tr", {}, first, el("td", {},
+        el("span", {}, el("a", { href: `/agents/${encodeURIComponent(line.id)}` }, named(line.name)), kindTag(this.kinds.get(line.id)), " ", mark, line.owner?.name ? [" ", el("span", { class: "quiet small" }, named(line.owner.name))] : null)), rest);
+      row = { node, cells, mark, by: 0 };
+      this.rows.set(line.id, row);
+    }
+    for (const [name, cell] of row.cells) {
+      const text = String(line[name]);
+      if (cell.textContent !== text) cell.textContent = text;
+    }
+    const by = (this.before.get(line.id) ?? line.rank) - line.rank;
+    if (by !== row.by) fill(row.mark, moved(by));
+    row.by = by;
+    return row.node;
+  }
 }
 
-function moved({ id: agent, rank }, before) {
-  const by = (before.get(agent) ?? rank) - rank;
+/** Move a node, which keeps the focus. */
+function moveBefore(parent, node, place) {
+  const focused = node.contains(document.activeElement) ? document.activeElement : null;
+  parent.insertBefore(node, place);
+  focused?.focus({ preventScroll: true });
+}
+
+function moved(by) {
   if (!by) return null;
   const said = t(by > 0 ? "tournament.up" : "tournament.down", { n: Math.abs(by) });
   return el("span", { class: "quiet small", title: said }, el("span", { "aria-hidden": "true" }, `${by > 0 ? "▲" : "▼"}${Math.abs(by)}`), el("span", { class: "unseen" }, said));
 }
 
-function running(view) {
-  const held = view.rounds.flatMap((round) => round.games.filter(({ phase }) => phase === "playing").map((game) => ({ ...game, round: round.round })));
-  if (!held.length) return el("li", { class: "quiet" }, t("tournament.no_games"));
-  const names = new Map(view.entrants.map((one) => [one.id, one]));
-  const rows = held.slice(0, GAMES_SHOWN).map((game, at) => el("li", {},
-    el("a", { href: `/watch/${game.game_id}`, "data-focus": game.game_id }, t("tournament.table", { round: game.round, n: at + 1 })), " ",
-    el("span", { class: "small" }, game.seats.map((seat, place) => [place ? ", " : "", seatName(names.get(seat.id))]))));
-  const rest = held.length - rows.length;
-  return rest > 0 ? [...rows, el("li", { class: "quiet" }, t("tournament.more_games", { n: rest }))] : rows;
+/** The running games; what is listed already stays as it is. */
+class Games {
+  constructor(node) {
+    this.node = node;
+    this.rows = new Map();
+  }
+
+  show(view) {
+    const held = view.rounds.flatMap(({ round, games }) => games.map((game, at) => ({ ...game, round, n: at + 1 }))).filter(({ phase }) => phase === "playing");
+    const names = new Map(view.entrants.map((one) => [one.id, one]));
+    const shown = held.slice(0, GAMES_SHOWN);
+    const rows = new Map(shown.map((game) => [game.game_id, this.rows.get(game.game_id) ?? gameRow(game, names)]));
+    this.rows = rows;
+    const rest = held.length - shown.length;
+    const last = !held.length ? t("tournament.no_games") : rest ? t("tournament.more_games", { n: rest }) : "";
+    const kept = new Set(rows.values());
+    let place = this.node.firstElementChild;
+    for (const row of kept) {
+      while (place && !kept.has(place)) place = dropped(place);
+      if (row === place) place = place.nextElementSibling;
+      else moveBefore(this.node, row, place);
+    }
+    while (place) place = dropped(place);
+    if (last) this.node.append(el("li", { class: "quiet" }, last));
+  }
+}
+
+function dropped(node) {
+  const next = node.nextElementSibling;
+  node.remove();
+  return next;
+}
+
+function gameRow(game, names) {
+  return el("li", {},
+    el("a", { href: `/watch/${game.game_id}` }, t("tournament.table", { round: game.round, n: game.n })), " ",
+    el("span", { class: "small" }, game.seats.map((seat, place) => [place ? ", " : "", seatName(names.get(seat.id))])));
 }
 
 const seatName = (entrant) => (entrant ? [named(entrant.name), kindTag(entrant.kind)] : t("house"));
+
+const over = ({ games }) => games.filter(({ phase }) => ["end", "aborted"].includes(phase)).length;
 
 function roundRows(view) {
   if (!view.rounds.length) return el("li", { class: "quiet" }, t("tournament.no_rounds"));
   return [...view.rounds].reverse().map(({ round, state, games }) => el("li", { class: "row" },
     el("strong", {}, t("tournament.round_n", { n: round })),
     el("span", { class: "tag plain" }, word("tournament.round", state)),
-    el("span", { class: "quiet" }, t("tournament.over_of", { n: games.filter(({ phase }) => ["end", "aborted"].includes(phase)).length, most: games.length }))));
+    el("span", { class: "quiet" }, t("tournament.over_of", { n: over({ games }), most: games.length }))));
 }
