@@ -137,9 +137,9 @@ class Person:
         """The public events of a game, read with the key of the seat: a private game is open to few."""
         return list(self.client.get(f"/api/games/{game}/events?limit=500").json()["events"])
 
-    def sits(self, reader: Reader, game: str, **how: Any) -> Page:
+    def sits(self, reader: Reader, game: str, page: Page | None = None, **how: Any) -> Page:
         """The page of this person's seat."""
-        page = reader("/play/ox", **how)
+        page = page or reader("/play/ox", **how)
         kept = {"id": self.id, "name": self.name, "key": self.key}
         page.evaluate("([name, kept]) => localStorage.setItem(name, JSON.stringify(kept))", [KEY, kept])
         page.goto(f"/play/{game.partition('-')[0]}?game={game}")
@@ -343,3 +343,62 @@ def test_a_page_says_what_this_browser_cannot_do(reader: Reader, platform: str) 
     expect(page.locator("main [role=alert]")).to_contain_text("no longer accepts the key")
     expect(page.get_by_label("Your name")).to_be_visible()
     assert httpx.get(f"{platform}/play/legal", timeout=SECONDS).status_code == 404
+
+
+WAGER = {
+    "title": "Wager", "description": "Bet on a side.", "type": "object", "additionalProperties": False,
+    "properties": {
+        "type": {"enum": ["wager"]},
+        "turn_id": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        "amount": {"type": "integer", "minimum": 1, "maximum": 9, "title": "Amount"},
+        "side": {"enum": ["left", "right"]},
+        "sure": {"type": "boolean"},
+        "note": {"anyOf": [{"type": "string", "maxLength": 400}, {"type": "null"}]},
+        "witnesses": {"type": "array", "items": {"type": "string"}, "maxItems": 2},
+    },
+    "required": ["type", "amount", "side", "sure"],
+}  # fmt: skip
+
+
+def test_an_action_that_no_page_knows_has_its_form(reader: Reader, persons: Persons) -> None:
+    """The schemas that a game offers are all that the page needs."""
+    person = persons()
+    page = reader("/play/ox", screen=PHONE)
+    sent = list[Any]()
+
+    def offering(route: Route) -> None:
+        answered = route.fetch()
+        offer = answered.json()
+        offer["actions"].append({"type": "wager", "schema": WAGER})
+        route.fulfill(response=answered, json=offer)
+
+    def taken(route: Route) -> None:
+        sent.append(route.request.post_data_json)
+        route.fulfill(status=400, json={"code": "invalid_action", "detail": "x", "status": 400, "errors": [
+            {"field": "note", "message": "must contain 1 to 3 characters"}]})  # fmt: skip
+
+    page.context.route("**/api/agents/me/turn*", offering)
+    page.context.route("**/actions", taken)
+    game = person.opens(deadline_seconds=0)
+    until(lambda: person.client.get(f"/api/games/{game}/state").json()["phase"] != "waiting", "the house bots")
+    page = person.sits(reader, game, page=page)
+    page.get_by_label("Wager").check()
+    turn = page.locator(TURN)
+    turn.get_by_label("Amount").fill("12")
+    turn.get_by_role("button").last.click()
+    assert turn.locator("[role=alert]").count() >= 1
+    turn.get_by_label("Amount").fill("7")
+    turn.get_by_label("right").check()
+    turn.get_by_label("Yes").check()
+    turn.locator("textarea").fill("a longer note")
+    turn.get_by_label("witnesses").first.fill("Bo")
+    assert [*violations(page), *faults(page)] == []
+    turn.locator("button.first").click()
+    expect(turn.locator("textarea")).to_have_attribute("aria-invalid", "true")
+    assert sent[0].pop("turn_id")
+    assert sent == [
+        {"type": "wager", "amount": 7, "side": "right", "sure": True, "note": "a longer note", "witnesses": ["Bo"]}
+    ]
+    page.reload()
+    page.get_by_label("Wager").check()
+    expect(turn.locator("textarea")).to_have_value("a longer note")
