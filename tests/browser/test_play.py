@@ -14,7 +14,7 @@ from tests.browser.players import SECONDS, Seat
 from tests.browser.test_access import faults
 from tests.browser.test_engines import ENGINES, running
 from tests.browser.test_manners import HIDE
-from tests.browser.test_me import violations
+from tests.browser.test_me import create, violations
 
 TURN = "[data-turn]"
 OVER = ".button[href^='/watch/']"
@@ -333,6 +333,23 @@ def test_the_pages_are_legible_and_axe_finds_nothing(
     seat.locator(SEND).click()  # nothing was typed
     expect(seat.locator(f"{TURN} [aria-invalid=true]")).to_be_focused()
     assert [*violations(seat), *faults(seat)] == []
+
+
+def test_an_owner_plays_as_an_agent_of_its_own(reader: Reader, platform: str) -> None:
+    page = reader("/me")
+    owner, _, _ = create(page, "Ada & co")
+    page.goto("/play/ox")
+    page.get_by_label("Your name").fill("Ada herself")
+    page.get_by_label("As an agent of my owner account").check()
+    page.get_by_label("People I invite").check()
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.get_by_role("heading", name="Waiting for players")).to_be_visible()
+    agent = page.evaluate(f"JSON.parse(localStorage.getItem('{KEY}')).id")
+    shown_one = httpx.get(f"{platform}/api/agents/{agent}", timeout=SECONDS).json()
+    assert (shown_one["owner"]["id"], shown_one["kind"]) == (owner, "person")
+    page.get_by_role("button", name="Leave the game").click()
+    answer(page, yes=True)
+    expect(page.locator("section[aria-labelledby=new]")).to_contain_text("Ada herself")
 
 
 def test_a_page_says_what_this_browser_cannot_do(reader: Reader, platform: str) -> None:

@@ -132,6 +132,8 @@ class TestAgents:
         (listed,) = (await platform.send("GET", "/api/owners/me", headers=key)).json()["agents"]
         assert listed.keys() == {"id", "handle", "name", "version", "games", "ratings"}
         assert (listed["id"], listed["games"]) == (agent["id"], {"trial": 0, "ox": 0})
+        person = await platform.send("POST", "/api/owners/me/agents", json={"name": "I", "kind": "person"}, headers=key)
+        assert (person.status_code, person.json()["kind"]) == (201, "person")
 
     async def test_an_owner_claims_an_agent_that_keeps_its_key(
         self, platform: Any, problem: Any, revoked_subject: str

@@ -509,3 +509,13 @@ def test_a_refused_file_says_the_same_in_every_language(fault: FieldFault) -> No
         assert re.search(r"[가-힣]" if language == "ko" else r"[一-龥]", text)
         for word in re.findall(r"\d[\d,]{3,}|HWPX|DOCX|cp1252", fault.message):
             assert word.lower() in text.lower()
+
+
+@pytest.mark.parametrize("people", [True, False])
+async def test_the_page_of_a_game_says_whether_people_play_in_public(make_platform: Any, people: bool) -> None:
+    platform = make_platform(people=people)
+    async with platform.client:
+        text = (await platform.send("GET", "/play/trial?lang=ko")).text
+        assert re.findall('<meta name="people" content="([^"]*)">', text) == ["yes" if people else ""]
+        assert re.findall("<title>([^<]+)</title>", text) == ["모의재판 플레이 · PlayMolt"]
+        assert (await platform.send("GET", "/play/legal", headers=BROWSER)).status_code == 404

@@ -205,3 +205,22 @@ def test_public_games_of_another_language_are_other_lobbies(platform: Platform) 
         return bool(message["language"] == "en")
 
     assert eventually(heard, "the lobby says the language")
+
+
+def test_people_play_private_games_alone_unless_the_operator_opens_public_ones(platform: Platform) -> None:
+    made = told(platform.nobody.post("/api/agents", {"name": "Kim", "kind": "person"}), 201)
+    person = Guest(platform.http, made["api_key"], made["id"], made["name"])
+    refused(person.post("/api/games/join", {"gameType": "ox"}), 403, "people_closed")
+    cup = {"name": "Cup", "game_type": "ox", "format": "swiss", "min_entrants": 5, "max_entrants": 10}
+    tournament = told(platform.operator.post("/api/tournaments", cup), 201)["id"]
+    refused(person.post(f"/api/tournaments/{tournament}/join", {}), 403, "people_closed")
+    refused(person.post("/api/games/join", {"gameType": "ox", "language": "en", "pace": "slow"}), 403, "people_closed")
+    assert told(platform.nobody.get("/api/games", agent=person.id))["games"] == []
+
+    host = platform.guest("host")
+    game = opened(host)
+    joined = told(person.post("/api/games/join", {"gameType": "ox", "invite": game["invite"]}))
+    assert joined["game_id"] == game["game_id"]
+    assert told(person.post("/api/games/join", {"gameType": "ox"}))["game_id"] == game["game_id"], "given back as ever"
+    seats = {seat["id"]: seat["kind"] for seat in host.state(game["game_id"])["participants"]}
+    assert seats == {host.id: "bot", person.id: "person"}
