@@ -202,18 +202,25 @@ def test_an_answer_that_comes_late_is_kept(reader: Reader, persons: Persons) -> 
     expect(page.get_by_role("heading", name="Keep or switch?")).to_be_visible()
 
 
-def test_a_phone_that_was_closed_says_what_was_missed(reader: Reader, persons: Persons) -> None:
+@pytest.mark.parametrize("away", ["hidden", "elsewhere"])
+def test_a_phone_that_was_closed_says_what_was_missed(reader: Reader, persons: Persons, away: str) -> None:
     person = persons()
     game = person.opens(deadline_seconds=2)
     page = person.sits(reader, game, screen=PHONE)
     expect(page.locator(TURN)).to_be_visible()
-    page.evaluate(HIDE, True)
+    if away == "hidden":
+        page.evaluate(HIDE, True)
+    else:
+        page.goto("/privacy")
 
     def missed() -> list[str]:
         return [one["type"] for one in person.events(game) if one.get("agent_id") == person.id and one.get("forfeit")]
 
     until(missed, "a deadline that the closed phone misses")
-    page.evaluate(HIDE, False)
+    if away == "hidden":
+        page.evaluate(HIDE, False)
+    else:
+        page.goto("/play/ox")
     card = page.locator("section[aria-labelledby=missed]")
     expect(card).to_contain_text("You missed a deadline:")
     expect(card).to_contain_text(f"{person.name} has chosen")

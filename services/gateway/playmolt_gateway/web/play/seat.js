@@ -20,6 +20,8 @@ const TICK_MS = 250;
 const LATE_MS = 2000;
 const PAGE = 500;
 const SHOWN = 8;
+/** Who was away for less than this has missed nothing but deadlines of its own. */
+const AWAY_MS = 5000;
 /** The seat's own deadlines in a row without any sign of the person, after which the page no longer keeps the others waiting. */
 const IDLE = 2;
 /** Seconds left at which a screen reader says so. */
@@ -37,8 +39,12 @@ export class Seat {
     this.view = VIEWS[type] ?? any;
     this.narration = new Narration(type);
     this.order = inOrder();
-    this.seen = Number(kept.get(KEPT + id)) || 0;
+    const [seen, at] = (kept.get(KEPT + id) ?? "").split(" ").map(Number);
+    this.seen = seen || 0;
+    /** When the person saw the page last. */
+    this.seenAt = at || Date.now();
     this.missed = [];
+    this.missedShown = 0;
     this.idle = 0;
     this.turn = "";
     this.offer = null;
@@ -60,15 +66,19 @@ export class Seat {
       this.own, this.missedAt, this.top, this.task, this.unsent, this.rest, this.out);
     this.active = () => { this.idle = 0; };
     this.look = () => this.#looked();
+    this.hide = () => this.#leaves();
     for (const event of ["pointerdown", "keydown"]) addEventListener(event, this.active);
     document.addEventListener("visibilitychange", this.look);
     addEventListener("online", this.look);
+    addEventListener("pagehide", this.hide);
     this.clock = setInterval(() => this.#count(), TICK_MS);
   }
 
   async begin(state) {
     // Who has just sat down has missed nothing.
     if (!this.seen) this.#saw(state.version);
+    this.state = state;
+    for (const one of state.participants ?? []) this.narration.call(one.id, one.name);
     await this.#catchUp();
     this.#follow();
     return () => this.close();
@@ -81,6 +91,7 @@ export class Seat {
     for (const event of ["pointerdown", "keydown"]) removeEventListener(event, this.active);
     document.removeEventListener("visibilitychange", this.look);
     removeEventListener("online", this.look);
+    removeEventListener("pagehide", this.hide);
   }
 
   #follow() {
@@ -90,6 +101,7 @@ export class Seat {
       this.#say(status);
       // After a lost connection what happened is read in one piece, and named as missed.
       if (status === "live" && this.lost) this.#look();
+      if (status === "away" && !this.lost) this.#leaves();
       this.lost = status === "away";
     });
   }
@@ -105,12 +117,14 @@ export class Seat {
 
   /** The page is shown again, or the connection is back. */
   #looked() {
-    if (document.hidden) {
-      this.hidden = true;
-      return;
-    }
-    if (this.hidden || navigator.onLine) this.#look();
-    this.hidden = false;
+    if (document.hidden) this.#leaves();
+    else if (navigator.onLine) this.#look();
+  }
+
+  /** From now on the person sees nothing of the game. */
+  #leaves() {
+    this.seenAt = Date.now();
+    this.#saw(this.seen);
   }
 
   #look() {
@@ -121,15 +135,19 @@ export class Seat {
   async #catchUp() {
     if (this.catching) return;
     this.catching = true;
+    const away = Date.now() - this.seenAt;
+    const before = this.missed.length;
     try {
       for (;;) {
         const { events } = await get(`${this.path}/events?after=${this.seen}&limit=${PAGE}`, { as: "person" });
-        if (!events.length) break;
         for (const event of events) this.#hear(event, true);
+        if (events.length < PAGE) break;
       }
     } finally {
       this.catching = false;
     }
+    if (away < AWAY_MS && !this.missed.some(({ mine }) => mine)) this.missed.length = before;
+    this.seenAt = Date.now();
     await this.#refresh();
   }
 
@@ -154,7 +172,7 @@ export class Seat {
 
   #saw(version) {
     this.seen = Math.max(this.seen, version);
-    kept.set(KEPT + this.id, String(this.seen));
+    kept.set(KEPT + this.id, `${this.seen} ${document.hidden ? this.seenAt : Date.now()}`);
   }
 
   /** The person seems to be gone: from here on the page sends nothing in the person's name, and the others do not wait. */
@@ -230,16 +248,22 @@ export class Seat {
 
   /** What happened while the page was not seen; the seat's own misses first. It stays until the person has read it. */
   #drawMissed() {
-    if (!this.missed.length) return;
+    if (this.missed.length === this.missedShown) return;
+    this.missedShown = this.missed.length;
+    if (!this.missed.length) {
+      fill(this.missedAt);
+      return;
+    }
     const lines = this.missed.filter((one) => !one.mine).map(({ line }) => line);
     const mine = this.missed.filter((one) => one.mine).map(({ line }) => line);
     const read = () => {
       this.missed = [];
-      fill(this.missedAt);
+      this.#drawMissed();
       focusOn(this.task.querySelector("h2"));
     };
+    announce(t("play.missed"));
     fill(this.missedAt, el("section", { class: "card", "aria-labelledby": "missed" }, el("h2", { id: "missed" }, t("play.missed")),
-      mine.length ? el("div", { class: "notice" }, el("p", {}, t("play.missed.own")), el("ul", { class: "tight" }, mine.map((line) => el("li", {}, line)))) : null,
+      mine.length ? el("div", { class: "notice" }, el("p", {}, t("play.missed.own")), el("ul", { class: "tight" }, mine.slice(-SHOWN).map((line) => el("li", {}, line)))) : null,
       lines.length > SHOWN ? el("p", { class: "quiet small" }, t("play.missed.more", { n: lines.length - SHOWN })) : null,
       el("ul", { class: "tight small" }, lines.slice(-SHOWN).map((line) => el("li", {}, line))),
       el("div", { class: "row end" }, el("button", { type: "button", onclick: read }, t("play.missed.ok")))));
@@ -286,7 +310,7 @@ export class Seat {
     else announce(t("play.sent"));
     this.idle = 0;
     this.missed = [];
-    fill(this.missedAt);
+    this.#drawMissed();
     await this.#refresh();
   }
 
