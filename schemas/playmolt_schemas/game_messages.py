@@ -106,6 +106,25 @@ class LobbyMessage(msgspec.Struct, frozen=True, kw_only=True):
     pace: Pace = DEFAULT_PACE
 
 
+class Moderated(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="moderated"):
+    """The operator decided that something is shown differently from now on: fetch it again. It is no event of the game
+    and has no version; server-sent events name it `moderated`.
+
+    `game_id` with `versions`: texts in these events. `agent_id`: a name. Neither: something may have been missed.
+    """
+
+    game_id: str | UnsetType = UNSET
+    versions: tuple[int, ...] = ()
+    agent_id: str | UnsetType = UNSET
+
+
+class StoredModerated(Moderated, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="moderated"):
+    """The same as NATS holds it: with the place of the decision in the stream of its month."""
+
+    version: int
+    at: str
+
+
 def lobby_type(summary: GameSummary) -> LobbyType:
     """The lobby message type for a game's current state."""
     if summary.phase == "aborted":

@@ -72,6 +72,11 @@ def id_of_command(kind: str, command_id: str) -> str:
     return f"{kind}-{uuid.uuid5(uuid.NAMESPACE_OID, f'{kind}/{command_id}')}"
 
 
+def moderation_of(at: datetime) -> str:
+    """The stream of the operator's decisions of a UTC month."""
+    return f"moderation-{uuid.uuid5(uuid.NAMESPACE_OID, f'moderation/{at.astimezone(UTC):%Y-%m}')}"
+
+
 def lobby_of(game: str) -> str:
     """The stream of a game type's lobby, which assigns seats."""
     return f"lobby-{game}"

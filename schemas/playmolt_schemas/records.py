@@ -44,14 +44,14 @@ class OpenedRecord(Record, frozen=True, gc=False, kw_only=True):
     """The stored data: the hash covers `data` = `{"sealed": …}`."""
     seal_key: str | msgspec.UnsetType = msgspec.UNSET
     """The record's own key (base64url), which decrypts `sealed`."""
+    withheld: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """What is missing for this reader, such as `data.text` and `data.choices.2.comment`; texts and names that the
+    operator hid are null. The `hash` of an unsealed record is then taken as given: it covers what is missing."""
 
-
-class WithheldRecord(Record, frozen=True, gc=False, kw_only=True):
-    """A record as a stranger gets it after the operator hid something in it: its `hash` is taken as given, because it
-    covers the text that is missing here."""
-
-    withheld: tuple[str, ...]
-    """The paths in `data` that are null instead of a text or name (RFC 6901)."""
+    @property
+    def partial(self) -> bool:
+        """Whether its hash cannot be computed from it."""
+        return bool(self.withheld) and not self.sealed
 
 
 def stored_data(record: Record) -> bytes:

@@ -6,6 +6,7 @@ import msgspec
 from playmolt_core.game.decider import Decider, read_event
 from playmolt_core.game.erasures import SessionErased
 from playmolt_core.game.fold import time_of
+from playmolt_core.game.withholding import is_partial
 from playmolt_core.log.port import LogEntry, ShardReader
 from playmolt_core.log.reading import chunks
 from playmolt_core.log.sealing import is_sealed
@@ -41,6 +42,8 @@ class Folds:
         self._deciders = deciders
         self._states: dict[str, object] = {}
         self._seen: set[str] = set()
+        self._partial: set[str] = set()
+        """Streams in which something is withheld: their states differ from those that were played."""
         self.differences: dict[str, FoldDifference] = {}
         self.erased = 0
 
@@ -73,7 +76,10 @@ class Folds:
         at = time_of(record)
         state = self._states[record.stream] = decider.evolve(before, event, at)
         expected = _read_metadata(record.metadata).state_hash
-        known = key is not None or not (isinstance(record, OpenedRecord) and record.sealed)
+        if is_partial(record):
+            self._partial.add(record.stream)
+        sealed = key is None and isinstance(record, OpenedRecord) and record.sealed
+        known = not sealed and record.stream not in self._partial
         if expected and known and hash_of_state(state, key) != expected:
             return "the state differs from the stored state hash"
         return ""

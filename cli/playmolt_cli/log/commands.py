@@ -9,6 +9,7 @@ from typing import BinaryIO
 import click
 import msgspec
 from msgspec.structs import asdict, astuple, replace
+from playmolt_core.db.moderation import PgModeration
 from playmolt_core.db.pool import Pool
 from playmolt_core.log.copies.anchors import Comparison
 from playmolt_core.log.copies.export import json_lines, parquet
@@ -20,6 +21,7 @@ from playmolt_core.log.reading import places
 from playmolt_core.log.stats import Stats
 from playmolt_core.log.stats import stats as count_everything
 from playmolt_core.log.verify import Verification
+from playmolt_core.log.withholding import Withholding
 from playmolt_core.relay.projector import rebuild as rebuild_projections
 from playmolt_schemas.export.wire import Lag, ShardLag
 from playmolt_schemas.records import Record
@@ -97,7 +99,8 @@ def verify(files: Sequence[Path], place: str | None, data: Path | None, as_json:
     break gives exit status 1. To also decide every command again, use `log check --redecide`.
 
     With files from `log export`, `log archive` or a gateway's /log it verifies those instead, including that every game
-    is complete or matches the manifest next to the file. --anchors also detects a rewritten, self-consistent log.
+    is complete or matches the manifest next to the file. Records with withheld parts are counted as `withheld`.
+    --anchors also detects a rewritten, self-consistent log.
 
     Example: playmolt log verify --json
     """
@@ -122,6 +125,7 @@ def verify(files: Sequence[Path], place: str | None, data: Path | None, as_json:
             f"{result.exact} EXACT, {result.unverified} UNVERIFIED, {result.diverged} DIVERGED, {result.erased} ERASED"
             + (f", {result.archived} more archived" if result.archived else "")
             + (f", {result.lost} records lost" if result.lost else "")
+            + (f"; {result.withheld} WITHHELD records, whose hashes were taken as given" if result.withheld else "")
         )
     if result.breaks or result.diverged:
         raise SystemExit(1)
@@ -212,11 +216,16 @@ def rebuild(data: Path | None) -> None:
     help="Default: parquet for a FILE that ends in .parquet, else jsonl.",
 )
 @click.option("--running", is_flag=True, help="Include running games and lobbies; their records hold secrets.")
+@click.option(
+    "--public",
+    is_flag=True,
+    help="Only finished bot games, without what the operator hid or renamed: a copy that may leave the platform.",
+)
 @click.option("--shard", type=click.IntRange(0, MOST_SHARDS - 1), metavar="K", help="Only the records of this shard.")
 @open_option
 @data_option
 def export(
-    out: Path | None, kind: str | None, running: bool, shard: int | None, opened: bool, data: Path | None
+    out: Path | None, kind: str | None, running: bool, public: bool, shard: int | None, opened: bool, data: Path | None
 ) -> None:
     """Export the log, one record per line (or row), in log order.
 
@@ -228,19 +237,29 @@ def export(
     """
     need_keys(data, opened=opened)
     kind = kind or ("parquet" if out is not None and out.suffix == ".parquet" else "jsonl")
+    if public and (running or opened):
+        raise Failure("--public exports finished bot games only. Remove --running and --open.")
+    if public and kind == "parquet":
+        raise Failure("--public writes JSON lines, which say what is withheld. Use --format jsonl.")
     if out is None:
         if kind == "parquet":
             raise Failure("Cannot write Parquet to a terminal or a pipe. Use --out FILE.")
-        with_log(
+        with_database(
             data,
-            lambda event_log: _write_lines(event_log, sys.stdout.buffer, running, ManifestBuilder(), shard),
+            lambda event_log, pool: _write_lines(
+                event_log, sys.stdout.buffer, running, ManifestBuilder(), shard, pool if public else None
+            ),
             opened=opened,
         )
         return
     unfinished, listing = out.with_name(f".{out.name}.unfinished"), ManifestBuilder()
     try:
-        with_log(
-            data, lambda event_log: _write_file(event_log, unfinished, kind, running, listing, shard), opened=opened
+        with_database(
+            data,
+            lambda event_log, pool: _write_file(
+                event_log, unfinished, kind, running, listing, shard, pool if public else None
+            ),
+            opened=opened,
         )
         manifest = listing.finish()
         write_manifest(manifest, beside(unfinished))
@@ -255,14 +274,15 @@ def export(
 
 
 async def _write_file(
-    event_log: PostgresLog, path: Path, kind: str, running: bool, listing: ManifestBuilder, shard: int | None
-) -> None:
+    event_log: PostgresLog, path: Path, kind: str, running: bool, listing: ManifestBuilder, shard: int | None,
+    public: Pool | None,
+) -> None:  # fmt: skip
     if kind == "parquet":
         _begin(event_log, listing, shard)
         await parquet(event_log, path, deciders(), running=running, listing=listing, shard=shard)
         return
     with path.open("wb") as file:
-        await _write_lines(event_log, file, running, listing, shard)
+        await _write_lines(event_log, file, running, listing, shard, public)
 
 
 def _begin(event_log: PostgresLog, listing: ManifestBuilder, shard: int | None) -> None:
@@ -272,10 +292,19 @@ def _begin(event_log: PostgresLog, listing: ManifestBuilder, shard: int | None) 
 
 
 async def _write_lines(
-    event_log: PostgresLog, file: BinaryIO, running: bool, listing: ManifestBuilder, shard: int | None
-) -> None:
+    event_log: PostgresLog, file: BinaryIO, running: bool, listing: ManifestBuilder, shard: int | None,
+    public: Pool | None,
+) -> None:  # fmt: skip
+    """`public`: where to read what is withheld, for a copy that may leave the platform."""
     _begin(event_log, listing, shard)
-    async for piece in json_lines(event_log, deciders(), running=running, listing=listing, shard=shard):
+    withheld = None
+    if public:
+        following = Withholding(PgModeration(public))
+        await following.refresh()
+        withheld = following.withheld
+    async for piece in json_lines(
+        event_log, deciders(), running=running, listing=listing, shard=shard, withheld=withheld
+    ):
         file.write(piece)
     file.flush()
 

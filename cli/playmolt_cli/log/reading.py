@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import click
 from playmolt_core.db.pool import POOL_SIZE, Pool, open_pool
+from playmolt_core.game.withholding import readable
 from playmolt_core.log.copies.files import NoRecords, records_as
 from playmolt_core.log.copies.verifying import verify_copies
 from playmolt_core.log.postgres import PostgresLog, shards_of
@@ -86,8 +87,8 @@ def seal_keys_path(data: Path | None) -> Path:
 
 
 def records_of(files: Iterable[Path]) -> Iterator[Record]:
-    """The records of files in sequence; raises Failure if one is unreadable."""
-    return records_of_kind(files, OpenedRecord)
+    """The records of files in sequence, with a placeholder for what is withheld. Raises Failure if unreadable."""
+    return map(readable, records_of_kind(files, OpenedRecord))
 
 
 def records_of_kind(files: Iterable[Path], kind: type[R]) -> Iterator[R]:

@@ -12,6 +12,7 @@ import msgspec
 from playmolt_core.engine.messages import message
 from playmolt_core.game.decider import PUBLIC, Decider, Viewer, read_event
 from playmolt_core.game.fold import step, time_of
+from playmolt_core.game.withholding import is_partial
 from playmolt_core.log.sealing import is_sealed
 from playmolt_core.log.verify import Break, Verdict
 from playmolt_core.vault.stream_key import StreamKey, hash_of_state
@@ -78,13 +79,14 @@ def moments(
     key: StreamKey | None = None,
 ) -> Iterator[Moment]:
     """Fold a game record by record; `key` is the key of a sealed game."""
-    state = decider.initial(game_id)
+    state, partial = decider.initial(game_id), False
     for record in records:
         state = step(decider, state, record)
         event = read_event(decider, record.type, record.schema_version, record.data)
         shown = message(decider, game_id, record.version, record.at, event, viewer, state)
         expected = msgspec.json.decode(record.metadata, type=Metadata).state_hash
-        known = key is not None or not (isinstance(record, OpenedRecord) and record.sealed)
+        partial = partial or is_partial(record)
+        known = not partial and (key is not None or not (isinstance(record, OpenedRecord) and record.sealed))
         agrees = hash_of_state(state, key) == expected if expected and known else None
         yield Moment(record.version, time_of(record), record.type, msgspec.json.decode(shown), state, agrees)
 

@@ -132,6 +132,11 @@ class NatsBus:
     async def watch_speech(self, game: str, identifier: str) -> SubjectWatch:
         return await self._watches.watch(subjects.speaking(game, identifier))
 
+    async def watch_moderation(self) -> SubjectWatch:
+        """The messages of decisions (`Moderated`)."""
+        subject = subjects.spectate(subjects.MODERATION, "*")
+        return await self._watches.watch(subject, subject.replace(".", ".*.", 1))
+
     async def watch_lobby(self) -> SubjectWatch:
         return await self._watches.watch(subjects.lobby("*"))
 

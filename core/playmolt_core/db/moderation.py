@@ -119,6 +119,14 @@ class PgModeration:
         """The newest decisions about agents and owners, newest first."""
         return [Notice(*row) for row in await self._pool.fetch(_SQL["notices"], subjects, limit)]
 
+    async def revision(self) -> int:
+        """Of the newest decision to hide a text or to replace a name, or to take that back."""
+        return int(await self._pool.value(_SQL["revision"]))
+
+    async def changed(self, ids: Sequence[str]) -> Mapping[str, datetime]:
+        """When texts of games and names of agents were last hidden or shown again; nothing for the others."""
+        return dict(map(tuple, await self._pool.fetch(_SQL["changed"], ids)))
+
     async def since(self, revision: int, limit: int) -> Sequence[HiddenText | ReplacedName]:
         """The texts and names that were withheld or restored after a revision, oldest first."""
         rows = await self._pool.fetch(_SQL["since"], revision, limit)

@@ -1,50 +1,36 @@
 """The streams of the operator's decisions, one a UTC month: what is hidden, renamed and banned, and who decided."""
 
-import uuid
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 import msgspec
-from msgspec import UNSET, UnsetType
 from playmolt_schemas.codes import Code
-from playmolt_schemas.game_messages import GameSummary
+from playmolt_schemas.game_messages import GameSummary, StoredModerated
 from playmolt_schemas.records import Record
 from playmolt_schemas.stored import moderation as stored
 from playmolt_schemas.stored.event import Event
+from playmolt_schemas.subjects import MODERATION
 from typing_extensions import override
 
 from playmolt_core.game.decider import Refused, Viewer, read_event
 from playmolt_core.game.game import Changes, Fold, Game
 
-GAME: Final = "moderation"
-
-
-def stream_of(at: datetime) -> str:
-    """The stream of the decisions of a UTC month."""
-    return f"{GAME}-{uuid.uuid5(uuid.NAMESPACE_OID, f'{GAME}/{at.astimezone(UTC):%Y-%m}')}"
-
-
-class Moderated(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="moderated"):
-    """The public message of a decision: something is shown differently now. Readers fetch it again.
-
-    `game_id` with `versions`: texts in these events; `agent_id`: a name.
-    """
-
-    game_id: str | UnsetType = UNSET
-    versions: tuple[int, ...] = ()
-    agent_id: str | UnsetType = UNSET
+GAME: Final = MODERATION
 
 
 def notice(record: Record) -> bytes | None:
     """The public message of a decision; None for one that changes nothing that is shown, such as a ban."""
     match read_event(_RULES, record.type, record.schema_version, record.data):
         case stored.SpeechDecided() as event:
-            return msgspec.json.encode(Moderated(game_id=event.game_id, versions=event.versions))
+            found = StoredModerated(
+                game_id=event.game_id, versions=event.versions, version=record.version, at=record.at
+            )
         case stored.NameDecided() as event if event.subject.startswith("agent-"):
-            return msgspec.json.encode(Moderated(agent_id=event.subject))
+            found = StoredModerated(agent_id=event.subject, version=record.version, at=record.at)
         case _:
             return None
+    return msgspec.json.encode(found)
 
 
 class Moderation(msgspec.Struct, frozen=True, gc=False, kw_only=True):

@@ -5,12 +5,12 @@ the finished JSON, where a name is always beside the id of its agent.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, TypeVar
 
 import msgspec
 from msgspec.structs import fields, replace
-from playmolt_schemas.records import Record, WithheldRecord
+from playmolt_schemas.records import OpenedRecord, Record
 from playmolt_schemas.stored.event import Event, elements_of, is_text
 from playmolt_schemas.text import WITHHELD, escape_line_ends
 
@@ -21,6 +21,7 @@ EVERYBODY: Final = ""
 _AGENT: Final = re.compile(rb"(?:agent|owner)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _decode, _encode = msgspec.json.decode, msgspec.json.encode
 T = TypeVar("T", bound=msgspec.Struct)
+R = TypeVar("R", bound=Record)
 
 
 class ShownName(msgspec.Struct, frozen=True):
@@ -85,28 +86,28 @@ class Withheld:
             self._rename(inner)
 
     def record(self, decider: Decider | None, record: Record) -> Record:
-        """A record as a stranger gets it: null for what is withheld, whose paths are beside it (RFC 6901)."""
+        """A record as a stranger gets it: null for what is withheld, whose paths are beside it."""
         authors = self.texts(record.stream).get(record.version)
         if authors is None and not (self._names and self._has_names(bytes(record.data))):
             return record
         data, paths = _decode(record.data), list[str]()
         kind = decider.events.get((record.type, record.schema_version)) if decider else None
         if authors is not None and kind is not None:
-            _empty_texts(kind, data, authors, "", paths)
-        self._empty_names(data, "", paths)
+            _empty_texts(kind, data, authors, "data", paths)
+        self._empty_names(data, "data", paths)
         if not paths:
             return record
         parts = {name: getattr(record, name) for name in Record.__struct_fields__}
-        return WithheldRecord(**parts | {"data": msgspec.Raw(_encode(data))}, withheld=tuple(sorted(paths)))
+        return OpenedRecord(**parts | {"data": msgspec.Raw(_encode(data))}, withheld=tuple(sorted(paths)))
 
     def _empty_names(self, value: object, path: str, paths: list[str]) -> None:
         if isinstance(value, dict) and _id_in(value) in self._names:
             for field in ("name", "handle"):
                 if isinstance(value.get(field), str):
                     value[field] = None
-                    paths.append(f"{path}/{field}")
+                    paths.append(f"{path}.{field}")
         for key, inner in _places(value):
-            self._empty_names(inner, f"{path}/{key}", paths)
+            self._empty_names(inner, f"{path}.{key}", paths)
 
 
 _NOTHING: Final[Mapping[int, Collection[str]]] = {}
@@ -135,10 +136,39 @@ def _empty_texts(
         name = field.encode_name
         if is_text(field.type) and name in value and (EVERYBODY in authors or author in authors):
             value[name] = None
-            paths.append(f"{path}/{name}")
+            paths.append(f"{path}.{name}")
         for element in elements_of(field.type):
             for number, one in enumerate(value.get(name, ())):
-                _empty_texts(element, one, authors, f"{path}/{name}/{number}", paths, author)
+                _empty_texts(element, one, authors, f"{path}.{name}.{number}", paths, author)
+
+
+def is_partial(record: object) -> bool:
+    """Whether the hash of a record cannot be computed, because something in it is withheld."""
+    return isinstance(record, OpenedRecord) and record.partial
+
+
+def readable(record: R) -> R:
+    """A record that rules can read: what is withheld stands for texts that are null."""
+    if not is_partial(record):
+        return record
+    data = _decode(record.data)
+    for path in getattr(record, "withheld", ()):
+        _fill(data, path.split(".")[1:])
+    return replace(record, data=msgspec.Raw(_encode(data)))
+
+
+def _fill(value: object, path: Sequence[str]) -> None:
+    """Put the placeholder where a path of a copy leads to null; a copy may contain anything."""
+    for place, key in enumerate(path):
+        last = place == len(path) - 1
+        if isinstance(value, dict) and key in value:
+            if last and value[key] is None:
+                value[key] = WITHHELD
+            value = value[key]
+        elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+            value = value[int(key)]
+        else:
+            return
 
 
 def _id_in(value: Mapping[str, object]) -> str:

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 from msgspec import UNSET
 from playmolt_schemas.canonical import canonical_json, digest
 from playmolt_schemas.codes import NO_GAME, Code
-from playmolt_schemas.identifiers import rfc3339, type_of
+from playmolt_schemas.identifiers import moderation_of, rfc3339, type_of
 from playmolt_schemas.records import ZERO_HASH, Metadata
 from playmolt_schemas.registry import watched_games
 from playmolt_schemas.stored import moderation as stored
@@ -17,7 +17,7 @@ from playmolt_core.db.moderation import Decided, Decision, PgModeration, hidden_
 from playmolt_core.db.pool import Connection, Pool, queries
 from playmolt_core.game.decider import Refused, read_event
 from playmolt_core.game.fold import state_hash
-from playmolt_core.game.moderation import Moderation, ModerationRules, stream_of
+from playmolt_core.game.moderation import Moderation, ModerationRules
 from playmolt_core.log.chain import chain_record, record_text
 from playmolt_core.log.verify import Break
 
@@ -48,12 +48,12 @@ async def decide(pool: Pool, decision: Decision) -> Decided | Refused:
     Raises LogUnavailable, and ModerationConflict.
     """
     async with pool.transaction() as connection:
-        newest = await connection.fetchval("SELECT newest FROM log.begin_moderation($1)", stream_of(decision.at))
+        newest = await connection.fetchval("SELECT newest FROM log.begin_moderation($1)", moderation_of(decision.at))
         at = max(decision.at.astimezone(UTC), newest or decision.at)
         event = await _event(connection, decision, at)
         if isinstance(event, Refused):
             return event
-        stream = stream_of(at)
+        stream = moderation_of(at)
         if event is None:
             return Decided(stream, 0)
         version, followed, _ = await connection.fetchrow(_SQL["begin"], stream) or (None, None, None)

@@ -17,6 +17,7 @@ from playmolt_schemas.stored.event import Event
 
 from playmolt_core.game.decider import Decider, read_event
 from playmolt_core.game.fold import carries_state_hash, time_of
+from playmolt_core.game.withholding import is_partial, readable
 from playmolt_core.log.chain import recomputed
 from playmolt_core.log.erasing import ErasedHeads
 from playmolt_core.log.port import (
@@ -87,6 +88,8 @@ class Verification(msgspec.Struct, frozen=True):
     archived: int = 0
     lost: int = 0
     erased: int = 0
+    withheld: int | msgspec.UnsetType = msgspec.UNSET
+    """Only for a copy with records whose hashes are taken as given, because the operator hid something in them."""
     shards: list[VerifiedShard] | msgspec.UnsetType = msgspec.UNSET
     """Only for a log with several shards."""
 
@@ -102,7 +105,7 @@ class VerifiedStream(msgspec.Struct, frozen=True):
 class _Progress:
     """A stream that is being verified, up to its first break."""
 
-    __slots__ = ("agreed", "broken", "decider", "hash", "sealable", "state", "version")
+    __slots__ = ("agreed", "broken", "decider", "hash", "partial", "sealable", "state", "version")
 
     def __init__(self, stream: str, decider: Decider | None) -> None:
         self.decider = decider
@@ -112,6 +115,8 @@ class _Progress:
         self.hash = ZERO_HASH
         self.agreed = False
         self.broken = False
+        self.partial = False
+        """Whether something was withheld, so that states differ from those that were played."""
 
     def verdict(self) -> Verdict:
         if self.broken:
@@ -137,6 +142,7 @@ class Verifier:
         self._running: dict[str, _Progress] = {}
         self._verdicts: dict[Verdict, int] = {"EXACT": 0, "UNVERIFIED": 0, "DIVERGED": 0, "ERASED": 0}
         self._events = 0
+        self._withheld = 0
         self._breaks: list[Break] = []
         self._not_archived: set[str] = set()
         self._ended: list[VerifiedStream] = []
@@ -241,7 +247,10 @@ class Verifier:
             return f"version {record.version} follows {progress.version}"
         if record.prev_hash != progress.hash:
             return "prev_hash is not the hash of the previous record"
-        if recomputed(record) != record.hash:
+        if is_partial(record):
+            self._withheld += 1
+            progress.partial = True
+        elif recomputed(record) != record.hash:
             return "the hash does not match the record: it was changed after it was stored"
         progress.version, progress.hash = record.version, record.hash
         return ""
@@ -257,7 +266,7 @@ class Verifier:
             elif progress.sealable and is_sealed(record):
                 return "" if key is None else "its key does not open it"
             else:
-                event = read_event(decider, record.type, record.schema_version, record.data)
+                event = read_event(decider, record.type, record.schema_version, readable(record).data)
                 at, expected = time_of(record), msgspec.UNSET
             progress.state = decider.evolve(progress.state, event, at)
             if expected is msgspec.UNSET:
@@ -267,7 +276,7 @@ class Verifier:
         if not expected:
             due = self._hashes_required and carries_state_hash(decider.game, record.version, closes=event.closes)
             return "the state hash is missing" if due else ""
-        if key is None and isinstance(record, OpenedRecord) and record.sealed:
+        if progress.partial or (key is None and isinstance(record, OpenedRecord) and record.sealed):
             return ""  # the record's own key opens it, and no state hash can be checked
         progress.agreed = True
         same = hash_of_state(progress.state, key) == expected
@@ -285,6 +294,7 @@ class Verifier:
             breaks=self._breaks,
             archived=archived,
             erased=verdicts["ERASED"],
+            withheld=self._withheld or msgspec.UNSET,
         )
 
 
@@ -357,6 +367,7 @@ def together(found: Iterable[Verification]) -> Verification:
             diverged=total.diverged + each.diverged,
             archived=total.archived + each.archived,
             erased=total.erased + each.erased,
+            withheld=(total.withheld or 0) + (each.withheld or 0) or msgspec.UNSET,
             breaks=total.breaks + each.breaks,
         )
     return total

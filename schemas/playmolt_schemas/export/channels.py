@@ -11,7 +11,7 @@ from playmolt_schemas import limits, subjects
 from playmolt_schemas.envelopes import Answer, Call
 from playmolt_schemas.export import wire
 from playmolt_schemas.export.json_schemas import leaves, name_of
-from playmolt_schemas.game_messages import LobbyMessage
+from playmolt_schemas.game_messages import LobbyMessage, Moderated, StoredModerated
 from playmolt_schemas.games import legal
 from playmolt_schemas.identifiers import GAME_TYPES, lobby_of
 from playmolt_schemas.records import Record
@@ -99,6 +99,7 @@ _PUBLIC_STORED: Final = tuple(_said(kind, wire.PublicHeaders) for kind in PUBLIC
 _FEED: Final = tuple(_said(kind) for kind in PUBLIC)
 _HEARTBEAT: Final = _said(wire.Heartbeat)
 _LOBBY: Final = _said(LobbyMessage)
+_MODERATED: Final = _said(Moderated)
 _DROPPED: Final = (
     f"A reader with {limits.READER_MESSAGES} messages or {limits.READER_BYTES} bytes pending, or that reads nothing "
     f"for {limits.READER_STALL_SECONDS} s, is disconnected and can resume."
@@ -149,7 +150,7 @@ CHANNELS: Final = (
     Channel(
         name="spectate", address=address(subjects.spectate), stream=subjects.SPECTATE_STREAM,
         summary="Public messages of one game, in order. Sequence k is position k. Shards as in `events`.",
-        messages=_PUBLIC_STORED,
+        messages=(*_PUBLIC_STORED, _said(StoredModerated, wire.PublicHeaders)),
     ),
     Channel(
         name="sealed", address=address(subjects.sealed), stream=subjects.SPECTATE_STREAM,
@@ -214,19 +215,19 @@ CHANNELS: Final = (
         summary="NATS services API: every instance of a service answers, on its own subject of the requester's inbox.",
     ),
     Channel(
-        name="game_socket", address="/ws/games/{id}", server="spectator_ws", messages=(*_FEED, _HEARTBEAT),
+        name="game_socket", address="/ws/games/{id}", server="spectator_ws", messages=(*_FEED, _MODERATED, _HEARTBEAT),
         summary=f"A game's feed: all messages after `after`, then live. {_DROPPED} {_CLOSES}",
     ),
     Channel(
-        name="lobby_socket", address="/ws/lobby", server="spectator_ws", messages=(_LOBBY, _HEARTBEAT),
+        name="lobby_socket", address="/ws/lobby", server="spectator_ws", messages=(_LOBBY, _MODERATED, _HEARTBEAT),
         summary=f"The current list of games, then changes. {_DROPPED} {_CLOSES}",
     ),
     Channel(
-        name="game_events", address="/sse/games/{id}", server="spectator_http", messages=_FEED,
+        name="game_events", address="/sse/games/{id}", server="spectator_http", messages=(*_FEED, _MODERATED),
         summary=f"A game's feed as server-sent events; `id:` is the version. {_DROPPED}",
     ),
     Channel(
-        name="lobby_events", address="/sse/lobby", server="spectator_http", messages=(_LOBBY,),
+        name="lobby_events", address="/sse/lobby", server="spectator_http", messages=(_LOBBY, _MODERATED),
         summary=f"The lobby as server-sent events. {_DROPPED}",
     ),
     *map(_own_feed, STREAMS),

@@ -45,6 +45,10 @@ class GatewayBus(Bus, Protocol):
 
     def services(self) -> frozenset[str]: ...
 
+    async def watch_moderation(self) -> Watch:
+        """The messages of the operator's decisions."""
+        ...
+
     async def watch_speech(self, game: str, identifier: str) -> Watch:
         """The live text of a session. It is not stored, and messages may be lost."""
         ...
@@ -298,6 +302,14 @@ class Moderation(Protocol):
 
     async def bans(self, subjects: Sequence[str]) -> Mapping[str, Ban]:
         """The bans in force of exactly these agents and owners, by their ids."""
+        ...
+
+    async def revision(self) -> int:
+        """Of the newest decision to hide a text or to replace a name, or to take that back."""
+        ...
+
+    async def changed(self, ids: Sequence[str]) -> Mapping[str, datetime]:
+        """When texts of games and names of agents were last hidden or shown again; nothing for the others."""
         ...
 
     async def notices(self, subjects: Sequence[str], limit: int) -> Sequence[Notice]:

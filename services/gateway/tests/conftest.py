@@ -141,6 +141,9 @@ class TwinBus:
     async def watch_speech(self, game: str, identifier: str) -> TwinWatch:
         return await self.watch("speaking", f"speaking {identifier}")
 
+    async def watch_moderation(self) -> TwinWatch:
+        return await self.watch("moderation", "*")
+
     async def watch_lobby(self) -> TwinWatch:
         return await self.watch("lobby", "lobby")
 

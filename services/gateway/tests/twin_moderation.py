@@ -51,6 +51,15 @@ class TwinModeration:
         bans = {subject: self.in_force[subject] for subject in subjects if subject in self.in_force}
         return {subject: ban for subject, ban in bans.items() if ban.until is None or ban.until > now}
 
+    async def revision(self) -> int:
+        self._store.check()
+        return len(self.decisions)
+
+    async def changed(self, ids: Sequence[str]) -> Mapping[str, datetime]:
+        self._store.check()
+        found = {one.game_id or one.agent_id or "": one.at for one in self.decisions}
+        return {subject: found[subject] for subject in ids if subject in found}
+
     async def notices(self, subjects: Sequence[str], limit: int) -> Sequence[Notice]:
         self._store.check()
         return [notice for subject, notice in self.told if subject in subjects][:limit]

@@ -30,7 +30,9 @@ async def build(start: Start) -> None:
     hub = Hub(bus, Backfill(bus, metrics, timeouts.connect), metrics, timeouts)
     lobby = Lobby(bus, metrics, timeouts)
     server = Server(bus, hub, lobby, metrics, timeouts, bounds(settings, allow_many_files()))
-    background = [asyncio.create_task(lobby.run()), asyncio.create_task(hub.beat()), asyncio.create_task(stop.wait())]
+    background = [
+        asyncio.create_task(work) for work in (lobby.run(), hub.beat(), hub.follow_moderation(lobby), stop.wait())
+    ]
     shards = stopping_process(asyncio.create_task(bus.same_shards()))
     port = await server.listen(listening(settings.host, settings.spectator_port, start.fd))
     settle_garbage()

@@ -29,6 +29,10 @@ class Tail:
         while len(self._messages) > TAIL_MESSAGES or self._bytes > TAIL_BYTES:
             self._bytes -= len(self._messages.popleft().raw)
 
+    def clear(self) -> None:
+        self._messages.clear()
+        self._bytes = 0
+
     def after(self, version: int) -> Sequence[Message] | None:
         """The messages after a version; None when some of them were evicted."""
         if not self._messages or version + 1 < self._messages[0].version:
@@ -104,6 +108,19 @@ class Channel(ABC):
             if (beat := beats.get(watcher.dialect)) is None:
                 beat = beats[watcher.dialect] = watcher.dialect.heartbeat(self.beat_version)
             watcher.beat(beat)
+
+    def moderate(self, raw: bytes) -> None:
+        """Forget messages that may show what is hidden now, and send all watchers the notice of it."""
+        self.tail.clear()
+        self.send(raw)
+
+    def send(self, raw: bytes) -> None:
+        """Send a message that is no event of the feed to all watchers."""
+        notices: dict[Dialect, bytes] = {}
+        for watcher in tuple(self._watchers):
+            if (notice := notices.get(watcher.dialect)) is None:
+                notice = notices[watcher.dialect] = watcher.dialect.notice(raw)
+            watcher.push(notice, 1)
 
     @property
     def beat_version(self) -> int:

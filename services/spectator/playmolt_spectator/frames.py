@@ -25,6 +25,8 @@ class Dialect:
     name: str
     message: Callable[[Message], bytes]
     heartbeat: Callable[[int], bytes]
+    notice: Callable[[bytes], bytes]
+    """A message that is no event of the feed."""
 
 
 def text_frame(payload: bytes) -> bytes:
@@ -41,11 +43,15 @@ WEBSOCKET = Dialect(
     "websocket",
     lambda message: text_frame(escape_line_ends(message.raw)),
     lambda version: text_frame(b'{"type":"heartbeat","version":%d}' % version) + _PING,
+    text_frame,
 )
 EVENTS = Dialect(
     "sse",
     lambda message: b"id: %d\ndata: %b\n\n" % (message.version, escape_line_ends(message.raw)),
     lambda version: b": heartbeat %d\n\n" % version,
+    lambda raw: b"event: moderated\ndata: %b\n\n" % raw,
 )
-LOBBY_EVENTS = Dialect("sse", lambda message: b"data: %b\n\n" % escape_line_ends(message.raw), EVENTS.heartbeat)
+LOBBY_EVENTS = Dialect(
+    "sse", lambda message: b"data: %b\n\n" % escape_line_ends(message.raw), EVENTS.heartbeat, EVENTS.notice
+)
 """Lobby messages have no version, so the events have no id and cannot be resumed."""

@@ -4,12 +4,17 @@ import asyncio
 import time
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 
 import msgspec
+from msgspec import UNSET
 from opentelemetry.trace import SpanKind
 from playmolt_core.bus.port import BusUnavailable, HeadedMessage
 from playmolt_core.ops import tracing
 from playmolt_core.ops.telemetry import log
+from playmolt_schemas.game_messages import Moderated, StoredModerated
+from playmolt_schemas.identifiers import moderation_of
+from playmolt_schemas.subjects import MODERATION
 
 from playmolt_spectator.backfill import Backfill, UnknownGame, game_type, message
 from playmolt_spectator.channel import Channel
@@ -22,6 +27,8 @@ from playmolt_spectator.watcher import FAILED, Watcher
 _BATCH = 64
 _EARLY = 512
 _log = log("hub")
+_DECISIONS = 1_000
+_read_notice = msgspec.json.Decoder(StoredModerated).decode
 
 
 Key = tuple[str, str]
@@ -219,6 +226,9 @@ class Hub:
         self._timeouts = timeouts
         self._feeds: dict[Key, Feed] = {}
         self._closing: set[asyncio.Task[None]] = set()
+        self._month = ""
+        self._decision = 0
+        """The newest decision of the month that is known."""
 
     @property
     def watched(self) -> int:
@@ -256,6 +266,36 @@ class Hub:
         feed.join(watcher)
         watcher.left = left
         watcher.feed(feed.serve(watcher, after))
+
+    async def follow_moderation(self, lobby: Channel) -> None:
+        """Send the operator's decisions to the watchers that they concern, and all of them to the lobby, which pages of
+        finished games follow. After a gap the decisions of the month are read again."""
+        watch = await self._source.watch_moderation()
+        while True:
+            raw = await watch.next(self._timeouts.heartbeat)
+            for found in [raw] if raw else await self._missed() if raw is not None else ():
+                try:
+                    notice = _read_notice(found)
+                except msgspec.MsgspecError:
+                    _log.error("unreadable_notice", size=len(found))
+                    continue
+                self._decision = notice.version
+                self._moderate(notice, lobby)
+
+    async def _missed(self) -> Sequence[bytes]:
+        stream = moderation_of(datetime.now(UTC))
+        if stream != self._month:
+            self._month, self._decision = stream, 0
+        return await self._source.history(MODERATION, stream, self._decision, _DECISIONS)
+
+    def _moderate(self, notice: Moderated, lobby: Channel) -> None:
+        sent = msgspec.json.encode(
+            Moderated(game_id=notice.game_id, versions=notice.versions, agent_id=notice.agent_id)
+        )
+        for feed in tuple(self._feeds.values()):
+            if notice.game_id in (UNSET, feed.key[0]):
+                feed.moderate(sent)
+        lobby.send(sent)
 
     async def beat(self) -> None:
         while True:

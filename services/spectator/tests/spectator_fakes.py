@@ -52,6 +52,7 @@ class FakeBus:
         self.over: set[str] = set()
         self.held: dict[str, range] = {}
         self.watches: defaultdict[str, list[FakeWatch]] = defaultdict(list)
+        self.moderation_watches: list[FakeWatch] = []
         self.lobby_watches: list[FakeWatch] = []
         self.lines: dict[str, dict[str, Any]] = {}
         self.engines = True
@@ -136,6 +137,10 @@ class FakeBus:
     async def watch(self, game: str, identifier: str) -> FakeWatch:
         self.watches[identifier].append(FakeWatch())
         return self.watches[identifier][-1]
+
+    async def watch_moderation(self) -> FakeWatch:
+        self.moderation_watches.append(FakeWatch())
+        return self.moderation_watches[-1]
 
     async def watch_lobby(self) -> FakeWatch:
         self.lobby_watches.append(FakeWatch())

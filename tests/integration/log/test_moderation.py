@@ -14,13 +14,13 @@ from playmolt_core.db.moderation import Ban, Decided, Decision, HiddenText, PgMo
 from playmolt_core.db.owners import OwnerAccount, PgOwners
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.game.decider import Refused
-from playmolt_core.game.moderation import stream_of
 from playmolt_core.log.moderation import decide, moderation_breaks, rebuild_moderation
 from playmolt_core.log.ownership import PgOwnership
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.verify import verify
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.codes import Code
+from playmolt_schemas.identifiers import moderation_of
 from playmolt_schemas.stored import ox, trial
 
 from core.tests.log.log_contract import Game, statuses, unit
@@ -119,7 +119,7 @@ async def test_a_hidden_speech_is_in_the_log_without_its_text_or_the_reason(
     del log
     wanted = msgspec.structs.replace(hide(1, game=TRIAL), note="against rule 3", by="operator")
     made = await decided(pool, wanted)
-    assert made == Decided(stream_of(NOON), 1)
+    assert made == Decided(moderation_of(NOON), 1)
     assert await records(database_url) == [
         ("speech_hidden", {"game_id": TRIAL, "versions": [1], "agent_id": ADA, "by": "operator"})
     ]
@@ -248,7 +248,7 @@ async def test_each_month_has_a_stream_and_no_decision_is_older_than_the_one_bef
     second = await decided(pool, decision("ban", "agent", agent_id=BOB, at=december))
     slow = await decided(pool, decision("restore", "agent", agent_id=BOB, at=december - timedelta(seconds=1)))
     assert [(made.stream, made.version) for made in (first, second, slow)] == [
-        (stream_of(NOON), 1), (stream_of(december), 1), (stream_of(december), 2),
+        (moderation_of(NOON), 1), (moderation_of(december), 1), (moderation_of(december), 2),
     ]  # fmt: skip
     checked = await verify(log, deciders())
     assert [one.problem for one in checked.breaks if one.stream.startswith("moderation")] == []

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from playmolt_schemas.identifiers import GAME_TYPES
 from playmolt_schemas.records import Record
 from playmolt_schemas.text import escape_line_ends
 
 from playmolt_core.game.decider import Decider
+from playmolt_core.game.withholding import Withheld
 from playmolt_core.log.copies.manifest import ManifestBuilder
 from playmolt_core.log.port import ShardReader
 from playmolt_core.log.reading import chunks_of, in_order, last_records
@@ -52,14 +54,21 @@ async def json_lines(
     running: bool = False,
     listing: ManifestBuilder | None = None,
     shard: int | None = None,
+    withheld: Withheld | None = None,
 ) -> AsyncIterator[bytes]:
     """The export as JSON lines, complete lines in each piece; fields in the order of `Record`.
 
-    `listing` receives every record.
+    `listing` receives every record. `withheld`: only bot games, and nothing that the operator hid or renamed.
     """
-    async for records in exported(log, deciders, running=running, shard=shard):
+    async for stored in exported(log, deciders, running=running, shard=shard):
+        records = stored if withheld is None else _public(stored, deciders or {}, withheld)
         _list(records, deciders, listing)
         yield b"".join(escape_line_ends(_encode(record)) + b"\n" for record in records)
+
+
+def _public(records: Sequence[Record], deciders: Deciders, withheld: Withheld) -> list[Record]:
+    games = ((record, record.stream.partition("-")[0]) for record in records)
+    return [withheld.record(deciders.get(game), record) for record, game in games if game in GAME_TYPES]
 
 
 def _list(records: Iterable[Record], deciders: Deciders | None, listing: ManifestBuilder | None) -> None:

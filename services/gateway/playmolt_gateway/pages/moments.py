@@ -8,8 +8,10 @@ import msgspec
 from playmolt_schemas.identifiers import RUN_TYPES, WATCHED_TYPES, type_of
 from playmolt_schemas.registry import games
 from playmolt_schemas.skill import PAGE_LANGUAGES, PageLanguage, page_texts
+from playmolt_schemas.text import WITHHELD
 
 from playmolt_gateway.access.invites import invite_hash
+from playmolt_gateway.pictures.picture_store import name_of
 from playmolt_gateway.pictures.scene import Drawing, Picture, PictureTexts, Sheet
 from playmolt_gateway.ports import UNAVAILABLE_ERRORS, GatewayBus
 
@@ -87,7 +89,25 @@ def drawn(state: State, language: PageLanguage, sheet: Sheet) -> Picture | None:
         return None
     draw: Drawing = module.drawing.load()
     words = PictureTexts(page_texts(language))
-    return msgspec.structs.replace(draw(people_marked(state, words), words, sheet), language=language)
+    shown = _worded(state, words.text("withheld")) if moderation_of(state) else state
+    return msgspec.structs.replace(draw(people_marked(shown, words), words, sheet), language=language)
+
+
+def moderation_of(state: State) -> str:
+    """Identifies what moderation changed in a state, for addresses of its pictures: caches keep those. "": nothing."""
+    text = _encode({name: value for name, value in state.items() if name != "seconds_left"}, order="deterministic")
+    renamed = any(seat["name"] == seat.get("handle") for seat in state.get("participants") or ())
+    return name_of(text)[:12] if renamed or _encode(WITHHELD) in text else ""
+
+
+def _worded(value: Any, word: str) -> Any:
+    """A JSON value with the reader's word for what is withheld."""
+    match value:
+        case dict():
+            return {name: _worded(inner, word) for name, inner in value.items()}
+        case list():
+            return [_worded(inner, word) for inner in value]
+    return word if value == WITHHELD else value
 
 
 def people_marked(state: State, words: PictureTexts) -> State:

@@ -60,9 +60,14 @@ class RowLoader:
     def __init__(self, bus: GatewayBus) -> None:
         self._bus = bus
         self._over: OrderedDict[str, GameListRow] = OrderedDict()
+        self._revision = 0
         self._slots = asyncio.Semaphore(_AT_ONCE)
 
-    async def of(self, lines: Sequence[AdminGameRow]) -> Sequence[GameListRow]:
+    async def of(self, lines: Sequence[AdminGameRow], revision: int) -> Sequence[GameListRow]:
+        """The rows as they are shown after the operator's decision of this number."""
+        if revision != self._revision:
+            self._over.clear()
+            self._revision = revision
         return await asyncio.gather(*(self._row(line) for line in lines))
 
     async def _row(self, line: AdminGameRow) -> GameListRow:

@@ -79,7 +79,11 @@ async def _runs(services: Services, query: GamesQuery) -> _Found:
 
 
 async def _rows(services: Services, found: Sequence[tuple[AdminGameRow, GameListRow | None]]) -> Sequence[GameListRow]:
-    return await services.rows.of([line for line, _ in found])
+    return await _made(services, [line for line, _ in found])
+
+
+async def _made(services: Services, lines: Sequence[AdminGameRow]) -> Sequence[GameListRow]:
+    return await services.rows.of(lines, await services.within_deadline(services.moderation.revision()))
 
 
 async def _found(services: Services, query: GamesQuery, *, over: bool) -> _Found:
@@ -98,7 +102,7 @@ async def _found(services: Services, query: GamesQuery, *, over: bool) -> _Found
         if isinstance(found, Answer):
             return found
         lines, after = found
-        rows: Sequence[GameListRow | None] = await services.rows.of(lines) if wanted else [None] * len(lines)
+        rows: Sequence[GameListRow | None] = await _made(services, lines) if wanted else [None] * len(lines)
         for place, (line, row) in enumerate(zip(lines, rows, strict=True)):
             if (over and not line.over) or (row is not None and not wanted.fits(row)):
                 continue

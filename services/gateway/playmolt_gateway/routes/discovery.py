@@ -31,7 +31,7 @@ from starlette.responses import Response
 from playmolt_gateway.http.problems import HttpProblem
 from playmolt_gateway.pages.assets import compress
 from playmolt_gateway.pages.atom import Entry, Feed, name_here, name_of, stamp, text
-from playmolt_gateway.pages.moments import state_of
+from playmolt_gateway.pages.moments import State, state_of
 from playmolt_gateway.pictures.svg import isolated
 from playmolt_gateway.request.checked_request import CheckedRequest
 from playmolt_gateway.request.handlers import Reply, serves
@@ -138,7 +138,7 @@ async def games_feed(services: Services, request: CheckedRequest) -> Reply:
             entries=await _entries(services, games, origin, language),
         ).document()  # fmt: skip
 
-    return _sent(request, await services.feeds.of((address, tuple(games)), make), ATOM)
+    return _sent(request, await services.feeds.of((address, await _revision(services), tuple(games)), make), ATOM)
 
 
 @serves(AGENT_FEED)
@@ -159,7 +159,8 @@ async def agent_feed(services: Services, request: CheckedRequest) -> Reply:
             entries=await _entries(services, games, origin, language),
         ).document()  # fmt: skip
 
-    return _sent(request, await services.feeds.of((address, profile.name, tuple(games)), make), ATOM)
+    key = address, profile.name, await _revision(services), tuple(games)
+    return _sent(request, await services.feeds.of(key, make), ATOM)
 
 
 class _Course(msgspec.Struct):
@@ -174,6 +175,7 @@ class _Course(msgspec.Struct):
 class _Standing(msgspec.Struct):
     rank: int
     name: str
+    id: str = ""
 
 
 _course_of = msgspec.json.Decoder(_Course).decode
@@ -195,7 +197,8 @@ async def tournaments_feed(services: Services, request: CheckedRequest) -> Reply
             entries=sorted((each for each in entries if each is not None), key=lambda each: each.changed, reverse=True),
         ).document()  # fmt: skip
 
-    return _sent(request, await services.feeds.of((address, msgspec.json.encode(rows)), make), ATOM)
+    key = address, await _revision(services), msgspec.json.encode(rows)
+    return _sent(request, await services.feeds.of(key, make), ATOM)
 
 
 async def _tournament(
@@ -208,15 +211,17 @@ async def _tournament(
     if answer.status != HTTPStatus.OK:
         raise BusUnavailable(f"the state of a tournament ended with {answer.status}")
     course, texts = _course_of(answer.body), page_texts(language)
+    changed = await services.within_deadline(services.moderation.changed([one.id for one in course.standings]))
     times = [row.created_at, None if row.state == "open" else course.starts_at, course.ended_at, course.changed_at]
     said = [
         texts.get(f"game.{row.game_type}", row.game_type), texts[f"tournament.format.{row.format}"],
         texts[f"tournament.state.{row.state}"], texts["tournament.entrants_n"].replace("{n}", str(row.entrants)),
         *(f"{one.rank}. {isolated(one.name)}" for one in course.standings[:_PLACES]),
     ]  # fmt: skip
+    changes = (*map(datetime.fromisoformat, filter(None, times)), *changed.values())
     return Entry(
         name_of(row.id), row.name, " · ".join(said), f"{origin}{PAGE_TOURNAMENT.address(row.id)}", row.game_type,
-        datetime.fromisoformat(row.created_at), max(map(datetime.fromisoformat, filter(None, times))),
+        datetime.fromisoformat(row.created_at), max(changes),
     )  # fmt: skip
 
 
@@ -231,6 +236,11 @@ def _asked(services: Services, request: CheckedRequest) -> tuple[str, PageLangua
     return origin, language or "en", f"{address}?lang={language}" if language else address
 
 
+async def _revision(services: Services) -> int:
+    """A part of the key of what shows names or texts: it is made again after each decision."""
+    return await services.within_deadline(services.moderation.revision())
+
+
 async def _entries(
     services: Services, games: Sequence[FinishedPage], origin: str, language: PageLanguage
 ) -> Sequence[Entry]:
@@ -242,10 +252,15 @@ async def _entries(
             state = await state_of(services.bus, game.game_id)
         if state is None:
             return None
-        head = head_of_game(state, language, origin)
+        head, shown = head_of_game(state, language, origin), [game.game_id, *_agents(state)]
+        changed = await services.within_deadline(services.moderation.changed(shown))
         return Entry(
             name_of(game.game_id), head.title, head.description, f"{origin}/watch/{game.game_id}",
-            type_of(game.game_id) or "", game.ended_at, game.ended_at,
+            type_of(game.game_id) or "", game.ended_at, max((game.ended_at, *changed.values())),
         )  # fmt: skip
 
     return [each for each in await asyncio.gather(*map(entry, games)) if each is not None]
+
+
+def _agents(state: State) -> Sequence[str]:
+    return [seat["id"] for seat in state.get("participants") or ()]

@@ -10,6 +10,7 @@ from playmolt_core.bus.port import BusUnavailable, Watch
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code
 from playmolt_schemas.envelopes import Answer
+from playmolt_schemas.game_messages import Moderated
 from playmolt_schemas.identifiers import GAME_TYPES, SESSION_TYPES, type_of
 from playmolt_schemas.limits import PAGE_MAX
 from playmolt_schemas.routes import jury, legal
@@ -53,6 +54,7 @@ class _LogPage(msgspec.Struct):
 
 _state_of = msgspec.json.Decoder(_Phase).decode
 _feed_of = msgspec.json.Decoder(_FeedPage).decode
+_notice_of = msgspec.json.Decoder(Moderated).decode
 _log_of = msgspec.json.Decoder(_LogPage).decode
 
 
@@ -211,6 +213,7 @@ async def _events(services: Services, request: CheckedRequest, after: int, poll:
     most = ERASED_SECONDS if request.game in SESSION_TYPES else services.timeouts.heartbeat
     watch = await services.bus.watch(request.game, request.params["id"])
     speech: Watch | None = None
+    notices = await services.bus.watch_moderation()
     try:
         speech = await _speech(services, request)
         while not poll.over and await services.authenticator.refusal(request.caller) is None:
@@ -235,11 +238,12 @@ async def _events(services: Services, request: CheckedRequest, after: int, poll:
                 while not newer.done() and not poll.over and clock() < until:
                     said: list[bytes] = []
                     await poll.first(
-                        [asyncio.shield(newer), _next_speech(speech, said, services.timeouts.heartbeat)],
+                        [asyncio.shield(newer), _next_speech(speech, said, services.timeouts.heartbeat),
+                         _next_notice(notices, request.params["id"], said, services.timeouts.heartbeat)],
                         until - clock(),
-                    )
+                    )  # fmt: skip
                     for message in said:
-                        yield b"event: speaking\ndata: %b\n\n" % message
+                        yield message
             finally:
                 newer.cancel()
             if clock() >= beat:
@@ -247,6 +251,7 @@ async def _events(services: Services, request: CheckedRequest, after: int, poll:
                 beat = clock() + services.timeouts.heartbeat
     finally:
         await watch.close()
+        await notices.close()
         if speech is not None:
             await speech.close()
 
@@ -261,7 +266,16 @@ async def _next_speech(speech: Watch | None, said: list[bytes], seconds: float) 
     while speech is None or not (message := await speech.next(seconds)):
         if speech is None:
             await asyncio.sleep(seconds)
-    said.append(message)
+    said.append(b"event: speaking\ndata: %b\n\n" % message)
+
+
+async def _next_notice(notices: Watch, game_id: str, said: list[bytes], seconds: float) -> None:
+    """Append the next notice that concerns a game. One that is lost in a gap is not repeated here."""
+    while True:
+        message = await notices.next(seconds)
+        if message and (notice := _notice_of(message)).game_id in (msgspec.UNSET, game_id):
+            said.append(b"event: moderated\ndata: %b\n\n" % msgspec.json.encode(notice))
+            return
 
 
 def _event(message: msgspec.Raw) -> bytes:

@@ -16,7 +16,7 @@ from playmolt_gateway.http.problems import HttpProblem, no_such_game
 from playmolt_gateway.http.responses import FILE_POLICY, html_response, json_response
 from playmolt_gateway.pages.assets import compress, version_of_all
 from playmolt_gateway.pages.game_pictures import OVER, GamePicture, WantedPicture, language_of_game
-from playmolt_gateway.pages.moments import State, drawn, state_if_there, state_of, version_in
+from playmolt_gateway.pages.moments import State, drawn, moderation_of, state_if_there, state_of, version_in
 from playmolt_gateway.pages.replay import ReplayFrame, moments, replay_html, replay_policy
 from playmolt_gateway.pages.shell import PageHead, page_response
 from playmolt_gateway.pictures.picture_store import name_of
@@ -96,7 +96,7 @@ def _head(state: State, language: PageLanguage, origin: str, moment: int | None,
     )
     version = state["version"]
     address = f"{origin}/watch/{game}{_query({'v': version, 'invite': invite})}"
-    words = _query({"v": version, "lang": language, "invite": invite})
+    words = _query({"v": version, "lang": language, "invite": invite, "m": moderation_of(state)})
     return PageHead(
         title=title,
         description=picture.description[:300] if picture else texts["head.watch.about"],

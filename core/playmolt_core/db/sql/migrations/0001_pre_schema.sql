@@ -2675,6 +2675,7 @@ CREATE TABLE account.notice (
   PRIMARY KEY (stream, version)
 );
 CREATE INDEX notice_subject ON account.notice (subject, at DESC);
+CREATE INDEX notice_game ON account.notice (game_id) WHERE game_id IS NOT NULL;
 
 CREATE FUNCTION log.moderation_revision() RETURNS bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

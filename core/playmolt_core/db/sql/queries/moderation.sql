@@ -47,6 +47,17 @@ SELECT shard, position FROM log.naming($1) ORDER BY shard, position
 -- name: notices
 SELECT kind, game_id, until, note, at FROM account.notice WHERE subject = ANY ($1) ORDER BY at DESC, stream, version DESC LIMIT $2
 
+-- name: revision
+SELECT greatest(
+  (SELECT coalesce(max(h.revision), 0) FROM log.hidden AS h), (SELECT coalesce(max(n.revision), 0) FROM account.renamed AS n)
+)
+
+-- name: changed
+SELECT n.game_id, max(n.at) FROM account.notice AS n WHERE n.game_id = ANY ($1) GROUP BY n.game_id
+UNION ALL
+SELECT n.subject, max(n.at) FROM account.notice AS n
+WHERE n.subject = ANY ($1) AND n.kind IN ('renamed', 'name_hidden', 'name_restored') GROUP BY n.subject
+
 -- name: decisions
 SELECT revision, type, data FROM log.decision ORDER BY revision
 

@@ -2,7 +2,7 @@
 
 import { kept, keptInTab, randomId, within } from "./browser.js";
 import { announce, el, fill } from "./dom.js";
-import { fetched, t } from "./language.js";
+import { fetched, parsed, t } from "./language.js";
 
 const KEY = "playmolt.key";
 const OPERATOR = "playmolt.operator";
@@ -120,7 +120,7 @@ const pause = (seconds) => new Promise((done) => setTimeout(done, seconds * 1000
 export async function call(method, path, body, { as = "me", patient = true } = {}) {
   const answer = await send(method, path, body, as, patient);
   const text = await answer.text();
-  const read = text ? JSON.parse(text) : {};
+  const read = text ? parsed(text) : {};
   if (answer.ok) return answer.status === 202 ? { ...read, pending: true } : read;
   throw new Problem(answer.status, read, answer.headers.get("retry-after"));
 }

@@ -4,6 +4,7 @@
  */
 
 import { get, openStream } from "./api.js";
+import { parsed } from "./language.js";
 
 const CLOSING = ["game_end", "game_aborted", "run_ended", "session_done", "ended", "tournament_ended"];
 const SILENCE_MS = 40_000;
@@ -25,7 +26,8 @@ export function spectator() {
  * Watch a game: `take(message)` gets each message after a version, once, in order. Returns a function that stops it.
  * `onStatus` gets the state of the feed: "live", "away", "hidden", "ended", "unknown".
  *
- * Uses the spectator's feed, or the gateway's if the spectator is unreachable.
+ * Uses the spectator's feed, or the gateway's if the spectator is unreachable. What the operator hides, renames or
+ * restores meanwhile is the window's event `moderated`, with the message as its detail.
  */
 export function watchGame(id, after, take, onStatus = () => {}) {
   const own = `/api/games/${id}/stream`;
@@ -73,6 +75,11 @@ export function watchLobby(take, onStatus = () => {}) {
     stop();
     list.end();
   };
+}
+
+/** Receive the window's event `moderated` without a feed of a game, for pages of finished games. Returns a function that stops it. */
+export function watchModeration() {
+  return spectator() === null ? () => {} : follow([`${spectator()}/sse/lobby`], "anonymous", null, () => {}, () => {});
 }
 
 /** The lobby's messages made of the gateway's list. */
@@ -147,6 +154,10 @@ async function run(paths, as, after, take, onStatus, signal) {
       onStatus("live");
       for await (const message of events(answer.body, connection)) {
         wait = RETRY_FIRST;
+        if (message.type === "moderated") {
+          dispatchEvent(new CustomEvent("moderated", { detail: message }));
+          continue;
+        }
         if (message.version === undefined && message.type === "speaking") {
           take(message);
           continue;
@@ -228,7 +239,7 @@ async function* events(body, connection) {
       rest = parts.pop();
       for (const part of parts) {
         const data = part.split("\n").filter((line) => line.startsWith("data:")).map((line) => line.slice(5));
-        if (data.length) yield JSON.parse(data.join("\n"));
+        if (data.length) yield parsed(data.join("\n"));
       }
     }
   } finally {

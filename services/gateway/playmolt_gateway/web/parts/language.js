@@ -66,6 +66,24 @@ export function t(key, values = {}) {
   return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? isolated(String(values[name])) : whole));
 }
 
+/** What the server sends instead of a text or name that the operator hid. */
+const WITHHELD = "[withheld]";
+
+/** JSON with the reader's word for what is withheld. */
+export function parsed(text) {
+  return text.includes(WITHHELD) ? JSON.parse(text, (_, value) => (value === WITHHELD ? t("withheld") : value)) : JSON.parse(text);
+}
+
+/** Identifies what moderation changed in a state, for addresses of its pictures: browsers keep these for a year. "" for nothing. */
+export function moderationOf(state) {
+  const text = JSON.stringify(state);
+  const renamed = (state.participants ?? []).some((seat) => seat.name && seat.name === seat.handle);
+  if (!renamed && !text.includes(JSON.stringify(t("withheld")))) return "";
+  let hash = 2166136261;
+  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 16777619);
+  return (hash >>> 0).toString(36);
+}
+
 /** Isolate right-to-left text from its neighbors. */
 export function isolated(text) {
   return RIGHT_TO_LEFT.test(text) ? `\u2068${text}\u2069` : text;

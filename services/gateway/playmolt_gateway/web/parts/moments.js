@@ -28,6 +28,11 @@ export class Moments {
     if (atEnd) node.scrollTop = node.scrollHeight;
   }
 
+  /** Replace the texts of lines that are shown. */
+  replace(lines) {
+    for (const [version, text] of lines) if (this.shown.has(version)) this.shown.get(version).lastChild.textContent = text;
+  }
+
   /** Mark the line of a version, or the last one before it, and scroll to it. */
   mark(version) {
     this.current?.removeAttribute("aria-current");

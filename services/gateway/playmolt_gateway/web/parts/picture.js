@@ -14,6 +14,7 @@ export class Picture {
   constructor(address) {
     this.address = address;
     this.kept = new Map();
+    this.moderation = "";
     this.node = el("div", { class: "stage" });
   }
 
@@ -22,12 +23,20 @@ export class Picture {
     const words = new URLSearchParams({ lang: language() });
     if (version) words.set("v", version);
     if (seat) words.set("seat", seat);
+    if (this.moderation) words.set("m", this.moderation);
     if (narrow.matches) words.set("tall", "1");
     this.wanted = String(words);
     this.reading ??= this.#read().finally(() => {
       this.reading = null;
     });
     return this.reading;
+  }
+
+  /** Forget pictures that may show what is hidden now; `moderation` as in `moderationOf`. */
+  forget(moderation) {
+    this.moderation = moderation;
+    this.kept.clear();
+    this.shown = null;
   }
 
   /** Show nothing. */

@@ -2,8 +2,8 @@
 
 import { get } from "../parts/api.js";
 import { el } from "../parts/dom.js";
-import { watchGame } from "../parts/feed.js";
-import { readTexts, speak, t, word } from "../parts/language.js";
+import { watchGame, watchModeration } from "../parts/feed.js";
+import { moderationOf, readTexts, speak, t, word } from "../parts/language.js";
 import { Picture } from "../parts/picture.js";
 import { Timeline, linkedMoment } from "../parts/timeline.js";
 
@@ -24,6 +24,7 @@ try {
 
 function begin(state) {
   const picture = new Picture(`/watch/${id}/picture.svg`);
+  picture.forget(moderationOf(state));
   const timeline = new Timeline({ show: (version) => picture.show(version).catch(() => {}), start: linkedMoment() });
   if (said.get("title") !== "0") {
     main.append(el("h1", { class: "small" }, el("a", { href: `/watch/${id}`, target: "_blank", rel: "noopener" }, `${word("game", state.gameType)} · PlayMolt`)));
@@ -34,6 +35,12 @@ function begin(state) {
   timeline.grow(state.version, !OVER.includes(state.phase));
   timeline.known();
   if (!OVER.includes(state.phase)) watchGame(id, state.version, (message) => timeline.grow(message.version, true));
+  else watchModeration();
+  addEventListener("moderated", async ({ detail }) => {
+    if (detail.game_id && detail.game_id !== id) return;
+    picture.forget(moderationOf(await get(`/api/games/${id}/state`, { as: "anonymous" })));
+    picture.show(timeline.at).catch(() => {});
+  });
   if (said.get("autoplay") === "1") play(timeline);
 }
 

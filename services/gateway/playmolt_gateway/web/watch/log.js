@@ -24,7 +24,9 @@ export function logCard(stream, read, choose) {
 
 function verdict(records, broken) {
   if (broken) return el("p", { class: "notice" }, t("check.broken", { version: broken }));
-  return el("p", {}, t("check.sound", { n: records.length }), " ", el("code", {}, records.at(-1)?.hash));
+  const withheld = records.filter((record) => record.withheld?.length).length;
+  return el("p", {}, t("check.sound", { n: records.length }), " ", withheld ? `${t("check.withheld", { n: withheld })} ` : null,
+    el("code", {}, records.at(-1)?.hash));
 }
 
 function sought(records, hash, choose) {

@@ -3,12 +3,12 @@
 import { get, lines, operatorKey } from "../parts/api.js";
 import { copied, rewrite } from "../parts/browser.js";
 import { announce, byHand, contentIn, el, fill, select } from "../parts/dom.js";
-import { watchGame } from "../parts/feed.js";
+import { watchGame, watchModeration } from "../parts/feed.js";
 import { actionButton, page, trouble } from "../parts/frame.js";
 import { GAMES } from "../games.js";
 import { reportButton } from "../parts/report.js";
 import { QUIET_MS, STALLED_MS } from "../parts/rows.js";
-import { isolated, t, word } from "../parts/language.js";
+import { isolated, moderationOf, t, word } from "../parts/language.js";
 import { Moments } from "../parts/moments.js";
 import { Narration } from "../parts/narration.js";
 import { Picture } from "../parts/picture.js";
@@ -65,11 +65,13 @@ function unrated(state) {
 class Watch {
   constructor(main, game, state) {
     this.game = game;
-    this.narration = new Narration(state.gameType);
+    this.type = state.gameType;
+    this.narration = new Narration(this.type);
     this.events = [];
     this.states = new Map();
     this.seat = new URLSearchParams(location.search).get("seat") ?? "";
     this.picture = GAMES.some((one) => one.type === state.gameType && one.drawn) ? new Picture(`/watch/${id}/picture.svg`) : null;
+    this.picture?.forget(moderationOf(state));
     this.over = false;
     this.records = null;
     this.unread = null;
@@ -100,6 +102,10 @@ class Watch {
     addEventListener("popstate", this.moment);
     this.back = () => this.failed && this.show(this.wanted);
     addEventListener("online", this.back);
+    this.moderated = ({ detail }) => {
+      this.redrawn = (this.redrawn ?? Promise.resolve()).then(() => this.redraw(detail)).catch(() => {});
+    };
+    addEventListener("moderated", this.moderated);
     this.clock = setInterval(() => this.count(), 1000);
     main.append(
       el("div", { class: "row apart" },
@@ -122,6 +128,8 @@ class Watch {
 
   close() {
     this.stop?.();
+    this.notices?.();
+    removeEventListener("moderated", this.moderated);
     clearTimeout(this.saying);
     clearTimeout(this.receiving);
     this.timeline.close();
@@ -139,6 +147,27 @@ class Watch {
       this.take(page.events);
     }
     this.timeline.known();
+  }
+
+  /** Read again what the operator hid, renamed or restored. */
+  async redraw({ game_id: game, agent_id: agent }) {
+    if ((game && game !== id) || (agent && !this.events.some((event) => JSON.stringify(event).includes(agent)))) return;
+    const events = [];
+    while (events.length < this.events.length) {
+      const page = await get(`/api/games/${id}/events?after=${events.length}&limit=${PAGE}`, { as: "anonymous" });
+      if (page.events.length === 0) break;
+      events.push(...page.events);
+    }
+    this.events.splice(0, events.length, ...events.slice(0, this.events.length));
+    this.narration = new Narration(this.type);
+    this.moments.replace(this.events.map((event) => [event.version, this.lineAt(event.version)]));
+    this.states.clear();
+    this.records = null;
+    this.knower = null;
+    this.record.forget();
+    this.picture?.forget(moderationOf(await get(`/api/games/${id}/state`, { as: "anonymous" })));
+    await this.show(this.timeline.at);
+    if (this.seat && this.game.secrets) await this.read();
   }
 
   /** Batch messages of the feed: a run sends more than a page can draw one by one. */
@@ -207,6 +236,7 @@ class Watch {
     this.due = null;
     this.showStatus("ended");
     this.record.over();
+    this.notices ??= watchModeration();
     if (this.picture) fill(this.away, this.taken());
     if (this.#reads()) fill(this.log, logCard(id, () => this.readLog(), (v) => this.timeline.choose(v)));
     if (!this.game.seats) return;

@@ -23,6 +23,14 @@ export class RecordView {
     this.#fill();
   }
 
+  /** Read the records again when they are shown. */
+  forget() {
+    this.records = null;
+    this.reading = null;
+    this.fault = null;
+    this.#fill();
+  }
+
   show(version) {
     this.version = version;
     fill(this.title, t("record.title", { v: version }));

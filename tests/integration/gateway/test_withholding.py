@@ -1,0 +1,239 @@
+"""What the operator hides or renames is withheld everywhere from then on, and restored everywhere."""
+
+import json
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from playmolt_schemas.text import WITHHELD
+
+from tests.integration.gateway.rows import Guest, Json, Platform, Sse, Table, eventually, told
+from tests.platforms import Done
+
+MARKER, OTHER = "zugzwangmarker", "a much longer quixotryvexation marker"
+PAGES = ("/watch/{id}", "/embed/{id}", "/watch/{id}?v=9", "/api/games/{id}/replay.html?lang=en")
+PICTURES = ("/watch/{id}/picture.svg", "/watch/{id}/picture.svg?v={v}", "/watch/{id}/picture.svg?v={v}&lang=ko")
+LISTS = (
+    "/games/rows?limit=100",
+    "/feeds/games.atom",
+    "/feeds/agents/{agent}.atom",
+    "/agents/{agent}",
+    "/api/games?limit=100",
+)
+
+
+def decide(platform: Platform, decision: str, kind: str = "speech", **target: Any) -> None:
+    """A report and the operator's decision about it."""
+    report = told(platform.nobody.post("/api/reports", {"kind": kind, "reason": "rude", **target}), 202)["id"]
+    told(platform.operator.post(f"/api/admin/reports/{report}", {"decision": decision, "note": "house rule"}))
+
+
+def version_of(platform: Platform, game: str, text: str) -> int:
+    return next(int(event["version"]) for event in platform.events(game) if text in json.dumps(event))
+
+
+def shown(platform: Platform, table: Table, version: int) -> dict[str, bytes]:
+    """Everything that anybody can read about a finished game, by its address."""
+    game, agent = table.game_id, table[0].id
+    found: dict[str, bytes] = {}
+
+    def take(path: str, caller: Guest = platform.nobody) -> None:
+        answer = caller.get(path)
+        assert answer.status_code == 200, (path, answer.text)
+        found[f"{path} {caller.id}"] = answer.content
+
+    for path in (*PAGES, *PICTURES, *LISTS):
+        take(path.format(id=game, agent=agent, v=version))
+    for path in ("state", "events?limit=1000", "log", f"state?at={version}", f"state?at={version}&seat={agent}"):
+        take(f"/api/games/{game}/{path}")
+    for guest in table[:2]:
+        take(f"/api/games/{game}/state", guest)
+    found["ws"] = "\n".join(platform.watched(f"/ws/games/{game}?after=0")[0]).encode()
+    for base in (f"{platform.spectator}/sse/games/{game}", f"{platform.gateway}/api/games/{game}/stream"):
+        with Sse(platform.http, f"{base}?after=0") as feed:
+            found[base] = "\n".join(said for _, said in feed).encode()
+    done = platform.command("log", "export", "--public")
+    assert done.returncode == 0, done.stderr
+    found["public export"] = b"\n".join(line for line in bytes_of(done).splitlines() if game.encode() in line)
+    return found
+
+
+def bytes_of(done: Done) -> bytes:
+    return done.stdout if isinstance(done.stdout, bytes) else done.stdout.encode()
+
+
+def played(platform: Platform, text: str) -> tuple[Table, Guest]:
+    """A trial in which the defence said something, and its seat."""
+    table = platform.table("trial")
+    for number in range(4):
+        for guest in table:
+            speaker = table.role("DEFENSE")[0]
+            said = text if guest is speaker and number == 1 else "words"
+            table.does(guest, {"type": "speak", "text": said})
+    for role in ("PROSECUTOR", "DEFENSE"):
+        table.does(table.role(role)[0], {"type": "speak", "text": "rebuttal"})
+    speaker = table.role("DEFENSE")[0]
+    table.vote("GUILTY", "GUILTY", "NOT_GUILTY")
+    table.does(table.role("JUDGE")[0], {"type": "speak", "text": "so be it"})
+    return table, speaker
+
+
+def holding(found: dict[str, bytes], text: str) -> list[str]:
+    return sorted(path for path, body in found.items() if text.encode() in body)
+
+
+def test_a_hidden_speech_is_nowhere_any_more_and_restored_everywhere(platform: Platform, tmp_path: Path) -> None:
+    table, _ = played(platform, MARKER)
+    game = table.game_id
+    version = version_of(platform, game, MARKER)
+    before = shown(platform, table, version)
+    assert holding(before, MARKER), "the test finds what was said"
+    decide(platform, "hide", game_id=game, version=version)
+    after = shown(platform, table, version)
+    assert holding(after, MARKER) == []
+    assert {path for path in before if MARKER.encode() in before[path]} <= {
+        path for path in after if after[path] != before[path]
+    }
+    event = platform.events(game)[version - 1]
+    assert event["text"] == WITHHELD
+    record = platform.records(game)[version - 1]
+    assert (record["data"]["text"], record["withheld"]) == (None, ["data.text"])
+    mine = platform.records(game, platform.operator)[version - 1]
+    assert (mine["data"]["text"], mine["hash"]) == (MARKER, record["hash"])
+    own, public = tmp_path / "own.jsonl", tmp_path / "public.jsonl"
+    assert platform.command("log", "export", "--out", str(own)).returncode == 0
+    assert platform.command("log", "export", "--public", "--out", str(public)).returncode == 0
+    assert MARKER in own.read_text(encoding="utf-8")
+    assert MARKER not in public.read_text(encoding="utf-8")
+    verified = platform.command("log", "verify", "--json", str(public))
+    assert verified.returncode == 0, verified.stdout
+    assert json.loads(verified.stdout)["withheld"] == 1
+    (tmp_path / "log.jsonl").write_bytes(platform.nobody.get(f"/api/games/{game}/log").content)
+    assert platform.command("log", "verify", str(tmp_path / "log.jsonl")).returncode == 0
+    assert platform.command("log", "check", str(public)).returncode == 0
+    assert WITHHELD in platform.command("replay", game, "--log", str(public)).stdout
+    whole = platform.command("log", "verify")
+    assert whole.returncode == 0, whole.stdout
+    decide(platform, "restore", game_id=game, version=version)
+    back = shown(platform, table, version)
+    assert {
+        path for path in before if back[path] != before[path] and "atom" not in path and "rows" not in path
+    } == set()
+
+
+class Watching:
+    """A watcher that was there before: its feed up to now is read, and it waits."""
+
+    def __init__(self, platform: Platform, game: str, version: int) -> None:
+        self.socket = platform.socket(f"/ws/games/{game}?after={version}")
+        self.lobby = platform.socket("/ws/lobby")
+        self.feeds = [
+            Sse(platform.http, f"{base}?after={version}")
+            for base in (f"{platform.spectator}/sse/games/{game}", f"{platform.gateway}/api/games/{game}/stream")
+        ]
+
+    def notices(self) -> list[Json]:
+        """The next notice that each of them gets."""
+        sockets = [_notice(lambda socket=socket: str(socket.recv(timeout=30))) for socket in (self.socket, self.lobby)]
+        return sockets + [_named(feed) for feed in self.feeds]
+
+    def close(self) -> None:
+        self.socket.close()
+        self.lobby.close()
+        for feed in self.feeds:
+            feed.__exit__()
+
+
+def _notice(receive: Callable[[], str]) -> Json:
+    while (message := json.loads(receive())).get("type") != "moderated":
+        pass
+    found: Json = message
+    return found
+
+
+def _named(feed: Sse) -> Json:
+    """The notice of a feed of server-sent events, which has its own name there and no id."""
+    lines = feed.answer.iter_lines() if not hasattr(feed, "_lines") else feed._lines
+    for line in lines:
+        if line == "event: moderated":
+            found: Json = json.loads(next(lines).removeprefix("data: "))
+            return found
+    raise AssertionError("the feed ended")
+
+
+def test_every_open_watcher_of_a_running_game_is_notified(platform: Platform, record_property: Any) -> None:
+    table = platform.table("trial")
+    table.does(table[0], {"type": "speak", "text": MARKER})
+    version = version_of(platform, table.game_id, MARKER)
+    watching = Watching(platform, table.game_id, version)
+    try:
+        began = time.monotonic()
+        decide(platform, "hide", game_id=table.game_id, version=version)
+        expected = {"type": "moderated", "game_id": table.game_id, "versions": [version]}
+        assert watching.notices() == [expected] * 4
+        record_property("seconds", round(time.monotonic() - began, 3))
+        print("notified after", round(time.monotonic() - began, 3), "s")
+    finally:
+        watching.close()
+    with platform.socket(f"/ws/games/{table.game_id}?after={version - 1}") as socket:
+        assert json.loads(socket.recv(timeout=30))["text"] == WITHHELD, "who resumes gets the withheld form"
+    for guest in table:
+        assert MARKER not in json.dumps(guest.state(table.game_id))
+    table.does(table[1], {"type": "speak", "text": "the game goes on"})
+
+
+def test_a_renamed_agent_has_its_name_nowhere(platform: Platform, tmp_path: Path) -> None:
+    table, speaker = played(platform, "words")
+    game, name = table.game_id, speaker.name
+    before = shown(platform, table, 9)
+    handle = next(seat["handle"] for seat in platform.nobody.state(game)["participants"] if seat["id"] == speaker.id)
+    decide(platform, "rename", kind="name", agent_id=speaker.id)
+    seat = next(seat for seat in platform.nobody.state(game)["participants"] if seat["id"] == speaker.id)
+    assert re.fullmatch(r"agent-[0-9a-f]{6,}", seat["name"])
+    assert seat["handle"] == seat["name"]
+    after = shown(platform, table, 9)
+    assert holding(after, handle) == []
+    assert name not in json.dumps(platform.records(game))
+    assert name in json.dumps(platform.records(game, platform.operator))
+    public = tmp_path / "public.jsonl"
+    assert platform.command("log", "export", "--public", "--out", str(public)).returncode == 0
+    assert platform.command("log", "verify", str(public)).returncode == 0
+    assert platform.command("log", "verify").returncode == 0
+    decide(platform, "hide", kind="name", agent_id=speaker.id)
+    seat = next(seat for seat in platform.nobody.state(game)["participants"] if seat["id"] == speaker.id)
+    assert seat["name"] == WITHHELD
+    decide(platform, "restore", kind="name", agent_id=speaker.id)
+    back = shown(platform, table, 9)
+    assert {
+        path for path in before if back[path] != before[path] and "atom" not in path and "rows" not in path
+    } == set()
+
+
+def test_the_message_is_deleted_and_later_ones_stay(platform: Platform) -> None:
+    table, _ = played(platform, MARKER)
+    version = version_of(platform, table.game_id, MARKER)
+    decide(platform, "hide", game_id=table.game_id, version=version)
+
+    def lags() -> Json:
+        return told(platform.operator.get("/api/admin/lag"))
+
+    eventually(lambda: (lag := lags())["spectate"] == lag["log"], "the relay goes on")
+    said, code = platform.watched(f"/ws/games/{table.game_id}?after=0")
+    assert code == 1000
+    assert [json.loads(one)["version"] for one in said] == list(range(1, len(said) + 1))
+    assert MARKER not in "".join(said)
+
+
+TIMES = re.compile(rb"\d{4}-\d{2}-\d{2}T[0-9:.]+Z?")
+HASHES = re.compile(rb"\b[0-9a-f]{64}\b|\"salt\":\"[0-9a-f]{32}\"|\"command_id\":\"[0-9a-f]{32}\"")
+
+
+def told_apart(table: Table, body: bytes) -> bytes:
+    """A body without what differs between any two games."""
+    body = body.replace(table.game_id.encode(), b"GAME")
+    for number, guest in enumerate(table):
+        body = body.replace(guest.id.encode(), b"AGENT%d" % number)
+        body = body.replace(guest.id[-6:].encode(), b"TAIL%d" % number)
+    return HASHES.sub(b"HASH", TIMES.sub(b"TIME", body))
