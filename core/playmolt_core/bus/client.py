@@ -9,6 +9,7 @@ import msgspec
 import nats.errors
 from nats.aio.msg import Msg
 from playmolt_schemas import subjects
+from playmolt_schemas.shards import shard_of
 
 from playmolt_core.bus.calls import Calls
 from playmolt_core.bus.connection import answers_inbox, delivered, fault_of, open_connection
@@ -147,6 +148,12 @@ class NatsBus:
             await asyncio.shield(delivered(self._connection, 2))
         except (nats.errors.Error, TimeoutError, OSError) as error:
             raise BusUnavailable(f"could not publish on {subject}: {error!r}") from error
+
+    async def hint(self, stream: str) -> None:
+        """Wake the relay after a commit to a stream of the log. Best effort: it polls as well."""
+        shards = self._settings.log_shards or self._roster.shards or 1
+        with suppress(nats.errors.Error, OSError):
+            await self._connection.publish(subjects.committed(shard_of(stream, shards), shards), b"")
 
     async def on(self, subject: str, callback: Callable[[bytes], None]) -> None:
         async def receive(message: Msg) -> None:

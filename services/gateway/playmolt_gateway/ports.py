@@ -45,6 +45,10 @@ class GatewayBus(Bus, Protocol):
 
     def services(self) -> frozenset[str]: ...
 
+    async def hint(self, stream: str) -> None:
+        """Wake the relay after a commit to a stream of the log. Best effort: it polls as well."""
+        ...
+
     async def watch_moderation(self) -> Watch:
         """The messages of the operator's decisions."""
         ...

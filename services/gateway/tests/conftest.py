@@ -80,6 +80,7 @@ class TwinBus:
         self.engine: Callable[[str, Call], Reply] = lambda _game, _call: (200, {"game_id": "ox-1"})
         self.is_connected = True
         self.published: list[tuple[str, bytes]] = []
+        self.hints: list[str] = []
         self.answers: dict[str, bytes | Exception] = {}
         self.asked: dict[str, bytes] = {}
         self.listeners: dict[str, list[Callable[[bytes], None]]] = defaultdict(list)
@@ -140,6 +141,9 @@ class TwinBus:
 
     async def watch_speech(self, game: str, identifier: str) -> TwinWatch:
         return await self.watch("speaking", f"speaking {identifier}")
+
+    async def hint(self, stream: str) -> None:
+        self.hints.append(stream)
 
     async def watch_moderation(self) -> TwinWatch:
         return await self.watch("moderation", "*")

@@ -233,7 +233,7 @@ class Sse:
     def __init__(self, http: httpx.Client, url: str, **headers: str) -> None:
         self._context = http.stream("GET", url, headers=headers, timeout=SECONDS)
         self.answer = self._context.__enter__()
-        self._lines = self.answer.iter_lines()
+        self.lines = self.answer.iter_lines()
 
     def __enter__(self) -> "Sse":
         return self
@@ -243,7 +243,7 @@ class Sse:
 
     def __iter__(self) -> Iterator[tuple[int | None, str]]:
         identifier = None
-        for line in self._lines:
+        for line in self.lines:
             if line.startswith(":"):
                 continue
             elif line.startswith("id: "):
@@ -255,7 +255,7 @@ class Sse:
 
     def comment(self) -> str:
         """The next comment; what comes before it is dropped."""
-        return next(line for line in self._lines if line.startswith(":"))
+        return next(line for line in self.lines if line.startswith(":"))
 
 
 def together(calls: Sequence[Callable[[], Any]]) -> list[Any]:

@@ -3,13 +3,14 @@
 import json
 import re
 import time
-from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from playmolt_schemas.text import WITHHELD
+from websockets.sync.client import ClientConnection
 
-from tests.integration.gateway.rows import Guest, Json, Platform, Sse, Table, eventually, told
+from tests.integration.gateway.rows import SECONDS, Guest, Json, Platform, Sse, Table, eventually, told
 from tests.platforms import Done
 
 MARKER, OTHER = "zugzwangmarker", "a much longer quixotryvexation marker"
@@ -24,10 +25,20 @@ LISTS = (
 )
 
 
-def decide(platform: Platform, decision: str, kind: str = "speech", **target: Any) -> None:
-    """A report and the operator's decision about it."""
-    report = told(platform.nobody.post("/api/reports", {"kind": kind, "reason": "rude", **target}), 202)["id"]
+def decide(platform: Platform, decision: str, kind: str = "speech", **target: Any) -> str:
+    """A report and the operator's decision about it; returns the report."""
+    report = str(told(platform.nobody.post("/api/reports", {"kind": kind, "reason": "rude", **target}), 202)["id"])
     told(platform.operator.post(f"/api/admin/reports/{report}", {"decision": decision, "note": "house rule"}))
+    return report
+
+
+def restore(platform: Platform, report: str) -> None:
+    told(platform.operator.post(f"/api/admin/reports/{report}", {"decision": "restore", "note": "it was fine"}))
+
+
+def differing(before: dict[str, bytes], after: dict[str, bytes]) -> set[str]:
+    """What was not shown the same, apart from lists of all games and the times of changes."""
+    return {path for path in before if after[path] != before[path] and "atom" not in path and "rows" not in path}
 
 
 def version_of(platform: Platform, game: str, text: str) -> int:
@@ -90,7 +101,7 @@ def test_a_hidden_speech_is_nowhere_any_more_and_restored_everywhere(platform: P
     version = version_of(platform, game, MARKER)
     before = shown(platform, table, version)
     assert holding(before, MARKER), "the test finds what was said"
-    decide(platform, "hide", game_id=game, version=version)
+    report = decide(platform, "hide", game_id=game, version=version)
     after = shown(platform, table, version)
     assert holding(after, MARKER) == []
     assert {path for path in before if MARKER.encode() in before[path]} <= {
@@ -116,38 +127,29 @@ def test_a_hidden_speech_is_nowhere_any_more_and_restored_everywhere(platform: P
     assert WITHHELD in platform.command("replay", game, "--log", str(public)).stdout
     whole = platform.command("log", "verify")
     assert whole.returncode == 0, whole.stdout
-    decide(platform, "restore", game_id=game, version=version)
-    back = shown(platform, table, version)
-    assert {
-        path for path in before if back[path] != before[path] and "atom" not in path and "rows" not in path
-    } == set()
+    restore(platform, report)
+    assert differing(before, shown(platform, table, version)) == set()
 
 
-class Watching:
-    """A watcher that was there before: its feed up to now is read, and it waits."""
+class Watching(ExitStack):
+    """Watchers that were there before: each has read everything up to a version and waits."""
 
     def __init__(self, platform: Platform, game: str, version: int) -> None:
-        self.socket = platform.socket(f"/ws/games/{game}?after={version}")
-        self.lobby = platform.socket("/ws/lobby")
+        super().__init__()
+        paths = (f"/ws/games/{game}?after={version}", "/ws/lobby")
+        self.sockets = [self.enter_context(platform.socket(path)) for path in paths]
         self.feeds = [
-            Sse(platform.http, f"{base}?after={version}")
+            self.enter_context(Sse(platform.http, f"{base}?after={version}"))
             for base in (f"{platform.spectator}/sse/games/{game}", f"{platform.gateway}/api/games/{game}/stream")
         ]
 
     def notices(self) -> list[Json]:
         """The next notice that each of them gets."""
-        sockets = [_notice(lambda socket=socket: str(socket.recv(timeout=30))) for socket in (self.socket, self.lobby)]
-        return sockets + [_named(feed) for feed in self.feeds]
-
-    def close(self) -> None:
-        self.socket.close()
-        self.lobby.close()
-        for feed in self.feeds:
-            feed.__exit__()
+        return [_notice(socket) for socket in self.sockets] + [_named(feed) for feed in self.feeds]
 
 
-def _notice(receive: Callable[[], str]) -> Json:
-    while (message := json.loads(receive())).get("type") != "moderated":
+def _notice(socket: ClientConnection) -> Json:
+    while (message := json.loads(str(socket.recv(timeout=SECONDS)))).get("type") != "moderated":
         pass
     found: Json = message
     return found
@@ -155,10 +157,9 @@ def _notice(receive: Callable[[], str]) -> Json:
 
 def _named(feed: Sse) -> Json:
     """The notice of a feed of server-sent events, which has its own name there and no id."""
-    lines = feed.answer.iter_lines() if not hasattr(feed, "_lines") else feed._lines
-    for line in lines:
+    for line in feed.lines:
         if line == "event: moderated":
-            found: Json = json.loads(next(lines).removeprefix("data: "))
+            found: Json = json.loads(next(feed.lines).removeprefix("data: "))
             return found
     raise AssertionError("the feed ended")
 
@@ -167,18 +168,15 @@ def test_every_open_watcher_of_a_running_game_is_notified(platform: Platform, re
     table = platform.table("trial")
     table.does(table[0], {"type": "speak", "text": MARKER})
     version = version_of(platform, table.game_id, MARKER)
-    watching = Watching(platform, table.game_id, version)
-    try:
+    with Watching(platform, table.game_id, version) as watching:
         began = time.monotonic()
         decide(platform, "hide", game_id=table.game_id, version=version)
         expected = {"type": "moderated", "game_id": table.game_id, "versions": [version]}
         assert watching.notices() == [expected] * 4
         record_property("seconds", round(time.monotonic() - began, 3))
         print("notified after", round(time.monotonic() - began, 3), "s")
-    finally:
-        watching.close()
     with platform.socket(f"/ws/games/{table.game_id}?after={version - 1}") as socket:
-        assert json.loads(socket.recv(timeout=30))["text"] == WITHHELD, "who resumes gets the withheld form"
+        assert json.loads(socket.recv(timeout=SECONDS))["text"] == WITHHELD, "who resumes gets the withheld form"
     for guest in table:
         assert MARKER not in json.dumps(guest.state(table.game_id))
     table.does(table[1], {"type": "speak", "text": "the game goes on"})
@@ -201,14 +199,11 @@ def test_a_renamed_agent_has_its_name_nowhere(platform: Platform, tmp_path: Path
     assert platform.command("log", "export", "--public", "--out", str(public)).returncode == 0
     assert platform.command("log", "verify", str(public)).returncode == 0
     assert platform.command("log", "verify").returncode == 0
-    decide(platform, "hide", kind="name", agent_id=speaker.id)
+    report = decide(platform, "hide", kind="name", agent_id=speaker.id)
     seat = next(seat for seat in platform.nobody.state(game)["participants"] if seat["id"] == speaker.id)
     assert seat["name"] == WITHHELD
-    decide(platform, "restore", kind="name", agent_id=speaker.id)
-    back = shown(platform, table, 9)
-    assert {
-        path for path in before if back[path] != before[path] and "atom" not in path and "rows" not in path
-    } == set()
+    restore(platform, report)
+    assert differing(before, shown(platform, table, 9)) == set()
 
 
 def test_the_message_is_deleted_and_later_ones_stay(platform: Platform) -> None:

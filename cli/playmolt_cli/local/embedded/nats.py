@@ -131,6 +131,7 @@ def _permissions(user: str, shards: int) -> tuple[list[str], list[str]]:
                 subjects.PROJECTED,
                 subjects.LAG,
                 subjects.LOG,
+                committed,
             ],
             [_all(subjects.spectate("*", "*")), _all(subjects.speaking("*", "*")), subjects.KEYS_REVOKED],
         )

@@ -158,6 +158,7 @@ async def _decide(services: Services, wanted: _Wanted, note: str, until: datetim
     decided = await services.within_deadline(services.moderation.decide(decision))
     if isinstance(decided, Refused):
         return HttpProblem(decided.code, decided.detail, decided.errors)
+    await services.bus.hint(decided.stream)
     subject = wanted.agent_id or wanted.owner_id
     if wanted.field == "speech" or subject is None:
         return None
