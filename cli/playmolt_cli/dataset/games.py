@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta
 from playmolt_core.game.decider import Decider, read_event
 from playmolt_core.game.fold import time_of
+from playmolt_core.game.withholding import Withheld
 from playmolt_core.log.port import Archived, LogReader
 from playmolt_core.log.reading import places, results_to
 from playmolt_core.relay.feeds import PublicForms
@@ -89,10 +90,10 @@ async def finished_games(log: LogReader, since: datetime, until: datetime) -> tu
 
 
 async def games_in(
-    log: LogReader, rules: Mapping[str, Decider], streams: Sequence[str], people: PersonNames
+    log: LogReader, rules: Mapping[str, Decider], streams: Sequence[str], people: PersonNames, withheld: Withheld
 ) -> AsyncIterator[tuple[GameFacts, list[Move]]]:
-    """The games with their moves, in the order of `streams`."""
-    forms = PublicForms(rules.__getitem__)
+    """The games with their moves, in the order of `streams`, without what is withheld."""
+    forms = PublicForms(rules.__getitem__, withheld)
     reading: deque[asyncio.Task[Sequence[Record]]] = deque()
     waiting = iter(streams)
     try:

@@ -148,7 +148,7 @@ def is_partial(record: object) -> bool:
 
 
 def readable(record: R) -> R:
-    """A record that rules can read: what is withheld stands for texts that are null."""
+    """A record that rules can read: a placeholder replaces what is withheld."""
     if not is_partial(record):
         return record
     data = _decode(record.data)

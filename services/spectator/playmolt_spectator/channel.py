@@ -115,7 +115,7 @@ class Channel(ABC):
         self.send(raw)
 
     def send(self, raw: bytes) -> None:
-        """Send a message that is no event of the feed to all watchers."""
+        """Send a message outside the order of the feed to all watchers."""
         notices: dict[Dialect, bytes] = {}
         for watcher in tuple(self._watchers):
             if (notice := notices.get(watcher.dialect)) is None:

@@ -26,7 +26,7 @@ class Dialect:
     message: Callable[[Message], bytes]
     heartbeat: Callable[[int], bytes]
     notice: Callable[[bytes], bytes]
-    """A message that is no event of the feed."""
+    """A message outside the order of the feed."""
 
 
 def text_frame(payload: bytes) -> bytes:
