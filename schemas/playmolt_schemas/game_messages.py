@@ -107,8 +107,8 @@ class LobbyMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Moderated(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="moderated"):
-    """The operator decided that something is shown differently from now on: fetch it again. It is not an event of the game
-    and has no version; server-sent events name it `moderated`.
+    """The operator decided that something is shown differently from now on: fetch it again. It is not an event of the
+    game and has no version; server-sent events name it `moderated`.
 
     `game_id` with `versions`: texts in these events. `agent_id`: a name. Neither: something may have been missed.
     """
