@@ -72,9 +72,13 @@ def id_of_command(kind: str, command_id: str) -> str:
     return f"{kind}-{uuid.uuid5(uuid.NAMESPACE_OID, f'{kind}/{command_id}')}"
 
 
+MODERATION = "moderation"
+"""The type of the streams of the operator's decisions, which belong to no game."""
+
+
 def moderation_of(at: datetime) -> str:
     """The stream of the operator's decisions of a UTC month."""
-    return f"moderation-{uuid.uuid5(uuid.NAMESPACE_OID, f'moderation/{at.astimezone(UTC):%Y-%m}')}"
+    return f"{MODERATION}-{uuid.uuid5(uuid.NAMESPACE_OID, f'{MODERATION}/{at.astimezone(UTC):%Y-%m}')}"
 
 
 def lobby_of(game: str) -> str:

@@ -64,10 +64,6 @@ def spectate(game: str, identifier: str, shards: int = 1) -> str:
     return f"spectate{token_of(identifier, shards)}.{game}.{identifier}"
 
 
-MODERATION: Final = "moderation"
-"""The type of the streams of the operator's decisions, which belong to no game."""
-
-
 def sealed(game: str, identifier: str, shards: int = 1) -> str:
     """Placeholder for a record without a public form, so that sequence k is always position k."""
     return f"sealed{token_of(identifier, shards)}.{game}.{identifier}"

@@ -9,6 +9,7 @@ import msgspec
 import nats.errors
 from nats.aio.msg import Msg
 from playmolt_schemas import subjects
+from playmolt_schemas.identifiers import MODERATION
 from playmolt_schemas.shards import shard_of
 
 from playmolt_core.bus.calls import Calls
@@ -135,7 +136,7 @@ class NatsBus:
 
     async def watch_moderation(self) -> SubjectWatch:
         """The messages of decisions (`Moderated`)."""
-        subject = subjects.spectate(subjects.MODERATION, "*")
+        subject = subjects.spectate(MODERATION, "*")
         return await self._watches.watch(subject, subject.replace(".", ".*.", 1))
 
     async def watch_lobby(self) -> SubjectWatch:

@@ -7,10 +7,10 @@ from typing import Final
 import msgspec
 from playmolt_schemas.codes import Code
 from playmolt_schemas.game_messages import GameSummary, StoredModerated
+from playmolt_schemas.identifiers import MODERATION
 from playmolt_schemas.records import Record
 from playmolt_schemas.stored import moderation as stored
 from playmolt_schemas.stored.event import Event
-from playmolt_schemas.subjects import MODERATION
 from typing_extensions import override
 
 from playmolt_core.game.decider import Refused, Viewer, read_event

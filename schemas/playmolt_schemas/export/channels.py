@@ -115,7 +115,7 @@ STREAMS: Final = tuple(route for route in ROUTES if route.streams)
 
 def _own_feed(route: Route) -> Channel:
     kinds = [leaf for answer in route.answers.values() for leaf in leaves(answer)]
-    said = tuple(_said(kind) for kind in dict.fromkeys([*kinds, wire.ProgressMessage]))
+    said = tuple(_said(kind) for kind in dict.fromkeys([*kinds, wire.ProgressMessage, Moderated]))
     return Channel(name=route.name, address=route.path, server="gateway", summary=route.summary, messages=said)
 
 

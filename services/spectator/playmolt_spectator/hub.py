@@ -13,8 +13,7 @@ from playmolt_core.bus.port import BusUnavailable, HeadedMessage
 from playmolt_core.ops import tracing
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.game_messages import Moderated, StoredModerated
-from playmolt_schemas.identifiers import moderation_of
-from playmolt_schemas.subjects import MODERATION
+from playmolt_schemas.identifiers import MODERATION, moderation_of
 
 from playmolt_spectator.backfill import Backfill, UnknownGame, game_type, message
 from playmolt_spectator.channel import Channel
