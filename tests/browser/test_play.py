@@ -15,6 +15,8 @@ from tests.browser.test_access import faults
 from tests.browser.test_engines import ENGINES, running
 from tests.browser.test_manners import HIDE
 from tests.browser.test_me import create, violations
+from tests.browser.test_refused import REFUSALS
+from tests.browser.test_visitors import WAITS
 
 TURN = "[data-turn]"
 OVER = ".button[href^='/watch/']"
@@ -357,6 +359,45 @@ def test_an_owner_plays_as_an_agent_of_its_own(reader: Reader, platform: str) ->
     page.get_by_role("button", name="Leave the game").click()
     answer(page, yes=True)
     expect(page.locator("section[aria-labelledby=new]")).to_contain_text("Ada herself")
+
+
+def test_the_one_switch_of_a_game_is_offered_once(reader: Reader, persons: Persons) -> None:
+    person = persons()
+    page = person.sits(reader, person.opens())
+    for used in (False, True):
+        choose(page, "a side")
+        page.locator(SEND).click()
+        switching = page.get_by_label("Switch sides")
+        expect(switching).to_be_disabled() if used else expect(switching).to_be_enabled()
+        (page.get_by_label("Keep my side") if used else switching).check()
+        page.locator(SEND).click()
+        expect(page.get_by_label("Your reason")).to_be_visible()
+
+
+def test_without_storage_a_seat_lasts_as_long_as_the_page(reader: Reader) -> None:
+    page = reader("/nowhere")
+    page.context.add_init_script(REFUSALS["blocked"])
+    page.goto("/play/ox")
+    page.get_by_label("Your name").fill("Ada")
+    expect(page.get_by_text("This browser stores nothing here")).to_be_visible()
+    page.get_by_role("button", name="Start", exact=True).click()
+    choose(page, "kept by the page alone")
+    page.locator(SEND).click()
+    expect(page.get_by_role("heading", name="Keep or switch?")).to_be_visible()
+
+
+@pytest.mark.parametrize(("language", "wait"), WAITS.items())
+def test_the_page_says_how_long_to_wait_for_a_registration(reader: Reader, language: str, wait: str) -> None:
+    def refuse(route: Route) -> None:
+        problem = {"status": 429, "code": "rate_limited", "detail": "An address may register 30 agents"}
+        route.fulfill(status=429, headers={"retry-after": "1800"}, json=problem)
+
+    page = reader("/play/trial", language=language)
+    page.route("**/api/agents", refuse)
+    page.locator("input[name=name]").fill("Ada")
+    page.locator("main button.first").click()
+    expect(page.locator("main [role=alert]")).to_contain_text(wait)
+    expect(page.locator("input[name=name]")).to_have_value("Ada")
 
 
 def test_a_page_says_what_this_browser_cannot_do(reader: Reader, platform: str) -> None:

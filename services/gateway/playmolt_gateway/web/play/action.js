@@ -18,11 +18,12 @@ const has = (key) => t(key) !== key;
 const spaced = (code) => code.replace(/([a-z])([A-Z])/g, "$1 $2").replaceAll("_", " ");
 
 /**
- * A card for a turn: `offer` is `{turn_id, actions: [{type, schema}]}`. `done(late)` is called when the answer was taken,
+ * A card for a turn: `offer` is `{turn_id, actions: [{type, schema}]}`; `closed` lists `[field, value]` of values that
+ * this seat can no longer use. `done(late)` is called when the answer was taken,
  * or came too late: then `late` says so.
  */
-export function actionCard(game, type, offer, done) {
-  const forms = offer.actions.map((action) => new Offered(game, type, offer.turn_id, action));
+export function actionCard(game, type, offer, closed, done) {
+  const forms = offer.actions.map((action) => new Offered(game, type, offer.turn_id, action, closed));
   const place = el("div");
   const body = el("div", { class: "stack" });
   const button = el("div", { class: "row end" });
@@ -45,7 +46,7 @@ export function actionCard(game, type, offer, done) {
 
 /** One action that is allowed. */
 class Offered {
-  constructor(game, gameType, turn, { type, schema }) {
+  constructor(game, gameType, turn, { type, schema }, closed) {
     this.game = game;
     this.turn = turn;
     this.type = type;
@@ -72,6 +73,11 @@ class Offered {
     const properties = Object.fromEntries(Object.entries(schema.properties ?? {}).filter(([name]) => !OWN.includes(name)));
     const required = (schema.required ?? []).filter((name) => !OWN.includes(name));
     this.form = new Form({ ...schema, properties, required }, { long: LONG_CHARS, text, option, hint });
+    for (const [path, value] of closed) {
+      for (const input of this.form.node.querySelectorAll(`input[data-field="${CSS.escape(path)}"]`)) {
+        if (input.value === String(value)) input.disabled = true;
+      }
+    }
     this.sent = keepDraft(draftOf(game, turn, type), this.form.node);
   }
 
