@@ -12,6 +12,7 @@ CREATE ROLE playmolt_game_experiment NOLOGIN;
 CREATE ROLE playmolt_game_jury NOLOGIN;
 CREATE ROLE playmolt_game_legal NOLOGIN;
 CREATE ROLE playmolt_game_ox NOLOGIN;
+CREATE ROLE playmolt_game_panel NOLOGIN;
 CREATE ROLE playmolt_game_tournament NOLOGIN;
 CREATE ROLE playmolt_game_trial NOLOGIN;
 ALTER ROLE migrations CREATEROLE;
@@ -19,6 +20,6 @@ GRANT playmolt_owner TO migrations;
 -- It owns what these may use; as a member it can be told by `playmolt doctor` that they are there.
 GRANT playmolt_engine, playmolt_relay, playmolt_gateway, playmolt_reader, playmolt_vault TO migrations;
 GRANT playmolt_game_agora, playmolt_game_experiment, playmolt_game_jury, playmolt_game_legal, playmolt_game_ox,
-  playmolt_game_tournament, playmolt_game_trial TO migrations;
+  playmolt_game_panel, playmolt_game_tournament, playmolt_game_trial TO migrations;
 -- A migration finds a connection when services have taken all others.
 GRANT pg_use_reserved_connections TO migrations;

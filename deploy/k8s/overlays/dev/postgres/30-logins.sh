@@ -7,7 +7,7 @@ SQL
 }
 login gateway playmolt_gateway "${GATEWAY_PASSWORD:?}"
 login relay playmolt_relay "${RELAY_PASSWORD:?}"
-login trial-engine "playmolt_engine, playmolt_vault, playmolt_game_trial, playmolt_game_jury" "${TRIAL_ENGINE_PASSWORD:?}"
+login trial-engine "playmolt_engine, playmolt_vault, playmolt_game_trial, playmolt_game_jury, playmolt_game_panel" "${TRIAL_ENGINE_PASSWORD:?}"
 login ox-engine "playmolt_engine, playmolt_game_ox" "${OX_ENGINE_PASSWORD:?}"
 login legal-orchestrator "playmolt_engine, playmolt_vault, playmolt_game_legal" "${LEGAL_ORCHESTRATOR_PASSWORD:?}"
 login agora-runner "playmolt_engine, playmolt_game_agora, playmolt_game_experiment" "${AGORA_RUNNER_PASSWORD:?}"

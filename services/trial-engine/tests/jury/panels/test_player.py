@@ -1,0 +1,279 @@
+"""A jury that plays itself: to its end, through crashes at every moment, and until a budget or an owner stops it.
+
+What a model has answered and the log holds is asked no second time.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from playmolt_core.effects.leased_effect import LeasedEffect, Submit
+from playmolt_core.game.decider import Accepted, Command, Decider, Refused
+from playmolt_core.game.fold import Snapshot
+from playmolt_core.llm.port import Failed, Listener, Model, ModelRequest, Record, Reply, Sending
+from playmolt_core.llm.scripted.model import Cast, ScriptedModel
+from playmolt_jury import rules
+from playmolt_jury.jurors import scripted
+from playmolt_jury.panels import plan as plans
+from playmolt_jury.panels.player import JuryPlayer
+from playmolt_jury.panels.rules import PLAY, OpenPanel, Panel, ResumePanel, StopPanel, session_of
+from playmolt_jury.panels.state import State
+from playmolt_jury.workers.model_worker import ModelWorker
+from playmolt_schemas.canonical import digest
+from playmolt_schemas.stored.event import Event
+from playmolt_schemas.stored.jury import AttemptMade
+from playmolt_schemas.stored.panels import JuryPlayed, PanelPlan
+
+JURY, PANEL = rules.jury(), Panel()
+NAME = "panel-00000000-0000-4000-8000-000000000001"
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+PLAN = """language = "en"
+n = 2
+seed = 3
+deliberation = 1
+[[scripts.A]]
+juror = "ophiuchus"
+text = "There is reasonable doubt."
+[[scripts.A]]
+juror = "radical"
+evidence = "E1"
+"""
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+class Log:
+    """The streams of one game in memory. `kill` is asked after each commit whether the process ends."""
+
+    def __init__(self, decider: Decider[Any], kill: Callable[[], bool]) -> None:
+        self.decider = decider
+        self.kill = kill
+        self.states: dict[str, Any] = {}
+        self.stored: dict[str, list[Event]] = {}
+        self.known: set[tuple[str, str]] = set()
+
+    async def submit(self, stream: str, command: Command, command_id: str, agent: str = "") -> Accepted | Refused:
+        if (stream, command_id) in self.known:
+            return Accepted()
+        state = self.states.get(stream) or self.decider.initial(stream)
+        decided = self.decider.decide(state, command, AT)
+        if isinstance(decided, Refused):
+            return decided
+        for event in decided.events:
+            state = self.decider.evolve(state, event, AT)
+        if decided.events:
+            self.states[stream] = state
+            self.stored.setdefault(stream, []).extend(decided.events)
+            self.known.add((stream, command_id))
+            if self.kill():
+                raise Killed
+        return Accepted()
+
+    def present(self, stream: str) -> Snapshot[Any] | None:
+        state = self.states.get(stream)
+        return Snapshot(state, state.version, "", AT, self.decider.summary(state)) if state else None
+
+    async def snapshot(self, stream: str) -> Snapshot[Any] | None:
+        return self.present(stream)
+
+    # As `player.Juries`.
+    streams = property(lambda self: self)
+
+    def submit_for(self, _: str) -> Submit:
+        return self.submit
+
+    async def now(self, stream: str) -> Snapshot[Any] | None:
+        return self.present(stream)
+
+    async def events(self, stream: str) -> Sequence[Event]:
+        return tuple(self.stored.get(stream, ()))
+
+
+class Asked(Model):
+    """A scripted model that counts its requests; `answer` may answer in its place."""
+
+    def __init__(self, answer: Callable[[ModelRequest], Failed | None] = lambda _: None) -> None:
+        self.requests: list[str] = []
+        self._answer = answer
+        self._model = ScriptedModel(scripted.add_to(Cast()))
+
+    def get(self, _: str) -> Model:
+        return self
+
+    async def ask(
+        self, request: ModelRequest, record: Record, sending: Sending | None = None, listener: Listener | None = None
+    ) -> Reply | Failed:
+        self.requests.append(digest(request))
+        return self._answer(request) or await self._model.ask(request, record)
+
+
+class Table:
+    """A panel of one plan, its juries and its models."""
+
+    def __init__(self, plan: str = PLAN, model: Asked | None = None) -> None:
+        found = plans.read(plan, JURY.cases.named, ("scripted",))
+        assert isinstance(found, PanelPlan), found
+        self.plan, self.model, self.left = found, model or Asked(), -1
+        self.panels, self.juries = Log(PANEL, self._ends), Log(JURY, self._ends)
+        self.full = ""
+
+    def _ends(self) -> bool:
+        self.left -= 1
+        return self.left == 0
+
+    async def open(self) -> None:
+        opening = OpenPanel(owner="agent-1", name="Ada", plan=self.plan, content_version="")
+        await self.panels.submit(NAME, opening, "open")
+
+    @property
+    def state(self) -> State:
+        found: State = self.panels.states[NAME]
+        return found
+
+    async def play(self, place: int = 0, attempt: int = 1) -> None:
+        """Carry out one of the panel's effects, as its runner does."""
+
+        async def room(owner: str, stream: str, pack: str) -> str:
+            return self.full
+
+        async def keep(_: str, __: object) -> None: ...
+
+        player = JuryPlayer(lambda: self.juries, lambda _, __: ModelWorker(JURY, self.model, keep), room)  # type: ignore[arg-type, return-value]
+        effect, snapshot = PANEL.effects(self.state)[place], self.panels.present(NAME)
+        assert effect.kind == PLAY
+        assert snapshot
+        await player(LeasedEffect(NAME, effect, snapshot, attempt, self.panels.submit, self.panels))
+
+    def played(self) -> list[JuryPlayed]:
+        return [event for event in self.panels.stored[NAME] if isinstance(event, JuryPlayed)]
+
+
+async def test_a_panel_plays_all_its_juries_and_is_over() -> None:
+    table = Table()
+    await table.open()
+    await table.play()
+    await table.play()
+    first, second = table.played()
+    assert (first.number, second.number, table.state.status) == (1, 2, "finished")
+    assert first.course != second.course
+    assert first.outcome in ("guilty", "not_guilty")
+    assert len(first.votes) == 5
+    assert first.spent.calls == sum(isinstance(e, AttemptMade) for e in table.juries.stored[first.session])
+    assert [move.step for move in first.moves if move.cause != "speech"] == [1, 2]
+    assert {move.step for move in first.moves if move.cause == "speech"} == {3}
+
+
+async def test_the_same_plan_gives_the_same_juries() -> None:
+    one, other = Table(), Table()
+    for table in (one, other):
+        await table.open()
+        await table.play()
+    assert one.played() == other.played()
+
+
+async def test_at_temperature_zero_all_juries_are_one() -> None:
+    table = Table(f"temperature = 0\n{PLAN}")
+    await table.open()
+    await table.play()
+    await table.play()
+    assert len({jury.course for jury in table.played()}) == 1
+
+
+async def test_a_jury_that_is_killed_after_any_commit_asks_no_model_again() -> None:
+    whole = Table()
+    await whole.open()
+    await whole.play()
+    commits = sum(len(events) for events in whole.juries.stored.values())
+    for at in range(1, commits):
+        table = Table()
+        await table.open()
+        table.left = at
+        try:
+            await table.play()
+        except Killed:
+            if table.played():  # the last commit
+                break
+            table.left = -1
+            await table.play(attempt=2)
+        assert table.played() == whole.played()
+        assert sorted(table.model.requests) == sorted(whole.model.requests), f"killed after commit {at}"
+    assert at > 20
+
+
+async def test_a_spent_budget_stops_the_panel_and_a_resume_goes_on() -> None:
+    spent = True
+    broke = Failed(code="budget_spent", detail="the budget is spent", attempts=0)
+    table = Table(model=Asked(lambda request: broke if spent and "speech" in request.schema_name else None))
+    await table.open()
+    await table.play()
+    assert table.state.status == "stopped"
+    assert table.state.stopped
+    assert table.state.stopped.by == "budget"
+    assert table.state.spent.calls > 0
+    assert not PANEL.effects(table.state)
+    spent = False
+    raised = replace(table.plan, budget=replace(table.plan.budget, calls=900))
+    await table.panels.submit(NAME, ResumePanel(plan=raised), "resume")
+    await table.play()
+    whole = Table()
+    await whole.open()
+    await whole.play()
+    assert table.played()[0].moves == whole.played()[0].moves
+    assert table.state.budget.calls == 900
+
+
+async def test_a_model_that_is_gone_stops_the_panel() -> None:
+    gone = Failed(code="model_unavailable", detail="no server", attempts=1)
+    table = Table(model=Asked(lambda _: gone))
+    await table.open()
+    await table.play()
+    assert table.state.stopped
+    assert table.state.stopped.by == "model"
+
+
+async def test_a_jury_whose_models_talk_nonsense_is_given_up_and_missing() -> None:
+    refusal = Failed(code="refused", detail="I cannot", attempts=1)
+    table = Table(model=Asked(lambda request: refusal if "speech" in request.schema_name else None))
+    await table.open()
+    await table.play()
+    (jury,) = table.played()
+    assert (jury.outcome, table.state.status) == ("missing", "running")
+
+
+async def test_a_stop_leaves_the_jury_for_later() -> None:
+    table = Table()
+    await table.open()
+    snapshot = table.panels.present(NAME)
+    assert snapshot
+    effect = PANEL.effects(table.state)[0]
+    await table.panels.submit(NAME, StopPanel(by="owner", detail="stopped"), "stop")
+    assert not PANEL.effects(table.state)
+    assert session_of(effect.payload) not in table.juries.stored
+
+
+async def test_a_full_day_stops_the_panel_before_a_jury_is_opened() -> None:
+    table = Table()
+    await table.open()
+    table.full = "the day is full"
+    await table.play()
+    assert table.state.stopped
+    assert (table.state.stopped.by, table.state.stopped.detail) == ("budget", "the day is full")
+    assert not table.juries.stored
+
+
+@pytest.mark.parametrize("change", ["n = 3", "deliberation = 2"])
+async def test_another_plan_does_not_resume_a_panel(change: str) -> None:
+    table = Table()
+    await table.open()
+    other = plans.read(
+        PLAN.replace("n = 2", change) if change[0] == "n" else PLAN.replace("deliberation = 1", change),
+        JURY.cases.named,
+        ("scripted",),
+    )
+    assert isinstance(other, PanelPlan)
+    refused = await table.panels.submit(NAME, ResumePanel(plan=other), "resume")
+    assert isinstance(refused, Refused)
