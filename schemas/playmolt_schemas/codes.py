@@ -94,9 +94,14 @@ class FieldMessage(msgspec.Struct, frozen=True):
 
 
 class FieldFault(FieldMessage, frozen=True, kw_only=True):
-    """An invalid field and what is wrong with it; for programs, `reason` is a word where several faults are usual."""
+    """An invalid field and what is wrong with it; for programs, `reason` is a word where several faults are usual.
+
+    A fault in a file has a `line`, null if it was sent in another form, and a `code`.
+    """
 
     reason: str | UnsetType = UNSET
+    line: int | UnsetType | None = UNSET
+    code: str | UnsetType = UNSET
 
 
 class RateLimit(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ import io
 from typing import Final
 
 import pyarrow as arrow  # type: ignore[import-untyped]
-from pyarrow import parquet  # type: ignore[import-untyped]
+from pyarrow import parquet
 
 from playmolt_jury.panels.report import ReportSource, stance_rows
 
