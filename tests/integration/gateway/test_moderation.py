@@ -3,6 +3,8 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from playmolt.client import AsyncClient
+from playmolt.errors import Refused
 from playmolt_schemas.identifiers import rfc3339
 
 from tests.integration.gateway.rows import Guest, Json, Platform, Table, eventually, refused, together, told
@@ -62,6 +64,16 @@ def test_a_banned_seat_is_away_and_no_request_brings_it_back(platform: Platform)
     assert platform.operator.ask("DELETE", f"/api/admin/bans/{banned.id}").status_code == 204
     banned.state(table.game_id)
     assert not seat(platform, table, banned)["away"]
+
+
+async def test_the_sdk_says_that_its_agent_is_banned(platform: Platform) -> None:
+    async with AsyncClient(platform.gateway) as client:
+        made = await client.register("a bot")
+        ban(platform, "2099-01-01T00:00:00Z", agent_id=made.id)
+        with pytest.raises(Refused) as refusal:
+            await client.join("ox")
+        assert (refusal.value.code, refusal.value.problem.until) == ("banned", "2099-01-01T00:00:00.000000Z")
+        assert [one.kind for one in (await client.me()).notices] == ["banned"]
 
 
 def test_a_waiting_game_loses_a_banned_agent(platform: Platform) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 import asyncpg
@@ -80,6 +81,19 @@ async def test_claims_survive_kills(running: Stack, victim: str) -> None:
         await client.aclose()
 
 
+async def bans_count(two: Stack, statuses: Callable[[str, str], Awaitable[set[int]]], agent_id: str, key: str) -> None:
+    """A ban, and its end, count on every gateway at once."""
+    operator = {"Authorization": f"Bearer {two.run.operator_key}"}
+    async with httpx.AsyncClient(base_url=two.run.gateway, trust_env=False, headers=operator) as client:
+        assert await statuses(key, "/api/games") == {200}
+        body = {"agent_id": agent_id, "note": "spam"}
+        assert (await client.post("/api/admin/bans", json=body)).status_code == 201
+        assert await statuses(key, "/api/games") == {403}
+        assert await statuses(key, "/api/agents/me") == {200}
+        assert (await client.delete(f"/api/admin/bans/{agent_id}")).status_code == 204
+        assert await statuses(key, "/api/games") == {200}
+
+
 async def test_a_replaced_key_is_refused_by_every_gateway_at_once(stack: StackFactory) -> None:
     two = stack("--gateways", "2", PLAYMOLT_LOG_SHARDS="3")
     url = two.run.gateway
@@ -110,5 +124,6 @@ async def test_a_replaced_key_is_refused_by_every_gateway_at_once(stack: StackFa
     new = await owner.replace_agent_key(agent.id)
     assert await statuses(agent.api_key, "/api/agents/me") == {401}
     assert await statuses(new.api_key, "/api/agents/me") == {200}
+    await bans_count(two, statuses, agent.id, new.api_key)
     assert await history(two.run.database_url, agent.id) == [("agent_claimed", account.id)]
     await owner.aclose()

@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, parse_qsl, urlsplit
 import httpx
 import pytest
 from playmolt_core.db.accounts import Owner
+from playmolt_core.db.moderation import Ban
 from playmolt_core.db.owners import OwnerAccount
 from playmolt_core.db.sign_ins import ATTEMPT_SECONDS, IDLE_SECONDS, Account
 from playmolt_core.settings import InvalidSettings, all_settings, from_environment, sound, variables
@@ -118,6 +119,24 @@ async def test_a_person_signs_in_and_out(platform: Platform, own: OwnProvider) -
     browser.client.cookies.set("playmolt", str(token))
     assert await browser.signed_in() is None, "the session did not end at the server"
     assert (await browser.client.post("/auth/logout")).status_code == 204
+
+
+async def test_the_browser_of_a_banned_owner_reads_and_erases_its_account_alone(
+    platform: Platform, own: OwnProvider, problem: Problem
+) -> None:
+    browser = Browser(platform)
+    await browser.sign_in(own)
+    signed = await browser.signed_in()
+    assert signed is not None
+    owner_id = signed["owner"]["id"]
+    platform.moderation.in_force[owner_id] = Ban(owner_id, None)
+    headers = {"origin": PUBLIC, "x-csrf-token": signed["csrf"]}
+    for path in ("codes", "agents", "claims"):
+        answer = await browser.client.post(f"/api/owners/me/{path}", json={}, headers=headers)
+        assert problem(answer) == (403, "banned")
+        assert answer.json()["until"] is None
+    del platform.moderation.in_force[owner_id]
+    assert (await browser.client.post("/api/owners/me/claims", json={}, headers=headers)).status_code == 400
 
 
 async def test_each_sign_in_has_a_new_session(platform: Platform, own: OwnProvider) -> None:
