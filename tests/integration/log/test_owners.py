@@ -273,13 +273,17 @@ async def test_an_owner_is_erased_once_its_agents_are_let_go(
     assert await owners.erase(ADA) is None
     assert await ownership.agents(ADA) == [agent]
     await ownership.release(ADA, agent, command())
+    admin = await asyncpg.connect(database_url)
+    columns = "stream, version, subject, kind, note, at"
+    await admin.execute(f"INSERT INTO account.notice ({columns}) VALUES ('m', 1, $1, 'banned', 'x', now())", ADA)
+    await admin.close()
     assert await owners.erase(ADA) == key("ada")
     assert await owners.erase(ADA) == ""
     assert await accounts.callers([key("ada")]) == {}
     assert key("ada") in await accounts.void_keys(60)
     connection = await asyncpg.connect(database_url)
-    for table in ("owner", "owner_key", "recovery_code", "claim_key"):
-        column = "id" if table == "owner" else "owner_id"
+    for table in ("owner", "owner_key", "recovery_code", "claim_key", "notice"):
+        column = {"owner": "id", "notice": "subject"}.get(table, "owner_id")
         assert not await connection.fetchval(f"SELECT count(*) FROM account.{table} WHERE {column} = $1", ADA)
     await connection.close()
     assert await ownership.create_agent(agent_id(2), NewAgent("two"), key("two"), ADA, command()) is None

@@ -236,7 +236,8 @@ ALLOWED: dict[str, set[object]] = {
             for table in ("claim_key", "report", "report_key")
         ),
         "log.begin_moderation", "log.said", "log.moderate", "account.neutral_handle", *_DECISIONS,
-        ("SELECT", "account.notice"), "log.last_owner", "log.change_owner", "limits.guess", "limits.forgive",
+        ("SELECT", "account.notice"), ("DELETE", "account.notice"),
+        "log.last_owner", "log.change_owner", "limits.guess", "limits.forgive",
         *(("SELECT", table) for table in _DERIVED), ("SELECT", "projection.progress"), "limits.take", "limits.wait",
         "limits.open_session", "limits.give_session_up", "projection.finished", "pack.bring",
         ("SELECT", "pack.missing"),

@@ -2900,7 +2900,7 @@ REVOKE ALL ON FUNCTION log.moderation_revision, log.begin_moderation, log.said, 
 GRANT SELECT ON log.hidden, account.renamed, account.ban TO playmolt_gateway, playmolt_engine, playmolt_relay, playmolt_reader;
 GRANT SELECT ON log.decision TO playmolt_reader;
 GRANT EXECUTE ON FUNCTION log.rebuild_moderation, log.naming TO playmolt_relay;
-GRANT SELECT ON account.notice TO playmolt_gateway;
+GRANT SELECT, DELETE ON account.notice TO playmolt_gateway;
 GRANT EXECUTE ON FUNCTION log.begin_moderation, log.said, log.moderate, account.neutral_handle TO playmolt_gateway;
 
 -- Shards --------------------------------------------------------------------------------------------------------------

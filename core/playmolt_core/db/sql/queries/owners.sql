@@ -57,6 +57,8 @@ RETURNING old.hash
 SELECT EXISTS (SELECT FROM account.agent WHERE owner_id = $1)
 
 -- name: erase
+-- With the operator's notes about the owner. What was decided is in the log, by its id.
+WITH notes AS (DELETE FROM account.notice WHERE subject = $1)
 DELETE FROM account.owner WHERE id = $1
 
 -- name: one_address
