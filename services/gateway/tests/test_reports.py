@@ -20,8 +20,8 @@ EVENTS: list[dict[str, Any]] = [
     {"type": "switch_submitted", "agent_id": "agent-2", "comment": "I do not.", "switched": False},
     {"type": "first_choice_submitted", "agent_id": "agent-3", "forfeit": False},
     {"type": "first_choice_submitted", "agent_id": "agent-3", "forfeit": True},
-    {"type": "reveal", "choices": [{"id": "agent-1", "comment": "one"}, {"id": "agent-2", "comment": "two"},
-                                   {"id": "agent-3", "comment": ""}]},
+    {"type": "reveal", "choices": [{"agent_id": "agent-1", "comment": "one"}, {"agent_id": "agent-2", "comment": "two"},
+                                   {"agent_id": "agent-3", "comment": ""}]},
     {"type": "progress"},
 ]  # fmt: skip
 
@@ -65,28 +65,29 @@ async def test_a_report_is_listed_with_what_it_is_about(platform: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "agent", "speaker"),
+    ("game", "version", "agent", "speaker"),
     [
-        (2, None, "agent-1"), (2, "agent-1", "agent-1"), (5, None, "agent-2"), (6, None, "agent-3"), (8, None, None),
-        (8, "agent-2", "agent-2"),
+        (TRIAL, 2, None, "agent-1"), (TRIAL, 2, "agent-1", "agent-1"), (GAME, 5, None, "agent-2"),
+        (GAME, 6, None, "agent-3"), (GAME, 8, None, None), (GAME, 8, "agent-2", "agent-2"),
     ],
 )  # fmt: skip
 async def test_a_speech_is_reported_with_its_speaker(
-    platform: Any, version: int, agent: str | None, speaker: str | None
+    platform: Any, game: str, version: int, agent: str | None, speaker: str | None
 ) -> None:
     more = {"agent_id": agent} if agent else {}
-    assert (await report(platform, kind="speech", game_id=GAME, version=version, **more)).status_code == 202
+    assert (await report(platform, kind="speech", game_id=game, version=version, **more)).status_code == 202
     (row,) = await listed(platform)
-    assert (row["game_id"], row["version"], row["agent_id"]) == (GAME, version, speaker)
+    assert (row["game_id"], row["version"], row["agent_id"]) == (game, version, speaker)
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        *({"kind": "speech", "game_id": GAME, "version": version} for version in (1, 3, 4, 7, 9, 10, 2**53)),
-        {"kind": "speech", "game_id": GAME, "version": 2, "agent_id": "agent-2"},
+        *({"kind": "speech", "game_id": GAME, "version": version} for version in (1, 2, 4, 7, 9, 10, 2**53)),
+        *({"kind": "speech", "game_id": TRIAL, "version": version} for version in (1, 3, 5)),
+        {"kind": "speech", "game_id": GAME, "version": 5, "agent_id": "agent-1"},
         {"kind": "speech", "game_id": GAME, "version": 8, "agent_id": "agent-3"},
-        *({"kind": "speech", "game_id": game, "version": 2} for game in (
+        *({"kind": "speech", "game_id": game, "version": 5} for game in (
             GAME.replace("1111", "9999"), GAME.replace("ox", "legal"), GAME.replace("ox", "jury"), "ox-1", "\x00",
             "é/..",
         )),
@@ -115,7 +116,7 @@ async def test_a_strangers_report_of_a_private_game_is_one_of_a_game_that_does_n
         for game in (private, GAME.replace("1111", "9999"), GAME.replace("ox", "legal"))
         for headers in ({}, key)
         for body in (
-            {"kind": "speech", "game_id": game, "version": 2}, {"kind": "agent", "agent_id": agent_id, "game_id": game},
+            {"kind": "speech", "game_id": game, "version": 5}, {"kind": "agent", "agent_id": agent_id, "game_id": game},
         )
     ]  # fmt: skip
     assert len(set(answers)) == 1
@@ -129,10 +130,10 @@ async def test_a_participant_reports_what_is_said_in_a_private_game(platform: An
         game, replace(call, target=GAME if call.agent == agent_id or call.invite else "")
     )
     private = GAME.replace("1111", "5555")
-    assert (await report(platform, kind="speech", game_id=private, version=2)).status_code == 404
-    assert (await report(platform, key, kind="speech", game_id=private, version=2)).status_code == 202
+    assert (await report(platform, kind="speech", game_id=private, version=5)).status_code == 404
+    assert (await report(platform, key, kind="speech", game_id=private, version=5)).status_code == 202
     invited = await platform.send(
-        "POST", "/api/reports?invite=abc", json={"kind": "speech", "game_id": private, "version": 2, "reason": "x"}
+        "POST", "/api/reports?invite=abc", json={"kind": "speech", "game_id": private, "version": 5, "reason": "x"}
     )
     assert invited.status_code == 202
 
@@ -251,6 +252,6 @@ async def test_only_the_operator_lists_reports(platform: Any, problem: Any) -> N
 async def test_nothing_is_taken_while_the_database_or_the_engine_is_unavailable(platform: Any, problem: Any) -> None:
     agent_id, _ = platform.agent()
     platform.bus.engine = lambda _game, _call: ConnectionError("away")
-    assert problem(await report(platform, kind="speech", game_id=GAME, version=2)) == (503, "unavailable")
+    assert problem(await report(platform, kind="speech", game_id=GAME, version=5)) == (503, "unavailable")
     platform.store.away = True
     assert problem(await report(platform, kind="agent", agent_id=agent_id)) == (503, "unavailable")

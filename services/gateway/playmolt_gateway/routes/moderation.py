@@ -2,7 +2,7 @@
 
 import hashlib
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -12,7 +12,9 @@ from playmolt_core.db.reports import NewReport, Report
 from playmolt_schemas.codes import MISMATCH, Code, faults
 from playmolt_schemas.identifiers import GAME_TYPES, rfc3339, type_of
 from playmolt_schemas.limits import REPORT_CHARS
+from playmolt_schemas.registry import watched_games
 from playmolt_schemas.routes import moderation as routes
+from playmolt_schemas.stored.event import marks, texts
 from playmolt_schemas.text import trimmed, unstorable
 
 from playmolt_gateway.access.auth import ANONYMOUS
@@ -38,26 +40,30 @@ _NEEDS: Final[Mapping[routes.ReportKind, tuple[tuple[str, ...], ...]]] = {
 _encode = msgspec.json.encode
 
 
-class _Said(msgspec.Struct):
-    """A part of a message with the text of an agent."""
+def _speakers_in(game: str, message: Mapping[str, object]) -> Sequence[str]:
+    """The agents whose words a message shows, or will show once they are revealed."""
+    games, said = watched_games(), list[str]()
+    kinds = [kind for kind in games[game].feed.kinds if kind.type == message.get("type")] if game in games else []
+    for kind in kinds:
+        for path in texts(kind):
+            if path[0] in message:
+                said += _authors(message, path, "")
+            elif marks(kind)[path[0]].own and not message.get("forfeit"):
+                said.append(str(message.get("agent_id", "")))
+    return [author for author in dict.fromkeys(said) if author]
 
-    id: str = ""
-    agent_id: str = ""
-    text: str = ""
-    comment: str = ""
 
-
-class _Message(_Said):
-    type: str = ""
-    forfeit: bool = False
-    choices: list[_Said] = []
-
-    @property
-    def speakers(self) -> Sequence[str]:
-        """The agents whose words the message holds, or will hold once they are revealed."""
-        hidden = self.type == "first_choice_submitted" and not self.forfeit
-        said = [one.id or one.agent_id for one in (self, *self.choices) if one.text or one.comment]
-        return [*said, self.agent_id] if hidden and self.agent_id not in said else said
+def _authors(value: object, path: Sequence[str], author: object) -> Iterator[str]:
+    """The authors of the texts at a path: the agents named beside them, or around them."""
+    if isinstance(value, dict):
+        author = value.get("agent_id", author)
+    if not path:
+        yield from [str(author)] if value else []
+    elif path[0] == "*":
+        for element in value if isinstance(value, list) else ():
+            yield from _authors(element, path[1:], author)
+    elif isinstance(value, dict):
+        yield from _authors(value.get(path[0]), path[1:], author)
 
 
 class _Events(msgspec.Struct):
@@ -65,7 +71,7 @@ class _Events(msgspec.Struct):
 
 
 _events_of = msgspec.json.Decoder(_Events).decode
-_message_of = msgspec.json.Decoder(_Message).decode
+_message_of = msgspec.json.Decoder(dict[str, object]).decode
 
 
 @serves(routes.REPORT)
@@ -162,10 +168,11 @@ async def _speakers(
 ) -> Sequence[str]:
     """The agents who speak in the event that is reported."""
     body = request.body
-    if type_of(body.game_id or "") not in GAME_TYPES:
+    game = type_of(body.game_id or "")
+    if game is None or game not in GAME_TYPES:
         return ()
     event = await _event(services, request, body.version or 1)
-    return _message_of(event).speakers if event else ()
+    return _speakers_in(game, _message_of(event)) if event else ()
 
 
 async def _event(
