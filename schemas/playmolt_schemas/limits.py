@@ -38,6 +38,8 @@ NOTICES: Final = 20
 """The newest decisions of the operator that an agent or owner reads."""
 REPORT_DAYS: Final = 90
 """A report is erased so many days after its decision."""
+VISITOR_DAYS: Final = 30
+"""A visitor's token without a session is deleted so many days after it was made."""
 SLOW_PHASE_SECONDS: Final = 600
 """The deadline of every phase of a slow game."""
 LONGEST_DEADLINE_SECONDS: Final = 366 * 24 * 3600

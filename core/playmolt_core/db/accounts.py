@@ -8,7 +8,7 @@ from typing import Annotated, Any, cast
 import msgspec
 from msgspec import UNSET, UnsetType
 from playmolt_schemas.identity import search_key
-from playmolt_schemas.limits import VERSION_CHANGES_A_DAY
+from playmolt_schemas.limits import VERSION_CHANGES_A_DAY, VISITOR_DAYS
 from playmolt_schemas.stored.values import Kind
 
 from playmolt_core.db.cursors import BadCursor, read_cursor, write_cursor
@@ -102,6 +102,10 @@ class PgAccounts:
 
     async def delete_visitor(self, visitor_id: str) -> None:
         await self._pool.value(_SQL["delete_visitor"], visitor_id)
+
+    async def sweep_visitors(self, days: int = VISITOR_DAYS) -> int:
+        """Delete tokens of visitors that are so old and own no session; returns how many. Call it often."""
+        return int(await self._pool.value(_SQL["sweep_visitors"], days))
 
     async def create_invite(self, invite_id: str, invite_hash: str, people: int, until: datetime) -> None:
         """Store the hash of an invite code that admits `people` agents and visitors until a time."""

@@ -17,6 +17,7 @@ from playmolt_schemas.limits import PAGE_MAX
 from playmolt_schemas.shards import BadPlaces, read_places, write_places
 
 from playmolt_core.bus.jetstream import JetStream, open_jetstream
+from playmolt_core.db.accounts import PgAccounts
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.limits import PgLimits
 from playmolt_core.db.migrate import newest_needed
@@ -97,6 +98,7 @@ class Service:
         self._notices = NoticeProjector(self._log, PgNotices(pool))
         self._limits = PgLimits(pool)
         self._reports = PgReports(pool)
+        self._accounts = PgAccounts(pool)
         self._day_figures = DayFigures(self._limits, settings)
         self._game_counts = PgGameCounts(pool)
         self._looked: list[Sample] = []
@@ -131,6 +133,7 @@ class Service:
             try:
                 await self._limits.sweep()
                 await self._reports.sweep()
+                await self._accounts.sweep_visitors()
             except LogUnavailable as error:
                 _log.warning("sweep_waits", detail=str(error)[:300])
 

@@ -304,6 +304,43 @@ async def test_a_deleted_token_is_void(pool: Pool) -> None:
     assert await accounts.void_keys(60) == ["a" * 64]
 
 
+async def test_an_old_token_without_a_session_is_swept(
+    accounts: PgAccounts, relay_pool: Pool, database_url: str
+) -> None:
+    owner, sweeper = await asyncpg.connect(database_url), PgAccounts(relay_pool)
+    keys = {name: f"{number:064x}" for number, name in enumerate(("young", "unused", "erased", "opens", "late"))}
+    for name, key in keys.items():
+        assert await accounts.create_visitor(f"visitor-{name}", key)
+    await owner.execute(
+        "UPDATE account.visitor SET created_at = now() - interval '31 days' WHERE id <> 'visitor-young'"
+    )
+
+    async def opens(visitor: str, *, erased: bool = False) -> None:
+        await owner.execute(
+            "INSERT INTO vault.key (stream, owner, kek, wrapped, erased_at) VALUES ('legal-' || $1, $1, 'k', $2, $3)",
+            visitor, None if erased else bytes(40), datetime.now(UTC) if erased else None,
+        )  # fmt: skip
+
+    async def accepted() -> set[str]:
+        found = await accounts.callers(list(keys.values()))
+        return {caller.id.removeprefix("visitor-") for caller in found.values()}
+
+    await opens("visitor-opens")
+    await opens("visitor-erased", erased=True)
+    assert await sweeper.sweep_visitors() == 0
+    assert await accepted() == {"young", "opens"}, "refused first, deleted later"
+    assert {keys[name] for name in ("unused", "erased", "late")} <= set(await accounts.void_keys(60))
+    await opens("visitor-late")
+    assert await sweeper.sweep_visitors() == 0
+    assert await accepted() == {"young", "opens", "late"}, "a session that was being opened keeps its token"
+    await owner.execute("UPDATE account.visitor SET void_at = void_at - interval '1 hour'")
+    assert await sweeper.sweep_visitors() == 2
+    assert await sweeper.sweep_visitors() == 0
+    left = await owner.fetch("SELECT id FROM account.visitor ORDER BY id")
+    assert [row["id"] for row in left] == ["visitor-late", "visitor-opens", "visitor-young"]
+    await owner.close()
+
+
 async def test_many_takers_at_once_get_the_capacity_and_no_more(pool: Pool) -> None:
     limits = PgLimits(pool)
     waits = await asyncio.gather(*(limits.take("k", 10, 3600) for _ in range(40)))

@@ -132,6 +132,7 @@ FUNCTIONS = {
     "account.house_bots": "SELECT account.house_bots('tournament-1', '{}')",
     "account.note_table": "SELECT account.note_table('ox-1', '{}')",
     "account.sweep_reports": "SELECT account.sweep_reports(90)",
+    "account.sweep_visitors": "SELECT account.sweep_visitors(30)",
     "account.begin_call": "SELECT account.begin_call('a', 'g', 'h', 1, 1, 1)",
     "account.put_webhook": "SELECT account.put_webhook('a', gen_random_uuid(), 'u', 'h', 'o', '{}')",
     "account.drop_notices": "SELECT account.drop_notices('a', 'b')",
@@ -195,8 +196,8 @@ ALLOWED: dict[str, set[object]] = {
         ("SELECT", "log.archived"),
         *((verb, table) for verb in ("SELECT", "INSERT", "UPDATE", "DELETE") for table in _DERIVED),
         ("SELECT", "projection.progress"), ("UPDATE", "projection.progress"), "limits.sweep", "limits.day_spent",
-        "account.models", "account.sweep_reports", *_DECISIONS, "log.rebuild_moderation", "log.naming",
-        "log.rebuild_owners", "account.note_events", "account.noted",
+        "account.models", "account.sweep_reports", "account.sweep_visitors", *_DECISIONS, "log.rebuild_moderation",
+        "log.naming", "log.rebuild_owners", "account.note_events", "account.noted",
     },
     "playmolt_gateway": {
         ("SELECT", "account.agent"), ("INSERT", "account.agent"),
@@ -372,7 +373,7 @@ async def test_append_looks_into_no_schema_of_its_caller(database_url: str) -> N
         " AND n.nspname IN ('log', 'limits', 'lease', 'account', 'projection', 'blob', 'vault', 'pack')"
     )
     await connection.close()
-    assert len(rows) == 78
+    assert len(rows) == 79
     for row in rows:
         assert "search_path=pg_catalog, pg_temp" in row["proconfig"], row["name"]
 

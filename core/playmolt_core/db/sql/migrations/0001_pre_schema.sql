@@ -987,9 +987,11 @@ CREATE TABLE account.visitor (
   id         text COLLATE "C" PRIMARY KEY,
   hash       bytea            NOT NULL UNIQUE CHECK (octet_length(hash) = 32),
   created_at timestamptz      NOT NULL DEFAULT now(),
-  invite     text COLLATE "C"
+  invite     text COLLATE "C",
+  void_at    timestamptz -- refused since then, because nobody opened a session with it; see `sweep_visitors`
 );
-CREATE TRIGGER note_void_key AFTER DELETE ON account.visitor
+CREATE INDEX visitor_created ON account.visitor (created_at);
+CREATE TRIGGER note_void_key AFTER UPDATE OR DELETE ON account.visitor
 FOR EACH ROW EXECUTE FUNCTION account.note_void_key();
 
 -- One key an owner, as for agents. An owner that signed in and never asked for a key has none.
@@ -1097,6 +1099,26 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   )
   SELECT count(*) FROM gone
 $$;
+
+-- Deletes some tokens that were made so many days ago and own no session that could be opened; returns their number. A token
+-- is first refused for an hour, in which a session that it was just opening appears: then it is accepted again.
+CREATE FUNCTION account.sweep_visitors(p_days integer) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  swept bigint;
+BEGIN
+  UPDATE account.visitor AS v SET void_at = NULL WHERE v.void_at IS NOT NULL
+    AND EXISTS (SELECT FROM vault.key AS k WHERE k.owner = v.id AND k.wrapped IS NOT NULL);
+  DELETE FROM account.visitor AS v WHERE v.void_at < clock_timestamp() - interval '1 hour';
+  GET DIAGNOSTICS swept = ROW_COUNT;
+  UPDATE account.visitor AS v SET void_at = clock_timestamp() WHERE v.id IN (
+    SELECT o.id FROM account.visitor AS o
+    WHERE o.void_at IS NULL AND o.created_at < clock_timestamp() - make_interval(days => p_days)
+      AND NOT EXISTS (SELECT FROM vault.key AS k WHERE k.owner = o.id AND k.wrapped IS NOT NULL)
+    ORDER BY o.created_at LIMIT 1000
+  );
+  RETURN swept;
+END $$;
 
 -- Whether two of these agents were registered from one address. House bots, agents that came by an invite code, and those
 -- whose owner signed in with an OpenID provider do not count.
@@ -1568,8 +1590,8 @@ GRANT EXECUTE ON FUNCTION account.put_webhook, account.drop_notices, account.tri
   account.set_due, account.record_call TO playmolt_gateway;
 GRANT EXECUTE ON FUNCTION account.note_events, account.noted TO playmolt_relay;
 REVOKE ALL ON FUNCTION account.begin_call, account.note_void_key, account.one_address, account.models, account.entrants,
-  account.house_bots, account.note_table, account.sweep_reports FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION account.sweep_reports TO playmolt_relay;
+  account.house_bots, account.note_table, account.sweep_reports, account.sweep_visitors FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION account.sweep_reports, account.sweep_visitors TO playmolt_relay;
 GRANT SELECT, INSERT, UPDATE ON account.report TO playmolt_gateway;
 GRANT SELECT, INSERT, UPDATE ON account.report_key TO playmolt_gateway;
 GRANT EXECUTE ON FUNCTION account.entrants, account.house_bots, account.note_table TO playmolt_engine;

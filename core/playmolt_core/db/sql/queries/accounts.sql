@@ -84,12 +84,15 @@ CROSS JOIN LATERAL (
 UNION ALL
 SELECT v.hash, v.id, 'Visitor', '', 'person', NULL, NULL, NULL
 FROM unnest((SELECT $1::bytea[])) AS wanted (hash)
-CROSS JOIN LATERAL (SELECT hash, id FROM account.visitor WHERE hash = wanted.hash LIMIT 1) AS v
+CROSS JOIN LATERAL (SELECT hash, id FROM account.visitor WHERE hash = wanted.hash AND void_at IS NULL LIMIT 1) AS v
 UNION ALL
 SELECT k.hash, o.id, o.name, '', 'owner', NULL, NULL, NULL
 FROM unnest((SELECT $1::bytea[])) AS wanted (hash)
 CROSS JOIN LATERAL (SELECT hash, owner_id FROM account.owner_key WHERE hash = wanted.hash LIMIT 1) AS k
 CROSS JOIN LATERAL (SELECT id, name FROM account.owner WHERE id = k.owner_id LIMIT 1) AS o
+
+-- name: sweep_visitors
+SELECT account.sweep_visitors($1)
 
 -- name: void_keys
 SELECT hash FROM account.void_key WHERE at > clock_timestamp() - make_interval(secs => $1)
