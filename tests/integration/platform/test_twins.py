@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.integration.platform.twin import JuryTwin, LegalTwin, OxTwin, SessionTwin, TrialTwin
+from tests.integration.platform.twin import JuryTwin, LegalTwin, OxTwin, SessionTwin, SpeechTwin, TrialTwin
 from tests.platforms import Stack
 
 LONG = "a much longer text, in which somebody says at length what nobody else is to know: " + "x" * 60
@@ -19,6 +19,7 @@ TWINS: list[tuple[type[Any], Any, Any]] = [
     (TrialTwin, "GUILTY", "NOT_GUILTY"),
     (LegalTwin, "The price of $5,000 was not paid.", f"The price of $7,000 was not paid. {LONG}"),
     (JuryTwin, "Listen.", LONG),
+    (SpeechTwin, "Rude.", LONG),
 ]
 LOOKS = 300
 UNLIKELY = 5.0

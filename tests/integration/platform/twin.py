@@ -225,6 +225,42 @@ class TrialTwin(Twin):
         return self.plain(await self.act(0, {"type": "vote", "verdict": secret}))
 
 
+class SpeechTwin(TrialTwin):
+    """A finished trial in which the operator hid what the judge said."""
+
+    own_routes = (
+        *(route for route in TrialTwin.own_routes if not route.endswith("/log")),
+        "/api/games/{game}/state?at=40", "/oembed?url=http://localhost/watch/{game}", "/agents/{owner}",
+        "/watch/{game}/picture.png?v=40",
+    )  # fmt: skip
+    """Logs and pages have seats in the order that was drawn; they follow from these."""
+
+    async def hides(self, secret: Any) -> str:
+        state = (await self.http.get(f"/api/games/{self.game}/state")).json()
+        roles = {each["id"]: each["role"] for each in state["participants"]}
+        for number, agent in enumerate(self.agents):
+            if roles[agent["id"]] == "JUROR":
+                await self.act(number, {"type": "vote", "verdict": "GUILTY"})
+        judge = next(number for number, agent in enumerate(self.agents) if roles[agent["id"]] == "JUDGE")
+        await self.act(judge, {"type": "speak", "text": secret})
+        events = (await self.http.get(f"/api/games/{self.game}/events?limit=100")).json()["events"]
+        version = next(each["version"] for each in events if each.get("text") == secret)
+        body = {"kind": "speech", "game_id": self.game, "version": version, "reason": "rude"}
+        report = (await self.http.post("/api/reports", json=body)).raise_for_status().json()["id"]
+        decision = {"decision": "hide", "note": "house rule"}
+        decided = await self.http.post(f"/api/admin/reports/{report}", json=decision, headers=self.operator)
+        decided.raise_for_status()
+        return str(version)
+
+    def plain(self, answer: httpx.Response) -> str:
+        if "png" in answer.headers["content-type"]:  # it has no text that could be made the same
+            return str(answer.status_code)
+        return super().plain(answer)
+
+    def same(self, text: str) -> str:
+        return re.sub(r"\bm=[0-9a-f]{12}\b", "DRAWN", super().same(text))
+
+
 def _texts(value: Any, field: str = "") -> list[tuple[str, str]]:
     if isinstance(value, str):
         return [(field, value)] if len(value) > 3 else []
