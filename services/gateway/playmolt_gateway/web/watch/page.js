@@ -203,7 +203,7 @@ class Watch {
   /** What may be reported: the words up to the shown moment, the latest first, and the names of the seats. */
   reported() {
     const said = this.events.slice(0, this.timeline.at).flatMap((event) => [event, ...(event.choices ?? [])].map((part) => [event.version, part]))
-      .filter(([, part]) => part.text || part.comment).slice(-REPORTED).reverse();
+      .filter(([, part]) => (part.text || part.comment || t("withheld")) !== t("withheld")).slice(-REPORTED).reverse();
     const names = this.seated ?? [];
     return [
       ...said.map(([version, part]) => [t("reporting.speech", { name: part.name, text: part.text || part.comment }), { kind: "speech", game_id: id, version, agent_id: part.agent_id }]),
