@@ -93,8 +93,8 @@ class PgWebhooks:
         self._holder = uuid.uuid4()
 
     async def put(self, owner_id: str, new: NewWebhook) -> bool:
-        """Set the webhook of an owner and switch it on; False if the owner was erased. Waiting notices go to the new
-        address."""
+        """Set the webhook of an owner and switch it on; False if the owner was erased. Waiting notices go to the
+        new address at once."""
         values = (new.id, new.url, new.host, new.origin, list(new.events))
         return bool(await self._pool.value(_SQL["put"], owner_id, *values))
 
@@ -175,7 +175,7 @@ class PgNotices:
 
     async def noted(self) -> Mapping[int, int]:
         """Shard → the position up to which its events became notices; empty while no webhook wants any."""
-        return dict(map(tuple, await self._pool.fetch(_SQL["noted"])))
+        return dict(map(tuple, await self._pool.poll(_SQL["noted"])))
 
     async def events(self, shard: int, after: int, until: int, types: Sequence[str]) -> Sequence[LoggedEvent]:
         """The events of these types in a range of positions, in order."""

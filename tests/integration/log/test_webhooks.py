@@ -197,6 +197,19 @@ async def test_a_webhook_that_works_in_between_stays_on_when_one_notice_fails_fo
     assert found.off is None
 
 
+async def test_what_waits_goes_to_a_new_address_at_once(pool: Pool, notices: PgNotices) -> None:
+    owner_id, agent_id = await owner(pool)
+    webhooks = PgWebhooks(pool)
+    await note(notices, notice(agent_id))
+    (claimed,) = await webhooks.claim(9)
+    await webhooks.record(claimed, None)
+    assert await webhooks.claim(9) == []
+    await webhooks.put(owner_id, webhook("new.example:443"))
+    (again,) = await webhooks.claim(9)
+    assert (again.id, again.tries, again.url) == (claimed.id, 2, "https://new.example:443/hook")
+    assert again.webhook != claimed.webhook, "another secret signs it"
+
+
 async def test_410_switches_the_webhook_off_and_drops_what_waits(pool: Pool, notices: PgNotices) -> None:
     owner_id, agent_id = await owner(pool)
     webhooks = PgWebhooks(pool)

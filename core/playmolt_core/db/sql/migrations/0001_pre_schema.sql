@@ -1312,7 +1312,7 @@ CREATE TABLE account.notice_progress (
 );
 
 -- Sets the webhook of an owner and turns it on; false if the owner was erased. Notices that wait are delivered to the new
--- address.
+-- address at once.
 CREATE FUNCTION account.put_webhook(
   p_owner text, p_id uuid, p_url text, p_host text, p_origin text, p_events text[]
 ) RETURNS boolean
@@ -1334,6 +1334,9 @@ BEGIN
     id = p_id, url = p_url, host = p_host, origin = p_origin, events = p_events, created_at = now(),
     begins = CASE WHEN w.off IS NULL THEN w.begins ELSE ends END,
     called_at = NULL, works = NULL, worked_at = NULL, off = NULL, off_at = NULL;
+  UPDATE account.delivery AS n SET next_at = clock_timestamp()
+  WHERE n.owner_id = p_owner AND n.status = 'waiting' AND n.holder IS NULL;
+  PERFORM account.set_due(p_owner);
   RETURN true;
 END $$;
 
