@@ -6,11 +6,13 @@ reports the state of each connection to its `ClientConnection`; one timer checks
 
 import asyncio
 import resource
+import time
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from math import inf
+from itertools import islice
+from math import ceil, inf
 from typing import Final, cast
 
 import msgspec
@@ -89,6 +91,8 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     per_address: int = CONNECTIONS // 4
     streams: int = 400
     """Event streams of one client address; proxies in `trusted` report it."""
+    opened: int = 1_200
+    """Feeds that one client address may open in a minute; loopback is not counted."""
     trusted: tuple[Network, ...] = ()
     spare: int = SPARE
     head: float = 10
@@ -290,6 +294,9 @@ def _address(transport: asyncio.BaseTransport) -> str:
     return bucket_of(read_address(str(peer[0]).partition("%")[0]))
 
 
+_MINUTE: Final = 60.0
+
+
 class Quota:
     """A bound for each name, in this process. Names without claims take no memory."""
 
@@ -315,6 +322,33 @@ class Quota:
 
     def __len__(self) -> int:
         return len(self._held)
+
+
+class Pace:
+    """A bound on how often each name does something in a minute, in this process; it is given back evenly."""
+
+    def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._most = most
+        self._clock = clock
+        self._until: dict[str, float] = {}
+        """When each name would have everything back, oldest names first; those that have are dropped on the way."""
+
+    def wait(self, name: str) -> int:
+        """Take one: 0, or the seconds until there is one to take."""
+        now = self._clock()
+        for first in list(islice(self._until, 2)):
+            if self._until[first] <= now:
+                del self._until[first]
+        each = _MINUTE / self._most
+        until = max(self._until.get(name, now), now) + each
+        if until > now + _MINUTE:
+            return max(1, ceil(until - now - _MINUTE))
+        self._until.pop(name, None)
+        self._until[name] = until
+        return 0
+
+    def __len__(self) -> int:
+        return len(self._until)
 
 
 Claim = tuple[Quota, str]

@@ -17,9 +17,11 @@ from playmolt_core.ops.connections import (
     HEAD_BYTES,
     HEAD_TOO_LARGE,
     HEADER_LINES,
+    Address,
     Bounds,
     ClientConnection,
     ConnectionLimiter,
+    Pace,
     Quota,
     address_of,
     bucket_of,
@@ -138,6 +140,7 @@ class Server:
         self.limiter = ConnectionLimiter(within)
         self.trusted = within.trusted
         self.streams = Quota("streams", within.streams)
+        self.opened = Pace(within.opened)
         self.limit = max(1, within.total - min(REQUESTS, within.total // 5))
         self.source = source
         self.hub = hub
@@ -314,6 +317,7 @@ class Connection(asyncio.Protocol):
             self._send(page)
             return
         self._server.check_room()
+        self._count_feed(request)
         if kind == "ws":
             await self._open_socket(request, game_id, after_of(query), invite_of(query))
         else:
@@ -363,10 +367,22 @@ class Connection(asyncio.Protocol):
         except BusUnavailable:
             self._send(head(200, _EVENT_STREAM) + _COME_BACK)
 
+    def _address(self, request: h11.Request) -> Address | None:
+        peer = self._transport.get_extra_info("peername")
+        return address_of(peer[0] if peer else None, request.headers, self._server.trusted)
+
+    def _count_feed(self, request: h11.Request) -> None:
+        """Bound how often an address opens feeds: each may ask an engine for what came before. Raises HttpError."""
+        address = self._address(request)
+        if address is not None and address.is_loopback:
+            return
+        if seconds := self._server.opened.wait(bucket_of(address)):
+            detail = f"Your address opens too many feeds. Keep one open instead, and wait {seconds} seconds."
+            raise HttpError(Code.RATE_LIMITED, detail, Retry_After=str(seconds))
+
     def _count_stream(self, request: h11.Request) -> None:
         """Count an event stream against its address until the connection is lost. Raises HttpError."""
-        peer = self._transport.get_extra_info("peername")
-        address = bucket_of(address_of(peer[0] if peer else None, request.headers, self._server.trusted))
+        address = bucket_of(self._address(request))
         if not self._server.streams.take(address):
             detail = f"Your address has {self._server.streams.most} open event streams, the maximum. Close one first."
             raise HttpError(Code.RATE_LIMITED, detail, Retry_After="5")

@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from playmolt_core.ops.connections import Bounds
+from playmolt_core.ops.connections import Bounds, Pace
 from playmolt_core.settings import parse_networks
 from playmolt_spectator.timeouts import Timeouts
 from spectator_fakes import FakeBus, game
@@ -164,6 +164,29 @@ async def test_a_client_that_goes_while_the_engine_thinks_leaves_nothing_behind(
         writer.transport.abort()
         await spectator.until(lambda: not spectator.server.hub.watched and not spectator.server.connections)
         await spectator.until(lambda: not bus.watches[GAME][0].open)
+
+
+async def test_an_address_opens_so_many_feeds_a_minute(bus: FakeBus) -> None:
+    async with running(bus, Timeouts(), Bounds(opened=3, trusted=parse_networks("127.0.0.1"))) as spectator:
+        one = [await spectator.get("/sse/lobby", "HEAD", X_Forwarded_For="192.0.2.1") for _ in range(4)]
+        assert [answer.status for answer in one] == [200, 200, 200, 429]
+        assert 1 <= int(one[3].headers["retry-after"]) <= 20
+        other = await spectator.get("/sse/lobby", "HEAD", X_Forwarded_For="192.0.2.2")
+        assert other.status == 200
+        near = [await spectator.get("/sse/lobby", "HEAD") for _ in range(5)]
+        assert {answer.status for answer in near} == {200}, "loopback is not counted"
+
+
+def test_a_pace_comes_back_evenly_and_forgets() -> None:
+    now = 0.0
+    pace = Pace(60, lambda: now)
+    assert [pace.wait("a") for _ in range(61)] == [0] * 60 + [1]
+    now = 1.0
+    assert (pace.wait("a"), pace.wait("a")) == (0, 1)
+    now = 30.0
+    assert [pace.wait("b") for _ in range(60)] == [0] * 60
+    now = 100.0
+    assert (pace.wait("c"), len(pace)) == (0, 1)
 
 
 async def test_an_address_keeps_so_many_event_streams_and_any_socket(bus: FakeBus) -> None:

@@ -10,7 +10,8 @@ const CLOSING = ["game_end", "game_aborted", "run_ended", "session_done", "ended
 const SILENCE_MS = 40_000;
 /** A feed that has not begun after this time is left for the next one. */
 const BEGIN_MS = 6000;
-const LIST_MS = 3000;
+/** Slow enough for a class behind one address: 24 rows a call, of the calls that an address has without a key. */
+const LIST_MS = 10_000;
 const LISTED = 24;
 const RETRY_FIRST = 500;
 const RETRY_MOST = 10_000;
