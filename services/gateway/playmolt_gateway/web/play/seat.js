@@ -56,6 +56,7 @@ export class Seat {
     this.own = el("p", { class: "row" });
     this.missedAt = el("div");
     this.top = el("div", { class: "stack" });
+    this.problem = el("div");
     this.task = el("div", { class: "stack" });
     this.unsent = el("div");
     this.rest = el("div", { class: "stack" });
@@ -63,7 +64,7 @@ export class Seat {
     [this.fillOwn, this.fillTop, this.fillRest, this.fillOut] = [this.own, this.top, this.rest, this.out].map(filler);
     main.append(
       el("div", { class: "row apart seat-head" }, el("h1", {}, title), el("div", { class: "row standing" }, this.timer, this.feed)),
-      this.own, this.missedAt, this.top, this.task, this.unsent, this.rest, this.out);
+      this.own, this.missedAt, this.top, this.problem, this.task, this.unsent, this.rest, this.out);
     this.active = () => { this.idle = 0; };
     this.look = () => this.#looked();
     this.hide = () => this.#leaves();
@@ -79,7 +80,12 @@ export class Seat {
     if (!this.seen) this.#saw(state.version);
     this.state = state;
     for (const one of state.participants ?? []) this.narration.call(one.id, one.name);
-    await this.#catchUp();
+    try {
+      await this.#catchUp();
+    } catch (error) {
+      this.#draw();
+      this.#failed(error);
+    }
     this.#follow();
     return () => this.close();
   }
@@ -194,25 +200,25 @@ export class Seat {
     announce(t("play.there"));
   }
 
+  /** What failed beside the person's own doing. The form stays; a lost connection is said elsewhere. */
   #failed(error) {
     if (error.code === "offline") return;
-    fill(this.task, trouble(error), el("div", { class: "row" }, actionButton(t("again"), () => this.#refresh())));
-    this.turn = "failed";
+    const place = el("div");
+    fill(this.problem, trouble(error), el("div", { class: "row" }, actionButton(t("again"), () => this.#refresh(), { place })), place);
   }
 
-  /** The state, with what may be sent now. Of answers that overtake each other the newest is shown. */
+  /** Read the state, with what may be sent now. Of answers that overtake each other the newest is shown. */
   async #refresh() {
     const newest = this.order();
     const asked = await get(`/api/agents/me/turn?game_id=${encodeURIComponent(this.id)}`, { as: "person" });
     const offer = asked.game_id === this.id && !asked.over ? asked : null;
     const state = offer ? offer.state : await get(`${this.path}/state`, { as: "person" });
-    if (!newest()) return;
-    if (this.state && state.version < this.state.version) return;
+    if (!newest() || this.paused || state.version < this.state.version) return;
     this.state = state;
     this.offer = offer?.actions.length ? offer : null;
     this.due = typeof state.seconds_left === "number" ? performance.now() + state.seconds_left * 1000 : null;
     this.over = OVER.includes(state.phase);
-    if (state.version <= this.seen || !document.hidden) this.#saw(state.version);
+    fill(this.problem);
     this.#draw();
     if (this.over) this.stop?.();
   }
@@ -272,12 +278,15 @@ export class Seat {
   /** What the seat is asked for. It is drawn once a turn, so that nothing that is typed is lost. */
   #drawTask() {
     const { state, offer } = this;
-    const wanted = this.paused ? this.turn : offer ? `turn ${offer.turn_id} ${offer.actions.map(({ type }) => type)}`
-      : this.over ? state.phase : state.phase === "waiting" ? `waiting ${state.invite ?? ""}` : `wait ${resigned(state)}`;
     if (this.paused) return;
+    const wanted = offer ? `turn ${offer.turn_id} ${offer.actions.map(({ type }) => type)}`
+      : this.over ? state.phase : state.phase === "waiting" ? `waiting ${state.invite ?? ""}` : `wait ${resigned(state)}`;
     const changed = wanted !== this.turn;
     const note = this.note ? el("p", { class: "notice", role: "alert" }, this.note) : null;
-    if (!changed && !note) return this.#drawUnsent();
+    if (!changed && !note) {
+      this.#drawUnsent();
+      return;
+    }
     const held = this.task.contains(document.activeElement) || document.activeElement === document.body;
     this.turn = wanted;
     this.note = "";
@@ -288,7 +297,6 @@ export class Seat {
     if (held && this.drawn) focusOn(this.task.querySelector("h2"));
     if (offer) announce(t("play.your_turn"));
     this.drawn = true;
-    return undefined;
   }
 
   /** Texts of turns that ended before they were sent. */
