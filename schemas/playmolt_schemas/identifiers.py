@@ -5,7 +5,7 @@ import re
 import uuid
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -100,3 +100,13 @@ def rfc3339(at: datetime) -> str:
     """Format a time as RFC 3339 in UTC with exactly six decimals, as everywhere on the platform."""
     text = _encode(at if at.tzinfo is UTC else at.astimezone(UTC))[1:-1].decode()
     return text if at.microsecond else f"{text[:-1]}.000000Z"
+
+
+SCRIPTED: Final = "scripted"
+"""The alias of the model that needs no network. `scripted-NAME` is the scripted model with character NAME."""
+ALIAS: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""Names of models in catalogues and plans."""
+
+
+def is_scripted(alias: str) -> bool:
+    return alias == SCRIPTED or (alias.startswith(f"{SCRIPTED}-") and ALIAS.fullmatch(alias) is not None)

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from decimal import Decimal
 from typing import Any, Final
 
 from msgspec import Meta
@@ -151,3 +152,9 @@ def text_schema(most: int, pattern: str = WORDS, description: str = "") -> Meta:
     least = {} if pattern in (STORABLE, SPOKEN) else {"minLength": 1}
     description = f"{description} Trimmed; the length counts Unicode code points.".strip()
     return Meta(description=description, extra_json_schema={**least, "maxLength": most, "pattern": pattern})
+
+
+def decimal_text(value: Decimal) -> str:
+    """Format without exponent and trailing zeros."""
+    text = f"{value:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -13,10 +13,11 @@ import msgspec
 from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.exceptions import best_match
 from playmolt.bots import MIXED, policies
-from playmolt_core.llm.catalogue import Catalogue, decimal_text
+from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import SamplingParameters
 from playmolt_schemas.match_plan import ByGame, MatchPlan, PlannedGames, PlannedPlayer, PlannedSamplingSettings
+from playmolt_schemas.text import decimal_text
 
 from playmolt_cli.match.entrants import policy_fault
 from playmolt_cli.match.python_file import BotLoadError, python_file

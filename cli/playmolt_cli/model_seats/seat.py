@@ -6,11 +6,12 @@ from typing import Any, Final, Literal
 
 import msgspec
 from playmolt_core.llm.attempts import recorded
-from playmolt_core.llm.catalogue import Catalogue, decimal_text
+from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.parsing import Unparsed, parse_object
 from playmolt_core.llm.port import Attempt, AttemptOutcome, Failed, Reply, Usage
 from playmolt_schemas.api import ActionOffer
+from playmolt_schemas.text import decimal_text
 
 from playmolt_cli.model_seats.budget import Budget, cost_of, worst_of
 from playmolt_cli.model_seats.calls import Calls, FinishedCall, RawAnswer, StartedCall

@@ -9,14 +9,12 @@ from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 import msgspec
+from playmolt_schemas.identifiers import ALIAS, SCRIPTED, is_scripted
+from playmolt_schemas.text import decimal_text
 
 from playmolt_core.llm.limits import Allowance
 from playmolt_core.llm.port import Decoding, Usage
 
-SCRIPTED: Final = "scripted"
-"""The alias that is always available without a network. `scripted-NAME` is the scripted model with character NAME."""
-
-_ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MILLION = Decimal(1_000_000)
 _MOST = 1_000_000_000
@@ -131,18 +129,8 @@ class Catalogue(msgspec.Struct, frozen=True):
         return (SCRIPTED, *self.models)
 
 
-def is_scripted(alias: str) -> bool:
-    return alias == SCRIPTED or (alias.startswith(f"{SCRIPTED}-") and _ALIAS.fullmatch(alias) is not None)
-
-
 def _either(*prices: Decimal | None) -> Decimal | None:
     return next((price for price in prices if price is not None), None)
-
-
-def decimal_text(value: Decimal) -> str:
-    """Format without exponent and trailing zeros."""
-    text = f"{value:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def load(path: str, environment: Mapping[str, str] | None = None) -> Catalogue:
@@ -207,7 +195,7 @@ def _decimal(value: object, wanted: object) -> object:
 
 
 def _alias_faults(alias: str) -> list[str]:
-    if not _ALIAS.fullmatch(alias):
+    if not ALIAS.fullmatch(alias):
         return [
             ": an alias has 1 to 64 letters, digits, dots, underscores and dashes, and begins with a letter or digit"
         ]

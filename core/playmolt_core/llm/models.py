@@ -4,7 +4,9 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from playmolt_core.llm.catalogue import Catalogue, ModelEntry, is_scripted
+from playmolt_schemas.identifiers import is_scripted
+
+from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.day_budget import BatchDay, DayBudget
 from playmolt_core.llm.limits import ModelLimits
 from playmolt_core.llm.port import Model

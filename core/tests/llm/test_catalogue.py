@@ -4,8 +4,9 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from playmolt_core.llm.catalogue import Catalogue, InvalidCatalogue, ModelEntry, is_scripted, load
+from playmolt_core.llm.catalogue import Catalogue, InvalidCatalogue, ModelEntry, load
 from playmolt_core.llm.port import Usage
+from playmolt_schemas.identifiers import is_scripted
 
 
 def written(folder: Path, text: str) -> str:

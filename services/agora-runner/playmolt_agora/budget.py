@@ -4,14 +4,16 @@ A call is admitted on its worst case, its whole prompt and a full reply, so that
 the actual usage is settled.
 """
 
-from collections.abc import Iterable
 from decimal import Decimal
 from typing import Final
 
 import msgspec
-from playmolt_core.llm.catalogue import ModelEntry, decimal_text, is_scripted
+from playmolt_core.llm.catalogue import ModelEntry
+from playmolt_schemas.agora.usage import Charge, added
+from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.stored.agora.experiment import LimitName, Scope
 from playmolt_schemas.stored.agora.plan import Budget, Limits, Spent
+from playmolt_schemas.text import decimal_text
 
 _MILLION: Final = Decimal(1_000_000)
 _MESSAGE_TOKENS: Final = 16
@@ -33,14 +35,6 @@ class Prices(msgspec.Struct, frozen=True):
 
 
 FREE: Final = Prices("0", "0")
-
-
-class Charge(msgspec.Struct, frozen=True, kw_only=True):
-    """Usage of one call. `cost` is None if a price is unknown; it is never taken as 0."""
-
-    calls: int = 1
-    tokens: int = 0
-    cost: str | None = None
 
 
 class LimitReached(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,42 +74,6 @@ def worst_case(prompt_bytes: int, messages: int, max_tokens: int, prices: Prices
 
 def _dearer(price: str | None, other: str | None) -> str | None:
     return price if price is None or other is None or Decimal(other) <= Decimal(price) else other
-
-
-def added(spent: Spent, charge: Charge) -> Spent:
-    """The spending after a charge; if any cost is unknown, the sum is unknown."""
-    known = decimal_text(Decimal(spent.known) + Decimal(charge.cost or 0))
-    unknown = spent.unknown_calls + (charge.calls if charge.cost is None else 0)
-    return msgspec.structs.replace(
-        spent,
-        calls=spent.calls + charge.calls,
-        tokens=spent.tokens + charge.tokens,
-        known=known,
-        unknown_calls=unknown,
-        cost=None if unknown else known,
-    )
-
-
-def summed(parts: Iterable[Spent]) -> Spent:
-    """The sum over several runs."""
-    spent = list(parts)
-    known = decimal_text(sum((Decimal(each.known) for each in spent), Decimal(0)))
-    unknown = sum(each.unknown_calls for each in spent)
-    return Spent(
-        turns=sum(each.turns for each in spent),
-        calls=sum(each.calls for each in spent),
-        tokens=sum(each.tokens for each in spent),
-        cost=None if unknown else known,
-        failed_calls=sum(each.failed_calls for each in spent),
-        prompt_tokens=sum(each.prompt_tokens for each in spent),
-        completion_tokens=sum(each.completion_tokens for each in spent),
-        known=known,
-        unknown_calls=unknown,
-        refused_calls=sum(each.refused_calls for each in spent),
-        cached_tokens=sum(each.cached_tokens for each in spent),
-        reasoning_tokens=sum(each.reasoning_tokens for each in spent),
-        held=decimal_text(sum((Decimal(each.held) for each in spent), Decimal(0))),
-    )
 
 
 def total(*costs: str | None) -> str | None:

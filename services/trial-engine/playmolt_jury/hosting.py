@@ -7,10 +7,10 @@ from playmolt_core.db.content.packs import PgPacks
 from playmolt_core.effects.leased_effect import Worker
 from playmolt_core.engine.reads.api_queries import Fetch
 from playmolt_core.game.fold import Snapshot
-from playmolt_core.llm.catalogue import SCRIPTED
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.scripted.model import Cast
 from playmolt_core.service.process import HostedGame, ServiceContext
+from playmolt_schemas.identifiers import SCRIPTED
 
 from playmolt_jury import rules
 from playmolt_jury.api import LIST, OPEN, JuryApi

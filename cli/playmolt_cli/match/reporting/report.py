@@ -9,8 +9,8 @@ from typing import Any, Final, Literal
 
 import msgspec
 from openskill.models import PlackettLuce
-from playmolt_core.llm.catalogue import decimal_text
 from playmolt_schemas.rating import role_offset, role_rate
+from playmolt_schemas.text import decimal_text
 
 from playmolt_cli.match.entrants import Entrant, EntrantKind
 from playmolt_cli.match.tournament import FinishedGame, PlayerFault, SeatResult

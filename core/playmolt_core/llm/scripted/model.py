@@ -14,10 +14,10 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 from playmolt_schemas.canonical import digest
+from playmolt_schemas.identifiers import SCRIPTED
 from typing_extensions import override
 
 from playmolt_core.game import draws
-from playmolt_core.llm.catalogue import SCRIPTED
 from playmolt_core.llm.openai.request_body import Form, body_of, offered_tools, stored
 from playmolt_core.llm.openai.storing import storable
 from playmolt_core.llm.port import (

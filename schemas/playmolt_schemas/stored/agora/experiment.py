@@ -1,7 +1,6 @@
 """The stored events of an experiment, and what they hold. Their names and fields are the storage format.
 
-`preregistered` holds locked rooms, which the runner declares. No event has a message: only the operator sees an
-experiment.
+No event has a message: only the operator sees an experiment.
 """
 
 from typing import Annotated, Any, ClassVar, Final, Literal
@@ -9,7 +8,19 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from playmolt_schemas.stored.agora.plan import Amount, Budget, Count, Noticed, PcsSoFar, Spent, StopKind
+from playmolt_schemas.stored.agora.plan import (
+    Amount,
+    Budget,
+    Count,
+    Folder,
+    LockedRoom,
+    Noticed,
+    PcsSoFar,
+    Plan,
+    Spent,
+    Square,
+    StopKind,
+)
 from playmolt_schemas.stored.agora.turn import Parent
 from playmolt_schemas.stored.event import Event, stored_types
 
@@ -156,6 +167,10 @@ class Resumed(Event, frozen=True, kw_only=True):
 
     type: ClassVar[str] = "resumed"
     by: str
+
+
+ANSWERED: Final = "answered."
+"""Prefix of the field of a deviation that reports another model; the alias follows."""
 
 
 class Deviation(Event, frozen=True, kw_only=True):
@@ -306,7 +321,37 @@ class ExperimentAborted(Event, frozen=True, kw_only=True):
     reason: str
 
 
+class Preregistered(Event, frozen=True, kw_only=True):
+    """The first event of an experiment: no turn comes before it.
+
+    `seed` and `name` are the plan's; `turns` of a run counts the turns of all its agents.
+    """
+
+    type: ClassVar[str] = "preregistered"
+    operator: str
+    name: str
+    seed: str
+    rules_version: int
+    content_version: str
+    plan_hash: str
+    text_hash: str
+    text: str
+    plan: Plan
+    models: tuple[PinnedModel, ...]
+    tests: tuple[PinnedTest, ...]
+    squares: tuple[Square, ...]
+    runs: tuple[PlannedRun, ...]
+    exclusions: tuple[str, ...]
+    stopping_rule: str
+    warnings: tuple[str, ...]
+    pins: Pins
+    folder: Folder | None = None
+    """The files of the plan's folder; their texts are in the blob store."""
+    rooms: tuple[LockedRoom, ...] = ()
+
+
 EVENTS: Final = stored_types(
+    Preregistered,
     RunStarted,
     RunProgressed,
     ActsCounted,

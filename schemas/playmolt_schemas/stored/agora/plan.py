@@ -8,7 +8,16 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from playmolt_schemas.stored.agora.turn import Action, Decoding, Language, Persona, SamplingSettings, SetName
+from playmolt_schemas.stored.agora.turn import (
+    Action,
+    ConstraintLevel,
+    Decoding,
+    Language,
+    Persona,
+    PhaseName,
+    SamplingSettings,
+    SetName,
+)
 
 RUNS: Final = 1000
 """The maximum number of runs in an experiment, including added ones."""
@@ -352,3 +361,34 @@ class PcsSoFar(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     runs_stage1: int
     runs_phase1: int
     floor_null: str | None = None
+
+
+class LockedSeat(msgspec.Struct, frozen=True, kw_only=True):
+    """A seat of a room. `model` is null where the cell's model plays it."""
+
+    agent: str
+    persona: str | None
+    home: str
+    model: str | None = None
+
+
+class LockedRoom(msgspec.Struct, frozen=True, kw_only=True):
+    """A room with nothing left open.
+
+    `rules` are all rules of a world of the folder; of a packaged world they are UNSET, and `changes` has what the room
+    changes in it. `levels` says how strongly personas of the folder instruct, `files` is path → SHA-256.
+    """
+
+    name: str
+    world: str
+    base: PhaseName
+    runs: int
+    turns: int
+    models: tuple[str, ...]
+    languages: tuple[Language, ...]
+    mix: Literal["one", "all"]
+    seats: tuple[LockedSeat, ...]
+    rules: dict[str, Any] | UnsetType = UNSET
+    changes: dict[str, Any] = {}
+    levels: dict[str, ConstraintLevel] = {}
+    files: dict[str, str] = {}

@@ -1,13 +1,14 @@
 """The stored events of an Agora run. Their names and fields are the storage format.
 
-`run_opened` holds the rules of its world, which the runner declares. Every change of energy, influence and treasury is
+Every change of energy, influence and treasury is
 in an `effect_applied` (or, in a world that only computes it, an `effect_shadow`) of the event that caused it, so that
 the log alone proves the balances.
 """
 
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from playmolt_schemas.stored.agora.turn import Effect, TurnRecord
+from playmolt_schemas.stored.agora.turn import Effect, RunSpec, Seat, TurnRecord
+from playmolt_schemas.stored.agora.world import Rules
 from playmolt_schemas.stored.event import Event, Public, Shown, stored_types
 
 AgentId = Annotated[str, Shown(name="agent_id")]
@@ -208,7 +209,24 @@ class GameAborted(Event, frozen=True, kw_only=True):
     reason: str
 
 
+class RunOpened(Event, frozen=True, kw_only=True):
+    """Event 1: all that the run follows from. `seats` are those of the spec after placement.
+
+    `world` names the rule set with its texts (`stage1@<hash>`); `replayed` counts the turns that a fork took over.
+    """
+
+    type: ClassVar[str] = "run_opened"
+    spec: RunSpec
+    rules_version: int
+    content_version: str
+    world: str
+    rules: Rules
+    seats: tuple[Seat, ...]
+    replayed: int = 0
+
+
 EVENTS: Final = stored_types(
+    RunOpened,
     EpochStarted,
     CrisisStarted,
     CallMade,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from playmolt_core.llm.batch_calls import ASKED_PLAINLY, BatchCalls, BatchedCall
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import Attempt, ModelRequest
+from playmolt_schemas.agora.usage import Charge
 
-from playmolt_agora.budget import Charge
 from playmolt_agora.calls.batched_calls import corrected, counted
 
 if TYPE_CHECKING:

@@ -10,25 +10,27 @@ import msgspec
 from playmolt_core.db.blobs import InFlight, PgBlobs, PgInFlight
 from playmolt_core.llm import port
 from playmolt_core.llm.attempts import recorded
-from playmolt_core.llm.catalogue import Catalogue, decimal_text, is_scripted
+from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.day_budget import DaySpent
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import Attempt, Failed, Model, ModelRequest, Reply
 from playmolt_core.llm.scripted.model import Cast, Said, ScriptedModel, ScriptedTurn
+from playmolt_schemas.agora.lexicon import cues
+from playmolt_schemas.agora.usage import Charge, held_by, lost_call, with_call
 from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.stored.agora.experiment import JudgeBudget, JudgingStatus
 from playmolt_schemas.stored.agora.plan import Budget, Plan, Spent
 from playmolt_schemas.stored.agora.turn import Language
+from playmolt_schemas.text import decimal_text
 
 from playmolt_agora import budget
-from playmolt_agora.budget import Charge, Prices
+from playmolt_agora.budget import Prices
 from playmolt_agora.calls.batched_calls import PromptStore
 from playmolt_agora.calls.judge_calls import AT_ONCE, JudgeCalls
 from playmolt_agora.coding import judgement
 from playmolt_agora.coding.judgement import Judgement, thought_in
 from playmolt_agora.coding.thoughts import Thought
-from playmolt_agora.measures.data.coding import cues
-from playmolt_agora.run.call_usage import held_by, lost_call, with_call
 from playmolt_agora.scripted import residents
 from playmolt_agora.turn import prompts
 

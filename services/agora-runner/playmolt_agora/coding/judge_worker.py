@@ -9,6 +9,7 @@ from typing import Final
 from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.log.folding import facts_of
 from playmolt_core.log.port import StreamReader
+from playmolt_schemas.agora.usage import is_call, lost_of
 from playmolt_schemas.stored.agora.experiment import JudgeCoded
 from playmolt_schemas.stored.agora.plan import Plan
 from playmolt_schemas.stored.agora.run import AgentActed
@@ -23,7 +24,6 @@ from playmolt_agora.experiment import commands
 from playmolt_agora.experiment.effects import ThoughtsToCode
 from playmolt_agora.experiment.rules import Experiment
 from playmolt_agora.experiment.state import Judge, State
-from playmolt_agora.run.call_usage import is_call, lost_of
 
 _LOOK_SECONDS: Final = 2.0
 

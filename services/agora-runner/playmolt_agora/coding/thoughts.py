@@ -5,9 +5,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 from playmolt_schemas.agora.coding import SHEET_ROWS
+from playmolt_schemas.agora.definitions import arm_of, is_valid
 from playmolt_schemas.stored.agora.turn import Language, TurnRecord
-
-from playmolt_agora.measures.data.arms import arm_of, is_valid
 
 
 class Thought(msgspec.Struct, frozen=True):

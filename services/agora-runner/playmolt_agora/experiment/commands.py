@@ -5,11 +5,18 @@ from typing import Any
 
 from playmolt_core.game.decider import Command
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_schemas.stored.agora.experiment import JudgeBudget, JudgingStatus, PinnedModel, Pins, SheetRow, Which
+from playmolt_schemas.stored.agora.experiment import (
+    JudgeBudget,
+    JudgingStatus,
+    PinnedModel,
+    Pins,
+    Preregistered,
+    SheetRow,
+    Which,
+)
 from playmolt_schemas.stored.agora.plan import Budget, Noticed, PcsSoFar, Spent, StopKind
 
 from playmolt_agora.budget import LimitReached
-from playmolt_agora.experiment.events import Preregistered
 
 
 class OpenExperiment(Command, frozen=True, kw_only=True):

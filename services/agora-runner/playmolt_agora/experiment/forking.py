@@ -3,9 +3,10 @@
 from typing import Final
 
 from playmolt_core.game.decider import Accepted, Decision, Refused
-from playmolt_core.llm.catalogue import Catalogue, is_scripted
+from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.stored.agora.experiment import Forked
 from playmolt_schemas.stored.agora.plan import Plan
 from playmolt_schemas.stored.agora.turn import Parent, RunSpec

@@ -5,11 +5,11 @@ from decimal import Decimal
 from typing import Final
 
 from playmolt_core.game.decider import Accepted, Decision, Refused
-from playmolt_core.llm.catalogue import decimal_text
 from playmolt_schemas.codes import Code
 from playmolt_schemas.stored.agora.experiment import PcsSeen
 from playmolt_schemas.stored.agora.plan import PcsSoFar, Plan, Stage1Import
 from playmolt_schemas.stored.agora.turn import ACTIONS
+from playmolt_schemas.text import decimal_text
 
 from playmolt_agora.experiment import commands
 from playmolt_agora.experiment.state import BY_CHARS, Run, State

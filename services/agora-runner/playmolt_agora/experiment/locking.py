@@ -13,11 +13,11 @@ from playmolt_schemas.agora.plan import PlanFault, Preview
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.limits import RECORD_BYTES
+from playmolt_schemas.stored.agora.experiment import Preregistered
 from playmolt_schemas.stored.agora.plan import Plan
 
 from playmolt_agora.checks import symmetry
 from playmolt_agora.experiment import preregistration
-from playmolt_agora.experiment.events import Preregistered
 from playmolt_agora.experiment.state import BY_CHARS
 from playmolt_agora.folder import reading as folder_reading
 from playmolt_agora.folder.reading import PlanFolder

@@ -5,17 +5,18 @@ from typing import Final
 
 import msgspec
 from msgspec import UNSET
-from playmolt_core.llm.catalogue import Catalogue, is_scripted
+from playmolt_core.llm.catalogue import Catalogue
+from playmolt_schemas.agora import definitions
 from playmolt_schemas.agora.plan import Preview
 from playmolt_schemas.canonical import digest
-from playmolt_schemas.stored.agora.experiment import PinnedModel, PinnedTest, Pins, PlannedRun
+from playmolt_schemas.identifiers import is_scripted
+from playmolt_schemas.stored.agora.experiment import PinnedModel, PinnedTest, Pins, PlannedRun, Preregistered
 from playmolt_schemas.stored.agora.plan import Plan, Square
 from playmolt_schemas.stored.agora.turn import RunSpec
+from playmolt_schemas.stored.agora.world import Rules
 
 from playmolt_agora import budget
-from playmolt_agora.experiment.events import Preregistered
 from playmolt_agora.folder.reading import PlanFolder
-from playmolt_agora.measures.data import definitions
 from playmolt_agora.plan import matrix
 from playmolt_agora.plan import plan as plans
 from playmolt_agora.run import rules
@@ -41,7 +42,7 @@ def stage1_version(plan: Plan) -> str:
     """Name the Stage 1 rule set with its texts, with the changes that the plan makes to it."""
     phase = plans.phase_of(plan, "stage1")
     found = worlds.rules("stage1", phase.rules) if phase else worlds.preset("stage1")
-    return rules.stage1_version(found if isinstance(found, worlds.Rules) else None)
+    return rules.stage1_version(found if isinstance(found, Rules) else None)
 
 
 def stopping_rule(plan: Plan) -> str:

@@ -10,6 +10,7 @@ from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.stored.agora.experiment import (
+    EVENTS,
     BatchEnded,
     BatchSubmitted,
     Deviation,
@@ -34,7 +35,6 @@ from playmolt_agora.experiment import (
     interim_pcs,
     run_reports,
 )
-from playmolt_agora.experiment.events import EVENTS
 from playmolt_agora.experiment.state import BY_CHARS, DEVIATIONS_MOST, FOLDS, State, game_over
 from playmolt_agora.turn import texts
 

@@ -5,6 +5,7 @@ from typing import Final
 
 from playmolt_core.game.decider import Accepted, Decision
 from playmolt_schemas.stored.agora.experiment import (
+    ANSWERED,
     ActsCounted,
     BudgetStopped,
     Deviation,
@@ -17,8 +18,6 @@ from playmolt_schemas.stored.agora.plan import NOTE_CHARS, Noticed, Spent
 from playmolt_agora.experiment import commands, interim_pcs
 from playmolt_agora.experiment.state import DEVIATIONS_MOST, Run, State, no_run
 
-ANSWERED: Final = "answered."
-"""Prefix of the field of a deviation that reports another model; the alias follows."""
 _ANOTHER: Final = "another model answered than the one requested"
 
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from playmolt_core.game.decider import Refused
 from playmolt_core.game.game import Changes, Fold
 from playmolt_schemas.agora.plan import DeviationRow, ExperimentStatus, LookRow, RunStatus, StoppedBy
+from playmolt_schemas.agora.usage import summed, with_call
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.stored.agora.experiment import (
@@ -31,6 +32,7 @@ from playmolt_schemas.stored.agora.experiment import (
     PinnedTest,
     Pins,
     PlannedRun,
+    Preregistered,
     Resumed,
     RunAdded,
     RunFinished,
@@ -40,14 +42,9 @@ from playmolt_schemas.stored.agora.experiment import (
     Stopped,
     Which,
 )
-from playmolt_schemas.stored.agora.plan import Budget, Folder, Noticed, Plan, Spent
+from playmolt_schemas.stored.agora.plan import Budget, Folder, LockedRoom, Noticed, Plan, Spent
 from playmolt_schemas.stored.agora.turn import Parent
 from playmolt_schemas.stored.event import Event
-
-from playmolt_agora import budget
-from playmolt_agora.experiment.events import Preregistered
-from playmolt_agora.folder.rooms import LockedRoom
-from playmolt_agora.run.call_usage import with_call
 
 _NO_PINS: Final = Pins(stimuli="", stage1="", measures="")
 
@@ -145,7 +142,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def spent(self) -> Spent:
-        return budget.summed(run.spent for run in self.runs)
+        return summed(run.spent for run in self.runs)
 
     @property
     def finished(self) -> int:

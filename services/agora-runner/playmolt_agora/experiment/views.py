@@ -1,12 +1,10 @@
 """The operator's view of an experiment. Other viewers see none of it."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 from playmolt_schemas.agora.coding import CoderRow, Codings, JudgeRow
 from playmolt_schemas.agora.plan import (
-    CostRow,
     DeviationRow,
     ExperimentProgress,
     ExperimentRow,
@@ -14,11 +12,10 @@ from playmolt_schemas.agora.plan import (
     ExperimentState,
     RunRow,
 )
-from playmolt_schemas.stored.agora.plan import Spent
+from playmolt_schemas.agora.usage import cost_lines
+from playmolt_schemas.stored.agora.experiment import ANSWERED
 
-from playmolt_agora import budget
 from playmolt_agora.experiment import interim_pcs
-from playmolt_agora.experiment.run_reports import ANSWERED
 from playmolt_agora.experiment.state import Run, State
 
 
@@ -93,29 +90,6 @@ def line(state: State) -> ExperimentRow:
         scripted=_scripted(state),
         exploratory=_exploratory(state),
     )
-
-
-def cost_lines(runs: Iterable[tuple[str, Mapping[str, Spent]]]) -> Iterator[CostRow]:
-    """What each model took in each cell, from what it took in the runs."""
-    found: dict[tuple[str, str], list[Spent]] = {}
-    for cell, models in runs:
-        for model, spent in models.items():
-            found.setdefault((cell, model), []).append(spent)
-    for (cell, model), parts in sorted(found.items()):
-        spent = budget.summed(parts)
-        yield CostRow(
-            cell=cell,
-            model=model,
-            calls=spent.calls,
-            failed_calls=spent.failed_calls,
-            refused_calls=spent.refused_calls,
-            prompt_tokens=spent.prompt_tokens,
-            cached_tokens=spent.cached_tokens,
-            completion_tokens=spent.completion_tokens,
-            reasoning_tokens=spent.reasoning_tokens,
-            known=spent.known,
-            unknown_calls=spent.unknown_calls,
-        )
 
 
 def _deviation(state: State, line: DeviationRow) -> DeviationRow:

@@ -5,6 +5,7 @@ from typing import Annotated, Final, get_args
 
 import msgspec
 from msgspec import Meta
+from playmolt_schemas.stored.agora.own_world import Both, OwnEvent
 from playmolt_schemas.stored.agora.plan import Name
 from playmolt_schemas.stored.agora.turn import ConstraintLevel, Language, Persona
 
@@ -12,7 +13,6 @@ from playmolt_agora.folder import toml_file
 from playmolt_agora.folder.source import Source
 from playmolt_agora.folder.toml_file import TomlFile
 from playmolt_agora.turn.scene import Scene
-from playmolt_agora.world.own_world import Both, OwnEvent
 
 PACKAGED: Final[tuple[str, ...]] = get_args(Persona)
 Text = Annotated[str, Meta(max_length=4000)]

@@ -5,21 +5,20 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET
+from playmolt_schemas.agora import measure_file as declaration
+from playmolt_schemas.agora.definitions import ARMS
+from playmolt_schemas.agora.measure_file import MeasureDeclaration
 from playmolt_schemas.agora.plan import PlanFault
-from playmolt_schemas.stored.agora.plan import SEATS, Folder, Plan, RoomPlan, RoomSeat
+from playmolt_schemas.stored.agora.own_world import OwnEvent
+from playmolt_schemas.stored.agora.plan import SEATS, Folder, LockedRoom, LockedSeat, Plan, RoomPlan, RoomSeat
 from playmolt_schemas.stored.agora.turn import ConstraintLevel, Language
 
-from playmolt_agora.folder import measure_file as declaration
 from playmolt_agora.folder import personas, symmetry, texts, toml_file, world_checks, world_file
-from playmolt_agora.folder.measure_file import MeasureDeclaration
 from playmolt_agora.folder.personas import OwnPersona
-from playmolt_agora.folder.rooms import LockedRoom, LockedSeat
 from playmolt_agora.folder.source import KeyLines, Source, locked, of_whole, sha256
 from playmolt_agora.folder.symmetry import SymmetryResult
 from playmolt_agora.folder.world_file import World
-from playmolt_agora.measures.data.arms import ARMS
 from playmolt_agora.world import worlds
-from playmolt_agora.world.own_world import OwnEvent
 
 _NO_DIFFERENCE: Final = SymmetryResult(0, (), ())
 

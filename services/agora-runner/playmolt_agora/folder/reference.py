@@ -9,16 +9,25 @@ from typing import Any, Final, get_args
 
 import msgspec
 from msgspec import NODEFAULT, UNSET, inspect
+from playmolt_schemas.agora import measure_file as declaration
 from playmolt_schemas.agora.plan import FaultCode
+from playmolt_schemas.stored.agora.own_world import (
+    End,
+    HearingRule,
+    OwnAction,
+    OwnEvent,
+    OwnRank,
+    Place,
+    Range,
+    Resource,
+)
 from playmolt_schemas.stored.agora.plan import NAME, SEATS, RoomPlan, RoomSeat
 
-from playmolt_agora.folder import measure_file as declaration
 from playmolt_agora.folder import source
 from playmolt_agora.folder.personas import EVENTS_MOST, OwnPersona
 from playmolt_agora.folder.texts import CHARS_MOST
 from playmolt_agora.turn import texts
 from playmolt_agora.turn.own_prompts import SLOTS
-from playmolt_agora.world.own_world import End, HearingRule, OwnAction, OwnEvent, OwnRank, Place, Range, Resource
 
 PARTS: Final[Mapping[str, tuple[str, type[msgspec.Struct] | None]]] = {
     "rooms": ("`rooms[]` of the plan", RoomPlan),

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from playmolt_schemas.agora.plan import PlanFault
+from playmolt_schemas.stored.agora.own_world import Both, OwnWorld
 from playmolt_schemas.stored.agora.turn import Language
 
 from playmolt_agora.folder.source import KeyLines, Source
 from playmolt_agora.folder.symmetry import Pair, both
 from playmolt_agora.turn.own_prompts import SLOT, SLOTS
-from playmolt_agora.world.own_world import Both, OwnWorld
 
 CHARS_MOST: Final = 20_000
 

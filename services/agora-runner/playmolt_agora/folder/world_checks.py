@@ -5,12 +5,12 @@ from fractions import Fraction
 
 from msgspec import UNSET
 from playmolt_schemas.agora.plan import PlanFault
+from playmolt_schemas.stored.agora.own_world import Amounts, Both, OwnAction, OwnWorld
 from playmolt_schemas.stored.agora.turn import ACTIONS, Language
+from playmolt_schemas.stored.agora.world import Rules
 
 from playmolt_agora.folder.source import KeyLines
 from playmolt_agora.world import ledger
-from playmolt_agora.world.own_world import Amounts, Both, OwnAction, OwnWorld
-from playmolt_agora.world.worlds import Rules
 
 _RATE_MOST = 10
 _TITLE_CHARS = 60

@@ -7,13 +7,7 @@ import msgspec
 from msgspec import Meta
 from playmolt_schemas.agora.plan import PlanFault
 from playmolt_schemas.canonical import canonical_json
-from playmolt_schemas.stored.agora.plan import Name
-from playmolt_schemas.stored.agora.turn import SKILLS, Language, PhaseName
-
-from playmolt_agora.folder import toml_file, world_checks
-from playmolt_agora.folder.source import KeyLines, Source
-from playmolt_agora.world import worlds
-from playmolt_agora.world.own_world import (
+from playmolt_schemas.stored.agora.own_world import (
     CONTEST,
     Both,
     End,
@@ -25,7 +19,13 @@ from playmolt_agora.world.own_world import (
     Resource,
     Strict,
 )
-from playmolt_agora.world.worlds import Rules
+from playmolt_schemas.stored.agora.plan import Name
+from playmolt_schemas.stored.agora.turn import SKILLS, Language, PhaseName
+from playmolt_schemas.stored.agora.world import Rules
+
+from playmolt_agora.folder import toml_file, world_checks
+from playmolt_agora.folder.source import KeyLines, Source
+from playmolt_agora.world import worlds
 
 PACKAGED: Final[tuple[str, ...]] = get_args(PhaseName)
 WORLD_BYTES: Final = 100 * 1024

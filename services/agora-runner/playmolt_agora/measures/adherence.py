@@ -3,9 +3,9 @@
 import re
 
 import numpy as np
+from playmolt_schemas.agora.definitions import MARKS
+from playmolt_schemas.agora.lexicon import plain
 
-from playmolt_agora.measures.data.coding import plain
-from playmolt_agora.measures.data.definitions import MARKS
 from playmolt_agora.measures.data.frame import SPEAK, WHISPER, Frame
 from playmolt_agora.measures.data.results import Result, ratio
 from playmolt_agora.measures.drift import longest, numbered

@@ -6,11 +6,11 @@ from typing import Final
 
 import msgspec
 import numpy as np
+from playmolt_schemas.agora.definitions import BOOTSTRAPS, INTERVAL_RUNS, TIE
+from playmolt_schemas.agora.lexicon import Cues, dissoc
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
 from playmolt_agora.measures import dissociation
-from playmolt_agora.measures.data.coding import Cues, dissoc
-from playmolt_agora.measures.data.definitions import BOOTSTRAPS, INTERVAL_RUNS, TIE
 from playmolt_agora.measures.data.frame import Integers
 from playmolt_agora.measures.data.results import Result
 from playmolt_agora.measures.divergence import Floats

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from playmolt_schemas.agora import definitions
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
 from playmolt_agora.measures import adherence, dissociation, drift, interaction, networks, pcs, rates, ritual, washout
 from playmolt_agora.measures import gini as inequality
-from playmolt_agora.measures.data import definitions, treatments
+from playmolt_agora.measures.data import treatments
 from playmolt_agora.measures.data.frame import Frame, frame
 from playmolt_agora.measures.data.results import Result, Table, table
 from playmolt_agora.measures.data.tables import BESIDE, PROVENANCE, TABLES

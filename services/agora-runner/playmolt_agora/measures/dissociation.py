@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from playmolt_schemas.agora.definitions import TIE
 
-from playmolt_agora.measures.data.definitions import TIE
 from playmolt_agora.measures.data.frame import Frame
 from playmolt_agora.measures.data.results import Result, ratio
 

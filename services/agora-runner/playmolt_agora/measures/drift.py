@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import msgspec
 import numpy as np
+from playmolt_schemas.agora.definitions import ERROR_PARTS, PERMUTATIONS, SMOOTHING, windows
 
-from playmolt_agora.measures.data.definitions import ERROR_PARTS, PERMUTATIONS, SMOOTHING, windows
 from playmolt_agora.measures.data.frame import Frame, Integers
 from playmolt_agora.measures.data.results import Result, number
 from playmolt_agora.measures.divergence import Floats, count_jsd, miller_madow, normed_entropy

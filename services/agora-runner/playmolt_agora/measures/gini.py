@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import msgspec
+from playmolt_schemas.agora.definitions import exact_gini
 
-from playmolt_agora.measures.data.definitions import exact_gini
 from playmolt_agora.measures.data.results import Result
 
 Kind = Literal["energy", "influence", "shadow"]

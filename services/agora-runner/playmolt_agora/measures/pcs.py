@@ -7,11 +7,10 @@ from itertools import combinations
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from playmolt_schemas.agora.definitions import COSTS_REAL, EARLY_EPOCHS, INDICATIVE_RUNS
 from playmolt_schemas.stored.agora.turn import ACTIONS
 
 from playmolt_agora.measures import repeats
-from playmolt_agora.measures.data.arms import COSTS_REAL
-from playmolt_agora.measures.data.definitions import EARLY_EPOCHS, INDICATIVE_RUNS
 from playmolt_agora.measures.data.frame import Frame
 from playmolt_agora.measures.data.results import Result, number
 from playmolt_agora.measures.divergence import Floats, count_jsd, jsd, jsd_parts, shares, smoothing

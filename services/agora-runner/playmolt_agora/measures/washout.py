@@ -4,8 +4,8 @@ from math import prod
 from typing import Final
 
 import numpy as np
+from playmolt_schemas.agora.definitions import SMOOTHING
 
-from playmolt_agora.measures.data.definitions import SMOOTHING
 from playmolt_agora.measures.data.frame import Frame
 from playmolt_agora.measures.data.results import Result, number
 from playmolt_agora.measures.divergence import Floats, count_jsd, jsd_parts

@@ -10,16 +10,15 @@ import msgspec
 from playmolt_core.game.decider import Accepted, Command
 from playmolt_core.llm.port import ChatMessage, ModelRequest
 from playmolt_core.llm.scripted.model import ScriptedTurn
+from playmolt_schemas.agora.measure_file import MeasureDeclaration
 from playmolt_schemas.agora.plan import PlanFault
-from playmolt_schemas.stored.agora.plan import Plan
+from playmolt_schemas.stored.agora.plan import LockedRoom, Plan
 from playmolt_schemas.stored.agora.run import AgentActed, TurnFailed
 from playmolt_schemas.stored.agora.turn import RunSpec, Tokens
 
 from playmolt_agora.folder import reading as folder_reading
-from playmolt_agora.folder.measure_file import MeasureDeclaration
 from playmolt_agora.folder.personas import dressed
 from playmolt_agora.folder.reading import PlanFolder
-from playmolt_agora.folder.rooms import LockedRoom
 from playmolt_agora.folder.source import Source
 from playmolt_agora.measures.data.turns import table
 from playmolt_agora.own_measures.running import MeasureResult, measured

@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from playmolt_schemas.agora import measure_file as declaration
+from playmolt_schemas.agora.measure_file import MeasureDeclaration
 from playmolt_schemas.agora.plan import FaultCode, PlanFault
-from playmolt_schemas.stored.agora.plan import Folder
+from playmolt_schemas.stored.agora.plan import Folder, LockedRoom
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
-from playmolt_agora.folder import measure_file as declaration
-from playmolt_agora.folder.measure_file import MeasureDeclaration
-from playmolt_agora.folder.rooms import LockedRoom
 from playmolt_agora.measures.data.tables import csv_text
 from playmolt_agora.measures.data.turns import table
 from playmolt_agora.own_measures.running import measured

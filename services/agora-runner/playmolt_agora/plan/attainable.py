@@ -5,11 +5,11 @@ from fractions import Fraction
 from typing import Final
 
 import msgspec
+from playmolt_schemas.agora.definitions import windows
 from playmolt_schemas.agora.plan import PlannedTest
 from playmolt_schemas.stored.agora.plan import Hypothesis, Plan, SquareAgent
 from playmolt_schemas.stored.agora.turn import Language
 
-from playmolt_agora.measures.data.definitions import windows
 from playmolt_agora.measures.inference import attainable_p
 from playmolt_agora.plan import latin_squares
 from playmolt_agora.plan import plan as plans

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from typing import Final
 
 import msgspec
-from playmolt_core.llm.catalogue import Catalogue, is_scripted
+from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora.plan import ModelCost
+from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.stored.agora.plan import Plan
 from playmolt_schemas.stored.agora.turn import Language, PhaseName
 

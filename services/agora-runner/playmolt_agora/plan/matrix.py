@@ -7,13 +7,12 @@ from typing import Final
 
 import msgspec
 from msgspec import UNSET
-from playmolt_core.llm.catalogue import is_scripted
+from playmolt_schemas.agora.definitions import ARMS
 from playmolt_schemas.agora.plan import Arm
-from playmolt_schemas.stored.agora.plan import Plan
+from playmolt_schemas.identifiers import is_scripted
+from playmolt_schemas.stored.agora.plan import LockedRoom, Plan
 from playmolt_schemas.stored.agora.turn import Language, Persona, PersonaCondition, RunSpec, Seat, SetName
 
-from playmolt_agora.folder.rooms import LockedRoom
-from playmolt_agora.measures.data.arms import ARMS
 from playmolt_agora.plan import latin_squares
 from playmolt_agora.plan import plan as plans
 

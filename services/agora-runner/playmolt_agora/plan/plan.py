@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final, cast
 
 import msgspec
+from playmolt_schemas.agora.definitions import ARMS, COSTS_REAL
 from playmolt_schemas.agora.plan import Arm
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.stored.agora.plan import (
@@ -18,9 +19,9 @@ from playmolt_schemas.stored.agora.plan import (
     Stage1Import,
 )
 from playmolt_schemas.stored.agora.turn import Language, PhaseName, SetName
+from playmolt_schemas.stored.agora.world import Rules
 
 from playmolt_agora.checks import symmetry
-from playmolt_agora.measures.data.arms import ARMS, COSTS_REAL
 from playmolt_agora.world import worlds
 
 SET_LANGUAGES: Final[Mapping[SetName, Language]] = {"A": "ko", "B": "en", "C": "ko", "D": "en"}
@@ -70,7 +71,7 @@ def seed_texts(plan: Plan) -> tuple[symmetry.SeedText, ...]:
     for arm in ARMS:
         phase = phase_of(plan, arm)
         rules = worlds.rules(world(arm), overrides(arm, phase.rules)) if phase else ()
-        if isinstance(rules, worlds.Rules):
+        if isinstance(rules, Rules):
             found += [symmetry.SeedText(world(arm), event.turn, event.ko, event.en) for event in rules.seed_events]
     return tuple(found)
 

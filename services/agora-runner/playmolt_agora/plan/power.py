@@ -13,11 +13,11 @@ from typing import Final
 
 import msgspec
 import numpy as np
+from playmolt_schemas.agora.definitions import TIE, windows
 from playmolt_schemas.agora.plan import PlannedTest
 from playmolt_schemas.stored.agora.plan import Hypothesis, Plan
 
 from playmolt_agora.measures import ritual
-from playmolt_agora.measures.data.definitions import TIE, windows
 from playmolt_agora.measures.divergence import Floats, count_jsd, smoothing
 from playmolt_agora.measures.inference import attainable_p, hypotheses, permutation
 from playmolt_agora.measures.inference.hypotheses import AgentOf

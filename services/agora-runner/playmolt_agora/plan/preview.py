@@ -5,16 +5,17 @@ from decimal import Decimal
 from typing import Final
 
 from msgspec import UNSET
-from playmolt_core.llm.catalogue import Catalogue, is_scripted
+from playmolt_core.llm.catalogue import Catalogue
+from playmolt_schemas.agora.definitions import ARMS
 from playmolt_schemas.agora.plan import MatrixCell, PlanFault, PlannedTest, Preview
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import FieldFault
-from playmolt_schemas.stored.agora.plan import Plan, Square, Stage1Import
+from playmolt_schemas.identifiers import is_scripted
+from playmolt_schemas.stored.agora.plan import LockedRoom, Plan, Square, Stage1Import
+from playmolt_schemas.stored.agora.world import Rules
 
 from playmolt_agora import budget
 from playmolt_agora.folder.reading import PlanFolder
-from playmolt_agora.folder.rooms import LockedRoom
-from playmolt_agora.measures.data.arms import ARMS
 from playmolt_agora.plan import attainable, costs, latin_squares, matrix
 from playmolt_agora.plan import plan as plans
 from playmolt_agora.plan.reading import ParsedPlan
@@ -284,7 +285,7 @@ def _world_warnings(plan: Plan) -> Iterator[str]:
         if phase is None or arm == "phase2":
             continue
         rules = worlds.rules(plans.world(arm), plans.overrides(arm, phase.rules))
-        if isinstance(rules, worlds.Rules) and rules.skills and rules.tax_rounding == "at_least_one":
+        if isinstance(rules, Rules) and rules.skills and rules.tax_rounding == "at_least_one":
             yield (
                 f"{arm}: the tax on a trade is 1 at every rate from 1 to 30 %, so that adjust_tax only switches tax on "
                 "or off (`tax_rounding: exact` takes the rate as it is)."

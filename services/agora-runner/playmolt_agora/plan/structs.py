@@ -7,9 +7,9 @@ from types import UnionType
 from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 
 import msgspec
-from playmolt_core.llm.catalogue import decimal_text
 from playmolt_schemas.agora.plan import FaultCode, PlanFault
 from playmolt_schemas.body_fields import Faults
+from playmolt_schemas.text import decimal_text
 
 S = TypeVar("S", bound=msgspec.Struct)
 

@@ -5,8 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from playmolt_schemas.agora.plan import CostRow
+from playmolt_schemas.agora.usage import by_model, cost_lines, with_call
 from playmolt_schemas.records import Record
+from playmolt_schemas.stored.agora import experiment as events
 from playmolt_schemas.stored.agora import experiment as stored
+from playmolt_schemas.stored.agora import run as run_events
+from playmolt_schemas.stored.agora.experiment import ANSWERED
 from playmolt_schemas.stored.agora.plan import Noticed, Spent
 from playmolt_schemas.stored.agora.run import (
     AgentActed,
@@ -22,9 +26,6 @@ from playmolt_schemas.stored.event import Event
 
 from playmolt_agora.bundle.seal import ModelNote
 from playmolt_agora.coding.thoughts import codable, key_of
-from playmolt_agora.experiment import events
-from playmolt_agora.experiment.run_reports import ANSWERED
-from playmolt_agora.experiment.views import cost_lines
 from playmolt_agora.measures.agreement import COLUMNS, CodedThought, Place, kappa
 from playmolt_agora.measures.analysis import Analysis, provenance_of
 from playmolt_agora.measures.data.frame import frame
@@ -42,8 +43,6 @@ from playmolt_agora.report.study import (
     StudyFault,
     Table,
 )
-from playmolt_agora.run.call_usage import by_model, with_call
-from playmolt_agora.world import events as run_events
 
 Runs = Mapping[str, Sequence[Record]]
 

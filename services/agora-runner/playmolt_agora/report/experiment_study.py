@@ -19,10 +19,10 @@ from playmolt_core.log.postgres import log_of
 from playmolt_core.settings import from_environment
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import Record
+from playmolt_schemas.stored.agora import experiment as experiment_events
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
 from playmolt_agora.bundle.seal import Contents, packed, seal
-from playmolt_agora.experiment import events as experiment_events
 from playmolt_agora.measures.analysis import study as measured
 from playmolt_agora.own_measures import results
 from playmolt_agora.own_measures.results import OwnContent

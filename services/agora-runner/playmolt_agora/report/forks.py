@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+from playmolt_schemas.agora.definitions import SMOOTHING, is_valid
 from playmolt_schemas.stored.agora.turn import ACTIONS, TurnRecord
 
 from playmolt_agora.measures import drift
-from playmolt_agora.measures.data.arms import is_valid
-from playmolt_agora.measures.data.definitions import SMOOTHING
 from playmolt_agora.measures.divergence import count_jsd
 from playmolt_agora.report.study import RunNote, StudyData
 

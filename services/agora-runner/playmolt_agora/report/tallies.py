@@ -5,9 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
+from playmolt_schemas.agora.definitions import arm_of, is_valid, place_of, rank_of
 from playmolt_schemas.stored.agora.turn import Language, TurnRecord
-
-from playmolt_agora.measures.data.arms import arm_of, is_valid, place_of, rank_of
 
 BINS: Final = 10
 """Pieces of time in the plots over time, fewer where a run has fewer turns; the windows of Instruction Drift are those

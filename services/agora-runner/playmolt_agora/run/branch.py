@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final, get_args
 
 from msgspec.structs import replace
-from playmolt_core.llm.catalogue import is_scripted
+from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.stored.agora.turn import Parent, Persona, RunSpec, Seat
 
 CHANGES: Final = "model=ALIAS, model=AGENT:ALIAS, persona=AGENT:PERSONA (or none), content=TEXT"

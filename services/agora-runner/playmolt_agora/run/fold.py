@@ -7,6 +7,7 @@ from typing import Final, cast
 from msgspec import UNSET
 from msgspec.structs import replace
 from playmolt_core.game.game import Changes, Fold
+from playmolt_schemas.stored.agora.own_world import CONTEST
 from playmolt_schemas.stored.agora.run import (
     ActContested,
     AgentActed,
@@ -20,6 +21,7 @@ from playmolt_schemas.stored.agora.run import (
     RankChanged,
     ResourceSettled,
     RunEnded,
+    RunOpened,
     RunPaused,
     RunResumed,
     TaxChanged,
@@ -30,8 +32,6 @@ from playmolt_schemas.stored.agora.turn import Effect, TurnRecord
 from playmolt_schemas.stored.event import Event
 
 from playmolt_agora.world import contest, ledger, ranks, visibility
-from playmolt_agora.world.events import RunOpened
-from playmolt_agora.world.own_world import CONTEST
 from playmolt_agora.world.state import (
     ACTS,
     JUDGED_TURNS,

@@ -5,12 +5,18 @@ from typing import Final
 
 from msgspec.structs import replace
 from playmolt_schemas.codes import FieldFault
-from playmolt_schemas.stored.agora.run import AgentActed, CallMade, RunEnded, RunPaused, RunResumed, TurnFailed
+from playmolt_schemas.stored.agora.run import (
+    AgentActed,
+    CallMade,
+    RunEnded,
+    RunOpened,
+    RunPaused,
+    RunResumed,
+    TurnFailed,
+)
 from playmolt_schemas.stored.agora.turn import RunSpec, TurnRecord
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.text import unstorable
-
-from playmolt_agora.world.events import RunOpened
 
 _NOT_TAKEN = (CallMade, RunPaused, RunResumed, RunEnded)
 """Events that a fork does not inherit: its parent's calls, pauses and end."""

@@ -6,12 +6,12 @@ from typing import Final, get_args
 import msgspec
 from msgspec.structs import replace
 from playmolt_schemas.codes import FieldFault
+from playmolt_schemas.stored.agora.run import RunOpened
 from playmolt_schemas.stored.agora.turn import Persona, RunSpec, Seat
+from playmolt_schemas.stored.agora.world import Rules
 
 from playmolt_agora.turn import scenes
 from playmolt_agora.world import chance, places, worlds
-from playmolt_agora.world.events import RunOpened
-from playmolt_agora.world.worlds import Rules
 
 PERSONAS: Final[tuple[str, ...]] = get_args(Persona)
 TURNS_MAX = 1000

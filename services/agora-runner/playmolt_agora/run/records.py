@@ -1,14 +1,14 @@
 """A turn as it is recorded: who, where, what was attempted, what came of it (agora.md, Turn)."""
 
 from msgspec import UNSET, UnsetType
+from playmolt_schemas.agora import lexicon as coding
+from playmolt_schemas.stored.agora.own_world import CONTEST
 from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS, VALID_CODES, Effect, FnClass, TurnRecord
 
-from playmolt_agora.measures.data import coding
 from playmolt_agora.turn import scenes
 from playmolt_agora.turn.reply_parser import Parsed, TurnReply
 from playmolt_agora.world import acts, contest, own_acts, places
 from playmolt_agora.world.acts import ActAttempt, Deed
-from playmolt_agora.world.own_world import CONTEST
 from playmolt_agora.world.state import RunState
 
 

@@ -14,16 +14,20 @@ from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.feed_messages import FeedMessage
 from playmolt_schemas.game_messages import GameSummary
+from playmolt_schemas.stored.agora.own_world import OwnWorld
 from playmolt_schemas.stored.agora.run import (
+    EVENTS,
     AgentActed,
     CallMade,
     GameAborted,
     RunEnded,
+    RunOpened,
     RunPaused,
     RunResumed,
     TurnFailed,
 )
 from playmolt_schemas.stored.agora.turn import PhaseName
+from playmolt_schemas.stored.agora.world import Rules
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.text import unstorable
 from typing_extensions import override
@@ -34,10 +38,7 @@ from playmolt_agora.turn import texts
 from playmolt_agora.turn.reply_parser import Parsed
 from playmolt_agora.world import chance, epoch, places, ranks, visibility, worlds
 from playmolt_agora.world.acts import Deed
-from playmolt_agora.world.events import EVENTS, RunOpened
-from playmolt_agora.world.own_world import OwnWorld
 from playmolt_agora.world.state import JUDGED_TURNS, RunState
-from playmolt_agora.world.worlds import Rules
 
 DETAIL_CHARS: Final = 2000
 PAUSE_SECONDS: Final = 5

@@ -7,7 +7,8 @@ from math import sqrt
 from pathlib import Path
 from typing import Final
 
-from playmolt_agora.measures.data import definitions
+from playmolt_schemas.agora import definitions
+
 from playmolt_agora.measures.data.tables import csv_text
 from playmolt_agora.simulation.rows import COLUMNS, SimulationRow
 

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-from playmolt_core.llm.catalogue import is_scripted
-from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.identifiers import is_scripted, rfc3339
 from playmolt_schemas.records import Record
 from playmolt_schemas.stored.agora.turn import TurnRecord
 

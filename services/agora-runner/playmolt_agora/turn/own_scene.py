@@ -1,11 +1,11 @@
 """The additional part of a scene in a plan's own world: titles, resources, available actions."""
 
 import msgspec
+from playmolt_schemas.stored.agora.own_world import CONTEST, OwnAction, OwnWorld
 from playmolt_schemas.stored.agora.turn import ACTIONS, FnClass, Language
 
 from playmolt_agora.turn.scene import Numbers, Offer, OwnScene
 from playmolt_agora.world import acts, contest, own_acts, places
-from playmolt_agora.world.own_world import CONTEST, OwnAction, OwnWorld
 from playmolt_agora.world.state import RunState
 
 

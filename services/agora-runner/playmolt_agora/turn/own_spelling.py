@@ -4,9 +4,10 @@ import re
 import unicodedata
 from typing import Final
 
+from playmolt_schemas.stored.agora.own_world import CONTEST
+
 from playmolt_agora.turn.scene import Scene
 from playmolt_agora.turn.spelling import NamedAction, spelling
-from playmolt_agora.world.own_world import CONTEST
 
 _AROUND: Final = " \t\r\n\"'`*<>[](){}.,!?;:@“”‘’「」"
 _SPACES: Final = re.compile(r"[\s_\-]+")

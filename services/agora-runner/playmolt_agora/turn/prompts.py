@@ -13,13 +13,13 @@ from typing import Any, Final
 
 import msgspec
 from playmolt_schemas.canonical import canonical_json, digest
+from playmolt_schemas.stored.agora.own_world import CONTEST
 from playmolt_schemas.stored.agora.turn import SKILLS, PhaseName
 
 from playmolt_agora.turn import own_prompts, texts
 from playmolt_agora.turn.scene import Offer, OwnScene, Scene
 from playmolt_agora.turn.texts import PromptTexts
 from playmolt_agora.world import worlds
-from playmolt_agora.world.own_world import CONTEST
 from playmolt_agora.world.state import Observation
 
 _SLOT: Final = re.compile(r"\{(\w+)\}")

@@ -13,13 +13,13 @@ from typing import Any, Final
 import msgspec
 from playmolt_core.llm.openai.storing import storable
 from playmolt_core.llm.port import REPLY_BYTES
+from playmolt_schemas.stored.agora.own_world import CONTEST
 from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS, Language, ParseCode, Tokens
 from playmolt_schemas.text import trimmed
 
 from playmolt_agora.turn import own_spelling, prompts, texts
 from playmolt_agora.turn.scene import Scene
 from playmolt_agora.turn.spelling import AIMED, NamedAction, spelling
-from playmolt_agora.world.own_world import CONTEST
 
 
 class Parsed(msgspec.Struct, frozen=True, kw_only=True):

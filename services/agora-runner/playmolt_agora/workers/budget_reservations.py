@@ -5,12 +5,12 @@ from decimal import Decimal
 
 from playmolt_core.db.budgets import Account, ExhaustedAccount, PgBudgets
 from playmolt_core.llm.catalogue import Catalogue
+from playmolt_schemas.agora.usage import Charge, held_by, with_call
 from playmolt_schemas.stored.agora.plan import Budget, Limits, Spent
 from playmolt_schemas.stored.agora.turn import RunSpec
 
 from playmolt_agora import budget
-from playmolt_agora.budget import Charge, LimitReached
-from playmolt_agora.run.call_usage import held_by, with_call
+from playmolt_agora.budget import LimitReached
 
 
 class BudgetReservations:

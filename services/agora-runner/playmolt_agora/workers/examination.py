@@ -11,9 +11,9 @@ import msgspec
 from playmolt_core.game.decider import Refused
 from playmolt_core.llm.catalogue import Catalogue, load
 from playmolt_schemas.codes import problem_bytes
+from playmolt_schemas.stored.agora.experiment import Preregistered
 
 from playmolt_agora.experiment import locking
-from playmolt_agora.experiment.events import Preregistered
 from playmolt_agora.own_measures.rehearsal import trial_faults
 
 OPERATOR: Final = "operator"

@@ -12,6 +12,7 @@ from playmolt_core.game.decider import Effect
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.log.port import StreamReader
+from playmolt_schemas.agora.usage import by_model, lost_call, lost_of, with_call
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.stored.agora.plan import Noticed, Spent
 from playmolt_schemas.stored.agora.run import CallMade
@@ -21,7 +22,6 @@ from playmolt_agora.calls.experiment_status import ExperimentStatuses, events_of
 from playmolt_agora.experiment import commands as experiments
 from playmolt_agora.experiment import preregistration
 from playmolt_agora.run import commands, effects
-from playmolt_agora.run.call_usage import by_model, lost_call, lost_of, with_call
 from playmolt_agora.run.effects import AgentTurn, RunReport
 from playmolt_agora.turn import scenes
 from playmolt_agora.turn.reply_parser import TurnReply

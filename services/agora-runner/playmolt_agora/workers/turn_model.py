@@ -12,21 +12,22 @@ import msgspec
 from playmolt_core.db.blobs import InFlight, PgBlobs, PgInFlight
 from playmolt_core.llm import port
 from playmolt_core.llm.attempts import recorded
-from playmolt_core.llm.catalogue import Catalogue, is_scripted
+from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.conversation import asked_again, driven, repairing
 from playmolt_core.llm.day_budget import DaySpent
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import TRANSPORT_FAULTS, Attempt, ChatMessage, Failed, Model, ModelRequest, Reply
 from playmolt_core.llm.scripted.model import Cast, ScriptedModel
+from playmolt_schemas.agora.usage import Charge, held_by, is_call, with_call
 from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.stored.agora.plan import Budget, Spent
 from playmolt_schemas.stored.agora.run import PauseCode
 from playmolt_schemas.stored.agora.turn import RunSpec, Tokens
 
-from playmolt_agora.budget import Charge, LimitReached
+from playmolt_agora.budget import LimitReached
 from playmolt_agora.calls.batched_calls import BatchedCalls, PromptStore
 from playmolt_agora.calls.experiment_status import Status
-from playmolt_agora.run.call_usage import held_by, is_call, with_call
 from playmolt_agora.scripted import visitors
 from playmolt_agora.turn import prompts, reply_parser
 from playmolt_agora.turn.prompts import Prompt

@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import Final, Literal
 
 import msgspec
+from playmolt_schemas.stored.agora.own_world import CONTEST, OwnAction, OwnWorld
 from playmolt_schemas.stored.agora.turn import ACTIONS, Action, Effect
 
 from playmolt_agora.world import contest, ledger, market, own_acts, places
 from playmolt_agora.world.own_acts import OwnAttempt, OwnReason
-from playmolt_agora.world.own_world import CONTEST, OwnAction, OwnWorld
 from playmolt_agora.world.state import RunState
 
 Reason = Literal[

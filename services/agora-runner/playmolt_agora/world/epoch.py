@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
+from playmolt_schemas.agora.definitions import exact_gini
+from playmolt_schemas.stored.agora.own_world import OwnEvent
 from playmolt_schemas.stored.agora.run import (
     ActContested,
     AgentDied,
@@ -16,13 +18,11 @@ from playmolt_schemas.stored.agora.run import (
     WhisperLeaked,
 )
 from playmolt_schemas.stored.agora.turn import Effect
+from playmolt_schemas.stored.agora.world import SeedEvent
 from playmolt_schemas.stored.event import Event
 
-from playmolt_agora.measures.data.definitions import exact_gini
 from playmolt_agora.world import chance, contest, ledger, market, ranks
-from playmolt_agora.world.own_world import OwnEvent
 from playmolt_agora.world.state import Consequence, Contestable, RunState, Stage, dying
-from playmolt_agora.world.worlds import SeedEvent
 
 
 def next_event(state: RunState) -> Event | None:

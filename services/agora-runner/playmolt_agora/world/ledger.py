@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Final
 
-from playmolt_agora.world.own_world import OwnWorld, Resource
+from playmolt_schemas.stored.agora.own_world import OwnWorld, Resource
+
 from playmolt_agora.world.state import Agent, RunState
 
 _DIGITS: Final = 12

@@ -5,10 +5,10 @@ from fractions import Fraction
 import msgspec
 from playmolt_schemas.stored.agora.run import MarketSettled
 from playmolt_schemas.stored.agora.turn import Effect
+from playmolt_schemas.stored.agora.world import Rules
 
 from playmolt_agora.world import ledger, places
 from playmolt_agora.world.state import RunState
-from playmolt_agora.world.worlds import Rules
 
 
 class Shares(msgspec.Struct, frozen=True):

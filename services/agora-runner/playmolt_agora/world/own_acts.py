@@ -6,10 +6,9 @@ from typing import Any, Final, Literal, get_args
 
 import msgspec
 from msgspec import UNSET
+from playmolt_schemas.agora import lexicon as coding
+from playmolt_schemas.stored.agora.own_world import Amounts, OwnAction, OwnWorld
 from playmolt_schemas.stored.agora.turn import ACTIONS, FnClass
-
-from playmolt_agora.measures.data import coding
-from playmolt_agora.world.own_world import Amounts, OwnAction, OwnWorld
 
 OwnReason = Literal[
     "wrong_place", "no_target", "bad_amount", "not_enough_energy", "not_enough_influence", "not_enough_resource",

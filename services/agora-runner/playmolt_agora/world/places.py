@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
+from playmolt_schemas.stored.agora.world import Rules
+
 from playmolt_agora.world.state import Agent
-from playmolt_agora.world.worlds import Rules
 
 MARKET: Final = "market"
 _PUBLIC: Final = frozenset(("plaza", MARKET))

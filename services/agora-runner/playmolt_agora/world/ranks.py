@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from playmolt_agora.world.worlds import Rules
+from playmolt_schemas.stored.agora.world import Rules
 
 FIRST: Final = "commoner"
 _WEIGHTS: Final = {"notable": 2, "elder": 3}

@@ -11,9 +11,10 @@ import msgspec
 from playmolt_schemas.agora.feed import RunPhase
 from playmolt_schemas.stored.agora.run import Outcome, PauseCode
 from playmolt_schemas.stored.agora.turn import ParseCode, RunSpec, Seat
+from playmolt_schemas.stored.agora.world import Rules
 
 from playmolt_agora.world import ranks
-from playmolt_agora.world.worlds import Rules, preset
+from playmolt_agora.world.worlds import preset
 
 Stage = Literal["opening", "crisis", "morning", "acting", "market", "evening", "regrowth", "finished"]
 """Where a run is in its epoch: about to begin one, a crisis to announce, deaths by decay, agents acting, the pool to

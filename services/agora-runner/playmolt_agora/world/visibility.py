@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from msgspec import UNSET
 from msgspec.structs import replace
+from playmolt_schemas.stored.agora.own_world import CONTEST, HearingRule, OwnWorld
 from playmolt_schemas.stored.agora.run import (
     ActContested,
     AgentActed,
@@ -22,13 +23,12 @@ from playmolt_schemas.stored.agora.run import (
     WhisperLeaked,
 )
 from playmolt_schemas.stored.agora.turn import TurnRecord
+from playmolt_schemas.stored.agora.world import Rules
 from playmolt_schemas.stored.event import Event
 
 from playmolt_agora.world import places, ranks
 from playmolt_agora.world.own_acts import hearing_is_own
-from playmolt_agora.world.own_world import CONTEST, HearingRule, OwnWorld
 from playmolt_agora.world.state import HISTORY, RECENT, Agent, Observation, RunState, shown
-from playmolt_agora.world.worlds import Rules
 
 Witnessed = tuple[Observation, tuple[str, ...]]
 """An observation and its witnesses."""

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 import pytest
 from playmolt_agora.experiment import locking
-from playmolt_agora.experiment.events import Preregistered
 from playmolt_agora.measures import analysis
 from playmolt_agora.plan import reading
 from playmolt_agora.report.assembly import event_ranges, ginis, turns_of
@@ -21,6 +20,7 @@ from playmolt_core.game.decider import Refused
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.records import Record
+from playmolt_schemas.stored.agora.experiment import Preregistered
 
 from .conftest import EXPERIMENT, Played, play
 

@@ -14,11 +14,9 @@ from playmolt_agora.checks import symmetry
 from playmolt_agora.experiment import commands, interim_pcs, views
 from playmolt_agora.experiment.api import ExperimentApi
 from playmolt_agora.experiment.effects import RunToOpen, ThoughtsToCode, look_effect, open_effect
-from playmolt_agora.experiment.events import Preregistered
 from playmolt_agora.experiment.forking import registered_spec
 from playmolt_agora.experiment.rules import Experiment
 from playmolt_agora.experiment.state import OpenBatch, State
-from playmolt_agora.measures.data import definitions
 from playmolt_agora.plan import matrix, reading
 from playmolt_agora.run.rules import stage1_version
 from playmolt_agora.turn import texts
@@ -26,12 +24,20 @@ from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import PUBLIC, Accepted, Command, EndGame, Join, Refused, Viewer, read_event
 from playmolt_core.game.fold import state_hash
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
+from playmolt_schemas.agora import definitions
 from playmolt_schemas.agora.coding import Codings
 from playmolt_schemas.agora.plan import ExperimentRuns, Experiments, ExperimentState, Hidden
 from playmolt_schemas.canonical import canonical_json, digest
 from playmolt_schemas.codes import Code
 from playmolt_schemas.stored.agora import experiment as events
-from playmolt_schemas.stored.agora.experiment import BudgetStopped, JudgeBudget, PinnedModel, RunAdded, SheetRow
+from playmolt_schemas.stored.agora.experiment import (
+    BudgetStopped,
+    JudgeBudget,
+    PinnedModel,
+    Preregistered,
+    RunAdded,
+    SheetRow,
+)
 from playmolt_schemas.stored.agora.plan import Budget, Limits, Noticed, Plan, Spent
 from playmolt_schemas.stored.event import Event
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playmolt_agora.measures.data import definitions
 from playmolt_agora.measures.inference import attainable_p, permutation
 from playmolt_agora.plan import attainable, equivalence, reading
 from playmolt_agora.plan.preview import preview
 from playmolt_core.llm.catalogue import Catalogue
+from playmolt_schemas.agora import definitions
 from playmolt_schemas.agora.plan import PlannedTest
 from playmolt_schemas.stored.agora.plan import Plan
 

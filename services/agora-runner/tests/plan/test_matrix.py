@@ -16,9 +16,11 @@ from playmolt_agora.turn.scene import Scene
 from playmolt_agora.world import chance, worlds
 from playmolt_agora.world.state import Observation
 from playmolt_core.llm.catalogue import ModelEntry
+from playmolt_schemas.agora.usage import Charge, added
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.stored.agora.plan import Budget, Limits, Plan, Spent
 from playmolt_schemas.stored.agora.turn import Language, PhaseName, RunSpec
+from playmolt_schemas.stored.agora.world import Rules
 
 EXPERIMENT = "experiment-00000000-0000-4000-8000-000000000001"
 MODELS = ["scripted-steady", "scripted-trader", "scripted-social"]
@@ -156,7 +158,7 @@ class TestSpecs:
         run = specs(small(phases={"phase1_costs_real": {"turns": 5}}))["phase1_costs_real/scripted-steady/ko", 1]
         assert run.phase == "phase1"
         rules = worlds.rules(run.phase, run.rules)
-        assert isinstance(rules, worlds.Rules)
+        assert isinstance(rules, Rules)
         assert (rules.energy.ledger, rules.death, rules.decay.base) == ("real", False, 0)
         assert not isinstance(opened(run, "content", "texts"), tuple)
 
@@ -203,7 +205,7 @@ class TestBudget:
 
     def test_the_worst_case_is_all_of_the_prompt_and_a_full_reply(self) -> None:
         charge = budget.worst_case(1000, 2, 600, self.PRICES)
-        assert charge == budget.Charge(calls=1, tokens=1632, cost="0.0005148")
+        assert charge == Charge(calls=1, tokens=1632, cost="0.0005148")
         assert budget.worst_case(1000, 2, 600, budget.Prices(None, "1")).cost is None
 
     def test_prices_come_from_the_catalogue(self) -> None:
@@ -229,16 +231,16 @@ class TestBudget:
             Spent(calls=10, tokens=1000, cost="1", known="1"),
             Spent(calls=3, tokens=300, cost="0.3", known="0.3"),
         )
-        found = budget.limit_reached(limits, spent, of_run, budget.Charge(tokens=100, cost="0.1"))
+        found = budget.limit_reached(limits, spent, of_run, Charge(tokens=100, cost="0.1"))
         assert (found and found.limit, found and found.scope) == (limit, scope)
         if found:
             assert "Raise it and resume" in found.detail
 
     def test_an_unknown_cost_never_fits_into_money(self) -> None:
-        found = budget.limit_reached(Budget(money="9"), Spent(), Spent(), budget.Charge(tokens=1))
+        found = budget.limit_reached(Budget(money="9"), Spent(), Spent(), Charge(tokens=1))
         assert found
         assert "has no known price" in found.detail
-        assert budget.added(Spent(cost="1", known="1"), budget.Charge()).cost is None
+        assert added(Spent(cost="1", known="1"), Charge()).cost is None
 
     @pytest.mark.parametrize(
         ("before", "after", "fault"),

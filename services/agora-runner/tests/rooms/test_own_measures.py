@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from playmolt_agora.folder import measure_file as declaration
-from playmolt_agora.folder.measure_file import MeasureDeclaration
 from playmolt_agora.folder.reading import PlanFolder
 from playmolt_agora.measures.data.turns import table
 from playmolt_agora.own_measures import rehearsal
 from playmolt_agora.own_measures.running import measured
+from playmolt_schemas.agora import measure_file as declaration
+from playmolt_schemas.agora.measure_file import MeasureDeclaration
 from playmolt_schemas.stored.agora.plan import Plan
 
 HEAD = """\

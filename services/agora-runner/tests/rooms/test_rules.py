@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from playmolt_agora.world import ledger, visibility
-from playmolt_agora.world.own_world import HearingRule, OwnWorld, Place, Regrowth, Resource
+from playmolt_schemas.stored.agora.own_world import HearingRule, OwnWorld, Place, Regrowth, Resource
 
 SEATS = ("a", "b", "c", "d", "e")
 HERE = dict.fromkeys(SEATS, "hall")

@@ -6,11 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_agora import budget
-from playmolt_agora.experiment.views import cost_lines
-from playmolt_agora.run.call_usage import by_model, held_by, lost_call, with_call
 from playmolt_agora.workers.budget_reservations import BudgetReservations
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.port import Usage
+from playmolt_schemas.agora.usage import Charge, by_model, cost_lines, held_by, lost_call, summed, with_call
 from playmolt_schemas.stored.agora.plan import Budget, Spent
 
 from .test_asking import spec
@@ -81,7 +80,7 @@ def test_a_429_is_not_a_call_and_lost_ones_count_each() -> None:
 
 
 def test_a_sum_with_an_unknown_part_has_no_cost() -> None:
-    both = budget.summed([Spent(cost="1", known="1"), Spent(cost=None, known="0.5", unknown_calls=2)])
+    both = summed([Spent(cost="1", known="1"), Spent(cost=None, known="0.5", unknown_calls=2)])
     assert (both.known, both.unknown_calls, both.cost) == ("1.5", 2, None)
 
 
@@ -114,7 +113,7 @@ async def test_a_budget_holds_what_was_spent_and_the_worst_case_of_untold_replie
     charge = None
     for _ in attempts:
         charge = await reservations.reserve(spec(), limits, "fake", 100)
-    assert isinstance(charge, budget.Charge)
+    assert isinstance(charge, Charge)
     await reservations.settle(spec(), limits, charge, len(attempts), attempts)
     answered = ANSWERED in attempts
     assert accounts.calls == calls
@@ -126,7 +125,7 @@ async def test_what_was_lost_is_given_back_and_stays_counted() -> None:
     accounts: Any = Accounts()
     reservations, limits = BudgetReservations(accounts, PRICED), Budget(money="1")
     charge = await reservations.reserve(spec(), limits, "fake", 100)
-    assert isinstance(charge, budget.Charge)
+    assert isinstance(charge, Charge)
     await reservations.give_back(spec(), limits, charge.tokens, Decimal(charge.cost or 0))
     assert (accounts.calls, accounts.tokens, accounts.money) == (1, 0, 0)
 

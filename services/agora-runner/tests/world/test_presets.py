@@ -6,8 +6,8 @@ import msgspec
 import pytest
 from playmolt_agora.run import commands
 from playmolt_agora.world import worlds
-from playmolt_agora.world.worlds import Rules
 from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.stored.agora.world import Rules
 
 
 def changed(phase: Any, **overrides: Any) -> Rules:

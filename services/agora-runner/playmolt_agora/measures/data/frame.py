@@ -12,9 +12,8 @@ from typing import Any, Final, Literal, TypeVar, get_args
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
+from playmolt_schemas.agora.definitions import ARMS, PLACES, arm_of, place_of, rank_of
 from playmolt_schemas.stored.agora.turn import ACTIONS, VALID_CODES, ParseCode, TurnRecord
-
-from playmolt_agora.measures.data.arms import ARMS, PLACES, arm_of, place_of, rank_of
 
 Bools = NDArray[np.bool_]
 Integers = NDArray[np.int64]

@@ -5,10 +5,10 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
+from playmolt_schemas.agora.definitions import LEVEL_MARGIN, TIE
 from scipy.special import stdtr  # type: ignore[import-untyped]  # scipy ships no types
 
 from playmolt_agora.measures import drift
-from playmolt_agora.measures.data.definitions import LEVEL_MARGIN, TIE
 from playmolt_agora.measures.data.frame import Frame
 from playmolt_agora.measures.data.results import Result
 from playmolt_agora.measures.divergence import Floats, normed_entropy

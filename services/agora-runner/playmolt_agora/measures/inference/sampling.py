@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
+from playmolt_schemas.agora.definitions import BOOTSTRAPS
 from playmolt_schemas.stored.agora.plan import AdaptiveMeasure
 from playmolt_schemas.stored.agora.turn import ACTIONS, TurnRecord
 
 from playmolt_agora.measures import pcs
-from playmolt_agora.measures.data.definitions import BOOTSTRAPS
 from playmolt_agora.measures.data.frame import Frame, frame
 from playmolt_agora.measures.divergence import Floats
 from playmolt_agora.measures.inference import bootstrap

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from playmolt_schemas.agora.definitions import rank_of
+
 from playmolt_agora.measures import interaction
-from playmolt_agora.measures.data.arms import rank_of
 from playmolt_agora.report import markup, prose, provenance
 from playmolt_agora.report.chapters import confirmatory
 from playmolt_agora.report.forks import Fork, forks

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 from msgspec import UNSET
+from playmolt_schemas.stored.agora.world import Rules
 
 from playmolt_agora.own_measures.results import OwnContent, OwnResult
 from playmolt_agora.report import markup
 from playmolt_agora.report.sections import Section
-from playmolt_agora.world.worlds import Rules
 
 _DIGITS = 12
 _ROWS = 200

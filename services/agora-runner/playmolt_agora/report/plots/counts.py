@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, get_args
 
+from playmolt_schemas.agora.definitions import rank_of
 from playmolt_schemas.stored.agora.turn import VALID_CODES, ParseCode
 
-from playmolt_agora.measures.data.arms import rank_of
 from playmolt_agora.report import prose
 from playmolt_agora.report.chart import HUES, ChartCanvas, Panel, Style, legend
 from playmolt_agora.report.markup import shown

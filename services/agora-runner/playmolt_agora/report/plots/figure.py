@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
+from playmolt_schemas.agora.definitions import COSTS_REAL, arm_of
 from playmolt_schemas.stored.agora.turn import ACTIONS, TurnRecord
 
-from playmolt_agora.measures.data.arms import COSTS_REAL, arm_of
 from playmolt_agora.report import prose
 from playmolt_agora.report.chart import HUES, ChartCanvas, Style, style
 from playmolt_agora.report.study import RunNote, StudyData, Table, rows

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+from playmolt_schemas.agora.definitions import PLACES
 from playmolt_schemas.stored.agora.turn import ACTIONS
 
-from playmolt_agora.measures.data.arms import PLACES
 from playmolt_agora.report import prose
 from playmolt_agora.report.chart import SOFT, ChartCanvas, Panel, Style, grid, legend
 from playmolt_agora.report.plots.figure import (

@@ -4,6 +4,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
+
 from playmolt_schemas.stored.agora.turn import Action, FnClass, Language
 
 Value = Annotated[int, Meta(ge=0, le=10_000)] | Literal["amount"]

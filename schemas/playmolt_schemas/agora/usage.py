@@ -1,23 +1,32 @@
 """Usage of model calls from their records: calls, tokens, money, and amounts held."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
+import msgspec
 from msgspec.structs import replace
-from playmolt_core.llm.catalogue import decimal_text
-from playmolt_core.llm.port import CONTENT_FILTER
-from playmolt_schemas.stored.agora.plan import Spent
 
-from playmolt_agora import budget
+from playmolt_schemas.agora.plan import CostRow
+from playmolt_schemas.stored.agora.plan import Spent
+from playmolt_schemas.text import decimal_text
 
 LOST: Final = "lost"
 _REFUSED: Final = "rate_limited"
 _FAILED: Final = frozenset(("server_error", "connection", "timeout", "malformed", "rejected", LOST))
 _REPORTED_ERRORS: Final = frozenset(("server_error", "rejected", _REFUSED))
+_CONTENT_FILTER: Final = "content_filter"
 _ERRORS: Final = 400
 _UNSENT: Final = "ConnectError"
 """The client's error when it could not connect."""
+
+
+class Charge(msgspec.Struct, frozen=True, kw_only=True):
+    """Usage of one call. `cost` is None if a price is unknown; it is never taken as 0."""
+
+    calls: int = 1
+    tokens: int = 0
+    cost: str | None = None
 
 
 def with_call(spent: Spent, call: dict[str, Any]) -> Spent:
@@ -28,7 +37,7 @@ def with_call(spent: Spent, call: dict[str, Any]) -> Spent:
     prompt, completion = usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0
     calls = int(call.get("lost", 1))
     failed = calls if call.get("outcome") in _FAILED or _filtered_request(call) else 0
-    charged = budget.added(spent, budget.Charge(calls=calls, tokens=prompt + completion, cost=cost_of(call)))
+    charged = added(spent, Charge(calls=calls, tokens=prompt + completion, cost=cost_of(call)))
     return replace(
         charged,
         failed_calls=charged.failed_calls + failed,
@@ -64,7 +73,7 @@ def _took_nothing(call: dict[str, Any]) -> bool:
 
 def _filtered_request(call: Mapping[str, object]) -> bool:
     """Whether a content filter answered with an error instead of a reply."""
-    return call.get("code") == CONTENT_FILTER and call.get("finish_reason") is None
+    return call.get("code") == _CONTENT_FILTER and call.get("finish_reason") is None
 
 
 def by_model(spent: Mapping[str, Spent], call: dict[str, object]) -> dict[str, Spent]:
@@ -85,3 +94,62 @@ def lost_of(calls: Iterable[dict[str, Any]]) -> int:
 def is_call(call: dict[str, object]) -> bool:
     """Whether a request counts as a call: one refused with 429 does not."""
     return call.get("outcome") != _REFUSED
+
+
+def added(spent: Spent, charge: Charge) -> Spent:
+    """The spending after a charge; if any cost is unknown, the sum is unknown."""
+    known = decimal_text(Decimal(spent.known) + Decimal(charge.cost or 0))
+    unknown = spent.unknown_calls + (charge.calls if charge.cost is None else 0)
+    return replace(
+        spent,
+        calls=spent.calls + charge.calls,
+        tokens=spent.tokens + charge.tokens,
+        known=known,
+        unknown_calls=unknown,
+        cost=None if unknown else known,
+    )
+
+
+def summed(parts: Iterable[Spent]) -> Spent:
+    """The sum over several runs."""
+    spent = list(parts)
+    known = decimal_text(sum((Decimal(each.known) for each in spent), Decimal(0)))
+    unknown = sum(each.unknown_calls for each in spent)
+    return Spent(
+        turns=sum(each.turns for each in spent),
+        calls=sum(each.calls for each in spent),
+        tokens=sum(each.tokens for each in spent),
+        cost=None if unknown else known,
+        failed_calls=sum(each.failed_calls for each in spent),
+        prompt_tokens=sum(each.prompt_tokens for each in spent),
+        completion_tokens=sum(each.completion_tokens for each in spent),
+        known=known,
+        unknown_calls=unknown,
+        refused_calls=sum(each.refused_calls for each in spent),
+        cached_tokens=sum(each.cached_tokens for each in spent),
+        reasoning_tokens=sum(each.reasoning_tokens for each in spent),
+        held=decimal_text(sum((Decimal(each.held) for each in spent), Decimal(0))),
+    )
+
+
+def cost_lines(runs: Iterable[tuple[str, Mapping[str, Spent]]]) -> Iterator[CostRow]:
+    """What each model took in each cell, from what it took in the runs."""
+    found: dict[tuple[str, str], list[Spent]] = {}
+    for cell, models in runs:
+        for model, spent in models.items():
+            found.setdefault((cell, model), []).append(spent)
+    for (cell, model), parts in sorted(found.items()):
+        spent = summed(parts)
+        yield CostRow(
+            cell=cell,
+            model=model,
+            calls=spent.calls,
+            failed_calls=spent.failed_calls,
+            refused_calls=spent.refused_calls,
+            prompt_tokens=spent.prompt_tokens,
+            cached_tokens=spent.cached_tokens,
+            completion_tokens=spent.completion_tokens,
+            reasoning_tokens=spent.reasoning_tokens,
+            known=spent.known,
+            unknown_calls=spent.unknown_calls,
+        )

@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import Final
 
 import msgspec
+
 from playmolt_schemas.stored.agora.turn import SKILLS, Dissoc, FnClass, Language
 
 SKILL: Final = "skill"
@@ -115,7 +116,7 @@ def _named(cue: re.Pattern[str], text: str, never: Sequence[tuple[int, int]]) ->
 
 @cache
 def _lexicons() -> _Lexicons:
-    source = files("playmolt_agora").joinpath("data", "lexicon.toml")
+    source = files("playmolt_schemas.agora").joinpath("lexicon.toml")
     return msgspec.toml.decode(source.read_bytes(), type=_Lexicons)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 import msgspec
+
 from playmolt_schemas.agora.plan import FaultCode, PlanFault
 from playmolt_schemas.text import has_line_breaks_or_controls
 
