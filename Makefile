@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 UV := $(BIN)/uv
 UV_VERSION := 0.13.9
 EXPORT = $(UV) export --quiet --frozen --no-emit-workspace --no-header --format requirements-txt
-MEMBERS := schemas core $(sort $(wildcard services/*)) sdk cli
+MEMBERS := schemas core $(sort $(wildcard services/*)) lab sdk cli
 # `playmolt`, what it needs, and what its extra `env` needs.
 DIST := schemas core services/ox-engine services/trial-engine sdk
 RUN := $(VENV)/.installed
@@ -89,6 +89,6 @@ pictures: $(DEV) ## draw the pictures of the README anew, of real games
 
 docs: $(RUN) ## write the generated pages and schemas anew
 	$(BIN)/python -m playmolt_core.settings > docs/settings.md
-	$(BIN)/python -m playmolt_agora.folder.reference > docs/agora-folder-keys.md
+	$(BIN)/python -m playmolt_agora_runner.folder.reference > docs/agora-folder-keys.md
 	$(BIN)/python -m playmolt_schemas.export
 	$(BIN)/python -m playmolt_cli.schemas

@@ -24,7 +24,7 @@ EFFECTS_PER_ENGINE: Final = 40
 LEAST: Final = {"gateway": 3, "ox-engine": 2, "spectator": 2}
 POD_CORES: Final = 0.25
 """What a pod of one of these asks for."""
-STANDING_CORES: Final = 9.38
+STANDING_CORES: Final = 9.63
 """What all else of `overlays/prod` asks for, whatever the load: three of Postgres and NATS, relays, other engines."""
 GAME_BYTES: Final = 45_000
 GAME_ACTIONS: Final = 56

@@ -7,8 +7,8 @@ from typing import Final
 
 PACKAGES: Final = (
     "playmolt_schemas", "playmolt_core", "playmolt_gateway", "playmolt_spectator", "playmolt_trial", "playmolt_jury",
-    "playmolt_trial_engine", "playmolt_devchain", "playmolt_ox", "playmolt_legal", "playmolt_agora", "playmolt",
-    "playmolt_cli", "playmolt_tournament",
+    "playmolt_trial_engine", "playmolt_devchain", "playmolt_ox", "playmolt_legal", "playmolt_agora_runner",
+    "playmolt_agora", "playmolt", "playmolt_cli", "playmolt_tournament",
 )  # fmt: skip
 NO_MODULES: Final = ("playmolt.env", "playmolt_agora.own_measures.child")
 """What practises with an extra, which no image has; and a program that is run by its path, away from all packages."""

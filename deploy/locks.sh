@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 uv=${UV:-.venv/bin/uv}
-members=(schemas core services/* sdk cli)
+members=(schemas core services/* lab sdk cli)
 options=(--quiet --universal --generate-hashes --no-header --no-annotate --constraint requirements.lock)
 own=()
 for member in "${members[@]}"; do

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from playmolt_agora.experiment import commands, locking
+from playmolt_agora.planning.power import power
+from playmolt_agora_runner.experiment import commands, locking
 from playmolt_core.game.decider import Refused
 from playmolt_core.llm.catalogue import Catalogue
 
@@ -13,7 +14,7 @@ def opening(
 ) -> commands.OpenExperiment | Refused:
     """The command that opens an experiment with a plan, or the refusal of the plan."""
     catalogue = catalogue or Catalogue({})
-    found = locking.examine(plan, catalogue, imported=imported or {})
+    found = locking.examine(plan, catalogue, imported=imported or {}, power=power)
     lock = found if isinstance(found, Refused) else locking.lock(experiment, "operator", found, catalogue)
     return lock if isinstance(lock, Refused) else commands.OpenExperiment(preregistered=lock)
 

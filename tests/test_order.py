@@ -29,7 +29,7 @@ def test_whatever_is_named_is_there() -> None:
 
 
 def test_fast_are_unit_tests_that_start_no_process_and_take_no_time() -> None:
-    left_out = ("tests/test_order.py", "cli/tests/test_demo.py", "services/agora-runner/tests/simulation/test_a.py")
+    left_out = ("tests/test_order.py", "cli/tests/test_demo.py", "lab/tests/simulation/test_a.py")
     assert [is_fast(file) for file in (*left_out, "core/tests/test_settings.py")] == [False, False, False, True]
 
 

@@ -14,7 +14,7 @@ MODELS = ("jsonschema", "playmolt_core.llm.scripted.model")
     [
         (("playmolt_core.relay", "playmolt_ox", "playmolt_gateway"), ("rich", SDK, *MODELS)),
         (("playmolt_spectator",), ("rich", SDK, "asyncpg", *MODELS)),
-        (("playmolt_trial_engine", "playmolt_legal", "playmolt_agora"), ("rich", SDK)),
+        (("playmolt_trial_engine", "playmolt_legal", "playmolt_agora_runner"), ("rich", SDK)),
     ],
 )
 def test_a_service_starts_without_what_it_may_not_need(services: tuple[str, ...], needless: tuple[str, ...]) -> None:

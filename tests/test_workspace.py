@@ -14,7 +14,7 @@ LINTER = SETTINGS["tool"]["importlinter"]
 CONTRACTS = {contract["name"].partition(":")[0]: contract for contract in LINTER["contracts"]}
 PLACES = {
     marker.parent.name: marker.parent
-    for pattern in ("schemas/*", "core/*", "services/*/*", "sdk/*", "cli/*")
+    for pattern in ("schemas/*", "core/*", "services/*/*", "lab/*", "sdk/*", "cli/*")
     for marker in ROOT.glob(f"{pattern}/py.typed")
 }
 PACKAGES = set(PLACES)
@@ -32,8 +32,8 @@ def test_there_are_packages_and_games() -> None:
         "playmolt_jury",
         "playmolt_ox",
         "playmolt_legal",
-        "playmolt_agora.run",
-        "playmolt_agora.experiment",
+        "playmolt_agora_runner.run",
+        "playmolt_agora_runner.experiment",
     } <= GAMES
     folders = {path.parent.name for path in ROOT.glob("services/*/*/__init__.py") if path.parent.name != "tests"}
     assert folders <= PACKAGES, "each package says that it is typed"

@@ -22,8 +22,9 @@ from playmolt_core.db.pool import connect as connect_database
 from playmolt_core.llm.catalogue import InvalidCatalogue, load
 from playmolt_core.llm.port import PROMPT_CUT
 from playmolt_core.log.postgres import log_places
-from playmolt_core.ops import process_limits, telemetry
+from playmolt_core.ops import telemetry
 from playmolt_core.settings import Settings, split_database_url
+from playmolt_schemas import process_limits
 from playmolt_schemas.shards import Places, streams
 
 from playmolt_cli.local import probe

@@ -123,6 +123,22 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     data: Annotated[str, setting("PLAYMOLT_DATA", "Data folder of `up`: database, NATS store, credentials.")] = (
         "playmolt-data"
     )
+    laboratory_url: Annotated[
+        str,
+        setting(
+            "PLAYMOLT_LAB_URL",
+            "Address of the laboratory of Agora, from which the runner of experiments asks looks, power, trials of"
+            " measures, reports and bundles. `up` starts its own.",
+            check=parse_address,
+        ),
+    ] = "http://agora-lab:8083"
+    laboratory_key: Annotated[
+        str,
+        setting(
+            "PLAYMOLT_LAB_KEY",
+            "Key with which the runner of experiments calls the laboratory. Empty: `up` draws one for its own.",
+        ),
+    ] = ""
     host: Annotated[str, setting("PLAYMOLT_HOST", "Address that gateway and spectator listen on.")] = "127.0.0.1"
     port: Annotated[Port, setting("PLAYMOLT_PORT", "Port of the gateway.")] = 8080
     spectator_port: Annotated[Port, setting("PLAYMOLT_SPECTATOR_PORT", "Port of the spectator.")] = 8081

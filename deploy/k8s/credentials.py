@@ -72,6 +72,7 @@ def values() -> dict:
     found["log-anchor-key"] = {"anchor-key.pem": signing_key()}
     found["seal-keys"] = {"seal-keys": seal_keys()}
     found["gateway-credentials"]["operator-key"] = f"op_{password()}"
+    found["agora-lab-credentials"] = {"lab-key": password()}
     found["house-credentials"] = {"house-key": f"house_{password()}"}
     return found
 

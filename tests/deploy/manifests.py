@@ -125,12 +125,14 @@ def containers(template: Json) -> list[Json]:
 
 HOUSE = "house"
 """A guest of the gateway that has a login nowhere: no service like the others."""
+LABORATORY = "agora-lab"
+"""It reads the log for the runner of experiments and knows no NATS."""
 
 
 def services(objects: list[Json]) -> list[Json]:
     """The services that work on the log and on NATS."""
     found = [one for one in of_kind(objects, "Deployment") if one["metadata"]["labels"][STEP] == "services"]
-    return [one for one in found if one["metadata"]["name"] != HOUSE]
+    return [one for one in found if one["metadata"]["name"] not in (HOUSE, LABORATORY)]
 
 
 def settings(objects: list[Json]) -> Mapping[str, str]:

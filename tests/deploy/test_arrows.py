@@ -23,6 +23,7 @@ PORTS = (
     8080,
     8081,
     8082,
+    8083,
     8222,
     8545,
     8888,
@@ -57,16 +58,17 @@ def every(sources: tuple[str, ...], target: str, *ports: int) -> set[Arrow]:
 
 PUBLIC = ("internet", "internet6", "balancer")
 RESOLVERS = ("kube-system", "node-dns", "metadata")
-EVERYBODY = (*SERVICES, *JOBS, "house", "nats", "postgres", "otel-collector")
+EVERYBODY = (*SERVICES, *JOBS, "agora-lab", "house", "nats", "postgres", "otel-collector")
 COMMON: set[Arrow] = {
     *every(("house",), "gateway", 8080),
     *every(("edge",), "gateway", 8080),
     *every(("edge",), "spectator", 8081),
     *every(SERVICES, "nats", 4222),
     *every(ON_THE_LOG, "postgres", 5432),
-    *every(JOBS, "postgres", 5432),
+    *every((*JOBS, "agora-lab"), "postgres", 5432),
+    *every(("agora-runner",), "agora-lab", 8083),
     *every(("nats",), "nats", 6222),
-    *every(SERVICES, "otel-collector", 4318),
+    *every((*SERVICES, "agora-lab"), "otel-collector", 4318),
     # Models, and bots that are called.
     *(arrow for public in PUBLIC for arrow in every((*WITH_MODELS, "gateway"), public, 443)),
     *every(WITH_MODELS, "models", *PORTS),

@@ -5,6 +5,8 @@ import re
 from collections import defaultdict
 
 import msgspec
+from playmolt_agora.service.job import POOL_SIZE as LABORATORY_POOL
+from playmolt_agora.service.settings import LaboratorySettings
 from playmolt_cli.log.verifying import MOST_PROCESSES, PART_POOL
 from playmolt_core.db.pool import POOL_SIZE, Pool
 from playmolt_core.log.postgres import PostgresLog
@@ -33,7 +35,11 @@ def of_a_process(size: int = POOL_SIZE) -> int:
     return size + len(pool._reserved)
 
 
-EACH = {"gateway": GATEWAY_POOL, "verifier": of_a_process() + MOST_PROCESSES * of_a_process(PART_POOL)}
+EACH = {
+    "gateway": GATEWAY_POOL,
+    "reader": LaboratorySettings().laboratory_at_once * of_a_process(LABORATORY_POOL),
+    "verifier": of_a_process() + MOST_PROCESSES * of_a_process(PART_POOL),
+}
 """Whose processes have another pool, or begin processes of their own."""
 
 

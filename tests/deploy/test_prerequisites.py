@@ -30,7 +30,7 @@ def _setup(folder: Path, python: str) -> subprocess.CompletedProcess[str]:
     shutil.copy(ROOT / "deploy/prerequisites.py", folder / "deploy")
     for name in ("requirements.lock", "requirements-dev.lock", "pyproject.toml", "VERSION"):
         (folder / name).touch()
-    for member in ("schemas", "core", "sdk", "cli"):
+    for member in ("schemas", "core", "lab", "sdk", "cli"):
         (folder / member).mkdir()
         (folder / member / "pyproject.toml").touch()
     return subprocess.run(

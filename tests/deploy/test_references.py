@@ -90,7 +90,7 @@ def test_the_chain_of_development_is_a_workload_of_its_own() -> None:
     assert told == f"http://chain:{port['port']}"
 
 
-OF_ONE_POD = ("StatefulSet/postgres", "StatefulSet/chain", "Deployment/house")
+OF_ONE_POD = ("StatefulSet/postgres", "StatefulSet/chain", "Deployment/house", "Deployment/agora-lab")
 
 
 @each_overlay

@@ -33,8 +33,8 @@ from playmolt_cli.terminal.narration import printable
 from playmolt_cli.terminal.options import data_option, echo_json, json_bytes, json_option, read_settings
 
 if TYPE_CHECKING:
-    from playmolt_agora.checks.symmetry import Certificate
     from playmolt_agora.report.printing.transcript import Format
+    from playmolt_agora_runner.checks.symmetry import Certificate
     from playmolt_schemas.stored.agora.experiment import Which
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -101,7 +101,7 @@ def plan(file: str | None, preset: str | None, example: bool, as_json: bool) -> 
     if as_json:
         echo_json(preview)
     else:
-        from playmolt_agora.plan.printout import printout  # noqa: PLC0415 -- slow import
+        from playmolt_agora_runner.plan.printout import printout  # noqa: PLC0415 -- slow import
 
         click.echo(printout(preview), nl=False)
     if preview.faults:
@@ -145,7 +145,7 @@ def probe(file: str | None, preset: str | None, prompts: int, times: int, as_jso
     if as_json:
         echo_json({"probes": found})
         return
-    from playmolt_agora.plan.plan import probe_sentence  # noqa: PLC0415 -- slow import
+    from playmolt_agora_runner.plan.plan import probe_sentence  # noqa: PLC0415 -- slow import
 
     for each in found:
         click.echo(probe_sentence(each))
@@ -453,8 +453,8 @@ def _console(as_json: bool) -> Console:
 
 
 def _certificate(plan: Plan | None = None) -> "Certificate":
-    from playmolt_agora.checks import symmetry  # noqa: PLC0415 -- needed by few commands
-    from playmolt_agora.plan import plan as plans  # noqa: PLC0415 -- as the next
+    from playmolt_agora_runner.checks import symmetry  # noqa: PLC0415 -- needed by few commands
+    from playmolt_agora_runner.plan import plan as plans  # noqa: PLC0415 -- as the next
 
     return symmetry.check(seed_texts=plans.seed_texts(plan) if plan else ())
 

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET
-from playmolt_agora.folder import reading as folder_reading
-from playmolt_agora.folder.disk import DiskSource
-from playmolt_agora.folder.reading import PlanFolder
-from playmolt_agora.folder.source import Source as FolderSource
-from playmolt_agora.plan import document, reading
-from playmolt_agora.plan import plan as plans
+from playmolt_agora_runner.folder import reading as folder_reading
+from playmolt_agora_runner.folder.disk import DiskSource
+from playmolt_agora_runner.folder.reading import PlanFolder
+from playmolt_agora_runner.folder.source import Source as FolderSource
+from playmolt_agora_runner.plan import document, reading
+from playmolt_agora_runner.plan import plan as plans
 from playmolt_core.llm.catalogue import load
 from playmolt_schemas.agora.plan import PlanFault, Preview
 from playmolt_schemas.codes import FieldFault
@@ -113,14 +113,16 @@ def examined(found: PlanSource, *, keys: bool = False) -> Preview:
 
     Raises InvalidCatalogue.
     """
-    from playmolt_agora.own_measures.rehearsal import tried  # noqa: PLC0415 -- as the next
-    from playmolt_agora.plan.preview import examined  # noqa: PLC0415 -- numeric libraries that no other command needs
+    from playmolt_agora.own_measures import trial  # noqa: PLC0415 -- numeric libraries that no other command needs
+    from playmolt_agora.planning.power import power  # noqa: PLC0415 -- as above
+    from playmolt_agora_runner.plan.preview import examined  # noqa: PLC0415
+    from playmolt_agora_runner.rehearsal import tried  # noqa: PLC0415
 
     models = read_settings().models
     catalogue = load(models, os.environ if keys else None)
     read = found.reading
-    folder = tried(read.plan, found.folder(read))
-    preview = examined(read, catalogue, folder=folder)
+    folder = tried(read.plan, found.folder(read), trial.faults)
+    preview = examined(read, catalogue, folder=folder, power=power)
     unset = sorted(
         {entry.api_key_env for entry in catalogue.models.values() if entry.alias in {m.model for m in preview.models}}
         - os.environ.keys()

@@ -36,9 +36,9 @@ def snippet(found: "tuple[Probe, ...]") -> str:
 
 
 async def _probed(chosen: SelectedPlan, catalogue: Catalogue, prompts: int, times: int) -> "tuple[Probe, ...]":
-    from playmolt_agora.calls import probe as probes  # noqa: PLC0415 -- slow imports
-    from playmolt_agora.plan import plan as plans  # noqa: PLC0415
-    from playmolt_agora.scripted import residents  # noqa: PLC0415
+    from playmolt_agora_runner.calls import probe as probes  # noqa: PLC0415 -- slow imports
+    from playmolt_agora_runner.plan import plan as plans  # noqa: PLC0415
+    from playmolt_agora_runner.scripted import residents  # noqa: PLC0415
 
     models = Models(catalogue, MemoryLimits(), residents.cast())
     found = []

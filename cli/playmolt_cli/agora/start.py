@@ -35,8 +35,8 @@ def _with_files(client: ExperimentsClient, selected: SelectedPlan) -> object:
 
 def _found(client: ExperimentsClient, selected: SelectedPlan) -> ExperimentState | None:
     """The newest experiment with this plan, ignoring formatting and budget."""
-    from playmolt_agora.plan import plan as plans  # noqa: PLC0415 -- rarely needed
-    from playmolt_agora.plan import reading  # noqa: PLC0415 -- rarely needed
+    from playmolt_agora_runner.plan import plan as plans  # noqa: PLC0415 -- rarely needed
+    from playmolt_agora_runner.plan import reading  # noqa: PLC0415 -- rarely needed
 
     for line in client.experiments().experiments:
         if line.name != selected.plan.name:

@@ -50,7 +50,7 @@ async def _read(experiment: str, data: Path | None) -> ExperimentStatus:
 
 async def of_log(log: StreamReader, experiment: str) -> ExperimentStatus:
     """As `read_status`, from an open log. Also raises LogUnavailable."""
-    from playmolt_agora.experiment.rules import Experiment  # noqa: PLC0415 -- slow import
+    from playmolt_agora_runner.experiment.rules import Experiment  # noqa: PLC0415 -- slow import
 
     stored = await log.facts(experiment) if experiment.startswith("experiment-") else None
     if stored is None:
@@ -60,7 +60,7 @@ async def of_log(log: StreamReader, experiment: str) -> ExperimentStatus:
 
 
 async def _run(log: StreamReader, run: str, status: RunStatus) -> RunStatusLine:
-    from playmolt_agora.run.rules import Agora  # noqa: PLC0415 -- as above
+    from playmolt_agora_runner.run.rules import Agora  # noqa: PLC0415 -- as above
 
     stored = await log.facts(run) if status == "open" else None
     pause = fold(Agora(), run, stored).pause if stored else None

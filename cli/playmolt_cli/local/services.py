@@ -2,6 +2,7 @@
 
 import math
 import os
+import select
 import signal
 import socket
 import time
@@ -73,6 +74,51 @@ class Chore:
             child.end(self._process, signal.SIGTERM, seconds)
 
 
+class OnDemand:
+    """A service that `up` starts when its port is called. After a while without calls it ends, and the next call starts
+    it again."""
+
+    def __init__(
+        self, name: str, module: str, port: socket.socket, log: Path, environment: Mapping[str, str], forks: ForkServer
+    ) -> None:
+        self.name = name
+        self._module = module
+        self._port = port
+        self._log = log
+        self._environment = environment
+        self._forks = forks
+        self._process: Fork | None = None
+        self._start_at = 0.0
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process is not None and self._process.poll() is None else None
+
+    def tend(self, announce: Announce) -> None:
+        """Start it if a call waits and it does not run."""
+        if self.pid is not None or time.monotonic() < self._start_at:
+            return
+        if self._process is not None and self._process.returncode:
+            announce(self.name, f"ended with status {self._process.returncode}; log: {self._log}")
+        self._process = None
+        if not select.select([self._port], (), (), 0)[0]:
+            return
+        self._start_at = time.monotonic() + _AGAIN_SECONDS
+        fd = self._port.fileno()
+        try:
+            self._process = self._forks.start(
+                self.name, self._module, ["--fd", str(fd)], log=self._log, environment=self._environment, fds=[fd]
+            )
+        except OSError as error:
+            announce(self.name, f"cannot be started: {error}")
+
+    def end(self, seconds: float) -> None:
+        """Stop it; kill it after `seconds`."""
+        if self._process is not None:
+            child.end(self._process, signal.SIGTERM, seconds)
+        self._port.close()
+
+
 Process = Popen[bytes] | Fork
 
 
@@ -109,6 +155,12 @@ _MODULES = {
     **{service: engine.module for service, engine in engines().items()},
 }
 CHAIN_MODULE = "playmolt_devchain"
+LABORATORY_MODULE = "playmolt_agora.service"
+LABORATORY: Final = "agora-lab"
+_READER: Final = "reader"
+_IDLE_SECONDS: Final = 60
+_AGAIN_SECONDS: Final = 1.0
+"""How soon a service that ended is started again."""
 _HOUSE = "house"
 _HOUSE_MODULE = "playmolt_cli.house"
 _RANKS = {_HOUSE: -1, "gateway": 0, "spectator": 1, "relay": 3}
@@ -175,7 +227,7 @@ def service_settings(
     if service == _HOUSE:
         return replace(
             common, database_url="", nats_url="", nats_password="", operator_key="", evm_deployer_key="",
-            jury_secret="", seal_keys="", pictures="",
+            jury_secret="", seal_keys="", pictures="", laboratory_key="",
         )  # fmt: skip
     mine = replace(common, database_role=group_role(service), data=CliSettings().data)
     mine = replace(mine, database_url=logins.get(service, mine.database_url))
@@ -189,7 +241,20 @@ def service_settings(
         mine = replace(mine, seal_keys="")
     if service != "trial-engine":
         mine = replace(mine, evm_deployer_key="", jury_secret="")
+    if service != "agora-runner":
+        mine = replace(mine, laboratory_key="")
     return mine
+
+
+def laboratory_environment(common: CliSettings, logins: Mapping[str, str]) -> dict[str, str]:
+    """The environment of the laboratory, which reads the log with the login of readers, and nothing else."""
+    own = CliSettings(
+        log_level=common.log_level,
+        database_url=logins.get(_READER, common.database_url),
+        database_role=group_role(_READER),
+        laboratory_key=common.laboratory_key,
+    )
+    return environment(own) | {"PLAYMOLT_LAB_IDLE_SECONDS": str(_IDLE_SECONDS)}
 
 
 def chain_arguments(folder: Path, port: int) -> list[str]:
@@ -210,7 +275,7 @@ def address(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-FORKED: Final = (*_MODULES.values(), _HOUSE_MODULE, CHAIN_MODULE)
+FORKED: Final = (*_MODULES.values(), _HOUSE_MODULE, CHAIN_MODULE, LABORATORY_MODULE)
 """The modules that the fork server imports."""
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import secrets
 import signal
 import socket
 import threading
@@ -19,9 +20,12 @@ from playmolt_cli.local.folder import Folder, NatsLogin, Reader, Run
 from playmolt_cli.local.logfile import LogFile
 from playmolt_cli.local.probe import Readiness
 from playmolt_cli.local.services import (
+    LABORATORY,
+    LABORATORY_MODULE,
     Chore,
     Counts,
     Fleet,
+    OnDemand,
     Process,
     Program,
     address,
@@ -29,6 +33,7 @@ from playmolt_cli.local.services import (
     environment,
     fork_server,
     has_retention,
+    laboratory_environment,
     retention_settings,
     seal_settings,
 )
@@ -145,6 +150,7 @@ class Supervisor:
         self._stop = threading.Event()
         self._hurry = False
         self._chores: list[Chore] = []
+        self._laboratory: OnDemand | None = None
         self._forks = fork_server(folder.log("forkserver"), forks)
 
     def start(self, prepare: Callable[[str], int]) -> None:
@@ -160,7 +166,7 @@ class Supervisor:
         settings = self._with_servers(replace(settings, log_shards=prepare(settings.database_url)))
         if not self._settings.database_url:
             self._logins = self._draw_logins(settings.database_url)
-        self._settings = settings
+        self._settings, self._laboratory = self._with_laboratory(settings)
         self._chores = self._make_chores()
         for program in self._fleet().programs():
             managed = ManagedProcess(program)
@@ -220,6 +226,16 @@ class Supervisor:
             )
         return settings
 
+    def _with_laboratory(self, settings: CliSettings) -> tuple[CliSettings, OnDemand | None]:
+        """The laboratory of Agora behind a port of its own; none where the settings name another."""
+        if settings.laboratory_key:
+            return settings, None
+        port = listening("127.0.0.1", 0)
+        address_of_port = f"http://127.0.0.1:{port.getsockname()[1]}"
+        settings = replace(settings, laboratory_key=secrets.token_urlsafe(32), laboratory_url=address_of_port)
+        own, log = laboratory_environment(settings, self._logins), self._folder.log(LABORATORY)
+        return settings, OnDemand(LABORATORY, LABORATORY_MODULE, port, log, own, self._forks)
+
     def _draw_logins(self, url: str) -> dict[str, str]:
         """Create a login for each service; only this process and the migrations use the superuser."""
         passwords = self._folder.database_passwords(LOGINS)
@@ -268,6 +284,8 @@ class Supervisor:
             self._renew_run()
         for chore in self._chores:
             chore.tend(self._announce_error)
+        if self._laboratory is not None:
+            self._laboratory.tend(self._announce_error)
 
     def _make_chores(self) -> list[Chore]:
         """Periodic commands: anchor the log, compute scores, rotate sealing keys, erase expired data."""
@@ -369,6 +387,8 @@ class Supervisor:
         self._folder.remove_run()
         for chore in self._chores:
             chore.end(STOP_SECONDS)
+        if self._laboratory is not None:
+            self._laboratory.end(STOP_SECONDS)
         for rank in sorted({managed.program.rank for managed in self._children}):
             self._stop_all([managed for managed in self._children if managed.program.rank == rank])
         self._forks.end()

@@ -8,7 +8,7 @@ import httpx
 import msgspec
 import pytest
 from playmolt.errors import Refused
-from playmolt_agora.plan import reading
+from playmolt_agora_runner.plan import reading
 from playmolt_cli.agora.experiments_client import ExperimentsClient
 from playmolt_cli.agora.follow import INTERRUPTED, follow, stopped_by_ctrl_c
 from playmolt_cli.agora.plan import SelectedPlan, selected

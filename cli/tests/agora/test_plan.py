@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from click.testing import CliRunner, Result
-from playmolt_agora.checks import symmetry
+from playmolt_agora_runner.checks import symmetry
 from playmolt_cli.agora.plan import selected
 from playmolt_cli.main import cli
 from playmolt_cli.terminal.failures import Failure

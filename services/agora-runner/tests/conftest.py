@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playmolt_agora.turn.scene import Scene
+from playmolt_agora_runner.turn.scene import Scene
 
 
 def scene_of(phase: str = "phase1", language: str = "ko", **changes: Any) -> Scene:

@@ -250,6 +250,17 @@ class Plan(PlanPart, frozen=True, kw_only=True):
     probes: Annotated[tuple[Probe, ...], Meta(max_length=20)] | UnsetType = UNSET
     """What a pilot found of the models' reproducibility."""
 
+    @property
+    def stage1_rows(self) -> list[dict[str, Any]]:
+        """The imported counts, a row for each run and action, as measures take them."""
+        if not isinstance(self.stage1_import, Stage1Import):
+            return []
+        return [
+            {"run": run.run, "model": run.model, "language": run.language, "action": action, "count": count}
+            for run in self.stage1_import.runs
+            for action, count in run.counts.items()
+        ]
+
 
 class SquareAgent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One seat of a square."""

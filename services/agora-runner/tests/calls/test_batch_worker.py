@@ -7,11 +7,11 @@ from typing import Any, cast
 
 import msgspec
 import pytest
-from playmolt_agora.calls.batch_worker import POLL_MOST_SECONDS, POLL_SECONDS, QUIET_SECONDS, BatchWorker
-from playmolt_agora.experiment import commands
-from playmolt_agora.experiment.rules import Experiment
-from playmolt_agora.experiment.state import State
-from playmolt_agora.scripted import residents
+from playmolt_agora_runner.calls.batch_worker import POLL_MOST_SECONDS, POLL_SECONDS, QUIET_SECONDS, BatchWorker
+from playmolt_agora_runner.experiment import commands
+from playmolt_agora_runner.experiment.rules import Experiment
+from playmolt_agora_runner.experiment.state import State
+from playmolt_agora_runner.scripted import residents
 from playmolt_core.game.decider import Command
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.limits import MemoryLimits

@@ -4,10 +4,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_agora.calls import probe
-from playmolt_agora.experiment import locking
-from playmolt_agora.folder.reading import PlanFolder
-from playmolt_agora.plan import reading
+from playmolt_agora.planning.power import power
+from playmolt_agora_runner.calls import probe
+from playmolt_agora_runner.experiment import locking
+from playmolt_agora_runner.folder.reading import PlanFolder
+from playmolt_agora_runner.plan import reading
 from playmolt_core.game.decider import Refused
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.port import Failed, Model, ModelRequest, Reply
@@ -60,7 +61,9 @@ async def test_a_model_without_a_reply_is_no_result() -> None:
 
 
 def test_preview_and_lock_say_it() -> None:
-    found = locking.examine(PLAN | {"probes": [FOUND | {"temperature": 0, "cache_prompt": False}]}, CATALOGUE)
+    found = locking.examine(
+        PLAN | {"probes": [FOUND | {"temperature": 0, "cache_prompt": False}]}, CATALOGUE, power=power
+    )
     assert isinstance(found, locking.ExaminedPlan), found
     said = next(line for line in found.preview.warnings if line.startswith("fake: asked alone"))
     assert "9 of 12" in said
@@ -78,7 +81,7 @@ def test_preview_and_lock_say_it() -> None:
     ("changed", "field"), [({"model": "other"}, "model"), ({"alone": 13}, "alone"), ({"first": 4}, "first")]
 )
 def test_a_result_that_cannot_be_is_refused(changed: dict[str, Any], field: str) -> None:
-    found = locking.examine(PLAN | {"probes": [FOUND | changed]}, CATALOGUE)
+    found = locking.examine(PLAN | {"probes": [FOUND | changed]}, CATALOGUE, power=power)
     assert isinstance(found, Refused)
     assert [fault.field for fault in found.errors] == [f"probes[0].{field}"]
 

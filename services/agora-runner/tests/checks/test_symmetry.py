@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 from msgspec.structs import replace
-from playmolt_agora.checks import symmetry
-from playmolt_agora.checks.outline import outline
-from playmolt_agora.turn import texts
-from playmolt_agora.turn.texts import Library, PromptTexts
+from playmolt_agora_runner.checks import symmetry
+from playmolt_agora_runner.checks.outline import outline
+from playmolt_agora_runner.turn import texts
+from playmolt_agora_runner.turn.texts import Library, PromptTexts
 from playmolt_schemas.stored.agora.turn import Language, PhaseName
 
 

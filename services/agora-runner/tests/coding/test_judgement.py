@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from playmolt_agora.coding import judgement
-from playmolt_agora.coding.judgement import Judgement
-from playmolt_agora.scripted import residents
-from playmolt_agora.turn import texts
+from playmolt_agora_runner.coding import judgement
+from playmolt_agora_runner.coding.judgement import Judgement
+from playmolt_agora_runner.scripted import residents
+from playmolt_agora_runner.turn import texts
 from playmolt_schemas.stored.agora.turn import ACTIONS, Language
 
 YES_NO = '{"survival": true, "social": false}'

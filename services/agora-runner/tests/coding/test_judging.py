@@ -8,23 +8,24 @@ from typing import Any, cast
 
 import msgspec
 import pytest
-from playmolt_agora.calls.batched_calls import PromptStore
-from playmolt_agora.calls.judge_calls import JudgeCalls
-from playmolt_agora.coding import judge_worker as working
-from playmolt_agora.coding.judge_model import JudgeModel
-from playmolt_agora.coding.judge_worker import JudgeWorker
 from playmolt_agora.coding.thoughts import Thought
-from playmolt_agora.experiment import commands
-from playmolt_agora.experiment.coding import pinned_judge
-from playmolt_agora.experiment.commands import EndJudge, RecordJudgement
-from playmolt_agora.experiment.rules import Experiment
-from playmolt_agora.experiment.state import State
+from playmolt_agora_runner.calls.batched_calls import PromptStore
+from playmolt_agora_runner.calls.judge_calls import JudgeCalls
+from playmolt_agora_runner.coding import judge_worker as working
+from playmolt_agora_runner.coding.judge_model import JudgeModel
+from playmolt_agora_runner.coding.judge_worker import JudgeWorker
+from playmolt_agora_runner.experiment import commands
+from playmolt_agora_runner.experiment.coding import pinned_judge
+from playmolt_agora_runner.experiment.commands import EndJudge, RecordJudgement
+from playmolt_agora_runner.experiment.rules import Experiment
+from playmolt_agora_runner.experiment.state import State
 from playmolt_core.db.blobs import InFlight
 from playmolt_core.game.decider import Command, Refused
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.day_budget import DaySpent
 from playmolt_core.llm.port import Attempt, Failed, Listener, ModelRequest, Record, Reply, Sending, Usage
+from playmolt_schemas.agora.laboratory import ThoughtsRequest
 from playmolt_schemas.stored.agora.experiment import JudgeBudget, PinnedModel
 from playmolt_schemas.stored.event import Event
 
@@ -193,7 +194,7 @@ class Stream(Scenario[State]):
         catalogue = Catalogue({"fake": ENTRY})
         batched = JudgeCalls(cast("Any", self.model), self.calls, sleep=lambda _: asyncio.sleep(0))
         model = JudgeModel(cast("Any", self.model), catalogue, store, PromptStore(store), store, batched)
-        await JudgeWorker(cast("Any", self), model)(cast("Any", self))
+        await JudgeWorker(cast("Any", self), model, _thoughts)(cast("Any", self))
 
     async def facts(self, stream: str) -> Any:
         return None
@@ -211,18 +212,18 @@ class _Snapshot(msgspec.Struct, frozen=True):
     state: State
 
 
-@pytest.fixture(autouse=True)
-def _thoughts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a run thought and what an experiment holds, without a log."""
+async def _thoughts(_: ThoughtsRequest) -> list[Thought]:
+    return list(THOUGHTS)
 
-    async def thoughts(*_: Any) -> list[Thought]:
-        return list(THOUGHTS)
+
+@pytest.fixture(autouse=True)
+def _events(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an experiment holds, without a log."""
 
     async def told(self: JudgeWorker, _: str) -> list[Event]:
         stream = cast("Any", self)._log
         return [event for event, _, _ in stream.log]
 
-    monkeypatch.setattr(working.JudgeWorker, "_thoughts", thoughts)
     monkeypatch.setattr(working.JudgeWorker, "_events", told)
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from playmolt_agora.experiment import adaptive
-from playmolt_agora.plan import reading
+from playmolt_agora_runner.experiment import adaptive
+from playmolt_agora_runner.plan import reading
 from playmolt_schemas.stored.agora.plan import Plan
 
 KO, EN = "phase1/scripted/ko", "phase1/scripted/en"

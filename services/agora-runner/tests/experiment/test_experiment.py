@@ -9,17 +9,18 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from playmolt_agora.budget import LimitReached
-from playmolt_agora.checks import symmetry
-from playmolt_agora.experiment import commands, interim_pcs, views
-from playmolt_agora.experiment.api import ExperimentApi
-from playmolt_agora.experiment.effects import RunToOpen, ThoughtsToCode, look_effect, open_effect
-from playmolt_agora.experiment.forking import registered_spec
-from playmolt_agora.experiment.rules import Experiment
-from playmolt_agora.experiment.state import OpenBatch, State
-from playmolt_agora.plan import matrix, reading
-from playmolt_agora.run.rules import stage1_version
-from playmolt_agora.turn import texts
+from playmolt_agora.measures.inference.looks import pcs_so_far
+from playmolt_agora_runner.budget import LimitReached
+from playmolt_agora_runner.checks import symmetry
+from playmolt_agora_runner.experiment import commands, interim_pcs, views
+from playmolt_agora_runner.experiment.api import ExperimentApi
+from playmolt_agora_runner.experiment.effects import RunToOpen, ThoughtsToCode, look_effect, open_effect
+from playmolt_agora_runner.experiment.forking import registered_spec
+from playmolt_agora_runner.experiment.rules import Experiment
+from playmolt_agora_runner.experiment.state import OpenBatch, State
+from playmolt_agora_runner.plan import matrix, reading
+from playmolt_agora_runner.run.rules import stage1_version
+from playmolt_agora_runner.turn import texts
 from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import PUBLIC, Accepted, Command, EndGame, Join, Refused, Viewer, read_event
 from playmolt_core.game.fold import state_hash
@@ -96,7 +97,7 @@ class Bench(Scenario[State]):
         """A look at PCS as it is."""
         plan = self.state.plan
         assert plan is not None
-        figures = interim_pcs.figures(plan, self.state.runs)
+        figures = pcs_so_far(interim_pcs.arms(plan, self.state.runs))
         return self.when(commands.SeePcs(by=by, turns=self.state.spent.turns, figures=figures))
 
     @property
@@ -826,7 +827,7 @@ class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a m
     def see_pcs(self) -> None:
         plan = self.bench.state.plan
         assert plan is not None
-        figures = interim_pcs.figures(plan, self.bench.state.runs)
+        figures = pcs_so_far(interim_pcs.arms(plan, self.bench.state.runs))
         self.told(commands.SeePcs(by="o", turns=self.bench.state.spent.turns, figures=figures))
 
     @rule(place=st.integers(0, 9), version=st.integers(-1, 5),

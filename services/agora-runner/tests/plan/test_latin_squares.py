@@ -4,7 +4,7 @@ from collections import Counter
 from itertools import combinations
 
 import pytest
-from playmolt_agora.plan.latin_squares import (
+from playmolt_agora_runner.plan.latin_squares import (
     PERSONAS,
     PLACES,
     condition_a,

@@ -8,13 +8,13 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from playmolt_agora import budget
-from playmolt_agora.plan import costs, matrix, reading
-from playmolt_agora.run.opening import opened
-from playmolt_agora.turn import prompts
-from playmolt_agora.turn.scene import Scene
-from playmolt_agora.world import chance, worlds
-from playmolt_agora.world.state import Observation
+from playmolt_agora_runner import budget
+from playmolt_agora_runner.plan import costs, matrix, reading
+from playmolt_agora_runner.run.opening import opened
+from playmolt_agora_runner.turn import prompts
+from playmolt_agora_runner.turn.scene import Scene
+from playmolt_agora_runner.world import chance, worlds
+from playmolt_agora_runner.world.state import Observation
 from playmolt_core.llm.catalogue import ModelEntry
 from playmolt_schemas.agora.usage import Charge, added
 from playmolt_schemas.canonical import canonical_json

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from playmolt_agora.folder import reading as folder_reading
-from playmolt_agora.folder.disk import DiskSource
-from playmolt_agora.folder.reading import PlanFolder
-from playmolt_agora.folder.source import Source
-from playmolt_agora.plan import reading
+from playmolt_agora_runner.folder import reading as folder_reading
+from playmolt_agora_runner.folder.disk import DiskSource
+from playmolt_agora_runner.folder.reading import PlanFolder
+from playmolt_agora_runner.folder.source import Source
+from playmolt_agora_runner.plan import reading
 from playmolt_schemas.stored.agora.plan import Plan
 
 COMMONS = Path(__file__).parents[4] / "docs" / "examples" / "commons"

@@ -9,11 +9,12 @@ from shutil import copytree
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from playmolt_agora.folder import reading as folder_reading
-from playmolt_agora.folder.disk import DiskSource
-from playmolt_agora.folder.reading import PlanFolder
-from playmolt_agora.folder.source import FILE_BYTES, Source, sha256
-from playmolt_agora.plan import preview, reading
+from playmolt_agora.planning.power import power
+from playmolt_agora_runner.folder import reading as folder_reading
+from playmolt_agora_runner.folder.disk import DiskSource
+from playmolt_agora_runner.folder.reading import PlanFolder
+from playmolt_agora_runner.folder.source import FILE_BYTES, Source, sha256
+from playmolt_agora_runner.plan import preview, reading
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora.plan import Preview
 from playmolt_schemas.stored.agora.plan import Plan
@@ -201,7 +202,9 @@ def test_however_many_faults_there_are_each_is_reported_once_with_its_line(
 def examined_plan(text: str, folder: PlanFolder, files: Mapping[str, str]) -> Preview:
     read = reading.reading(text)
     assert read.plan is not None
-    return preview.examined(read, Catalogue(), folder=folder_reading.read(read.plan, Source(files), read.rooms_at))
+    return preview.examined(
+        read, Catalogue(), folder=folder_reading.read(read.plan, Source(files), read.rooms_at), power=power
+    )
 
 
 TWO_ROOMS = """

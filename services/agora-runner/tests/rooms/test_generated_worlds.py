@@ -6,13 +6,14 @@ from typing import Any, Final, get_args
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from playmolt_agora.folder import reading as folder_reading
-from playmolt_agora.folder import toml_file
-from playmolt_agora.folder.reading import PlanFolder
-from playmolt_agora.folder.source import Source
 from playmolt_agora.own_measures import rehearsal
-from playmolt_agora.plan import reading
-from playmolt_agora.plan.preview import examined
+from playmolt_agora.planning.power import power
+from playmolt_agora_runner.folder import reading as folder_reading
+from playmolt_agora_runner.folder import toml_file
+from playmolt_agora_runner.folder.reading import PlanFolder
+from playmolt_agora_runner.folder.source import Source
+from playmolt_agora_runner.plan import reading
+from playmolt_agora_runner.plan.preview import examined
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora.plan import FaultCode, PlanFault
 from playmolt_schemas.stored.agora.plan import Plan
@@ -165,7 +166,7 @@ def read(plan: Any, files: Mapping[str, str]) -> tuple[Plan, PlanFolder, tuple[P
     found = reading.reading(plan)
     assert found.plan is not None
     folder = folder_reading.read(found.plan, Source(files))
-    preview = examined(found, Catalogue(), folder=folder)
+    preview = examined(found, Catalogue(), folder=folder, power=power)
     return found.plan, folder, tuple(PlanFault(**_fields(fault)) for fault in preview.faults)
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playmolt_agora.folder import reference, world_file
-from playmolt_agora.folder.reading import PlanFolder
-from playmolt_agora.turn import texts
-from playmolt_agora.world import worlds
+from playmolt_agora_runner.folder import reference, world_file
+from playmolt_agora_runner.folder.reading import PlanFolder
+from playmolt_agora_runner.turn import texts
+from playmolt_agora_runner.world import worlds
 
 PAGE = Path(__file__).parents[4] / "docs" / "agora-folder-keys.md"
 PASTURE = "worlds/pasture.toml"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from playmolt_agora.world import ledger, visibility
+from playmolt_agora_runner.world import ledger, visibility
 from playmolt_schemas.stored.agora.own_world import HearingRule, OwnWorld, Place, Regrowth, Resource
 
 SEATS = ("a", "b", "c", "d", "e")

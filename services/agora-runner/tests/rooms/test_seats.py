@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playmolt_agora.folder import reading as folder_reading
-from playmolt_agora.folder.reading import PlanFolder
-from playmolt_agora.folder.source import FILES_MOST, FOLDER_BYTES, Source
-from playmolt_agora.plan import reading
+from playmolt_agora_runner.folder import reading as folder_reading
+from playmolt_agora_runner.folder.reading import PlanFolder
+from playmolt_agora_runner.folder.source import FILES_MOST, FOLDER_BYTES, Source
+from playmolt_agora_runner.plan import reading
 from playmolt_schemas.stored.agora.plan import Plan
 
 Rooms = Callable[..., PlanFolder]

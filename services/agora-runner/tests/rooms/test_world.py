@@ -6,15 +6,15 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from playmolt_agora.folder import reading as folder_reading
-from playmolt_agora.folder.reading import PlanFolder
-from playmolt_agora.folder.source import Source
-from playmolt_agora.plan import matrix
-from playmolt_agora.run import commands
-from playmolt_agora.run.effects import effect_id
-from playmolt_agora.run.rules import Agora
-from playmolt_agora.turn import scenes
-from playmolt_agora.turn.reply_parser import Parsed, TurnReply
+from playmolt_agora_runner.folder import reading as folder_reading
+from playmolt_agora_runner.folder.reading import PlanFolder
+from playmolt_agora_runner.folder.source import Source
+from playmolt_agora_runner.plan import matrix
+from playmolt_agora_runner.run import commands
+from playmolt_agora_runner.run.effects import effect_id
+from playmolt_agora_runner.run.rules import Agora
+from playmolt_agora_runner.turn import scenes
+from playmolt_agora_runner.turn.reply_parser import Parsed, TurnReply
 from playmolt_core.game.decider import Accepted, read_event
 from playmolt_core.game.fold import state_hash
 from playmolt_schemas.canonical import canonical_json

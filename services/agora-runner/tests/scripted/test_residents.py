@@ -8,10 +8,10 @@ from math import log2
 from typing import Any
 
 import pytest
-from playmolt_agora.scripted import residents as scripted
-from playmolt_agora.turn import parsed_prompt, prompts, reply_parser, texts
-from playmolt_agora.turn.scene import Scene
-from playmolt_agora.world.state import Observation
+from playmolt_agora_runner.scripted import residents as scripted
+from playmolt_agora_runner.turn import parsed_prompt, prompts, reply_parser, texts
+from playmolt_agora_runner.turn.scene import Scene
+from playmolt_agora_runner.world.state import Observation
 from playmolt_core.llm.port import Attempt, ChatMessage, Failed, ModelRequest, Reply, TurnHeader
 from playmolt_core.llm.scripted.model import Said, ScriptedModel, ScriptedTurn
 from playmolt_schemas.agora import lexicon as coding

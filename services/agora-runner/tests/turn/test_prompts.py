@@ -8,12 +8,12 @@ from typing import Any, get_args
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from playmolt_agora.turn import own_prompts, prompts, texts
-from playmolt_agora.turn.prompts import prompt_hash, prompt_text, render
-from playmolt_agora.turn.scene import Scene
-from playmolt_agora.world.acts import Reason
-from playmolt_agora.world.own_acts import OwnReason
-from playmolt_agora.world.state import Observation
+from playmolt_agora_runner.turn import own_prompts, prompts, texts
+from playmolt_agora_runner.turn.prompts import prompt_hash, prompt_text, render
+from playmolt_agora_runner.turn.scene import Scene
+from playmolt_agora_runner.world.acts import Reason
+from playmolt_agora_runner.world.own_acts import OwnReason
+from playmolt_agora_runner.world.state import Observation
 from playmolt_schemas.stored.agora.turn import Language
 
 Scenes = Callable[..., Scene]

@@ -9,9 +9,9 @@ import jsonschema
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from playmolt_agora.turn import reply_parser
-from playmolt_agora.turn.reply_parser import Parsed, read, reask_message, reply_schema
-from playmolt_agora.turn.scene import Scene
+from playmolt_agora_runner.turn import reply_parser
+from playmolt_agora_runner.turn.reply_parser import Parsed, read, reask_message, reply_schema
+from playmolt_agora_runner.turn.scene import Scene
 from playmolt_core.llm.openai.portable_schema import portable
 from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS, VALID_CODES, ParseCode
 from playmolt_schemas.text import unstorable

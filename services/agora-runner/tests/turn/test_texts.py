@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_agora.turn import prompts, texts
+from playmolt_agora_runner.turn import prompts, texts
 from playmolt_schemas.stored.agora.turn import Language
 
 SOURCE = (Path(__file__).parent / "golden" / "white_room_stimuli.md").read_text(encoding="utf-8")

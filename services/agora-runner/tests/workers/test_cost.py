@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_agora import budget
-from playmolt_agora.workers.budget_reservations import BudgetReservations
+from playmolt_agora_runner import budget
+from playmolt_agora_runner.workers.budget_reservations import BudgetReservations
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.port import Usage
 from playmolt_schemas.agora.usage import Charge, by_model, cost_lines, held_by, lost_call, summed, with_call

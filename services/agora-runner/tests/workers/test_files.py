@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 import pytest
-from playmolt_agora.folder.source import FILE_BYTES, FILES_MOST
-from playmolt_agora.workers.files import PlanFiles
+from playmolt_agora_runner.folder.source import FILE_BYTES, FILES_MOST
+from playmolt_agora_runner.workers.files import PlanFiles
 from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Refused
 from playmolt_schemas.codes import Code

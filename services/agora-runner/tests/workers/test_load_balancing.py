@@ -2,7 +2,7 @@
 
 from contextlib import ExitStack
 
-from playmolt_agora.workers.model_worker import MOST_SECONDS, STEP_SECONDS, LoadBalancer
+from playmolt_agora_runner.workers.model_worker import MOST_SECONDS, STEP_SECONDS, LoadBalancer
 
 
 class Clock:

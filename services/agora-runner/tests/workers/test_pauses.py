@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import pytest
-from playmolt_agora.calls.experiment_status import ExperimentStatuses, Status
-from playmolt_agora.run import commands
-from playmolt_agora.run.effects import EndOfPause
-from playmolt_agora.workers.run_workers import PauseWorker
+from playmolt_agora_runner.calls.experiment_status import ExperimentStatuses, Status
+from playmolt_agora_runner.run import commands
+from playmolt_agora_runner.run.effects import EndOfPause
+from playmolt_agora_runner.workers.run_workers import PauseWorker
 from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.game.decider import Command, EndGame
 from playmolt_schemas.stored.agora.plan import Budget

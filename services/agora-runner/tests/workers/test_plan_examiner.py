@@ -9,11 +9,11 @@ from typing import Any, cast
 
 import msgspec
 import pytest
-from playmolt_agora.experiment import commands
-from playmolt_agora.experiment.rules import Experiment
-from playmolt_agora.workers import examination
-from playmolt_agora.workers.files import PlanFiles
-from playmolt_agora.workers.plan_examiner import Lock, PlanExaminer
+from playmolt_agora_runner.experiment import commands
+from playmolt_agora_runner.experiment.rules import Experiment
+from playmolt_agora_runner.workers import examination
+from playmolt_agora_runner.workers.files import PlanFiles
+from playmolt_agora_runner.workers.plan_examiner import Lock, PlanExaminer
 from playmolt_core.db.jobs import Job
 from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Accepted, Refused
@@ -23,6 +23,7 @@ from playmolt_schemas.codes import Code
 
 from core.tests.scenario import Scenario
 from core.tests.waiting import wait_until
+from tests.laboratories import KEY, LocalLaboratory, served
 
 ID = "experiment-00000000-0000-4000-8000-000000000001"
 PLAN: dict[str, Any] = {
@@ -76,6 +77,14 @@ class Files:
 
     async def texts(self, hashes: Iterable[str]) -> dict[str, str]:
         return {named: self._texts[named] for named in hashes if named in self._texts}
+
+
+@pytest.fixture(autouse=True)
+async def laboratory(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
+    async with served() as url:
+        monkeypatch.setenv("PLAYMOLT_LAB_URL", url)
+        monkeypatch.setenv("PLAYMOLT_LAB_KEY", KEY)
+        yield
 
 
 class Platform:
@@ -191,7 +200,7 @@ async def test_too_many_plans_and_unknown_ones_are_refused() -> None:
 
 
 def examined(plan: Any, files: dict[str, str]) -> examination.ExaminedResult:
-    return examination.result(ID, plan, files, Catalogue({}), dry=True)
+    return examination.result(ID, plan, files, Catalogue({}), LocalLaboratory(), dry=True)
 
 
 MEASURE = """KEYS = ("run",)

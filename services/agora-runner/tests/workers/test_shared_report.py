@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from playmolt_agora.experiment.api import ExperimentApi
-from playmolt_agora.experiment.rules import Experiment
-from playmolt_agora.experiment.state import State
-from playmolt_agora.workers.shared_report import shared_page
+from playmolt_agora_runner.experiment.api import ExperimentApi
+from playmolt_agora_runner.experiment.rules import Experiment
+from playmolt_agora_runner.experiment.state import State
+from playmolt_agora_runner.workers.shared_report import shared_page
 from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Refused
 from playmolt_core.llm.catalogue import Catalogue

@@ -5,13 +5,13 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_agora.run import commands
-from playmolt_agora.run.effects import effect_id
-from playmolt_agora.run.rules import Agora
-from playmolt_agora.turn import scenes
-from playmolt_agora.turn.reply_parser import Parsed, TurnReply
-from playmolt_agora.turn.scene import Scene
-from playmolt_agora.world.state import RunState
+from playmolt_agora_runner.run import commands
+from playmolt_agora_runner.run.effects import effect_id
+from playmolt_agora_runner.run.rules import Agora
+from playmolt_agora_runner.turn import scenes
+from playmolt_agora_runner.turn.reply_parser import Parsed, TurnReply
+from playmolt_agora_runner.turn.scene import Scene
+from playmolt_agora_runner.world.state import RunState
 from playmolt_core.game.decider import PUBLIC, Accepted
 from playmolt_schemas.stored.agora.run import AgentActed, TurnFailed
 from playmolt_schemas.stored.agora.turn import RunSpec, Seat, Tokens, TurnRecord

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from playmolt_agora.run import commands
-from playmolt_agora.run.effects import AgentTurn, RunReport, effect_id
-from playmolt_agora.run.rules import stage1_version
+from playmolt_agora_runner.run import commands
+from playmolt_agora_runner.run.effects import AgentTurn, RunReport, effect_id
+from playmolt_agora_runner.run.rules import stage1_version
 from playmolt_core.game.decider import DeadlinePassed, EndGame, Join
 from playmolt_schemas.codes import Code
 from playmolt_schemas.stored.agora import run as events

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_agora.run import commands
-from playmolt_agora.turn import prompts, scenes
+from playmolt_agora_runner.run import commands
+from playmolt_agora_runner.turn import prompts, scenes
 from playmolt_core.game.decider import PUBLIC, EndGame, Viewer
 from playmolt_schemas.agora.feed import RunView
 from playmolt_schemas.canonical import canonical_json

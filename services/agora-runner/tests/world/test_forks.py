@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_agora.run import commands
+from playmolt_agora_runner.run import commands
 from playmolt_core.game.decider import PUBLIC
 from playmolt_schemas.codes import Code
 from playmolt_schemas.stored.agora.turn import Parent

@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_agora.run import commands
-from playmolt_agora.run.rules import Agora
+from playmolt_agora_runner.run import commands
+from playmolt_agora_runner.run.rules import Agora
 from playmolt_core.game.decider import EndGame, read_event
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.stored.agora.run import ResourceSettled

@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_agora.run import commands
-from playmolt_agora.world import worlds
+from playmolt_agora_runner.run import commands
+from playmolt_agora_runner.world import worlds
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.stored.agora.world import Rules
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from playmolt_agora.world.state import SHOWN_CHARS, Observation
+from playmolt_agora_runner.world.state import SHOWN_CHARS, Observation
 
 IDLE = ("idle", None, None)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playmolt_agora.world import chance, epoch
+from playmolt_agora_runner.world import chance, epoch
 
 Choose = Callable[[Any, str], Any]
 ALLEYS = ("alley_a", "alley_b", "alley_c")

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from playmolt_agora.world import chance, market, worlds
+from playmolt_agora_runner.world import chance, market, worlds
 from playmolt_schemas.stored.agora.turn import Effect
 
 TRADE = ("trade", None, None)

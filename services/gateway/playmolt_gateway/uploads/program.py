@@ -9,7 +9,7 @@ import sys
 from typing import Final
 
 import msgspec
-from playmolt_core.ops.process_limits import MemoryLimit, set_limits
+from playmolt_schemas.process_limits import MemoryLimit, set_limits
 from playmolt_schemas.text import composed_text
 
 from playmolt_gateway.uploads.document_text import symbol

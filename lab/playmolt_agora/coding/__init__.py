@@ -1,0 +1,1 @@
+"""Thoughts that people and models code, and the sheets on which people do."""

@@ -1,0 +1,182 @@
+"""The process of one measure: it reads turns and a declaration, runs the function once, and writes what it gave.
+
+Started as `python -I child.py`, with nothing of the environment, in an empty folder. It has no connections: turns
+arrive as an Arrow stream on its standard input after one line of JSON, and the answer leaves on standard output. What
+the guard forbids is recorded, so that a measure that catches the error is reported too.
+"""
+
+import json
+import os
+import sys
+import traceback
+from typing import Any
+
+from confinement import confine  # type: ignore[import-not-found]  # beside this file
+from playmolt_schemas.process_limits import MemoryLimit, set_limits
+
+_FORBIDDEN_EVENTS = (
+    "socket.", "subprocess.", "os.system", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "pty.", "os.remove",
+    "os.rename", "os.rmdir", "os.mkdir", "os.link", "os.symlink", "os.truncate", "os.chmod", "os.chown", "os.kill",
+    "os.utime", "shutil.", "tempfile.", "urllib.Request", "sqlite3.connect",
+)  # fmt: skip
+_REFUSED_WORDS = ("permission denied", "operation not permitted", "os error 1)", "os error 13", "file too large")
+"""Native code's message that the kernel denied a call."""
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+_OUT = os.fdopen(os.dup(1), "wb")
+# What a measure prints is not part of the answer.
+os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _say(line: bytes) -> None:
+    _OUT.write(line)
+    _OUT.flush()
+
+
+class Forbidden(PermissionError):
+    """What a measure may not do."""
+
+
+class TooManyRows(ValueError):
+    """More than a table may have."""
+
+
+class Guard:
+    """Refuses what is not the measure's business once it is on, and remembers it."""
+
+    def __init__(self) -> None:
+        self.on = False
+        self.tried: list[str] = []
+
+    def __call__(self, event: str, arguments: tuple[object, ...]) -> None:
+        if not self.on:
+            return
+        if event == "open":
+            self._open(*arguments)
+        elif event.startswith(_FORBIDDEN_EVENTS):
+            self.refuse(event)
+
+    def _open(self, path: Any, mode: Any, flags: Any) -> None:
+        writes = isinstance(flags, int) and flags & _WRITING
+        if (mode and set(mode) & set("wax+")) or (writes and path != os.devnull):
+            self.refuse(f"open {path!r} for writing")
+
+    def refuse(self, what: object) -> None:
+        """Note that it was tried, and refuse it."""
+        self.tried.append(str(what)[:200])
+        raise Forbidden(f"a measure may not do that: {what}")
+
+
+def _watch_writers(polars: Any, guard: Guard) -> None:
+    """The writers of polars are native: Python would not hear of them."""
+    for kind, starts in ((polars.DataFrame, "write_"), (polars.LazyFrame, "sink_")):
+        for name in [name for name in vars(kind) if name.startswith(starts)]:
+            setattr(kind, name, _watched(getattr(kind, name), name, guard))
+
+
+def _watched(method: Any, name: str, guard: Guard) -> Any:
+    def watched(self: Any, *arguments: Any, **named: Any) -> Any:
+        targets = [*arguments[:1], *(named.get(key) for key in ("file", "path", "database", "workbook"))]
+        if guard.on and any(isinstance(target, str | os.PathLike) for target in targets):
+            guard.refuse(name)
+        return method(self, *arguments, **named)
+
+    return watched
+
+
+def _limited(memory_mb: int, seconds: int) -> MemoryLimit:
+    """No file grows, no process starts, so much memory and processor time, as far as the system can say so."""
+    set_limits({"RLIMIT_FSIZE": (0, 0), "RLIMIT_CORE": (0, 0), "RLIMIT_CPU": (seconds + 5, seconds + 10)})
+    return MemoryLimit(memory_mb * 1024 * 1024, lambda: _out_of_memory(memory_mb))
+
+
+def _out_of_memory(memory_mb: int) -> None:
+    """Say so, and end in the middle of whatever runs."""
+    _answer(_OUT, {"code": "measure_memory", "detail": f"took more than {memory_mb} MB"})
+    os._exit(0)
+
+
+def _read() -> tuple[dict[str, Any], Any]:
+    import pyarrow as arrow  # type: ignore[import-untyped]  # noqa: PLC0415 -- loaded before anybody watches
+
+    source = sys.stdin.buffer
+    task = json.loads(source.readline())
+    return task, arrow.ipc.open_stream(source).read_all()
+
+
+def _answer(out: Any, head: dict[str, Any], table: Any = None) -> None:
+    """One line of JSON, and the table after it."""
+    out.write(json.dumps(head).encode() + b"\n")
+    if table is not None:
+        import pyarrow as arrow  # noqa: PLC0415 -- loaded before
+
+        with arrow.ipc.new_stream(out, table.schema) as writer:
+            writer.write_table(table)
+    out.flush()
+
+
+def _line_of(error: BaseException) -> int | None:
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == "<measure>"]
+    return frames[-1].lineno if frames else getattr(error, "lineno", None)
+
+
+def _run(task: dict[str, Any], turns: Any, guard: Guard) -> Any:
+    """The table that the measure gives."""
+    import polars  # noqa: PLC0415 -- as above
+    import pyarrow as arrow  # noqa: PLC0415
+
+    frame = polars.DataFrame(turns).lazy()
+    frame.select(polars.len()).collect()  # its threads are there before the guard is
+    _watch_writers(polars, guard)
+    code = compile(task["text"], "<measure>", "exec")
+    space: dict[str, Any] = {"__name__": "measure", "__builtins__": __builtins__}
+    memory = _limited(task["memory_mb"], task["seconds"])
+    confine()
+    _say(b"started\n")
+    guard.on = True
+    exec(code, space)  # noqa: S102 -- what this process is for
+    found = space["measure"](frame)
+    if isinstance(found, polars.LazyFrame):
+        found = found.collect()
+    guard.on = False
+    memory.check()
+    if isinstance(found, polars.DataFrame):
+        found = found.to_arrow()
+    if isinstance(found, arrow.Table) and found.num_rows > task["rows"]:
+        raise TooManyRows(f"returned {found.num_rows:,} rows; the limit is {task['rows']:,}")
+    if not isinstance(found, arrow.Table):
+        raise TypeError(f"measure returned {type(found).__name__}; return a LazyFrame, a DataFrame or an Arrow table")
+    return found
+
+
+def main() -> None:
+    """Run one measure and exit, whatever it left behind."""
+    out = _OUT
+    guard = Guard()
+    sys.addaudithook(guard)
+    task, turns = _read()
+    try:
+        table = _run(task, turns, guard)
+        head: dict[str, object] = {"code": None, "detail": ""}
+    except MemoryError:
+        guard.on, table = False, None
+        head = {"code": "measure_memory", "detail": f"took more than {task['memory_mb']} MB"}
+    except TooManyRows as error:
+        table, head = None, {"code": "measure_output", "detail": str(error)}
+    except BaseException as error:
+        guard.on, table = False, None
+        line = _line_of(error)
+        if any(words in str(error).lower() for words in _REFUSED_WORDS):
+            guard.tried.append(str(error)[:200])
+        head = {"code": "measure_failed", "detail": f"{type(error).__name__}: {error}"[:1000], "line": line}
+        if "out of memory" in str(error).lower() or "memory allocation" in str(error).lower():
+            head["code"] = "measure_memory"
+    if guard.tried:
+        head, table = {"code": "measure_forbidden", "detail": f"tried what it may not: {guard.tried[0]}"}, None
+    _answer(out, head, table)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,360 @@
+"""From an experiment's records to a study: the facts of the log and the results of the measures."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+from playmolt_schemas.agora.coding import key_of
+from playmolt_schemas.agora.plan import CostRow
+from playmolt_schemas.agora.usage import by_model, cost_lines, with_call
+from playmolt_schemas.records import Record
+from playmolt_schemas.stored.agora import experiment as events
+from playmolt_schemas.stored.agora import experiment as stored
+from playmolt_schemas.stored.agora import run as run_events
+from playmolt_schemas.stored.agora.experiment import ANSWERED
+from playmolt_schemas.stored.agora.plan import Noticed, Spent
+from playmolt_schemas.stored.agora.run import (
+    AgentActed,
+    CallMade,
+    EpochStarted,
+    GameAborted,
+    MarketSettled,
+    RunEnded,
+    TurnFailed,
+)
+from playmolt_schemas.stored.agora.turn import TurnRecord
+from playmolt_schemas.stored.event import Event
+
+from playmolt_agora.bundle.seal import ModelNote
+from playmolt_agora.coding.thoughts import codable
+from playmolt_agora.measures.agreement import COLUMNS, CodedThought, Place, kappa
+from playmolt_agora.measures.analysis import Analysis, provenance_of
+from playmolt_agora.measures.data.frame import frame
+from playmolt_agora.measures.data.results import Result, table
+from playmolt_agora.measures.gini import LoggedGini
+from playmolt_agora.measures.repeats import Repeats
+from playmolt_agora.report.study import (
+    DeviationNote,
+    JudgeNote,
+    Links,
+    PlannedTest,
+    Registered,
+    RunNote,
+    StudyData,
+    StudyFault,
+    Table,
+)
+
+Runs = Mapping[str, Sequence[Record]]
+
+
+def study_of(
+    experiment: Sequence[Record], runs: Runs, analysis: Analysis, *, made_at: str, links: Links | None = None
+) -> StudyData:
+    """The study of an experiment, from all records of its stream and of its runs', in the order of versions.
+
+    `analysis` is what the measures made of `turns_of(runs)` and `ginis(runs)`. Raises StudyFault for an experiment
+    without its preregistration and for a stream that does not begin with its first event.
+    """
+    recorded = list(_read(experiment, events.EVENTS))
+    preregistered = recorded[0] if recorded else None
+    if not isinstance(preregistered, events.Preregistered):
+        raise StudyFault("the experiment's first event is not its lock: nothing to report")
+    notes = tuple(run_note(records, _spent(recorded, run)) for run, records in runs.items())
+    turns = turns_of(runs)
+    agreement = agreement_of(recorded, notes, turns, preregistered.seed)
+    forks = tuple(f"{note.run}: fork" for note in notes if note.parent is not None)
+    imported = preregistered.plan.stage1_import
+    return StudyData(
+        experiment=experiment[0].stream,
+        name=preregistered.name,
+        made_at=made_at,
+        definitions=analysis.definition,
+        stage1=preregistered.pins.stage1,
+        stage1_import=imported if isinstance(imported, str) or imported is None else imported.file,
+        seed=preregistered.seed,
+        registered=_registered(preregistered, experiment[0].at),
+        runs=notes,
+        models=_models(preregistered, turns),
+        turns=turns,
+        tables={
+            **analysis.tables,
+            "costs": costs_of(runs),
+            "runs": runs_table(notes, turns),
+            "kappa": table(COLUMNS, (each.row for each in agreement)),
+        },
+        unexcluded=analysis.unexcluded,
+        further=analysis.beside,
+        provenance={
+            **analysis.provenance,
+            "kappa": provenance_of(agreement, preregistered.seed, forks, event_ranges(runs)),
+        },
+        treasury=treasuries(runs),
+        deviations=_deviations(experiment, recorded),
+        prompt_cut=_prompt_cut(recorded),
+        looks=sum(isinstance(event, stored.Looked | stored.PcsSeen) for event in recorded),
+        judges=judges_of(recorded),
+        links=links or Links(),
+        plan=msgspec.to_builtins(preregistered.plan),
+    )
+
+
+def turns_of(runs: Runs) -> tuple[TurnRecord, ...]:
+    """All turns of the runs in the order of the log, as `turns.jsonl` holds them."""
+    return tuple(
+        event.record
+        for records in runs.values()
+        for event in _read(records, run_events.EVENTS, "agent_acted", "turn_failed")
+        if isinstance(event, AgentActed | TurnFailed)
+    )
+
+
+def costs_of(runs: Runs) -> Table:
+    """Usage of each model in each cell, from the log."""
+    found = []
+    for records in runs.values():
+        taken: dict[str, Spent] = {}
+        for event in _read(records, run_events.EVENTS, "call_made"):
+            if isinstance(event, CallMade):
+                taken = by_model(taken, event.call)
+        found.append((run_note(records).cell, taken))
+    lines = [msgspec.structs.asdict(line) for line in cost_lines(found)]
+    return {name: [line[name] for line in lines] for name in CostRow.__struct_fields__}
+
+
+def judges_of(recorded: Sequence[Event]) -> tuple[JudgeNote, ...]:
+    """Every model that judged thoughts, with its usage."""
+    found: dict[str, JudgeNote] = {}
+    for event in recorded:
+        if isinstance(event, stored.JudgingStarted):
+            before = found.get(event.judge.alias, JudgeNote(alias=event.judge.alias, model=event.judge.model))
+            found[before.alias] = msgspec.structs.replace(before, model=event.judge.model)
+        elif isinstance(event, stored.JudgeCoded):
+            judge = found[event.judge]
+            found[event.judge] = msgspec.structs.replace(
+                judge,
+                coded=judge.coded + (event.survival is not None),
+                failed=judge.failed + (event.code is not None and event.survival is None),
+                spent=with_call(judge.spent, event.taken),
+            )
+    return tuple(found[alias] for alias in sorted(found))
+
+
+def judges_prompts(experiment: Sequence[Record]) -> set[str]:
+    """The hashes of the judges' prompts."""
+    recorded = _read(experiment, events.EVENTS, stored.JudgeCoded.type)
+    return {event.prompt_hash for event in recorded if isinstance(event, stored.JudgeCoded)}
+
+
+def agreement_of(
+    recorded: Sequence[Event], notes: Sequence[RunNote], turns: Sequence[TurnRecord], seed: str
+) -> list[Result]:
+    """The agreement of coders."""
+    thinking = codable(turns, (note.run for note in notes if note.parent is not None))
+    return kappa(thinking, codings(recorded, thinking), seed, Repeats(frame(turns)).copies)
+
+
+def runs_table(notes: Sequence[RunNote], turns: Sequence[TurnRecord]) -> Table:
+    """Every run with its label."""
+    taken = Counter(turn.run for turn in turns)
+    return {
+        "run": [note.run for note in notes],
+        "label": [note.label for note in notes],
+        "cell": [note.cell for note in notes],
+        "phase": [note.phase for note in notes],
+        "set": [note.set for note in notes],
+        "model": [note.model for note in notes],
+        "language": [note.language for note in notes],
+        "number": [note.number for note in notes],
+        "turns": [taken[note.run] for note in notes],
+        "exploratory": [note.exploratory for note in notes],
+        "outcome": [note.outcome for note in notes],
+        "known": [note.known for note in notes],
+        "unknown_calls": [note.unknown_calls for note in notes],
+    }
+
+
+def event_ranges(runs: Runs) -> dict[str, tuple[int, int]]:
+    """The first and last version of each run, for `measures.study`."""
+    return {run: (records[0].version, records[-1].version) for run, records in runs.items() if records}
+
+
+def ginis(runs: Runs) -> tuple[LoggedGini, ...]:
+    """The coefficients that the runs logged at the start of each epoch, for `measures.study`."""
+    return tuple(
+        msgspec.convert(
+            {"run": run, "epoch": event.turn, "kind": kind, "gini": float(value), "agents": len(event.order)},
+            LoggedGini,
+        )
+        for run, records in runs.items()
+        for event in _read(records, run_events.EVENTS, "epoch_started")
+        if isinstance(event, EpochStarted)
+        for kind, value in event.gini.items()
+    )
+
+
+def treasuries(runs: Runs) -> Table:
+    """The treasury after each epoch, in energy: run, epoch, treasury."""
+    return _columns(
+        ("run", "epoch", "treasury"), [line for run, records in runs.items() for line in _settled(run, records)]
+    )
+
+
+def _settled(run: str, records: Sequence[Record]) -> Iterator[tuple[str, int, float]]:
+    unit = 1
+    for event in _read(records, run_events.EVENTS, "run_opened", "market_settled"):
+        if isinstance(event, run_events.RunOpened):
+            unit = event.rules.unit
+        elif isinstance(event, MarketSettled):
+            yield run, event.turn, event.treasury / unit
+
+
+def run_note(records: Sequence[Record], spent: Spent | None = None) -> RunNote:
+    """A run's note for the report. Raises StudyFault for records that do not begin with `run_opened`."""
+    opened = next(_read(records[:1], run_events.EVENTS), None)
+    if not isinstance(opened, run_events.RunOpened):
+        raise StudyFault(f"{records[0].stream if records else 'a run'}: its records do not begin with run_opened")
+    spec, last = opened.spec, next(_read(records[-1:], run_events.EVENTS))
+    return RunNote(
+        run=spec.run,
+        cell=spec.cell,
+        number=spec.number,
+        phase=spec.phase,
+        language=spec.language,
+        first=records[0].version,
+        last=records[-1].version,
+        outcome=_outcome(last),
+        exploratory=spec.exploratory,
+        scripted=spec.scripted,
+        parent=spec.parent,
+        money=spent.cost if spent else None,
+        known=spent.known if spent else "0",
+        unknown_calls=spent.unknown_calls if spent else 0,
+        model=spec.seats[0].model if len({seat.model for seat in spec.seats}) == 1 and spec.set is None else None,
+        set=spec.set,
+    )
+
+
+def _outcome(last: Event) -> str:
+    if isinstance(last, RunEnded):
+        return last.outcome
+    return f"ended by the operator: {last.reason}" if isinstance(last, GameAborted) else "not finished"
+
+
+def _registered(preregistered: events.Preregistered, at: str) -> Registered:
+    return Registered(
+        at=at,
+        plan_hash=preregistered.plan_hash,
+        plan_text=preregistered.text,
+        hypotheses={test.test: test.claim for test in preregistered.tests if test.claim},
+        tests=tuple(
+            PlannedTest(name=test.test, alpha=test.alpha, p_min=test.p_min)
+            for test in preregistered.tests
+            if test.confirmatory
+        ),
+        exclusions=preregistered.exclusions,
+        stopping_rule=preregistered.stopping_rule,
+        stimuli=preregistered.pins.stimuli,
+        definitions=preregistered.pins.measures,
+        remarks=preregistered.warnings,
+    )
+
+
+def _models(preregistered: events.Preregistered, turns: Sequence[TurnRecord]) -> tuple[ModelNote, ...]:
+    answered: dict[str, set[str]] = {}
+    for turn in turns:
+        answered.setdefault(turn.model, set()).update(() if turn.model_answered is None else (turn.model_answered,))
+    return tuple(
+        ModelNote(
+            alias=model.alias,
+            asked=model.model,
+            answered=tuple(sorted(answered.get(model.alias, ()))),
+            input_price=model.input_price,
+            output_price=model.output_price,
+            scripted=model.scripted,
+            cache_prompt=model.cache_prompt if isinstance(model.cache_prompt, bool) else None,
+        )
+        for model in preregistered.models
+    )
+
+
+def _deviations(records: Sequence[Record], recorded: Sequence[Event]) -> tuple[DeviationNote, ...]:
+    noticed = _noticed(recorded)
+    return tuple(
+        DeviationNote(
+            at=record.at,
+            version=record.version,
+            text=f"{event.field}: {event.before} → {event.after} "
+            f"({event.reason}{_times(event, noticed)}; by {event.by})",
+        )
+        for record, event in zip(records, recorded, strict=True)
+        if isinstance(event, stored.Deviation)
+    )
+
+
+def _noticed(recorded: Sequence[Event]) -> Sequence[Noticed]:
+    """The latest report of every run about its models."""
+    newest = {
+        event.run: event.noticed for event in recorded if isinstance(event, stored.RunProgressed | stored.RunFinished)
+    }
+    return tuple(newest.values())
+
+
+def _times(event: stored.Deviation, noticed: Sequence[Noticed]) -> str:
+    if not event.field.startswith(ANSWERED):
+        return ""
+    alias = event.field.removeprefix(ANSWERED)
+    count = sum(each.answered.get(alias, {}).get(event.after, 0) for each in noticed)
+    return f", {count} {'reply' if count == 1 else 'replies'}"
+
+
+def _prompt_cut(recorded: Sequence[Event]) -> dict[str, int]:
+    counted: Counter[str] = Counter()
+    for each in _noticed(recorded):
+        counted.update(each.prompt_cut)
+    return dict(counted)
+
+
+def _spent(recorded: Sequence[Event], run: str) -> Spent | None:
+    """The latest usage of a run."""
+    spent = [
+        event.spent
+        for event in recorded
+        if isinstance(event, stored.RunFinished | stored.RunProgressed) and event.run == run
+    ]
+    return spent[-1] if spent else None
+
+
+def _read(records: Sequence[Record], known: Mapping[tuple[str, int], type[Event]], *kinds: str) -> Iterator[Event]:
+    for record in records:
+        if kinds and record.type not in kinds:
+            continue
+        reader = known.get((record.type, record.schema_version))
+        if reader is None:
+            raise StudyFault(f"{record.stream}, version {record.version}: {record.type} is not a known event")
+        yield msgspec.json.decode(record.data, type=reader)
+
+
+def _columns(names: Sequence[str], lines: Sequence[tuple[object, ...]]) -> Table:
+    return {name: [line[number] for line in lines] for number, name in enumerate(names)}
+
+
+def codings(recorded: Sequence[Event], turns: Iterable[TurnRecord]) -> list[CodedThought]:
+    """The newest sheet of each coder counts, and keys of turns that are there."""
+    judged = [event for event in recorded if isinstance(event, stored.JudgeCoded) and event.code is not None]
+    sheets = {event.coder: event for event in recorded if isinstance(event, stored.SheetCoded)}
+    places: dict[str, Place] = {
+        key_of(turn.run, turn.agent, turn.turn): (turn.run, turn.agent, turn.turn) for turn in turns
+    }
+    return [
+        *(
+            CodedThought(f"judge:{event.judge}", (event.run, event.agent, event.turn), event.survival, event.social)
+            for event in sorted(judged, key=lambda event: event.judge)
+        ),
+        *(
+            CodedThought(f"coder:{coder}", places[row.key], row.survival, row.social)
+            for coder, sheet in sorted(sheets.items())
+            for row in sheet.rows
+            if row.key in places
+        ),
+    ]

@@ -1,0 +1,50 @@
+"""The laboratory of Agora: `python -m playmolt_agora.service`. It does what runners ask and keeps nothing.
+
+`--fd N` serves a listening socket inherited from the parent process.
+"""
+
+import asyncio
+from collections.abc import Mapping
+
+from playmolt_core.ops import health
+from playmolt_core.ops.process import listening
+from playmolt_core.ops.service import Start, run_service
+from playmolt_core.ops.telemetry import log
+
+from playmolt_agora.service.server import Laboratory
+from playmolt_agora.service.settings import LaboratorySettings
+
+_HEAD_BYTES = 16_384
+_log = log("laboratory")
+
+
+async def build(start: Start[LaboratorySettings]) -> None:
+    """Serve until the service has to stop, or nobody has called for its idle time."""
+    settings = start.settings
+    laboratory = Laboratory(settings.laboratory_key, settings.laboratory_at_once)
+    sock = listening(settings.host, settings.laboratory_port, start.fd)
+    server = await asyncio.start_server(laboratory, sock=sock, limit=_HEAD_BYTES)
+    checks = await health.serve(settings.health_port, _ready, host=settings.host)
+    _log.info("ready", port=server.sockets[0].getsockname()[1])
+    while not await _stopped(start.stopping, settings.laboratory_idle_seconds, laboratory):
+        pass
+    server.close()
+    await checks.close()
+
+
+async def _ready() -> Mapping[str, bool | str]:
+    return {"laboratory": True}
+
+
+async def _stopped(stopping: asyncio.Event, idle: int, laboratory: Laboratory) -> bool:
+    """Wait until it stops or may have been idle for long enough; whether it ends."""
+    try:
+        async with asyncio.timeout(idle - laboratory.idle_seconds if idle else None):
+            await stopping.wait()
+    except TimeoutError:
+        return laboratory.idle_seconds >= idle
+    return True
+
+
+if __name__ == "__main__":
+    run_service("agora-lab", build, LaboratorySettings, listens=True)

@@ -1,0 +1,204 @@
+"""A small experiment, played by scripted models through the rules and chained as the log chains it."""
+
+import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from playmolt_agora.bundle.seal import Contents, seal
+from playmolt_agora.coding import thoughts
+from playmolt_agora.measures import analysis
+from playmolt_agora.report import experiment_study
+from playmolt_agora.report.assembly import event_ranges, ginis, study_of, turns_of
+from playmolt_agora.report.study import Links, StudyData
+from playmolt_agora_runner.coding import judgement
+from playmolt_agora_runner.experiment import commands as experiment_commands
+from playmolt_agora_runner.experiment import preregistration
+from playmolt_agora_runner.experiment.forking import registered_spec
+from playmolt_agora_runner.experiment.rules import Experiment
+from playmolt_agora_runner.run import commands
+from playmolt_agora_runner.run.effects import effect_id
+from playmolt_agora_runner.run.rules import Agora
+from playmolt_agora_runner.scripted import residents
+from playmolt_agora_runner.turn import prompts, reply_parser
+from playmolt_agora_runner.turn.reply_parser import TurnReply
+from playmolt_agora_runner.turn.scenes import scene
+from playmolt_agora_runner.world.state import RunState
+from playmolt_core.game.decider import Accepted, Command, Decider
+from playmolt_core.llm.catalogue import Catalogue
+from playmolt_core.llm.port import ChatMessage, ModelRequest
+from playmolt_core.llm.scripted.model import ScriptedTurn
+from playmolt_core.log.chain import chain_record
+from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.records import ZERO_HASH, Metadata, Record
+from playmolt_schemas.stored.agora.experiment import SheetRow
+from playmolt_schemas.stored.agora.plan import Spent
+from playmolt_schemas.stored.agora.turn import Tokens
+
+from tests.agora_locks import opened
+
+PLAN = """
+name: two-arms
+seed: "3"
+models: [scripted-steady, scripted-trader, scripted-wild]
+languages: [en]
+phases:
+  stage1: {runs: 1, turns: 2}
+  phase1: {runs: 1, turns: 2}
+  phase2: {runs: 3, turns: 3, sets: [B]}
+hypotheses: []
+"""
+
+EXPERIMENT = "experiment-6f1b7a52-7a0e-5a55-9a53-1d6f5f0c0001"
+NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
+
+
+class Log:
+    """Streams of records with the positions of one log."""
+
+    def __init__(self) -> None:
+        self.records: dict[str, list[Record]] = {}
+        self.position = 0
+        self.now = NOON
+
+    def give(self, decider: Decider, state: Any, stream: str, command: Command) -> Any:
+        """Decide a command and store what follows; the state after it."""
+        self.now += timedelta(milliseconds=10)
+        decision = decider.decide(state, command, self.now)
+        assert isinstance(decision, Accepted), decision
+        for event in decision.events:
+            state = decider.evolve(state, event, self.now)
+            kept = self.records.setdefault(stream, [])
+            self.position += 1
+            new = chain_record(
+                stream, len(kept) + 1, kept[-1].hash if kept else ZERO_HASH, self.now, event.type, event.schema_version,
+                canonical_json(event), Metadata(command_id=f"{self.position:032x}"), event.closes,
+            )  # fmt: skip
+            kept.append(
+                Record(
+                    stream=stream, version=new.version, position=self.position, type=new.type,
+                    schema_version=new.schema_version, data=msgspec.Raw(new.data), metadata=msgspec.Raw(new.metadata),
+                    at=rfc3339(new.at), salt=new.salt, prev_hash=new.prev_hash, hash=new.hash,
+                )
+            )  # fmt: skip
+        return state
+
+
+class Played(msgspec.Struct, frozen=True):
+    """An experiment that was played to its end."""
+
+    experiment: list[Record]
+    runs: dict[str, list[Record]]
+    prompts: dict[str, str]
+
+
+def play(plan: str) -> Played:
+    """Lock a plan, play its runs one after another, finish it."""
+    log, rules, world = Log(), Experiment(), Agora()
+    shown: dict[str, str] = {}
+    give = partial(log.give, rules, stream=EXPERIMENT)
+    state = give(rules.initial(EXPERIMENT), command=opened(EXPERIMENT, plan))
+    for planned in state.runs:
+        spec = registered_spec(state, planned.run)
+        run = log.give(world, world.initial(spec.run), spec.run, commands.OpenRun(spec=spec))
+        state = give(state, command=experiment_commands.ReportRunOpened(run=spec.run))
+        while run.next_agent:
+            run = log.give(world, run, spec.run, turn(run, shown))
+        last = log.records[spec.run][-1]
+        ended = experiment_commands.ReportRunFinished(
+            run=spec.run, outcome="finished", version=last.version, hash=last.hash, spent=Spent()
+        )
+        state = give(state, command=ended)
+        log.give(world, run, spec.run, commands.EndRun(effect_id=str(effect_id(run))))
+    _code(give, state, log, shown)
+    streams = dict(log.records)
+    return Played(streams.pop(EXPERIMENT), streams, shown)
+
+
+def _code(give: Callable[..., Any], state: Any, log: Log, shown: dict[str, str]) -> None:
+    """Have every thought judged by one that sees survival in each, and the first two coded by a person."""
+    found = thoughts.of_turns(turns_of({run: records for run, records in log.records.items() if run != EXPERIMENT}))
+    judge = preregistration.pinned("scripted-wild", Catalogue())
+    state = give(state, command=experiment_commands.StartJudge(by="op", judge=judge, turns="all"))
+    for thought in found:
+        asked = judgement.prompt(thought.text, thought.language)
+        shown[judgement.hash_of(thought)] = prompts.prompt_text(asked.system, asked.user)
+        call = {"outcome": "ok", "status": None, "reply": "{}", "usage": None, "cost": "0.5"}
+        said = experiment_commands.RecordJudgement(
+            run=thought.run, agent=thought.agent, turn=thought.turn, judge="scripted-wild",
+            prompt_hash=judgement.hash_of(thought), calls=(call,), survival=True, social=thought.turn == 1, code="ok",
+        )  # fmt: skip
+        state = give(state, command=said)
+    state = give(state, command=experiment_commands.EndJudge(number=1, outcome="done"))
+    rows = tuple(SheetRow(key=thought.key, survival=True, social=False) for thought in found[:2])
+    give(state, command=experiment_commands.TakeSheet(coder="kim", rows=rows))
+
+
+def turn(run: RunState, shown: dict[str, str]) -> commands.TakeTurn:
+    """Ask the scripted model of the next agent, and keep the prompt it was shown."""
+    agent = str(run.next_agent)
+    seen, alias = scene(run, agent), run.seat(agent).model
+    prompt = prompts.render(seen)
+    digest = prompts.prompt_hash(prompt.system, prompt.user)
+    shown[digest] = prompts.prompt_text(prompt.system, prompt.user)
+    request = ModelRequest(
+        alias=alias,
+        messages=(ChatMessage(role="system", content=prompt.system), ChatMessage(role="user", content=prompt.user)),
+    )
+    said = residents.characters()[alias](ScriptedTurn(request, f"{run.turn}/{agent}"))
+    reply = TurnReply(
+        parsed=reply_parser.read(said.text, seen, refused=said.refusal), raw_reply=said.text, prompt_hash=digest,
+        model_asked=alias, model_answered=alias, attempt=1, tokens=Tokens(10, 5), cost="0", latency_ms=1,
+        cache_hit=False,
+    )  # fmt: skip
+    return commands.TakeTurn(effect_id=str(effect_id(run)), reply=reply)
+
+
+def reported(played: Played, links: Links | None = None) -> tuple[StudyData, analysis.Analysis]:
+    made = analysis.study(turns_of(played.runs), ginis=ginis(played.runs), seed="3", events=event_ranges(played.runs))
+    return study_of(played.experiment, played.runs, made, made_at="2026-01-03T00:00:00Z", links=links), made
+
+
+def exported(played: Played, out: Path) -> str:
+    study, _ = reported(played, Links(place="bundle"))
+    written = experiment_study.write(study, out)
+    contents = Contents(
+        experiment=played.experiment, runs=played.runs, prompts=played.prompts, models=study.models,
+        made_at=study.made_at,
+        definitions=study.definitions, stage1=study.stage1, stimuli="texts",
+    )  # fmt: skip
+    return seal(out, contents, written)
+
+
+@pytest.fixture(scope="session")
+def played() -> Played:
+    return play(PLAN)
+
+
+@pytest.fixture(scope="session")
+def sealed(played: Played, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sealed bundle that tests only read."""
+    out = tmp_path_factory.mktemp("bundle") / "two-arms"
+    exported(played, out)
+    return out
+
+
+@pytest.fixture(scope="session")
+def study_played(played: Played) -> StudyData:
+    return reported(played)[0]
+
+
+@pytest.fixture
+def bundle(sealed: Path, tmp_path: Path) -> Path:
+    """A sealed bundle to tamper with."""
+    return Path(shutil.copytree(sealed, tmp_path / "copy"))
+
+
+@pytest.fixture
+def export() -> Callable[[Played, Path], str]:
+    return exported

@@ -1,9 +1,0 @@
-"""What an experiment came to: tables for other tools and one page for readers."""
-
-from typing import Final
-
-REPORT: Final = "report.html"
-BUNDLE: Final = "bundle.zip"
-STUDY: Final = "study.json"
-"""What was locked, for readers of the tables."""
-SHARES: Final = "shares.csv"

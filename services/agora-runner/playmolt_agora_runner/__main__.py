@@ -1,0 +1,119 @@
+"""The Agora runner's process."""
+
+from playmolt_core.db.blobs import PgBlobs, PgInFlight
+from playmolt_core.db.budgets import PgBudgets
+from playmolt_core.db.jobs import PgJobs
+from playmolt_core.effects.leased_effect import LeasedEffect, Worker
+from playmolt_core.engine.reads.api_queries import Fetch
+from playmolt_core.engine.settings import EngineSettings
+from playmolt_core.llm.batch_calls import PgBatchCalls
+from playmolt_core.ops.service import run_service
+from playmolt_core.service.process import HostedGame, ServiceContext, hosting
+from playmolt_schemas.routes import sharing
+
+from playmolt_agora_runner.calls.batch_worker import BatchWorker
+from playmolt_agora_runner.calls.batched_calls import BatchedCalls, PromptStore
+from playmolt_agora_runner.calls.experiment_status import ExperimentStatuses
+from playmolt_agora_runner.calls.judge_calls import JudgeCalls
+from playmolt_agora_runner.coding.judge_model import JudgeModel
+from playmolt_agora_runner.coding.judge_worker import JudgeWorker
+from playmolt_agora_runner.experiment import effects as experiment_effects
+from playmolt_agora_runner.experiment.api import LOOK, OPEN, PLAN, PUT_FILE, ExperimentApi
+from playmolt_agora_runner.experiment.rules import Experiment
+from playmolt_agora_runner.experiment.state import State
+from playmolt_agora_runner.run import effects as run_effects
+from playmolt_agora_runner.run.rules import Agora
+from playmolt_agora_runner.scripted import residents
+from playmolt_agora_runner.workers.budget_reservations import BudgetReservations
+from playmolt_agora_runner.workers.files import PlanFiles
+from playmolt_agora_runner.workers.laboratory import Laboratory
+from playmolt_agora_runner.workers.library import Library
+from playmolt_agora_runner.workers.model_worker import LoadBalancer, ModelWorker
+from playmolt_agora_runner.workers.plan_examiner import Lock, PlanExaminer
+from playmolt_agora_runner.workers.run_workers import LookWorker, PauseWorker, PcsLook, RunOpener, RunWatcher
+from playmolt_agora_runner.workers.turn_model import TurnModel
+from playmolt_agora_runner.world.state import RunState
+
+
+def runs(context: ServiceContext) -> HostedGame[RunState]:
+    """The experiments' engine is there by the time a worker is first asked."""
+    cast, blobs = residents.cast(), PgBlobs(context.pool)
+    models, statuses = context.models(cast), ExperimentStatuses(context.engines)
+    asking = TurnModel(
+        models,
+        cast,
+        context.catalogue,
+        blobs,
+        PromptStore(blobs),
+        BudgetReservations(PgBudgets(context.pool), context.catalogue),
+        PgInFlight(context.pool),
+        BatchedCalls(models, PgBatchCalls(context.pool), statuses),
+    )
+    balancer = LoadBalancer()
+
+    async def take_turns(leased: LeasedEffect[run_effects.Payload, RunState]) -> None:
+        # After a loss the lease counts what may have been paid for: giving it back would forget that.
+        if leased.attempt == 1 and balancer.leaves_to_others(leased.stream):
+            return
+        with balancer.hold(leased.stream):
+            await ModelWorker(context.log, asking, statuses, context.engines["experiment"].submit, context.catalogue)(
+                leased
+            )
+
+    workers: dict[str, Worker] = {
+        run_effects.TURN: take_turns,
+        run_effects.REPORT: take_turns,
+        run_effects.RESUME: PauseWorker(statuses),
+    }
+    return HostedGame(Agora(), None, workers)
+
+
+def experiment(context: ServiceContext) -> HostedGame[State]:
+    async def open_run(leased: LeasedEffect[experiment_effects.RunToOpen, State]) -> None:
+        await RunOpener(context.log, context.engines["agora"].submit)(leased)
+
+    blobs = PgBlobs(context.pool)
+    laboratory = Laboratory(context.settings.laboratory_url, context.settings.laboratory_key)
+    models = context.models(residents.cast())
+    batch_calls = PgBatchCalls(context.pool)
+    judge = JudgeModel(
+        models, context.catalogue, blobs, PromptStore(blobs), PgInFlight(context.pool), JudgeCalls(models, batch_calls)
+    )
+    workers: dict[str, Worker] = {
+        experiment_effects.BATCHES: BatchWorker(batch_calls, models),
+        experiment_effects.JUDGE: JudgeWorker(context.log, judge, laboratory.thoughts),
+        experiment_effects.OPEN: open_run,
+        experiment_effects.LOOK: LookWorker(laboratory),
+        experiment_effects.WATCH: RunWatcher(context.log, context.engines),
+    }
+    library, files = Library(laboratory), PlanFiles(blobs)
+    examiner = PlanExaminer(PgJobs(context.pool), files, context.settings.models, lambda: _lock(context))
+    fetches: dict[str, Fetch] = {
+        "agora_report": library,
+        "agora_bundle": library,
+        PUT_FILE: files.put,
+        PLAN: examiner.look,
+        sharing.PAGE: library.shared,
+    }
+    return HostedGame(
+        Experiment(),
+        ExperimentApi(context.catalogue),
+        workers,
+        fetches,
+        {OPEN: examiner.complete, LOOK: PcsLook(laboratory, lambda stream: _lock(context).snapshot(stream))},
+        upkeep=examiner.run,
+    )
+
+
+def _lock(context: ServiceContext) -> Lock:
+    engine = context.engines["experiment"]
+    return Lock(engine.submit, engine.committed.snapshot)
+
+
+def preload() -> None:
+    """Read the texts and worlds."""
+    Agora()
+
+
+if __name__ == "__main__":
+    run_service("agora-runner", hosting(runs, experiment), EngineSettings)

@@ -1,0 +1,84 @@
+"""What workers read of an experiment and its runs: its status before each turn, and the events of a run."""
+
+import time
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
+
+import msgspec
+from playmolt_core.engine.engine import Engine
+from playmolt_core.log.folding import facts_of
+from playmolt_core.log.port import StreamReader
+from playmolt_schemas.stored.agora.plan import Budget, Plan
+from playmolt_schemas.stored.agora.run import PauseCode
+from playmolt_schemas.stored.event import Event
+
+from playmolt_agora_runner.experiment.state import State
+from playmolt_agora_runner.plan.plan import plays_in_batches
+from playmolt_agora_runner.run.rules import Agora
+
+FRESH_SECONDS: Final = 0.5
+_FORGET: Final = 1000
+
+
+class Status(msgspec.Struct, frozen=True):
+    """Whether the experiment continues, and its current budget."""
+
+    budget: Budget
+    halted: PauseCode | None
+    detail: str
+    ended: bool = False
+    """Whether its operator ended it for good."""
+    resumed_at: datetime | None = None
+    """When its operator last resumed it."""
+    batched: bool = False
+    """Whether models that support batches are called in batches."""
+
+
+class ExperimentStatuses:
+    """Reads an experiment at most twice a second: a stop takes effect within one more turn."""
+
+    def __init__(self, engines: Mapping[str, Engine]) -> None:
+        self._engines = engines
+        self._known: dict[str, tuple[float, Status]] = {}
+
+    async def plan(self, experiment: str) -> Plan | None:
+        """An experiment's plan; None for a run without one. Raises LogUnavailable."""
+        snapshot = await self._engines["experiment"].committed.snapshot(experiment)
+        found: State | None = snapshot.state if snapshot else None
+        return found.plan if found else None
+
+    async def of(self, experiment: str) -> Status:
+        """An experiment's status; a run without an experiment continues. Raises LogUnavailable."""
+        known = self._known.get(experiment)
+        now = time.monotonic()
+        if known is not None and now - known[0] < FRESH_SECONDS:
+            return known[1]
+        snapshot = await self._engines["experiment"].committed.snapshot(experiment)
+        status = _status(snapshot.state) if snapshot else Status(Budget(), None, "")
+        if len(self._known) > _FORGET:
+            self._known.clear()
+        self._known[experiment] = (now, status)
+        return status
+
+
+def _status(state: State) -> Status:
+    halted: PauseCode | None = None
+    if state.status == "budget_stopped":
+        halted = "budget"
+    elif state.status in ("stopped", "aborted"):
+        halted = "stopped"
+    return Status(
+        state.budget,
+        halted,
+        state.reason,
+        ended=state.status == "aborted",
+        resumed_at=state.resumed_at,
+        batched=bool(state.plan and plays_in_batches(state.plan)),
+    )
+
+
+async def events_of(log: StreamReader, run: str) -> list[Event]:
+    """Read a run's events. Raises LogUnavailable."""
+    stored = await log.facts(run)
+    return [event for event, _ in facts_of(Agora(), stored)] if stored else []

@@ -1,0 +1,178 @@
+"""The worker of judges: asks about thoughts under one lease and reports each reply to the experiment."""
+
+import asyncio
+import math
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from typing import Final, TypeAlias
+
+from playmolt_core.effects.leased_effect import LeasedEffect
+from playmolt_core.log.folding import facts_of
+from playmolt_core.log.port import StreamReader
+from playmolt_schemas.agora.coding import Thought, key_of
+from playmolt_schemas.agora.laboratory import ThoughtsRequest
+from playmolt_schemas.agora.usage import is_call, lost_of
+from playmolt_schemas.stored.agora.experiment import JudgeCoded
+from playmolt_schemas.stored.agora.plan import Plan
+from playmolt_schemas.stored.event import Event
+
+from playmolt_agora_runner.budget import Prices
+from playmolt_agora_runner.coding import judgement
+from playmolt_agora_runner.coding.judge_model import JudgeAccount, JudgeHalt, JudgeModel
+from playmolt_agora_runner.experiment import commands
+from playmolt_agora_runner.experiment.effects import ThoughtsToCode
+from playmolt_agora_runner.experiment.rules import Experiment
+from playmolt_agora_runner.experiment.state import Judge, State
+
+_LOOK_SECONDS: Final = 2.0
+ThoughtsOf: TypeAlias = Callable[[ThoughtsRequest], Awaitable[Sequence[Thought]]]
+"""The laboratory's answer about thoughts."""
+
+
+class JudgeWorker:
+    """Fulfils `judge`. Questions settled in the log are not repeated; a complete stored reply is reused."""
+
+    def __init__(self, log: StreamReader, model: JudgeModel, thoughts: ThoughtsOf) -> None:
+        self._log = log
+        self._thoughts_of = thoughts
+        self._model = model
+
+    async def __call__(self, leased: LeasedEffect[ThoughtsToCode, State]) -> None:
+        due = leased.payload
+        state = leased.snapshot.state
+        judge = state.judge(due.judge)
+        if judge is None or state.plan is None:
+            raise LookupError(f"{due.judge} judges nothing of {state.game_id}")
+        before = _EarlierCodings(await self._events(leased.stream), due.judge)
+        wanted = iter([each for each in await self._thoughts(state, due) if each.key not in before.settled])
+        batch = state.asks_in_batches(judge)
+        work = _Work(leased, state.plan, judge, self._model, before, batch=batch)
+        await _all(work.through(wanted) for _ in range(self._model.concurrent(due.judge, batch=batch)))
+        await work.conclude()
+
+    async def _thoughts(self, state: State, due: ThoughtsToCode) -> Sequence[Thought]:
+        """The thoughts to code, without forks, which repeat their parents' thoughts."""
+        runs = tuple(run.run for run in state.runs if run.parent is None and run.status != "planned")
+        return await self._thoughts_of(ThoughtsRequest(runs=runs, seed=state.seed, sample=due.turns == "sample"))
+
+    async def _events(self, experiment: str) -> list[Event]:
+        stored = await self._log.facts(experiment)
+        # Beside the loop: a fully coded experiment has as many events as turns.
+        read = await asyncio.to_thread(lambda: list(facts_of(Experiment(), stored))) if stored else []
+        return [event for event, _ in read]
+
+
+async def _all(parts: Iterable[Coroutine[None, None, None]]) -> None:
+    """Await all; the first failure cancels the others and is raised unchanged."""
+    tasks = [asyncio.create_task(part) for part in parts]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class _EarlierCodings:
+    """A judge's settled thoughts and requests in the log, by the key of a thought."""
+
+    def __init__(self, events: Iterable[Event], judge: str) -> None:
+        self.settled: set[str] = set()
+        self.logged: Counter[str] = Counter()
+        for event in events:
+            if isinstance(event, JudgeCoded) and event.judge == judge:
+                key = key_of(event.run, event.agent, event.turn)
+                self.settled.update(() if event.code is None else (key,))
+                self.logged[key] += int(event.call.get("lost", is_call(event.call)))
+
+
+class _Work:
+    def __init__(
+        self,
+        leased: LeasedEffect[ThoughtsToCode, State],
+        plan: Plan,
+        judge: Judge,
+        model: JudgeModel,
+        before: _EarlierCodings,
+        *,
+        batch: bool,
+    ) -> None:
+        pinned = judge.judge
+        prices = Prices(pinned.input_price, pinned.output_price, pinned.cached_price, pinned.reasoning_price)
+        self._leased = leased
+        self._plan = plan
+        self._judge = judge
+        self._model = model
+        self._before = before
+        self._spending = JudgeAccount(judge.budget, judge.spent, prices)
+        self._seed = leased.snapshot.state.seed
+        self._halt: JudgeHalt | None = None
+        self._batch = batch
+        self._looked_at = -math.inf
+        self._going = True
+
+    async def through(self, wanted: Iterator[Thought]) -> None:
+        """Code pending thoughts until none are left or the judge is stopped."""
+        for thought in wanted:
+            if not await self._goes_on():
+                return
+            await self._code(thought)
+
+    async def conclude(self) -> None:
+        """Report that coding is done, or why not; a process that is stopping leaves this to the next."""
+        if self._halt is not None:
+            await self._leased.submit(self._ended(self._halt))
+        elif await self._goes_on():
+            await self._leased.submit(self._ended(JudgeHalt("done", "")))
+
+    def _ended(self, halt: JudgeHalt) -> commands.EndJudge:
+        return commands.EndJudge(number=self._judge.number, outcome=halt.outcome, detail=halt.detail)
+
+    async def _goes_on(self) -> bool:
+        if self._halt is not None or self._leased.stopping:
+            return False
+        now = (await self._leased.present()).state.judge(self._judge.judge.alias)
+        return now is not None and (now.number, now.status) == (self._judge.number, "running")
+
+    async def _waits(self) -> bool:
+        """Whether a question keeps waiting for its batch; the check is shared by all questions."""
+        now = asyncio.get_running_loop().time()
+        if now >= self._looked_at + _LOOK_SECONDS:
+            self._looked_at = now
+            self._going = await self._goes_on()
+        return self._going
+
+    async def _code(self, thought: Thought) -> None:
+        experiment, alias, logged = self._leased.stream, self._judge.judge.alias, self._before.logged[thought.key]
+        lost = await self._model.lost(experiment, alias, thought, logged)
+        if lost is not None:
+            self._spending.take(lost)
+            await self._tell(thought, f"lost/{thought.key}/{logged}", judgement.hash_of(thought), (lost,))
+            logged += lost_of((lost,))
+        waits = self._waits if self._batch else None
+        heard = await self._model.ask(experiment, alias, self._plan, self._seed, thought, self._spending, logged, waits)
+        if heard.calls:
+            said = heard.judgement
+            await self._tell(thought, f"said/{thought.key}/{logged}", heard.prompt_hash, heard.calls, said)
+        self._halt = self._halt or heard.halt
+
+    async def _tell(
+        self,
+        thought: Thought,
+        step: str,
+        prompt_hash: str,
+        calls: tuple[dict[str, object], ...],
+        said: judgement.Judgement | None = None,
+    ) -> None:
+        recorded = commands.RecordJudgement(
+            run=thought.run,
+            agent=thought.agent,
+            turn=thought.turn,
+            judge=self._judge.judge.alias,
+            prompt_hash=prompt_hash,
+            calls=calls,
+            survival=said.survival if said else None,
+            social=said.social if said else None,
+            code=said.code if said else None,
+        )
+        await self._leased.submit(recorded, step)

@@ -1,0 +1,134 @@
+"""What a judge is asked about a thought, and what its reply says: the labels of the lexicons, or why there are none."""
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from typing import Final, Literal
+
+import msgspec
+from playmolt_core.llm.port import ChatMessage
+from playmolt_schemas.agora.coding import Thought
+from playmolt_schemas.stored.agora.turn import Language
+from playmolt_schemas.text import trimmed
+
+from playmolt_agora_runner.turn import prompts, texts
+from playmolt_agora_runner.turn.spelling import spelling
+
+JudgeCode = Literal["ok", "ok_fenced", "ok_canonicalised", "parse_error", "timeout", "refusal", "cut"]
+"""How the reply was read, by the names of the ladder of turns."""
+LABELS: Final = ("survival", "social")
+_OPENINGS: Final = 64
+"""How many braces of a reply are tried as the beginning of its object."""
+_YES: Final = frozenset(("true", "yes", "1", "예"))
+_NO: Final = frozenset(("false", "no", "0", "아니오"))
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """The labels of a thought; null where the reply gave none, and `code` says why."""
+
+    code: JudgeCode
+    survival: bool | None = None
+    social: bool | None = None
+
+
+class _LabelWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    system: str
+    user: str
+
+
+class _Prompts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    version: str
+    ko: _LabelWords
+    en: _LabelWords
+
+
+def prompt(thought: str, language: Language) -> prompts.Prompt:
+    """The thought alone, without its author or outcome."""
+    words = _prompts().ko if language == "ko" else _prompts().en
+    return prompts.Prompt(system=trimmed(words.system), user=prompts.fill(trimmed(words.user), {"thought": thought}))
+
+
+def hash_of(thought: Thought) -> str:
+    """The name under which the prompt about a thought is kept."""
+    asked = prompt(thought.text, thought.language)
+    return prompts.prompt_hash(asked.system, asked.user)
+
+
+def messages(asked: prompts.Prompt) -> tuple[ChatMessage, ChatMessage]:
+    return ChatMessage("system", asked.system), ChatMessage("user", asked.user)
+
+
+def thought_in(shown: str) -> str:
+    """The thought that a judge is shown, for one that is scripted."""
+    return shown.partition("<thought>\n")[2].rpartition("\n</thought>")[0]
+
+
+def read(text: str) -> Judgement:
+    """The labels of a reply: one object with both and nothing else, or the only labels in it."""
+    whole = trimmed(text.removeprefix("\ufeff"))
+    exact = _decoded(whole, 0)
+    if exact is not None and exact[1] == len(whole):
+        return _judgement(exact[0], "ok")
+    found = {label for label in map(_labels, _objects(whole)) if label is not None}
+    if len(found) == 1:
+        return Judgement("ok_fenced", *next(iter(found)))
+    declines = not found and whole.lower().replace("’", "'").lstrip("\"'*# ").startswith(spelling().refusals)
+    return Judgement("refusal" if declines else "parse_error")
+
+
+def _judgement(value: object, code: JudgeCode) -> Judgement:
+    labels = _labels(value)
+    if labels is None:
+        return Judgement("parse_error")
+    as_asked = isinstance(value, dict) and all(isinstance(value.get(name), bool) for name in LABELS)
+    return Judgement(code if as_asked else "ok_canonicalised", *labels)
+
+
+def _labels(value: object) -> tuple[bool, bool] | None:
+    """Both labels, however their names and values are spelt; None if one is missing or occurs twice."""
+    if not isinstance(value, dict):
+        return None
+    named = [(str(name).strip().lower(), each) for name, each in value.items()]
+    found = [[_label(each) for name, each in named if name == label] for label in LABELS]
+    match found:
+        case [[bool() as survival], [bool() as social]]:
+            return survival, social
+    return None
+
+
+def _label(value: object) -> bool | None:
+    word = str(value).strip().lower() if isinstance(value, str | bool | int) else ""
+    return True if word in _YES else False if word in _NO else None
+
+
+def _objects(text: str) -> Iterator[object]:
+    start = -1
+    for _ in range(_OPENINGS):
+        start = text.find("{", start + 1)
+        if start < 0:
+            return
+        decoded = _decoded(text, start)
+        if decoded is not None:
+            yield decoded[0]
+            start = decoded[1] - 1
+
+
+def _decoded(text: str, start: int) -> tuple[object, int] | None:
+    try:
+        return _DECODER.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise ValueError("an object has the same name twice")
+    return dict(pairs)
+
+
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_once, strict=False)
+
+
+@cache
+def _prompts() -> _Prompts:
+    return msgspec.convert(texts.table("judge.toml"), _Prompts)

@@ -1,0 +1,201 @@
+"""The calls about experiments (`agora.md`, API): which command each is, and what it is answered with."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeVar
+
+import msgspec
+from msgspec import UNSET
+from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
+from playmolt_core.game.decider import Command, Refused
+from playmolt_core.llm.catalogue import Catalogue
+from playmolt_schemas.agora.coding import JudgeRequest, JudgeStopRequest, SheetRequest
+from playmolt_schemas.agora.plan import Experiments, ResumeRequest, StopRequest
+from playmolt_schemas.api import ErasedSession
+from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.routes import sharing
+from playmolt_schemas.routes.agora import Forked, ForkRequest
+from playmolt_schemas.routes.route import NoFields
+from playmolt_schemas.stored.agora.plan import PcsSoFar
+from typing_extensions import override
+
+from playmolt_agora_runner.experiment import coding, commands, views
+from playmolt_agora_runner.experiment.state import State
+from playmolt_agora_runner.plan import document, structs
+
+OPEN: Final = "agora_open"
+PLAN: Final = "agora_plan"
+PUT_FILE: Final = "agora_put_file"
+READ: Final = "agora_read"
+STOP: Final = "agora_stop"
+RESUME: Final = "agora_resume"
+LOOK: Final = "agora_look"
+RUNS: Final = "agora_runs"
+LIST: Final = "agora_list"
+FORK: Final = "agora_fork"
+CODINGS: Final = "agora_codings"
+JUDGE: Final = "agora_judge"
+JUDGE_STOP: Final = "agora_judge_stop"
+SHEET: Final = "agora_sheet"
+_CODED: Final = (CODINGS, JUDGE, JUDGE_STOP, SHEET)
+_SHARING: Final = (sharing.ASK, sharing.TAKE_BACK, sharing.PAGE)
+
+R = TypeVar("R", bound=msgspec.Struct)
+_OPERATOR: Final = "operator"
+_DRY: Final = (1, "1", True, "true")
+
+
+class ExperimentApi(GameApi[State]):
+    """Serves the routes about experiments to the operator; `catalogue` holds the models that plans may name."""
+
+    writes = frozenset((STOP, RESUME, LOOK, FORK, JUDGE, JUDGE_STOP, SHEET))
+    lists = frozenset((LIST,))
+    unbound = frozenset((PUT_FILE, PLAN))
+    """A plan is answered by its examiner."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._commands: Mapping[str, Callable[[ApiRequest], Command | Refused | None]] = {
+            STOP: self._stop,
+            RESUME: self._resume,
+            LOOK: _look,
+            FORK: self._fork,
+            JUDGE: self._judge,
+            JUDGE_STOP: self._stop_judge,
+            SHEET: self._sheet,
+        }
+
+    @override
+    def command(self, state: State, request: ApiRequest) -> Command | Refused | None:
+        """The command of a call that changes something; a plan is opened by its examiner."""
+        if not request.operator:
+            return _operator_only()
+        if not state.version:
+            return unknown()
+        make = self._commands.get(request.route)
+        if make is None:
+            raise LookupError(f"{request.route} changes nothing")
+        return make(request)
+
+    @override
+    def answer(self, state: State, request: ApiRequest) -> ApiReply | Refused:
+        if request.route in _SHARING:
+            return _shareable(state, request)
+        return self._of_the_operator(state, request) if request.operator else _operator_only()
+
+    def _of_the_operator(self, state: State, request: ApiRequest) -> ApiReply | Refused:
+        if not state.version:
+            return unknown()
+        if request.route == FORK:
+            return _forked(state, request)
+        if request.route in _CODED:
+            return ApiReply(views.codings(state))
+        if request.route == RUNS:
+            return ApiReply(views.runs(state))
+        return ApiReply(views.experiment(state), 200)
+
+    @override
+    def many(self, states: Sequence[State | ErasedSession], request: ApiRequest) -> ApiReply | Refused:
+        if not request.operator:
+            return _operator_only()
+        return ApiReply(
+            Experiments(tuple(views.line(state) for state in states if not isinstance(state, ErasedSession)))
+        )
+
+    def _fork(self, request: ApiRequest) -> Command | Refused:
+        body = _body(ForkRequest, request.body)
+        if isinstance(body, Refused):
+            return body
+        return commands.ForkRun(
+            by=_OPERATOR, run=request.params["run"], version=body.at, change=body.set, catalogue=self._catalogue
+        )
+
+    def _judge(self, request: ApiRequest) -> Command | Refused:
+        body = _body(JudgeRequest, request.body)
+        if isinstance(body, Refused):
+            return body
+        judge = coding.pinned_judge(body.model, body.budget, self._catalogue, batch=body.batch)
+        if isinstance(judge, Refused):
+            return judge
+        return commands.StartJudge(by=_OPERATOR, judge=judge, turns=body.turns, budget=body.budget, batch=body.batch)
+
+    def _stop_judge(self, request: ApiRequest) -> Command | Refused:
+        body = _body(JudgeStopRequest, request.body)
+        return body if isinstance(body, Refused) else commands.StopJudge(judge=body.model)
+
+    def _sheet(self, request: ApiRequest) -> Command | Refused:
+        body = _body(SheetRequest, request.body)
+        return body if isinstance(body, Refused) else commands.TakeSheet(coder=body.coder, rows=body.rows)
+
+    def _stop(self, request: ApiRequest) -> Command | Refused:
+        body = _body(StopRequest, request.body)
+        return body if isinstance(body, Refused) else commands.Stop(by=_OPERATOR, reason=body.reason)
+
+    def _resume(self, request: ApiRequest) -> Command | Refused:
+        body = _body(ResumeRequest, request.body)
+        if isinstance(body, Refused):
+            return body
+        if body.budget is UNSET:
+            return commands.Resume(by=_OPERATOR)
+        return commands.RaiseBudget(by=_OPERATOR, budget=body.budget, reason=body.reason)
+
+
+def with_files(body: object) -> tuple[object, dict[str, object]]:
+    """A plan's body and its files, path → hash."""
+    if isinstance(body, Mapping) and "plan" in body and set(body) <= {"plan", "files"}:
+        files = body.get("files")
+        return body["plan"], dict(files) if isinstance(files, Mapping) else {}
+    return body, {}
+
+
+class PcsFigures(msgspec.Struct, frozen=True):
+    """The body of a look after PCS was computed, which takes too long for a decision. No caller can send one."""
+
+    turns: int
+    figures: Mapping[str, PcsSoFar]
+
+
+def _look(request: ApiRequest) -> Command:
+    """Without figures there was no experiment to compute them from."""
+    seen = request.body if isinstance(request.body, PcsFigures) else PcsFigures(0, {})
+    return commands.SeePcs(by=_OPERATOR, turns=seen.turns, figures=seen.figures)
+
+
+def _shareable(state: State, request: ApiRequest) -> ApiReply | Refused:
+    """For anyone but its operator, the experiment does not exist."""
+    if not request.operator or not state.version:
+        return unknown()
+    read = _body(NoFields, request.body)
+    return read if isinstance(read, Refused) else ApiReply(sharing.Terms())
+
+
+def _forked(state: State, request: ApiRequest) -> ApiReply:
+    """Describe the newest fork of a run: the one that this call made."""
+    fork = next(run for run in reversed(state.runs) if run.parent and run.parent.run == request.params["run"])
+    if fork.parent is None:
+        raise LookupError(f"{fork.run} is not a fork")
+    return ApiReply(Forked(run=fork.run, experiment=state.game_id, parent=fork.parent), 201)
+
+
+def _body(kind: type[R], body: object) -> R | Refused:
+    """A body may be left out."""
+    try:
+        read = structs.read(kind, {} if body is None else document.plain(body))
+    except document.Unreadable as error:
+        read = (FieldFault("", str(error)),)
+    if isinstance(read, tuple):
+        listed = "; ".join(f"{fault.field}: {fault.message}" for fault in read)
+        return Refused(Code.INVALID_REQUEST, f"Fix the request body and retry. {listed}", read)
+    return read
+
+
+def is_dry(request: ApiRequest) -> bool:
+    """Whether a plan is only to be previewed."""
+    return request.query.get("dry") in _DRY
+
+
+def _operator_only() -> Refused:
+    return Refused(Code.OPERATOR_ONLY, "Only the operator may use experiments. Send the operator key.")
+
+
+def unknown() -> Refused:
+    return Refused(Code.NOT_FOUND, "This experiment does not exist. List experiments with GET /api/agora/experiments.")

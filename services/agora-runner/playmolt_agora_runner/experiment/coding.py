@@ -1,0 +1,127 @@
+"""Coding of an experiment's thoughts: by judges, within separate budgets, and by people on sheets."""
+
+from playmolt_core.game.decider import Accepted, Decision, Refused
+from playmolt_core.llm.catalogue import Catalogue
+from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.stored.agora.experiment import (
+    JudgeBudget,
+    JudgeCoded,
+    JudgingEnded,
+    JudgingStarted,
+    JudgingStatus,
+    PinnedModel,
+    SheetCoded,
+)
+from playmolt_schemas.stored.agora.plan import NOTE_CHARS
+from playmolt_schemas.text import unstorable
+
+from playmolt_agora_runner.budget import prices_of
+from playmolt_agora_runner.experiment import commands
+from playmolt_agora_runner.experiment.preregistration import pinned
+from playmolt_agora_runner.experiment.state import BY_CHARS, Judge, State, game_over
+
+
+def pinned_judge(alias: str, budget: JudgeBudget, catalogue: Catalogue, *, batch: bool) -> PinnedModel | Refused:
+    """A judge as the catalogue names it; refused if it does not exist, has no price although money is limited, or
+    does not support the requested batches."""
+    if not catalogue.knows(alias):
+        known = ", ".join(catalogue.aliases)
+        return _refused("model", f"the catalogue has no model {alias[:60]!r}; it has {known}")
+    if budget.money is not None and not prices_of(alias, catalogue.models.get(alias)).known:
+        return _refused("budget.money", f"{alias} has no price in the catalogue, so its cost cannot be counted")
+    entry = catalogue.models.get(alias)
+    if batch and not (entry and entry.batch):
+        return _refused(
+            "batch", f"{alias} does not accept batches; models that do have `batch = true` in the catalogue"
+        )
+    return pinned(alias, catalogue)
+
+
+def start_judging(state: State, command: commands.StartJudge) -> Decision:
+    if state.status == "aborted":
+        return game_over(state)
+    before = state.judge(command.judge.alias)
+    number = state.judgings + 1
+    started = JudgingStarted(
+        number=number, by=command.by[:BY_CHARS], judge=command.judge, turns=command.turns, budget=command.budget,
+        batch=bool(command.batch),
+    )  # fmt: skip
+    if before is not None and before.status == "running":
+        known = (before.turns, before.budget, before.judge, bool(before.batch))
+        same = known == (command.turns, command.budget, command.judge, command.batch)
+        return Accepted() if same else Accepted((_ended(before, "stopped", "it is begun otherwise"), started))
+    return Accepted((started,))
+
+
+def stop_judging(state: State, command: commands.StopJudge) -> Decision:
+    if state.status == "aborted":
+        return game_over(state)
+    judge = state.judge(command.judge)
+    if judge is None:
+        return _refused("model", f"{command.judge[:60]!r} has not judged anything in this experiment")
+    return Accepted((_ended(judge, "stopped", "its operator stopped it"),)) if judge.status == "running" else Accepted()
+
+
+def record_judgement(state: State, command: commands.RecordJudgement) -> Decision:
+    """Store the reply even if the judge was stopped meanwhile: it is paid for."""
+    if state.status == "aborted":
+        return game_over(state)
+    judge = state.judge(command.judge)
+    if judge is None:
+        return _refused("model", f"{command.judge[:60]!r} has not judged anything in this experiment")
+    last = len(command.calls) - 1
+    return Accepted(
+        tuple(
+            JudgeCoded(
+                run=command.run,
+                agent=command.agent,
+                turn=command.turn,
+                judge=command.judge,
+                prompt_hash=command.prompt_hash,
+                raw_reply=str(call.get("reply") or ""),
+                survival=command.survival if number == last else None,
+                social=command.social if number == last else None,
+                code=command.code if number == last else None,
+                usage=call.get("usage"),
+                cost=call.get("cost"),
+                call={name: value for name, value in call.items() if name not in ("reply", "usage", "cost")},
+            )
+            for number, call in enumerate(command.calls)
+        )
+    )
+
+
+def end_judging(state: State, command: commands.EndJudge) -> Decision:
+    if state.status == "aborted":
+        return game_over(state)
+    judge = next((each for each in state.judges if each.number == command.number), None)
+    if judge is None or judge.status != "running":
+        return Accepted()
+    return Accepted((_ended(judge, command.outcome, command.detail[:NOTE_CHARS]),))
+
+
+def take_sheet(state: State, command: commands.TakeSheet) -> Decision:
+    if state.status == "aborted":
+        return game_over(state)
+    faults = [
+        FieldFault(f"rows[{number}].note", "contains NUL or a lone surrogate")
+        for number, row in enumerate(command.rows)
+        if unstorable(row.note)
+    ]
+    keys = [row.key for row in command.rows]
+    faults += [
+        FieldFault(f"rows[{number}].key", "occurs twice in the sheet")
+        for number, key in enumerate(keys)
+        if key in keys[:number]
+    ]
+    if faults:
+        return Refused(Code.INVALID_REQUEST, "Fix the sheet and retry.", tuple(faults))
+    return Accepted((SheetCoded(coder=command.coder, rows=command.rows),))
+
+
+def _ended(judge: Judge, outcome: JudgingStatus, detail: str) -> JudgingEnded:
+    return JudgingEnded(number=judge.number, judge=judge.judge.alias, outcome=outcome, detail=detail)
+
+
+def _refused(field: str, message: str) -> Refused:
+    return Refused(Code.INVALID_REQUEST, f"{field}: {message}.", (FieldFault(field, message),))

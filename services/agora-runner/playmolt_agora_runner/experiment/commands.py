@@ -1,0 +1,204 @@
+"""Commands of an experiment, from its operator and from the workers that fulfil its effects."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from playmolt_core.game.decider import Command
+from playmolt_core.llm.catalogue import Catalogue
+from playmolt_schemas.stored.agora.experiment import (
+    JudgeBudget,
+    JudgingStatus,
+    PinnedModel,
+    Pins,
+    Preregistered,
+    SheetRow,
+    Which,
+)
+from playmolt_schemas.stored.agora.plan import Budget, Noticed, PcsSoFar, Spent, StopKind
+
+from playmolt_agora_runner.budget import LimitReached
+
+
+class OpenExperiment(Command, frozen=True, kw_only=True):
+    """Preregister a plan that was examined. Idempotent."""
+
+    preregistered: Preregistered
+
+
+class ReportRunOpened(Command, frozen=True, kw_only=True):
+    """A run's stream exists."""
+
+    run: str
+
+
+class ReportRunRefused(Command, frozen=True, kw_only=True):
+    """A run can never be opened: its rules refuse its specification."""
+
+    run: str
+
+
+class ReportRunAborted(Command, frozen=True, kw_only=True):
+    """The operator ended a run; `version` and `hash` are those of the last record of its stream."""
+
+    run: str
+    version: int
+    hash: str
+
+
+class ReportRunProgress(Command, frozen=True, kw_only=True):
+    """Total usage of an open run; a report below an earlier one changes nothing.
+
+    `acts` is action → valid turns.
+    """
+
+    run: str
+    spent: Spent
+    acts: Mapping[str, int] = {}
+    noticed: Noticed = Noticed()
+    models: Mapping[str, Spent] = {}
+
+
+class ReportRunFinished(Command, frozen=True, kw_only=True):
+    """A run has ended; `version` and `hash` are those of the last record of its stream."""
+
+    run: str
+    outcome: str
+    version: int
+    hash: str
+    spent: Spent
+    acts: Mapping[str, int] = {}
+    noticed: Noticed = Noticed()
+    models: Mapping[str, Spent] = {}
+
+
+class StopForBudget(Command, frozen=True, kw_only=True):
+    """A call did not fit into the budget; `run` is the one it was for."""
+
+    run: str
+    reached: LimitReached
+
+
+class Stop(Command, frozen=True, kw_only=True):
+    """Begin no further turn. `model` and `status` name the model's answer that caused it, if any."""
+
+    by: str
+    reason: str = ""
+    kind: StopKind = "operator"
+    model: str | None = None
+    status: int | None = None
+
+
+class Resume(Command, frozen=True, kw_only=True):
+    """Resume after a stop."""
+
+    by: str
+
+
+class RaiseBudget(Command, frozen=True, kw_only=True):
+    """Raise the budget, and resume an experiment that it had stopped. An unchanged budget only resumes."""
+
+    by: str
+    budget: Budget
+    reason: str = ""
+
+
+class Compare(Command, frozen=True, kw_only=True):
+    """Record differences from the preregistration: texts, Stage 1 rules, models. What is recorded already is skipped;
+    a change of the measures is reported by the report."""
+
+    by: str
+    pins: Pins
+    models: tuple[PinnedModel, ...]
+
+
+class Look(Command, frozen=True, kw_only=True):
+    """Answer a `look` effect.
+
+    `intervals` is cell → low and high end as decimal strings. None: the cell has no interval yet.
+    """
+
+    by: str
+    measure: str
+    intervals: Mapping[str, tuple[str, str] | None] = {}
+    effect_id: str
+
+
+class SeePcs(Command, frozen=True, kw_only=True):
+    """Record a look at PCS as far as it was computed. Without new turns nothing is recorded."""
+
+    by: str
+    turns: int
+    figures: Mapping[str, PcsSoFar] = {}
+
+
+class StartJudge(Command, frozen=True, kw_only=True):
+    """Let a model code thoughts. Repeated while it runs, only a raised budget changes anything."""
+
+    by: str
+    judge: PinnedModel
+    turns: Which
+    budget: JudgeBudget = JudgeBudget()
+    batch: bool = False
+
+
+class StopJudge(Command, frozen=True, kw_only=True):
+    """Stop a judge."""
+
+    judge: str
+
+
+class RecordJudgement(Command, frozen=True, kw_only=True):
+    """A judge's reply about a thought, or its failure: its calls as stored, in order.
+
+    `code` is null where the question stays open.
+    """
+
+    run: str
+    agent: str
+    turn: int
+    judge: str
+    prompt_hash: str
+    calls: tuple[dict[str, Any], ...]
+    survival: bool | None = None
+    social: bool | None = None
+    code: str | None = None
+
+
+class EndJudge(Command, frozen=True, kw_only=True):
+    """A judge has finished."""
+
+    number: int
+    outcome: JudgingStatus
+    detail: str = ""
+
+
+class SubmitBatch(Command, frozen=True, kw_only=True):
+    """A server took calls to a model as a batch."""
+
+    batch: str
+    model: str
+    calls: int
+
+
+class EndBatch(Command, frozen=True, kw_only=True):
+    """A batch has ended. A batch that is not open is ignored."""
+
+    batch: str
+    done: int
+
+
+class TakeSheet(Command, frozen=True, kw_only=True):
+    """Store a person's codings."""
+
+    coder: str
+    rows: tuple[SheetRow, ...]
+
+
+class ForkRun(Command, frozen=True, kw_only=True):
+    """Branch a run off another one after its event `version`, with one change as in `model=ALIAS`."""
+
+    by: str
+    run: str
+    version: int
+    change: str
+    catalogue: Catalogue = Catalogue()

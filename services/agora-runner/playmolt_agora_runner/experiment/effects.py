@@ -1,0 +1,128 @@
+"""Effects of an experiment: open runs, take a look, watch open runs, code thoughts."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+from playmolt_core.game.decider import Effect
+from playmolt_schemas.canonical import digest
+from playmolt_schemas.stored.agora.experiment import Which
+from playmolt_schemas.stored.agora.plan import Adaptive, BatchPlan, Plan
+
+from playmolt_agora_runner.experiment.state import Judge, Run, State
+
+OPEN: Final = "open_run"
+LOOK: Final = "look"
+WATCH: Final = "watch_runs"
+JUDGE: Final = "judge"
+BATCHES: Final = "batches"
+
+
+class RunToOpen(msgspec.Struct, frozen=True, gc=False):
+    """Payload of `open_run`. The worker computes the specification (`forking.registered_spec`): that is slow."""
+
+    run: str
+
+
+class LookDue(msgspec.Struct, frozen=True, gc=False):
+    """Payload of `look`: compute intervals over the turns of `runs`, the ended runs of the matrix."""
+
+    plan: Plan
+    adaptive: Adaptive
+    seed: str
+    runs: tuple[str, ...]
+
+
+class OpenRuns(msgspec.Struct, frozen=True, gc=False):
+    """Payload of `watch_runs`: an operator may have ended one of them."""
+
+    runs: tuple[str, ...]
+
+
+class ThoughtsToCode(msgspec.Struct, frozen=True, gc=False):
+    """Payload of `judge`: what its model is to code, since its start of this number."""
+
+    judge: str
+    number: int
+    turns: Which
+
+
+Payload = RunToOpen | ThoughtsToCode | LookDue | OpenRuns | None
+
+
+def effects(state: State) -> Iterator[Effect[Payload]]:
+    """All unopened runs at once; judges also work on finished experiments."""
+    if state.status not in ("unlocked", "aborted"):
+        yield from (_judging(state, judge) for judge in state.judges if judge.status == "running")
+    yield from _of_runs(state)
+    if state.since is not None and batches_are_due(state):
+        yield Effect(id=digest([BATCHES, state.game_id])[:32], kind=BATCHES, due=state.since, payload=None)
+
+
+def _judging(state: State, judge: Judge) -> Effect[ThoughtsToCode]:
+    alias = judge.judge.alias
+    due = ThoughtsToCode(alias, judge.number, judge.turns)
+    # Begun otherwise while a question is under way, it waits for that: nothing is asked twice.
+    lease = f"{state.game_id}/{JUDGE}/{alias}"
+    return Effect(id=judge_effect(state, judge.number), kind=JUDGE, due=judge.since, payload=due, lease=lease)
+
+
+def _of_runs(state: State) -> Iterator[Effect[Payload]]:
+    if state.status != "running" or state.since is None:
+        return
+    for run in state.runs:
+        if run.status == "planned":
+            yield Effect(id=open_effect(state, run), kind=OPEN, due=state.since, payload=RunToOpen(run.run))
+    if state.plan and state.plan.adaptive and look_is_due(state):
+        runs = tuple(run.run for run in _ended_of_matrix(state))
+        look = LookDue(state.plan, state.plan.adaptive, state.seed, runs)
+        yield Effect(id=look_effect(state), kind=LOOK, due=state.since, payload=look)
+    if (eye := watch(state)) is not None:
+        yield eye
+
+
+def batches_are_due(state: State) -> bool:
+    """Whether calls may wait for batches, or a batch is under way."""
+    plan = state.plan.batch if state.plan and state.plan.batch else BatchPlan()
+    playing = plan.play and state.status == "running" and any(run.status != "finished" for run in state.runs)
+    judges = [judge for judge in state.judges if judge.status == "running" and state.asks_in_batches(judge)]
+    judging = bool(judges) and state.status not in ("unlocked", "aborted")
+    return playing or judging or (bool(state.batches) and state.status == "running")
+
+
+def watch(state: State) -> Effect[OpenRuns] | None:
+    opened = tuple(run.run for run in state.open)
+    if not opened or state.status != "running" or state.since is None:
+        return None
+    return Effect(id=digest([WATCH, state.game_id])[:32], kind=WATCH, due=state.since, payload=OpenRuns(opened))
+
+
+def open_effect(state: State, run: Run) -> str:
+    """Name the opening of a run: 32 hex digits, the same after a crash."""
+    return digest([OPEN, state.game_id, run.run])[:32]
+
+
+def look_effect(state: State) -> str:
+    """Name the look that adaptive sampling waits for: 32 hex digits, another one once more runs have ended."""
+    return digest([LOOK, state.game_id, ended_of_matrix(state)])[:32]
+
+
+def judge_effect(state: State, number: int) -> str:
+    """Name the work of a judge since a beginning: 32 hex digits, the same after a crash."""
+    return digest([JUDGE, state.game_id, number])[:32]
+
+
+def look_is_due(state: State) -> bool:
+    if state.plan is None or state.plan.adaptive is None:
+        return False
+    of_matrix = [run for run in state.runs if run.parent is None]
+    return all(run.status == "finished" for run in of_matrix) and state.looked != len(of_matrix)
+
+
+def ended_of_matrix(state: State) -> int:
+    """Count the ended runs that count for the matrix."""
+    return len(_ended_of_matrix(state))
+
+
+def _ended_of_matrix(state: State) -> list[Run]:
+    return [run for run in state.runs if run.status == "finished" and run.parent is None]

@@ -1,0 +1,90 @@
+"""Forks of runs (exploratory, one change), and the specification of each run checked against its registered hash."""
+
+from typing import Final
+
+from playmolt_core.game.decider import Accepted, Decision, Refused
+from playmolt_core.llm.catalogue import Catalogue
+from playmolt_schemas.canonical import digest
+from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.identifiers import is_scripted
+from playmolt_schemas.stored.agora.experiment import Forked
+from playmolt_schemas.stored.agora.plan import Plan
+from playmolt_schemas.stored.agora.turn import Parent, RunSpec
+from playmolt_schemas.text import unstorable
+
+from playmolt_agora_runner.experiment import commands, preregistration
+from playmolt_agora_runner.experiment.state import BY_CHARS, Run, State, game_over, no_run
+from playmolt_agora_runner.plan import matrix
+from playmolt_agora_runner.run import branch, opening
+from playmolt_agora_runner.scripted import residents
+
+
+def registered_spec(state: State, identifier: str) -> RunSpec:
+    """A run's specification; LookupError when the experiment has no such run.
+
+    Raises ValueError if the hash differs: another version of the software registered the plan.
+    """
+    run = state.run(identifier)
+    if run is None or state.plan is None:
+        raise LookupError(f"{identifier} is not a run of {state.game_id}")
+    made = spec_of(state, state.plan, run)
+    if digest(made) != run.spec:
+        raise ValueError(
+            f"{identifier}: its specification differs from the locked one; use the software version that locked it"
+        )
+    return made
+
+
+def spec_of(state: State, plan: Plan, run: Run) -> RunSpec:
+    if run.parent is not None:
+        parent = state.run(run.parent.run)
+        if parent is None:
+            raise LookupError(f"{run.run} branches off a run that does not exist")
+        return branch.forked(spec_of(state, plan, parent), run.run, run.parent.version, run.parent.change)
+    return matrix.spec(plan, state.game_id, matrix.cell_of(plan, run.cell, state.rooms), run.number)
+
+
+_FORKS: Final = 200
+
+
+def fork(state: State, command: commands.ForkRun) -> Decision:
+    parent = state.run(command.run)
+    if parent is None or state.plan is None:
+        return no_run(command.run)
+    refusal = _no_fork(state, parent, command)
+    if refusal:
+        return refusal
+    forks = sum(run.parent is not None for run in state.runs)
+    identifier = matrix.run_id(state.game_id, f"fork/{parent.run}/{command.version}/{command.change}", forks + 1)
+    try:
+        spec = branch.forked(spec_of(state, state.plan, parent), identifier, command.version, command.change)
+    except branch.InvalidChange as error:
+        return Refused(Code.INVALID_REQUEST, f"{error}.", (FieldFault("set", str(error)),))
+    unknown = [model for model in branch.models_of(spec) if not _plays(model, state, command.catalogue)]
+    if unknown:
+        message = f"{unknown[0][:64]} is not a model of this plan or the catalogue"
+        return Refused(Code.INVALID_REQUEST, f"{message}.", (FieldFault("set", message),))
+    if found := opening.faults(spec):
+        return Refused(
+            Code.INVALID_REQUEST, f"{found[0].field} {found[0].message}.", (FieldFault("set", found[0].message),)
+        )
+    origin = Parent(run=parent.run, version=command.version, change=command.change)
+    return Accepted((Forked(by=command.by[:BY_CHARS], parent=origin, planned=preregistration.planned_run(spec)),))
+
+
+def _no_fork(state: State, parent: Run, command: commands.ForkRun) -> Refused | None:
+    if state.status == "aborted":
+        return game_over(state)
+    if parent.status == "planned":
+        return Refused(Code.NOT_STARTED, "This run has no events yet. Fork it once it is under way.")
+    if command.version < 1 or unstorable(command.change):
+        return Refused(Code.INVALID_REQUEST, f"Give a version of at least 1 and a change: {branch.CHANGES}.")
+    if sum(run.parent is not None for run in state.runs) >= _FORKS:
+        return Refused(Code.INVALID_REQUEST, f"An experiment may have at most {_FORKS} forks. Open another experiment.")
+    return None
+
+
+def _plays(model: str, state: State, catalogue: Catalogue) -> bool:
+    if is_scripted(model):
+        return model in residents.ALIASES
+    return model in catalogue.models or model in {pinned.alias for pinned in state.models}

@@ -1,0 +1,81 @@
+"""PCS while a matrix runs (measures.md, section 3), from the counts that the experiment holds; no run is read."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from playmolt_core.game.decider import Accepted, Decision, Refused
+from playmolt_schemas.agora.laboratory import PcsArms
+from playmolt_schemas.codes import Code
+from playmolt_schemas.stored.agora.experiment import PcsSeen
+from playmolt_schemas.stored.agora.plan import Plan, Stage1Import
+from playmolt_schemas.stored.agora.turn import ACTIONS
+
+from playmolt_agora_runner.experiment import commands
+from playmolt_agora_runner.experiment.state import BY_CHARS, Run, State
+from playmolt_agora_runner.plan import matrix
+from playmolt_agora_runner.plan import plan as plans
+
+Counts = Sequence[int]
+_LOOKS: Final = 2000
+
+
+def cells(plan: Plan) -> tuple[matrix.Cell, ...]:
+    """The Phase 1 cells that have a Stage 1 to be compared with; none of an exploratory plan."""
+    if plan.exploratory:
+        return ()
+    phase1 = (cell for cell in matrix.cells(plan) if cell.arm == "phase1")
+    return tuple(cell for cell in phase1 if plans.stage1_runs(plan, str(cell.model), cell.language))
+
+
+def counts(plan: Plan, run: Run) -> bool:
+    """Whether what is done in a run enters PCS."""
+    named = {name for cell in cells(plan) for name in (cell.name, _stage1(cell))}
+    return run.parent is None and run.cell in named
+
+
+def arms(plan: Plan, runs: Iterable[Run]) -> dict[str, PcsArms]:
+    """Cell → its counts over the turns taken so far; a cell is left out until both arms have a valid turn.
+
+    Whole runs that the analysis will exclude for failed parses are still in it.
+    """
+    counted: dict[str, list[Counts]] = {}
+    for run in runs:
+        own = [run.acts.get(action, 0) for action in ACTIONS]
+        if run.parent is None and any(own):
+            counted.setdefault(run.cell, []).append(own)
+    found = {}
+    for cell in cells(plan):
+        stage1 = _imported(plan, cell) or counted.get(_stage1(cell), [])
+        phase1 = counted.get(cell.name, [])
+        if stage1 and phase1:
+            found[cell.name] = PcsArms(stage1=stage1, phase1=phase1)
+    return found
+
+
+def see(state: State, command: commands.SeePcs) -> Decision:
+    if state.plan is None or not cells(state.plan):
+        return Refused(
+            Code.INVALID_REQUEST, "This plan has no PCS, which needs Stage 1 and Phase 1 runs of the same model."
+        )
+    found, turns = dict(command.figures), command.turns
+    last = next((look for look in reversed(state.looks) if look.turns is not None), None)
+    if state.over or not found or (last is not None and last.pcs == found):
+        return Accepted()
+    if len(state.looks) >= _LOOKS:
+        return Refused(
+            Code.INVALID_REQUEST, f"An experiment may have at most {_LOOKS} looks. The report will contain the figures."
+        )
+    seen = PcsSeen(number=len(state.looks) + 1, by=command.by[:BY_CHARS], turns=turns, figures=found)
+    return Accepted((seen,))
+
+
+def _stage1(cell: matrix.Cell) -> str:
+    return f"stage1/{cell.model}/{cell.language}"
+
+
+def _imported(plan: Plan, cell: matrix.Cell) -> list[Counts]:
+    imported = plan.stage1_import
+    if not isinstance(imported, Stage1Import):
+        return []
+    here = (run.counts for run in imported.runs if (run.model, run.language) == (cell.model, cell.language))
+    return [[counts.get(action, 0) for action in ACTIONS] for counts in here if any(counts.values())]

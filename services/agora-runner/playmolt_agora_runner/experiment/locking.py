@@ -1,0 +1,102 @@
+"""From a plan to its lock: the plan is read with its folder and worked out, then it is refused or preregistered.
+
+It takes up to a minute of processor time, so a service does it in a process of its own.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+from playmolt_core.game.decider import Refused
+from playmolt_core.llm.catalogue import Catalogue
+from playmolt_schemas.agora.plan import PlanFault, Preview
+from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.limits import RECORD_BYTES
+from playmolt_schemas.stored.agora.experiment import Preregistered
+from playmolt_schemas.stored.agora.plan import Plan
+
+from playmolt_agora_runner.checks import symmetry
+from playmolt_agora_runner.experiment import preregistration
+from playmolt_agora_runner.experiment.state import BY_CHARS
+from playmolt_agora_runner.folder import reading as folder_reading
+from playmolt_agora_runner.folder.reading import PlanFolder
+from playmolt_agora_runner.folder.source import Source
+from playmolt_agora_runner.plan import reading
+from playmolt_agora_runner.plan.design import PowerOf
+from playmolt_agora_runner.plan.preview import examined
+from playmolt_agora_runner.turn import texts
+
+RULES_VERSION: Final = 1
+_METADATA_BYTES: Final = 16 * 1024
+"""Upper bound of the size of a record without its data."""
+_NO_FILES: Final[Mapping[str, str]] = {}
+
+
+class ExaminedPlan(msgspec.Struct, frozen=True):
+    """A plan without a fault, its text and its preview."""
+
+    text: str
+    plan: Plan
+    preview: Preview
+    folder: PlanFolder
+
+
+def examine(
+    body: object,
+    catalogue: Catalogue,
+    files: Mapping[str, str] = _NO_FILES,
+    trial_faults: Sequence[PlanFault] = (),
+    *,
+    imported: Mapping[str, str] = _NO_FILES,
+    power: PowerOf,
+) -> ExaminedPlan | Refused:
+    """Read a plan (YAML or JSON text, or a JSON object) and work it out, or refuse it with every fault.
+
+    `files` is path → text of the plan's folder, `trial_faults` are those of its measures, `imported` is file name →
+    text of the file that `stage1_import` may name, `power` computes the power of its tests.
+    """
+    read = reading.reading(body, imported)
+    folder = folder_reading.read(read.plan, Source(files), read.rooms_at) if read.plan else PlanFolder()
+    folder = msgspec.structs.replace(folder, faults=(*folder.faults, *trial_faults))
+    found = examined(read, catalogue, folder=folder, power=power)
+    if found.faults or read.plan is None:
+        return _invalid([_placed(fault) for fault in found.faults])
+    return ExaminedPlan(body if isinstance(body, str) else reading.text_of(body), read.plan, found, folder)
+
+
+def lock(experiment: str, operator: str, found: ExaminedPlan, catalogue: Catalogue) -> Preregistered | Refused:
+    """The first event of an experiment with this plan."""
+    if not symmetry.certificate().ok:
+        return Refused(
+            Code.INVALID_REQUEST,
+            "The prompts are not symmetric. Run `playmolt agora check` to see where they differ.",
+        )
+    preregistered = preregistration.preregistered(
+        experiment,
+        operator[:BY_CHARS],
+        found.text,
+        found.plan,
+        found.preview,
+        catalogue,
+        rules_version=RULES_VERSION,
+        content_version=texts.version(),
+        folder=found.folder,
+    )
+    size = len(canonical_json(preregistered))
+    if size > RECORD_BYTES - _METADATA_BYTES:
+        fault = FieldFault("phases", f"need a lock of {size} bytes, more than one record can hold: plan fewer runs")
+        return _invalid((fault,))
+    return preregistered
+
+
+def _placed(fault: PlanFault) -> PlanFault:
+    """With its file and line in `field`, which is all that a problem document has for a place."""
+    place = f"{fault.file}:{fault.line}" if fault.line else fault.file
+    return msgspec.structs.replace(fault, field=": ".join(filter(None, (place, fault.field))))
+
+
+def _invalid(faults: Sequence[FieldFault]) -> Refused:
+    listed = "; ".join(f"{fault.field}: {fault.message}" if fault.field else fault.message for fault in faults[:5])
+    more = f" (and {len(faults) - 5} more)" if len(faults) > 5 else ""
+    return Refused(Code.INVALID_REQUEST, f"Fix the plan and retry. {listed}{more}", tuple(faults))

@@ -1,0 +1,134 @@
+"""What is registered before the first turn (agora.md, Plan, lock, run)."""
+
+import hashlib
+from typing import Final
+
+import msgspec
+from msgspec import UNSET
+from playmolt_core.llm.catalogue import Catalogue
+from playmolt_schemas.agora import definitions
+from playmolt_schemas.agora.plan import Preview
+from playmolt_schemas.canonical import digest
+from playmolt_schemas.identifiers import is_scripted
+from playmolt_schemas.stored.agora.experiment import PinnedModel, PinnedTest, Pins, PlannedRun, Preregistered
+from playmolt_schemas.stored.agora.plan import Plan, Square
+from playmolt_schemas.stored.agora.turn import RunSpec
+from playmolt_schemas.stored.agora.world import Rules
+
+from playmolt_agora_runner import budget
+from playmolt_agora_runner.folder.reading import PlanFolder
+from playmolt_agora_runner.plan import matrix
+from playmolt_agora_runner.plan import plan as plans
+from playmolt_agora_runner.run import rules
+from playmolt_agora_runner.turn import texts
+from playmolt_agora_runner.world import worlds
+
+EXCLUSIONS: Final = (
+    "A (run, model) with more than 20 % failed parses leaves the confirmatory set; both versions are reported.",
+    "Runs marked exploratory (pilots, forks) never enter PCS or a test.",
+)
+
+
+def pins(plan: Plan) -> Pins:
+    """The versions of all that a plan's runs and figures follow from."""
+    return Pins(stimuli=texts.version(), stage1=stage1_version(plan), measures=definitions.version())
+
+
+def pinned_models(plan: Plan, catalogue: Catalogue) -> tuple[PinnedModel, ...]:
+    return tuple(pinned(model, catalogue) for model in plans.all_models(plan))
+
+
+def stage1_version(plan: Plan) -> str:
+    """Name the Stage 1 rule set with its texts, with the changes that the plan makes to it."""
+    phase = plans.phase_of(plan, "stage1")
+    found = worlds.rules("stage1", phase.rules) if phase else worlds.preset("stage1")
+    return rules.stage1_version(found if isinstance(found, Rules) else None)
+
+
+def stopping_rule(plan: Plan) -> str:
+    adaptive = plan.adaptive
+    fixed = "Complete when every planned run has ended; the numbers of runs and turns are fixed."
+    if adaptive is None:
+        return fixed
+    return (
+        f"{fixed} Then each Phase 1 cell gets one more run a look until the interval of {adaptive.measure} is at most "
+        f"{adaptive.width} wide or the cell holds {adaptive.max_runs} runs."
+    )
+
+
+def planned_run(spec: RunSpec) -> PlannedRun:
+    turns = spec.turns * len(spec.seats)
+    return PlannedRun(run=spec.run, cell=spec.cell, number=spec.number, turns=turns, spec=digest(spec))
+
+
+def preregistered(
+    experiment: str,
+    operator: str,
+    text: str,
+    plan: Plan,
+    preview: Preview,
+    catalogue: Catalogue,
+    *,
+    rules_version: int,
+    content_version: str,
+    folder: PlanFolder,
+) -> Preregistered:
+    return Preregistered(
+        operator=operator,
+        name=plan.name,
+        seed=plan.seed,
+        rules_version=rules_version,
+        content_version=content_version,
+        plan_hash=digest(plan),
+        text_hash=hashlib.sha256(text.encode()).hexdigest(),
+        text=text,
+        plan=plan,
+        models=pinned_models(plan, catalogue),
+        tests=_tests(plan, preview),
+        squares=tuple(_without_margins(square) for square in preview.squares),
+        runs=tuple(planned_run(spec) for spec in matrix.specs(plan, experiment, folder.rooms)),
+        exclusions=EXCLUSIONS,
+        stopping_rule=stopping_rule(plan),
+        warnings=preview.warnings,
+        pins=pins(plan),
+        folder=folder.folder,
+        rooms=folder.rooms,
+    )
+
+
+def _without_margins(square: Square) -> Square:
+    """They follow from the seats, and of many runs they would fill the record."""
+    return msgspec.structs.replace(square, margins={})
+
+
+def _tests(plan: Plan, preview: Preview) -> tuple[PinnedTest, ...]:
+    claims = {hypothesis.test: hypothesis.claim for hypothesis in plans.hypotheses(plan)}
+    return tuple(
+        PinnedTest(
+            test=test.test,
+            confirmatory=test.confirmatory,
+            alpha=test.alpha,
+            family=test.family,
+            n=test.n,
+            p_min=test.p_exact,
+            claim=claims.get(test.test, ""),
+        )
+        for test in preview.tests
+    )
+
+
+def pinned(alias: str, catalogue: Catalogue) -> PinnedModel:
+    """A model as the catalogue names it now."""
+    entry = catalogue.models.get(alias)
+    prices = budget.prices_of(alias, entry)
+    return PinnedModel(
+        alias=alias,
+        model=entry.model if entry else alias,
+        base_url=entry.base_url if entry else None,
+        input_price=prices.input,
+        output_price=prices.output,
+        cached_price=prices.cached,
+        reasoning_price=prices.reasoning,
+        scripted=is_scripted(alias),
+        cache_prompt=UNSET if entry is None or entry.cache_prompt is None else entry.cache_prompt,
+    )

@@ -1,0 +1,231 @@
+"""An experiment: a plan is preregistered, its runs are opened, what they take is counted, deviations are recorded."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
+
+from playmolt_core.game.decider import Accepted, Command, Decision, Effect, EndGame, Refused, Viewer
+from playmolt_core.game.game import Game, ended
+from playmolt_schemas.agora.plan import INTERRUPTED, Hidden
+from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.game_messages import GameSummary
+from playmolt_schemas.stored.agora.experiment import (
+    EVENTS,
+    BatchEnded,
+    BatchSubmitted,
+    Deviation,
+    ExperimentAborted,
+    ExperimentFinished,
+    PinnedModel,
+    Resumed,
+    Stopped,
+)
+from playmolt_schemas.stored.agora.plan import NOTE_CHARS
+from playmolt_schemas.stored.event import Event
+from playmolt_schemas.text import trimmed, unstorable
+from typing_extensions import override
+
+from playmolt_agora_runner import budget
+from playmolt_agora_runner.experiment import (
+    adaptive,
+    coding,
+    commands,
+    effects,
+    forking,
+    interim_pcs,
+    run_reports,
+)
+from playmolt_agora_runner.experiment.state import BY_CHARS, DEVIATIONS_MOST, FOLDS, State, game_over
+from playmolt_agora_runner.turn import texts
+
+_METADATA_BYTES: Final = 16 * 1024
+"""Upper bound of the size of a record without its data."""
+_OTHERWISE: Final = "the runner's version differs from the locked one"
+
+
+class Experiment(Game[State]):
+    """The decider of an experiment. Nothing of it is public."""
+
+    game = "experiment"
+    rules_version = 1
+    needed = 0
+    events = EVENTS
+    folds = FOLDS
+    opening = frozenset((commands.OpenExperiment,))
+    unknown = Refused(Code.NOT_FOUND, "This experiment does not exist. Open one with POST /api/agora/experiments.")
+    foreign = Refused(Code.INVALID_REQUEST, "Bots cannot play an experiment. Send a plan, stop, resume or fork.")
+
+    def __init__(self) -> None:
+        self.content_version = texts.version()
+        super().__init__(
+            {
+                commands.OpenExperiment: _open,
+                commands.ReportRunOpened: run_reports.run_opened,
+                commands.ReportRunProgress: run_reports.run_progressed,
+                commands.ReportRunFinished: run_reports.run_finished,
+                commands.StopForBudget: run_reports.stop_for_budget,
+                commands.Stop: _stop,
+                commands.Resume: _resume,
+                commands.ReportRunRefused: run_reports.run_refused,
+                commands.ReportRunAborted: run_reports.run_aborted,
+                commands.RaiseBudget: _raise_budget,
+                commands.Compare: _compare,
+                commands.Look: adaptive.look,
+                commands.SeePcs: interim_pcs.see,
+                commands.ForkRun: forking.fork,
+                commands.StartJudge: coding.start_judging,
+                commands.StopJudge: coding.stop_judging,
+                commands.RecordJudgement: coding.record_judgement,
+                commands.EndJudge: coding.end_judging,
+                commands.TakeSheet: coding.take_sheet,
+                commands.SubmitBatch: _submit_batch,
+                commands.EndBatch: _end_batch,
+                EndGame: _end,
+            }
+        )
+
+    @override
+    def initial(self, game_id: str) -> State:
+        return State(game_id=game_id)
+
+    @override
+    def follow(self, state: State, command: Command) -> Event | None:
+        return ExperimentFinished(runs=len(state.runs), spent=state.spent) if _complete(state) else None
+
+    @override
+    def view(self, state: State, viewer: Viewer) -> Hidden:
+        """Its operator reads it through separate routes."""
+        return Hidden()
+
+    @override
+    def operator_view(self, state: State) -> Mapping[str, object]:
+        """What pins the experiment."""
+        return {"name": state.name, "plan_hash": state.plan_hash, "seed": state.seed, "operator": state.operator}
+
+    @override
+    def summary(self, state: State) -> GameSummary:
+        """Its round counts the runs that ended."""
+        total = len(state.runs)
+        return GameSummary(phase=state.status, round=state.finished, seated=total, needed=total, over=state.over)
+
+    @override
+    def effects(self, state: State) -> Sequence[Effect[effects.Payload]]:
+        return tuple(effects.effects(state))
+
+
+def _open(state: State, command: commands.OpenExperiment) -> Decision:
+    lock = command.preregistered
+    if not state.version:
+        return Accepted((lock,))
+    same = state.plan_hash == lock.plan_hash and state.folder == lock.folder
+    return Accepted() if same else Refused(Code.ALREADY_STARTED, "This experiment has a different plan.")
+
+
+def _complete(state: State) -> bool:
+    if state.status == "finished":
+        return state.coded_since and not state.judging
+    ended = all(run.status == "finished" for run in state.runs)
+    return ended and not state.over and not effects.look_is_due(state)
+
+
+def _stop(state: State, command: commands.Stop) -> Decision:
+    if state.over:
+        return game_over(state)
+    if state.status == "stopped":
+        return Accepted()
+    kind = "interrupt" if command.kind == "operator" and command.reason == INTERRUPTED else command.kind
+
+    def stopped(reason: str) -> tuple[Event, ...]:
+        by = command.by[:BY_CHARS]
+        return (Stopped(by=by, reason=reason, kind=kind, model=command.model, status=command.status),)
+
+    return _with_reason(command.reason, stopped)
+
+
+def _resume(state: State, command: commands.Resume) -> Decision:
+    if state.over:
+        return game_over(state)
+    # Also of a running one, some of whose runs may wait for it.
+    return Accepted((Resumed(by=command.by[:BY_CHARS]),))
+
+
+def _raise_budget(state: State, command: commands.RaiseBudget) -> Decision:
+    if state.over:
+        return game_over(state)
+    by = command.by[:BY_CHARS]
+    going_on = () if state.status == "running" else (Resumed(by=by),)
+    if command.budget == state.budget:
+        return Accepted(going_on)
+    fault = budget.raised(state.budget, command.budget)
+    if fault:
+        return Refused(Code.INVALID_REQUEST, f"{fault}.", (FieldFault("budget", fault),))
+
+    def deviation(reason: str) -> tuple[Event, ...]:
+        before, after = (canonical_json(each).decode() for each in (state.budget, command.budget))
+        number = len(state.deviations) + 1
+        return (
+            Deviation(
+                number=number, by=by, field="budget", before=before, after=after, reason=reason, budget=command.budget
+            ),
+            *going_on,
+        )
+
+    return _with_reason(command.reason, deviation)
+
+
+def _compare(state: State, command: commands.Compare) -> Decision:
+    if state.over or len(state.deviations) >= DEVIATIONS_MOST:
+        return Accepted()
+    recorded = {line.field: line.after for line in state.deviations}
+    found: list[Deviation] = []
+    for field, preregistered, now in _compared(state, command):
+        before = recorded.get(field, preregistered)
+        if now != before:
+            number = len(state.deviations) + len(found) + 1
+            found.append(
+                Deviation(
+                    number=number, by=command.by[:BY_CHARS], field=field, before=before[:NOTE_CHARS],
+                    after=now[:NOTE_CHARS], reason=_OTHERWISE,
+                )
+            )  # fmt: skip
+    return Accepted(tuple(found))
+
+
+def _compared(state: State, command: commands.Compare) -> Iterator[tuple[str, str, str]]:
+    """Yield field, value as preregistered and value now. A model that the runner does not have plays nothing."""
+    yield "stimuli", state.pins.stimuli, command.pins.stimuli
+    yield "stage1", state.pins.stage1, command.pins.stage1
+    now = {model.alias: model for model in command.models}
+    for model in state.models:
+        yield f"models.{model.alias}", _model_text(model), _model_text(now.get(model.alias, model))
+
+
+def _model_text(model: PinnedModel) -> str:
+    return canonical_json(model).decode()
+
+
+def _submit_batch(state: State, command: commands.SubmitBatch) -> Decision:
+    if any(each.batch == command.batch for each in state.batches):
+        return Accepted()
+    return Accepted((BatchSubmitted(batch=command.batch, model=command.model, calls=command.calls),))
+
+
+def _end_batch(state: State, command: commands.EndBatch) -> Decision:
+    batch = next((each for each in state.batches if each.batch == command.batch), None)
+    if batch is None:
+        return Accepted()
+    done = min(command.done, batch.calls)
+    return Accepted((BatchEnded(batch=batch.batch, done=done, failed=batch.calls - done),))
+
+
+def _with_reason(reason: str, events: Callable[[str], tuple[Event, ...]]) -> Decision:
+    if unstorable(reason):
+        fault = FieldFault("reason", "contains NUL or a lone surrogate")
+        return Refused(Code.INVALID_REQUEST, "The reason must not contain NUL or lone surrogates.", (fault,))
+    return Accepted(events(trimmed(reason)[:NOTE_CHARS]))
+
+
+def _end(state: State, command: EndGame) -> Decision:
+    if state.over:
+        return game_over(state)
+    return ended(command, ExperimentAborted)

@@ -1,0 +1,143 @@
+"""What workers report of an experiment's runs: opened, under way, ended, refused, aborted."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from playmolt_core.game.decider import Accepted, Decision
+from playmolt_schemas.stored.agora.experiment import (
+    ANSWERED,
+    ActsCounted,
+    BudgetStopped,
+    Deviation,
+    RunFinished,
+    RunProgressed,
+    RunStarted,
+)
+from playmolt_schemas.stored.agora.plan import NOTE_CHARS, Noticed, Spent
+
+from playmolt_agora_runner.experiment import commands, interim_pcs
+from playmolt_agora_runner.experiment.state import DEVIATIONS_MOST, Run, State, no_run
+
+_ANOTHER: Final = "another model answered than the one requested"
+
+
+def run_opened(state: State, command: commands.ReportRunOpened) -> Decision:
+    run = state.run(command.run)
+    if run is None:
+        return no_run(command.run)
+    return Accepted() if state.over or run.status != "planned" else Accepted((_opened(run),))
+
+
+def run_progressed(state: State, command: commands.ReportRunProgress) -> Decision:
+    run = state.run(command.run)
+    if run is None:
+        return no_run(command.run)
+    if state.over or run.status == "finished" or not _more(run.spent, command.spent):
+        return Accepted()
+    progressed = RunProgressed(run=run.run, spent=command.spent, noticed=command.noticed, models=dict(command.models))
+    counted = _counted(state, run, command.acts)
+    return Accepted((*_first_opened(run), progressed, *counted, *_other_models(state, command.noticed)))
+
+
+def run_finished(state: State, command: commands.ReportRunFinished) -> Decision:
+    run = state.run(command.run)
+    if run is None:
+        return no_run(command.run)
+    if state.over or run.status == "finished":
+        return Accepted()
+    finished = RunFinished(
+        run=run.run,
+        outcome=command.outcome,
+        version=command.version,
+        hash=command.hash,
+        spent=command.spent,
+        noticed=command.noticed,
+        models=dict(command.models),
+    )
+    counted = _counted(state, run, command.acts)
+    return Accepted((*_first_opened(run), *counted, *_other_models(state, command.noticed), finished))
+
+
+def run_refused(state: State, command: commands.ReportRunRefused) -> Decision:
+    return _without_result(state, command.run, "refused", 0, "")
+
+
+def run_aborted(state: State, command: commands.ReportRunAborted) -> Decision:
+    return _without_result(state, command.run, "aborted", command.version, command.hash)
+
+
+def stop_for_budget(state: State, command: commands.StopForBudget) -> Decision:
+    if state.status != "running":
+        return Accepted()
+    if state.run(command.run) is None:
+        return no_run(command.run)
+    reached = command.reached
+    stopped = BudgetStopped(
+        limit=reached.limit,
+        scope=reached.scope,
+        run=command.run,
+        most=reached.most,
+        spent=reached.spent,
+        detail=reached.detail[:NOTE_CHARS],
+    )
+    return Accepted((stopped,))
+
+
+def _without_result(state: State, identifier: str, outcome: str, version: int, last: str) -> Decision:
+    """End a run that nothing more will come of: the experiment must not wait for it."""
+    run = state.run(identifier)
+    if run is None:
+        return no_run(identifier)
+    if state.over or run.status == "finished":
+        return Accepted()
+    return Accepted(
+        (
+            RunFinished(
+                run=run.run,
+                outcome=outcome,
+                version=version,
+                hash=last,
+                spent=run.spent,
+                noticed=run.noticed,
+                models=run.models,
+            ),
+        )
+    )
+
+
+def _counted(state: State, run: Run, acts: Mapping[str, int]) -> tuple[ActsCounted, ...]:
+    """Keep what was done where PCS may be looked at, and nowhere else."""
+    if state.plan is None or dict(acts) == run.acts or not interim_pcs.counts(state.plan, run):
+        return ()
+    return (ActsCounted(run=run.run, acts=dict(acts)),)
+
+
+def _other_models(state: State, noticed: Noticed) -> tuple[Deviation, ...]:
+    """Another model answered than was asked: a deviation once, counted with the runs."""
+    known = {(line.field, line.after) for line in state.deviations}
+    asked = {model.alias: model.model for model in state.models}
+    found = [
+        (f"{ANSWERED}{alias}", asked.get(alias, alias), other[:NOTE_CHARS])
+        for alias, others in noticed.answered.items()
+        for other in others
+    ]
+    new = [each for each in found if (each[0], each[2]) not in known]
+    room = DEVIATIONS_MOST - len(state.deviations)
+    return tuple(
+        Deviation(number=number, by="runner", field=field, before=before, after=after, reason=_ANOTHER)
+        for number, (field, before, after) in enumerate(new[:room], len(state.deviations) + 1)
+    )
+
+
+def _first_opened(run: Run) -> tuple[RunStarted, ...]:
+    """A worker that reports turns may have lost the report that the run was opened."""
+    return (_opened(run),) if run.status == "planned" else ()
+
+
+def _opened(run: Run) -> RunStarted:
+    return RunStarted(run=run.run, cell=run.cell, number=run.number, spec=run.spec)
+
+
+def _more(before: Spent, after: Spent) -> bool:
+    grown = (after.turns, after.calls, after.tokens) > (before.turns, before.calls, before.tokens)
+    return grown and after.turns >= before.turns and after.calls >= before.calls and after.tokens >= before.tokens

@@ -1,0 +1,146 @@
+"""The operator's view of an experiment. Other viewers see none of it."""
+
+from collections import Counter
+
+from msgspec.structs import replace
+from playmolt_schemas.agora.coding import CoderRow, Codings, JudgeRow
+from playmolt_schemas.agora.plan import (
+    DeviationRow,
+    ExperimentProgress,
+    ExperimentRow,
+    ExperimentRuns,
+    ExperimentState,
+    RunRow,
+)
+from playmolt_schemas.agora.usage import cost_lines
+from playmolt_schemas.stored.agora.experiment import ANSWERED
+
+from playmolt_agora_runner.experiment import interim_pcs
+from playmolt_agora_runner.experiment.state import Run, State
+
+
+def experiment(state: State) -> ExperimentState:
+    return ExperimentState(
+        experiment=state.game_id,
+        id=state.game_id,
+        name=state.name,
+        status=state.status,
+        reason=state.reason,
+        version=state.version,
+        created_at=state.created_at,
+        plan_hash=state.plan_hash,
+        plan=state.text,
+        seed=state.seed,
+        exploratory=_exploratory(state),
+        scripted=_scripted(state),
+        models=tuple(model.alias for model in state.models),
+        progress=_progress(state),
+        tokens=state.spent.tokens,
+        cost=state.spent.cost,
+        spent=state.spent,
+        budget=state.budget,
+        tests=tuple(test.test for test in state.tests if test.confirmatory),
+        stimuli=state.pins.stimuli,
+        stage1=state.pins.stage1,
+        measures=state.pins.measures,
+        deviations=tuple(_deviation(state, line) for line in state.deviations),
+        looks=state.looks,
+        stopped=state.stopped,
+        prompt_cut=_prompt_cut(state),
+        costs=tuple(cost_lines([(run.cell, run.models) for run in state.runs])),
+        folder=state.folder,
+        pcs_cells=tuple(cell.name for cell in interim_pcs.cells(state.plan)) if state.plan else (),
+    )
+
+
+def runs(state: State) -> ExperimentRuns:
+    """Its runs, planned ones first, then those that were added or branched off, in the order they came."""
+    return ExperimentRuns(tuple(_run(state, run) for run in state.runs))
+
+
+def codings(state: State) -> Codings:
+    """Who has coded its thoughts, in the order they began."""
+    return Codings(
+        judges=tuple(
+            JudgeRow(
+                judge=each.judge.alias,
+                model=each.judge.model,
+                turns=each.turns,
+                status=each.status,
+                detail=each.detail,
+                coded=each.coded,
+                failed=each.failed,
+                budget=each.budget,
+                spent=each.spent,
+            )
+            for each in state.judges
+        ),
+        coders=tuple(CoderRow(coder=coder, rows=rows) for coder, rows in state.coders.items()),
+    )
+
+
+def line(state: State) -> ExperimentRow:
+    return ExperimentRow(
+        experiment=state.game_id,
+        name=state.name,
+        status=state.status,
+        created_at=state.created_at,
+        progress=_progress(state),
+        spent=state.spent,
+        scripted=_scripted(state),
+        exploratory=_exploratory(state),
+    )
+
+
+def _deviation(state: State, line: DeviationRow) -> DeviationRow:
+    if not line.field.startswith(ANSWERED):
+        return line
+    alias = line.field.removeprefix(ANSWERED)
+    count = sum(run.noticed.answered.get(alias, {}).get(line.after, 0) for run in state.runs)
+    return replace(line, count=count)
+
+
+def _prompt_cut(state: State) -> dict[str, int]:
+    counted: Counter[str] = Counter()
+    for run in state.runs:
+        counted.update(run.noticed.prompt_cut)
+    return dict(counted)
+
+
+def _progress(state: State) -> ExperimentProgress:
+    return ExperimentProgress(
+        runs=len(state.runs),
+        open=sum(run.status == "open" for run in state.runs),
+        finished=state.finished,
+        turns_planned=sum(map(_planned, state.runs)),
+    )
+
+
+def _planned(run: Run) -> int:
+    """The turns that a run has to take; what a fork took over of its parent shows when it has ended."""
+    return run.spent.turns if run.parent and run.status == "finished" else run.turns
+
+
+def _scripted(state: State) -> bool:
+    return any(model.scripted for model in state.models)
+
+
+def _exploratory(state: State) -> bool:
+    return state.plan is not None and state.plan.exploratory
+
+
+def _run(state: State, run: Run) -> RunRow:
+    return RunRow(
+        run=run.run,
+        cell=run.cell,
+        number=run.number,
+        status=run.status,
+        turns_planned=_planned(run),
+        spent=run.spent,
+        exploratory=run.parent is not None or _exploratory(state),
+        added=run.added,
+        parent=run.parent.run if run.parent else None,
+        outcome=run.outcome,
+        version=run.version,
+        hash=run.hash,
+    )

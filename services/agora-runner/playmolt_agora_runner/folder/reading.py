@@ -1,0 +1,266 @@
+"""What a plan makes of its folder: rooms with nothing left open, measures, and every fault and warning."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET
+from playmolt_schemas.agora import measure_file as declaration
+from playmolt_schemas.agora.definitions import ARMS
+from playmolt_schemas.agora.measure_file import MeasureDeclaration
+from playmolt_schemas.agora.plan import PlanFault
+from playmolt_schemas.stored.agora.own_world import OwnEvent
+from playmolt_schemas.stored.agora.plan import SEATS, Folder, LockedRoom, LockedSeat, Plan, RoomPlan, RoomSeat
+from playmolt_schemas.stored.agora.turn import ConstraintLevel, Language
+
+from playmolt_agora_runner.folder import personas, symmetry, texts, toml_file, world_checks, world_file
+from playmolt_agora_runner.folder.personas import OwnPersona
+from playmolt_agora_runner.folder.source import KeyLines, Source, locked, of_whole, sha256
+from playmolt_agora_runner.folder.symmetry import SymmetryResult
+from playmolt_agora_runner.folder.world_file import World
+from playmolt_agora_runner.world import worlds
+
+_NO_DIFFERENCE: Final = SymmetryResult(0, (), ())
+
+
+class PlanFolder(msgspec.Struct, frozen=True, kw_only=True):
+    """A folder as far as a plan uses it; rooms at fault are left out. `texts` is path → text of what was read."""
+
+    rooms: tuple[LockedRoom, ...] = ()
+    measures: tuple[MeasureDeclaration, ...] = ()
+    texts: Mapping[str, str] = {}
+    symmetry: SymmetryResult = _NO_DIFFERENCE
+    faults: tuple[PlanFault, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> Folder | None:
+        """What the lock holds of it; None where the plan uses nothing."""
+        return locked(self.texts) if self.texts else None
+
+
+def read(plan: Plan, source: Source, rooms_at: Sequence[int] | None = None) -> PlanFolder:
+    """Read what a plan uses of its folder; the plan's own faults carry no file.
+
+    `rooms_at` are the places of its rooms if some are missing because they cannot be read. Then the files that are
+    not used are unknown.
+    """
+    reader = _FolderReader(plan, source, rooms_at)
+    rooms = tuple(room for each in plan.rooms or () if (room := reader.room(each)) is not None)
+    measures = tuple(reader.measures())
+    found = symmetry.compared(source, reader.pairs, tuple(dict.fromkeys(reader.names)))
+    unused = sorted(source.names() - source.used.keys() - {fault.file for fault in source.faults})
+    return PlanFolder(
+        rooms=rooms,
+        measures=measures,
+        texts=dict(sorted(source.used.items())),
+        symmetry=found,
+        faults=(*reader.faults, *source.faults, *found.faults, *of_whole(source.used)),
+        warnings=tuple(f"{path} is in the folder but not used by the plan." for path in unused if rooms_at is None),
+    )
+
+
+class _FolderReader:
+    def __init__(self, plan: Plan, source: Source, rooms_at: Sequence[int] | None) -> None:
+        self._plan, self._source = plan, source
+        self._rooms_at = range(len(plan.rooms or ())) if rooms_at is None else rooms_at
+        self._worlds: dict[str, World | None] = {}
+        self._personas: dict[str, OwnPersona | None] = {}
+        self._events: dict[str, tuple[OwnEvent, ...]] = {}
+        self.faults: list[PlanFault] = []
+        self.pairs: list[symmetry.Pair] = []
+        self.names: list[str] = []
+
+    def room(self, room: RoomPlan) -> LockedRoom | None:
+        """A room with nothing left open; None where something of it is at fault."""
+        before = len(self.faults) + len(self._source.faults)
+        at = f"rooms[{self._rooms_at[(self._plan.rooms or ()).index(room)]}]"
+        self.faults += self._room_faults(room, at)
+        languages = room.languages or self._plan.languages
+        held = [seat for seat in room.seats if seat.persona is not None]
+        for seat in held:
+            self._persona(str(seat.persona), languages)
+        homes = frozenset(home for seat in room.seats if (home := self._home(seat)) is not None)
+        world = self._world(room.world, languages, homes)
+        events = tuple(event for name in room.events for event in self._events_of(name, languages))
+        if world is None and room.world not in _PACKAGED:
+            return None
+        made = self._locked(room, at, world, events, languages)
+        return made if len(self.faults) + len(self._source.faults) == before else None
+
+    def measures(self) -> Iterator[MeasureDeclaration]:
+        names = self._plan.measures
+        if names is UNSET:
+            names = tuple(
+                sorted(
+                    path.removeprefix("measures/").removesuffix(".py")
+                    for path in self._source.names()
+                    if path.startswith("measures/")
+                )
+            )
+        for name in dict.fromkeys(names):
+            path = f"measures/{name}.py"
+            text = self._source.read(path)
+            if text is None:
+                continue
+            found = declaration.read(name, text)
+            if isinstance(found, PlanFault):
+                self.faults.append(found)
+            else:
+                yield found
+
+    def _room_faults(self, room: RoomPlan, at: str) -> Iterator[PlanFault]:
+        taken = [each.name for each in self._plan.rooms or () if each.name == room.name]
+        if len(taken) > 1:
+            yield PlanFault(f"{at}.name", f"{room.name} is the name of {len(taken)} rooms")
+        if room.name in ARMS:
+            yield PlanFault(f"{at}.name", f"{room.name} is a phase's name", "name_taken")
+        total = sum(seat.count for seat in room.seats)
+        if total > SEATS:
+            yield PlanFault(f"{at}.seats", f"add up to {total}; a room has at most {SEATS}", "too_many_seats")
+        for number, seat in enumerate(room.seats):
+            if seat.model is not None and room.mix != "all":
+                yield PlanFault(f"{at}.seats[{number}].model", "is allowed only with mix: all")
+        for name in ("models", "languages"):
+            if getattr(room, name) == ():
+                yield PlanFault(f"{at}.{name}", "is empty")
+
+    def _persona(self, name: str, languages: Sequence[Language]) -> OwnPersona | None:
+        path = f"personas/{name}.toml"
+        if name in personas.PACKAGED:
+            self._taken(path)
+            return None
+        if name not in self._personas:
+            found = self._personas[name] = personas.read(self._source, name, languages)
+            if found is not None and len(languages) > 1:
+                self.pairs += self._pair(path, "ko", found.ko, found.en)
+        return self._personas[name]
+
+    def _world(self, name: str, languages: Sequence[Language], homes: frozenset[str]) -> World | None:
+        if name in _PACKAGED:
+            self._taken(f"worlds/{name}.toml")
+            return None
+        if name not in self._worlds:
+            found = world_file.read(self._source, name, languages, self._homes(name) | homes)
+            self._worlds[name] = found if found is not None and found.sound else None
+            if found is not None:
+                self._texts_of(found, languages)
+        return self._worlds[name]
+
+    def _texts_of(self, world: World, languages: Sequence[Language]) -> None:
+        own = world.rules.own
+        if own is UNSET:
+            return
+        self.names += [*own.actions, *own.places]
+        pairs = texts.of_world(self._source, own, world.at, languages)
+        self.pairs += pairs if len(languages) > 1 else []
+
+    def _homes(self, world: str) -> frozenset[str]:
+        """Where anybody starts in a world, in any room that is played there."""
+        rooms = [room for room in self._plan.rooms or () if room.world == world]
+        homes = (self._home(seat) for room in rooms for seat in room.seats)
+        return frozenset(home for home in homes if home is not None)
+
+    def _home(self, seat: RoomSeat) -> str | None:
+        if seat.home is not None or seat.persona is None:
+            return seat.home
+        found = self._personas.get(seat.persona)
+        return found.home if found else None
+
+    def _events_of(self, name: str, languages: Sequence[Language]) -> tuple[OwnEvent, ...]:
+        if name not in self._events:
+            found = personas.read_events(self._source, name, languages)
+            self._events[name] = tuple(found.values())
+            if len(languages) > 1:
+                path = f"events/{name}.toml"
+                for number, event in found.items():
+                    self.pairs += self._pair(path, f"event[{number}]", event.ko, event.en)
+        return self._events[name]
+
+    def _pair(self, path: str, field: str, ko: str, en: str) -> list[symmetry.Pair]:
+        """A pair of texts with its line; none if one is missing, which is reported separately."""
+        line = KeyLines(path, toml_file.lines(self._source.used[path])).line(field)
+        return [symmetry.both(path, field, {"ko": ko, "en": en}, line)] if ko.strip() and en.strip() else []
+
+    def _taken(self, path: str) -> None:
+        if path in self._source.names():
+            self._source.read(path)
+            fault = PlanFault("", "has the name of a packaged one", "name_taken", file=path)
+            if fault not in self.faults:
+                self.faults.append(fault)
+
+    def _locked(
+        self, room: RoomPlan, at: str, world: World | None, events: tuple[OwnEvent, ...], languages: Sequence[Language]
+    ) -> LockedRoom | None:
+        rules = world.rules if world else worlds.preset(room.world)
+        own = rules.own
+        seats = tuple(self._seats(room, rules.places))
+        turns = room.turns or (world.turns if world else rules.epochs)
+        unknown = sorted({seat.home for seat in seats} - set(rules.places))
+        faults = [PlanFault(f"{at}.seats", f"{home} is not a place of {room.world}") for home in unknown]
+        faults += [
+            PlanFault(f"{at}.events", f"turn {event.turn} exceeds the room's {turns} turns")
+            for event in events
+            if event.turn > turns
+        ]
+        named = {name for event in events for name in event.resources}
+        known = own.resources if own else {}
+        faults += [
+            PlanFault(f"{at}.events", f"{name} is not a resource of {room.world}")
+            for name in sorted(named - set(known))
+        ]
+        if own and world_checks.ends_at_once(own, len(seats)):
+            faults.append(PlanFault(f"{at}.seats", "a run would end on its first turn", "world_ends_at_once"))
+        self.faults += faults
+        if faults:
+            return None
+        changes: dict[str, Any] = {}
+        if own:
+            rules = msgspec.structs.replace(rules, own=msgspec.structs.replace(own, events=events))
+        elif events:
+            changes["seed_events"] = [{"turn": event.turn, "ko": event.ko, "en": event.en} for event in events]
+        return LockedRoom(
+            name=room.name,
+            world=room.world,
+            base=world.base if world else room.world,  # type: ignore[arg-type]  # a packaged name
+            runs=room.runs,
+            turns=turns,
+            models=room.models or self._plan.models,
+            languages=tuple(languages),
+            mix=room.mix,
+            seats=seats,
+            rules=msgspec.to_builtins(rules) if own else UNSET,
+            changes=changes,
+            levels=self._levels(room),
+            files=self._files(room, world),
+        )
+
+    def _seats(self, room: RoomPlan, places: Sequence[str]) -> Iterator[LockedSeat]:
+        counted: dict[str, int] = {}
+        taken = 0
+        for seat in room.seats:
+            for _ in range(seat.count):
+                persona = None if room.neutral_ids else seat.persona
+                key = persona or ""
+                counted[key] = counted.get(key, 0) + 1
+                agent = f"{persona.upper()}_{counted[key]:02}" if persona else f"agent_{counted[key]:03}"
+                model = None
+                if room.mix == "all":
+                    models = room.models or self._plan.models
+                    model = seat.model or models[taken % len(models)]
+                taken += 1
+                yield LockedSeat(agent=agent, persona=seat.persona, home=self._home(seat) or places[0], model=model)
+
+    def _levels(self, room: RoomPlan) -> dict[str, ConstraintLevel]:
+        held = {seat.persona: self._personas.get(seat.persona) for seat in room.seats if seat.persona}
+        return {name: persona.constraint_level for name, persona in held.items() if persona is not None}
+
+    def _files(self, room: RoomPlan, world: World | None) -> dict[str, str]:
+        paths = [f"personas/{seat.persona}.toml" for seat in room.seats if seat.persona in self._personas]
+        if world is not None and world.rules.own:
+            own = world.rules.own
+            paths += [f"texts/{name}" for name in (*own.shell.values(), *own.template.values())]
+        return {path: sha256(self._source.used[path]) for path in sorted(set(paths)) if path in self._source.used}
+
+
+_PACKAGED: Final = world_file.PACKAGED

@@ -1,0 +1,136 @@
+"""Whether the Korean and the English texts of a plan's folder say the same, line by line (agora-folder, 4)."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import Final
+
+import msgspec
+from playmolt_schemas.agora.plan import PlanFault
+
+from playmolt_agora_runner.folder import toml_file
+from playmolt_agora_runner.folder.source import Source
+
+PATH: Final = "texts/symmetry.toml"
+_SLOT: Final = re.compile(r"\{\w+\}")
+_NUMBER: Final = re.compile(r"(?<![\w{])\d+(?:\.\d+)?%?")
+_MARKED: Final = re.compile(r"`([a-z0-9_]+)`|^\s*[-*•] ([a-z0-9_]+)(?=[ :])|([a-z0-9_]+)(?=[|/])|(?<=[|/])([a-z0-9_]+)")
+"""Names that are set as names: in backquotes, at the head of an item, in a list of names."""
+_KINDS: Final = (
+    ("heading", re.compile(r"(#{1,6}) |\[")),
+    ("item", re.compile(r"\s*[-*•] ")),
+    ("number", re.compile(r"\s*\d+[.)] ")),
+    ("rule", re.compile(r"---+\s*$")),
+    ("row", re.compile(r"\|")),
+)
+
+
+class DeclaredDifference(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A difference that the researcher declares: the words in both languages of a file's text, and why."""
+
+    text: str
+    ko: str
+    en: str
+    reason: str
+
+
+class Pair(msgspec.Struct, frozen=True):
+    """The two texts of one place: a file and a field in it, or two files."""
+
+    path: str
+    field: str
+    ko: str
+    en: str
+    line: int | None = None
+
+
+class SymmetryResult(msgspec.Struct, frozen=True):
+    """What the comparison came to: how many pairs, what was declared, what differs."""
+
+    pairs: int
+    declared: tuple[DeclaredDifference, ...]
+    faults: tuple[PlanFault, ...]
+
+
+def compared(source: Source, pairs: Sequence[Pair], names: Sequence[str]) -> SymmetryResult:
+    """Compare all pairs; `names` are those of actions and places, which both languages have to say."""
+    declared = _declared(source) if PATH in source.names() else ()
+    faults = [fault for pair in pairs for fault in _faults(pair, declared, names)]
+    return SymmetryResult(len(pairs), declared, tuple(faults))
+
+
+def _declared(source: Source) -> tuple[DeclaredDifference, ...]:
+    found = toml_file.read(source, PATH)
+    if found is None:
+        return ()
+    listed: object = found.values.get("declared", [])
+    source.faults += [
+        found.at.fault(key, "unknown key; the only key is [[declared]]", "unknown_key")
+        for key in found.values
+        if key != "declared"
+    ]
+    if not isinstance(listed, list):
+        source.faults.append(found.at.fault("declared", "must be a list of tables: write [[declared]]", "wrong_type"))
+        return ()
+    kept = []
+    for number, values in enumerate(listed):
+        each = toml_file.converted(DeclaredDifference, values, found.at, f"declared[{number}]")
+        if isinstance(each, list):
+            source.faults += each
+        else:
+            kept.append(each)
+    return tuple(kept)
+
+
+def _faults(pair: Pair, declared: Sequence[DeclaredDifference], names: Sequence[str]) -> Iterator[PlanFault]:
+    korean, english = pair.ko, pair.en
+    for each in declared:
+        if each.text in (pair.path, *pair.path.split(" / ")):
+            korean, english = korean.replace(each.ko, ""), english.replace(each.en, "")
+    laid = zip_longest(_outline(korean, names), _outline(english, names))
+    for part, (one, other) in enumerate(laid, 1):
+        if one != other:
+            yield _differing(pair, f"in part {part}: {_said(one)} / {_said(other)}")
+            return
+    # An English text has words that happen to be names; a Korean one that says `harvest` means the action.
+    lacking = [name for name in names if _times(name, korean) and not _times(name, english)]
+    if lacking:
+        yield _differing(pair, f"in names: only Korean says {', '.join(lacking)}")
+
+
+def _differing(pair: Pair, how: str) -> PlanFault:
+    message = f"Korean and English differ {how}; make them alike, or declare the difference in {PATH}"
+    return PlanFault(pair.field, message, "asymmetric", file=pair.path.split(" / ")[0], line=pair.line)
+
+
+def _times(name: str, text: str) -> int:
+    return len(re.findall(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])", text))
+
+
+def _outline(text: str, names: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
+    """The kind of each line with what both languages have to have in it; lines of prose together are one."""
+    found: list[tuple[str, tuple[str, ...]]] = []
+    for line in text.strip().split("\n"):
+        kind = "blank" if not line.strip() else next((name for name, mark in _KINDS if mark.match(line)), "prose")
+        tokens = _tokens(line, names)
+        if kind == "prose" and found and found[-1][0] == "prose":
+            found[-1] = ("prose", found[-1][1] + tokens)
+        else:
+            found.append((kind, tokens))
+    return found
+
+
+def _tokens(line: str, names: Sequence[str]) -> tuple[str, ...]:
+    bare = _SLOT.sub(" ", line)
+    marked = [name for found in _MARKED.findall(bare) for name in found if name in names]
+    return (*_SLOT.findall(line), *_NUMBER.findall(bare), *marked)
+
+
+def _said(mark: tuple[str, tuple[str, ...]] | None) -> str:
+    if mark is None:
+        return "nothing"
+    return f"{mark[0]} ({', '.join(mark[1])})" if mark[1] else mark[0]
+
+
+def both(path: str, field: str, texts: Mapping[str, str], line: int | None = None) -> Pair:
+    return Pair(path, field, texts.get("ko", ""), texts.get("en", ""), line)

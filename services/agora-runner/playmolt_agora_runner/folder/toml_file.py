@@ -1,0 +1,117 @@
+"""A TOML file of a plan's folder: its values, floats as decimal text, and the line of each key."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from typing import Any, Final, TypeVar, get_args
+
+import msgspec
+from playmolt_schemas.agora.plan import FaultCode, PlanFault
+
+from playmolt_agora_runner.folder.source import KeyLines, Source
+from playmolt_agora_runner.world import worlds
+
+S = TypeVar("S", bound=msgspec.Struct)
+_TABLE: Final = re.compile(r"\s*\[\[?\s*([^\]\[]+?)\s*\]\]?\s*(#.*)?")
+_KEY: Final = re.compile(r"\s*([A-Za-z0-9_.\"'-]+)\s*=")
+_AT: Final = re.compile(r"(.*?)(?: - at `(?:key in )?\$(.*)`)?", re.DOTALL)
+_LINE: Final = re.compile(r"at line (\d+)")
+
+
+class TomlFile(msgspec.Struct, frozen=True):
+    """A file that was read: values and their lines."""
+
+    values: dict[str, Any]
+    at: KeyLines
+
+
+def read(source: Source, path: str) -> TomlFile | None:
+    """Read a file; None where it cannot be, and then the source has the fault."""
+    text = source.read(path)
+    if text is None:
+        return None
+    try:
+        values = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        found = _LINE.search(str(error))
+        line = int(found[1]) if found else None
+        source.faults.append(PlanFault("", f"is not valid TOML: {error}", "unreadable", file=path, line=line))
+        return None
+    return TomlFile(worlds.stored(values), KeyLines(path, lines(text)))
+
+
+def lines(text: str) -> dict[str, int]:
+    """The line that each table and each key begins in, by its dotted path; the third `[[event]]` is `event[2]`."""
+    found: dict[str, int] = {}
+    counted: dict[str, int] = {}
+    head = ""
+    for number, line in enumerate(text.split("\n"), 1):
+        if table := _TABLE.fullmatch(line):
+            head = table[1].replace('"', "").replace("'", "")
+            if line.lstrip().startswith("[["):
+                counted[head] = counted.get(head, -1) + 1
+                head = f"{head}[{counted[head]}]"
+            found.setdefault(head, number)
+        elif key := _KEY.match(line):
+            name = key[1].replace('"', "").replace("'", "")
+            found.setdefault(f"{head}.{name}" if head else name, number)
+    return found
+
+
+def converted(kind: type[S], values: object, at: KeyLines, field: str) -> S | list[PlanFault]:
+    """Values as a struct; else a fault for each key that is unknown, of another type or out of range."""
+    found, faults = partly(kind, values, at, field)
+    return found if found is not None and not faults else faults
+
+
+def partly(kind: type[S], values: object, at: KeyLines, field: str) -> tuple[S | None, list[PlanFault]]:
+    """As much of a struct as its keys are sound, and every fault; None where one that it needs is not."""
+    if not isinstance(values, Mapping):
+        return None, [at.fault(field, "must be a table", "wrong_type")]
+    fields = {each.encode_name: each for each in msgspec.structs.fields(kind)}
+    sound: dict[str, object] = {}
+    faults: list[PlanFault] = []
+    for name, value in values.items():
+        if name not in fields:
+            faults.append(
+                at.fault(_join(field, name), f"unknown key; allowed keys are {', '.join(fields)}", "unknown_key")
+            )
+            continue
+        found, wrong = _value(fields[name].type, value, at, _join(field, name))
+        sound |= dict.fromkeys([name], *found) if found else {}
+        faults += wrong
+    try:
+        return msgspec.convert(sound, kind), faults
+    except msgspec.ValidationError as error:
+        # A missing key may be the faulty one, or be there under a wrong name.
+        return None, faults or [_fault(error, at, field)]
+
+
+def _value(kind: object, value: object, at: KeyLines, field: str) -> tuple[tuple[Any, ...], list[PlanFault]]:
+    """The value in a tuple, nothing where there is none, and the faults."""
+    parts = [part for part in (kind, *get_args(kind)) if isinstance(part, type) and issubclass(part, msgspec.Struct)]
+    if parts and isinstance(value, Mapping):
+        found, faults = partly(parts[0], value, at, field)
+        return () if found is None else (msgspec.to_builtins(found),), faults
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        return (), [_fault(error, at, field)]
+    return (value,), []
+
+
+def _fault(error: msgspec.ValidationError, at: KeyLines, field: str) -> PlanFault:
+    match = _AT.fullmatch(str(error))
+    message, place = match.groups() if match else (str(error), "")
+    message = message[:1].lower() + message[1:]
+    return at.fault(field + (place or ""), message, _code(message))
+
+
+def _code(message: str) -> FaultCode:
+    if "unknown field" in message:
+        return "unknown_key"
+    return "wrong_type" if ", got" in message or "missing required" in message else "out_of_range"
+
+
+def _join(field: str, name: str) -> str:
+    return f"{field}.{name}" if field else name

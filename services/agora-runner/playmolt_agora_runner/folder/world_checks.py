@@ -1,0 +1,261 @@
+"""Whether a world can be lived in: actions that somebody can pay, places one can enter, an end that is not now."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+
+from msgspec import UNSET
+from playmolt_schemas.agora.plan import PlanFault
+from playmolt_schemas.stored.agora.own_world import Amounts, Both, OwnAction, OwnWorld
+from playmolt_schemas.stored.agora.turn import ACTIONS, Language
+from playmolt_schemas.stored.agora.world import Rules
+
+from playmolt_agora_runner.folder.source import KeyLines
+from playmolt_agora_runner.world import ledger
+
+_RATE_MOST = 10
+_TITLE_CHARS = 60
+
+
+class FaultyFields:
+    """The keys of a world file with a fault: what rests on one of them cannot be worked out."""
+
+    def __init__(self, faults: Iterable[PlanFault]) -> None:
+        self._keys: set[str] = set()
+        self._misspelt: set[str] = set()
+        self.add(faults)
+
+    def add(self, faults: Iterable[PlanFault]) -> None:
+        for fault in faults:
+            if fault.code == "unknown_key":
+                self._misspelt.add(fault.field.rpartition(".")[0])
+            else:
+                self._keys.add(".".join(fault.field.split(".")[:3]))
+
+    def names(self, table: str) -> set[str]:
+        """The entries of a table that have a fault."""
+        return {key.split(".")[1] for key in self._keys if key.startswith(f"{table}.")}
+
+    def whole(self, table: str) -> bool:
+        """Whether nothing is known of a table."""
+        return bool({"", table} & self._keys)
+
+    def any(self, *keys: str) -> bool:
+        """Whether one of these, something in it, or what it is in is at fault."""
+        return any(
+            mine in ("", key) or mine.startswith(f"{key}.") or key.startswith(f"{mine}.")
+            for mine in self._keys
+            for key in keys
+        )
+
+    def explains(self, fault: PlanFault) -> bool:
+        """Whether a fault follows from another: a missing text may be there under a wrong name."""
+        field = fault.field
+        misspelt = any(field.startswith(f"{entry}.") for entry in self._misspelt if entry)
+        return self.any(field) or (fault.code == "missing_text" and misspelt)
+
+
+def faults(
+    rules: Rules, at: KeyLines, languages: Sequence[Language], homes: frozenset[str], before: Iterable[PlanFault] = ()
+) -> list[PlanFault]:
+    """What is wrong with a world beside the faults that its file was read with."""
+    own = rules.own
+    if own is UNSET:
+        return []
+    spoilt = FaultyFields(before)
+    found = [
+        fault
+        for fault in (
+            *_named(own, at, spoilt),
+            *_numbers(rules, own, at, spoilt),
+            *_stocks(own, at),
+            *_texts(own, at, languages),
+        )
+        if not spoilt.explains(fault)
+    ]
+    # What names nothing cannot be paid for or entered, either.
+    spoilt.add(found)
+    return [*found, *_payable(rules, own, at, spoilt), *_reachable(own, at, homes, spoilt), *_endless(own, at, spoilt)]
+
+
+def _named(own: OwnWorld, at: KeyLines, spoilt: FaultyFields) -> Iterator[PlanFault]:
+    """What a file names and does not have."""
+    if not own.places:
+        yield at.fault("places", "a world needs at least one place: [places.NAME]")
+    if not own.packaged and not own.actions:
+        yield at.fault("actions", "a world needs at least one action: [actions.NAME]")
+    known_places, known_resources = {*own.places, *spoilt.names("places")}, {*own.resources, *spoilt.names("resources")}
+    if not spoilt.whole("places"):
+        yield from _unknown_places(own, at, known_places)
+    if not spoilt.whole("resources"):
+        for name, action in own.actions.items():
+            yield from _unknown(at, f"actions.{name}.take", action.take, known_resources, "resource")
+        yield from _unknown(at, "end.resource", own.end.resource, known_resources, "resource")
+
+
+def _unknown_places(own: OwnWorld, at: KeyLines, known: Iterable[str]) -> Iterator[PlanFault]:
+    for name, place in own.places.items():
+        to = () if place.to is UNSET else place.to
+        yield from _unknown(at, f"places.{name}.to", to, known, "place")
+        yield from _unknown(at, f"places.{name}.hears", place.hears, known, "place")
+    for name, action in own.actions.items():
+        yield from _unknown(at, f"actions.{name}.where", action.where, known, "place")
+    for name, resource in own.resources.items():
+        where = () if resource.place is None else (resource.place,)
+        yield from _unknown(at, f"resources.{name}.place", where, known, "place")
+
+
+def _unknown(at: KeyLines, field: str, names: Iterable[str], known: Iterable[str], what: str) -> Iterator[PlanFault]:
+    there = sorted(known)
+    for name in names:
+        if name not in there:
+            yield at.fault(field, f"{name} is not a {what} of this world; choose from {', '.join(there) or 'none'}")
+
+
+def _numbers(rules: Rules, own: OwnWorld, at: KeyLines, spoilt: FaultyFields) -> Iterator[PlanFault]:
+    unledgered = rules.energy.ledger == "none" and not spoilt.any("energy")
+    for name, action in own.actions.items():
+        field = f"actions.{name}"
+        if action.amount is not None and action.amount.min > action.amount.max:
+            yield at.fault(f"{field}.amount", "min must not be above max")
+        if action.amount is None and _uses_amount(action) and not spoilt.any(f"{field}.amount"):
+            yield at.fault(field, "names `amount` without an amount = { min, max }")
+        for part in ("cost", "gain", "give"):
+            if unledgered and getattr(action, part).energy:
+                yield at.fault(f"{field}.{part}", "costs or gains energy, but energy.ledger is none")
+        if spoilt.any(f"{field}.target", f"{field}.does"):
+            continue
+        if _moves(action.give) and action.target != "agent":
+            yield at.fault(f"{field}.give", 'needs target = "agent"')
+        if action.does == "move" and action.target != "place":
+            yield at.fault(f"{field}.target", 'must be "place" when does = "move"')
+        if action.does == "whisper" and action.target != "agent":
+            yield at.fault(f"{field}.target", 'must be "agent" when does = "whisper"')
+
+
+def _stocks(own: OwnWorld, at: KeyLines) -> Iterator[PlanFault]:
+    for name, resource in own.resources.items():
+        if resource.start > resource.max:
+            yield at.fault(f"resources.{name}.start", "must not be above max")
+        if Fraction(resource.regrowth.rate) > _RATE_MOST:
+            yield at.fault(f"resources.{name}.regrowth.rate", f"must be 0 to {_RATE_MOST}")
+
+
+def _uses_amount(action: OwnAction) -> bool:
+    values = [value for part in (action.cost, action.gain, action.give) for value in (part.energy, part.influence)]
+    return "amount" in (*values, *action.take.values())
+
+
+def _moves(part: Amounts) -> bool:
+    return bool(part.energy or part.influence)
+
+
+def _texts(own: OwnWorld, at: KeyLines, languages: Sequence[Language]) -> Iterator[PlanFault]:
+    yield from _titled("title", own.title, at, languages, needed=False)
+    for name, place in own.places.items():
+        yield from _titled(f"places.{name}.title", place.title, at, languages, needed=not own.packaged)
+    for name, action in own.actions.items():
+        yield from _titled(f"actions.{name}.label", action.label, at, languages, needed=name not in ACTIONS)
+    for number, rank in enumerate(own.ranks):
+        yield from _titled(f"ranks[{number}].name", rank.name, at, languages, needed=True)
+    for part, files in (("shell", own.shell), ("template", own.template)):
+        for language in languages:
+            if files and language not in files:
+                yield at.fault(
+                    f"{part}.{language}", f"is missing in {language}, a language of the plan", "missing_text"
+                )
+
+
+def _titled(
+    field: str, text: Both, at: KeyLines, languages: Sequence[Language], *, needed: bool
+) -> Iterator[PlanFault]:
+    for language in languages:
+        shown = text.in_language(language)
+        if needed and not shown.strip():
+            yield at.fault(f"{field}.{language}", f"has no text in {language}, a language of the plan", "missing_text")
+        if len(shown) > _TITLE_CHARS:
+            yield at.fault(f"{field}.{language}", f"has more than {_TITLE_CHARS} characters")
+
+
+def _payable(rules: Rules, own: OwnWorld, at: KeyLines, spoilt: FaultyFields) -> Iterator[PlanFault]:
+    """Actions that no agent can ever pay: the whole world if a newcomer can pay none, and each that takes too much."""
+    paid = False
+    for name, action in own.actions.items():
+        if spoilt.any("energy", f"actions.{name}", *(f"resources.{taken}" for taken in action.take)):
+            continue
+        least = 0 if action.amount is None else action.amount.min
+        short = _beyond(rules, own, action, least)
+        if short:
+            yield at.fault(f"actions.{name}", short, "world_unpayable")
+        elif name != "idle":
+            paid = paid or _newcomer_pays(rules, own, action, least)
+    if not paid and not own.packaged and not spoilt.any("actions", "energy", "influence", "resources"):
+        for name in own.actions:
+            if name != "idle":
+                message = "no newcomer can ever pay it or any other action"
+                yield at.fault(f"actions.{name}", message, "world_unpayable")
+
+
+def _beyond(rules: Rules, own: OwnWorld, action: OwnAction, least: int) -> str | None:
+    for name, value in action.take.items():
+        wanted = least if value == "amount" else int(value)
+        if wanted > own.resources[name].max:
+            return f"takes {wanted} of {name}, which holds at most {own.resources[name].max}"
+    cost = _least(action.cost.energy, least)
+    if rules.energy.ledger == "real" and cost > rules.energy.max:
+        return f"costs {cost} energy, but an agent holds at most {rules.energy.max}"
+    return None
+
+
+def _newcomer_pays(rules: Rules, own: OwnWorld, action: OwnAction, least: int) -> bool:
+    real = rules.energy.ledger == "real"
+    energy = not real or _least(action.cost.energy, least) <= rules.energy.start
+    return energy and _least(action.cost.influence, least) <= own.influence
+
+
+def _least(value: int | str, least: int) -> int:
+    return least if value == "amount" else int(value)
+
+
+def _reachable(own: OwnWorld, at: KeyLines, homes: frozenset[str], spoilt: FaultyFields) -> Iterator[PlanFault]:
+    if own.places and not spoilt.any("places", "actions"):
+        yield from _entered(own, at, homes)
+    for name, action in own.actions.items():
+        if spoilt.any("places", f"actions.{name}", *(f"resources.{taken}" for taken in action.take)):
+            continue
+        where = action.where or tuple(own.places)
+        bound = {own.resources[taken].place for taken in action.take} - {None}
+        if not any(bound <= {place} for place in where):
+            yield at.fault(f"actions.{name}", "it is not available at any place", "world_unreachable")
+
+
+def _entered(own: OwnWorld, at: KeyLines, homes: frozenset[str]) -> Iterator[PlanFault]:
+    """Places that no agent can enter: one must start there or be able to move there."""
+    entered = {next(iter(own.places)), *homes.intersection(own.places)}
+    moving = own.packaged or any(action.does == "move" for action in own.actions.values())
+    waiting = list(entered) if moving else []
+    while waiting:
+        for goal in own.goals(waiting.pop()):
+            if goal not in entered:
+                entered.add(goal)
+                waiting.append(goal)
+    for name in own.places:
+        if name not in entered:
+            yield at.fault(
+                f"places.{name}", "no agent can enter it: no reachable place leads to it", "world_unreachable"
+            )
+
+
+def _endless(own: OwnWorld, at: KeyLines, spoilt: FaultyFields) -> Iterator[PlanFault]:
+    held = {name: resource.start for name, resource in own.resources.items()}
+    known = {name: least for name, least in own.end.resource.items() if not spoilt.any("end", f"resources.{name}")}
+    below = [name for name, least in known.items() if held[name] <= least]
+    for name in below:
+        yield at.fault(
+            f"end.resource.{name}", f"a run would end at once: {name} starts with {held[name]}", "world_ends_at_once"
+        )
+
+
+def ends_at_once(own: OwnWorld, seats: int) -> bool:
+    """Whether so few agents are the end already."""
+    start = {name: resource.start for name, resource in own.resources.items()}
+    return ledger.exhausted(own, start, seats)

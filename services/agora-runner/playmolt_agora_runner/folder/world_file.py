@@ -1,0 +1,308 @@
+"""A world file of a plan's folder: from TOML to the rules of a world, with every fault of it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final, get_args
+
+import msgspec
+from msgspec import Meta
+from playmolt_schemas.agora.plan import PlanFault
+from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.stored.agora.own_world import (
+    CONTEST,
+    Both,
+    End,
+    HearingRule,
+    OwnAction,
+    OwnRank,
+    OwnWorld,
+    Place,
+    Resource,
+    Strict,
+)
+from playmolt_schemas.stored.agora.plan import Name
+from playmolt_schemas.stored.agora.turn import SKILLS, Language, PhaseName
+from playmolt_schemas.stored.agora.world import Rules
+
+from playmolt_agora_runner.folder import toml_file, world_checks
+from playmolt_agora_runner.folder.source import KeyLines, Source
+from playmolt_agora_runner.world import worlds
+
+PACKAGED: Final[tuple[str, ...]] = get_args(PhaseName)
+WORLD_BYTES: Final = 100 * 1024
+"""Of a world with all that it begins with: its lock is one record with those of the other rooms."""
+OWN: Final = ("title", "turns", "shell", "template", "places", "hearing", "actions", "resources", "end")
+_NAMED: Final[Mapping[str, type[Strict]]] = {"places": Place, "actions": OwnAction, "resources": Resource}
+_MOST: Final = {"places": 20, "actions": 20, "resources": 8}
+_DOES: Final = {
+    "speak": {"does": "say"},
+    "whisper": {"does": "whisper", "target": "agent"},
+    "move": {"does": "move", "target": "place"},
+}
+
+
+class World(msgspec.Struct, frozen=True):
+    """A world that was read: the packaged one it begins with, and all its rules.
+
+    One that is not `sound` has faults: its rules hold what has none, and nothing can be played there.
+    """
+
+    base: PhaseName
+    rules: Rules
+    turns: int
+    at: KeyLines
+    sound: bool = True
+
+
+class _Influence(Strict, frozen=True, kw_only=True):
+    """What everybody begins with."""
+
+    start: Annotated[int, Meta(ge=0, le=10_000)] = 0
+
+
+class _Layers(msgspec.Struct):
+    """A world file and those it is like, from the packaged one on."""
+
+    base: PhaseName | None
+    files: list[toml_file.TomlFile]
+
+
+def read(source: Source, name: str, languages: Sequence[Language], homes: frozenset[str]) -> World | None:
+    """Read a world; None where there is nothing to look at. The source gets every fault of it.
+
+    `homes` are the places where somebody starts.
+    """
+    layers = _layers(source, name)
+    if layers is None:
+        return None
+    before = len(source.faults)
+    at = layers.files[-1].at
+    rules, turns = _rules(source, layers)
+    if rules is None:
+        return None
+    source.faults += world_checks.faults(rules, at, languages, homes, source.faults[before:])
+    if len(canonical_json(rules)) > WORLD_BYTES:
+        source.faults.append(
+            at.fault("", f"exceeds {WORLD_BYTES} bytes together with the world it extends", "file_too_large")
+        )
+    return World(layers.base or "phase2", rules, turns, at, sound=len(source.faults) == before)
+
+
+def _layers(source: Source, name: str) -> _Layers | None:
+    files: list[toml_file.TomlFile] = []
+    seen: list[str] = []
+    while name not in PACKAGED:
+        if name in seen:
+            message = f"begins with itself: {' → '.join([*seen, name])}"
+            source.faults.append(files[-1].at.fault("like", message))
+            return None
+        seen.append(name)
+        found = toml_file.read(source, f"worlds/{name}.toml")
+        if found is None:
+            return None
+        files.insert(0, found)
+        like = found.values.pop("like", None)
+        if like is None:
+            return _Layers(None, files)
+        if not isinstance(like, str):
+            source.faults.append(found.at.fault("like", "is not a world's name", "wrong_type"))
+            return None
+        name = like
+    return _Layers(name, files)  # type: ignore[arg-type]  # one of PACKAGED
+
+
+def _rules(source: Source, layers: _Layers) -> tuple[Rules | None, int]:
+    table = worlds.table(layers.base) if layers.base else _empty()
+    own: dict[str, Any] = {"places": {}, "packaged": layers.base is not None}
+    if layers.base:
+        own["places"] = {name: {"capacity": False} for name in table["places"]}
+    turns = table["epochs"]
+    for layer in layers.files:
+        source.faults += _applied(table, own, layer, packaged=layers.base is not None)
+        turns = layer.values.get("turns", turns)
+    at = layers.files[-1].at
+    if not isinstance(turns, int) or isinstance(turns, bool) or not 1 <= turns <= 1000:
+        source.faults.append(at.fault("turns", "must be 1 to 1000"))
+        turns = 1
+    world = _own_world(source, own, table, at)
+    if world is None:
+        return None, turns
+    table |= {"epochs": turns, "places": list(world.places), "own": msgspec.to_builtins(world)}
+    try:
+        rules = msgspec.convert(table, Rules)
+    except msgspec.ValidationError as error:
+        source.faults.append(at.fault("", str(error)))
+        return None, turns
+    source.faults += [at.fault(fault.field.removeprefix("rules."), fault.message) for fault in worlds.ranges(rules)]
+    return rules, turns
+
+
+def _empty() -> dict[str, Any]:
+    """A world without anything that stage1.md has."""
+    table = worlds.table("phase2")
+    table |= {"influence": True, "epochs": 50, "places": [], "list_architect_skills": False}
+    table["costs"] = dict.fromkeys(table["costs"], 0)
+    table["rewards"] = dict.fromkeys(table["rewards"], 0)
+    return table
+
+
+def _applied(
+    table: dict[str, Any], own: dict[str, Any], layer: toml_file.TomlFile, *, packaged: bool
+) -> list[PlanFault]:
+    """Lay one file over what there is."""
+    faults: list[PlanFault] = []
+    left = dict(layer.values)
+    for name in OWN:
+        if name in left:
+            value = left.pop(name)
+            if name in _NAMED and isinstance(value, dict):
+                own[name] = _merged(own.get(name, {}), value)
+            elif name != "turns":
+                own[name] = value
+    faults += _energy(table, left.pop("energy", {}), layer.at)
+    if isinstance(left.get("influence"), dict):
+        own["influence"] = left.pop("influence")
+    if isinstance(left.get("ranks"), list):
+        own["ranks"] = left.pop("ranks")
+    for name, value in worlds.flattened(left):
+        if not packaged or name == "epochs":
+            hint = (
+                "the length of a run is `turns`"
+                if name == "epochs"
+                else "only a world that is `like` a packaged one has its rules"
+            )
+            faults.append(layer.at.fault(name, f"unknown key; {hint}", "unknown_key"))
+            continue
+        fault = worlds.override(table, name, value)
+        if fault is not None:
+            code = (
+                "unknown_key"
+                if "is not a rule" in fault.message or "defines the world" in fault.message
+                else "out_of_range"
+            )
+            faults.append(layer.at.fault(name, fault.message, code))  # type: ignore[arg-type]  # both are codes
+    return faults
+
+
+def _merged(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:
+    whole = dict(base)
+    for name, value in over.items():
+        held = whole.get(name)
+        whole[name] = {**held, **value} if isinstance(held, Mapping) and isinstance(value, Mapping) else value
+    return whole
+
+
+def _energy(table: dict[str, Any], energy: Any, at: KeyLines) -> list[PlanFault]:
+    """`decay` and `death` belong to energy here; in stage1.md they are separate rules."""
+    if not isinstance(energy, dict):
+        return [at.fault("energy", "must be a table", "wrong_type")]
+    faults: list[PlanFault] = []
+    for name, value in energy.items():
+        if name == "decay":
+            if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= 10_000:
+                faults.append(at.fault("energy.decay", "must be a whole number from 0 to 10000"))
+            else:
+                table["decay"] = {**table["decay"], "base": value, "step": "0"}
+        elif name == "death":
+            if isinstance(value, bool):
+                table["death"] = value
+            else:
+                faults.append(at.fault("energy.death", "is true or false", "wrong_type"))
+        elif name in table["energy"]:
+            fault = worlds.override(table, f"energy.{name}", value)
+            faults += [] if fault is None else [at.fault(f"energy.{name}", fault.message)]
+        else:
+            faults.append(
+                at.fault(
+                    f"energy.{name}", "unknown key; allowed keys are start, max, ledger, decay, death", "unknown_key"
+                )
+            )
+    return faults
+
+
+def _own_world(source: Source, own: dict[str, Any], table: Mapping[str, Any], at: KeyLines) -> OwnWorld | None:
+    """The own part as far as it is sound, reading each table by itself to report every fault."""
+    read: dict[str, Any] = {"packaged": own["packaged"]}
+    for name, kind in _NAMED.items():
+        read[name] = _tables(source, own.get(name, {}), kind, at, name)
+    for name, kind in (("title", Both), ("hearing", HearingRule), ("end", End)):
+        if name in own:
+            read |= _kept(source, name, toml_file.partly(kind, own[name], at, name))
+    for name in ("shell", "template"):
+        read[name] = _files(source, own.get(name, {}), at, name)
+    read["ranks"] = _ranks(source, own.get("ranks", []), at)
+    influence, faults = toml_file.partly(_Influence, own.get("influence", {}), at, "influence")
+    source.faults += faults
+    read["influence"] = influence.start if influence else 0
+    if own["packaged"]:
+        read["places"] = {name: _packaged(name, place, table) for name, place in read["places"].items()}
+    try:
+        return msgspec.convert(msgspec.to_builtins(read), OwnWorld)
+    except msgspec.ValidationError as error:
+        source.faults.append(at.fault("", str(error)))
+        return None
+
+
+def _packaged(name: str, place: Place, table: Mapping[str, Any]) -> Place:
+    """A place of a packaged world has its capacity there, unless the file says another."""
+    kind = "alley" if name.startswith("alley") else name
+    if place.capacity or kind not in table["capacity"]:
+        return place
+    return msgspec.structs.replace(place, capacity=table["capacity"][kind])
+
+
+def _tables(source: Source, values: object, kind: type[Strict], at: KeyLines, field: str) -> dict[str, object]:
+    if not isinstance(values, dict):
+        source.faults.append(at.fault(field, f"must be a table of tables: write [{field}.NAME]", "wrong_type"))
+        return {}
+    if len(values) > _MOST[field]:
+        source.faults.append(at.fault(field, f"has {len(values)} entries; the limit is {_MOST[field]}"))
+        return {}
+    read: dict[str, object] = {}
+    for name, value in values.items():
+        where = f"{field}.{name}"
+        if not _is_name(name) or (field == "actions" and name in (*SKILLS, CONTEST)):
+            source.faults.append(at.fault(where, "is not a valid name: a-z, then a-z, 0-9 and _, at most 32"))
+            continue
+        filled = {**_DOES.get(name, {}), **value} if field == "actions" and isinstance(value, dict) else value
+        read |= _kept(source, name, toml_file.partly(kind, filled, at, where))
+    return read
+
+
+def _is_name(name: str) -> bool:
+    try:
+        msgspec.convert(name, Name)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def _kept(source: Source, name: str, partly: tuple[Strict | None, list[PlanFault]]) -> dict[str, object]:
+    found, faults = partly
+    source.faults += faults
+    if found is None:
+        return {}
+    if isinstance(found, OwnAction) and found.does in ("move", "whisper") and found.target == "none":
+        found = msgspec.structs.replace(found, target="place" if found.does == "move" else "agent")
+    return {name: found}
+
+
+def _ranks(source: Source, values: Any, at: KeyLines) -> list[Any]:
+    if not isinstance(values, list) or len(values) > 6:
+        source.faults.append(at.fault("ranks", "is a list of at most 6: write [[ranks]]"))
+        return []
+    found = [toml_file.converted(OwnRank, value, at, f"ranks[{number}]") for number, value in enumerate(values)]
+    source.faults += [fault for each in found if isinstance(each, list) for fault in each]
+    ranks = [each for each in found if isinstance(each, OwnRank)]
+    starts = [rank.from_ for rank in ranks]
+    if starts != sorted(set(starts)):
+        source.faults.append(at.fault("ranks", "must ascend in `from`"))
+    return ranks
+
+
+def _files(source: Source, values: object, at: KeyLines, field: str) -> dict[str, str]:
+    if not isinstance(values, dict) or any(name not in ("ko", "en") for name in values):
+        source.faults.append(
+            at.fault(field, 'is a file for each language: { ko = "well_ko.md", en = "well_en.md" }', "wrong_type")
+        )
+        return {}
+    return {name: str(value) for name, value in values.items()}

@@ -1,0 +1,104 @@
+"""What a plan will take: calls, tokens and money, expected and at most, before anything runs."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+from playmolt_core.llm.catalogue import Catalogue
+from playmolt_schemas.agora.plan import ModelCost
+from playmolt_schemas.identifiers import is_scripted
+from playmolt_schemas.stored.agora.plan import Plan
+from playmolt_schemas.stored.agora.turn import Language, PhaseName
+
+from playmolt_agora_runner import budget
+from playmolt_agora_runner.plan import matrix
+from playmolt_agora_runner.plan import plan as plans
+
+COMPLETION_TOKENS: Final = 150
+"""A reply of one thought and one sentence, as a plan expects it; `max_tokens` is what it may be."""
+PROMPT_TOKENS: Final[Mapping[tuple[PhaseName, Language], int]] = {
+    ("stage1", "ko"): 2900,
+    ("stage1", "en"): 1900,
+    ("phase1", "ko"): 2500,
+    ("phase1", "en"): 1700,
+    ("phase2", "ko"): 1200,
+    ("phase2", "en"): 850,
+}
+"""Both messages of a turn with events and history full of one-sentence utterances."""
+HAPPENINGS: Final[Mapping[PhaseName, int]] = {"stage1": 20, "phase1": 20, "phase2": 10}
+"""How many utterances a prompt quotes at most, each as long as a reply may be."""
+
+
+class Projection(msgspec.Struct, frozen=True, kw_only=True):
+    """A plan's sums: expected (one call a turn) and at most (every re-ask, the longest prompts and replies)."""
+
+    calls: int
+    calls_most: int
+    tokens: int
+    tokens_most: int
+    cost: str | None
+    cost_most: str | None
+    models: tuple[ModelCost, ...]
+
+
+def project(plan: Plan, catalogue: Catalogue, rooms: matrix.Rooms = ()) -> Projection:
+    """Project what a plan takes with the catalogue's prices; a cost is None where one of them is unknown."""
+    turns: Counter[tuple[str, PhaseName, Language]] = Counter()
+    for cell, number in matrix.planned(plan, rooms):
+        for seat in matrix.seats_of(plan, cell, number):
+            turns[seat.model, _world(cell), cell.language] += cell.turns
+    models = plans.all_models(plan)
+    usual = [_model(_expected(plan, catalogue), model, turns, _TurnCost(1, COMPLETION_TOKENS, 0)) for model in models]
+    longest = _TurnCost(1 + plan.reask, plan.sampling.max_tokens, plan.sampling.max_tokens)
+    most = [_model(catalogue, model, turns, longest) for model in models]
+    return Projection(
+        calls=sum(each.calls for each in usual),
+        calls_most=sum(each.calls for each in most),
+        tokens=sum(each.prompt_tokens + each.completion_tokens for each in usual),
+        tokens_most=sum(each.prompt_tokens + each.completion_tokens for each in most),
+        cost=budget.total(*(each.cost for each in usual)),
+        cost_most=budget.total(*(each.cost for each in most)),
+        models=tuple(usual),
+    )
+
+
+def _expected(plan: Plan, catalogue: Catalogue) -> Catalogue:
+    """At the prices of batches where a plan plays in them; what they do not answer costs the plain ones."""
+    if not plans.plays_in_batches(plan):
+        return catalogue
+    return Catalogue({name: each.in_batches if each.batch else each for name, each in catalogue.models.items()})
+
+
+def _world(cell: matrix.Cell) -> PhaseName:
+    """The packaged world with prompts of about this length."""
+    return cell.room.base if cell.room else plans.world(cell.arm or "phase1")
+
+
+class _TurnCost(msgspec.Struct, frozen=True):
+    """What a turn takes: calls, tokens of a reply, tokens by which each quoted utterance is longer than usual."""
+
+    calls: int
+    reply: int
+    longer: int
+
+
+def _model(
+    catalogue: Catalogue, model: str, turns: Mapping[tuple[str, PhaseName, Language], int], turn: _TurnCost
+) -> ModelCost:
+    mine = {(phase, language): count for (name, phase, language), count in turns.items() if name == model}
+    calls = turn.calls * sum(mine.values())
+    # A re-ask quotes the reply that did not parse, hence one more.
+    prompt = turn.calls * sum(
+        count * (PROMPT_TOKENS[phase, language] + turn.longer * (HAPPENINGS[phase] + 1))
+        for (phase, language), count in mine.items()
+    )
+    completion = calls * turn.reply
+    return ModelCost(
+        model=model,
+        scripted=is_scripted(model),
+        calls=calls,
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        cost=budget.cost(budget.prices_of(model, catalogue.models.get(model)), prompt, completion),
+    )

@@ -1,0 +1,69 @@
+"""A plan's design as its power is computed from: runs, turns and seats of the arms that tests compare."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from playmolt_schemas.agora.laboratory import Design, MeasureTrial, Power, Stratum
+from playmolt_schemas.agora.plan import PlanFault
+from playmolt_schemas.stored.agora.plan import Plan, SquareAgent
+
+from playmolt_agora_runner.plan import latin_squares, matrix
+from playmolt_agora_runner.plan import plan as plans
+
+PowerOf: TypeAlias = Callable[[Design], Power]
+"""Computes the power of a design: a process of the laboratory, or its function."""
+TrialOf: TypeAlias = Callable[[MeasureTrial], Sequence[PlanFault]]
+"""Tries measures, likewise."""
+
+
+def persona_runs(plan: Plan) -> int:
+    """Count the runs of Sets A and B."""
+    phase = plans.phase_of(plan, "phase2")
+    return phase.runs * len(_sets(plan)) if phase else 0
+
+
+def is_pcs(test: str) -> bool:
+    return test.startswith("pcs:")
+
+
+def design(plan: Plan, tests: Sequence[str]) -> Design:
+    """The design of a plan for these of the tests that it could hold."""
+    phase = plans.phase_of(plan, "phase2")
+    models = [test.partition(":")[2] for test in tests if is_pcs(test)]
+    return Design(
+        seed=plan.seed,
+        exploratory=plan.exploratory,
+        tests=tuple(tests),
+        hypotheses=plans.hypotheses(plan),
+        pcs={model: found for model in models if (found := _strata(plan, model))},
+        sets=_sets(plan),
+        persona_runs=_seats(plan),
+        turns=phase.turns if phase else 0,
+    )
+
+
+def _sets(plan: Plan) -> tuple[str, ...]:
+    return tuple(name for name in plans.sets(plan) if name in plans.WITH_PERSONA)
+
+
+def _seats(plan: Plan) -> tuple[tuple[SquareAgent, ...], ...]:
+    """The seats of each run of Sets A and B."""
+    phase = plans.phase_of(plan, "phase2")
+    named = latin_squares.labels(plan)
+    runs = [
+        tuple(latin_squares.seats_a(named, number + 1, pairs=plan.pairs))
+        for number in range(phase.runs if phase else 0)
+    ]
+    return tuple(runs * len(_sets(plan)))
+
+
+def _strata(plan: Plan, model: str) -> tuple[Stratum, ...]:
+    turns = {(cell.arm, cell.language): cell.turns * cell.agents for cell in matrix.cells(plan)}
+    found = []
+    for language in plans.languages(plan, "phase1"):
+        one, two = plans.stage1_runs(plan, model, language), plans.phase1_runs(plan, model, language)
+        if one and two:
+            phase1 = turns["phase1", language]
+            stage1 = turns.get(("stage1", language), phase1)
+            found.append(Stratum(language=language, stage1=one, phase1=two, stage1_turns=stage1, phase1_turns=phase1))
+    return tuple(found)

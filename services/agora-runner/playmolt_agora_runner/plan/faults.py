@@ -1,0 +1,180 @@
+"""Everything that a plan can be refused for, each fault under its field's name."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from msgspec import UNSET
+from playmolt_schemas.agora.definitions import ARMS
+from playmolt_schemas.agora.plan import Arm, PlanFault
+from playmolt_schemas.stored.agora.plan import RUNS, PhasePlan, Plan, RoomPlan, Stage1Import
+from playmolt_schemas.text import has_line_breaks_or_controls, trimmed
+
+from playmolt_agora_runner.plan import plan as plans
+from playmolt_agora_runner.plan import stage1_import
+from playmolt_agora_runner.world import worlds
+
+_DECIMAL: Final = re.compile(r"\d{1,3}(\.\d{1,6})?", re.ASCII)
+_MOST_TOKENS: Final = 100_000
+
+
+def faults_of(plan: Plan) -> Iterator[PlanFault]:
+    yield from _name_faults(plan)
+    yield from _phase_faults(plan)
+    yield from _hypothesis_faults(plan)
+    yield from _sampling_faults(plan)
+    yield from _import_faults(plan)
+    yield from _adaptive_faults(plan)
+    yield from _seed_event_faults(plan)
+    yield from _probe_faults(plan)
+
+
+def _probe_faults(plan: Plan) -> Iterator[PlanFault]:
+    for at, probe in enumerate(plan.probes or ()):
+        if probe.model not in plans.all_models(plan):
+            yield PlanFault(f"probes[{at}].model", f"{probe.model} is not a model of this plan", "unknown_model")
+        most = probe.prompts * probe.times
+        counted = (
+            ("alone", probe.alone, most),
+            ("beside", probe.beside, most),
+            ("first", probe.first, probe.prompts),
+        )
+        for name, value, limit in counted:
+            if value > limit:
+                message = f"is {value}, more than the {limit} that were counted"
+                yield PlanFault(f"probes[{at}].{name}", message, "out_of_range")
+
+
+def _name_faults(plan: Plan) -> Iterator[PlanFault]:
+    if not trimmed(plan.name):
+        yield PlanFault("name", "must contain a character other than white space")
+    if has_line_breaks_or_controls(plan.name):
+        yield PlanFault("name", "contains a control, line separator or bidi control character")
+    yield from _twice("models", plan.models)
+    yield from _twice("languages", plan.languages)
+
+
+def _twice(field: str, values: Iterable[str]) -> Iterator[PlanFault]:
+    for value, count in Counter(values).items():
+        if count > 1:
+            yield PlanFault(field, f"names {value} {count} times")
+
+
+def _phase_faults(plan: Plan) -> Iterator[PlanFault]:
+    if not any(plans.phase_of(plan, phase) for phase in ARMS) and not any(room.runs for room in plan.rooms or ()):
+        yield PlanFault("phases", f"at least one of {', '.join(ARMS)}, or one of `rooms`, must have runs")
+    for phase in ARMS:
+        found: PhasePlan | None = getattr(plan.phases, phase)
+        if found is None:
+            continue
+        yield from _twice(f"phases.{phase}.models", found.models or ())
+        yield from _twice(f"phases.{phase}.languages", found.languages or ())
+        yield from (PlanFault(f"phases.{phase}.{field}", "is empty") for field in ("models", "languages", "sets")
+                    if getattr(found, field, None) == ())  # fmt: skip
+        rules = worlds.rules(plans.world(phase), plans.overrides(phase, found.rules))
+        if isinstance(rules, tuple):
+            yield from (PlanFault(f"phases.{phase}.{fault.field}", fault.message) for fault in rules)
+        if "epochs" in found.rules:
+            yield PlanFault(f"phases.{phase}.rules.epochs", f"is `phases.{phase}.turns` in a plan")
+    yield from _set_faults(plan)
+    total = sum(_total(plan, phase) for phase in ARMS) + sum(_of_room(plan, room) for room in plan.rooms or ())
+    if total > RUNS:
+        yield PlanFault("phases", f"add up to {total} runs; an experiment has at most {RUNS}")
+
+
+def _total(plan: Plan, phase: Arm) -> int:
+    found = plans.phase_of(plan, phase)
+    if found is None:
+        return 0
+    cells = (
+        len(plans.sets(plan))
+        if phase == "phase2"
+        else len(plans.models(plan, phase)) * len(plans.languages(plan, phase))
+    )
+    return found.runs * cells
+
+
+def _of_room(plan: Plan, room: RoomPlan) -> int:
+    models = len(room.models or plan.models) if room.mix == "one" else 1
+    return room.runs * models * len(room.languages or plan.languages)
+
+
+def _set_faults(plan: Plan) -> Iterator[PlanFault]:
+    phase = plan.phases.phase2
+    if phase is None or not phase.sets:
+        return
+    yield from _twice("phases.phase2.sets", phase.sets)
+    spoken = phase.languages or plan.languages
+    for name in phase.sets:
+        if plans.SET_LANGUAGES[name] not in spoken:
+            yield PlanFault(
+                "phases.phase2.sets", f"{name} is in {plans.SET_LANGUAGES[name]}, which is not in `languages`"
+            )
+
+
+def _hypothesis_faults(plan: Plan) -> Iterator[PlanFault]:
+    known = plans.known_tests(plan)
+    chosen = plans.hypotheses(plan)
+    if any(not trimmed(claim) for claim in plans.claims(plan)):
+        yield PlanFault("hypotheses", "a hypothesis names neither a test nor a claim")
+    for hypothesis in chosen:
+        if hypothesis.test not in known:
+            message = f"{hypothesis.test} is not a test; use pcs, ri_star, {', '.join(known)}"
+            yield PlanFault("hypotheses", message, "unknown_test")
+        if not 0 < float(hypothesis.alpha) < 1:
+            yield PlanFault("hypotheses", f"{hypothesis.test}: alpha {hypothesis.alpha} must be between 0 and 1")
+        if hypothesis.dispersion is not UNSET and not float(hypothesis.dispersion) < 1:
+            yield PlanFault("hypotheses", f"{hypothesis.test}: dispersion {hypothesis.dispersion} must be below 1")
+    yield from _twice("hypotheses", (hypothesis.test for hypothesis in chosen))
+
+
+def _sampling_faults(plan: Plan) -> Iterator[PlanFault]:
+    for name, most in (("temperature", 2), ("top_p", 1)):
+        value: str | None = getattr(plan.sampling, name)
+        if value is not None and not (_DECIMAL.fullmatch(value) and float(value) <= most):
+            yield PlanFault(f"sampling.{name}", f"{value} is not a decimal number from 0 to {most}")
+    if not 1 <= plan.sampling.max_tokens <= _MOST_TOKENS:
+        yield PlanFault("sampling.max_tokens", f"must be 1 to {_MOST_TOKENS}")
+
+
+def _import_faults(plan: Plan) -> Iterator[PlanFault]:
+    found = plan.stage1_import
+    if not isinstance(found, Stage1Import):
+        return
+    if plans.phase_of(plan, "stage1"):
+        yield PlanFault("stage1_import", "replaces phases.stage1; leave one of them out")
+    for run in found.runs:
+        if run.model not in plans.models(plan, "phase1"):
+            yield PlanFault("stage1_import", f"{run.run}: {run.model} plays in no Phase 1 run of this plan")
+        if not any(run.counts.values()):
+            yield PlanFault("stage1_import", stage1_import.empty(run.run, run.model, run.language))
+    for (name, model, language), count in Counter((run.run, run.model, run.language) for run in found.runs).items():
+        if count > 1:
+            yield PlanFault("stage1_import", f"{name}: occurs {count} times for {model} in {language}")
+
+
+def _adaptive_faults(plan: Plan) -> Iterator[PlanFault]:
+    adaptive = plan.adaptive
+    if adaptive is None:
+        return
+    phase = plans.phase_of(plan, "phase1")
+    if phase is None:
+        yield PlanFault("adaptive", "adds runs to Phase 1 cells; this plan has none")
+    elif adaptive.max_runs < phase.runs:
+        yield PlanFault("adaptive.max_runs", f"is below the {phase.runs} runs that phases.phase1 already has")
+    if not 0 < float(adaptive.width) < 1:
+        yield PlanFault("adaptive.width", "must be between 0 and 1")
+    if adaptive.measure == "pcs" and not (plans.phase_of(plan, "stage1") or plan.stage1_import):
+        yield PlanFault("adaptive.measure", "pcs needs Stage 1 runs, played or imported")
+
+
+def _seed_event_faults(plan: Plan) -> Iterator[PlanFault]:
+    phase = plans.phase_of(plan, "phase2")
+    if plan.seed_events and phase is None:
+        yield PlanFault("seed_events", "happen in Phase 2; this plan has none")
+    for event in plan.seed_events:
+        if phase and event.turn > phase.turns:
+            yield PlanFault("seed_events", f"turn {event.turn} exceeds the {phase.turns} turns of phases.phase2")
+    for text in plans.seed_texts(plan):
+        yield from (PlanFault("seed_events", fault) for fault in text.faults())

@@ -1,0 +1,239 @@
+"""The matrix of a plan: its cells, and each run's specification, the same whenever it is asked for."""
+
+import hashlib
+import uuid
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+from msgspec import UNSET
+from playmolt_schemas.agora.definitions import ARMS
+from playmolt_schemas.agora.plan import Arm
+from playmolt_schemas.identifiers import is_scripted
+from playmolt_schemas.stored.agora.plan import LockedRoom, Plan
+from playmolt_schemas.stored.agora.turn import Language, Persona, PersonaCondition, RunSpec, Seat, SetName
+
+from playmolt_agora_runner.plan import latin_squares
+from playmolt_agora_runner.plan import plan as plans
+
+_TABLE: Final[tuple[tuple[str, Persona, str], ...]] = (
+    ("influencer_01", "influencer", "plaza"),
+    ("influencer_02", "influencer", "plaza"),
+    ("archivist_01", "archivist", "plaza"),
+    ("archivist_02", "archivist", "market"),
+    ("merchant_01", "merchant", "market"),
+    ("merchant_02", "merchant", "market"),
+    ("jester_01", "jester", "alley_a"),
+    ("jester_02", "jester", "alley_b"),
+    ("citizen_01", "citizen", "plaza"),
+    ("citizen_02", "citizen", "plaza"),
+    ("observer_01", "observer", "plaza"),
+    ("architect_01", "architect", "plaza"),
+)
+"""Table 1-D of the source: agent, persona, home."""
+
+
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
+    """Runs that differ in nothing but their number. `model` is None where all models share a room."""
+
+    name: str
+    arm: Arm | None
+    set: SetName | None
+    language: Language
+    model: str | None
+    runs: int
+    turns: int
+    agents: int
+    room: LockedRoom | None = None
+
+    @property
+    def phase(self) -> str:
+        """What its turn records call it: the arm, or the room."""
+        return self.room.name if self.room else str(self.arm)
+
+
+Rooms = Sequence[LockedRoom]
+
+
+def cells(plan: Plan, rooms: Rooms = ()) -> tuple[Cell, ...]:
+    """The cells of a plan, phase by phase in plan order, those of its rooms behind."""
+    packaged = (cell for arm in ARMS for cell in (_set_cells(plan) if arm == "phase2" else _cells(plan, arm)))
+    return (*packaged, *(cell for room in rooms for cell in _room_cells(room)))
+
+
+def planned(plan: Plan, rooms: Rooms = ()) -> tuple[tuple[Cell, int], ...]:
+    """Every planned run as its cell and its number in it, from 1."""
+    return tuple((cell, number) for cell in cells(plan, rooms) for number in range(1, cell.runs + 1))
+
+
+def cell_of(plan: Plan, name: str, rooms: Rooms = ()) -> Cell:
+    """A cell by its name; LookupError when the plan has none such."""
+    found = next((cell for cell in cells(plan, rooms) if cell.name == name), None)
+    if found is None:
+        raise LookupError(f"the plan has no cell {name!r}")
+    return found
+
+
+def run_id(experiment: str, cell: str, number: int) -> str:
+    """A run's id, the same for the same run of the same experiment."""
+    return f"agora-{uuid.uuid5(uuid.NAMESPACE_OID, f'{experiment}/{cell}/{number}')}"
+
+
+def run_seed(plan: Plan, number: int) -> str:
+    """A run's seed as a decimal string: it follows from plan and number alone, so that a plan run twice meets the
+    same chances, and so do the runs of one number in every cell (stage1.md, invariant 6)."""
+    return _seed(f"{len(plan.seed)},{plan.seed},{number}")
+
+
+def _seed(text: str) -> str:
+    return str(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big"))
+
+
+def spec(plan: Plan, experiment: str, cell: Cell, number: int) -> RunSpec:
+    """The specification of one run; `number` goes past the cell's planned runs where runs are added."""
+    seats = seats_of(plan, cell, number)
+    if cell.room is not None:
+        return _room_spec(plan, experiment, cell.room, cell, number, seats)
+    if cell.arm is None:
+        raise LookupError(f"{cell.name} is of no phase and of no room")
+    condition: PersonaCondition = "no_persona" if seats[0].persona is None else "with_persona"
+    return RunSpec(
+        experiment=experiment,
+        run=run_id(experiment, cell.name, number),
+        number=number,
+        cell=cell.name,
+        phase=plans.world(cell.arm),
+        set=cell.set,
+        language=cell.language,
+        persona_condition=condition,
+        seed=run_seed(plan, number),
+        turns=cell.turns,
+        seats=seats,
+        rules=_rules(plan, cell.arm),
+        decoding=plan.decoding,
+        sampling=plan.sampling,
+        reask=plan.reask,
+        exploratory=plan.exploratory,
+        scripted=any(is_scripted(seat.model) for seat in seats),
+    )
+
+
+def _room_spec(
+    plan: Plan, experiment: str, room: LockedRoom, cell: Cell, number: int, seats: tuple[Seat, ...]
+) -> RunSpec:
+    """The specification of a room's run: it contains the whole world."""
+    return RunSpec(
+        experiment=experiment,
+        run=run_id(experiment, cell.name, number),
+        number=number,
+        cell=cell.name,
+        phase=room.name,
+        set=None,
+        language=cell.language,
+        persona_condition="with_persona" if any(seat.persona for seat in seats) else "no_persona",
+        seed=run_seed(plan, number),
+        turns=cell.turns,
+        seats=seats,
+        rules=dict(room.changes),
+        decoding=plan.decoding,
+        sampling=plan.sampling,
+        reask=plan.reask,
+        exploratory=plan.exploratory,
+        scripted=any(is_scripted(seat.model) for seat in seats),
+        base=room.base,
+        world=room.rules,
+        files=room.files,
+        levels=room.levels or UNSET,
+    )
+
+
+def specs(plan: Plan, experiment: str, rooms: Rooms = ()) -> tuple[RunSpec, ...]:
+    return tuple(spec(plan, experiment, cell, number) for cell, number in planned(plan, rooms))
+
+
+def seats_of(plan: Plan, cell: Cell, number: int) -> tuple[Seat, ...]:
+    """Who sits where in a run; `persona_assignment: shuffled` is the world's to apply."""
+    if cell.room is not None:
+        return tuple(
+            Seat(agent=seat.agent, model=seat.model or str(cell.model), persona=seat.persona, home=seat.home)
+            for seat in cell.room.seats
+        )
+    if cell.model is None:
+        return _mixed(plan, cell, number)
+    return tuple(Seat(agent=agent, model=cell.model, persona=persona, home=home) for agent, persona, home in _TABLE)
+
+
+def _mixed(plan: Plan, cell: Cell, number: int) -> tuple[Seat, ...]:
+    models = latin_squares.labels(plan)
+    if cell.set in plans.WITH_PERSONA:
+        agents = latin_squares.seats_a(models, number, pairs=plan.pairs, home_policy=plan.home_policy)
+    else:
+        agents = latin_squares.seats_b(models, number)
+    return tuple(Seat(agent=agent.agent, model=agent.model, persona=agent.persona, home=agent.home) for agent in agents)
+
+
+def _cells(plan: Plan, arm: Arm) -> tuple[Cell, ...]:
+    phase = plans.phase_of(plan, arm)
+    if phase is None:
+        return ()
+    return tuple(
+        Cell(
+            name=f"{arm}/{model}/{language}",
+            arm=arm,
+            set=None,
+            language=language,
+            model=model,
+            runs=phase.runs,
+            turns=phase.turns,
+            agents=len(_TABLE),
+        )
+        for model in plans.models(plan, arm)
+        for language in plans.languages(plan, arm)
+    )
+
+
+def _room_cells(room: LockedRoom) -> tuple[Cell, ...]:
+    models: tuple[str | None, ...] = room.models if room.mix == "one" else (None,)
+    return tuple(
+        Cell(
+            name="/".join((room.name, *([model] if model else []), language)),
+            arm=None,
+            set=None,
+            language=language,
+            model=model,
+            runs=room.runs,
+            turns=room.turns,
+            agents=len(room.seats),
+            room=room,
+        )
+        for model in models
+        for language in room.languages
+    )
+
+
+def _set_cells(plan: Plan) -> tuple[Cell, ...]:
+    phase = plans.phase_of(plan, "phase2")
+    if phase is None:
+        return ()
+    each = 2 * len(plans.models(plan, "phase2"))
+    return tuple(
+        Cell(
+            name=f"phase2/{name}",
+            arm="phase2",
+            set=name,
+            language=plans.SET_LANGUAGES[name],
+            model=None,
+            runs=phase.runs,
+            turns=phase.turns,
+            agents=2 * len(latin_squares.PERSONAS) if name in plans.WITH_PERSONA else each,
+        )
+        for name in plans.sets(plan)
+    )
+
+
+def _rules(plan: Plan, arm: Arm) -> dict[str, object]:
+    phase = plans.phase_of(plan, arm)
+    rules = plans.overrides(arm, phase.rules if phase else {})
+    if arm == "phase2" and plan.seed_events:
+        rules["seed_events"] = [msgspec.to_builtins(event) for event in plan.seed_events]
+    return rules

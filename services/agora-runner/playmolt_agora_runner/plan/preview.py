@@ -1,0 +1,333 @@
+"""Preview of a plan: matrix, costs, squares, attainable p, warnings, and reasons for refusal."""
+
+from collections.abc import Collection, Iterable, Iterator
+from decimal import Decimal
+from typing import Final
+
+from msgspec import UNSET
+from playmolt_core.llm.catalogue import Catalogue
+from playmolt_schemas.agora.definitions import ARMS
+from playmolt_schemas.agora.laboratory import Power
+from playmolt_schemas.agora.plan import MatrixCell, PlanFault, PlannedTest, Preview
+from playmolt_schemas.canonical import digest
+from playmolt_schemas.codes import FieldFault
+from playmolt_schemas.identifiers import is_scripted
+from playmolt_schemas.stored.agora.plan import LockedRoom, Plan, Square, Stage1Import
+from playmolt_schemas.stored.agora.world import Rules
+
+from playmolt_agora_runner import budget
+from playmolt_agora_runner.folder.reading import PlanFolder
+from playmolt_agora_runner.plan import costs, latin_squares, matrix
+from playmolt_agora_runner.plan import plan as plans
+from playmolt_agora_runner.plan.design import PowerOf, design, is_pcs, persona_runs
+from playmolt_agora_runner.plan.reading import ParsedPlan
+from playmolt_agora_runner.run import opening
+from playmolt_agora_runner.scripted import residents
+from playmolt_agora_runner.world import worlds
+
+_NO_FOLDER: Final = PlanFolder()
+
+
+def preview(plan: Plan, catalogue: Catalogue, aliases: Collection[str] | None = None, *, power: PowerOf) -> Preview:
+    """Work out a plan that reads without a fault."""
+    return examined(ParsedPlan(plan), catalogue, aliases, power=power)
+
+
+def examined(
+    found: ParsedPlan,
+    catalogue: Catalogue,
+    aliases: Collection[str] | None = None,
+    folder: PlanFolder = _NO_FOLDER,
+    *,
+    power: PowerOf,
+) -> Preview:
+    """Work a plan out. `faults` names every reason why it would be refused; the rest is filled in regardless.
+
+    What follows from a field at fault is left out, no more. `catalogue` prices the models; `aliases` are the scripted
+    models there are (those that come with the software). `folder` is what was made of the plan's folder,
+    `power` computes the power of its tests.
+    """
+    plan = found.plan
+    if plan is None:
+        return _unknown(found.faults)
+    spoilt = InvalidParts(found.faults)
+    sized = not spoilt.any("models", "languages", "phases")
+    sound = _sound_rooms(found, folder, spoilt)
+    whole = sized and not spoilt.any("rooms")
+    projection = costs.project(plan, catalogue, folder.rooms) if whole and not spoilt.any("sampling", "reask") else None
+    squared = () if spoilt.any(*_PHASE2) else latin_squares.squares(plan)
+    found_power = _power(plan, spoilt, power)
+    tests = found_power.tests if found_power else ()
+    rows = tuple(_row(cell) for cell in matrix.cells(plan, sound)) if sized else ()
+    known = residents.ALIASES if aliases is None else aliases
+    refusals = [
+        *(() if spoilt.any("models") else _model_faults(plan, catalogue, known)),
+        *(() if plan.allow_unbalanced else _square_faults(squared)),
+        *_effect_faults(plan, found_power),
+        *_test_faults(plan, tests),
+        *(_opening_faults(plan, folder) if whole else ()),
+    ]
+    return Preview(
+        name=plan.name,
+        plan_hash=digest(plan),
+        runs=sum(row.runs for row in rows) if whole else None,
+        agents=sum(row.agents for row in rows) if whole else None,
+        turns=sum(row.turns for row in rows) if whole else None,
+        calls=projection.calls if projection else None,
+        calls_most=projection.calls_most if projection else None,
+        tokens=projection.tokens if projection else None,
+        cost=projection.cost if projection else None,
+        cost_most=projection.cost_most if projection else None,
+        scripted=any(is_scripted(model) for model in plans.all_models(plan)),
+        exploratory=plan.exploratory,
+        matrix=rows,
+        models=projection.models if projection else (),
+        squares=squared,
+        tests=tests,
+        warnings=(*(_warnings(plan, projection, squared, found_power) if sized else ()), *folder.warnings),
+        folder=folder.folder,
+        faults=(*found.faults, *found.placed(refusals), *_placed(found, spoilt.unaffected(folder.faults))),
+    )
+
+
+_PHASE2: Final = ("models", "languages", "phases.phase2", "pairs", "shuffle_labels", "home_policy", "allow_unbalanced")
+_PCS: Final = ("models", "languages", "phases.stage1", "phases.phase1", "stage1_import")
+
+
+class InvalidParts:
+    """Which parts of a plan have a fault, so that nothing can be made of them."""
+
+    def __init__(self, faults: Iterable[PlanFault]) -> None:
+        # An unknown field or test does not affect the others.
+        self._fields = {fault.field for fault in faults if fault.code not in ("unknown_field", "unknown_test")}
+
+    def any(self, *parts: str) -> bool:
+        """Whether one of these parts, something in it or what it is in is at fault."""
+        return any(_within(field, part) or _within(part, field) for field in self._fields for part in parts)
+
+    def unaffected(self, faults: Iterable[PlanFault]) -> Iterator[PlanFault]:
+        """Those that do not follow from a list with a member at fault."""
+        return (
+            fault for fault in faults if fault.file or not any(_within(each, f"{fault.field}") for each in self._fields)
+        )
+
+
+def _sound_rooms(found: ParsedPlan, folder: PlanFolder, spoilt: InvalidParts) -> tuple[LockedRoom, ...]:
+    rooms = found.plan.rooms or () if found.plan else ()
+    places = range(len(rooms)) if found.rooms_at is None else found.rooms_at
+    sound = {room.name for at, room in zip(places, rooms, strict=True) if not spoilt.any(f"rooms[{at}]")}
+    return tuple(room for room in folder.rooms if room.name in sound)
+
+
+def _placed(found: ParsedPlan, faults: Iterable[PlanFault]) -> Iterator[PlanFault]:
+    """Faults of the folder name their file and line; those of the plan get theirs here."""
+    for fault in faults:
+        yield fault if fault.file else found.placed((fault,))[0]
+
+
+def _within(field: str, part: str) -> bool:
+    return field == part or field.startswith((f"{part}.", f"{part}["))
+
+
+def _unknown(faults: tuple[PlanFault, ...]) -> Preview:
+    return Preview(
+        name=None, plan_hash=None, runs=None, agents=None, turns=None, calls=None, calls_most=None, tokens=None,
+        cost=None, cost_most=None, scripted=False, exploratory=False, matrix=(), models=(), squares=(), tests=(),
+        warnings=(), faults=faults,
+    )  # fmt: skip
+
+
+def _power(plan: Plan, spoilt: InvalidParts, power: PowerOf) -> Power | None:
+    """The tests with faultless arms, with their power; None where no test is left to compute anything for."""
+    tests = [test for test in plans.known_tests(plan) if not spoilt.any(*(_PCS if is_pcs(test) else _PHASE2))]
+    return power(design(plan, tests)) if tests or plans.hypotheses(plan) else None
+
+
+def _row(cell: matrix.Cell) -> MatrixCell:
+    return MatrixCell(
+        cell=cell.name,
+        phase=cell.phase,
+        language=cell.language,
+        runs=cell.runs,
+        agents=cell.runs * cell.agents,
+        turns=cell.runs * cell.agents * cell.turns,
+    )
+
+
+def _square_faults(squared: tuple[Square, ...]) -> Iterator[PlanFault]:
+    for square in squared:
+        for reason in square.reasons:
+            message = f"sets {', '.join(square.sets)} are unbalanced: {reason}. `allow_unbalanced: true` runs it so"
+            yield PlanFault("phases.phase2", message, "unbalanced")
+
+
+def _opening_faults(plan: Plan, folder: PlanFolder) -> Iterator[PlanFault]:
+    """What would prevent a run from opening, once per phase: it could not be fixed after preregistration."""
+    seen: set[tuple[str, FieldFault]] = set()
+    names = [room.name for room in plan.rooms or ()]
+    for spec in matrix.specs(plan, "", folder.rooms):
+        place = f"rooms[{names.index(spec.phase)}]" if spec.phase in names else f"phases.{spec.phase}"
+        for fault in opening.faults(spec):
+            if (place, fault) not in seen:
+                seen.add((place, fault))
+                yield PlanFault(place, f"{fault.field} {fault.message}")
+
+
+def _model_faults(plan: Plan, catalogue: Catalogue, aliases: Collection[str]) -> Iterator[PlanFault]:
+    money = plan.budget.money is not None or plan.budget.per_run.money is not None
+    for model in plans.all_models(plan):
+        entry = catalogue.models.get(model)
+        if entry is None and not (is_scripted(model) and model in aliases):
+            known = ", ".join([*catalogue.models, *sorted(aliases)])
+            yield PlanFault("models", f"{model} is not in the catalogue; it has {known}", "unknown_model")
+        elif money and not budget.prices_of(model, entry).known:
+            message = f"{model} has no price: give it input_price and output_price, or limit tokens or calls"
+            yield PlanFault("budget.money", message, "no_price")
+        longest = entry.reply_tokens if entry else None
+        if longest is not None and plan.sampling.max_tokens > longest:
+            yield PlanFault("sampling.max_tokens", f"{model} replies with at most {longest} tokens")
+
+
+def _effect_faults(plan: Plan, power: Power | None) -> Iterator[PlanFault]:
+    for hypothesis in plans.hypotheses(plan):
+        if hypothesis.effect is UNSET:
+            continue
+        most = power.most_divergence if power and is_pcs(str(hypothesis.test)) else 1.0
+        if float(hypothesis.effect) > most:
+            yield PlanFault("hypotheses", f"{hypothesis.test}: effect {hypothesis.effect} must be 0 to {most:.2f}")
+
+
+def _test_faults(plan: Plan, tests: tuple[PlannedTest, ...]) -> Iterator[PlanFault]:
+    for test in tests:
+        if not 0 < float(test.alpha) < 1:
+            continue
+        if test.confirmatory and not test.reachable:
+            yield PlanFault("hypotheses", _unreachable(test), "unreachable")
+        elif test.confirmatory and test.underpowered and not test.declared:
+            yield PlanFault("hypotheses", _underpowered(test), "underpowered")
+        elif test.confirmatory and test.family == "pcs":
+            yield from _few_stage1_runs(plan, test.test.partition(":")[2])
+
+
+def _unreachable(test: PlannedTest) -> str:
+    if test.p_exact is None:
+        return f"{test.test} gives no p in this design: {test.note}"
+    corrected = f", {test.p_holm:.4g} after Holm" if test.p_holm not in (None, test.p_min) else ""
+    return (
+        f"{test.test} cannot reach alpha {test.alpha}: with {test.n} the smallest p is {test.p_exact} = "
+        f"{test.p_min:.4g}{corrected}. Plan more runs, or leave it out: it is then reported as descriptive"
+    )
+
+
+def _underpowered(test: PlannedTest) -> str:
+    return (
+        f"{test.test} has a power of {test.power:.2f} at an effect of {test.effect} and a dispersion of "
+        f"{test.dispersion} with {test.n}. Plan more runs, state another effect, or say `underpowered: true` for it"
+    )
+
+
+def _few_stage1_runs(plan: Plan, model: str) -> Iterator[PlanFault]:
+    for language in plans.languages(plan, "phase1"):
+        count = plans.stage1_runs(plan, model, language)
+        if 0 < count < plans.STAGE1_RUNS:
+            message = f"a test of PCS needs {plans.STAGE1_RUNS} Stage 1 runs a cell; {model} in {language} has {count}"
+            yield PlanFault("phases.stage1.runs", message, "unreachable")
+
+
+def _warnings(
+    plan: Plan, projection: costs.Projection | None, squared: tuple[Square, ...], power: Power | None
+) -> Iterator[str]:
+    yield from _status_warnings(plan)
+    if projection is not None:
+        yield from _cost_warnings(plan, projection)
+    yield from _world_warnings(plan)
+    yield from _design_warnings(plan, squared)
+    yield from _test_warnings(plan, power)
+
+
+def _status_warnings(plan: Plan) -> Iterator[str]:
+    played = [model for model in plans.all_models(plan) if is_scripted(model)]
+    if played:
+        yield f"Scripted models ({', '.join(played)}) play here: no language model answers, and reports say so."
+    if plan.sampling.temperature is not None and Decimal(plan.sampling.temperature) == 0:
+        yield (
+            "Temperature 0: a model may answer the same prompt with the same text, so that runs are identical. "
+            "Identical runs count once; without a difference neither interval nor p is given. Raise the temperature."
+        )
+    yield from (plans.probe_sentence(probe) for probe in plan.probes or ())
+    if plan.exploratory:
+        yield "Exploratory: none of these runs enters PCS or a test."
+    elif not plans.hypotheses(plan):
+        yield "No hypotheses name a test: nothing is tested in confirmation, every figure is descriptive."
+    if plans.claims(plan):
+        yield f"{len(plans.claims(plan))} hypotheses name no test: they are recorded, not tested."
+    if isinstance(plan.stage1_import, Stage1Import):
+        yield f"Stage 1 is not played here: its counts come from {plan.stage1_import.file}, and reports name the file."
+
+
+def _cost_warnings(plan: Plan, projection: costs.Projection) -> Iterator[str]:
+    unpriced = [each.model for each in projection.models if each.cost is None]
+    if unpriced:
+        yield f"No price is known for {', '.join(unpriced)}: the cost is unknown, not 0."
+    limits = (
+        ("money", plan.budget.money, projection.cost),
+        ("tokens", plan.budget.tokens, projection.tokens),
+        ("calls", plan.budget.calls, projection.calls),
+    )
+    for name, most, expected in limits:
+        if most is not None and expected is not None and Decimal(most) < Decimal(expected):
+            yield f"The budget of {most} {name} is below the expected {expected}: the experiment will stop on the way."
+
+
+def _world_warnings(plan: Plan) -> Iterator[str]:
+    for arm in ARMS:
+        phase = plans.phase_of(plan, arm)
+        if phase is None or arm == "phase2":
+            continue
+        rules = worlds.rules(plans.world(arm), plans.overrides(arm, phase.rules))
+        if isinstance(rules, Rules) and rules.skills and rules.tax_rounding == "at_least_one":
+            yield (
+                f"{arm}: the tax on a trade is 1 at every rate from 1 to 30 %, so that adjust_tax only switches tax on "
+                "or off (`tax_rounding: exact` takes the rate as it is)."
+            )
+
+
+def _design_warnings(plan: Plan, squared: tuple[Square, ...]) -> Iterator[str]:
+    conditions = {square.condition for square in squared}
+    if "A" in conditions and plan.home_policy == "persona":
+        yield (
+            "With personas (Sets A, B) persona and home go together: archivists start in the plaza, merchants in the "
+            "market, jesters in the alley (`home_policy: rotated` unties them)."
+        )
+    if squared:
+        yield "Ids that name a persona reveal it: Phase 2 has neutral ones (agent_01 …) with and without personas."
+    if "B" in conditions:
+        yield "Without personas (Sets C, D) the interaction of model and place is aliased with the run."
+    if conditions == {"A", "B"}:
+        yield "Homes differ between runs with and without personas: persona washout compares both."
+    if plan.pairs == "all" and "A" in conditions and len(latin_squares.labels(plan)) % 2 == 0:
+        yield "pairs: all with an even number of models: the last offset is not slot-balanced."
+    for square in squared:
+        if plan.allow_unbalanced and not square.balanced:
+            yield f"Sets {', '.join(square.sets)} are unbalanced, as allowed: {'; '.join(square.reasons)}."
+
+
+def _test_warnings(plan: Plan, power: Power | None) -> Iterator[str]:
+    named = {hypothesis.test for hypothesis in plans.hypotheses(plan)}
+    level = power.level if power else None
+    if level is not None:
+        yield (
+            f"H2b with {persona_runs(plan)} runs: the observed SD of the slopes must be below {level.sd:.4f} at a mean "
+            f"of 0; 80 % power needs a true SD of about {level.needed:.3f} (at {level.sd:.4f} it is "
+            f"{100 * level.power:.0f} %)."
+        )
+    if any(test.startswith("pcs:") for test in named):
+        yield "PCS is tested per model over its languages; single cells print p unadjusted, as description."
+    adaptive = plan.adaptive
+    if adaptive is not None:
+        yield (
+            f"Adaptive: after the planned runs, Phase 1 cells grow until the interval of {adaptive.measure} is "
+            f"{adaptive.width} wide or they hold {adaptive.max_runs} runs; every look is logged."
+        )
+    if adaptive is not None and named:
+        yield "Adaptive sampling looks at the data before the tests: their p are not corrected for the looks."

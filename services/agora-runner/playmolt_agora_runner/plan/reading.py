@@ -1,0 +1,159 @@
+"""Reading a plan: checked whole, every fault under its field's name; and the plans that come with the software."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+import msgspec
+from playmolt_schemas.agora.plan import PLAN_BYTES, PlanFault
+from playmolt_schemas.body_fields import Faults
+from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.stored.agora.plan import Hypothesis, Plan, RoomPlan, Stage1Import
+from playmolt_schemas.text import trimmed, unstorable
+
+from playmolt_agora_runner.plan import document, stage1_import, structs
+from playmolt_agora_runner.plan.faults import faults_of
+from playmolt_agora_runner.plan.plan import known_tests
+
+_PLANS: Final = files("playmolt_agora_runner").joinpath("plans")
+
+
+class ParsedPlan(msgspec.Struct, frozen=True):
+    """A plan as far as it reads; a field at fault has its default there. None where nothing can be worked out."""
+
+    plan: Plan | None
+    faults: tuple[PlanFault, ...] = ()
+    lines: Mapping[str, int] = {}
+    """The lines of fields in the text."""
+    rooms_at: tuple[int, ...] | None = None
+    """The places in the text of the rooms that are kept; None if these are all of them."""
+
+    def placed(self, faults: Iterable[PlanFault]) -> tuple[PlanFault, ...]:
+        return tuple(msgspec.structs.replace(fault, line=document.line_of(fault.field, self.lines)) for fault in faults)
+
+
+def read(text: str, imported: Mapping[str, str] | None = None) -> Plan | Faults:
+    """Read a plan from YAML or JSON; else give all its faults, each under the name of its field.
+
+    `imported` is file name → text for the file that `stage1_import` may name. What is given holds no shorthand: short
+    names of hypotheses are written out, an imported file's counts are included.
+    """
+    return _sound(reading(text, imported))
+
+
+def read_document(values: object, imported: Mapping[str, str] | None = None) -> Plan | Faults:
+    """Read a plan that has been parsed already, as a request's body is; else as `read`."""
+    return _sound(reading(values, imported))
+
+
+def reading(body: object, imported: Mapping[str, str] | None = None) -> ParsedPlan:
+    """Read as much of a plan, a text or a parsed one, as there is, with every fault of it."""
+    try:
+        values = document.plain(_loaded(body) if isinstance(body, str) else body)
+    except document.Unreadable as error:
+        return _unreadable(str(error))
+    lines = document.lines(body) if isinstance(body, str) else {}
+    plan, faults = structs.partly(Plan, values)
+    if plan is None:
+        return ParsedPlan(None, ParsedPlan(None, (), lines).placed(faults), lines)
+    rooms_at = _rooms_kept(values)
+    plan = msgspec.structs.replace(plan, hypotheses=tuple(_whole(plan)))
+    if isinstance(plan.stage1_import, str):
+        found = _imported(plan.stage1_import, imported or {})
+        faults += () if isinstance(found, Stage1Import) else found
+        plan = msgspec.structs.replace(plan, stage1_import=found if isinstance(found, Stage1Import) else None)
+    wrong = tuple(fault.field for fault in faults if fault.code != "unknown_field")
+    # What is left of a list with faults in it says nothing; hypotheses are read one by one.
+    faults += [
+        fault
+        for fault in faults_of(plan)
+        if fault.field not in wrong
+        and (fault.field == "hypotheses" or not any(each.startswith(f"{fault.field}[") for each in wrong))
+    ]
+    return ParsedPlan(plan, ParsedPlan(plan, (), lines).placed(faults), lines, rooms_at)
+
+
+def _rooms_kept(values: object) -> tuple[int, ...] | None:
+    rooms = values.get("rooms") if isinstance(values, dict) else None
+    if not isinstance(rooms, list):
+        return None
+    kept = tuple(at for at, room in enumerate(rooms) if structs.partly(RoomPlan, room)[0] is not None)
+    return None if len(kept) == len(rooms) else kept
+
+
+def _sound(found: ParsedPlan) -> Plan | Faults:
+    return found.plan if found.plan is not None and not found.faults else found.faults
+
+
+def _loaded(text: str) -> object:
+    if len(text.encode("utf-8", "surrogatepass")) > PLAN_BYTES:
+        raise document.Unreadable(f"a plan has at most {PLAN_BYTES} bytes")
+    if unstorable(text):
+        raise document.Unreadable("a plan must not contain NUL or lone surrogates")
+    return document.load(text)
+
+
+def _unreadable(message: str) -> ParsedPlan:
+    return ParsedPlan(None, (PlanFault("", message, "unreadable"),))
+
+
+def text_of(values: object) -> str:
+    """The text of a parsed plan that is preregistered: canonical JSON, numbers as the decimals they were written as."""
+    return canonical_json(document.plain(values)).decode()
+
+
+def preset(name: str) -> str:
+    """The text of a plan that comes with the software: `white-room`, `white-room-stage1`, `pilots`, `pilot-real`,
+    `example`.
+
+    LookupError names those there are.
+    """
+    if name not in presets():
+        raise LookupError(f"no plan {name!r}; there are {', '.join(presets())}")
+    return _PLANS.joinpath(f"{name}.yaml").read_text(encoding="utf-8")
+
+
+@cache
+def presets() -> tuple[str, ...]:
+    return tuple(sorted(entry.name.removesuffix(".yaml") for entry in _PLANS.iterdir() if entry.name.endswith(".yaml")))
+
+
+def example() -> str:
+    """A commented plan that names every field."""
+    return preset("example")
+
+
+def imports(text: str) -> tuple[str, ...]:
+    """The names of the files that `read` wants in `imported`; none where the text does not read."""
+    try:
+        values = document.load(text)
+    except document.Unreadable:
+        return ()
+    name = values.get("stage1_import") if isinstance(values, dict) else None
+    return (name,) if isinstance(name, str) else ()
+
+
+def _whole(plan: Plan) -> Iterator[Hypothesis]:
+    """Write short names out: `pcs` is that of every model. A name that is unknown stays and becomes a fault."""
+    known = {test.lower(): test for test in known_tests(plan)}
+    for entry in plan.hypotheses:
+        hypothesis = _hypothesis(entry)
+        name = trimmed(hypothesis.test).lower()
+        family = [test for low, test in known.items() if low.startswith(f"{name}:")]
+        for test in family or [known.get(name, hypothesis.test)]:
+            yield msgspec.structs.replace(hypothesis, test=test)
+
+
+def _hypothesis(entry: str | Hypothesis) -> Hypothesis:
+    """No test's name has a space in it, every sentence has."""
+    if isinstance(entry, Hypothesis):
+        return entry
+    return Hypothesis(claim=entry) if " " in trimmed(entry) else Hypothesis(test=entry)
+
+
+def _imported(name: str, imported: Mapping[str, str]) -> Stage1Import | tuple[PlanFault, ...]:
+    if name not in imported:
+        message = f"the file {name} does not exist beside the plan; a request body takes {{file, runs}} instead"
+        return (PlanFault("stage1_import", message, "missing_file"),)
+    return stage1_import.read(name, imported[name])

@@ -1,0 +1,60 @@
+"""Commands of a run: from the experiment that opens it, the workers that fulfil its effects, and the operator."""
+
+from typing import Any
+
+from playmolt_core.game.decider import Command
+from playmolt_schemas.stored.agora.run import PauseCode
+from playmolt_schemas.stored.agora.turn import RunSpec
+from playmolt_schemas.stored.event import Event
+
+from playmolt_agora_runner.turn.reply_parser import TurnReply
+
+
+class OpenRun(Command, frozen=True, kw_only=True):
+    """Open a run. Idempotent."""
+
+    spec: RunSpec
+
+
+class ReplayRun(Command, frozen=True, kw_only=True):
+    """Open a fork: the parent's `events`, from the first up to the version of the branch; later turns are played.
+
+    `spec` is the parent's with another `run` and `parent` set; models, personas and texts of its seats may differ.
+    `content` replaces what the last replayed act said.
+    """
+
+    spec: RunSpec
+    events: tuple[Event, ...]
+    content: str | None = None
+
+
+class RecordCall(Command, frozen=True, kw_only=True):
+    """A call was made, or lost in flight, without completing the turn."""
+
+    turn: int
+    agent: str
+    call: dict[str, Any]
+
+
+class TakeTurn(Command, frozen=True, kw_only=True):
+    """The answer to an `agent_turn` effect. An answer to any other than the pending effect is ignored."""
+
+    effect_id: str
+    reply: TurnReply
+
+
+class PauseRun(Command, frozen=True, kw_only=True):
+    """Pause the run; the turn in flight is still taken."""
+
+    code: PauseCode
+    detail: str = ""
+
+
+class ResumeRun(Command, frozen=True, kw_only=True):
+    """Resume the run."""
+
+
+class EndRun(Command, frozen=True, kw_only=True):
+    """The answer to a `report_run` effect: the experiment received the report."""
+
+    effect_id: str

@@ -1,0 +1,82 @@
+"""Effects of a run: a model's turn, the end of a pause, the report to its experiment."""
+
+from datetime import datetime
+from typing import Final
+
+import msgspec
+from playmolt_core.game.decider import Effect
+from playmolt_schemas.canonical import digest
+from playmolt_schemas.stored.agora.run import Outcome, PauseCode
+from playmolt_schemas.stored.agora.turn import RunSpec
+
+from playmolt_agora_runner.world.state import RunState
+
+TURN: Final = "agent_turn"
+RESUME: Final = "resume_run"
+REPORT: Final = "report_run"
+NO_VALID_TURN: Final[PauseCode] = "no_valid_turn"
+
+
+class AgentTurn(msgspec.Struct, frozen=True, gc=False):
+    """Payload of `agent_turn`: the agent to act. Its scene is expensive, so the worker builds it (`scenes.scene`)."""
+
+    spec: RunSpec
+    turn: int
+    agent: str
+
+
+class EndOfPause(msgspec.Struct, frozen=True, gc=False):
+    """Payload of `resume_run`: check whether the run can resume, from `until` on if it is set.
+
+    With `since` the operator has to resume the experiment after that time.
+    """
+
+    experiment: str
+    until: datetime | None
+    since: datetime | None = None
+
+
+class RunReport(msgspec.Struct, frozen=True, gc=False):
+    """Payload of `report_run`: all turns are taken; report to the experiment."""
+
+    spec: RunSpec
+    outcome: Outcome
+
+
+Payload = AgentTurn | EndOfPause | RunReport
+_KINDS: Final[dict[type[Payload], str]] = {AgentTurn: TURN, EndOfPause: RESUME, RunReport: REPORT}
+
+
+def effect(state: RunState) -> Effect[Payload] | None:
+    """All effects of a run share one lease, so that one worker can take turn after turn."""
+    identifier = effect_id(state)
+    if identifier is None or state.due is None:
+        return None
+    payload = _payload(state)
+    if isinstance(payload, EndOfPause):
+        identifier = digest(["resume", state.game_id, state.version])[:32]
+    return Effect(id=identifier, kind=_KINDS[type(payload)], due=state.due, lease=state.game_id, payload=payload)
+
+
+def effect_id(state: RunState) -> str | None:
+    """Id of the pending effect, paused or not: 32 hex digits, the same after a crash; None without one."""
+    if state.over:
+        return None
+    if state.stage == "finished":
+        return digest(["report", state.game_id])[:32]
+    agent = state.next_agent
+    return digest(["turn", state.game_id, state.turn, agent])[:32] if agent else None
+
+
+def outcome(state: RunState) -> Outcome:
+    """The ending of a run that has taken all turns."""
+    return "completed" if state.living else "died_out"
+
+
+def _payload(state: RunState) -> AgentTurn | EndOfPause | RunReport:
+    if state.pause is not None:
+        asked = state.pause.since if state.pause.code == NO_VALID_TURN else None
+        return EndOfPause(state.run.experiment, state.pause.until, asked)
+    if state.next_agent is not None:
+        return AgentTurn(state.run, state.turn, state.next_agent)
+    return RunReport(state.run, outcome(state))

@@ -1,0 +1,347 @@
+"""How each event changes a run (`evolve`), and the stage that follows."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Final, cast
+
+from msgspec import UNSET
+from msgspec.structs import replace
+from playmolt_core.game.game import Changes, Fold
+from playmolt_schemas.stored.agora.own_world import CONTEST
+from playmolt_schemas.stored.agora.run import (
+    ActContested,
+    AgentActed,
+    AgentDied,
+    BillboardPosted,
+    CallMade,
+    CrisisStarted,
+    EpochStarted,
+    GameAborted,
+    MarketSettled,
+    RankChanged,
+    ResourceSettled,
+    RunEnded,
+    RunOpened,
+    RunPaused,
+    RunResumed,
+    TaxChanged,
+    TurnFailed,
+    WhisperLeaked,
+)
+from playmolt_schemas.stored.agora.turn import Effect, TurnRecord
+from playmolt_schemas.stored.event import Event
+
+from playmolt_agora_runner.world import contest, ledger, ranks, visibility
+from playmolt_agora_runner.world.state import (
+    ACTS,
+    JUDGED_TURNS,
+    Act,
+    Agent,
+    Billboard,
+    Consequence,
+    Contestable,
+    Pause,
+    RunState,
+    Stage,
+    dying,
+    shown,
+)
+
+
+def evolve(state: RunState, event: Event, at: datetime) -> RunState:
+    changes = _FOLDS[type(event)](state, event, at)
+    witnessed = visibility.of(state, event)
+    if witnessed:
+        agents = cast("Mapping[str, Agent]", changes.get("agents", state.agents))
+        changes["agents"] = visibility.heard(agents, witnessed, visibility.kept(state.rules))
+    after = replace(state, version=state.version + 1, **changes)
+    stage = _stage(after)
+    return after if stage == after.stage else replace(after, stage=stage)
+
+
+def _stage(state: RunState) -> Stage:
+    """The epoch's stage after skipping stages that need no event."""
+    stage = state.stage
+    if stage in ("morning", "evening") and dying(state) is not None:
+        return stage
+    if stage in ("morning", "acting"):
+        stage = "acting" if state.living else "finished"
+        if stage == "acting" and state.acted >= len(state.order):
+            stage = "market" if state.rules.market else "evening"
+    if stage == "evening" and dying(state) is None:
+        stage = "regrowth"
+    if stage == "regrowth" and state.settled >= len(state.resources):
+        return "finished" if _is_last(state) else "opening"
+    return stage
+
+
+def _is_last(state: RunState) -> bool:
+    """Whether this turn was the last one: all are taken, no agent lives, or the world has ended."""
+    own, living = state.rules.own, len(state.living)
+    if not living or state.turn >= state.run.turns:
+        return True
+    return own is not UNSET and ledger.exhausted(own, state.resources, living)
+
+
+def _opened(_: RunState, event: RunOpened, at: datetime) -> Changes:
+    rules = event.rules
+    start = rules.energy.start * rules.unit
+    own, influence = rules.own, rules.own.influence if rules.own else 0
+    rank = ranks.rank_of(rules, influence) if own else ranks.FIRST
+    held = {name: each.start for name, each in own.resources.items()} if own else {}
+    return {
+        "phase": "running",
+        "spec": event.spec,
+        "seats": event.seats,
+        "rules": rules,
+        "world": event.world,
+        "content_version": event.content_version,
+        "replayed": event.replayed,
+        "agents": {
+            seat.agent: Agent(place=seat.home, energy=start, shadow=start, influence=influence, rank=rank)
+            for seat in event.seats
+        },
+        "resources": held,
+        "tax_rate": rules.tax_rate,
+        "pool": rules.pool * rules.unit,
+        "due": at,
+    }
+
+
+def _epoch(state: RunState, event: EpochStarted, at: datetime) -> Changes:
+    return {
+        "turn": event.turn,
+        "order": event.order,
+        "acted": 0,
+        "trades": {},
+        "crisis": event.crisis,
+        "gini": event.gini.get("energy"),
+        "agents": _affected(state.agents, event.effect_applied, Effect()),
+        "resources": _held(state, event.effect_applied),
+        "settled": 0,
+        "stage": "crisis" if event.crisis else "morning",
+        "due": at,
+    }
+
+
+def _crisis(_: RunState, __: CrisisStarted, ___: datetime) -> Changes:
+    return {"stage": "morning"}
+
+
+def _called(_: RunState, __: CallMade, ___: datetime) -> Changes:
+    return {}
+
+
+def _acted(state: RunState, event: AgentActed, at: datetime) -> Changes:
+    record = event.record
+    agents = _affected(state.agents, record.effect_applied, record.effect_shadow)
+    actor = agents[record.agent]
+    if record.place_after != actor.place:
+        agents[record.agent] = replace(actor, place=record.place_after)
+    changes = _taken(state, record, at, private=event.private) | {
+        "agents": agents,
+        "treasury": state.treasury + record.effect_applied.treasury + record.effect_shadow.treasury,
+        "owed": _owed(state, event),
+        "resources": _held(state, record.effect_applied),
+    }
+    if record.success and ranks.act(state.rules):
+        changes |= _contestable(state, event)
+    if record.success and record.action == "trade":
+        changes["trades"] = state.trades | {record.agent: state.trades.get(record.agent, 0) + 1}
+    if record.success and record.action == "support":
+        _counted(agents, record.agent, str(record.target))
+    return changes
+
+
+def _failed(state: RunState, event: TurnFailed, at: datetime) -> Changes:
+    return _taken(state, event.record, at)
+
+
+def _taken(state: RunState, record: TurnRecord, at: datetime, *, private: bool = False) -> Changes:
+    valid = record.action is not None
+    whispered = private or record.action == "whisper"
+    act = Act(
+        turn=record.turn,
+        agent=record.agent,
+        action=record.action,
+        target=record.target,
+        place=record.place_before,
+        content=None if whispered or record.content is None else shown(record.content),
+        success=record.success,
+        code=None if valid else record.parse_code,
+    )
+    return {
+        "acts": (*state.acts[1 - ACTS :], act),
+        "acted": state.acted + 1,
+        "taken": state.taken + 1,
+        "unusable": _unusable(state, record),
+        "pauses": 0,
+        "due": at,
+    }
+
+
+def _unusable(state: RunState, record: TurnRecord) -> dict[str, int]:
+    before = state.unusable.get(record.model, 0)
+    if before >= JUDGED_TURNS:
+        return state.unusable
+    return {**state.unusable, record.model: before + 1 if record.action is None else JUDGED_TURNS}
+
+
+def _contestable(state: RunState, event: AgentActed) -> Changes:
+    """A subsidy that may be contested, or one more contest; tax and billboard have separate events."""
+    record = event.record
+    if record.action == "grant_subsidy":
+        act = Contestable(
+            kind="subsidy", turn=record.turn, agent=record.agent, target=str(record.target), amount=event.value or 0
+        )
+        return {"contestable": act}
+    if record.action == CONTEST and state.contestable:
+        return {"contestable": contest.with_contest(state.contestable, record.agent)}
+    return {}
+
+
+def _held(state: RunState, effect: Effect) -> dict[str, int]:
+    return state.resources | {name: state.resources[name] + step for name, step in effect.resources.items()}
+
+
+def _owed(state: RunState, event: AgentActed) -> Consequence | None:
+    """The consequence is part of the state, so that a fork may branch off between an act and its consequence."""
+    record, own = event.record, state.rules.own
+    if event.heard_by and record.action == "whisper" and not (own and "whisper" in own.actions):
+        return Consequence(kind="leak", agent=record.agent, target=str(record.target), heard_by=event.heard_by)
+    if record.success and record.action == "build_billboard":
+        text = contest.text_of(record.target, record.content)
+        return Consequence(kind="billboard", agent=record.agent, content=text or "")
+    if record.success and record.action == "adjust_tax" and event.value is not None:
+        return Consequence(kind="tax", agent=record.agent, value=event.value)
+    return None
+
+
+def _counted(agents: dict[str, Agent], giver: str, taker: str) -> None:
+    given, taken = agents[giver].supported, agents[taker].supporters
+    agents[giver] = replace(agents[giver], supported=given | {taker: given.get(taker, 0) + 1})
+    agents[taker] = replace(agents[taker], supporters=taken | {giver: taken.get(giver, 0) + 1})
+
+
+def _affected(agents: Mapping[str, Agent], applied: Effect, shadow: Effect) -> dict[str, Agent]:
+    after = dict(agents)
+    for name in {**applied.energy, **applied.influence, **shadow.energy}:
+        agent = after[name]
+        after[name] = replace(
+            agent,
+            energy=agent.energy + applied.energy.get(name, 0),
+            shadow=agent.shadow + shadow.energy.get(name, 0),
+            influence=agent.influence + applied.influence.get(name, 0),
+        )
+    return after
+
+
+def _leaked(_: RunState, __: WhisperLeaked, ___: datetime) -> Changes:
+    return {"owed": None}
+
+
+def _posted(state: RunState, event: BillboardPosted, _: datetime) -> Changes:
+    changes: Changes = {
+        "owed": None,
+        "billboard": Billboard(agent=event.agent, content=shown(event.content), until=event.until),
+    }
+    if ranks.act(state.rules):
+        changes["contestable"] = Contestable(
+            kind="billboard", turn=event.turn, agent=event.agent, billboard=state.billboard
+        )
+    return changes
+
+
+def _taxed(state: RunState, event: TaxChanged, _: datetime) -> Changes:
+    changes: Changes = {"owed": None, "tax_rate": event.rate}
+    if ranks.act(state.rules):
+        changes["contestable"] = Contestable(kind="tax", turn=event.turn, agent=event.agent, amount=event.before)
+    return changes
+
+
+def _contested(state: RunState, event: ActContested, _: datetime) -> Changes:
+    changes: Changes = {
+        "contestable": None,
+        "agents": _affected(state.agents, event.effect_applied, event.effect_shadow),
+        "treasury": state.treasury + event.effect_applied.treasury + event.effect_shadow.treasury,
+    }
+    act = state.contestable
+    if act and act.kind == "tax":
+        changes["tax_rate"] = act.amount
+    if act and act.kind == "billboard":
+        changes["billboard"] = act.billboard
+    return changes
+
+
+def _resource(state: RunState, event: ResourceSettled, _: datetime) -> Changes:
+    return {
+        "resources": state.resources | {event.name: event.after},
+        "settled": state.settled + 1,
+        "stage": "regrowth",
+    }
+
+
+def _ranked(state: RunState, event: RankChanged, _: datetime) -> Changes:
+    return {"agents": state.agents | {event.agent: replace(state.agents[event.agent], rank=event.rank)}}
+
+
+def _settled(state: RunState, event: MarketSettled, _: datetime) -> Changes:
+    return {
+        "agents": _affected(state.agents, event.effect_applied, event.effect_shadow),
+        "treasury": event.treasury,
+        "pool": event.next_pool,
+        "stage": "evening",
+    }
+
+
+def _died(state: RunState, event: AgentDied, _: datetime) -> Changes:
+    dead = replace(state.agents[event.agent], alive=False, died=event.turn)
+    return {
+        "agents": state.agents | {event.agent: dead},
+        "order": tuple(name for name in state.order if name != event.agent)
+        if state.stage == "morning"
+        else state.order,
+    }
+
+
+def _paused(state: RunState, event: RunPaused, at: datetime) -> Changes:
+    until = at + timedelta(seconds=event.seconds) if event.seconds else None
+    return {
+        "phase": "paused",
+        "pause": Pause(event.code, event.detail, until, at),
+        "pauses": state.pauses + (event.code == "model_away"),
+    }
+
+
+def _resumed(_: RunState, __: RunResumed, at: datetime) -> Changes:
+    return {"phase": "running", "pause": None, "due": at}
+
+
+def _ended(_: RunState, event: RunEnded, __: datetime) -> Changes:
+    return {"phase": "ended", "pause": None, "outcome": event.outcome}
+
+
+def _aborted(_: RunState, __: GameAborted, ___: datetime) -> Changes:
+    return {"phase": "aborted", "pause": None}
+
+
+_FOLDS: Final[Mapping[type[Event], Fold]] = {
+    RunOpened: _opened,
+    EpochStarted: _epoch,
+    CrisisStarted: _crisis,
+    CallMade: _called,
+    AgentActed: _acted,
+    TurnFailed: _failed,
+    WhisperLeaked: _leaked,
+    BillboardPosted: _posted,
+    TaxChanged: _taxed,
+    RankChanged: _ranked,
+    MarketSettled: _settled,
+    ResourceSettled: _resource,
+    ActContested: _contested,
+    AgentDied: _died,
+    RunPaused: _paused,
+    RunResumed: _resumed,
+    RunEnded: _ended,
+    GameAborted: _aborted,
+}

@@ -1,0 +1,87 @@
+"""Checks of a run's specification, and its first event."""
+
+from collections.abc import Iterator
+from typing import Final, get_args
+
+import msgspec
+from msgspec.structs import replace
+from playmolt_schemas.codes import FieldFault
+from playmolt_schemas.stored.agora.run import RunOpened
+from playmolt_schemas.stored.agora.turn import Persona, RunSpec, Seat
+from playmolt_schemas.stored.agora.world import Rules
+
+from playmolt_agora_runner.turn import scenes
+from playmolt_agora_runner.world import chance, places, worlds
+
+PERSONAS: Final[tuple[str, ...]] = get_args(Persona)
+TURNS_MAX = 1000
+SEATS_MAX = 200
+
+
+def opened(spec: RunSpec, content_version: str, texts_version: str) -> RunOpened | tuple[FieldFault, ...]:
+    """Event 1 of a run, or every fault of its spec."""
+    rules = rules_of(spec)
+    if not isinstance(rules, Rules):
+        return rules
+    faults = tuple(_faults(spec, rules))
+    if faults:
+        return faults
+    return RunOpened(
+        spec=replace(spec, rules=worlds.stored(spec.rules)),
+        rules_version=worlds.RULES_VERSION,
+        content_version=content_version,
+        world=worlds.version(spec.phase, rules, texts_version),
+        rules=rules,
+        seats=_placed(spec, rules),
+    )
+
+
+def rules_of(spec: RunSpec) -> Rules | tuple[FieldFault, ...]:
+    """The rules of a run: its room's own, or those of a packaged world with the plan's changes."""
+    if not spec.world:
+        return worlds.rules(spec.packaged, spec.rules)
+    try:
+        return msgspec.convert(spec.world, Rules)
+    except msgspec.ValidationError as error:
+        return (FieldFault("world", str(error)),)
+
+
+def faults(spec: RunSpec) -> tuple[FieldFault, ...]:
+    """Every fault for which a run with this spec could never be opened."""
+    rules = rules_of(spec)
+    return tuple(_faults(spec, rules)) if isinstance(rules, Rules) else rules
+
+
+def _speaks_phase2(spec: RunSpec, rules: Rules) -> bool:
+    return spec.packaged == "phase2" and not rules.own
+
+
+def _placed(spec: RunSpec, rules: Rules) -> tuple[Seat, ...]:
+    if rules.persona_assignment == "fixed":
+        return spec.seats
+    return tuple(replace(seat, home=home) for seat, home in zip(spec.seats, chance.homes(spec), strict=True))
+
+
+def _faults(spec: RunSpec, rules: Rules) -> Iterator[FieldFault]:
+    names = [seat.agent for seat in spec.seats]
+    if not 1 <= len(names) <= SEATS_MAX:
+        yield FieldFault("seats", f"must be 1 to {SEATS_MAX}")
+    if len(set(names)) != len(names):
+        yield FieldFault("seats", "must not name an agent twice")
+    if not 1 <= spec.turns <= TURNS_MAX:
+        yield FieldFault("turns", f"must be 1 to {TURNS_MAX}")
+    if "epochs" in spec.rules and rules.epochs != spec.turns:
+        yield FieldFault("rules.epochs", f"says {rules.epochs}, but the run has {spec.turns} turns: set `turns`")
+    for seat in spec.seats:
+        if _speaks_phase2(spec, rules) and seat.persona in PERSONAS and seat.persona not in scenes.LEVELS:
+            yield FieldFault("seats.persona", f"{seat.persona} has no text in Phase 2, only {', '.join(scenes.LEVELS)}")
+    homes = [seat.home for seat in spec.seats]
+    for home in sorted(set(homes)):
+        if home not in rules.places:
+            yield FieldFault(
+                "seats.home", f"{home} is not a place of this world; choose from {', '.join(rules.places)}"
+            )
+            continue
+        room = places.room_of(rules, home)
+        if room is not None and homes.count(home) > room:
+            yield FieldFault("seats.home", f"{home} has room for {room} agents, not {homes.count(home)}")

@@ -1,0 +1,116 @@
+"""A turn as it is recorded: who, where, what was attempted, what came of it (agora.md, Turn)."""
+
+from msgspec import UNSET, UnsetType
+from playmolt_schemas.agora import lexicon as coding
+from playmolt_schemas.stored.agora.own_world import CONTEST
+from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS, VALID_CODES, Effect, FnClass, TurnRecord
+
+from playmolt_agora_runner.turn import scenes
+from playmolt_agora_runner.turn.reply_parser import Parsed, TurnReply
+from playmolt_agora_runner.world import acts, contest, own_acts, places
+from playmolt_agora_runner.world.acts import ActAttempt, Deed
+from playmolt_agora_runner.world.state import RunState
+
+
+def parsed(state: RunState, agent: str, found: Parsed) -> Parsed:
+    """A reply as the world takes it: an action that the agent cannot take is not an act."""
+    if found.code not in VALID_CODES:
+        return Parsed(code=found.code)
+    action = str(found.action)
+    if acts.known(state, action) or (action in SKILLS and _architect(state, agent)):
+        return found
+    if action == CONTEST and contest.is_open(state, agent):
+        return found
+    return Parsed(code="invalid_action")
+
+
+def record(state: RunState, agent: str, reply: TurnReply, found: Parsed, deed: Deed | None) -> TurnRecord:
+    """The record of an agent's turn; `deed` is None when the reply was no act."""
+    spec, seat, place = state.run, state.seat(agent), state.agents[agent].place
+    applied, shadow = acts.effects(state, deed) if deed else (Effect(), Effect())
+    cues = coding.cues(found.thought, spec.language)
+    base = base_of(state, found.action)
+    return TurnRecord(
+        experiment=spec.experiment,
+        run=spec.run,
+        cell=spec.cell,
+        set=spec.set,
+        phase=spec.phase,
+        language=spec.language,
+        turn=state.turn,
+        order=state.acted + 1,
+        agent=agent,
+        model=seat.model,
+        model_asked=reply.model_asked,
+        model_answered=reply.model_answered,
+        persona=seat.persona,
+        persona_condition=spec.persona_condition,
+        constraint_level=scenes.constraint_level(spec, seat),
+        home_location=seat.home,
+        place_before=place,
+        place_after=(deed and deed.place) or place,
+        others_here=places.beside(state.agents, agent),
+        residents=len(state.living),
+        prompt_hash=reply.prompt_hash,
+        raw_reply=reply.raw_reply,
+        parse_code=found.code,
+        attempt=reply.attempt,
+        thought=found.thought,
+        action=found.action,
+        target=found.target,
+        content=found.content,
+        success=deed is not None and deed.success,
+        reason=deed.reason if deed else None,
+        feasible_actions=acts.feasible(state, agent),
+        effect_applied=applied,
+        effect_shadow=shadow,
+        resource_effect=applied.energy.get(agent, 0),
+        null_effect=acts.null_effect(state, deed, applied),
+        fn_class=_class_of(state, found.action),
+        dissoc=coding.dissoc(cues, valid=found.valid, action=base, target=found.target),
+        decoding=spec.decoding,
+        sampling=spec.sampling,
+        tokens=reply.tokens,
+        cost=reply.cost,
+        latency_ms=reply.latency_ms,
+        cache_hit=reply.cache_hit,
+        residents_start=len(state.seats),
+        turns_planned=spec.turns,
+        exploratory=spec.exploratory,
+        cue_s=cues.s,
+        cue_o=cues.o,
+        action_base=base,
+        amount=deed.amount if deed else None,
+        resources=_after(state, applied),
+    )
+
+
+def base_of(state: RunState, action: str | None) -> str | None:
+    """An action as measures count it; None for what is none of theirs."""
+    own = state.rules.own
+    if action is None:
+        return None
+    return own_acts.base_of(own, action) if own else action if action in ACTIONS else None
+
+
+def _class_of(state: RunState, action: str | None) -> FnClass | None:
+    own = state.rules.own
+    return own_acts.class_of(own, action) if own and action is not None else coding.fn_class(action)
+
+
+def _after(state: RunState, applied: Effect) -> dict[str, int] | UnsetType:
+    """What the resources hold after an act."""
+    if not state.resources:
+        return UNSET
+    return {name: held + applied.resources.get(name, 0) for name, held in state.resources.items()}
+
+
+def judged(state: RunState, agent: str, found: Parsed) -> Deed | None:
+    """Judge what a reply attempts; None if it is not an act."""
+    if found.action is None:
+        return None
+    return acts.judged(ActAttempt(state, agent, found.target, found.content), found.action)
+
+
+def _architect(state: RunState, agent: str) -> bool:
+    return state.rules.skills and state.seat(agent).persona == "architect"

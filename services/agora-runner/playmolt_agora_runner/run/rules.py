@@ -1,0 +1,266 @@
+"""The decider of a run: agents act one after another, the world answers (agora.md, Worlds and Turn; stage1.md)."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from fractions import Fraction
+from typing import Final
+
+from msgspec import UNSET
+from msgspec.structs import replace
+from playmolt_core.game.decider import Accepted, Command, Decision, Effect, EndGame, Refused, Viewer
+from playmolt_core.game.game import Game, ended
+from playmolt_schemas.agora.feed import RunView
+from playmolt_schemas.canonical import digest
+from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.feed_messages import FeedMessage
+from playmolt_schemas.game_messages import GameSummary
+from playmolt_schemas.stored.agora.own_world import OwnWorld
+from playmolt_schemas.stored.agora.run import (
+    EVENTS,
+    AgentActed,
+    CallMade,
+    GameAborted,
+    RunEnded,
+    RunOpened,
+    RunPaused,
+    RunResumed,
+    TurnFailed,
+)
+from playmolt_schemas.stored.agora.turn import PhaseName
+from playmolt_schemas.stored.agora.world import Rules
+from playmolt_schemas.stored.event import Event
+from playmolt_schemas.text import unstorable
+from typing_extensions import override
+
+from playmolt_agora_runner.run import commands, effects, forks, opening, records, views
+from playmolt_agora_runner.run.fold import evolve
+from playmolt_agora_runner.turn import texts
+from playmolt_agora_runner.turn.reply_parser import Parsed
+from playmolt_agora_runner.world import chance, epoch, places, ranks, visibility, worlds
+from playmolt_agora_runner.world.acts import Deed
+from playmolt_agora_runner.world.state import JUDGED_TURNS, RunState
+
+DETAIL_CHARS: Final = 2000
+PAUSE_SECONDS: Final = 5
+PAUSE_MOST_SECONDS: Final = 600
+"""First and longest pause for an unavailable model."""
+_PHASES: Final[tuple[PhaseName, ...]] = ("stage1", "phase1", "phase2")
+
+
+class Agora(Game[RunState]):
+    """The decider of a run. A run has no owner: all viewers see the same."""
+
+    game = "agora"
+    rules_version = worlds.RULES_VERSION
+    needed = 0
+    events = EVENTS
+    opening = frozenset((commands.OpenRun, commands.ReplayRun))
+    unknown = Refused(Code.NOT_FOUND, "This run does not exist. List runs with GET /api/agora/runs.")
+    foreign = Refused(Code.INVALID_REQUEST, "Bots cannot play a run: its agents are models.")
+
+    def __init__(self) -> None:
+        self.content_version = digest([texts.version(), [worlds.preset(phase) for phase in _PHASES]])[:16]
+        super().__init__(
+            {
+                commands.OpenRun: self._open,
+                commands.ReplayRun: self._replay,
+                commands.RecordCall: _recorded,
+                commands.TakeTurn: _taken,
+                commands.PauseRun: _paused,
+                commands.ResumeRun: _resumed,
+                commands.EndRun: _ended,
+                EndGame: _aborted,
+            }
+        )
+
+    @override
+    def initial(self, game_id: str) -> RunState:
+        return RunState(game_id=game_id)
+
+    @override
+    def follow(self, state: RunState, command: Command) -> Event | None:
+        return epoch.next_event(state)
+
+    @override
+    def evolve(self, state: RunState, event: Event, at: datetime) -> RunState:
+        return evolve(state, event, at)
+
+    @override
+    def public(self, event: Event, viewer: Viewer, state: RunState | None = None) -> FeedMessage:
+        return views.public(event)
+
+    @override
+    def view(self, state: RunState, viewer: Viewer) -> RunView | views.Unopened:
+        """The public state; for an agent of the run also its own context."""
+        return views.run(state, viewer.agent_id) if state.version else views.Unopened()
+
+    @override
+    def operator_view(self, state: RunState) -> Mapping[str, object]:
+        """The pinned inputs of the run: spec with seed, effective rules, versions."""
+        if not state.version:
+            return {}
+        return {
+            "config": state.run,
+            "rules": state.rules,
+            "world": state.world,
+            "content_version": state.content_version,
+            "seats": state.seats,
+            "replayed": state.replayed,
+            "pause": state.pause,
+        }
+
+    @override
+    def summary(self, state: RunState) -> GameSummary:
+        """Its round is its turn."""
+        return GameSummary(
+            phase=state.phase, round=state.turn, seated=len(state.living), needed=len(state.seats), over=state.over
+        )
+
+    @override
+    def participants(self, state: RunState) -> Mapping[str, str]:
+        """Agent → model. Agents have no keys, so no viewer is one of them."""
+        return {seat.agent: seat.model for seat in state.seats}
+
+    @override
+    def effects(self, state: RunState) -> Sequence[Effect[effects.Payload]]:
+        owed = effects.effect(state)
+        return () if owed is None else (owed,)
+
+    def _open(self, state: RunState, command: commands.OpenRun) -> Decision:
+        if state.version:
+            return _again(state, command.spec.run)
+        opened = opening.opened(command.spec, self.content_version, texts.version())
+        return Accepted((opened,)) if isinstance(opened, RunOpened) else _invalid(opened)
+
+    def _replay(self, state: RunState, command: commands.ReplayRun) -> Decision:
+        if state.version:
+            return _again(state, command.spec.run)
+        found = tuple(forks.faults(command.spec, command.events, command.content))
+        opened = found or opening.opened(command.spec, self.content_version, texts.version())
+        if not isinstance(opened, RunOpened):
+            return _invalid(opened)
+        taken = forks.taken_over(command.spec, command.events, command.content)
+        return Accepted((replace(opened, replayed=forks.turns(taken)), *taken))
+
+
+def stage1_version(rules: Rules | None = None) -> str:
+    """The version of the Stage 1 rules and texts, `stage1@<hash>`; the preset unless other rules are given."""
+    return worlds.version("stage1", rules or worlds.preset("stage1"), texts.version())
+
+
+def _again(state: RunState, run: str) -> Decision:
+    if state.run.run == run:
+        return Accepted()
+    return Refused(Code.ALREADY_STARTED, "This stream already has a run. Open the run on a new stream.")
+
+
+def _invalid(found: Sequence[FieldFault]) -> Refused:
+    listed = "; ".join(f"{fault.field} {fault.message}" for fault in list(found)[:5])
+    return Refused(Code.INVALID_REQUEST, f"Fix the run's spec and retry: {listed}.", tuple(found))
+
+
+def _recorded(state: RunState, command: commands.RecordCall) -> Decision:
+    if state.over:
+        return Accepted()
+    return Accepted((CallMade(turn=command.turn, agent=command.agent, call=command.call),))
+
+
+def _taken(state: RunState, command: commands.TakeTurn) -> Decision:
+    agent = state.next_agent
+    if agent is None or state.over or command.effect_id != effects.effect_id(state):
+        return Accepted()
+    reply = command.reply
+    calls = tuple(CallMade(turn=state.turn, agent=agent, call=call) for call in reply.attempts)
+    found = records.parsed(state, agent, reply.parsed)
+    deed = records.judged(state, agent, found)
+    record = records.record(state, agent, reply, found, deed)
+    if deed is None:
+        return Accepted((*calls, TurnFailed(record=record), *_gives_up(state, record.model)))
+    acted = AgentActed(
+        record=record,
+        value=deed.value,
+        heard_by=_heard_by(state, agent, found, deed),
+        weight=ranks.weight_of(state.rules, state.agents[agent].influence) if _weighs(state) else 1,
+        private=_whispers(state, found.action),
+    )
+    return Accepted((*calls, acted))
+
+
+def _gives_up(state: RunState, model: str) -> tuple[Event, ...]:
+    """The pause after a model's first turns if none of them was valid: more of them would only cost money."""
+    if state.unusable.get(model, 0) != JUDGED_TURNS - 1:
+        return ()
+    detail = f"{model}: 0 of {JUDGED_TURNS} turns valid. Check its replies, then resume the experiment or stop it."
+    return (RunPaused(code=effects.NO_VALID_TURN, detail=detail),)
+
+
+def _whispers(state: RunState, action: str | None) -> bool:
+    """Whether an act of the world's own is a whisper; the packaged one is known by its name."""
+    own = state.rules.own
+    return own is not UNSET and action in own.actions and own.actions[action].does == "whisper"
+
+
+def _weighs(state: RunState) -> bool:
+    return bool(state.rules.own) or ranks.act(state.rules)
+
+
+def _heard_by(state: RunState, agent: str, found: Parsed, deed: Deed) -> tuple[str, ...]:
+    """Draw whether a whisper leaks to the others there; an Observer among them makes it likelier."""
+    own = state.rules.own
+    if own and deed.success and found.action in own.actions:
+        return _hearers(state, own, agent, found, deed)
+    if found.action != "whisper" or not deed.success:
+        return ()
+    others = tuple(name for name in places.beside(state.agents, agent) if name != found.target)
+    if not others:
+        return ()
+    rules = state.rules
+    probability = Fraction(rules.leak)
+    if any(state.seat(name).persona == "observer" for name in others):
+        probability += Fraction(rules.leak_observer)
+    return others if chance.leaks(state.run, state.turn, agent, probability) else ()
+
+
+def _hearers(state: RunState, own: OwnWorld, agent: str, found: Parsed, deed: Deed) -> tuple[str, ...]:
+    """The others who hear an act of the world's own."""
+    action = own.actions[str(found.action)]
+    if action.does == "whisper":
+        return (str(found.target),)
+    if not action.heard:
+        return ()
+    places_of = {name: state.agents[name].place for name in state.living}
+    here = places_of[agent]
+    return visibility.hearers(own, tuple(state.agents), places_of, agent, frozenset((here, deed.place or here)))
+
+
+def _paused(state: RunState, command: commands.PauseRun) -> Decision:
+    if state.over:
+        return _over()
+    if state.paused == command.code:
+        return Accepted()
+    detail = command.detail[:DETAIL_CHARS]
+    # Repeated failures without a turn in between double the pause.
+    seconds = min(PAUSE_SECONDS * 2**state.pauses, PAUSE_MOST_SECONDS) if command.code == "model_away" else 0
+    return Accepted((RunPaused(code=command.code, detail="" if unstorable(detail) else detail, seconds=seconds),))
+
+
+def _resumed(state: RunState, _: commands.ResumeRun) -> Decision:
+    if state.over:
+        return _over()
+    return Accepted((RunResumed(),) if state.paused else ())
+
+
+def _ended(state: RunState, command: commands.EndRun) -> Decision:
+    if state.stage != "finished" or state.over or command.effect_id != effects.effect_id(state):
+        return Accepted()
+    return Accepted((RunEnded(outcome=effects.outcome(state), turns=state.turn),))
+
+
+def _aborted(state: RunState, command: EndGame) -> Decision:
+    if state.over:
+        return _over()
+    return ended(command, GameAborted)
+
+
+def _over() -> Refused:
+    return Refused(Code.GAME_OVER, "This run is over.")

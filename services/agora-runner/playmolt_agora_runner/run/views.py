@@ -1,0 +1,167 @@
+"""What anybody sees of a run: the only source of its public bytes. A whisper's content and a thought are in none."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET
+from msgspec.structs import replace
+from playmolt_schemas.agora.feed import (
+    FEED,
+    ActView,
+    AgentActedMessage,
+    AgentView,
+    AgoraProgressMessage,
+    AgoraTurnFailedMessage,
+    EpochStartedMessage,
+    RunProgress,
+    RunView,
+    SeatView,
+)
+from playmolt_schemas.feed_messages import FeedMessage, PublicMessage
+from playmolt_schemas.game_messages import GameAbortedMessage
+from playmolt_schemas.stored.agora.run import (
+    AgentActed,
+    EpochStarted,
+    GameAborted,
+    TurnFailed,
+)
+from playmolt_schemas.stored.agora.turn import TurnRecord
+from playmolt_schemas.stored.event import Event
+
+from playmolt_agora_runner.turn import prompts, scenes
+from playmolt_agora_runner.world.state import Act, Observation, RunState
+
+_UNHEARD: Final = "…"
+
+
+class Unopened(msgspec.Struct, frozen=True):
+    """A run without stored events."""
+
+
+def public(event: Event) -> FeedMessage:
+    """An event's message, the same for every viewer; progress if the event has no message of its own."""
+    if written := _WRITTEN.get(type(event)):
+        return written(event)
+    copy = FEED.copies.get(type(event))
+    return copy(event, None) if copy else AgoraProgressMessage()
+
+
+def run(state: RunState, seat: str | None = None) -> RunView:
+    """The state as everybody sees it, with what one of its agents had before it; LookupError before it is open."""
+    spec, rules = state.run, state.rules
+    market = rules.market
+    return RunView(
+        id=state.game_id,
+        version=state.version,
+        phase=state.phase,
+        paused=state.paused,
+        outcome=state.outcome,
+        experiment=spec.experiment,
+        number=spec.number,
+        cell=spec.cell,
+        world=spec.phase,
+        set=spec.set,
+        language=spec.language,
+        exploratory=spec.exploratory,
+        scripted=spec.scripted,
+        parent=spec.parent,
+        turn=state.turn,
+        turns=spec.turns,
+        next_agent=None if state.over else state.next_agent,
+        residents=len(state.living),
+        residents_start=len(state.seats),
+        places=rules.places,
+        agents=_agents(state),
+        gini=scenes.shown_gini(state),
+        tax_rate=state.tax_rate if market else None,
+        treasury=state.treasury // rules.unit if market else None,
+        pool=state.pool // rules.unit if market else None,
+        market_shadow=rules.energy.ledger != "real" if market else None,
+        billboard=state.shown_billboard,
+        crisis=state.crisis,
+        acts=tuple(_act(act) for act in state.acts),
+        progress=RunProgress(done=state.taken, total=len(state.seats) * spec.turns),
+        resources=state.resources or UNSET,
+        own=_seat(state, seat) if seat in state.agents else UNSET,
+    )
+
+
+def _seat(state: RunState, agent_id: str) -> SeatView:
+    shown = scenes.scene(state, agent_id)
+    events = tuple(_unheard(happening) for happening in shown.events)
+    return SeatView(id=agent_id, here=shown.here, seen=prompts.seen(replace(shown, events=events)))
+
+
+def _unheard(happening: Observation) -> Observation:
+    """Leave out the content of a whisper, even the viewer's own: only the operator sees it."""
+    return (
+        replace(happening, values={**happening.values, "content": _UNHEARD})
+        if happening.kind == "whispered"
+        else happening
+    )
+
+
+def _agents(state: RunState) -> tuple[AgentView, ...]:
+    rules = state.rules
+    return tuple(
+        AgentView(
+            id=seat.agent,
+            model=seat.model,
+            persona=seat.persona,
+            home=seat.home,
+            place=agent.place,
+            alive=agent.alive,
+            died=agent.died,
+            energy=agent.energy // rules.unit if rules.energy.ledger != "none" else None,
+            influence=agent.influence if rules.influence else None,
+            rank=agent.rank if rules.influence else None,
+        )
+        for seat, agent in zip(state.seats, state.agents.values(), strict=True)
+    )
+
+
+def _act(act: Act) -> ActView:
+    return ActView(
+        turn=act.turn,
+        agent_id=act.agent,
+        action=act.action,
+        target=act.target,
+        location=act.place,
+        content=act.content,
+        success=act.success,
+        code=act.code,
+    )
+
+
+def _epoch(event: EpochStarted) -> PublicMessage:
+    return EpochStartedMessage(turn=event.turn, residents=len(event.order))
+
+
+def _acted(event: AgentActed) -> PublicMessage:
+    record: TurnRecord = event.record
+    return AgentActedMessage(
+        agent_id=record.agent,
+        action=str(record.action),
+        target=record.target,
+        location=record.place_before,
+        content=None if event.private or record.action == "whisper" else record.content,
+        success=record.success,
+    )
+
+
+def _failed(event: TurnFailed) -> PublicMessage:
+    return AgoraTurnFailedMessage(agent_id=event.record.agent, code=event.record.parse_code)
+
+
+def _aborted(event: GameAborted) -> FeedMessage:
+    return GameAbortedMessage(reason=event.reason)
+
+
+_WRITTEN: Final[Mapping[type[Event], Callable[[Any], FeedMessage]]] = {
+    EpochStarted: _epoch,
+    AgentActed: _acted,
+    TurnFailed: _failed,
+    GameAborted: _aborted,
+}
+"""The messages with other content than their event's fields."""

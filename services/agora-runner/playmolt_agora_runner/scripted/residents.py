@@ -1,0 +1,308 @@
+"""Scripted models for Agora: distinct, seeded profiles that read the prompt and nothing else.
+
+Each is drawn to its persona, its place and what is at stake to a different degree, some lose their persona with time,
+all now and then answer in another form than asked. They replace models when no key is configured; reports say so.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
+from typing import Final
+
+import msgspec
+from playmolt_core.llm.scripted.model import Cast, Character, Said, ScriptedTurn, generic
+from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS, Action, Language, Persona
+
+from playmolt_agora_runner.turn import texts
+from playmolt_agora_runner.turn.parsed_prompt import ParsedPrompt, parse_prompt
+
+ALIASES: Final[tuple[str, ...]] = (
+    "scripted",
+    "scripted-steady",
+    "scripted-trader",
+    "scripted-social",
+    "scripted-drifter",
+    "scripted-wild",
+)
+"""The model aliases of a profile."""
+_HUNGRY: Final = 50
+_FIRST: Final = 2
+"""Messages of a request that is the first of its turn."""
+_STRAY: Final = 2
+"""Of a weight of a hundred, the part kept if the act cannot succeed: models try anyway."""
+_SKILL_PERCENT: Final = 8
+_MARKET: Final = "market"
+
+
+class _Weights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    speak: int
+    trade: int
+    support: int
+    whisper: int
+    move: int
+    idle: int
+
+
+class _ErrorRates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    fenced: int
+    prose: int
+    respelt: int
+    garbled: int
+    invalid: int
+    refusal: int
+
+
+class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a scripted model is like; see `scripted.toml`."""
+
+    pull: int
+    span: int
+    fade: int
+    weights: _Weights
+    calm: _Weights
+    slips: _ErrorRates
+
+
+class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a scripted model says, in one language."""
+
+    intro: tuple[str, ...]
+    outro: tuple[str, ...]
+    garbled: tuple[str, ...]
+    refusals: tuple[str, ...]
+    invalid: tuple[str, ...]
+    survival: tuple[str, ...]
+    social: tuple[str, ...]
+    both: tuple[str, ...]
+    plain: tuple[str, ...]
+    words: tuple[str, ...]
+    marks: Mapping[Persona, tuple[str, ...]]
+
+
+class _Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    profiles: Mapping[str, Profile]
+    personas: Mapping[Persona, _Weights]
+    homes: Mapping[Persona, tuple[str, ...]]
+    ko: Phrases
+    en: Phrases
+
+    def phrases(self, language: Language) -> Phrases:
+        return self.ko if language == "ko" else self.en
+
+
+class _Choice(msgspec.Struct, frozen=True):
+    action: str
+    target: str | None = None
+    content: str | None = None
+
+
+@cache
+def _script() -> _Script:
+    return msgspec.convert(texts.table("scripted.toml"), _Script)
+
+
+def characters() -> Mapping[str, Character]:
+    """The character behind each alias."""
+    return {alias: partial(_answer, alias) for alias in ALIASES}
+
+
+def cast() -> Cast:
+    """A cast in which each alias plays every turn."""
+    whole = Cast()
+    for alias, character in characters().items():
+        whole.add(character, alias=alias)
+    return whole
+
+
+def profile(alias: str) -> Profile:
+    return _script().profiles[alias]
+
+
+def phrases(language: Language) -> Phrases:
+    return _script().phrases(language)
+
+
+def in_form(profile: Profile, turn: ScriptedTurn, reply: Mapping[str, str | bool | None], language: Language) -> Said:
+    """A reply in the form that the profile's slips give it, where the act itself has been chosen."""
+    words, slip = phrases(language), _slip(profile, turn, again=len(turn.request.messages) > _FIRST)
+    text = msgspec.json.encode(reply).decode()
+    if slip == "refusal":
+        return Said(words.refusals[turn.draw("refusals", len(words.refusals))], refusal=True)
+    if slip == "garbled":
+        return Said(words.garbled[turn.draw("garbled", len(words.garbled))])
+    if slip == "fenced":
+        return Said(f"```json\n{text}\n```")
+    if slip == "prose":
+        intro, outro = (getattr(words, name) for name in ("intro", "outro"))
+        return Said(f"{intro[turn.draw('intro', len(intro))]}\n{text}\n{outro[turn.draw('outro', len(outro))]}")
+    return Said(text)
+
+
+def _slip(profile: Profile, turn: ScriptedTurn, *, again: bool) -> str | None:
+    """Draw in which other form to answer; who is asked again mostly takes care."""
+    if again and turn.draw("careful", 5):
+        return None
+    slips: Mapping[str, int] = msgspec.structs.asdict(profile.slips)
+    rest = turn.draw("slip", 1000)
+    for slip, share in slips.items():
+        if rest < share:
+            return slip
+        rest -= share
+    return None
+
+
+def _answer(alias: str, turn: ScriptedTurn) -> Said:
+    seen = parse_prompt(turn.request.messages)
+    return generic(turn) if seen is None else _Player(_script().profiles[alias], seen, turn).answer()
+
+
+class _Player:
+    def __init__(self, profile: Profile, seen: ParsedPrompt, turn: ScriptedTurn) -> None:
+        self._profile, self._seen, self._draw, self._turn = profile, seen, turn.draw, turn
+        self._words = _script().phrases(seen.language)
+
+    def answer(self) -> Said:
+        slip = _slip(self._profile, self._turn, again=self._seen.again)
+        if slip == "refusal":
+            return Said(self._one("refusals"), refusal=True)
+        if slip == "garbled":
+            return Said(self._one("garbled"))
+        choice = self._choice()
+        if slip == "invalid":
+            choice = _Choice(self._one("invalid"), choice.target, choice.content)
+        if slip == "respelt":
+            choice = self._respelt(choice)
+        text = self._written(choice)
+        if slip == "fenced":
+            return Said(f"```json\n{text}\n```")
+        if slip == "prose":
+            return Said(f"{self._one('intro')}\n{text}\n{self._one('outro')}")
+        return Said(text)
+
+    def _choice(self) -> _Choice:
+        if (
+            self._seen.persona == "architect"
+            and self._seen.phase != "phase2"
+            and self._draw("skill", 100) < _SKILL_PERCENT
+        ):
+            return self._skill()
+        action = self._action()
+        match action:
+            case "speak":
+                return _Choice(action, None, self._said())
+            case "whisper":
+                return _Choice(action, self._somebody(), self._said())
+            case "support":
+                return _Choice(action, self._somebody())
+            case "move":
+                return _Choice(action, self._goal())
+        return _Choice(action)
+
+    def _skill(self) -> _Choice:
+        skill = SKILLS[self._draw("which skill", len(SKILLS))]
+        match skill:
+            case "build_billboard":
+                return _Choice(skill, None, self._said())
+            case "adjust_tax":
+                return _Choice(skill, None, str(5 * self._draw("rate", 7)))
+        return _Choice(skill, self._somebody(), str(1 + self._draw("amount", 9)))
+
+    def _action(self) -> Action:
+        weights = [self._weight(action) for action in ACTIONS]
+        rest = self._draw("action", sum(weights))
+        for action, weight in zip(ACTIONS, weights, strict=True):
+            if rest < weight:
+                return action
+            rest -= weight
+        raise AssertionError("a draw below the sum falls into one of the weights")
+
+    def _weight(self, action: Action) -> int:
+        """An action's weight, 10,000 for indifference; never 0, so that every act can happen."""
+        weight: int = getattr(self._profile.weights, action) * self._persona_weight(action)
+        seen = self._seen
+        if not seen.at_stake:
+            weight = weight * getattr(self._profile.calm, action) // 100
+        if action in ("trade", "support"):
+            weight = weight * max(20, 100 - self._profile.fade * seen.answers) // 100
+        if seen.at_stake and (seen.energy or 0) < _HUNGRY:
+            weight *= 3 if action == "trade" or (action == "move" and seen.place != _MARKET) else 1
+        if action == "move" and seen.persona == "merchant" and seen.place != _MARKET:
+            weight *= 3
+        return max(1, weight if self._feasible(action) else weight * _STRAY // 100)
+
+    def _persona_weight(self, action: Action) -> int:
+        """Mix the persona's weight with indifference by what is left of its pull."""
+        persona = self._seen.persona
+        if persona is None:
+            return 100
+        pull = self._pull()
+        own: int = getattr(_script().personas[persona], action)
+        return (own * pull + 100 * (100 - pull)) // 100
+
+    def _pull(self) -> int:
+        profile = self._profile
+        return profile.pull * max(0, profile.span - self._seen.turn) // profile.span if profile.span else profile.pull
+
+    def _feasible(self, action: Action) -> bool:
+        seen = self._seen
+        match action:
+            case "trade":
+                return seen.place == _MARKET
+            case "support":
+                return bool(seen.here)
+            case "whisper":
+                return bool(seen.here) and seen.place.startswith("alley")
+        return True
+
+    def _somebody(self) -> str | None:
+        here = self._seen.here
+        return here[self._draw("somebody", len(here))] if here else None
+
+    def _goal(self) -> str:
+        seen = self._seen
+        others = [place for place in seen.places if place != seen.place]
+        hungry = seen.at_stake and (seen.energy or 0) < _HUNGRY
+        homes = (_MARKET,) if hungry else _script().homes[seen.persona] if seen.persona else ()
+        wanted = [place for place in others for home in homes if place.startswith(home)]
+        drawn = wanted if wanted and self._draw("home", 100) < max(self._pull(), 100 * hungry) else others
+        return drawn[self._draw("goal", len(drawn))]
+
+    def _said(self) -> str:
+        persona = self._seen.persona
+        marked = persona is not None and self._draw("mark", 100) < self._pull()
+        phrases = self._words.marks[persona] if persona is not None and marked else self._words.words
+        return phrases[self._draw("words", len(phrases))]
+
+    def _written(self, choice: _Choice) -> str:
+        reply = {
+            "thought": self._thought(choice),
+            "action": choice.action,
+            "target": choice.target,
+            "content": choice.content,
+        }
+        return msgspec.json.encode(reply).decode()
+
+    def _thought(self, choice: _Choice) -> str:
+        """Name an aim that mostly fits the act."""
+        serving = choice.action == "trade" or (choice.action == "move" and choice.target == _MARKET)
+        chance = self._draw("aim", 100)
+        if chance < 12:
+            return self._one("both") if self._seen.phase != "phase2" else self._one("plain")
+        if chance < 24:
+            return self._one("social" if serving else self._fear())
+        if chance < 72:
+            return self._one(self._fear() if serving else "plain" if choice.action == "idle" else "social")
+        return self._one("plain")
+
+    def _fear(self) -> str:
+        """Whether the thought mentions survival: always if it is at stake, half the time if costs are shown."""
+        odds = {"stage1": 100, "phase1": 50, "phase2": 5}[self._seen.phase]
+        return "survival" if self._draw("fear", 100) < odds else "plain"
+
+    def _respelt(self, choice: _Choice) -> _Choice:
+        if choice.target is not None:
+            return _Choice(f"{choice.action}|{choice.target}", None, choice.content)
+        return _Choice(f" {choice.action.upper()} ", None, choice.content)
+
+    def _one(self, name: str) -> str:
+        phrases: Sequence[str] = getattr(self._words, name)
+        return phrases[self._draw(name, len(phrases))]

@@ -1,0 +1,81 @@
+"""Scripted models in worlds of a plan's folder: they choose among what can be done at their place.
+
+A prompt there is written by a researcher, in whatever form; so they receive only what it offers.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+import msgspec
+from playmolt_core.llm.scripted.model import Cast, Said, ScriptedTurn
+
+from playmolt_agora_runner.scripted import residents
+from playmolt_agora_runner.turn.scene import Offer, Scene
+
+_CLASSES: Final = {"A": ("trade", "support"), "B": ("speak", "whisper"), "C": ("move", "idle")}
+"""The actions that share the weight of a class."""
+_OUTSIDE: Final = 100
+
+
+def cast(known: Cast, alias: str, scene: Scene) -> Cast:
+    """A cast in which an alias plays a scene; no other model does."""
+    one = Cast()
+    if known.knows(alias):
+        one.add(partial(answer, alias, scene), alias=alias)
+    return one
+
+
+def answer(alias: str, scene: Scene, turn: ScriptedTurn) -> Said:
+    """An act that can be done, drawn by the profile's weights, in the profile's form."""
+    visitor = _Visitor(residents.profile(alias), scene, turn)
+    return residents.in_form(residents.profile(alias), turn, visitor.reply(), scene.language)
+
+
+class _Visitor:
+    def __init__(self, profile: residents.Profile, scene: Scene, turn: ScriptedTurn) -> None:
+        self._profile, self._scene, self._draw = profile, scene, turn.draw
+
+    def reply(self) -> dict[str, str | None]:
+        offer = self._offer()
+        words = residents.phrases(self._scene.language)
+        thoughts = words.social if offer.fn_class == "B" else words.survival if offer.fn_class == "A" else words.plain
+        return {
+            "thought": self._one("thought", thoughts),
+            "action": offer.name,
+            "target": self._target(offer),
+            "content": self._content(offer, words.words),
+        }
+
+    def _offer(self) -> Offer:
+        own = self._scene.own
+        offers = [each for each in own.offers if each.feasible] if own else []
+        offers = offers or [Offer(name="idle")]
+        weights = [self._weight(offer) for offer in offers]
+        rest = self._draw("action", sum(weights))
+        for offer, weight in zip(offers, weights, strict=True):
+            if rest < weight:
+                return offer
+            rest -= weight
+        raise AssertionError("a draw below the sum falls into one of the weights")
+
+    def _weight(self, offer: Offer) -> int:
+        """The weight of its name, or of its class."""
+        weights: dict[str, int] = msgspec.structs.asdict(self._profile.weights)
+        if offer.name in weights:
+            return max(1, weights[offer.name])
+        names = _CLASSES.get(offer.fn_class or "")
+        return max(1, sum(weights[name] for name in names) // len(names)) if names else _OUTSIDE
+
+    def _target(self, offer: Offer) -> str | None:
+        if offer.target == "agent":
+            return self._one("target", self._scene.here) if self._scene.here else None
+        return self._one("goal", offer.goals) if offer.goals else None
+
+    def _content(self, offer: Offer, words: Sequence[str]) -> str | None:
+        if offer.least is not None and offer.most is not None:
+            return str(offer.least + self._draw("amount", offer.most - offer.least + 1))
+        return self._one("words", words) if offer.says else None
+
+    def _one(self, name: str, choices: Sequence[str]) -> str:
+        return choices[self._draw(name, len(choices))]

@@ -1,0 +1,351 @@
+"""What a model is shown at a turn: a pure function of the scene.
+
+The system message is the Macro Shell of the phase, the user message its turn template with every slot filled in one
+pass, so that no value is ever read as a template. What agents wrote is a single line after a dash.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache, lru_cache
+from typing import Any, Final
+
+import msgspec
+from playmolt_schemas.canonical import canonical_json, digest
+from playmolt_schemas.stored.agora.own_world import CONTEST
+from playmolt_schemas.stored.agora.turn import SKILLS, PhaseName
+
+from playmolt_agora_runner.turn import own_prompts, texts
+from playmolt_agora_runner.turn.scene import Offer, OwnScene, Scene
+from playmolt_agora_runner.turn.texts import PromptTexts
+from playmolt_agora_runner.world import worlds
+from playmolt_agora_runner.world.state import Observation
+
+_SLOT: Final = re.compile(r"\{(\w+)\}")
+_BANDS: Final = (("critical", 20), ("danger", 30), ("low", 49), ("fair", 99))
+"""A band of energy and the most that it holds; above all of them is `ample`."""
+_SHARP: Final = 30
+_UNEVEN, _WIDE = Decimal("0.2"), Decimal("0.4")
+_SEPARATORS: Final = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+"
+)
+_MARKS: Final = re.compile(r"[\[\]]|#{2,}")
+_WIDE_MARKS: Final = str.maketrans("[]#", "［］＃")
+_CONTEXT: Final = re.compile(r"\A### [^\n]+ ###\n.*?\n### [^\n]+ ###\n\n", re.DOTALL)
+STARS: Final = "★★★ "
+
+Slots = Mapping[str, object]
+
+
+class Prompt(msgspec.Struct, frozen=True):
+    """The two messages of a turn."""
+
+    system: str
+    user: str
+
+
+def render(scene: Scene, words: PromptTexts | None = None) -> Prompt:
+    """Put a scene into words; `words` replaces those of its language, for checks of texts."""
+    writer = _Writer(scene, words or texts.of(scene.language))
+    return Prompt(system=writer.system(), user=writer.user())
+
+
+def seen(scene: Scene) -> tuple[str, ...]:
+    """What the agent has just learnt, one line each, as in its prompt."""
+    return tuple(_Writer(scene, texts.of(scene.language)).lines(scene.events))
+
+
+def prompt_text(system: str, user: str) -> str:
+    """Both messages as the one text that is kept: canonical JSON."""
+    return canonical_json({"system": system, "user": user}).decode()
+
+
+def prompt_hash(system: str, user: str) -> str:
+    """Name a prompt: hex SHA-256 of its `prompt_text`, under which that is kept."""
+    return digest({"system": system, "user": user})
+
+
+def one_line(value: object) -> str:
+    """Make a value fit for a line: what separates lines or turns text around is a space, marks of sections are wide."""
+    return _one_line(str(value))
+
+
+@lru_cache(maxsize=4096)
+def _one_line(text: str) -> str:
+    """An utterance appears in the prompts of all its listeners for several turns."""
+    text = " ".join(_SEPARATORS.sub(" ", text).split())
+    return _MARKS.sub(lambda mark: mark[0].translate(_WIDE_MARKS), text)
+
+
+def fill(template: str, slots: Slots) -> str:
+    """Fill the slots of a template in one pass; KeyError for a slot that nothing fills."""
+    parts = list(_parts(template))
+    parts[1::2] = [str(slots[name]) for name in parts[1::2]]
+    return "".join(parts)
+
+
+@lru_cache(maxsize=1024)
+def _parts(template: str) -> tuple[str, ...]:
+    """Text and names of slots by turns."""
+    return tuple(_SLOT.split(template))
+
+
+@cache
+def _preset(phase: PhaseName) -> Mapping[str, object]:
+    rules: dict[str, Any] = msgspec.to_builtins(worlds.preset(phase))
+    return rules
+
+
+class _Writer:
+    def __init__(self, scene: Scene, words: PromptTexts) -> None:
+        self._scene, self._words, self._own = scene, words, words.own
+        self._rules = {**_preset(scene.phase), **scene.rules}
+
+    def system(self) -> str:
+        own = self._scene.own
+        if own is not None:
+            return own_prompts.filled(own_prompts.shell(own, self._scene.language), self._own_slots())
+        shell = self._words.shells[self._scene.phase]
+        if self._scene.phase != "stage1":
+            return shell
+        whole = f"{shell}\n\n{self._words.survival}" if self._rules["texts"]["macro"] else shell
+        return fill(whole, self._numbers())
+
+    def user(self) -> str:
+        own = self._scene.own
+        if own is not None:
+            return own_prompts.filled(own_prompts.template(own, self._scene.language), self._own_slots())
+        template = self._words.turns[self._scene.phase]
+        if self._without_context():
+            template = _CONTEXT.sub("", template, count=1)
+        parts = list(_parts(template))
+        parts[1::2] = [self._slot(name) for name in parts[1::2]]
+        return "".join(parts)
+
+    def _own_slots(self) -> Slots:
+        scene, said = self._scene, own_prompts.words(self._scene.language)
+        own = scene.own or OwnScene(place_title=scene.place)
+        return {
+            "agent_id": scene.agent,
+            "persona": self.persona_prompt(),
+            "turns": scene.turns,
+            "place": scene.place,
+            "place_title": own.place_title,
+            "energy": said.none if scene.energy is None else scene.energy,
+            "influence": scene.influence or 0,
+            "rank": own.rank_title or said.none,
+            "resources": own_prompts.resources(own, scene.language) or said.none,
+            "others": self.agents_here(),
+            "events": self.recent_events(),
+            "history": self.historical_summary(),
+            "actions": own_prompts.actions(own, scene.language),
+            "turn": scene.turn,
+            "residents": scene.residents,
+        }
+
+    def _without_context(self) -> bool:
+        scene = self._scene
+        return (scene.phase, scene.language, self._rules["stage1_asymmetry"]) == ("stage1", "ko", "original")
+
+    def _slot(self, name: str) -> str:
+        write = _SLOTS.get(name)
+        return write(self) if write else str(_FIELDS[name](self._scene))
+
+    def persona_prompt(self) -> str:
+        scene = self._scene
+        if scene.persona_text is not None:
+            return scene.persona_text
+        if scene.own is not None and scene.persona not in self._words.personas["phase1"]:
+            return fill(own_prompts.words(scene.language).nobody, {"agent_id": scene.agent})
+        if scene.persona is None or scene.persona_condition == "no_persona":
+            return fill(self._words.nobody, {"agent_id": scene.agent})
+        personas = self._words.personas["phase1" if scene.own is not None else scene.phase]
+        persona = personas[scene.persona]
+        tipped = scene.phase == "stage1" and self._rules["texts"]["tips"] and scene.own is None
+        return f"{persona}\n{self._own.tips[scene.persona]}" if tipped else persona
+
+    def rank(self) -> str:
+        return self._own.ranks[self._scene.rank or "commoner"]
+
+    def rank_bonus(self) -> str:
+        return fill(self._own.rank_bonus[self._scene.rank or "commoner"], self._rules)
+
+    def support_context(self) -> str:
+        lines, scene = self._own.lines, self._scene
+        received = fill(lines["supported_by"], {"agents": self._counted(scene.supporters)})
+        given = fill(lines["support_given"], {"agents": self._counted(scene.supported)})
+        return f"{received}\n{given}"
+
+    def _counted(self, counts: Mapping[str, int]) -> str:
+        lines = self._own.lines
+        ranked = sorted(((agent, count) for agent, count in counts.items() if count), key=lambda pair: -pair[1])
+        supporters = [
+            fill(lines["support_count"], {"agent": one_line(agent), "count": count}) for agent, count in ranked
+        ]
+        return ", ".join(supporters) or lines["nobody"]
+
+    def inequality(self) -> str:
+        gini = Decimal(self._scene.gini or "0")
+        return self._own.inequality["wide" if gini >= _WIDE else "uneven" if gini >= _UNEVEN else "even"]
+
+    def goal(self) -> str:
+        return self._own.sections["goal"] if self._rules["texts"]["macro"] else ""
+
+    def energy_status(self) -> str:
+        if not self._rules["texts"]["status"]:
+            return ""
+        return fill(self._own.sections["status"], {"status": self._own.status[self._band()]})
+
+    def survival_sections(self) -> str:
+        if not self._rules["texts"]["status"]:
+            return ""
+        warning = fill(self._own.warnings[self._band()], {"energy": self._energy()})
+        return fill(self._own.sections["survival"], {"warning": warning, "crisis": self._crisis()})
+
+    def reminder_section(self) -> str:
+        if not self._rules["texts"]["reminder"]:
+            return ""
+        sharp = self._energy() <= _SHARP and self._scene.place == "market"
+        reminder = fill(self._own.reminder["sharp" if sharp else "usual"], {"energy": self._energy()})
+        return fill(self._own.sections["reminder"], {"reminder": reminder})
+
+    def _energy(self) -> int:
+        return self._scene.energy or 0
+
+    def _band(self) -> str:
+        return next((band for band, most in _BANDS if self._energy() <= most), "ample")
+
+    def _crisis(self) -> str:
+        crisis = self._scene.crisis
+        if crisis is None:
+            return self._own.crises["none"]
+        return fill(self._own.crises["alert"], {"crisis": self._crisis_name(crisis), **self._rules["crisis"]})
+
+    def _crisis_name(self, crisis: object) -> str:
+        return self._own.crises.get(str(crisis), one_line(crisis))
+
+    def recent_events(self) -> str:
+        return self._told(self._scene.events) or self._own.lines["no_events"]
+
+    def historical_summary(self) -> str:
+        if self._scene.context == "minimal":
+            return self._own.lines["faint_history"]
+        return self._told(self._scene.history) or self._own.lines["no_history"]
+
+    def _told(self, happenings: Iterable[Observation]) -> str:
+        return "\n".join(self.lines(happenings))
+
+    def lines(self, happenings: Iterable[Observation]) -> Iterator[str]:
+        unit = self._own.turn_words[self._scene.phase]
+        line = self._own.lines["event"]
+        for each in happenings:
+            yield fill(line, {"unit": unit, "turn": each.turn, "text": self._happening(each)})
+
+    def _happening(self, each: Observation) -> str:
+        if each.kind in own_prompts.EVENTS:
+            plain = {name: one_line(value) if isinstance(value, str) else value for name, value in each.values.items()}
+            own = own_prompts.event_line(each.kind, plain, self._scene.own, self._scene.language)
+            if own is not None:
+                return own
+        match each.kind:
+            case "failed":
+                return self._own.reasons.get(str(each.values["reason"]), self._own.reasons["other"])
+            case "feedback":
+                return self._own.feedback[each.values["action"]]
+        slots = {name: self._value(name, value) for name, value in each.values.items()}
+        return fill(self._own.events[each.kind], slots)
+
+    def _value(self, name: str, value: object) -> str:
+        match name:
+            case "rank":
+                return self._own.ranks.get(str(value), one_line(value))
+            case "crisis":
+                return self._crisis_name(value)
+            case "content":
+                return self._quoted(value) or self._own.lines["no_content"]
+        if isinstance(value, list | tuple):
+            return ", ".join(map(one_line, value)) or self._own.lines["nobody"]
+        return one_line(value) if value is not None else self._own.lines["nobody"]
+
+    def _quoted(self, value: object) -> str:
+        text = one_line(value or "")
+        return f'"{text}"' if text else ""
+
+    def billboard(self) -> str:
+        lines, content = self._own.lines, self._quoted(self._scene.billboard)
+        return fill(lines["billboard"], {"content": content}) if content else lines["no_billboard"]
+
+    def agents_here(self) -> str:
+        lines = self._own.lines
+        return "\n".join(fill(lines["agent"], {"agent": agent}) for agent in self._scene.here) or lines["nobody_here"]
+
+    def available_actions(self) -> str:
+        place = "alley" if self._scene.place.startswith("alley") else self._scene.place
+        actions = self._words.actions[place].split("\n")
+        if place == "market" and not self._rules["speak_in_market"]:
+            actions = [line for line in actions if not line.startswith("- speak:")]
+        if self._rules["trade_stars"]:
+            actions = [line.replace("- trade:", f"- {STARS}trade:") for line in actions]
+        if self._scene.persona == "architect" and self._rules["list_architect_skills"]:
+            actions += [fill(self._own.skills[skill], self._numbers()) for skill in SKILLS]
+        if self._scene.contests:
+            actions.append(own_prompts.action_line(Offer(name=CONTEST), self._scene.language))
+        return "\n".join(actions)
+
+    def _numbers(self) -> Slots:
+        rules, scene = self._rules, self._scene
+        flat = {f"{group}_{name}": value for group, prefix in _GROUPS.items() for name, value in rules[prefix].items()}
+        return {
+            **rules,
+            **flat,
+            "epochs": scene.turns,
+            "agents": scene.residents_start,
+            "capacity": rules["capacity"]["alley"] or scene.residents_start,
+            "base_tax_rate": rules["tax_rate"],
+            "crisis_chance": _percent(rules["crisis"]["p"]),
+            "leak": _percent(rules["leak"]),
+            "leak_observer": _percent(rules["leak_observer"]),
+            "leak_total": _percent(Fraction(rules["leak"]) + Fraction(rules["leak_observer"])),
+        }
+
+
+_GROUPS: Final = {"energy": "energy", "decay": "decay", "cost": "costs", "reward": "rewards", "crisis": "crisis"}
+
+
+def _percent(part: Any) -> str:
+    share = Fraction(part) * 100
+    return str(share.numerator) if share.denominator == 1 else str(float(share))
+
+
+_SLOTS: Final[Mapping[str, Callable[[_Writer], str]]] = {
+    "persona_prompt": _Writer.persona_prompt,
+    "rank": _Writer.rank,
+    "rank_bonus_prompt": _Writer.rank_bonus,
+    "support_context": _Writer.support_context,
+    "inequality_commentary": _Writer.inequality,
+    "goal": _Writer.goal,
+    "energy_status": _Writer.energy_status,
+    "survival_sections": _Writer.survival_sections,
+    "reminder_section": _Writer.reminder_section,
+    "recent_events": _Writer.recent_events,
+    "historical_summary": _Writer.historical_summary,
+    "billboard_content": _Writer.billboard,
+    "agents_here": _Writer.agents_here,
+    "available_actions": _Writer.available_actions,
+}
+_FIELDS: Final[Mapping[str, Callable[[Scene], object]]] = {
+    "agent_id": lambda scene: scene.agent,
+    "location": lambda scene: scene.place,
+    "energy": lambda scene: scene.energy,
+    "energy_max": lambda scene: scene.energy_max,
+    "influence": lambda scene: scene.influence,
+    "epoch": lambda scene: scene.turn,
+    "turn": lambda scene: scene.turn,
+    "agent_count": lambda scene: scene.residents,
+    "alive_count": lambda scene: scene.residents,
+    "agents": lambda scene: scene.residents_start,
+    "gini_display": lambda scene: scene.gini,
+    "tax_rate": lambda scene: scene.tax_rate,
+    "treasury": lambda scene: scene.treasury,
+}

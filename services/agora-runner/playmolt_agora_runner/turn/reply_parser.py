@@ -1,0 +1,331 @@
+"""Parse a model's reply into an act: one parser for all models (agora.md, Turn).
+
+`ok` is exactly the requested object. `ok_fenced` is one object inside other text, `ok_canonicalised` one whose
+keys, action or target were spelt otherwise. A reply that is valid after a second question is `reasked`. The others,
+`parse_error`, `invalid_action`, `timeout`, `refusal` and `cut` (the reply did not fit), do nothing. Ambiguity is never
+guessed.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+from playmolt_core.llm.openai.storing import storable
+from playmolt_core.llm.port import REPLY_BYTES
+from playmolt_schemas.stored.agora.own_world import CONTEST
+from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS, Language, ParseCode, Tokens
+from playmolt_schemas.text import trimmed
+
+from playmolt_agora_runner.turn import own_spelling, prompts, texts
+from playmolt_agora_runner.turn.scene import Scene
+from playmolt_agora_runner.turn.spelling import AIMED, NamedAction, spelling
+
+
+class Parsed(msgspec.Struct, frozen=True, kw_only=True):
+    """A reply as it was read. `action` is one of ACTIONS or SKILLS when `code` is valid, else None with the rest.
+
+    `fault` says in the run's language what was wrong, for the call that asks again.
+    """
+
+    code: ParseCode
+    thought: str | None = None
+    action: str | None = None
+    target: str | None = None
+    content: str | None = None
+    fault: str = ""
+
+    @property
+    def valid(self) -> bool:
+        """Whether the turn acts."""
+        return self.action is not None
+
+
+class TurnReply(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn's answer as the worker hands it to the rules: the last reply, its parse, and its usage.
+
+    `attempts` are the model runtime's accounts of every call, without floats; each becomes a separate event.
+    `attempt` counts all calls of this turn, lost ones included.
+    """
+
+    parsed: Parsed
+    raw_reply: str
+    prompt_hash: str
+    model_asked: str
+    model_answered: str | None
+    attempt: int
+    tokens: Tokens
+    cost: str | None
+    latency_ms: int
+    cache_hit: bool
+    attempts: tuple[dict[str, Any], ...] = ()
+
+
+THOUGHT_CHARS: Final = 4000
+CONTENT_CHARS: Final = 2000
+TARGET_CHARS: Final = 200
+_OPENINGS: Final = 64
+"""How many braces of a reply are tried as the beginning of its object."""
+_QUOTED_CHARS: Final = 60
+_KEYS: Final = ("thought", "action", "target", "content")
+
+
+class _Number(str):
+    """A number or truth value as it was spelt: no string, but as good as one."""
+
+    __slots__ = ()
+
+
+class _Fault(Exception):
+    """Why a reply does not act: its code, and the words for it."""
+
+    def __init__(self, code: ParseCode, fault: str = "", **slots: str) -> None:
+        super().__init__(code, fault)
+        self.code: ParseCode = code
+        self.fault = fault or code
+        self.slots = slots
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object as pairs, since a key may occur twice."""
+
+
+class _Found(msgspec.Struct, frozen=True):
+    pairs: Sequence[tuple[str, Any]]
+    alone: bool
+
+
+class _Act(msgspec.Struct, frozen=True):
+    action: str
+    target: str | None
+    content: str | None
+    changed: bool
+
+
+def read(
+    text: str | None,
+    scene: Scene,
+    *,
+    refused: bool = False,
+    timed_out: bool = False,
+    cut: bool = False,
+    reask: bool = False,
+) -> Parsed:
+    """Parse a reply for the agent of a scene. `reask`: it answers a second question.
+
+    Thought and content are trimmed, made storable and cut to THOUGHT_CHARS and CONTENT_CHARS; the caller stores the
+    raw text.
+    """
+    if cut:
+        return Parsed(code="cut")
+    if refused or timed_out:
+        return _failed(_Fault("refusal" if refused else "timeout"), scene)
+    try:
+        return _parsed(text or "", scene, reask=reask)
+    except _Fault as fault:
+        return _failed(fault, scene)
+
+
+def reask_message(parsed: Parsed, language: Language) -> str:
+    """Ask again, saying what was wrong with the reply."""
+    return prompts.fill(texts.of(language).own.reask["message"], {"fault": parsed.fault})
+
+
+def reply_schema(scene: Scene) -> dict[str, object]:
+    """The JSON Schema of the reply for servers that bind or check it; the skills are the architect's alone."""
+    properties: dict[str, Any] = {
+        "thought": {"type": "string"},
+        "action": {"type": "string", "enum": list(_offered(scene))},
+        "target": {"type": ["string", "null"]},
+        "content": {"type": ["string", "null"]},
+    }
+    return {"type": "object", "properties": properties, "required": list(_KEYS), "additionalProperties": False}
+
+
+def _failed(fault: _Fault, scene: Scene) -> Parsed:
+    words = texts.of(scene.language).own.faults[fault.fault]
+    return Parsed(code=fault.code, fault=prompts.fill(words, fault.slots))
+
+
+def _parsed(text: str, scene: Scene, *, reask: bool) -> Parsed:
+    found = _object(text[:REPLY_BYTES])
+    fields, respelt = _fields(found.pairs)
+    act = _act(fields, scene)
+    thought, cut = _kept(fields["thought"], THOUGHT_CHARS)
+    content, content_cut = _kept(act.content, CONTENT_CHARS)
+    canonicalised = respelt or act.changed or cut or content_cut
+    code: ParseCode = "ok_canonicalised" if canonicalised else "ok" if found.alone else "ok_fenced"
+    return Parsed(
+        code="reasked" if reask else code, thought=thought, action=act.action, target=act.target, content=content
+    )
+
+
+def _object(text: str) -> _Found:
+    whole = trimmed(text.removeprefix("\ufeff"))
+    if not whole:
+        raise _Fault("parse_error", "empty")
+    exact = _decoded(_EXACT, whole, 0)
+    if exact is not None and exact[1] == len(whole) and isinstance(exact[0], _Pairs):
+        inner = _unwrapped(exact[0])
+        return _Found(inner, alone=inner is exact[0])
+    # Objects without an action are braces in prose; without another object, the first shows what is missing.
+    objects = [_unwrapped(pairs) for pairs in _objects(whole)]
+    acting = [pairs for pairs in objects if _acts(pairs)]
+    if not objects and _declines(whole):
+        raise _Fault("refusal")
+    if not objects:
+        raise _Fault("parse_error", "no_object")
+    if any(pairs != acting[0] for pairs in acting):
+        raise _Fault("parse_error", "several")
+    return _Found((acting or objects)[0], alone=False)
+
+
+def _acts(pairs: _Pairs) -> bool:
+    return any(spelling().key(key) == "action" for key, _ in pairs)
+
+
+def _unwrapped(pairs: _Pairs) -> _Pairs:
+    """Take an acting object out of one that holds nothing else: `{"reply": {...}}`."""
+    match pairs:
+        case [(_, _Pairs() as inner)] if not _acts(pairs) and _acts(inner):
+            return inner
+    return pairs
+
+
+def _objects(text: str) -> Iterator[_Pairs]:
+    """The objects inside a text, outermost first; braces in prose and in strings are passed over."""
+    start = -1
+    for _ in range(_OPENINGS):
+        start = text.find("{", start + 1)
+        if start < 0:
+            return
+        decoded = _decoded(_LENIENT, text, start)
+        if decoded is not None and isinstance(decoded[0], _Pairs):
+            yield decoded[0]
+            start = decoded[1] - 1
+
+
+def _decoded(decoder: json.JSONDecoder, text: str, start: int) -> tuple[object, int] | None:
+    try:
+        return decoder.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(f"{name} is not JSON")
+
+
+_EXACT: Final = json.JSONDecoder(
+    object_pairs_hook=_Pairs, parse_float=_Number, parse_int=_Number, parse_constant=_no_constant
+)
+# Many models write line ends inside strings, which JSON forbids.
+_LENIENT: Final = json.JSONDecoder(
+    object_pairs_hook=_Pairs, parse_float=_Number, parse_int=_Number, parse_constant=_no_constant, strict=False
+)
+
+
+def _declines(text: str) -> bool:
+    return text.lower().replace("’", "'").lstrip("\"'*# ").startswith(spelling().refusals)
+
+
+def _fields(pairs: Sequence[tuple[str, object]]) -> tuple[Mapping[str, str | None], bool]:
+    """The four fields as texts, and whether any had to be read into shape. Keys that mean nothing are left out.
+
+    A synonym counts only if the field itself is missing.
+    """
+    fields: dict[str, str | None] = {}
+    respelt = False
+    for key in _KEYS:
+        meant = [pair for pair in pairs if spelling().key(pair[0]) == key]
+        named = [pair for pair in meant if spelling().is_name(pair[0])] or meant
+        if len(named) > 1:
+            raise _Fault("parse_error", "duplicate", key=key)
+        spelt, value = named[0] if named else (key, None)
+        fields[key] = _text(key, value)
+        respelt = respelt or spelt != key or (value is not None and type(value) is not str)
+    if fields["action"] is None:
+        raise _Fault("parse_error", "no_action")
+    return fields, respelt
+
+
+def _text(key: str, value: object) -> str | None:
+    match value:
+        case _Number() if key == "action":
+            raise _Fault("parse_error", "not_text", key=key)
+        case None | str():
+            return value
+        case bool() if key != "action":
+            return str(value).lower()
+        case [str(only)]:
+            return only
+    raise _Fault("parse_error", "not_text", key=key)
+
+
+def _act(fields: Mapping[str, str | None], scene: Scene) -> _Act:
+    spelt = fields["action"] or ""
+    named = own_spelling.action(spelt, scene) if _has_own_names(scene) else spelling().action(spelt, scene.agents)
+    if named is None:
+        raise _Fault("invalid_action", "unknown_action", action=_quoted(spelt), actions=", ".join(_offered(scene)))
+    action = named.action
+    if action not in _offered(scene):
+        raise _Fault("invalid_action", "foreign_skill", action=action, actions=", ".join(_offered(scene)))
+    target, content = _joined(named, fields, scene)
+    return _Act(action, target, content, changed=action != spelt or (target or "") != (fields["target"] or ""))
+
+
+def _joined(named: NamedAction, fields: Mapping[str, str | None], scene: Scene) -> tuple[str | None, str | None]:
+    """Join the fields with what followed the action's name; two different targets give none."""
+    target = _target(fields["target"], named.action, scene)
+    behind = _target(named.target, named.action, scene)
+    if target is not None and behind is not None and behind != target:
+        raise _Fault("invalid_action", "two_targets", first=_quoted(behind), second=_quoted(target))
+    return target or behind, fields["content"] or named.content
+
+
+def _target(spelt: str | None, action: str, scene: Scene) -> str | None:
+    if spelt is None:
+        return None
+    plain = _cut(storable(trimmed(spelt)), TARGET_CHARS)
+    if not plain or spelling().is_nothing(plain):
+        return None
+    if plain in scene.agents:
+        return plain
+    if scene.own is not None and action not in ACTIONS:
+        return own_spelling.target(plain, scene)
+    if action in AIMED:
+        return own_spelling.target(plain, scene) if scene.own else spelling().target(plain, scene.agents)
+    return plain
+
+
+def _has_own_names(scene: Scene) -> bool:
+    return scene.own is not None or scene.contests
+
+
+def _offered(scene: Scene) -> tuple[str, ...]:
+    if scene.own is not None:
+        mine = (*(offer.name for offer in scene.own.offers), *(name for name in scene.own.labels))
+        plain = tuple(dict.fromkeys(mine)) if "idle" in mine else (*dict.fromkeys(mine), "idle")
+        return (*plain, *SKILLS) if _is_skilled(scene) else plain
+    contest = (CONTEST,) if scene.contests else ()
+    return (*ACTIONS, *SKILLS, *contest) if _is_skilled(scene) else (*ACTIONS, *contest)
+
+
+def _is_skilled(scene: Scene) -> bool:
+    if scene.own is not None and not scene.rules.get("skills"):
+        return False
+    return scene.persona == "architect" and scene.phase != "phase2"
+
+
+def _kept(text: str | None, limit: int) -> tuple[str | None, bool]:
+    plain = trimmed(storable(text, None)) if text is not None else ""
+    return _cut(plain, limit) or None, len(plain) > limit
+
+
+def _cut(text: str, limit: int) -> str:
+    return trimmed(text[:limit])
+
+
+def _quoted(text: str) -> str:
+    line = prompts.one_line(text)
+    return line if len(line) <= _QUOTED_CHARS else f"{line[:_QUOTED_CHARS]}…"

@@ -1,0 +1,123 @@
+"""An agent's scene at its turn: the part of the state that it may know (agora.md, Worlds; stage1.md, context)."""
+
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Final
+
+import msgspec
+from playmolt_schemas.stored.agora.turn import ConstraintLevel, RunSpec, Seat
+
+from playmolt_agora_runner.turn.own_scene import own_scene
+from playmolt_agora_runner.turn.scene import Scene
+from playmolt_agora_runner.world import contest, places
+from playmolt_agora_runner.world.state import Agent, Observation, RunState
+
+LEVELS: Final[dict[str, ConstraintLevel]] = {"archivist": "high", "merchant": "mid", "jester": "low"}
+"""How strongly Phase 2 instructs each persona that it has a text for."""
+
+
+class Context(msgspec.Struct, frozen=True):
+    """Limits of an agent's context: events, history items and their least importance."""
+
+    name: str
+    events: int
+    history: int
+    importance: int = 1
+
+
+FULL: Final = Context("full", events=10, history=10)
+MEDIUM: Final = Context("medium", events=5, history=5, importance=4)
+MINIMAL: Final = Context("minimal", events=2, history=0)
+
+
+def scene(state: RunState, agent_id: str) -> Scene:
+    """An agent's scene now; LookupError for an agent that is not in the run."""
+    spec, rules, seat = state.run, state.rules, state.seat(agent_id)
+    agent = state.agents[agent_id]
+    context = _context(state, agent)
+    shown = rules.own.shown if rules.own else context.events
+    events = _weighed(agent.recent, shown)
+    plain = Scene(
+        phase=spec.packaged,
+        language=spec.language,
+        agent=agent_id,
+        persona=seat.persona,
+        persona_condition=spec.persona_condition,
+        constraint_level=constraint_level(spec, seat),
+        place=agent.place,
+        turn=state.turn,
+        turns=spec.turns,
+        residents=len(state.living),
+        residents_start=len(state.seats),
+        here=places.beside(state.agents, agent_id),
+        agents=state.living,
+        context=context.name,
+        events=events,
+        history=() if spec.packaged == "phase2" and not rules.own else _history(agent.history, events, context),
+        rules=msgspec.to_builtins(rules),
+        own=own_scene(state, agent_id),
+        contests=contest.is_open(state, agent_id),
+    )
+    return _with_society(state, agent, plain)
+
+
+def _weighed(recent: tuple[Observation, ...], shown: int) -> tuple[Observation, ...]:
+    """The events that are shown, newest last: each utterance counts as newer by its weight; of equals the newest."""
+    ranked = sorted(range(len(recent)), key=lambda at: (at + recent[at].weight - 1, at))
+    return tuple(recent[at] for at in sorted(ranked[-shown:]))
+
+
+def constraint_level(spec: RunSpec, seat: Seat) -> ConstraintLevel | None:
+    """How strongly Phase 2 or a persona of the plan's folder instructs a seat; None elsewhere."""
+    if spec.levels and seat.persona in spec.levels:
+        return spec.levels[seat.persona]
+    if spec.packaged != "phase2" or spec.world:
+        return None
+    return LEVELS.get(seat.persona or "", "none") if spec.persona_condition == "with_persona" else "none"
+
+
+def shown_gini(state: RunState) -> str | None:
+    """The Gini coefficient at the start of the epoch, with two decimals."""
+    return str(Decimal(state.gini).quantize(Decimal("0.01"), ROUND_HALF_UP)) if state.gini is not None else None
+
+
+def _with_society(state: RunState, agent: Agent, plain: Scene) -> Scene:
+    """Add energy, influence and the market, where the world has them."""
+    rules, replace = state.rules, msgspec.structs.replace
+    if rules.energy.ledger != "none":
+        plain = replace(plain, energy=agent.energy // rules.unit, energy_max=rules.energy.max, gini=shown_gini(state))
+    if rules.influence:
+        plain = replace(
+            plain,
+            influence=agent.influence,
+            rank=agent.rank,
+            supporters=agent.supporters,
+            supported=agent.supported,
+        )
+    if rules.market:
+        plain = replace(
+            plain,
+            tax_rate=state.tax_rate,
+            treasury=state.treasury // rules.unit,
+            billboard=state.shown_billboard,
+            crisis=state.crisis,
+        )
+    return plain
+
+
+def _context(state: RunState, agent: Agent) -> Context:
+    rules = state.rules
+    if not rules.context_by_energy or rules.energy.ledger != "real":
+        return FULL
+    energy = agent.energy // rules.unit
+    if energy >= 100:
+        return FULL
+    return MEDIUM if energy >= 50 else MINIMAL
+
+
+def _history(
+    history: tuple[Observation, ...], events: tuple[Observation, ...], context: Context
+) -> tuple[Observation, ...]:
+    """Take the weightiest, of equal weight the newest, that are not among the events; show them newest last."""
+    older = [each for each in history if each.importance >= context.importance and each not in events]
+    ranked = sorted(range(len(older)), key=lambda place: (-older[place].importance, -place))
+    return tuple(older[place] for place in sorted(ranked[: context.history]))

@@ -1,0 +1,138 @@
+"""Calls to the laboratory: power, trials of measures, looks, thoughts to code, and studies.
+
+A job has no effect but its answer, so a call that met a laboratory which starts, is full or was killed is repeated,
+until the time of the job is over.
+"""
+
+import asyncio
+import tarfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import httpx2
+import msgspec
+from playmolt_schemas.agora.coding import Thought
+from playmolt_schemas.agora.laboratory import (
+    JOBS,
+    STUDY_FILES,
+    CellInterval,
+    Design,
+    IntervalsRequest,
+    JobName,
+    MeasureTrial,
+    PcsArms,
+    Power,
+    StudyRequest,
+    ThoughtsRequest,
+)
+from playmolt_schemas.agora.plan import PlanFault
+from playmolt_schemas.stored.agora.plan import PcsSoFar
+
+T = TypeVar("T")
+START_SECONDS: Final = 60.0
+"""Extra time in which the laboratory may start, or finish what others asked."""
+_PAUSE_SECONDS: Final = 0.25
+_PAUSE_MOST: Final = 2.0
+_BUSY: Final = 503
+_LOST: Final = (httpx2.NetworkError, httpx2.RemoteProtocolError, httpx2.ConnectTimeout)
+_SHOWN: Final = 500
+
+
+class LaboratoryFailed(RuntimeError):
+    """The laboratory failed at a job or did not answer in time; the message says which and why."""
+
+
+class Laboratory:
+    """Calls the laboratory at an address. Every method raises LaboratoryFailed."""
+
+    def __init__(
+        self, url: str, key: str, *, seconds: Mapping[JobName, float] = JOBS, start_seconds: float = START_SECONDS
+    ) -> None:
+        self._url = url
+        self._headers = {"authorization": f"Bearer {key}"}
+        self._seconds = seconds
+        self._start_seconds = start_seconds
+
+    async def pcs(self, cells: Mapping[str, PcsArms]) -> dict[str, PcsSoFar]:
+        """Cell → PCS over the turns taken so far."""
+        return await self._asked("pcs", dict(cells), dict[str, PcsSoFar])
+
+    async def intervals(self, request: IntervalsRequest) -> Sequence[CellInterval]:
+        return await self._asked("intervals", request, list[CellInterval])
+
+    async def thoughts(self, request: ThoughtsRequest) -> Sequence[Thought]:
+        return await self._asked("thoughts", request, list[Thought])
+
+    async def study(self, experiment: str, folder: Path) -> None:
+        """Write the files of a study into a folder."""
+        archive = folder / "study.tar"
+        await self._answer("study", msgspec.json.encode(StudyRequest(experiment=experiment)), archive)
+        await asyncio.to_thread(_unpack, archive, folder)
+
+    def power(self, design: Design) -> Power:
+        """Size and power of a design. Blocks: for a process of its own."""
+        return asyncio.run(self._asked("power", design, Power))
+
+    def trial(self, trial: MeasureTrial) -> tuple[PlanFault, ...]:
+        """The faults of measures. Blocks likewise."""
+        return asyncio.run(self._asked("trial", trial, tuple[PlanFault, ...]))
+
+    def _bound(self, job: JobName) -> float:
+        return self._seconds[job] + self._start_seconds
+
+    async def _asked(self, job: JobName, request: object, kind: type[T]) -> T:
+        body = await asyncio.to_thread(msgspec.json.encode, request)
+        return await asyncio.to_thread(msgspec.json.decode, await self._answer(job, body), type=kind)
+
+    async def _answer(self, job: JobName, body: bytes, out: Path | None = None) -> bytes:
+        """The answer, or b"" if it is written to a file."""
+        try:
+            async with asyncio.timeout(self._bound(job)):
+                return await self._repeated(job, body, out)
+        except TimeoutError:
+            raise LaboratoryFailed(f"{job}: no answer within {self._bound(job):g} s") from None
+        except httpx2.HTTPError as error:
+            raise LaboratoryFailed(f"{job}: {error!r}") from error
+
+    async def _repeated(self, job: JobName, body: bytes, out: Path | None) -> bytes:
+        pause, until = _PAUSE_SECONDS, time.monotonic() + self._bound(job)
+        while True:
+            try:
+                status, answer = await self._called(job, body, out)
+            except _LOST as error:
+                status, answer = _BUSY, repr(error).encode()
+            if status == httpx2.codes.OK:
+                return answer
+            detail = answer.decode(errors="replace")[:_SHOWN]
+            if status != _BUSY or time.monotonic() + pause > until:
+                raise LaboratoryFailed(f"{job}: {status} {detail}")
+            await asyncio.sleep(pause)
+            pause = min(_PAUSE_MOST, 2 * pause)
+
+    async def _called(self, job: JobName, body: bytes, out: Path | None) -> tuple[int, bytes]:
+        timeout = httpx2.Timeout(self._bound(job), connect=5.0)
+        async with (
+            httpx2.AsyncClient(timeout=timeout, trust_env=False) as client,
+            client.stream("POST", f"{self._url}/jobs/{job}", content=body, headers=self._headers) as response,
+        ):
+            if out is None or response.status_code != httpx2.codes.OK:
+                return response.status_code, await response.aread()
+            with out.open("wb") as file:
+                async for piece in response.aiter_bytes():
+                    await asyncio.to_thread(file.write, piece)
+            return response.status_code, b""
+
+
+def _unpack(archive: Path, folder: Path) -> None:
+    """Take the files of a study out of their archive, and nothing else."""
+    with tarfile.open(archive) as packed:
+        for name in STUDY_FILES:
+            found: Any = packed.extractfile(name)
+            with found, (folder / name).open("wb") as file:
+                while piece := found.read(1 << 20):
+                    file.write(piece)
+    with suppress(OSError):
+        archive.unlink()

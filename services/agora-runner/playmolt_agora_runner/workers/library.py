@@ -1,0 +1,96 @@
+"""Reports and bundles on demand: made by the laboratory, stored on disk, served in parts."""
+
+import asyncio
+import tempfile
+from collections import OrderedDict
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from playmolt_core.game.api import ApiReply, ApiRequest
+from playmolt_core.game.decider import Refused
+from playmolt_core.ops.telemetry import log
+from playmolt_schemas.agora.laboratory import BUNDLE, REPORT, SHARES
+from playmolt_schemas.codes import Code
+
+from playmolt_agora_runner.experiment.state import State
+from playmolt_agora_runner.workers.laboratory import Laboratory, LaboratoryFailed
+from playmolt_agora_runner.workers.shared_report import shared_page
+
+_log = log("library")
+_SHOWN_SECONDS: Final = 4.0
+"""How long a visitor's page waits for a report."""
+_KEPT: Final = 8
+_FILES: Final = {
+    "agora_report": (REPORT, "text/html; charset=utf-8"),
+    "agora_bundle": (BUNDLE, "application/zip"),
+}
+
+
+class _StudyBuild(msgspec.Struct):
+    folder: Path
+    task: "asyncio.Task[bool]"
+
+
+class Library:
+    """Serves `agora_report` and `agora_bundle`. A study whose experiment has new events is rebuilt."""
+
+    def __init__(self, laboratory: Laboratory) -> None:
+        self._laboratory = laboratory
+        self._room: tempfile.TemporaryDirectory[str] | None = None
+        self._made: OrderedDict[tuple[str, int], _StudyBuild] = OrderedDict()
+        self._one = asyncio.Lock()
+
+    async def __call__(self, state: State, request: ApiRequest) -> ApiReply | Refused:
+        """A file, or 202 while it is being made."""
+        name, content_type = _FILES[request.route]
+        made = await self._file(state, name)
+        if made is None:
+            return ApiReply({"status": "making", "detail": "The study is being made; ask again in a few seconds."}, 202)
+        return made if isinstance(made, Refused) else ApiReply(made, content_type=content_type)
+
+    async def shared(self, state: State, _: ApiRequest) -> ApiReply | Refused:
+        """The shared page. A report that takes longer than this wait is shown on the next visit."""
+        made = await self._file(state, REPORT, seconds=_SHOWN_SECONDS)
+        if isinstance(made, Refused) and made.code is not Code.NOT_FINISHED:
+            return made
+        report, shares = "", ""
+        if isinstance(made, bytes):
+            found = await self._file(state, SHARES)
+            report, shares = made.decode(), found.decode() if isinstance(found, bytes) else ""
+        return ApiReply(shared_page(state, report, shares, made=made is not None))
+
+    async def _file(self, state: State, name: str, *, seconds: float = 0.0) -> bytes | Refused | None:
+        """Wait this long; None while it is still being made."""
+        if not any(run.status != "planned" for run in state.runs):
+            return Refused(Code.NOT_FINISHED, "No run has been opened yet, so there is nothing to report.")
+        making = self._making(state)
+        await asyncio.wait({making.task}, timeout=seconds)
+        if not making.task.done():
+            return None
+        if not making.task.result():
+            del self._made[(state.game_id, state.version)]
+            return Refused(Code.UNAVAILABLE, "The study could not be created; see the runner's log. Retry.")
+        return await asyncio.to_thread((making.folder / name).read_bytes)
+
+    def _making(self, state: State) -> _StudyBuild:
+        key = (state.game_id, state.version)
+        found = self._made.get(key)
+        if found is None:
+            self._room = self._room or tempfile.TemporaryDirectory(prefix="playmolt-agora-")
+            folder = Path(self._room.name) / f"{state.game_id}-{state.version}"
+            found = self._made[key] = _StudyBuild(folder, asyncio.create_task(self._make(state.game_id, folder)))
+            while len(self._made) > _KEPT:
+                self._made.popitem(last=False)
+        return found
+
+    async def _make(self, experiment: str, folder: Path) -> bool:
+        """Have a study made, one at a time: it uses a processor for a minute."""
+        async with self._one:
+            await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+            try:
+                await self._laboratory.study(experiment, folder)
+            except LaboratoryFailed as error:
+                _log.error("study_failed", experiment=experiment, said=str(error))
+                return False
+            return True

@@ -1,0 +1,258 @@
+"""The worker of runs: turn after turn under one lease, until the run ends or pauses; replicas share out the runs."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from msgspec.structs import replace
+from playmolt_core.effects.leased_effect import LeasedEffect, Submit
+from playmolt_core.game.decider import Effect
+from playmolt_core.game.fold import Snapshot
+from playmolt_core.llm.catalogue import Catalogue
+from playmolt_core.log.port import StreamReader
+from playmolt_schemas.agora.usage import by_model, lost_call, lost_of, with_call
+from playmolt_schemas.canonical import digest
+from playmolt_schemas.stored.agora.plan import Noticed, Spent
+from playmolt_schemas.stored.agora.run import CallMade
+from playmolt_schemas.stored.event import Event
+
+from playmolt_agora_runner.calls.experiment_status import ExperimentStatuses, events_of
+from playmolt_agora_runner.experiment import commands as experiments
+from playmolt_agora_runner.experiment import preregistration
+from playmolt_agora_runner.run import commands, effects
+from playmolt_agora_runner.run.effects import AgentTurn, RunReport
+from playmolt_agora_runner.turn import scenes
+from playmolt_agora_runner.turn.reply_parser import TurnReply
+from playmolt_agora_runner.workers.run_usage import Notices, acts_of, requests_recorded, spent_of
+from playmolt_agora_runner.workers.turn_model import Halt, TurnModel
+from playmolt_agora_runner.world.state import RunState
+
+STEP_SECONDS: Final = 0.25
+MOST_SECONDS: Final = 3.0
+"""A single replica takes every run after this long."""
+_FORGET: Final = 5000
+
+
+LIMITED_PAUSES: Final = 11
+"""After so many pauses without a turn in between, of five seconds to ten minutes and more than 50 minutes together, a
+limit counts as one without an end."""
+
+
+def stop_for(run: str, halt: Halt, pauses: int) -> experiments.Stop | None:
+    """What stops an experiment whose run halts like this, after so many pauses in a row; None if it only pauses."""
+    if halt.limited and pauses >= LIMITED_PAUSES:
+        reason = f"{run}: out of credit, or limited for good: refused at each of {pauses + 1} attempts. {halt.detail}"
+        return experiments.Stop(by="runner", reason=reason[:1000], kind="model", model=halt.alias, status=429)
+    if not halt.rejected:
+        return None
+    return experiments.Stop(
+        by="runner",
+        reason=f"{run}: {halt.detail}"[:1000],
+        kind="model" if halt.no_access else "setting",
+        model=halt.alias,
+        status=halt.status,
+    )
+
+
+class LoadBalancer:
+    """The runs of this replica, and when it first saw runs that it left to others."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._in_hand: set[str] = set()
+        self._seen: dict[str, float] = {}
+
+    def leaves_to_others(self, run: str) -> bool:
+        now = self._clock()
+        if len(self._seen) > _FORGET:
+            self._seen.clear()
+        waited = now - self._seen.setdefault(run, now)
+        return waited < min(MOST_SECONDS, STEP_SECONDS * len(self._in_hand))
+
+    @contextmanager
+    def hold(self, run: str) -> Iterator[None]:
+        self._seen.pop(run, None)
+        self._in_hand.add(run)
+        try:
+            yield
+        finally:
+            self._in_hand.discard(run)
+
+
+PROGRESS_SECONDS: Final = 3.0
+"""How often a run's progress is reported to its experiment."""
+
+
+class ModelWorker:
+    """Fulfils the effects of a run: `agent_turn`, and `report_run` at its end."""
+
+    def __init__(
+        self,
+        log: StreamReader,
+        asking: TurnModel,
+        statuses: ExperimentStatuses,
+        submit_to_experiment: Submit,
+        catalogue: Catalogue,
+    ) -> None:
+        self._log = log
+        self._asking = asking
+        self._statuses = statuses
+        self._experiments = submit_to_experiment
+        self._catalogue = catalogue
+
+    async def __call__(self, leased: LeasedEffect[effects.Payload, RunState]) -> None:
+        """Take turns until none are due; a request in flight of an ended worker counts as a lost call of its turn."""
+        snapshot = leased.snapshot
+        before = await events_of(self._log, leased.stream)
+        usage = _Usage(before, snapshot.state)
+        logged, lost = requests_recorded(before, snapshot.state.turn, snapshot.state.next_agent)
+        taken_up = True
+        await self._compare(leased, snapshot.state.run.experiment)
+        reported = time.monotonic()
+        while not leased.stopping and (effect := effects.effect(snapshot.state)) is not None:
+            turn = effect.payload
+            if isinstance(turn, RunReport):
+                await self._report(leased, effect, turn, snapshot, usage)
+            if not isinstance(turn, AgentTurn):
+                return
+            if taken_up:
+                found = await self._record_loss(leased, effect, turn, logged)
+                usage.add_calls(found)
+                logged, lost = logged + lost_of(found), lost + lost_of(found)
+            reply = await self._reply(turn, snapshot.state, lost, logged)
+            if isinstance(reply, Halt):
+                usage.add_calls(reply.attempts)
+                await self._progress(leased, effect, turn, usage, f"halt/{snapshot.version}")
+                await self._pause(leased, effect, turn, f"halt/{snapshot.version}", reply, snapshot.state.pauses)
+                return
+            await leased.submit(commands.TakeTurn(effect_id=effect.id, reply=reply), effect=effect)
+            usage.add_calls(reply.attempts)
+            snapshot, lost, logged, taken_up = await leased.present(), 0, 0, False
+            usage.add_turn(snapshot.state)
+            if time.monotonic() - reported > PROGRESS_SECONDS:
+                await self._progress(leased, effect, turn, usage, "progress")
+                reported = time.monotonic()
+
+    async def _record_loss(
+        self, leased: LeasedEffect[effects.Payload, RunState], effect: Effect, turn: AgentTurn, logged: int
+    ) -> tuple[dict[str, object], ...]:
+        """Record the calls of a turn whose process ended; their cost is unknown."""
+        budget = (await self._statuses.of(turn.spec.experiment)).budget
+        lost = await self._asking.lost(turn.spec, turn.turn, turn.agent, budget, logged)
+        if lost is None:
+            return ()
+        model = next(seat.model for seat in turn.spec.seats if seat.agent == turn.agent)
+        call = lost_call(lost.calls, lost.ask) | {"alias": model}
+        made = commands.RecordCall(turn=turn.turn, agent=turn.agent, call=call)
+        # The log's version names the loss, so that a second find counts as the same loss.
+        await leased.submit(made, f"lost/at/{logged}", effect=effect)
+        return (call,)
+
+    async def _reply(self, turn: AgentTurn, state: RunState, lost: int, logged: int) -> TurnReply | Halt:
+        """Ask for a turn after `lost` lost calls."""
+        status = await self._statuses.of(turn.spec.experiment)
+        if status.halted is not None:
+            return Halt(code=status.halted, detail=status.detail)
+        return await self._asking.turn(turn.spec, scenes.scene(state, turn.agent), status.budget, lost, logged)
+
+    async def _pause(
+        self,
+        leased: LeasedEffect[effects.Payload, RunState],
+        effect: Effect,
+        turn: AgentTurn,
+        step: str,
+        halt: Halt,
+        pauses: int,
+    ) -> None:
+        """Pause the run. A spent budget, a setting that a server rejects and a limit without an end stop the
+        experiment."""
+        for number, call in enumerate(halt.attempts):
+            made = commands.RecordCall(turn=turn.turn, agent=turn.agent, call=call)
+            await leased.submit(made, f"{step}/call/{number}", effect=effect)
+        whole = (self._experiments, turn.spec.experiment)
+        if halt.reached is not None:
+            stop = experiments.StopForBudget(run=turn.spec.run, reached=halt.reached)
+            await leased.submit(stop, f"{step}/experiment", effect=effect, to=whole)
+        elif (ended := stop_for(turn.spec.run, halt, pauses)) is not None:
+            await leased.submit(ended, f"{step}/experiment", effect=effect, to=whole)
+        await leased.submit(commands.PauseRun(code=halt.code, detail=halt.detail), step, effect=effect)
+
+    async def _compare(self, leased: LeasedEffect[effects.Payload, RunState], experiment: str) -> None:
+        """Let the experiment record where this runner's texts and models differ from those preregistered."""
+        plan = await self._statuses.plan(experiment)
+        if plan is None:
+            return
+        compared = experiments.Compare(
+            by="runner", pins=preregistration.pins(plan), models=preregistration.pinned_models(plan, self._catalogue)
+        )
+        step = f"compare/{digest([compared.pins, compared.models])}"
+        await leased.submit(compared, step, to=(self._experiments, experiment))
+
+    async def _progress(
+        self,
+        leased: LeasedEffect[effects.Payload, RunState],
+        effect: Effect,
+        turn: AgentTurn,
+        usage: "_Usage",
+        step: str,
+    ) -> None:
+        progressed = experiments.ReportRunProgress(
+            run=turn.spec.run, spent=usage.spent, acts=dict(usage.acts), noticed=usage.noticed, models=usage.models
+        )
+        await leased.submit(
+            progressed, f"{step}/{effect.id}", effect=effect, to=(self._experiments, turn.spec.experiment)
+        )
+
+    async def _report(
+        self,
+        leased: LeasedEffect[effects.Payload, RunState],
+        effect: Effect,
+        report: RunReport,
+        snapshot: Snapshot[RunState],
+        usage: "_Usage",
+    ) -> None:
+        """Report to the experiment first: an ended run is not polled again."""
+        finished = experiments.ReportRunFinished(
+            run=report.spec.run,
+            outcome=report.outcome,
+            version=snapshot.version,
+            hash=snapshot.hash,
+            spent=usage.spent,
+            acts=usage.acts,
+            noticed=usage.noticed,
+            models=usage.models,
+        )
+        await leased.submit(finished, "experiment", effect=effect, to=(self._experiments, report.spec.experiment))
+        await leased.submit(commands.EndRun(effect_id=effect.id), effect=effect)
+
+
+class _Usage:
+    """Usage and acts of a run: counted from its log once, then per call and turn."""
+
+    def __init__(self, events: list[Event], state: RunState) -> None:
+        self.spent = spent_of(events, state.replayed)
+        self.acts: Counter[str] = acts_of(events)
+        self._notices = Notices()
+        self.models: dict[str, Spent] = {}
+        for event in events:
+            if isinstance(event, CallMade):
+                self._notices.add(event.call)
+                self.models = by_model(self.models, event.call)
+
+    @property
+    def noticed(self) -> Noticed:
+        return self._notices.noticed()
+
+    def add_calls(self, calls: Iterable[dict[str, object]]) -> None:
+        for call in calls:
+            self.spent = with_call(self.spent, call)
+            self._notices.add(call)
+            self.models = by_model(self.models, call)
+
+    def add_turn(self, state: RunState) -> None:
+        """Count the turn just taken; one that failed did nothing."""
+        self.spent = replace(self.spent, turns=self.spent.turns + 1)
+        action = state.acts[-1].action
+        self.acts.update(() if action is None else (action,))

@@ -1,0 +1,221 @@
+"""Plans that were sent: each is examined by a process of its own, one at a time, and then previewed or locked."""
+
+import asyncio
+import hashlib
+import json
+import sys
+import uuid
+from collections.abc import Awaitable, Callable
+from typing import Final, NamedTuple, Protocol
+
+import msgspec
+from playmolt_core.db.errors import LogUnavailable
+from playmolt_core.db.jobs import HELD_SECONDS, Job
+from playmolt_core.effects.leased_effect import Submit
+from playmolt_core.game.api import ApiReply, ApiRequest
+from playmolt_core.game.decider import Refused
+from playmolt_core.game.fold import Snapshot
+from playmolt_core.ops import telemetry
+from playmolt_schemas.agora.plan import EXAMINE_SECONDS, PlanUnderWay
+from playmolt_schemas.codes import MISMATCH, Code, FieldFault, problem_bytes
+
+from playmolt_agora_runner.experiment import commands, views
+from playmolt_agora_runner.experiment.api import is_dry, unknown, with_files
+from playmolt_agora_runner.experiment.state import State
+from playmolt_agora_runner.workers.examination import ExaminedResult
+from playmolt_agora_runner.workers.files import PlanFiles
+
+IDLE_SECONDS: Final = 5.0
+"""How soon a process finds a job that another one left."""
+_log = telemetry.log("plans")
+_BUSY: Final = Refused(Code.UNAVAILABLE, "Too many plans are waiting to be examined. Retry in a minute.")
+_FAILED: Final = Refused(Code.UNAVAILABLE, "The plan could not be examined; the runner's log says why. Send it again.")
+_UNKNOWN: Final = Refused(
+    Code.NOT_FOUND, "This plan does not exist, or its result was deleted after a day. Send it again."
+)
+
+
+class Jobs(Protocol):
+    """See `PgJobs`."""
+
+    async def put(self, stream: str, digest: bytes, request: bytes) -> Job | None: ...
+
+    async def found(self, stream: str) -> Job | None: ...
+
+    async def take(self, holder: str) -> tuple[str, bytes] | None: ...
+
+    async def hold(self, stream: str, holder: str) -> bool: ...
+
+    async def give_back(self, stream: str, holder: str) -> None: ...
+
+    async def finish(self, stream: str, holder: str, status: int, answer: bytes) -> None: ...
+
+
+class Lock(NamedTuple):
+    """How the examiner writes and reads experiments."""
+
+    submit: Submit
+    snapshot: Callable[[str], Awaitable[Snapshot[State] | None]]
+
+
+class PlanExaminer:
+    """Answers calls about plans at once, and examines the plans in the background: see `run`.
+
+    A plan whose process was killed is examined again. `models` is the file of the catalogue.
+    """
+
+    def __init__(
+        self, jobs: Jobs, files: PlanFiles, models: str, lock: Callable[[], Lock], *,
+        seconds: float = EXAMINE_SECONDS, held: float = HELD_SECONDS,
+    ) -> None:  # fmt: skip
+        self._jobs = jobs
+        self._files = files
+        self._models = models
+        self._lock = lock
+        self._seconds = seconds
+        self._held = held
+        self._holder = uuid.uuid4().hex
+        self._came = asyncio.Event()
+
+    async def complete(self, request: ApiRequest) -> ApiReply | Refused:
+        """Answer `POST …/experiments`: the result, or 202 while the plan is examined. Raises LogUnavailable."""
+        plan, files = with_files(request.body)
+        missing = await self._files.missing(files)
+        if missing is not None:
+            return missing
+        asked = {"experiment": request.stream, "plan": plan, "files": files, "dry": is_dry(request)}
+        body = json.dumps(asked).encode()
+        digest = hashlib.sha256(body).digest()
+        job = await self._jobs.put(request.stream, digest, body)
+        if job is None:
+            return _BUSY
+        if job.digest != digest:
+            return Refused(Code.IDEMPOTENCY_MISMATCH, MISMATCH)
+        if job.status is None:
+            self._came.set()
+        return await self._answer(request.stream, job)
+
+    async def look(self, _: object, request: ApiRequest) -> ApiReply | Refused:
+        """Answer `GET /api/agora/plans/{id}`. Raises LogUnavailable."""
+        job = await self._jobs.found(request.stream)
+        return _UNKNOWN if job is None else await self._answer(request.stream, job)
+
+    async def _answer(self, stream: str, job: Job) -> ApiReply | Refused:
+        if job.status is None:
+            return ApiReply(PlanUnderWay(plan=stream), 202)
+        if job.status != 201:
+            return ApiReply(job.answer or b"", job.status)
+        snapshot = await self._lock().snapshot(stream)
+        return unknown() if snapshot is None else ApiReply(views.experiment(snapshot.state), 201)
+
+    async def run(self) -> None:
+        """Examine plans as long as the process runs."""
+        while True:
+            self._came.clear()
+            try:
+                taken = await self._jobs.take(self._holder)
+                if taken is not None:
+                    await self._examined(*taken)
+                    continue
+            except LogUnavailable as error:
+                _log.warning("jobs_unavailable", detail=str(error)[:300])
+            try:
+                async with asyncio.timeout(IDLE_SECONDS):
+                    await self._came.wait()
+            except TimeoutError:
+                pass
+
+    async def _examined(self, stream: str, request: bytes) -> None:
+        try:
+            status, answer = await self._worked_out(stream, request)
+        except asyncio.CancelledError:
+            await asyncio.shield(self._jobs.give_back(stream, self._holder))
+            raise
+        if status is not None:
+            await self._jobs.finish(stream, self._holder, status, answer)
+
+    async def _worked_out(self, stream: str, request: bytes) -> tuple[int | None, bytes]:
+        """Status and body; no status: another process has taken the job, or the experiment could not be written."""
+        found = await self._in_a_process(stream, request)
+        if not isinstance(found, ExaminedResult):
+            return found
+        if found.preregistered is None:
+            return found.status, bytes(found.answer)
+        opened = await self._lock().submit(
+            stream, commands.OpenExperiment(preregistered=found.preregistered), _command_id(stream)
+        )
+        if not isinstance(opened, Refused):
+            return 201, b""
+        if opened.code is Code.UNAVAILABLE:
+            await self._jobs.give_back(stream, self._holder)
+            return None, b""
+        return _problem(opened)
+
+    async def _in_a_process(self, stream: str, request: bytes) -> ExaminedResult | tuple[int | None, bytes]:
+        asked = json.loads(request)
+        asked["files"] = await self._files.texts(asked["files"])
+        asked["models"] = self._models
+        process = await _started()
+        working = asyncio.create_task(process.communicate(json.dumps(asked).encode()))
+        clock = asyncio.get_running_loop().time
+        end = clock() + self._seconds
+        try:
+            while not working.done():
+                await asyncio.wait({working}, timeout=min(self._held / 4, max(0.0, end - clock())))
+                if working.done():
+                    break
+                if clock() >= end:
+                    return _problem(_too_long(self._seconds))
+                if not await self._jobs.hold(stream, self._holder):
+                    return None, b""
+        finally:
+            await _ended(process, working)
+        out, said = working.result()
+        if process.returncode:
+            _log.error("examination_failed", plan=stream, said=said.decode(errors="replace")[-2000:])
+            return _problem(_FAILED)
+        return msgspec.json.decode(out, type=ExaminedResult)
+
+
+async def _started() -> asyncio.subprocess.Process:
+    """The process of an examination; a start that is cancelled leaves none behind."""
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(
+            sys.executable, "-P", "-m", "playmolt_agora_runner.workers.examination",
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )
+    )  # fmt: skip
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        process = await starting
+        process.kill()
+        await process.communicate()
+        raise
+
+
+async def _ended(process: asyncio.subprocess.Process, working: asyncio.Task[tuple[bytes, bytes]]) -> None:
+    """Kill a process that still runs, and wait until its pipes are closed, also if cancelled meanwhile."""
+    if process.returncode is None:
+        process.kill()
+    cancelled: asyncio.CancelledError | None = None
+    while not working.done():
+        try:
+            await asyncio.wait({working})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+
+
+def _command_id(stream: str) -> str:
+    return hashlib.sha256(f"lock {stream}".encode()).hexdigest()[:32]
+
+
+def _too_long(seconds: float) -> Refused:
+    fault = FieldFault("", f"takes more than {seconds:g} seconds to examine: plan fewer runs, tests or measures")
+    return Refused(Code.INVALID_REQUEST, f"The plan {fault.message}.", (fault,))
+
+
+def _problem(refused: Refused) -> tuple[int, bytes]:
+    return refused.code.status, problem_bytes(refused.code, refused.detail, refused.errors)

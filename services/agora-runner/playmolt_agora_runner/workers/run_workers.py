@@ -1,0 +1,191 @@
+"""The workers of an experiment's runs: they open runs, resume paused ones, take looks and watch for ended ones."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
+from typing import Final
+
+from playmolt_core.effects.leased_effect import CommandRefused, LeasedEffect, Submit
+from playmolt_core.engine.engine import Engine
+from playmolt_core.game.api import ApiRequest
+from playmolt_core.game.decider import EndGame
+from playmolt_core.game.fold import Snapshot
+from playmolt_core.log.port import Archived, GameIndex, StreamReader
+from playmolt_core.ops.telemetry import log
+from playmolt_schemas.agora.laboratory import CellInterval, IntervalsRequest
+from playmolt_schemas.limits import PAGE_MAX
+from playmolt_schemas.stored.agora.turn import RunSpec
+
+from playmolt_agora_runner.calls.experiment_status import ExperimentStatuses, Status, events_of
+from playmolt_agora_runner.experiment import adaptive, effects, interim_pcs
+from playmolt_agora_runner.experiment import commands as experiments
+from playmolt_agora_runner.experiment.api import PcsFigures
+from playmolt_agora_runner.experiment.effects import LookDue, OpenRuns, RunToOpen
+from playmolt_agora_runner.experiment.forking import registered_spec
+from playmolt_agora_runner.experiment.state import State
+from playmolt_agora_runner.run import branch, commands
+from playmolt_agora_runner.run.effects import EndOfPause
+from playmolt_agora_runner.workers.laboratory import Laboratory
+from playmolt_agora_runner.world.state import RunState
+
+_log = log("openings")
+
+
+class RunOpener:
+    """Fulfils `open_run`: the run's stream first, then the report to its experiment."""
+
+    def __init__(self, log: StreamReader, runs: Submit) -> None:
+        self._log = log
+        self._runs = runs
+
+    async def __call__(self, leased: LeasedEffect[RunToOpen, State]) -> None:
+        payload = leased.payload
+        spec = registered_spec(leased.snapshot.state, payload.run)
+        opening = await self._opening(spec)
+        try:
+            await leased.submit(opening, "run", to=(self._runs, spec.run))
+        except CommandRefused as refused:
+            # A retry would be refused again, and the experiment would wait forever.
+            _log.warning("run_refused", run=spec.run, detail=str(refused))
+            await leased.submit(experiments.ReportRunRefused(run=spec.run))
+            return
+        await leased.submit(experiments.ReportRunOpened(run=spec.run))
+
+    async def _opening(self, spec: RunSpec) -> commands.OpenRun | commands.ReplayRun:
+        if spec.parent is None:
+            return commands.OpenRun(spec=spec)
+        events = await events_of(self._log, spec.parent.run)
+        content = branch.content_of(spec.parent.change)
+        return commands.ReplayRun(spec=spec, events=tuple(events[: spec.parent.version]), content=content)
+
+
+PAUSE_SECONDS: Final = 1.0
+_PAUSE_CHECKS: Final = 5
+"""Then the lease is released for the next process: runs that can continue need the capacity as well."""
+_ENDED: Final = "its experiment was ended"
+
+
+class PauseWorker:
+    """Fulfils `resume_run`: once the experiment continues and the pause is over.
+
+    An ended experiment ends its runs too.
+    """
+
+    def __init__(
+        self,
+        statuses: ExperimentStatuses,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        *,
+        seconds: float = PAUSE_SECONDS,
+    ) -> None:
+        self._statuses = statuses
+        self._clock = clock
+        self._seconds = seconds
+
+    async def __call__(self, leased: LeasedEffect[EndOfPause, RunState]) -> None:
+        pause = leased.payload
+        for _ in range(_PAUSE_CHECKS):
+            await asyncio.sleep(self._seconds)
+            if leased.stopping:
+                return
+            status = await self._statuses.of(pause.experiment)
+            if status.ended:
+                await leased.submit(EndGame(reason=_ENDED))
+                return
+            if status.halted is None and _is_over(pause, status, self._clock()):
+                await leased.submit(commands.ResumeRun())
+                return
+
+
+def _is_over(pause: EndOfPause, status: Status, now: datetime) -> bool:
+    if pause.since is not None:
+        return status.resumed_at is not None and status.resumed_at > pause.since
+    return pause.until is None or now >= pause.until
+
+
+class LookWorker:
+    """Fulfils `look`: an interval for each cell that may grow; the experiment decides what follows."""
+
+    def __init__(self, laboratory: Laboratory) -> None:
+        self._laboratory = laboratory
+
+    async def __call__(self, leased: LeasedEffect[LookDue, State]) -> None:
+        payload = leased.payload
+        measure = payload.adaptive.measure
+        request = IntervalsRequest(
+            runs=payload.runs, measure=measure, seed=payload.seed,
+            stage1_import=tuple(payload.plan.stage1_rows),
+        )  # fmt: skip
+        known = {(each.model, each.language): each for each in await self._laboratory.intervals(request)}
+        intervals = {
+            cell.name: _ends(known.get((cell.model or "", cell.language))) for cell in adaptive.cells(payload.plan)
+        }
+        look = experiments.Look(by="runner", measure=measure, intervals=intervals, effect_id=leased.effect.id)
+        await leased.submit(look)
+
+
+def _ends(interval: CellInterval | None) -> tuple[str, str] | None:
+    if interval is None or interval.low is None or interval.high is None:
+        return None
+    return interval.low, interval.high
+
+
+class PcsLook:
+    """Has PCS so far computed for `POST …/look`."""
+
+    def __init__(self, laboratory: Laboratory, snapshot: Callable[[str], Awaitable[Snapshot[State] | None]]) -> None:
+        self._laboratory = laboratory
+        self._snapshot = snapshot
+
+    async def __call__(self, request: ApiRequest) -> object:
+        found = await self._snapshot(request.stream) if request.operator else None
+        if found is None or found.state.plan is None:
+            return request.body
+        state = found.state
+        cells = interim_pcs.arms(found.state.plan, state.runs)
+        return PcsFigures(state.spent.turns, await self._laboratory.pcs(cells) if cells else {})
+
+
+WATCH_SECONDS: Final = 1.0
+_WATCHES: Final = 5
+"""Then the lease is released: runs that are to be opened need the capacity as well."""
+
+
+class RunWatcher:
+    """Fulfils `watch_runs`: reports each ended run to the experiment, whether or not a worker was playing it."""
+
+    def __init__(self, log: GameIndex, engines: Mapping[str, Engine]) -> None:
+        self._log = log
+        self._engines = engines
+
+    async def __call__(self, leased: LeasedEffect[OpenRuns, State]) -> None:
+        for _ in range(_WATCHES):
+            watch = effects.watch((await leased.present()).state)
+            if leased.stopping or watch is None:
+                return
+            opened = watch.payload
+            running = await self._running()
+            for run in opened.runs:
+                if run not in running:
+                    await self._look_at(leased, run)
+            await asyncio.sleep(WATCH_SECONDS)
+
+    async def _running(self) -> set[str]:
+        """Every running run; reading their streams would repeatedly fold what other replicas play."""
+        found: set[str] = set()
+        before: tuple[datetime, str] | None = None
+        while True:
+            page = await self._log.games("agora", phase=None, before=before, limit=PAGE_MAX, running=True)
+            found |= {game.stream for game in page}
+            if len(page) < PAGE_MAX:
+                return found
+            before = (page[-1].created_at, page[-1].stream)
+
+    async def _look_at(self, leased: LeasedEffect[OpenRuns, State], run: str) -> None:
+        try:
+            snapshot = await self._engines["agora"].committed.snapshot(run)
+        except Archived:
+            return
+        if snapshot is not None and snapshot.state.phase == "aborted":
+            aborted = experiments.ReportRunAborted(run=run, version=snapshot.version, hash=snapshot.hash)
+            await leased.submit(aborted, f"aborted/{run}")

@@ -1,0 +1,151 @@
+"""Events without a command: the epoch's order of stage1.md, one event at a time, each from the state alone."""
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Final
+
+from playmolt_schemas.agora.definitions import exact_gini
+from playmolt_schemas.stored.agora.own_world import OwnEvent
+from playmolt_schemas.stored.agora.run import (
+    ActContested,
+    AgentDied,
+    BillboardPosted,
+    CrisisStarted,
+    EpochStarted,
+    RankChanged,
+    ResourceSettled,
+    TaxChanged,
+    WhisperLeaked,
+)
+from playmolt_schemas.stored.agora.turn import Effect
+from playmolt_schemas.stored.agora.world import SeedEvent
+from playmolt_schemas.stored.event import Event
+
+from playmolt_agora_runner.world import chance, contest, ledger, market, ranks
+from playmolt_agora_runner.world.state import Consequence, Contestable, RunState, Stage, dying
+
+
+def next_event(state: RunState) -> Event | None:
+    """The next event that follows from the state alone; None while it waits for an agent or its report."""
+    if state.over:
+        return None
+    if state.owed is not None:
+        return _consequence(state, state.owed)
+    if (act := contest.undoing(state)) is not None:
+        return _undone(state, act)
+    return _ranked(state) or _STAGES.get(state.stage, _wait)(state)
+
+
+def decay(state: RunState, turn: int, crisis: str | None) -> int:
+    """The decay of an epoch, in whole energy."""
+    rules = state.rules
+    steps = turn // rules.decay.every
+    return int(rules.decay.base + Fraction(rules.decay.step) * steps) + (rules.crisis.extra if crisis else 0)
+
+
+def _epoch(state: RunState) -> EpochStarted:
+    rules, spec, turn = state.rules, state.run, state.turn + 1
+    seeds = [each for each in rules.seed_events if each.turn == turn]
+    crisis = chance.crisis(spec, turn, rules.crisis.p) if turn >= rules.crisis.from_ else None
+    taken = decay(state, turn, crisis) if rules.energy.ledger == "real" else 0
+    steps = [(name, -taken * rules.unit) for name in state.living]
+    happening = [each for each in rules.own.events if each.turn == turn] if rules.own else []
+    shown: tuple[SeedEvent | OwnEvent, ...] = (*seeds, *happening)
+    return EpochStarted(
+        turn=turn,
+        order=tuple(name for name in chance.order(spec, turn) if state.agents[name].alive),
+        crisis=crisis,
+        decay=taken,
+        effect_applied=Effect(
+            energy=ledger.moved(ledger.balances(state), steps, rules.energy.max * rules.unit),
+            resources=_given(state, happening),
+        ),
+        gini=_gini(state),
+        happenings=tuple(each.in_language(spec.language) for each in shown),
+    )
+
+
+def _given(state: RunState, happening: Sequence[OwnEvent]) -> dict[str, int]:
+    """The effects of a turn's happenings on resources, in order."""
+    own, before = state.rules.own, state.resources
+    if not own or not before:
+        return {}
+    held = dict(before)
+    for each in happening:
+        for name, step in ledger.changed(own, held, each.resources).items():
+            held[name] += step
+    return {name: value - before[name] for name, value in held.items() if value != before[name]}
+
+
+def _gini(state: RunState) -> dict[str, str]:
+    """The Gini coefficients by kind; none in a world without energy."""
+    rules, living = state.rules, [state.agents[name] for name in state.living]
+    kinds: dict[str, list[int]] = {}
+    if rules.energy.ledger != "none":
+        kinds["energy"] = [agent.energy for agent in living]
+    if rules.influence:
+        kinds["influence"] = [agent.influence for agent in living]
+    if rules.energy.ledger == "shadow":
+        kinds["shadow"] = [agent.shadow for agent in living]
+    return {kind: ledger.decimal(exact_gini(values)) for kind, values in kinds.items()}
+
+
+def _consequence(state: RunState, owed: Consequence) -> WhisperLeaked | BillboardPosted | TaxChanged:
+    if owed.kind == "leak":
+        place = state.agents[owed.agent].place
+        return WhisperLeaked(turn=state.turn, agent=owed.agent, target=owed.target, place=place, heard_by=owed.heard_by)
+    if owed.kind == "billboard":
+        until = state.turn + state.rules.billboard_epochs - 1
+        return BillboardPosted(turn=state.turn, agent=owed.agent, content=owed.content, until=until)
+    return TaxChanged(
+        turn=state.turn,
+        agent=owed.agent,
+        before=state.tax_rate,
+        rate=owed.value,
+        effective_tax=market.effective_tax(state.rules, owed.value),
+    )
+
+
+def _undone(state: RunState, act: Contestable) -> ActContested:
+    applied, shadow = contest.taken_back(state, act)
+    return ActContested(turn=state.turn, by=act.by, undone=act.kind, effect_applied=applied, effect_shadow=shadow)
+
+
+def _regrown(state: RunState) -> ResourceSettled | None:
+    """The next resource to grow again; None once all have."""
+    own, held = state.rules.own, state.resources
+    if not own or not held:
+        return None
+    name = list(own.resources)[state.settled]
+    grown = ledger.regrown(own.resources[name], held[name])
+    return ResourceSettled(turn=state.turn, name=name, before=held[name], regrown=grown, after=held[name] + grown)
+
+
+def _ranked(state: RunState) -> RankChanged | None:
+    for name, agent in state.agents.items():
+        rank = ranks.rank_of(state.rules, agent.influence)
+        if agent.alive and rank != agent.rank:
+            return RankChanged(turn=state.turn, agent=name, before=agent.rank, rank=rank)
+    return None
+
+
+def _crisis(state: RunState) -> CrisisStarted:
+    return CrisisStarted(turn=state.turn, crisis=str(state.crisis), extra=state.rules.crisis.extra)
+
+
+def _death(state: RunState) -> AgentDied:
+    return AgentDied(turn=state.turn, agent=str(dying(state)))
+
+
+def _wait(_: RunState) -> None:
+    return None
+
+
+_STAGES: Final[Mapping[Stage, Callable[[RunState], Event | None]]] = {
+    "opening": _epoch,
+    "crisis": _crisis,
+    "morning": _death,
+    "market": market.settled,
+    "evening": _death,
+    "regrowth": _regrown,
+}

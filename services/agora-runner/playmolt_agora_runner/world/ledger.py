@@ -1,0 +1,67 @@
+"""Energy and resources: whole units from 0 to a maximum; resources grow again after each turn."""
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Final
+
+from playmolt_schemas.stored.agora.own_world import OwnWorld, Resource
+
+from playmolt_agora_runner.world.state import Agent, RunState
+
+_DIGITS: Final = 12
+
+
+def balances(state: RunState) -> dict[str, int]:
+    """The energy of the living by which the world reckons: the real one, or the shadow's."""
+    shadow = state.rules.energy.ledger == "shadow"
+    return {name: _held(agent, shadow=shadow) for name, agent in state.agents.items() if agent.alive}
+
+
+def moved(held: Mapping[str, int], steps: Iterable[tuple[str, int]], ceiling: int) -> dict[str, int]:
+    """The change of each balance after steps in order; what leads below 0 or above the ceiling is lost.
+
+    Who ends where it began is left out.
+    """
+    after = dict(held)
+    for name, step in steps:
+        after[name] = max(0, min(ceiling, after[name] + step))
+    return {name: after[name] - before for name, before in held.items() if after[name] != before}
+
+
+def decimal(value: Fraction, digits: int = _DIGITS) -> str:
+    """Write a fraction from 0 up as decimal text, rounded half up."""
+    scale = 10**digits
+    rounded = (2 * value.numerator * scale + value.denominator) // (2 * value.denominator)
+    whole, rest = divmod(rounded, scale)
+    return f"{whole}.{rest:0{digits}d}"
+
+
+def _held(agent: Agent, *, shadow: bool) -> int:
+    return agent.shadow if shadow else agent.energy
+
+
+def regrown(resource: Resource, held: int) -> int:
+    """How much a resource grows by, never above its maximum."""
+    rule, rate = resource.regrowth, Fraction(resource.regrowth.rate)
+    if rule.kind == "constant":
+        grown = rule.amount
+    elif rule.kind == "proportional":
+        grown = int(rate * held)
+    elif rule.kind == "logistic":
+        grown = int(rate * held * (1 - Fraction(held, resource.max)))
+    else:
+        grown = 0
+    return min(grown, resource.max - held)
+
+
+def changed(world: OwnWorld, held: Mapping[str, int], changes: Mapping[str, int]) -> dict[str, int]:
+    """The changes as far as they go: no resource below 0 or above its maximum."""
+    after = {name: max(0, min(world.resources[name].max, held[name] + step)) for name, step in changes.items()}
+    return {name: value - held[name] for name, value in after.items() if value != held[name]}
+
+
+def exhausted(world: OwnWorld, held: Mapping[str, int], living: int) -> bool:
+    """Whether the world's end has come before its last turn."""
+    end = world.end
+    few = isinstance(end.alive, int) and living <= end.alive
+    return few or any(held[name] <= least for name, least in end.resource.items())

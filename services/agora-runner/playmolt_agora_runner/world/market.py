@@ -1,0 +1,87 @@
+"""The market: what a trade pays, how the pool is shared out, what the treasury gives back. Amounts are in units."""
+
+from fractions import Fraction
+
+import msgspec
+from playmolt_schemas.stored.agora.run import MarketSettled
+from playmolt_schemas.stored.agora.turn import Effect
+from playmolt_schemas.stored.agora.world import Rules
+
+from playmolt_agora_runner.world import ledger, places
+from playmolt_agora_runner.world.state import RunState
+
+
+class Shares(msgspec.Struct, frozen=True):
+    """Who gets what of a pool, and what is lost."""
+
+    paid: dict[str, int]
+    lost: int
+
+
+def tax(rules: Rules, rate: int) -> int:
+    """The tax on one trade at a rate in percent, in units.
+
+    `at_least_one` rounds half up and takes 1 at least; only a rate of 0 is free. `exact` takes the rate of the reward.
+    """
+    if rules.tax_rounding == "exact":
+        return rules.rewards.trade * rate
+    return max(1, (2 * rules.rewards.trade * rate + 100) // 200) if rate else 0
+
+
+def effective_tax(rules: Rules, rate: int) -> str:
+    """The tax on one trade in energy, as decimal text."""
+    due = Fraction(tax(rules, rate), rules.unit)
+    return str(due.numerator) if due.denominator == 1 else ledger.decimal(due, 2)
+
+
+def shares(rules: Rules, pool: int, trades: dict[str, int], idle: tuple[str, ...]) -> Shares:
+    """Share a pool out: first the minimum to each of `idle`, the rest by trades, in whole energy; the remainder is
+    lost, and so is the rest if no agent traded."""
+    unit = rules.unit
+    least = min(rules.non_trader_min, pool // unit // len(idle)) * unit if idle else 0
+    paid = dict.fromkeys(idle, least)
+    rest, total = pool - least * len(idle), sum(trades.values())
+    for agent, count in trades.items():
+        paid[agent] = rest * count // total // unit * unit
+    return Shares({agent: amount for agent, amount in paid.items() if amount}, pool - sum(paid.values()))
+
+
+def settled(state: RunState) -> MarketSettled:
+    """The end of an epoch at the market: pool, then treasury."""
+    rules = state.rules
+    trades = state.trades
+    idle = tuple(agent for agent in places.there(state.agents, places.MARKET) if agent not in trades)
+    found = shares(rules, state.pool, trades, idle)
+    overflow = _overflow(rules, state.treasury)
+    change = Effect(
+        energy=ledger.moved(ledger.balances(state), found.paid.items(), rules.energy.max * rules.unit),
+        treasury=-overflow,
+    )
+    shadow = rules.energy.ledger != "real"
+    return MarketSettled(
+        turn=state.turn,
+        pool=state.pool,
+        trades=trades,
+        minimum=idle,
+        shares=found.paid,
+        lost=found.lost,
+        tax_rate=state.tax_rate,
+        effective_tax=effective_tax(rules, state.tax_rate),
+        overflow=overflow,
+        treasury=state.treasury - overflow,
+        next_pool=_next_pool(rules, state.pool, overflow),
+        shadow=shadow,
+        effect_applied=Effect() if shadow else change,
+        effect_shadow=change if shadow else Effect(),
+    )
+
+
+def _overflow(rules: Rules, treasury: int) -> int:
+    if rules.treasury_overflow == "off":
+        return 0
+    return max(0, treasury - rules.treasury_cap * rules.unit)
+
+
+def _next_pool(rules: Rules, pool: int, overflow: int) -> int:
+    base = pool if rules.treasury_overflow == "permanent" else rules.pool * rules.unit
+    return base + overflow

@@ -1,0 +1,126 @@
+"""The worlds: presets as files (`worlds/*.toml`), each rule under the name by which a plan changes it (stage1.md)."""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+import msgspec
+from playmolt_schemas.canonical import digest
+from playmolt_schemas.codes import FieldFault
+from playmolt_schemas.stored.agora.turn import PhaseName
+from playmolt_schemas.stored.agora.world import Rules
+from playmolt_schemas.text import unstorable
+
+_FILES: Final = files("playmolt_agora_runner").joinpath("worlds")
+_LIKE: Final = "like"
+
+RULES_VERSION: Final = 2
+"""Raised whenever the same act in the same world has another result."""
+
+
+_OPTIONAL: Final = frozenset(("ranks_act",))
+"""Rules that no packaged world sets; a plan may."""
+_OWN: Final = "defines the world and cannot be changed: its prompts mention it"
+_ELSEWHERE: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("places", "influence", "market", "skills"), _OWN),
+    "sampling": "is a field of the plan, not of a world's rules: set `sampling` there",
+    "stage1_import": "is a field of the plan, not of a world's rules: set `stage1_import` there",
+}
+
+
+@cache
+def preset(phase: PhaseName) -> Rules:
+    return msgspec.convert(table(phase), Rules)
+
+
+def rules(phase: PhaseName, overrides: Mapping[str, Any]) -> Rules | tuple[FieldFault, ...]:
+    """A world's rules with the changes of a plan: nested tables or dotted names; floats become decimal text.
+
+    Faults name every override that is unknown, of the wrong type or out of range.
+    """
+    found_table = table(phase)
+    flat = dict(flattened(stored(overrides)))
+    faults = [fault for name, value in flat.items() if (fault := override(found_table, name, value))]
+    if faults:
+        return tuple(faults)
+    found = msgspec.convert(found_table, Rules)
+    return tuple(ranges(found)) or found
+
+
+def version(phase: str, found: Rules, texts_version: str) -> str:
+    """Name a rule set with its texts: `stage1@<hash>`, another hash when either changes, or how rules are applied."""
+    return f"{phase}@{digest([found, texts_version, RULES_VERSION])[:12]}"
+
+
+def stored(value: Any) -> Any:
+    """A value as it may be stored: floats as decimal text, mappings and sequences likewise inside."""
+    if isinstance(value, float):
+        return format(Decimal(repr(value)).normalize(), "f")
+    if isinstance(value, Mapping):
+        return {str(key): stored(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [stored(inner) for inner in value]
+    return value
+
+
+def table(phase: str) -> dict[str, Any]:
+    """A packaged world's rules as plain values, to be changed."""
+    own = tomllib.loads(_FILES.joinpath(f"{phase}.toml").read_text(encoding="utf-8"))
+    base = own.pop(_LIKE, None)
+    return _merged(table(base), own) if base else own
+
+
+def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    whole = dict(base)
+    for name, value in over.items():
+        whole[name] = _merged(whole[name], value) if isinstance(value, Mapping) else value
+    return whole
+
+
+def flattened(overrides: Mapping[str, Any], head: str = "") -> Iterator[tuple[str, object]]:
+    for name, value in overrides.items():
+        if isinstance(value, Mapping):
+            yield from flattened(value, f"{head}{name}.")
+        else:
+            yield f"{head}{name}", value
+
+
+def override(table: dict[str, Any], name: str, value: Any) -> FieldFault | None:
+    """Set one rule in the table, or say why it cannot be."""
+    *tables, last = name.split(".")
+    place: Any = table
+    for inner in tables:
+        place = place.get(inner) if isinstance(place, dict) else None
+    if (head := name.split(".", maxsplit=1)[0]) in _ELSEWHERE:
+        return FieldFault(f"rules.{name}", _ELSEWHERE[head])
+    known = isinstance(place, dict) and (last in place or name in _OPTIONAL)
+    if not known or isinstance(place.get(last), dict):
+        return FieldFault(f"rules.{name}", "is not a rule; the world files list all names")
+    before = dict(place)
+    place[last] = value
+    try:
+        msgspec.convert(table, Rules)
+    except msgspec.ValidationError as error:
+        place.clear()
+        place.update(before)
+        return FieldFault(f"rules.{name}", str(error).split(" - at ")[0])
+    return None
+
+
+def ranges(found: Rules) -> Iterator[FieldFault]:
+    if found.energy.start > found.energy.max:
+        yield FieldFault("rules.energy.start", "must not be above energy.max")
+    if Fraction(found.crisis.p) > 1:
+        yield FieldFault("rules.crisis.p", "is a probability from 0 to 1")
+    if Fraction(found.leak) + Fraction(found.leak_observer) > 1:
+        yield FieldFault("rules.leak_observer", "must not take the probability of a leak above 1")
+    if found.ranks.notable >= found.ranks.elder:
+        yield FieldFault("rules.ranks.elder", "must be above ranks.notable")
+    if found.death and found.energy.ledger != "real":
+        yield FieldFault("rules.death", "needs energy.ledger = real")
+    if any(unstorable(text) for each in found.seed_events for text in (each.ko, each.en)):
+        yield FieldFault("rules.seed_events", "must not contain NUL or lone surrogates")

@@ -1,0 +1,35 @@
+"""The laboratory for tests: its functions in this process, or its server in the loop of a test."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from playmolt_agora.own_measures import trial
+from playmolt_agora.planning import power
+from playmolt_agora.service.server import Laboratory
+from playmolt_schemas.agora.laboratory import Design, MeasureTrial, Power
+from playmolt_schemas.agora.plan import PlanFault
+
+KEY: Final = "key-of-the-laboratory"
+
+
+class LocalLaboratory:
+    """The functions that jobs call."""
+
+    def power(self, design: Design) -> Power:
+        return power.power(design)
+
+    def trial(self, tried: MeasureTrial) -> tuple[PlanFault, ...]:
+        return trial.faults(tried)
+
+
+@asynccontextmanager
+async def served(at_once: int = 2, **changes: object) -> AsyncIterator[str]:
+    """The address of a laboratory that does jobs in processes of their own."""
+    laboratory = Laboratory(KEY, at_once, **changes)  # type: ignore[arg-type]
+    server = await asyncio.start_server(laboratory, "127.0.0.1", 0, limit=16_384)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
