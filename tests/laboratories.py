@@ -8,8 +8,8 @@ from typing import Final
 from playmolt_agora.own_measures import trial
 from playmolt_agora.planning import power
 from playmolt_agora.service.server import Laboratory
-from playmolt_schemas.agora.laboratory import Design, MeasureTrial, Power
 from playmolt_schemas.agora.plan import PlanFault
+from playmolt_schemas.instrument.laboratory import Design, MeasureTrial, Power
 
 KEY: Final = "key-of-the-laboratory"
 

@@ -21,9 +21,9 @@ import pytest
 
 ROOT: Final = Path(__file__).parents[1]
 DIFFS: Final = Path(__file__).parent / "changes"
-COPIED: Final = ("schemas", "core", "services", "cli", "sdk", "tests", "docs", "deploy")
+COPIED: Final = ("schemas", "core", "services", "lab", "cli", "sdk", "tests", "docs", "deploy")
 SKIPPED: Final = shutil.ignore_patterns("node_modules", ".venv", "dist", ".hypothesis", ".*_cache")
-PACKAGES: Final = ("schemas", "core", "cli", "sdk", "services/*")
+PACKAGES: Final = ("schemas", "core", "lab", "cli", "sdk", "services/*")
 ASYNCAPI: Final = "schemas/asyncapi.json"
 GENERATED: Final = ("docs/settings.md", "docs/api.md", "docs/telemetry.md", ASYNCAPI, "schemas/json/*")
 _TABLE_OF_METRICS: Final = """

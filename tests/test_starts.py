@@ -6,6 +6,7 @@ import sys
 import pytest
 
 SDK = "opentelemetry.sdk"
+NUMERIC = ("numpy", "scipy", "polars", "pyarrow", "fpdf", "resvg_py", "fontTools")
 MODELS = ("jsonschema", "playmolt_core.llm.scripted.model")
 
 
@@ -14,7 +15,9 @@ MODELS = ("jsonschema", "playmolt_core.llm.scripted.model")
     [
         (("playmolt_core.relay", "playmolt_ox", "playmolt_gateway"), ("rich", SDK, *MODELS)),
         (("playmolt_spectator",), ("rich", SDK, "asyncpg", *MODELS)),
-        (("playmolt_trial_engine", "playmolt_legal", "playmolt_agora_runner"), ("rich", SDK)),
+        (("playmolt_trial_engine", "playmolt_legal"), ("rich", SDK)),
+        (("playmolt_agora_runner",), ("rich", SDK, *NUMERIC)),
+        (("playmolt_agora.service",), ("rich", SDK, "asyncpg", *NUMERIC)),
     ],
 )
 def test_a_service_starts_without_what_it_may_not_need(services: tuple[str, ...], needless: tuple[str, ...]) -> None:

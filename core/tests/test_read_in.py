@@ -25,7 +25,7 @@ def test_the_installed_version_is_the_one_that_was_read(library: str) -> None:
 
 
 def _sources() -> Iterator[tuple[Path, str]]:
-    for folder in ("core", "services", "cli"):
+    for folder in ("core", "services", "lab", "cli"):
         for path in ROOT.glob(f"{folder}/**/playmolt_*/**/*.py"):
             yield path, path.read_text("utf-8")
 

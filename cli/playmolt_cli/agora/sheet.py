@@ -14,7 +14,7 @@ from playmolt_cli.local.database import database
 from playmolt_cli.terminal.failures import Failure
 
 if TYPE_CHECKING:
-    from playmolt_schemas.agora.coding import Thought
+    from playmolt_schemas.instrument.laboratory import Thought
 
 
 CODER: Final = NAME

@@ -10,7 +10,7 @@ import msgspec
 from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.log.postgres import log_of
-from playmolt_schemas.agora.laboratory import REPORT
+from playmolt_schemas.instrument.laboratory import REPORT
 
 from playmolt_cli.local.database import database
 from playmolt_cli.terminal.failures import Failure

@@ -39,7 +39,7 @@ class PausedRuns(msgspec.Struct, frozen=True):
 
 def total(runs: Iterable[RunRow]) -> Spent:
     """Total usage of runs."""
-    from playmolt_schemas.agora.usage import summed  # noqa: PLC0415 -- rarely needed
+    from playmolt_schemas.instrument.usage import summed  # noqa: PLC0415 -- rarely needed
 
     return summed(run.spent for run in runs)
 

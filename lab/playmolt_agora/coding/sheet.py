@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
-from playmolt_schemas.agora.coding import SHEET_ROWS, Thought
+from playmolt_schemas.agora.coding import SHEET_ROWS
+from playmolt_schemas.instrument.laboratory import Thought
 from playmolt_schemas.stored.agora.experiment import CODER_NOTE_CHARS, SheetRow
 from playmolt_schemas.text import trimmed, unstorable
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from playmolt_schemas.agora.coding import SHEET_ROWS, Thought
-from playmolt_schemas.agora.definitions import arm_of, is_valid
+from playmolt_schemas.agora.coding import SHEET_ROWS
+from playmolt_schemas.instrument.definitions import arm_of, is_valid
+from playmolt_schemas.instrument.laboratory import Thought
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
 from playmolt_agora.measures.inference.streams import stream

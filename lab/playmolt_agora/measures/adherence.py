@@ -3,8 +3,8 @@
 import re
 
 import numpy as np
-from playmolt_schemas.agora.definitions import MARKS
-from playmolt_schemas.agora.lexicon import plain
+from playmolt_schemas.instrument.definitions import MARKS
+from playmolt_schemas.instrument.lexicon import plain
 
 from playmolt_agora.measures.data.frame import SPEAK, WHISPER, Frame
 from playmolt_agora.measures.data.results import Result, ratio

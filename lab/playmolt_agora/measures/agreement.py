@@ -6,8 +6,8 @@ from typing import Final
 
 import msgspec
 import numpy as np
-from playmolt_schemas.agora.definitions import BOOTSTRAPS, INTERVAL_RUNS, TIE
-from playmolt_schemas.agora.lexicon import Cues, dissoc
+from playmolt_schemas.instrument.definitions import BOOTSTRAPS, INTERVAL_RUNS, TIE
+from playmolt_schemas.instrument.lexicon import Cues, dissoc
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
 from playmolt_agora.measures import dissociation

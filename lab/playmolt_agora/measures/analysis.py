@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from playmolt_schemas.agora import definitions
+from playmolt_schemas.instrument import definitions
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
 from playmolt_agora.measures import adherence, dissociation, drift, interaction, networks, pcs, rates, ritual, washout

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from playmolt_schemas.agora.definitions import TIE
+from playmolt_schemas.instrument.definitions import TIE
 
 from playmolt_agora.measures.data.frame import Frame
 from playmolt_agora.measures.data.results import Result, ratio

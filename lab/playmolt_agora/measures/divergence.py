@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from playmolt_schemas.agora.definitions import SMOOTHING, UNSMOOTHED_FROM
+from playmolt_schemas.instrument.definitions import SMOOTHING, UNSMOOTHED_FROM
 
 Floats = NDArray[np.float64]
 

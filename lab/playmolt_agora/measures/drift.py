@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 import numpy as np
-from playmolt_schemas.agora.definitions import ERROR_PARTS, PERMUTATIONS, SMOOTHING, windows
+from playmolt_schemas.instrument.definitions import ERROR_PARTS, PERMUTATIONS, SMOOTHING, windows
 
 from playmolt_agora.measures.data.frame import Frame, Integers
 from playmolt_agora.measures.data.results import Result, number

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import msgspec
-from playmolt_schemas.agora.definitions import exact_gini
+from playmolt_schemas.instrument.definitions import exact_gini
 
 from playmolt_agora.measures.data.results import Result
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from playmolt_schemas.agora.definitions import FIRST_TURNS, IDLE_ABOVE, INTERACTIONS_PER_AGENT
+from playmolt_schemas.instrument.definitions import FIRST_TURNS, IDLE_ABOVE, INTERACTIONS_PER_AGENT
 
 from playmolt_agora.measures.data.frame import IDLE, SPEAK, SUPPORT, TRADE, WHISPER, Bools, Frame
 from playmolt_agora.measures.data.results import Result, ratio

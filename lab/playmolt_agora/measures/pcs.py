@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from playmolt_schemas.agora.definitions import COSTS_REAL, EARLY_EPOCHS, INDICATIVE_RUNS
+from playmolt_schemas.instrument.definitions import COSTS_REAL, EARLY_EPOCHS, INDICATIVE_RUNS
 from playmolt_schemas.stored.agora.turn import ACTIONS
 
 from playmolt_agora.measures import repeats

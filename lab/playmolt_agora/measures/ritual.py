@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from playmolt_schemas.agora.definitions import PERMUTATIONS
+from playmolt_schemas.instrument.definitions import PERMUTATIONS
 
 from playmolt_agora.measures.data.frame import SUPPORT, TRADE, Bools, Frame, Integers, Seat
 from playmolt_agora.measures.data.results import Result, number, ratio

@@ -4,7 +4,7 @@ from math import prod
 from typing import Final
 
 import numpy as np
-from playmolt_schemas.agora.definitions import SMOOTHING
+from playmolt_schemas.instrument.definitions import SMOOTHING
 
 from playmolt_agora.measures.data.frame import Frame
 from playmolt_agora.measures.data.results import Result, number

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from playmolt_schemas.agora import measure_file as declaration
-from playmolt_schemas.agora.measure_file import MeasureDeclaration
 from playmolt_schemas.agora.plan import FaultCode, PlanFault
+from playmolt_schemas.instrument import measure_file as declaration
+from playmolt_schemas.instrument.measure_file import MeasureDeclaration
 from playmolt_schemas.stored.agora.plan import Folder, LockedRoom
 from playmolt_schemas.stored.agora.turn import TurnRecord
 

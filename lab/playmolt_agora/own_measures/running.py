@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.agora.measure_file import Kind, MeasureDeclaration
 from playmolt_schemas.agora.plan import FaultCode
+from playmolt_schemas.instrument.measure_file import Kind, MeasureDeclaration
 
 ROWS_MOST: Final = 1_000_000
 START_SECONDS: Final = 60.0

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from playmolt_schemas.agora.laboratory import MeasureTrial
-from playmolt_schemas.agora.measure_file import MeasureDeclaration
 from playmolt_schemas.agora.plan import PlanFault
+from playmolt_schemas.instrument.laboratory import MeasureTrial
+from playmolt_schemas.instrument.measure_file import MeasureDeclaration
 
 from playmolt_agora.measures.data.turns import table
 from playmolt_agora.own_measures.running import MeasureResult, measured

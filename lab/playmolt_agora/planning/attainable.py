@@ -5,9 +5,9 @@ from fractions import Fraction
 from typing import Final
 
 import msgspec
-from playmolt_schemas.agora.definitions import windows
-from playmolt_schemas.agora.laboratory import Design
 from playmolt_schemas.agora.plan import PlannedTest
+from playmolt_schemas.instrument.definitions import windows
+from playmolt_schemas.instrument.laboratory import Design
 from playmolt_schemas.stored.agora.plan import Hypothesis
 
 from playmolt_agora.measures.inference import attainable_p

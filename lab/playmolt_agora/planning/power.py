@@ -13,9 +13,9 @@ from typing import Final
 
 import msgspec
 import numpy as np
-from playmolt_schemas.agora.definitions import TIE, windows
-from playmolt_schemas.agora.laboratory import Design, LevelTest, Power, Stratum
 from playmolt_schemas.agora.plan import PlannedTest
+from playmolt_schemas.instrument.definitions import TIE, windows
+from playmolt_schemas.instrument.laboratory import Design, LevelTest, Power, Stratum
 from playmolt_schemas.stored.agora.plan import Hypothesis
 
 from playmolt_agora.measures import ritual

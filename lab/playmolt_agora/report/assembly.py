@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
-from playmolt_schemas.agora.coding import key_of
 from playmolt_schemas.agora.plan import CostRow
-from playmolt_schemas.agora.usage import by_model, cost_lines, with_call
+from playmolt_schemas.instrument.laboratory import key_of
+from playmolt_schemas.instrument.usage import by_model, cost_lines, with_call
 from playmolt_schemas.records import Record
 from playmolt_schemas.stored.agora import experiment as events
 from playmolt_schemas.stored.agora import experiment as stored

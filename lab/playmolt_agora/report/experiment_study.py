@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final, Protocol
 
 import msgspec
-from playmolt_schemas.agora.laboratory import REPORT
 from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.instrument.laboratory import REPORT
 from playmolt_schemas.records import Record
 from playmolt_schemas.stored.agora import experiment as experiment_events
 from playmolt_schemas.stored.agora.turn import TurnRecord

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
-from playmolt_schemas.agora.definitions import SMOOTHING, is_valid
+from playmolt_schemas.instrument.definitions import SMOOTHING, is_valid
 from playmolt_schemas.stored.agora.turn import ACTIONS, TurnRecord
 
 from playmolt_agora.measures import drift

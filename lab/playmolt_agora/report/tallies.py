@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
-from playmolt_schemas.agora.definitions import arm_of, is_valid, place_of, rank_of
+from playmolt_schemas.instrument.definitions import arm_of, is_valid, place_of, rank_of
 from playmolt_schemas.stored.agora.turn import Language, TurnRecord
 
 BINS: Final = 10

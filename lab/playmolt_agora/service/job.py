@@ -17,8 +17,7 @@ from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.log.port import StreamReader
 from playmolt_core.log.postgres import log_of
 from playmolt_core.settings import from_environment
-from playmolt_schemas.agora.coding import Thought
-from playmolt_schemas.agora.laboratory import (
+from playmolt_schemas.instrument.laboratory import (
     BUNDLE,
     STUDY_FILES,
     CellInterval,
@@ -27,6 +26,7 @@ from playmolt_schemas.agora.laboratory import (
     MeasureTrial,
     PcsArms,
     StudyRequest,
+    Thought,
     ThoughtsRequest,
 )
 from playmolt_schemas.stored.agora.turn import TurnRecord

@@ -15,7 +15,7 @@ from http import HTTPStatus
 from typing import IO, Final, NamedTuple
 
 from playmolt_core.ops import telemetry
-from playmolt_schemas.agora.laboratory import JOBS, JobName
+from playmolt_schemas.instrument.laboratory import JOBS, JobName
 
 BODY_BYTES: Final = 256 * 1024 * 1024
 WAITING_MOST: Final = 32

@@ -7,7 +7,7 @@ from math import sqrt
 from pathlib import Path
 from typing import Final
 
-from playmolt_schemas.agora import definitions
+from playmolt_schemas.instrument import definitions
 
 from playmolt_agora.measures.data.tables import csv_text
 from playmolt_agora.simulation.rows import COLUMNS, SimulationRow

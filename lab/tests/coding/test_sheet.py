@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from playmolt_agora.coding import sheet, thoughts
 from playmolt_agora.coding.sheet import SheetFault
 from playmolt_agora.coding.thoughts import Thought
-from playmolt_schemas.agora.coding import key_of
+from playmolt_schemas.instrument.laboratory import key_of
 from playmolt_schemas.stored.agora.experiment import SheetRow
 
 KEYS = ("0" * 16, "1" * 16)

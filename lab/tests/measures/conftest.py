@@ -3,7 +3,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playmolt_schemas.agora import lexicon as coding
+from playmolt_schemas.instrument import lexicon as coding
 from playmolt_schemas.stored.agora.turn import ACTIONS, VALID_CODES
 
 Record = dict[str, Any]

@@ -5,7 +5,7 @@ import pytest
 from playmolt_agora.measures.analysis import analyse, study
 from playmolt_agora.measures.data.tables import PROVENANCE, TABLES
 from playmolt_agora.measures.gini import Holdings, LoggedGini
-from playmolt_schemas.agora.definitions import hashes, version
+from playmolt_schemas.instrument.definitions import hashes, version
 
 
 @pytest.fixture(scope="module")

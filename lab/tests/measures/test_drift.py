@@ -6,7 +6,7 @@ import pytest
 from playmolt_agora.measures import drift
 from playmolt_agora.measures.data.frame import frame
 from playmolt_agora.measures.divergence import count_jsd
-from playmolt_schemas.agora import definitions
+from playmolt_schemas.instrument import definitions
 from playmolt_schemas.stored.agora.turn import ACTIONS
 
 FIRST, LATER = (8, 1, 7, 1, 2, 1), (7, 1, 2, 1, 4, 5)

@@ -9,8 +9,8 @@ from playmolt_agora.measures.data.turns import table
 from playmolt_agora.own_measures import rehearsal
 from playmolt_agora.own_measures.running import measured
 from playmolt_agora_runner.folder.reading import PlanFolder
-from playmolt_schemas.agora import measure_file as declaration
-from playmolt_schemas.agora.measure_file import MeasureDeclaration
+from playmolt_schemas.instrument import measure_file as declaration
+from playmolt_schemas.instrument.measure_file import MeasureDeclaration
 from playmolt_schemas.stored.agora.plan import Plan
 
 HEAD = """\

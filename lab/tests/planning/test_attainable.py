@@ -16,8 +16,8 @@ from playmolt_agora_runner.plan import reading
 from playmolt_agora_runner.plan.design import design
 from playmolt_agora_runner.plan.preview import preview
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_schemas.agora import definitions
 from playmolt_schemas.agora.plan import PlannedTest
+from playmolt_schemas.instrument import definitions
 from playmolt_schemas.stored.agora.plan import Plan
 
 MODELS = ["scripted-steady", "scripted-trader", "scripted-social"]

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from playmolt_agora.report.study import StudyData
 from playmolt_agora.report.tallies import BINS, action_mix, networks, occupancy, parse_codes, piece_of
-from playmolt_schemas.agora.definitions import arm_of
+from playmolt_schemas.instrument.definitions import arm_of
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
 Turn = Callable[..., TurnRecord]

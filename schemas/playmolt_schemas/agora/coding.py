@@ -1,6 +1,5 @@
 """Coding of the thoughts in an experiment: by judges, which are models, and by people on sheets (`measures.md`, 4)."""
 
-import hashlib
 from typing import Annotated, Final
 
 import msgspec
@@ -8,7 +7,6 @@ from msgspec import Meta
 
 from playmolt_schemas.stored.agora.experiment import JudgeBudget, JudgingStatus, SheetRow, Which
 from playmolt_schemas.stored.agora.plan import Alias, Name, Spent
-from playmolt_schemas.stored.agora.turn import Language
 
 SHEET_ROWS: Final = 200
 """The number of turns sampled for coders and judges, which is the number of rows of a sheet."""
@@ -68,24 +66,3 @@ class Codings(msgspec.Struct, frozen=True, kw_only=True):
 
     judges: tuple[JudgeRow, ...] = ()
     coders: tuple[CoderRow, ...] = ()
-
-
-class Thought(msgspec.Struct, frozen=True):
-    """The thought of a valid turn; `phase` is its arm."""
-
-    run: str
-    agent: str
-    turn: int
-    phase: str
-    language: Language
-    model: str
-    text: str
-
-    @property
-    def key(self) -> str:
-        """An anonymous key of 16 hex digits, shown to coders instead of the author."""
-        return key_of(self.run, self.agent, self.turn)
-
-
-def key_of(run: str, agent: str, turn: int) -> str:
-    return hashlib.sha256(f"{run}|{agent}|{turn}".encode()).hexdigest()[:16]

@@ -87,10 +87,12 @@ def _declared() -> Iterator[type]:
 
 
 def _modules() -> list[str]:
-    """The modules of the package, except this generator and what logs store."""
+    """The modules of the package, except this generator, what logs store, and what parts of Agora share."""
     prefix = f"{playmolt_schemas.__name__}."
     found = (module.name for module in pkgutil.walk_packages(playmolt_schemas.__path__, prefix) if not module.ispkg)
-    return [name for name in found if not name.startswith((f"{prefix}export.", f"{prefix}stored."))]
+    return [
+        name for name in found if not name.startswith((f"{prefix}export.", f"{prefix}instrument.", f"{prefix}stored."))
+    ]
 
 
 def references(value: object) -> Iterator[str]:

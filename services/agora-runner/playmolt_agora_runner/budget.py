@@ -9,8 +9,8 @@ from typing import Final
 
 import msgspec
 from playmolt_core.llm.catalogue import ModelEntry
-from playmolt_schemas.agora.usage import Charge, added
 from playmolt_schemas.identifiers import is_scripted
+from playmolt_schemas.instrument.usage import Charge, added
 from playmolt_schemas.stored.agora.experiment import LimitName, Scope
 from playmolt_schemas.stored.agora.plan import Budget, Limits, Spent
 from playmolt_schemas.text import decimal_text

@@ -8,8 +8,8 @@ import msgspec
 from playmolt_core.game.decider import Accepted, Command
 from playmolt_core.llm.port import ChatMessage, ModelRequest
 from playmolt_core.llm.scripted.model import ScriptedTurn
-from playmolt_schemas.agora.laboratory import MeasureTrial
 from playmolt_schemas.agora.plan import PlanFault
+from playmolt_schemas.instrument.laboratory import MeasureTrial
 from playmolt_schemas.stored.agora.plan import LockedRoom, Plan
 from playmolt_schemas.stored.agora.run import AgentActed, TurnFailed
 from playmolt_schemas.stored.agora.turn import RunSpec, Tokens

@@ -13,7 +13,7 @@ from typing import Any
 
 import playmolt_agora
 import pytest
-from playmolt_schemas.agora.coding import key_of
+from playmolt_schemas.instrument.laboratory import key_of
 from playmolt_schemas.stored.agora.turn import ACTIONS
 
 from core.tests.llm.fake_server import Canned, FakeServer, ReceivedRequest, reply

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypeVar, get_args
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from playmolt_schemas.agora.definitions import ARMS, PLACES, arm_of, place_of, rank_of
+from playmolt_schemas.instrument.definitions import ARMS, PLACES, arm_of, place_of, rank_of
 from playmolt_schemas.stored.agora.turn import ACTIONS, VALID_CODES, ParseCode, TurnRecord
 
 Bools = NDArray[np.bool_]

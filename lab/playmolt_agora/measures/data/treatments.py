@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-from playmolt_schemas.agora.definitions import EXCLUDED_ABOVE
+from playmolt_schemas.instrument.definitions import EXCLUDED_ABOVE
 
 from playmolt_agora.measures import interaction, pcs
 from playmolt_agora.measures.data.frame import CODES, Frame, Treatment

@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import comb, factorial, prod
 from typing import Final
 
-from playmolt_schemas.agora.definitions import DRAWS, EXACT_EXCHANGES, EXACT_LIMIT
+from playmolt_schemas.instrument.definitions import DRAWS, EXACT_EXCHANGES, EXACT_LIMIT
 
 CORRECTED: Final = ("pcs", "H")
 

@@ -2,7 +2,7 @@
 
 import msgspec
 import numpy as np
-from playmolt_schemas.agora.definitions import BOOTSTRAPS, EFFECT_RUNS, INDICATIVE_RUNS, QUANTILES, TIE
+from playmolt_schemas.instrument.definitions import BOOTSTRAPS, EFFECT_RUNS, INDICATIVE_RUNS, QUANTILES, TIE
 
 from playmolt_agora.measures.data.frame import Integers
 from playmolt_agora.measures.divergence import Floats

@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
-from playmolt_schemas.agora.definitions import LEVEL_MARGIN, TIE
+from playmolt_schemas.instrument.definitions import LEVEL_MARGIN, TIE
 from scipy.special import stdtr  # type: ignore[import-untyped]  # scipy ships no types
 
 from playmolt_agora.measures import drift

@@ -7,7 +7,7 @@ The percentile bootstrap over three or five runs covers far too rarely; this one
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from playmolt_schemas.agora.definitions import INTERVAL_RUNS, QUANTILES, TIE
+from playmolt_schemas.instrument.definitions import INTERVAL_RUNS, QUANTILES, TIE
 from scipy.special import stdtr, stdtrit  # type: ignore[import-untyped]  # scipy ships no types
 
 from playmolt_agora.measures.divergence import Floats

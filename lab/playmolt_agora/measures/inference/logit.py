@@ -3,7 +3,7 @@
 from typing import Final
 
 import numpy as np
-from playmolt_schemas.agora.definitions import SLOPE_LIMIT
+from playmolt_schemas.instrument.definitions import SLOPE_LIMIT
 
 from playmolt_agora.measures.data.frame import Bools, Integers
 from playmolt_agora.measures.divergence import Floats

@@ -5,8 +5,8 @@ from decimal import Decimal
 from typing import Final, Literal
 
 import numpy as np
-from playmolt_schemas.agora.definitions import BOOTSTRAPS
-from playmolt_schemas.agora.laboratory import PcsArms
+from playmolt_schemas.instrument.definitions import BOOTSTRAPS
+from playmolt_schemas.instrument.laboratory import PcsArms
 from playmolt_schemas.stored.agora.plan import AdaptiveMeasure, PcsSoFar
 from playmolt_schemas.stored.agora.turn import ACTIONS, TurnRecord
 from playmolt_schemas.text import decimal_text

@@ -10,7 +10,7 @@ from math import comb, factorial, isqrt, prod
 
 import msgspec
 import numpy as np
-from playmolt_schemas.agora.definitions import DRAWS, EXACT_EXCHANGES, EXACT_LIMIT, TIE
+from playmolt_schemas.instrument.definitions import DRAWS, EXACT_EXCHANGES, EXACT_LIMIT, TIE
 
 from playmolt_agora.measures.data.frame import Integers
 from playmolt_agora.measures.divergence import Floats

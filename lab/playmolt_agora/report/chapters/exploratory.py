@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from playmolt_schemas.agora.definitions import rank_of
+from playmolt_schemas.instrument.definitions import rank_of
 
 from playmolt_agora.measures import interaction
 from playmolt_agora.report import markup, prose, provenance

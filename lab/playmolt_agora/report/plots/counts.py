@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, get_args
 
-from playmolt_schemas.agora.definitions import rank_of
+from playmolt_schemas.instrument.definitions import rank_of
 from playmolt_schemas.stored.agora.turn import VALID_CODES, ParseCode
 
 from playmolt_agora.report import prose

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.agora.definitions import COSTS_REAL, arm_of
+from playmolt_schemas.instrument.definitions import COSTS_REAL, arm_of
 from playmolt_schemas.stored.agora.turn import ACTIONS, TurnRecord
 
 from playmolt_agora.report import prose

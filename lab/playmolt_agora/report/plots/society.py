@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from playmolt_schemas.agora.definitions import COSTS_REAL, arm_of, rank_of
+from playmolt_schemas.instrument.definitions import COSTS_REAL, arm_of, rank_of
 
 from playmolt_agora.report import prose
 from playmolt_agora.report.chart import HUES, INK, SOFT, ChartCanvas, Panel, Style, grid, legend, rounded_up

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from playmolt_schemas.agora.definitions import PLACES
+from playmolt_schemas.instrument.definitions import PLACES
 from playmolt_schemas.stored.agora.turn import ACTIONS
 
 from playmolt_agora.report import prose

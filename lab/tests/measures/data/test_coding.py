@@ -4,9 +4,9 @@ import unicodedata
 
 import pytest
 from playmolt_agora_runner.turn import texts
-from playmolt_schemas.agora import definitions
-from playmolt_schemas.agora.lexicon import Cues, cues, dissoc, fn_class, lexicon_version, plain
 from playmolt_schemas.canonical import digest
+from playmolt_schemas.instrument import definitions
+from playmolt_schemas.instrument.lexicon import Cues, cues, dissoc, fn_class, lexicon_version, plain
 from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS, Dissoc, FnClass, Language
 
 SERVING = (("trade", None), ("move", "market"))

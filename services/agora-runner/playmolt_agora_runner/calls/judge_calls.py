@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from playmolt_core.llm.batch_calls import ASKED_PLAINLY, BatchCalls, BatchedCall
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import Attempt, ModelRequest
-from playmolt_schemas.agora.usage import Charge
+from playmolt_schemas.instrument.usage import Charge
 
 from playmolt_agora_runner.calls.batched_calls import corrected, counted
 

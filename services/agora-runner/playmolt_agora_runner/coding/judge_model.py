@@ -15,11 +15,11 @@ from playmolt_core.llm.day_budget import DaySpent
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import Attempt, Failed, Model, ModelRequest, Reply
 from playmolt_core.llm.scripted.model import Cast, Said, ScriptedModel, ScriptedTurn
-from playmolt_schemas.agora.coding import Thought
-from playmolt_schemas.agora.lexicon import cues
-from playmolt_schemas.agora.usage import Charge, held_by, lost_call, with_call
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.identifiers import is_scripted
+from playmolt_schemas.instrument.laboratory import Thought
+from playmolt_schemas.instrument.lexicon import cues
+from playmolt_schemas.instrument.usage import Charge, held_by, lost_call, with_call
 from playmolt_schemas.stored.agora.experiment import JudgeBudget, JudgingStatus
 from playmolt_schemas.stored.agora.plan import Budget, Plan, Spent
 from playmolt_schemas.stored.agora.turn import Language

@@ -9,9 +9,8 @@ from typing import Final, TypeAlias
 from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.log.folding import facts_of
 from playmolt_core.log.port import StreamReader
-from playmolt_schemas.agora.coding import Thought, key_of
-from playmolt_schemas.agora.laboratory import ThoughtsRequest
-from playmolt_schemas.agora.usage import is_call, lost_of
+from playmolt_schemas.instrument.laboratory import Thought, ThoughtsRequest, key_of
+from playmolt_schemas.instrument.usage import is_call, lost_of
 from playmolt_schemas.stored.agora.experiment import JudgeCoded
 from playmolt_schemas.stored.agora.plan import Plan
 from playmolt_schemas.stored.event import Event

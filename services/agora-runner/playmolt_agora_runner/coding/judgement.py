@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import msgspec
 from playmolt_core.llm.port import ChatMessage
-from playmolt_schemas.agora.coding import Thought
+from playmolt_schemas.instrument.laboratory import Thought
 from playmolt_schemas.stored.agora.turn import Language
 from playmolt_schemas.text import trimmed
 

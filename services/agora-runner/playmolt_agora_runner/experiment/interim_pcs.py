@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from playmolt_core.game.decider import Accepted, Decision, Refused
-from playmolt_schemas.agora.laboratory import PcsArms
 from playmolt_schemas.codes import Code
+from playmolt_schemas.instrument.laboratory import PcsArms
 from playmolt_schemas.stored.agora.experiment import PcsSeen
 from playmolt_schemas.stored.agora.plan import Plan, Stage1Import
 from playmolt_schemas.stored.agora.turn import ACTIONS

@@ -6,10 +6,10 @@ from typing import Final
 import msgspec
 from msgspec import UNSET
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_schemas.agora import definitions
 from playmolt_schemas.agora.plan import Preview
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.identifiers import is_scripted
+from playmolt_schemas.instrument import definitions
 from playmolt_schemas.stored.agora.experiment import PinnedModel, PinnedTest, Pins, PlannedRun, Preregistered
 from playmolt_schemas.stored.agora.plan import Plan, Square
 from playmolt_schemas.stored.agora.turn import RunSpec

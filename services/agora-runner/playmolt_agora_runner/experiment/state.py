@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from playmolt_core.game.decider import Refused
 from playmolt_core.game.game import Changes, Fold
 from playmolt_schemas.agora.plan import DeviationRow, ExperimentStatus, LookRow, RunStatus, StoppedBy
-from playmolt_schemas.agora.usage import summed, with_call
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.instrument.usage import summed, with_call
 from playmolt_schemas.stored.agora.experiment import (
     ActsCounted,
     BatchEnded,

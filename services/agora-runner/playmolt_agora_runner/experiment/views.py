@@ -12,7 +12,7 @@ from playmolt_schemas.agora.plan import (
     ExperimentState,
     RunRow,
 )
-from playmolt_schemas.agora.usage import cost_lines
+from playmolt_schemas.instrument.usage import cost_lines
 from playmolt_schemas.stored.agora.experiment import ANSWERED
 
 from playmolt_agora_runner.experiment import interim_pcs

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET
-from playmolt_schemas.agora import measure_file as declaration
-from playmolt_schemas.agora.definitions import ARMS
-from playmolt_schemas.agora.measure_file import MeasureDeclaration
 from playmolt_schemas.agora.plan import PlanFault
+from playmolt_schemas.instrument import measure_file as declaration
+from playmolt_schemas.instrument.definitions import ARMS
+from playmolt_schemas.instrument.measure_file import MeasureDeclaration
 from playmolt_schemas.stored.agora.own_world import OwnEvent
 from playmolt_schemas.stored.agora.plan import SEATS, Folder, LockedRoom, LockedSeat, Plan, RoomPlan, RoomSeat
 from playmolt_schemas.stored.agora.turn import ConstraintLevel, Language

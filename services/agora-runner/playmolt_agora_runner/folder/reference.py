@@ -9,8 +9,8 @@ from typing import Any, Final, get_args
 
 import msgspec
 from msgspec import NODEFAULT, UNSET, inspect
-from playmolt_schemas.agora import measure_file as declaration
 from playmolt_schemas.agora.plan import FaultCode
+from playmolt_schemas.instrument import measure_file as declaration
 from playmolt_schemas.stored.agora.own_world import (
     End,
     HearingRule,

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from playmolt_schemas.agora.laboratory import Design, MeasureTrial, Power, Stratum
 from playmolt_schemas.agora.plan import PlanFault
+from playmolt_schemas.instrument.laboratory import Design, MeasureTrial, Power, Stratum
 from playmolt_schemas.stored.agora.plan import Plan, SquareAgent
 
 from playmolt_agora_runner.plan import latin_squares, matrix

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from msgspec import UNSET
-from playmolt_schemas.agora.definitions import ARMS
 from playmolt_schemas.agora.plan import Arm, PlanFault
+from playmolt_schemas.instrument.definitions import ARMS
 from playmolt_schemas.stored.agora.plan import RUNS, PhasePlan, Plan, RoomPlan, Stage1Import
 from playmolt_schemas.text import has_line_breaks_or_controls, trimmed
 

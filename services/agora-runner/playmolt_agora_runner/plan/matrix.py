@@ -7,9 +7,9 @@ from typing import Final
 
 import msgspec
 from msgspec import UNSET
-from playmolt_schemas.agora.definitions import ARMS
 from playmolt_schemas.agora.plan import Arm
 from playmolt_schemas.identifiers import is_scripted
+from playmolt_schemas.instrument.definitions import ARMS
 from playmolt_schemas.stored.agora.plan import LockedRoom, Plan
 from playmolt_schemas.stored.agora.turn import Language, Persona, PersonaCondition, RunSpec, Seat, SetName
 

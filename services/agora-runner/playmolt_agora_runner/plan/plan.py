@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Final, cast
 
 import msgspec
-from playmolt_schemas.agora.definitions import ARMS, COSTS_REAL
 from playmolt_schemas.agora.plan import Arm
 from playmolt_schemas.canonical import digest
+from playmolt_schemas.instrument.definitions import ARMS, COSTS_REAL
 from playmolt_schemas.stored.agora.plan import (
     BatchPlan,
     Budget,

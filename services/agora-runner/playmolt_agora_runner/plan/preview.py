@@ -6,12 +6,12 @@ from typing import Final
 
 from msgspec import UNSET
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_schemas.agora.definitions import ARMS
-from playmolt_schemas.agora.laboratory import Power
 from playmolt_schemas.agora.plan import MatrixCell, PlanFault, PlannedTest, Preview
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.identifiers import is_scripted
+from playmolt_schemas.instrument.definitions import ARMS
+from playmolt_schemas.instrument.laboratory import Power
 from playmolt_schemas.stored.agora.plan import LockedRoom, Plan, Square, Stage1Import
 from playmolt_schemas.stored.agora.world import Rules
 

@@ -1,7 +1,7 @@
 """A turn as it is recorded: who, where, what was attempted, what came of it (agora.md, Turn)."""
 
 from msgspec import UNSET, UnsetType
-from playmolt_schemas.agora import lexicon as coding
+from playmolt_schemas.instrument import lexicon as coding
 from playmolt_schemas.stored.agora.own_world import CONTEST
 from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS, VALID_CODES, Effect, FnClass, TurnRecord
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from playmolt_core.db.budgets import Account, ExhaustedAccount, PgBudgets
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_schemas.agora.usage import Charge, held_by, with_call
+from playmolt_schemas.instrument.usage import Charge, held_by, with_call
 from playmolt_schemas.stored.agora.plan import Budget, Limits, Spent
 from playmolt_schemas.stored.agora.turn import RunSpec
 

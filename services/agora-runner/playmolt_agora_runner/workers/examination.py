@@ -12,9 +12,9 @@ import msgspec
 from playmolt_core.game.decider import Refused
 from playmolt_core.llm.catalogue import Catalogue, load
 from playmolt_core.settings import from_environment
-from playmolt_schemas.agora.laboratory import Design, MeasureTrial, Power
 from playmolt_schemas.agora.plan import PlanFault
 from playmolt_schemas.codes import problem_bytes
+from playmolt_schemas.instrument.laboratory import Design, MeasureTrial, Power
 from playmolt_schemas.stored.agora.experiment import Preregistered
 
 from playmolt_agora_runner.experiment import locking

@@ -14,8 +14,8 @@ from typing import Any, Final, TypeVar
 
 import httpx2
 import msgspec
-from playmolt_schemas.agora.coding import Thought
-from playmolt_schemas.agora.laboratory import (
+from playmolt_schemas.agora.plan import PlanFault
+from playmolt_schemas.instrument.laboratory import (
     JOBS,
     STUDY_FILES,
     CellInterval,
@@ -26,9 +26,9 @@ from playmolt_schemas.agora.laboratory import (
     PcsArms,
     Power,
     StudyRequest,
+    Thought,
     ThoughtsRequest,
 )
-from playmolt_schemas.agora.plan import PlanFault
 from playmolt_schemas.stored.agora.plan import PcsSoFar
 
 T = TypeVar("T")

@@ -10,8 +10,8 @@ import msgspec
 from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Refused
 from playmolt_core.ops.telemetry import log
-from playmolt_schemas.agora.laboratory import BUNDLE, REPORT, SHARES
 from playmolt_schemas.codes import Code
+from playmolt_schemas.instrument.laboratory import BUNDLE, REPORT, SHARES
 
 from playmolt_agora_runner.experiment.state import State
 from playmolt_agora_runner.workers.laboratory import Laboratory, LaboratoryFailed

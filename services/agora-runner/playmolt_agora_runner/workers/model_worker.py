@@ -12,8 +12,8 @@ from playmolt_core.game.decider import Effect
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.log.port import StreamReader
-from playmolt_schemas.agora.usage import by_model, lost_call, lost_of, with_call
 from playmolt_schemas.canonical import digest
+from playmolt_schemas.instrument.usage import by_model, lost_call, lost_of, with_call
 from playmolt_schemas.stored.agora.plan import Noticed, Spent
 from playmolt_schemas.stored.agora.run import CallMade
 from playmolt_schemas.stored.event import Event

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from msgspec.structs import replace
-from playmolt_schemas.agora.usage import LOST, is_call, lost_of, with_call
+from playmolt_schemas.instrument.usage import LOST, is_call, lost_of, with_call
 from playmolt_schemas.stored.agora.plan import Noticed, Spent
 from playmolt_schemas.stored.agora.run import AgentActed, CallMade, TurnFailed
 from playmolt_schemas.stored.event import Event

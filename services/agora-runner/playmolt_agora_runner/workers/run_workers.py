@@ -12,7 +12,7 @@ from playmolt_core.game.decider import EndGame
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.log.port import Archived, GameIndex, StreamReader
 from playmolt_core.ops.telemetry import log
-from playmolt_schemas.agora.laboratory import CellInterval, IntervalsRequest
+from playmolt_schemas.instrument.laboratory import CellInterval, IntervalsRequest
 from playmolt_schemas.limits import PAGE_MAX
 from playmolt_schemas.stored.agora.turn import RunSpec
 

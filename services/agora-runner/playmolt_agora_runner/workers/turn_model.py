@@ -18,9 +18,9 @@ from playmolt_core.llm.day_budget import DaySpent
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import TRANSPORT_FAULTS, Attempt, ChatMessage, Failed, Model, ModelRequest, Reply
 from playmolt_core.llm.scripted.model import Cast, ScriptedModel
-from playmolt_schemas.agora.usage import Charge, held_by, is_call, with_call
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.identifiers import is_scripted
+from playmolt_schemas.instrument.usage import Charge, held_by, is_call, with_call
 from playmolt_schemas.stored.agora.plan import Budget, Spent
 from playmolt_schemas.stored.agora.run import PauseCode
 from playmolt_schemas.stored.agora.turn import RunSpec, Tokens

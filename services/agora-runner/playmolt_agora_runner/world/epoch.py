@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
-from playmolt_schemas.agora.definitions import exact_gini
+from playmolt_schemas.instrument.definitions import exact_gini
 from playmolt_schemas.stored.agora.own_world import OwnEvent
 from playmolt_schemas.stored.agora.run import (
     ActContested,

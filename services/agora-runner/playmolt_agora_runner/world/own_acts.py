@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, get_args
 
 import msgspec
 from msgspec import UNSET
-from playmolt_schemas.agora import lexicon as coding
+from playmolt_schemas.instrument import lexicon as coding
 from playmolt_schemas.stored.agora.own_world import Amounts, OwnAction, OwnWorld
 from playmolt_schemas.stored.agora.turn import ACTIONS, FnClass
 

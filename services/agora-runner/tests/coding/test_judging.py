@@ -25,7 +25,7 @@ from playmolt_core.game.fold import Snapshot
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.day_budget import DaySpent
 from playmolt_core.llm.port import Attempt, Failed, Listener, ModelRequest, Record, Reply, Sending, Usage
-from playmolt_schemas.agora.laboratory import ThoughtsRequest
+from playmolt_schemas.instrument.laboratory import ThoughtsRequest
 from playmolt_schemas.stored.agora.experiment import JudgeBudget, PinnedModel
 from playmolt_schemas.stored.event import Event
 

@@ -25,11 +25,11 @@ from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import PUBLIC, Accepted, Command, EndGame, Join, Refused, Viewer, read_event
 from playmolt_core.game.fold import state_hash
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
-from playmolt_schemas.agora import definitions
 from playmolt_schemas.agora.coding import Codings
 from playmolt_schemas.agora.plan import ExperimentRuns, Experiments, ExperimentState, Hidden
 from playmolt_schemas.canonical import canonical_json, digest
 from playmolt_schemas.codes import Code
+from playmolt_schemas.instrument import definitions
 from playmolt_schemas.stored.agora import experiment as events
 from playmolt_schemas.stored.agora.experiment import (
     BudgetStopped,

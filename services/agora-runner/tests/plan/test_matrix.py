@@ -16,8 +16,8 @@ from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.world import chance, worlds
 from playmolt_agora_runner.world.state import Observation
 from playmolt_core.llm.catalogue import ModelEntry
-from playmolt_schemas.agora.usage import Charge, added
 from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.instrument.usage import Charge, added
 from playmolt_schemas.stored.agora.plan import Budget, Limits, Plan, Spent
 from playmolt_schemas.stored.agora.turn import Language, PhaseName, RunSpec
 from playmolt_schemas.stored.agora.world import Rules

@@ -14,7 +14,7 @@ from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.world.state import Observation
 from playmolt_core.llm.port import Attempt, ChatMessage, Failed, ModelRequest, Reply, TurnHeader
 from playmolt_core.llm.scripted.model import Said, ScriptedModel, ScriptedTurn
-from playmolt_schemas.agora import lexicon as coding
+from playmolt_schemas.instrument import lexicon as coding
 from playmolt_schemas.stored.agora.turn import ACTIONS, Language
 
 Scenes = Callable[..., Scene]

@@ -9,7 +9,7 @@ from playmolt_agora_runner import budget
 from playmolt_agora_runner.workers.budget_reservations import BudgetReservations
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.port import Usage
-from playmolt_schemas.agora.usage import Charge, by_model, cost_lines, held_by, lost_call, summed, with_call
+from playmolt_schemas.instrument.usage import Charge, by_model, cost_lines, held_by, lost_call, summed, with_call
 from playmolt_schemas.stored.agora.plan import Budget, Spent
 
 from .test_asking import spec

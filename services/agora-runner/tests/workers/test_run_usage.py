@@ -3,7 +3,7 @@
 from typing import Any
 
 from playmolt_agora_runner.workers.run_usage import Notices, requests_recorded
-from playmolt_schemas.agora.usage import lost_call
+from playmolt_schemas.instrument.usage import lost_call
 from playmolt_schemas.stored.agora.plan import Noticed
 from playmolt_schemas.stored.agora.run import CallMade
 

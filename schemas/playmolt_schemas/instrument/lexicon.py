@@ -116,7 +116,7 @@ def _named(cue: re.Pattern[str], text: str, never: Sequence[tuple[int, int]]) ->
 
 @cache
 def _lexicons() -> _Lexicons:
-    source = files("playmolt_schemas.agora").joinpath("lexicon.toml")
+    source = files("playmolt_schemas.instrument").joinpath("lexicon.toml")
     return msgspec.toml.decode(source.read_bytes(), type=_Lexicons)
 
 

@@ -1,12 +1,13 @@
 """What the runner of experiments asks the laboratory, and its answers. A job is one call, a body of JSON each way."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 import msgspec
 
-from playmolt_schemas.agora.measure_file import MeasureDeclaration
 from playmolt_schemas.agora.plan import PlannedTest
+from playmolt_schemas.instrument.measure_file import MeasureDeclaration
 from playmolt_schemas.stored.agora.plan import AdaptiveMeasure, Hypothesis, SquareAgent
 from playmolt_schemas.stored.agora.turn import Language
 
@@ -105,6 +106,27 @@ class CellInterval(msgspec.Struct, frozen=True, kw_only=True):
     language: str
     low: str | None = None
     high: str | None = None
+
+
+class Thought(msgspec.Struct, frozen=True):
+    """The thought of a valid turn; `phase` is its arm."""
+
+    run: str
+    agent: str
+    turn: int
+    phase: str
+    language: Language
+    model: str
+    text: str
+
+    @property
+    def key(self) -> str:
+        """An anonymous key of 16 hex digits, shown to coders instead of the author."""
+        return key_of(self.run, self.agent, self.turn)
+
+
+def key_of(run: str, agent: str, turn: int) -> str:
+    return hashlib.sha256(f"{run}|{agent}|{turn}".encode()).hexdigest()[:16]
 
 
 class ThoughtsRequest(msgspec.Struct, frozen=True, kw_only=True):

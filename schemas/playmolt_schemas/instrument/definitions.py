@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
-from playmolt_schemas.agora.lexicon import lexicon_version
 from playmolt_schemas.agora.plan import Arm
 from playmolt_schemas.canonical import digest
+from playmolt_schemas.instrument.lexicon import lexicon_version
 from playmolt_schemas.stored.agora.turn import ACTIONS, VALID_CODES, TurnRecord
 
 COSTS_REAL: Final = "phase1_costs_real"

@@ -1,0 +1,83 @@
+"""`pip install playmolt-lab` by itself, with what it needs and no other package of ours, analyses a bundle."""
+
+import json
+import subprocess
+import sys
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from lab.tests.bundle.conftest import PLAN, exported, play
+
+ROOT = Path(__file__).parents[3]
+PROGRAM = """
+import json, sys
+import playmolt_agora
+study = playmolt_agora.open(sys.argv[1])
+tables = playmolt_agora.measure(study.turns, seed=study.seed)
+from playmolt_agora.studies.sources import study_in
+from playmolt_agora.report.experiment_study import write
+from pathlib import Path
+files = write(study_in(Path(sys.argv[1])), Path(sys.argv[2]))
+ours = sorted({name.partition(".")[0] for name in sys.modules if name.startswith("playmolt")})
+print(json.dumps([study.name, len(study.turns), tables["shares"].to_polars().height, len(files), ours]))
+"""
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the wheels of the laboratory and of the schemas are installed; what they declare lies beside them."""
+    folder = tmp_path_factory.mktemp("alone")
+    wheels = folder / "wheels"
+    for member in ("schemas", "lab"):
+        subprocess.run(
+            [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir",
+             str(wheels), str(ROOT / member)],
+            check=True, timeout=120, capture_output=True,
+        )  # fmt: skip
+    subprocess.run(
+        [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", str(folder / "site"),
+         *map(str, wheels.glob("*.whl"))],
+        check=True, timeout=120, capture_output=True,
+    )  # fmt: skip
+    site, shared = folder / "site", folder / "shared"
+    shared.mkdir()
+    for name in _needed("playmolt-lab") - {"playmolt-lab", "playmolt-schemas"}:
+        for top in {file.parts[0] for file in distribution(name).files or () if file.parts[0] not in ("..", ".")}:
+            if not (shared / top).exists():
+                (shared / top).symlink_to(Path(str(distribution(name).locate_file(top))))
+    return site
+
+
+def _needed(name: str) -> set[str]:
+    """A distribution with all that it needs, without extras."""
+    found, waiting = set[str](), [name]
+    while waiting:
+        one = canonicalize_name(waiting.pop())
+        if one in found:
+            continue
+        found.add(one)
+        asked = map(Requirement, distribution(one).requires or ())
+        waiting += [each.name for each in asked if each.marker is None or each.marker.evaluate({"extra": ""})]
+    return found
+
+
+def test_it_needs_no_other_package_of_ours_to_analyse_a_bundle(alone: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "bundle"
+    exported(play(PLAN), bundle)
+    (tmp_path / "out").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c",
+         f"import sys; sys.path[:0] = [{str(alone)!r}, {str(alone.parent / 'shared')!r}]\n{PROGRAM}",
+         str(bundle), str(tmp_path / "out")],
+        capture_output=True, text=True, encoding="utf-8", timeout=240, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    name, turns, rows, files, ours = json.loads(done.stdout)
+    assert (name, ours) == ("two-arms", ["playmolt_agora", "playmolt_schemas"])
+    assert turns == len((bundle / "turns.jsonl").read_text("utf-8").splitlines())
+    assert rows > 0
+    assert files > 50
