@@ -1,1 +1,1 @@
-"""What runner and laboratory of Agora share: definitions, lexicon, usage, measure files, jobs. No message of the API."""
+"""What Agora's runner and laboratory share: definitions, lexicon, usage, measure files, jobs; no message of the API."""
