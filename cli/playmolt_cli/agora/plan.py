@@ -92,7 +92,7 @@ def source(file: str | None, preset: str | None) -> PlanSource:
     except FileNotFoundError:
         raise Failure(f"No file or preset named {file}; {_HOW}.") from None
     except UnicodeDecodeError:
-        return PlanSource(path.name, fault=PlanFault("", "is not UTF-8 text", "not_text"))
+        return PlanSource(path.name, fault=PlanFault("", "is not UTF-8 text", code="not_text"))
     return PlanSource(path.name, text, _imported(reading.imports(text), path.parent), beside=path.parent)
 
 

@@ -26,7 +26,7 @@ def _faults(declared: MeasureDeclaration, turns: object) -> Iterator[PlanFault]:
     found = unlike(first, second)
     if found.code is not None:
         path = f"measures/{declared.name}.py"
-        yield PlanFault("", found.detail, found.code, file=path, line=found.line)
+        yield PlanFault("", found.detail, code=found.code, file=path, line=found.line)
 
 
 def unlike(first: MeasureResult, second: MeasureResult) -> MeasureResult:

@@ -52,7 +52,7 @@ def read(name: str, text: str) -> MeasureDeclaration | PlanFault:
         values, lines = _constants(tree)
         return _declared(name, text, values, lines)
     except _DeclarationFault as wrong:
-        return PlanFault("", wrong.message, wrong.code, file=f"measures/{name}.py", line=wrong.line)
+        return PlanFault("", wrong.message, code=wrong.code, file=f"measures/{name}.py", line=wrong.line)
 
 
 def _parsed(text: str) -> ast.Module:

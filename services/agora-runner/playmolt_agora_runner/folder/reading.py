@@ -114,10 +114,10 @@ class _FolderReader:
         if len(taken) > 1:
             yield PlanFault(f"{at}.name", f"{room.name} is the name of {len(taken)} rooms")
         if room.name in ARMS:
-            yield PlanFault(f"{at}.name", f"{room.name} is a phase's name", "name_taken")
+            yield PlanFault(f"{at}.name", f"{room.name} is a phase's name", code="name_taken")
         total = sum(seat.count for seat in room.seats)
         if total > SEATS:
-            yield PlanFault(f"{at}.seats", f"add up to {total}; a room has at most {SEATS}", "too_many_seats")
+            yield PlanFault(f"{at}.seats", f"add up to {total}; a room has at most {SEATS}", code="too_many_seats")
         for number, seat in enumerate(room.seats):
             if seat.model is not None and room.mix != "all":
                 yield PlanFault(f"{at}.seats[{number}].model", "is allowed only with mix: all")
@@ -185,7 +185,7 @@ class _FolderReader:
     def _taken(self, path: str) -> None:
         if path in self._source.names():
             self._source.read(path)
-            fault = PlanFault("", "has the name of a packaged one", "name_taken", file=path)
+            fault = PlanFault("", "has the name of a packaged one", code="name_taken", file=path)
             if fault not in self.faults:
                 self.faults.append(fault)
 
@@ -210,7 +210,7 @@ class _FolderReader:
             for name in sorted(named - set(known))
         ]
         if own and world_checks.ends_at_once(own, len(seats)):
-            faults.append(PlanFault(f"{at}.seats", "a run would end on its first turn", "world_ends_at_once"))
+            faults.append(PlanFault(f"{at}.seats", "a run would end on its first turn", code="world_ends_at_once"))
         self.faults += faults
         if faults:
             return None

@@ -79,11 +79,11 @@ def of_whole(texts: Mapping[str, str]) -> list[PlanFault]:
     faults = []
     if len(texts) > FILES_MOST:
         faults.append(
-            PlanFault("", f"the folder holds {len(texts)} files; the limit is {FILES_MOST}", "too_many_files")
+            PlanFault("", f"the folder holds {len(texts)} files; the limit is {FILES_MOST}", code="too_many_files")
         )
     if size > FOLDER_BYTES:
         message = f"the folder has {size:,} bytes; the limit is {FOLDER_BYTES:,}"
-        faults.append(PlanFault("", message, "file_too_large"))
+        faults.append(PlanFault("", message, code="file_too_large"))
     return faults
 
 
@@ -100,7 +100,7 @@ def sha256(text: str) -> str:
 
 
 def fault(path: str, message: str, code: FaultCode) -> PlanFault:
-    return PlanFault("", message, code, file=path)
+    return PlanFault("", message, code=code, file=path)
 
 
 class KeyLines(msgspec.Struct, frozen=True):
@@ -110,7 +110,7 @@ class KeyLines(msgspec.Struct, frozen=True):
     lines: Mapping[str, int]
 
     def fault(self, field: str, message: str, code: FaultCode = "out_of_range") -> PlanFault:
-        return PlanFault(field, message, code, file=self.path, line=self.line(field))
+        return PlanFault(field, message, code=code, file=self.path, line=self.line(field))
 
     def line(self, field: str) -> int | None:
         """The line of a key, or of its nearest parent."""

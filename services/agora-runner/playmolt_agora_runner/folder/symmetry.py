@@ -100,7 +100,7 @@ def _faults(pair: Pair, declared: Sequence[DeclaredDifference], names: Sequence[
 
 def _differing(pair: Pair, how: str) -> PlanFault:
     message = f"Korean and English differ {how}; make them alike, or declare the difference in {PATH}"
-    return PlanFault(pair.field, message, "asymmetric", file=pair.path.split(" / ")[0], line=pair.line)
+    return PlanFault(pair.field, message, code="asymmetric", file=pair.path.split(" / ")[0], line=pair.line)
 
 
 def _times(name: str, text: str) -> int:

@@ -57,8 +57,8 @@ def _faults(path: str, part: str, text: str) -> Iterator[PlanFault]:
         for slot in SLOT.findall(line):
             if slot not in SLOTS:
                 message = f"{{{slot}}} is not a slot; the slots are {', '.join(f'{{{name}}}' for name in SLOTS)}"
-                yield PlanFault("", message, "unknown_key", file=path, line=number)
+                yield PlanFault("", message, code="unknown_key", file=path, line=number)
     if part == "template" and "{actions}" not in text:
         yield PlanFault(
-            "", "lacks the slot {actions}: agents would not know what they can do", "missing_text", file=path
+            "", "lacks the slot {actions}: agents would not know what they can do", code="missing_text", file=path
         )

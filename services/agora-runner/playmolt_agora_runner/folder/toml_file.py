@@ -35,7 +35,7 @@ def read(source: Source, path: str) -> TomlFile | None:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         found = _LINE.search(str(error))
         line = int(found[1]) if found else None
-        source.faults.append(PlanFault("", f"is not valid TOML: {error}", "unreadable", file=path, line=line))
+        source.faults.append(PlanFault("", f"is not valid TOML: {error}", code="unreadable", file=path, line=line))
         return None
     return TomlFile(worlds.stored(values), KeyLines(path, lines(text)))
 

@@ -33,7 +33,7 @@ def faults_of(plan: Plan) -> Iterator[PlanFault]:
 def _probe_faults(plan: Plan) -> Iterator[PlanFault]:
     for at, probe in enumerate(plan.probes or ()):
         if probe.model not in plans.all_models(plan):
-            yield PlanFault(f"probes[{at}].model", f"{probe.model} is not a model of this plan", "unknown_model")
+            yield PlanFault(f"probes[{at}].model", f"{probe.model} is not a model of this plan", code="unknown_model")
         most = probe.prompts * probe.times
         counted = (
             ("alone", probe.alone, most),
@@ -43,7 +43,7 @@ def _probe_faults(plan: Plan) -> Iterator[PlanFault]:
         for name, value, limit in counted:
             if value > limit:
                 message = f"is {value}, more than the {limit} that were counted"
-                yield PlanFault(f"probes[{at}].{name}", message, "out_of_range")
+                yield PlanFault(f"probes[{at}].{name}", message, code="out_of_range")
 
 
 def _name_faults(plan: Plan) -> Iterator[PlanFault]:
@@ -121,7 +121,7 @@ def _hypothesis_faults(plan: Plan) -> Iterator[PlanFault]:
     for hypothesis in chosen:
         if hypothesis.test not in known:
             message = f"{hypothesis.test} is not a test; use pcs, ri_star, {', '.join(known)}"
-            yield PlanFault("hypotheses", message, "unknown_test")
+            yield PlanFault("hypotheses", message, code="unknown_test")
         if not 0 < float(hypothesis.alpha) < 1:
             yield PlanFault("hypotheses", f"{hypothesis.test}: alpha {hypothesis.alpha} must be between 0 and 1")
         if hypothesis.dispersion is not UNSET and not float(hypothesis.dispersion) < 1:

@@ -158,7 +158,7 @@ def _square_faults(squared: tuple[Square, ...]) -> Iterator[PlanFault]:
     for square in squared:
         for reason in square.reasons:
             message = f"sets {', '.join(square.sets)} are unbalanced: {reason}. `allow_unbalanced: true` runs it so"
-            yield PlanFault("phases.phase2", message, "unbalanced")
+            yield PlanFault("phases.phase2", message, code="unbalanced")
 
 
 def _opening_faults(plan: Plan, folder: PlanFolder) -> Iterator[PlanFault]:
@@ -179,10 +179,10 @@ def _model_faults(plan: Plan, catalogue: Catalogue, aliases: Collection[str]) ->
         entry = catalogue.models.get(model)
         if entry is None and not (is_scripted(model) and model in aliases):
             known = ", ".join([*catalogue.models, *sorted(aliases)])
-            yield PlanFault("models", f"{model} is not in the catalogue; it has {known}", "unknown_model")
+            yield PlanFault("models", f"{model} is not in the catalogue; it has {known}", code="unknown_model")
         elif money and not budget.prices_of(model, entry).known:
             message = f"{model} has no price: give it input_price and output_price, or limit tokens or calls"
-            yield PlanFault("budget.money", message, "no_price")
+            yield PlanFault("budget.money", message, code="no_price")
         longest = entry.reply_tokens if entry else None
         if longest is not None and plan.sampling.max_tokens > longest:
             yield PlanFault("sampling.max_tokens", f"{model} replies with at most {longest} tokens")
@@ -202,9 +202,9 @@ def _test_faults(plan: Plan, tests: tuple[PlannedTest, ...]) -> Iterator[PlanFau
         if not 0 < float(test.alpha) < 1:
             continue
         if test.confirmatory and not test.reachable:
-            yield PlanFault("hypotheses", _unreachable(test), "unreachable")
+            yield PlanFault("hypotheses", _unreachable(test), code="unreachable")
         elif test.confirmatory and test.underpowered and not test.declared:
-            yield PlanFault("hypotheses", _underpowered(test), "underpowered")
+            yield PlanFault("hypotheses", _underpowered(test), code="underpowered")
         elif test.confirmatory and test.family == "pcs":
             yield from _few_stage1_runs(plan, test.test.partition(":")[2])
 
@@ -231,7 +231,7 @@ def _few_stage1_runs(plan: Plan, model: str) -> Iterator[PlanFault]:
         count = plans.stage1_runs(plan, model, language)
         if 0 < count < plans.STAGE1_RUNS:
             message = f"a test of PCS needs {plans.STAGE1_RUNS} Stage 1 runs a cell; {model} in {language} has {count}"
-            yield PlanFault("phases.stage1.runs", message, "unreachable")
+            yield PlanFault("phases.stage1.runs", message, code="unreachable")
 
 
 def _warnings(

@@ -95,7 +95,7 @@ def _loaded(text: str) -> object:
 
 
 def _unreadable(message: str) -> ParsedPlan:
-    return ParsedPlan(None, (PlanFault("", message, "unreadable"),))
+    return ParsedPlan(None, (PlanFault("", message, code="unreadable"),))
 
 
 def text_of(values: object) -> str:
@@ -155,5 +155,5 @@ def _hypothesis(entry: str | Hypothesis) -> Hypothesis:
 def _imported(name: str, imported: Mapping[str, str]) -> Stage1Import | tuple[PlanFault, ...]:
     if name not in imported:
         message = f"the file {name} does not exist beside the plan; a request body takes {{file, runs}} instead"
-        return (PlanFault("stage1_import", message, "missing_file"),)
+        return (PlanFault("stage1_import", message, code="missing_file"),)
     return stage1_import.read(name, imported[name])

@@ -33,13 +33,13 @@ def partly(kind: type[S], values: object, path: str = "") -> tuple[S | None, lis
     """
     if not isinstance(values, dict):
         message = f"expected an object with {', '.join(kind.__struct_fields__)}"
-        return None, [PlanFault(path, message, "wrong_type")]
+        return None, [PlanFault(path, message, code="wrong_type")]
     declared = {field.encode_name: field for field in msgspec.structs.fields(kind)}
     faults = [
         PlanFault(
             _join(path, str(name)[:_NAME_CHARS]),
             f"unknown field; allowed fields are {', '.join(declared)}",
-            "unknown_field",
+            code="unknown_field",
         )
         for name in values
         if name not in declared
@@ -53,7 +53,7 @@ def partly(kind: type[S], values: object, path: str = "") -> tuple[S | None, lis
             if not read_values and field.required and (stand_in := _least(field.type)) is not None:
                 found[field.name] = stand_in
         elif field.required:
-            faults.append(PlanFault(_join(path, name), "is required", "wrong_type"))
+            faults.append(PlanFault(_join(path, name), "is required", code="wrong_type"))
     whole = all(field.name in found or not field.required for field in declared.values())
     return kind(**found) if whole else None, faults
 
@@ -106,7 +106,7 @@ def _fault(error: msgspec.ValidationError, path: str) -> PlanFault:
     name = (path + (place or "")).rpartition(".")[2]
     if "matching regex" in message and name in _AMOUNTS:
         message = "expected a decimal number such as 5 or 0.25"
-    return PlanFault(path + (place or ""), message[:1].lower() + message[1:], _code(message))
+    return PlanFault(path + (place or ""), message[:1].lower() + message[1:], code=_code(message))
 
 
 def _code(message: str) -> FaultCode:

@@ -5,11 +5,12 @@ from decimal import Decimal
 from typing import Final
 
 from playmolt_core.db.budgets import Account
-from playmolt_core.llm.catalogue import Catalogue, ModelEntry, is_scripted
+from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.day_budget import Budgets, Reservation
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.openai.request_body import most_prompt_tokens
 from playmolt_core.llm.port import Attempt, Failed, Listener, Model, ModelRequest, Record, Reply, Sending
+from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.stored.panels import PanelBudget
 from typing_extensions import override
 

@@ -8,11 +8,13 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 from playmolt_core.game.decider import Command, Refused
-from playmolt_core.llm.catalogue import SCRIPTED, Catalogue, decimal_text, is_scripted
+from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.port import ModelRequest
 from playmolt_core.llm.scripted.model import Cast, ScriptedModel
 from playmolt_schemas.games.jury_panels import PanelPreview
+from playmolt_schemas.identifiers import SCRIPTED, is_scripted
 from playmolt_schemas.stored.panels import PanelPlan
+from playmolt_schemas.text import decimal_text
 
 from playmolt_jury import commands
 from playmolt_jury.effects import next_turns

@@ -7,7 +7,6 @@ from typing import Final
 
 import msgspec
 from playmolt_core.game.game import Changes, Fold
-from playmolt_core.llm.catalogue import decimal_text
 from playmolt_schemas.games.jury_panels import PanelState, PanelStopView
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.stored.panels import (
@@ -23,6 +22,7 @@ from playmolt_schemas.stored.panels import (
     PanelSpent,
     PanelStopped,
 )
+from playmolt_schemas.text import decimal_text
 
 JuryName = str
 """See `name_of`."""
