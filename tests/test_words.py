@@ -42,10 +42,10 @@ CEILINGS: Final = {
 
 ANY: Final = re.compile(r"\bAny\b")
 ANY_CEILINGS: Final = {
-    "playmolt_schemas": 126,
+    "playmolt_schemas": 128,
     "playmolt_core": 178,
     "playmolt": 45,
-    "playmolt_cli": 133,
+    "playmolt_cli": 135,
     "playmolt_agora": 129,
     "playmolt_agora_runner": 90,
     "playmolt_devchain": 12,

@@ -109,7 +109,7 @@ def test_each_service_declares_its_own_settings_beside_its_code() -> None:
     assert kinds["gateway"] is GatewaySettings
     assert {kind.__module__ for kind in kinds.values()} == {
         "playmolt_core.settings", "playmolt_core.engine.settings", "playmolt_gateway.settings",
-        "playmolt_jury.settings", "playmolt_cli.settings",
+        "playmolt_jury.settings", "playmolt_cli.settings", "playmolt_agora.service.settings",
     }  # fmt: skip
     assert not hasattr(Settings(), "registration_open")
     for service, kind in kinds.items():
