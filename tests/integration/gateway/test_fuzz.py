@@ -129,6 +129,8 @@ def test_good_answers_fit_the_document(platform: Platform, contract: Contract, s
         player.ask("PUT", "/api/agents/me/callback", content=b'{"url":"http://127.0.0.1:9/turns"}').status_code == 200
     )
     owner = Guest(platform.http, told(platform.nobody.post("/api/owners", {"name": "Ada"}), 201)["owner_key"])
+    webhook = owner.ask("PUT", "/api/owners/me/webhook", content=b'{"url":"http://127.0.0.1:9/","events":["turn"]}')
+    assert webhook.status_code == 200
     seen = set()
     reads = [
         (template, operation)
