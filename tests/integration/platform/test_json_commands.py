@@ -20,6 +20,8 @@ PLAN = {
     "phases": {"stage1": {"runs": 2, "turns": 3}, "phase1": {"runs": 2, "turns": 3}},
 }  # fmt: skip
 
+PANEL = 'language = "en"\nn = 2\ndeliberation = 0\n[[scripts.A]]\njuror = "radical"\ntext = "Be fair."\n'
+
 
 class Commands:
     """Runs commands on one platform and notes which of them printed a document."""
@@ -171,6 +173,10 @@ def _sessions(commands: Commands) -> None:
     commands.json("legal gate", second)
     assert commands.json("legal fact", "F1", second, "--correct", "the lease was signed in May")
     assert commands.json("legal redo", second)["id"] == second
+    panel = commands.folder / "panel.toml"
+    panel.write_text(PANEL)
+    found = commands.json("jury panel run", str(panel), "--out", str(commands.folder / "panel"))
+    assert found["panel"]["state"] == "finished"
     played = commands.json("jury play", "--auto", "--language", "en", "--aim", "guilty")
     assert commands.json("verify-verdict", played["session"]["id"])
     assert commands.json("erase", session)["erased"]
