@@ -202,11 +202,10 @@ async def page_play(services: Services, request: CheckedRequest) -> Reply:
     if game not in bot_games():
         return missing_page(services, asked)
     texts = page_texts(asked.language)
-    said = {"people": "yes" if services.settings.people else ""}
     head = PageHead(
         title=texts["head.play"].replace("{game}", texts.get(f"game.{game}", game)),
-        description=texts["head.play.about"].replace("{about}", texts.get(f"about.{game}", "")).strip(),
-        script=tuple(said.items()),
+        description=texts["head.play.about"],
+        script=(("people", "yes" if services.settings.people else ""),),
     )
     return _send(services, asked, "play", head)
 
