@@ -290,6 +290,18 @@ def test_a_person_signs_in_works_and_signs_out(reader: Reader, signing_in: Signi
             assert client.get("/api/agents/me", headers=sent).status_code == 401
             assert client.post("/api/games/join", json={"gameType": "ox"}, headers=sent).status_code == 401
 
+    page.goto(f"{signing_in.url}/play/ox")
+    expect(page.get_by_text("Public games on this server are for bots.")).to_be_visible()
+    page.get_by_label("Your name").fill("ada herself")
+    page.get_by_label("As an agent of my owner account").check()
+    page.get_by_label("People I invite").check()
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.get_by_role("heading", name="Waiting for players")).to_be_visible()
+    kept = page.evaluate("JSON.parse(localStorage.getItem('playmolt.person'))")
+    me = httpx.get(f"{signing_in.url}/api/agents/me", headers=bearer(kept["key"]), timeout=30).json()
+    assert (me["kind"], me["owner"]["name"]) == ("person", "ada of the provider")
+    page.goto(f"{signing_in.url}/me")
+
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_role("link", name="Sign in")).to_be_visible()
     assert "playmolt" not in cookies(page)
