@@ -8,7 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.conftest import OPERATOR_KEY, PHONE, Ended, Reader
+from tests.browser.conftest import OPERATOR_KEY, PHONE, Ended, Reader, Run
 from tests.browser.players import SECONDS, Bots, Seat
 
 SECRET = "I keep this to myself until the reveal"
@@ -159,6 +159,31 @@ def test_going_back_from_a_linked_moment_leads_to_the_end(reader: Reader, ended:
     stands_at(page, 5)
     page.go_back()
     stands_at_the_end(page)
+
+
+@pytest.mark.parametrize(("language", "withheld"), [("en", "[withheld]"), ("ko", "[비공개]"), ("zh", "[已隐藏]")])
+def test_what_the_operator_hides_leaves_an_open_page_and_comes_back(
+    reader: Reader, platform: str, run: Run, language: str, withheld: str
+) -> None:
+    seats = [Seat(platform, f"seat {number}") for number in range(6)]
+    (game,) = {seat.join("trial") for seat in seats}
+    seats[0].act(type="speak", text="a zugzwangmarker")
+    page = reader(f"/watch/{game}", language=language)
+    expect(page.locator("#scene")).to_contain_text("zugzwangmarker")
+    events = httpx.get(f"{platform}/api/games/{game}/events").json()["events"]
+    version = next(event["version"] for event in events if "zugzwangmarker" in str(event))
+    body = {"kind": "speech", "game_id": game, "version": version, "reason": "rude"}
+    report = httpx.post(f"{platform}/api/reports", json=body).json()["id"]
+    for decision, gone, shown in (("hide", "zugzwangmarker", withheld), ("restore", withheld, "zugzwangmarker")):
+        decided = httpx.post(
+            f"{platform}/api/admin/reports/{report}", json={"decision": decision, "note": "rule 3"},
+            headers={"Authorization": f"Bearer {run.operator_key}"}, timeout=SECONDS,
+        )  # fmt: skip
+        assert decided.status_code == 200, decided.text
+        expect(page.locator("#scene")).to_contain_text(shown)
+        expect(page.locator("#main")).not_to_contain_text(gone)
+    for seat in seats:
+        seat.close()
 
 
 def test_a_game_that_is_over_is_not_listened_to(reader: Reader, ended: Ended) -> None:

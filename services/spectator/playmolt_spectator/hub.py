@@ -267,8 +267,8 @@ class Hub:
         watcher.feed(feed.serve(watcher, after))
 
     async def follow_moderation(self, lobby: Channel) -> None:
-        """Send the operator's decisions to the watchers that they concern, and all of them to the lobby, which pages of
-        finished games follow. After a gap the decisions of the month are read again."""
+        """Send the operator's decisions to the watchers that they concern, and all of them to the lobby, which pages
+        follow after the end of their game. After a gap the decisions of the month are read again."""
         watch = await self._source.watch_moderation()
         while True:
             raw = await watch.next(self._timeouts.heartbeat)

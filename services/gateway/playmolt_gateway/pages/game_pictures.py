@@ -36,6 +36,8 @@ class WantedPicture(Struct, frozen=True):
     theme: Theme = "light"
     tall: bool = False
     width: int = WIDE.width
+    revision: int = 0
+    """Of the operator's newest decision: a picture from before it is not repeated."""
 
 
 class GamePicture(Struct, frozen=True):

@@ -124,6 +124,7 @@ async def page_picture(services: Services, request: CheckedRequest) -> Reply:
         theme="dark" if not svg and asked.values.get("theme") == "dark" else "light",
         tall=svg and asked.values.get("tall") == "1",
         width=WIDE.width if svg else _width_within(_number(asked, "width"), None) or WIDE.width,
+        revision=await services.within_deadline(services.moderation.revision()),
     )  # fmt: skip
     picture = await services.game_pictures.of(wanted)
     if picture is None:

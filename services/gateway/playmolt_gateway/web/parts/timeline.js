@@ -153,6 +153,11 @@ export class Timeline {
     announce(`${this.at} / ${this.head}. ${this.describe(this.at)}`);
   }
 
+  /** Describe the version again: its text has changed. */
+  relabel() {
+    this.#label();
+  }
+
   #label() {
     this.slider.value = String(this.at);
     const text = this.describe(this.at);

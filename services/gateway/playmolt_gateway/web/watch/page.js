@@ -71,7 +71,8 @@ class Watch {
     this.states = new Map();
     this.seat = new URLSearchParams(location.search).get("seat") ?? "";
     this.picture = GAMES.some((one) => one.type === state.gameType && one.drawn) ? new Picture(`/watch/${id}/picture.svg`) : null;
-    this.picture?.forget(moderationOf(state));
+    this.moderation = moderationOf(state);
+    this.picture?.forget(this.moderation);
     this.over = false;
     this.records = null;
     this.unread = null;
@@ -106,6 +107,8 @@ class Watch {
       this.redrawn = (this.redrawn ?? Promise.resolve()).then(() => this.redraw(detail)).catch(() => {});
     };
     addEventListener("moderated", this.moderated);
+    this.looked = () => this.lookAgain().catch(() => {});
+    document.addEventListener("visibilitychange", this.looked);
     this.clock = setInterval(() => this.count(), 1000);
     main.append(
       el("div", { class: "row apart" },
@@ -130,6 +133,7 @@ class Watch {
     this.stop?.();
     this.notices?.();
     removeEventListener("moderated", this.moderated);
+    document.removeEventListener("visibilitychange", this.looked);
     clearTimeout(this.saying);
     clearTimeout(this.receiving);
     this.timeline.close();
@@ -149,6 +153,13 @@ class Watch {
     this.timeline.known();
   }
 
+  /** A finished game is not followed: see whether something was hidden once the page is visible again. */
+  async lookAgain() {
+    if (document.hidden || !this.over) return;
+    const state = await get(`/api/games/${id}/state`, { as: "anonymous" });
+    if (moderationOf(state) !== this.moderation) this.moderated({ detail: {} });
+  }
+
   /** Read again what the operator hid, renamed or restored. */
   async redraw({ game_id: game, agent_id: agent }) {
     if ((game && game !== id) || (agent && !this.events.some((event) => JSON.stringify(event).includes(agent)))) return;
@@ -161,11 +172,13 @@ class Watch {
     this.events.splice(0, events.length, ...events.slice(0, this.events.length));
     this.narration = new Narration(this.type);
     this.moments.replace(this.events.map((event) => [event.version, this.lineAt(event.version)]));
+    this.timeline.relabel();
     this.states.clear();
     this.records = null;
     this.knower = null;
     this.record.forget();
-    this.picture?.forget(moderationOf(await get(`/api/games/${id}/state`, { as: "anonymous" })));
+    this.moderation = moderationOf(await get(`/api/games/${id}/state`, { as: "anonymous" }));
+    this.picture?.forget(this.moderation);
     await this.show(this.timeline.at);
     if (this.seat && this.game.secrets) await this.read();
   }
@@ -236,7 +249,7 @@ class Watch {
     this.due = null;
     this.showStatus("ended");
     this.record.over();
-    this.notices ??= watchModeration();
+    if (this.stop) this.notices ??= watchModeration();
     if (this.picture) fill(this.away, this.taken());
     if (this.#reads()) fill(this.log, logCard(id, () => this.readLog(), (v) => this.timeline.choose(v)));
     if (!this.game.seats) return;
