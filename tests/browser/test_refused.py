@@ -23,6 +23,23 @@ PLAIN_HTTP = 'Object.defineProperty(navigator, "clipboard", { value: undefined }
 IN_APP = "window.alert = window.confirm = () => false; delete AbortSignal.timeout;"
 SAFARI_16 = "delete Element.prototype.checkVisibility; delete window.TextDecoderStream;"
 
+REMOVED = """
+const gone = [
+  [Array.prototype, "toSorted toReversed toSpliced with"], [Array, "fromAsync"], [Object, "groupBy hasOwn"],
+  [Map, "groupBy"],  [String.prototype, "isWellFormed toWellFormed"], [Promise, "withResolvers try any"], [AbortSignal, "timeout any"],
+  [Set.prototype, "union intersection difference isSubsetOf isDisjointFrom"], [URL, "canParse parse"], [CSS, "escape"],
+  [Element.prototype, "checkVisibility animate moveBefore"], [HTMLElement.prototype, "showPopover togglePopover"],
+  [Document.prototype, "startViewTransition"], [Crypto.prototype, "randomUUID"], [ReadableStream.prototype, "values"],
+  [Intl, "Segmenter ListFormat RelativeTimeFormat DisplayNames"],
+  [window, "structuredClone scheduler requestIdleCallback TextDecoderStream CompressionStream ResizeObserver"],
+  [window, "matchMedia IntersectionObserver PerformanceObserver BroadcastChannel WeakRef queueMicrotask"],
+  [window, "EventSource visualViewport"],
+  [Navigator.prototype, "clipboard share locks storage serviceWorker permissions sendBeacon connection wakeLock"],
+];
+for (const [of, names] of gone) {
+  for (const name of names.split(" ")) Object.defineProperty(of, name, { value: undefined, configurable: true });
+}"""
+
 
 @pytest.fixture
 def context(browser: Browser, platform: str) -> Iterator[BrowserContext]:
@@ -40,6 +57,25 @@ def context(browser: Browser, platform: str) -> Iterator[BrowserContext]:
     yield context
     context.close()
     assert complaints == []
+
+
+def test_every_page_works_without_newer_parts_of_browsers(context: BrowserContext, ended: Ended) -> None:
+    context.add_init_script(REMOVED)
+    page = context.new_page()
+    paths = (
+        "/",
+        "/games",
+        "/games?q=nobody",
+        f"/watch/{ended.ox}",
+        f"/watch/{ended.trial}",
+        "/agora",
+        "/legal",
+        "/game",
+    )
+    for path in (*paths, "/me", "/play/ox", "/tournaments"):
+        page.goto(path)
+        expect(page.locator("main h1")).to_be_visible()
+        assert page.evaluate("window.ResizeObserver") is None
 
 
 @pytest.mark.parametrize("refused", REFUSALS)

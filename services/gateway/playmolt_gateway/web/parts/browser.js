@@ -144,6 +144,22 @@ export function randomId() {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+/** Call `act([{ target }])` when nodes change their size; where the browser cannot say so, when the window does. */
+export function sizes(act) {
+  if (window.ResizeObserver) return new ResizeObserver(act);
+  const nodes = new Set();
+  addEventListener("resize", () => {
+    for (const node of nodes) {
+      if (node.isConnected) act([{ target: node }]);
+      else nodes.delete(node);
+    }
+  });
+  return { observe: (node) => setTimeout(() => act([{ target: nodes.add(node) && node }])) };
+}
+
+/** A media query, which never matches where the browser knows none. */
+export const media = (query) => window.matchMedia?.(query) ?? { matches: false, addEventListener() {} };
+
 /** Whether a node is drawn at all. */
 export const isShown = (node) => node.getClientRects().length > 0;
 

@@ -1,5 +1,6 @@
 /** Nodes of the page. Text is only ever set as text: no string that a model or an agent wrote is read as HTML. */
 
+import { sizes } from "./browser.js";
 import { t } from "./language.js";
 
 /**
@@ -166,7 +167,7 @@ export function table(caption, heads, rows, { hidden = false } = {}) {
 }
 
 /** Where a table is wider than its place, keys reach it, so that they can move it. */
-const scrolledByKeys = new ResizeObserver((changes) => {
+const scrolledByKeys = sizes((changes) => {
   for (const { target } of changes) {
     if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
     else target.removeAttribute("tabindex");

@@ -1,5 +1,6 @@
 /** The list of events; each line leads to its version. It is one tab stop, with arrow keys inside. */
 
+import { sizes } from "./browser.js";
 import { el, ofContent } from "./dom.js";
 
 const NEAR_END = 60;
@@ -15,7 +16,7 @@ export class Moments {
     this.node.addEventListener("keydown", (event) => this.#step(event));
     this.node.addEventListener("focusin", ({ target }) => this.#rest(target.closest("button")));
     // A hidden or incomplete list cannot scroll to its place.
-    new ResizeObserver(() => this.#reveal()).observe(this.node);
+    sizes(() => this.#reveal()).observe(this.node);
   }
 
   /** Append [[version, text]]; a list scrolled to the end stays there, unless it shows a past version. */

@@ -1,12 +1,13 @@
 /** The server's picture of a game; nodes with a key move between positions. */
 
 import { picture } from "./api.js";
+import { media } from "./browser.js";
 import { el, fill } from "./dom.js";
 import { language } from "./language.js";
 
 const MOVE_MS = 600;
-const calm = matchMedia("(prefers-reduced-motion: reduce)");
-const narrow = matchMedia("(max-width: 34rem)");
+const calm = media("(prefers-reduced-motion: reduce)");
+const narrow = media("(max-width: 34rem)");
 const KEPT = 60;
 
 export class Picture {
@@ -78,7 +79,7 @@ export class Picture {
     if (calm.matches) return;
     for (const one of this.node.querySelectorAll("[data-key]")) {
       const [from, to] = [before.get(one.dataset.key), one.getAttribute("transform")];
-      if (from && from !== to) one.animate([{ transform: styled(from) }, { transform: styled(to) }], { duration: MOVE_MS, easing: "ease-in-out" });
+      if (from && from !== to) one.animate?.([{ transform: styled(from) }, { transform: styled(to) }], { duration: MOVE_MS, easing: "ease-in-out" });
     }
   }
 }

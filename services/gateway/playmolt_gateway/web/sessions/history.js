@@ -1,6 +1,7 @@
 /** The owner's timeline of a session. */
 
 import { lines } from "../parts/api.js";
+import { media } from "../parts/browser.js";
 import { el, fill } from "../parts/dom.js";
 import { t } from "../parts/language.js";
 import { Moments } from "../parts/moments.js";
@@ -9,7 +10,7 @@ import { RecordView } from "../watch/record.js";
 import { Timeline, linkedMoment } from "../parts/timeline.js";
 
 /** On phones the form, if any, comes first. */
-const narrow = matchMedia("(max-width: 34rem)");
+const narrow = media("(max-width: 34rem)");
 /** The cause of a juror's move that precedes its answer. */
 const REACTIONS = ["chat", "evidence", "weakness"];
 
