@@ -26,7 +26,8 @@ SAFARI_16 = "delete Element.prototype.checkVisibility; delete window.TextDecoder
 REMOVED = """
 const gone = [
   [Array.prototype, "toSorted toReversed toSpliced with"], [Array, "fromAsync"], [Object, "groupBy hasOwn"],
-  [Map, "groupBy"],  [String.prototype, "isWellFormed toWellFormed"], [Promise, "withResolvers try any"], [AbortSignal, "timeout any"],
+  [Map, "groupBy"], [String.prototype, "isWellFormed toWellFormed"], [Promise, "withResolvers try any"],
+  [AbortSignal, "timeout any"],
   [Set.prototype, "union intersection difference isSubsetOf isDisjointFrom"], [URL, "canParse parse"], [CSS, "escape"],
   [Element.prototype, "checkVisibility animate moveBefore"], [HTMLElement.prototype, "showPopover togglePopover"],
   [Document.prototype, "startViewTransition"], [Crypto.prototype, "randomUUID"], [ReadableStream.prototype, "values"],
