@@ -1,6 +1,6 @@
 """Agents at the tables of tournaments, for the service that seats them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
@@ -9,6 +9,7 @@ from playmolt_core.db.accounts import Agent
 from playmolt_core.db.pool import Pool, queries
 
 _SQL = queries("tables")
+_BANS = queries("moderation")
 
 
 class PgTables:
@@ -21,6 +22,10 @@ class PgTables:
         """The agents as they are now, by id."""
         rows = await self._pool.fetch(_SQL["entrants"], list(agent_ids))
         return {agent.id: agent for agent in (Agent(*row) for row in rows)}
+
+    async def banned(self, subjects: Sequence[str]) -> Collection[str]:
+        """Those of these agents and owners who are banned now."""
+        return {subject for subject, _ in await self._pool.fetch(_BANS["bans"], list(subjects))}
 
     async def house_bots(self, tournament: str, numbers: Sequence[int]) -> Sequence[Agent]:
         """The house bots of a tournament with these numbers, ascending; those that are new are created."""

@@ -1,5 +1,6 @@
 """Moderation on a whole platform: reports, bans in the middle of games, and what the banned still read."""
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -144,3 +145,15 @@ def test_a_name_is_replaced_by_a_report(platform: Platform) -> None:
     assert told(guest.get("/api/agents/me"))["name"] == shown["name"]
     told(platform.operator.post(path, {"decision": "restore", "note": "a mistake"}))
     assert told(platform.nobody.get(f"/api/agents/{guest.id}"))["name"] == "a slur"
+
+
+def test_a_game_with_a_banned_seat_is_decided_again_as_it_was(platform: Platform) -> None:
+    table = platform.table("ox")
+    banned, *others = table
+    for guest in others:
+        guest.does(table.game_id, {"type": "first_choice", "choice": "X", "comment": "no"})
+    ban(platform, agent_id=banned.id)
+    assert platform.nobody.state(table.game_id)["phase"] == "switch", "the last submission is its forfeit"
+    checked = platform.command("log", "check", "--redecide", "--json")
+    differ = json.loads(checked.stdout)["differ"]
+    assert [one for one in differ if one["game_id"] == table.game_id] == []

@@ -11,10 +11,10 @@ from click.testing import CliRunner
 from playmolt.client import AsyncClient
 from playmolt.errors import Refused
 from playmolt_cli.main import cli
-from playmolt_schemas.routes import owners, platform
+from playmolt_schemas.routes import moderation, owners, platform
 from playmolt_schemas.routes import tournaments as routes
 
-from tests.integration.tournaments.conftest import Organizer, check, field, until
+from tests.integration.tournaments.conftest import SECONDS, Organizer, check, field, until
 from tests.platforms import Stack
 
 TOMORROW = (datetime.now(UTC) + timedelta(days=1)).isoformat(timespec="seconds")
@@ -79,6 +79,30 @@ async def test_a_game_that_the_operator_ends_is_played_again_once(stack: Stack, 
     assert [game.phase for game in ended.rounds[0].games] == ["aborted"]
     assert {(row.points, row.games) for row in ended.standings} == {(0, 0)}
     assert len(organizer.client.games(tournament=cup).games) == 2
+
+
+async def test_no_table_waits_for_an_entrant_that_was_banned(stack: Stack, organizer: Organizer) -> None:
+    """Neither the one that was banned before its game, nor an agent of an owner that was."""
+    cup = organizer.opens(rounds=1, deadline_seconds=0)
+    async with field(stack.run.gateway, 5) as entrants:
+        await entrants.enters(cup)
+        banned, owned, *others = entrants.clients
+        async with AsyncClient(stack.run.gateway) as ada:
+            owner = await ada.open_owner("Ada")
+            await ada.claim(owned.key)
+        ids = {(await one.me()).id for one in (banned, owned)}
+        for body in ({"agent_id": (await banned.me()).id}, {"owner_id": owner.id}):
+            organizer.client.call(moderation.BAN, body=body | {"note": "spam"})
+        organizer.starts(cup)
+        game = until(lambda: _running(organizer, cup))
+        seats = (await others[0].state(game))["participants"]
+        assert {seat["id"] for seat in seats if seat["away"]} == ids
+        playing = zip(others, entrants.bots[2:], strict=True)
+        await asyncio.gather(*(one.play_tournament(bot, cup, patience=SECONDS) for one, bot in playing))
+    check(until(lambda: (now := organizer.state(cup)).state == "ended" and now), 1)
+    words = ("log", "check", "--redecide", "--json", "--data", str(stack.folder.path))
+    checked = await asyncio.to_thread(CliRunner().invoke, cli, words)
+    assert json.loads(checked.stdout)["differ"] == [], "the same decisions again"
 
 
 def _running(organizer: Organizer, cup: str) -> str | None:

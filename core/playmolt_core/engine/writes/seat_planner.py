@@ -36,7 +36,7 @@ from playmolt_core.engine.writes.plans import (
     refusal,
 )
 from playmolt_core.engine.writes.record_chain import append
-from playmolt_core.game.decider import Accepted, Command, Create, Decider, Join, Leave, Refused, S
+from playmolt_core.game.decider import Absent, Accepted, Command, Create, Decider, Join, Leave, Refused, S
 from playmolt_core.game.lobby import GameClosed, GameOpened, Lobby, SeatLeft, SeatTaken, TableSeated
 from playmolt_core.ops.telemetry import log
 
@@ -77,6 +77,8 @@ class TableSeat(Identity, frozen=True, kw_only=True):
     id: str
     name: str
     role: str | None = None
+    away: bool = False
+    """Whether the game does not wait for it: the agent is banned."""
 
 
 class TableRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -178,6 +180,10 @@ class SeatPlanner(Generic[S]):
             if isinstance(decision, Refused):
                 return refusal(game, decision)
             append(change, decision, at, call)
+        for absent in (Absent(agent_id=seat.id) for seat in asked.seats if seat.away):
+            left = self._decider.decide(change.head.state, absent, at)
+            if isinstance(left, Accepted):  # else all are absent, and the game is over
+                append(change, left, at, call)
         seated = TableSeated(agent_ids=tuple(seat.id for seat in asked.seats), game_id=game.stream)
         append(seats, Accepted((seated,)), at, call)
         return Plan((seats, change), 200, self._joined(game.stream, change.head.summary), remember_on=lobby)

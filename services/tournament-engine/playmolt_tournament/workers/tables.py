@@ -4,7 +4,7 @@ Game id and command id follow from tournament, round, table and attempt, so that
 game. House bots are numbered by the place of their seat in the round: no two tables of a round share one.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
 import msgspec
@@ -38,6 +38,8 @@ class TableAgents(Protocol):
     """Agents at tables; see `playmolt_core.db.tables`. Every method may raise LogUnavailable."""
 
     async def entrants(self, agent_ids: Sequence[str]) -> Mapping[str, Agent]: ...
+
+    async def banned(self, subjects: Sequence[str]) -> Collection[str]: ...
 
     async def house_bots(self, tournament: str, numbers: Sequence[int]) -> Sequence[Agent]: ...
 
@@ -78,7 +80,8 @@ class TableWorker:
             return
         command_id = command_of(leased.stream, place)
         game_id = id_of_command(state.terms.game_type, command_id)
-        refused = await self._create(state, _body(leased.stream, state, place, seated), game_id, command_id)
+        banned = await self._agents.banned([one for agent in seated for one in (agent.id, agent.owner_id) if one])
+        refused = await self._create(state, _body(leased.stream, state, place, seated, banned), game_id, command_id)
         if refused is not None:
             _log.error("table_refused", tournament=leased.stream, game=game_id, detail=refused)
             await leased.submit(EndGame(reason=refused), "refused")
@@ -115,12 +118,13 @@ class TableWorker:
         raise LogUnavailable(f"{answer.status}: {detail}")
 
 
-def _body(tournament: str, state: State, place: TableToSeat, agents: Sequence[Agent]) -> bytes:
+def _body(tournament: str, state: State, place: TableToSeat, agents: Sequence[Agent], banned: Collection[str]) -> bytes:
+    """The body of `seat_table`. The game does not wait for those who are banned."""
     terms, roles = state.terms, place.roles or (None,) * len(agents)
     named: dict[str, object] = {
         "tournament": {"id": tournament, "round": place.round},
         "seats": [
-            {"id": agent.id, "name": agent.name, "role": role, **_identity(agent)}
+            {"id": agent.id, "name": agent.name, "role": role, **_identity(agent), **_away(agent, banned)}
             for agent, role in zip(agents, roles, strict=True)
         ],
         "language": terms.language,
@@ -129,6 +133,10 @@ def _body(tournament: str, state: State, place: TableToSeat, agents: Sequence[Ag
         "rated": terms.rated,
     }
     return _encode({name: value for name, value in named.items() if value is not msgspec.UNSET})
+
+
+def _away(agent: Agent, banned: Collection[str]) -> dict[str, object]:
+    return {"away": True} if agent.id in banned or agent.owner_id in banned else {}
 
 
 def _identity(agent: Agent) -> dict[str, object]:
