@@ -24,6 +24,8 @@ from playmolt_core.relay.relay import FIRST_PAUSE, LONGEST_PAUSE
 _log = logger("notices")
 CHUNK: Final = 2_000
 """Positions that one step of a shard reads."""
+TOGETHER: Final = 5_000
+"""After so many notices a statement ends with the present event, which has at most one for each entrant."""
 POLL_SECONDS: Final = 0.25
 IDLE_SECONDS: Final = 1.0
 """How often to look whether there is a webhook."""
@@ -197,7 +199,8 @@ def _is_owner(subject: str) -> bool:
 class NoticeProjector:
     """Stores the notices of each event once, despite any crash. Several may run; without a webhook, none reads."""
 
-    def __init__(self, log: ShardReader, notices: PgNotices) -> None:
+    def __init__(self, log: ShardReader, notices: PgNotices, *, most: int = TOGETHER) -> None:
+        self._most = most
         self._log = log
         self._notices = notices
         self.behind = 0
@@ -226,16 +229,22 @@ class NoticeProjector:
         until = min(end, seen + CHUNK)
         if until > seen:
             events = await self._notices.events(shard, seen, until, noticed_types())
-            await self._notices.note(shard, seen, until, await self._of(shard, events))
+            notices = await self._of(shard, events)
+            if len(notices) >= self._most:
+                until = notices[-1].position
+            await self._notices.note(shard, seen, until, notices)
         return end - until
 
     async def _of(self, shard: int, events: Sequence[LoggedEvent]) -> Sequence[NewNotice]:
+        """The notices of events; if there are too many for one statement, of the first events."""
         if not events:
             return []
         streams = sorted({event.stream for event in events})
         those = members(await self._notices.seat_events(shard, streams, _SEAT_TYPES))
         found: list[NewNotice] = []
         for event in events:
+            if len(found) >= self._most:
+                break
             try:
                 of_event = list(notices_of(event, those.get(event.stream, ())))
             except msgspec.MsgspecError as error:

@@ -1,5 +1,6 @@
 """Webhooks in Postgres: notices are stored once, delivered under leases within bounds, retried for a day, and end."""
 
+import asyncio
 import json
 import uuid
 from collections import Counter
@@ -21,6 +22,7 @@ from playmolt_core.db.webhooks import (
 )
 from playmolt_core.log.ownership import PgOwnership
 from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.relay.notices import NoticeProjector
 from playmolt_schemas.api import WebhookEvent
 from playmolt_schemas.limits import (
     WEBHOOK_CALLS_AT_A_HOST,
@@ -32,6 +34,7 @@ from playmolt_schemas.limits import (
 )
 
 from core.tests.log.log_contract import Game, unit
+from core.tests.waiting import wait_until
 
 ALL: Sequence[WebhookEvent] = ("turn", "game_over", "tournament", "moderation")
 DAY = float(WEBHOOK_RETRIED_SECONDS)
@@ -107,10 +110,39 @@ async def test_a_notice_is_stored_once_and_only_for_events_after_the_webhook(poo
     assert [row.id for row in await webhooks.deliveries(owner_id)] == [first.id]
 
 
+@pytest.mark.parametrize("most", [1, 3, 1_000])
+async def test_every_event_becomes_a_notice_on_each_shard_also_where_a_statement_takes_few(
+    sharded_url: str, most: int
+) -> None:
+    pool = await open_pool(sharded_url, role="playmolt_gateway")
+    relay = await open_pool(sharded_url, role="playmolt_relay")
+    owner_id, agent_id = await owner(pool)
+    games = [Game(f"ox-{uuid.uuid4()}") for _ in range(6)]
+    admin = await open_pool(sharded_url)
+    log = PostgresLog(admin, 3)
+    for game in games:
+        await log.append([unit(game.adds(1, kind="agent_joined", data=json.dumps({"agent_id": agent_id}).encode()))])
+        await log.append([unit(game.adds(4, kind="question_open", data=b'{"round":1}'))])
+        await log.append([unit(game.adds(1, kind="game_aborted", data=b'{"reason":"x"}'))])
+    running = asyncio.create_task(NoticeProjector(log, PgNotices(relay), most=most).run())
+    webhooks = PgWebhooks(pool)
+
+    async def all_stored() -> bool:
+        return len(await webhooks.deliveries(owner_id)) == 5 * len(games)
+
+    await wait_until(all_stored)
+    running.cancel()
+    found = Counter(row.type for row in await webhooks.deliveries(owner_id))
+    assert found == {"turn": 4 * len(games), "game_over": len(games)}
+    for one in (pool, relay, admin):
+        await one.close()
+
+
 async def test_without_a_webhook_no_event_is_read_and_the_first_begins_at_the_end(
     pool: Pool, notices: PgNotices, database_url: str
 ) -> None:
-    log = PostgresLog(await open_pool(database_url))
+    admin = await open_pool(database_url)
+    log = PostgresLog(admin)
     await log.append([unit(Game("ox-1").adds(7))])
     assert await notices.noted() == {}
     owner_id, _ = await owner(pool)
@@ -118,6 +150,7 @@ async def test_without_a_webhook_no_event_is_read_and_the_first_begins_at_the_en
     assert await notices.noted() == {0: end}
     await PgWebhooks(pool).end(owner_id)
     assert await notices.noted() == {}
+    await admin.close()
 
 
 async def test_what_a_killed_gateway_was_delivering_is_due_again_under_the_same_id(
