@@ -1,6 +1,6 @@
 """Decisions of the operator: appended to the log in one transaction with the tables that follow from them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, TypeVar
 
@@ -141,7 +141,8 @@ async def _speech(
     wanted = {(at_version, agent_id) for at_version, _ in said}
     if decision.kind == "hide":
         return None if wanted <= hidden else _of_speech(stored.SpeechHidden, decision, game_id, wanted, agent_id)
-    if not wanted & hidden:
+    versions = {at_version for at_version, _ in wanted}
+    if not (wanted & hidden if agent_id else {at_version for at_version, _ in hidden} & versions):
         return None
     return _of_speech(stored.SpeechRestored, decision, game_id, wanted, agent_id)
 
@@ -208,7 +209,7 @@ async def moderation_breaks(pool: Pool) -> list[Break]:
         }
     said: dict[str, dict[_Key, _Row]] = {what: {} for what in tables}
     for revision, kind, data in decisions:
-        for what, key, row in _rows(read_event(_RULES, kind, 1, data), revision):
+        for what, key, row in _rows(read_event(_RULES, kind, 1, data), revision, said["hidden text"]):
             said[what][key] = row
     return [
         Break("", 0, f"{what} of {', '.join(str(part) for part in key if part)}: the row is not what the log says")
@@ -218,8 +219,13 @@ async def moderation_breaks(pool: Pool) -> list[Break]:
     ]
 
 
-def _rows(event: Event, revision: int) -> Iterator[tuple[str, _Key, _Row]]:
+def _rows(event: Event, revision: int, known: Mapping[_Key, _Row]) -> Iterator[tuple[str, _Key, _Row]]:
+    """The rows that a decision sets, given those of the texts hidden before."""
     match event:
+        case stored.SpeechRestored() if not event.agent_id:
+            for key in [key for key, row in known.items() if key[0] == event.game_id and row[0]]:
+                if key[1] in event.versions:
+                    yield "hidden text", key, (False, revision)
         case stored.SpeechDecided():
             for version in event.versions:
                 hidden = isinstance(event, stored.SpeechHidden)

@@ -22,7 +22,7 @@ class SpeechDecided(Decided, frozen=True, kw_only=True):
     game_id: str
     versions: tuple[int, ...]
     agent_id: str | UnsetType = UNSET
-    """The author; UNSET: every author in these records."""
+    """The author; UNSET: every author in these records, also those that were hidden one by one."""
 
 
 class SpeechHidden(SpeechDecided, frozen=True, kw_only=True):

@@ -11,7 +11,6 @@ from playmolt_schemas.text import WITHHELD
 from websockets.sync.client import ClientConnection
 
 from tests.integration.gateway.rows import SECONDS, Guest, Json, Platform, Sse, Table, eventually, told
-from tests.platforms import Done
 
 MARKER, OTHER = "zugzwangmarker", "a much longer quixotryvexation marker"
 PAGES = ("/watch/{id}", "/embed/{id}", "/watch/{id}?v=9", "/api/games/{id}/replay.html?lang=en")
@@ -67,12 +66,8 @@ def shown(platform: Platform, table: Table, version: int) -> dict[str, bytes]:
             found[base] = "\n".join(said for _, said in feed).encode()
     done = platform.command("log", "export", "--public")
     assert done.returncode == 0, done.stderr
-    found["public export"] = b"\n".join(line for line in bytes_of(done).splitlines() if game.encode() in line)
+    found["public export"] = b"\n".join(line for line in done.stdout.encode().splitlines() if game.encode() in line)
     return found
-
-
-def bytes_of(done: Done) -> bytes:
-    return done.stdout if isinstance(done.stdout, bytes) else done.stdout.encode()
 
 
 def played(platform: Platform, text: str) -> tuple[Table, Guest]:
@@ -91,6 +86,15 @@ def played(platform: Platform, text: str) -> tuple[Table, Guest]:
     return table, speaker
 
 
+def newest(feed: bytes) -> str:
+    """When anything in a feed changed."""
+    return re.findall(r"<updated>([^<]+)Z</updated>", feed.decode())[0]
+
+
+def ended(platform: Platform, game: str) -> str:
+    return str(platform.events(game)[-1]["at"])
+
+
 def holding(found: dict[str, bytes], text: str) -> list[str]:
     return sorted(path for path, body in found.items() if text.encode() in body)
 
@@ -107,6 +111,9 @@ def test_a_hidden_speech_is_nowhere_any_more_and_restored_everywhere(platform: P
     assert {path for path in before if MARKER.encode() in before[path]} <= {
         path for path in after if after[path] != before[path]
     }
+    atom = "/feeds/games.atom " + platform.nobody.id
+    assert newest(after[atom]) >= newest(before[atom]), "the newest change is the decision"
+    assert newest(after[atom]) > ended(platform, game)[:19]
     event = platform.events(game)[version - 1]
     assert event["text"] == WITHHELD
     record = platform.records(game)[version - 1]

@@ -162,6 +162,18 @@ async def test_a_record_with_texts_of_several_can_be_hidden_whole(log: PostgresL
     ]  # fmt: skip
 
 
+async def test_a_record_is_restored_for_all_authors_at_once(log: PostgresLog, pool: Pool, all_rights: Pool) -> None:
+    del log
+    await decided(pool, hide(3, ADA))
+    await decided(pool, hide(3, BOB))
+    assert (await decided(pool, decision("restore", "speech", game_id=GAME, version=3))).changed
+    assert [row for row in await hidden(pool) if row.hidden] == []
+    assert {row.revision for row in await hidden(pool)} == {3}
+    assert await moderation_breaks(all_rights) == []
+    assert (await decided(pool, hide(3, ADA))).changed
+    assert await moderation_breaks(all_rights) == []
+
+
 async def test_only_a_text_that_is_public_can_be_hidden(log: PostgresLog, pool: Pool, database_url: str) -> None:
     game = Game(OTHER)
     early = choice(ADA, "early")

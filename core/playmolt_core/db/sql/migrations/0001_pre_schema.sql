@@ -2762,7 +2762,11 @@ DECLARE
   named  CONSTANT text := p_data ->> 'subject';
   shown  CONSTANT text := p_data ->> 'handle';
 BEGIN
-  IF p_type IN ('speech_hidden', 'speech_restored') THEN
+  IF p_type = 'speech_restored' AND p_data ->> 'agent_id' IS NULL THEN
+    UPDATE log.hidden AS h SET hidden = false, revision = p_revision
+    WHERE h.stream = p_data ->> 'game_id' AND h.hidden
+      AND h.version IN (SELECT v::integer FROM json_array_elements_text(p_data -> 'versions') AS v);
+  ELSIF p_type IN ('speech_hidden', 'speech_restored') THEN
     INSERT INTO log.hidden AS h (stream, version, agent_id, hidden, revision, shard)
     SELECT p_data ->> 'game_id', v::integer, coalesce(p_data ->> 'agent_id', ''), p_type = 'speech_hidden', p_revision,
       log.shard_of(p_data ->> 'game_id')
