@@ -53,9 +53,11 @@ class ListQuery(Query, frozen=True):
     ) = None
 
 
-def _route(method: str, path: str, name: str, summary: str, answers: dict[int, Any], **more: Any) -> Route:
+def _route(
+    method: str, path: str, name: str, summary: str, answers: dict[int, Any], *, auth: Auth = Auth.SESSION, **more: Any
+) -> Route:
     return Route(
-        method=method, path=path, name=name, tag="jury", auth=Auth.SESSION, service="jury", summary=summary,
+        method=method, path=path, name=name, tag="jury", auth=auth, service="jury", summary=summary,
         answers=answers, idempotent=method == "POST", **more,
     )  # fmt: skip
 
@@ -75,6 +77,7 @@ READ: Final[Route[jury.JurySession]] = _route(
     "jury_read",
     "Get a session: phase, the jurors' bands, remaining rounds and notes.",
     {200: jury.JurySession},
+    auth=Auth.ANY,
 )
 PHASE: Final[Route[jury.JurySession]] = _route(
     "POST", _ONE + "/phase", "jury_phase", "Move to the next phase, or back to the investigation.",
@@ -128,10 +131,12 @@ RETRY: Final[Route[jury.JurySession]] = _route(
 VERDICT: Final[Route[jury.VerdictView]] = _route(
     "GET", _ONE + "/verdict", "jury_verdict", "Get the verdict as read from the chain.", {200: jury.VerdictView},
     errors=(Code.NOT_FINISHED,),
+    auth=Auth.ANY,
 )  # fmt: skip
 ENDING: Final[Route[jury.EndingView]] = _route(
     "GET", _ONE + "/ending", "jury_ending", "Get the ending of the story.", {200: jury.EndingView},
     errors=(Code.NOT_FINISHED,),
+    auth=Auth.ANY,
 )  # fmt: skip
 STREAM: Final[Route[bytes | None]] = _route(
     "GET", _ONE + "/stream", "jury_stream", "Stream the events of the session; the stream ends after ended.",
@@ -140,11 +145,13 @@ STREAM: Final[Route[bytes | None]] = _route(
 LOG: Final[Route[list[OpenedRecord]]] = _route(
     "GET", _ONE + "/log", "jury_log", "Download the log of a finished session, one record per line.",
     {200: Media(NDJSON, OpenedRecord)}, errors=(Code.LOG_NOT_FINISHED,),
+    auth=Auth.ANY,
 )  # fmt: skip
 TRANSCRIPT: Final[Route[bytes]] = _route(
     "GET", _ONE + "/transcript", "jury_transcript",
     "Get the transcript of a finished session: case, talks, speeches, opinion changes, and the verdict vote by vote.",
     {200: Media(MARKDOWN)}, query=TranscriptQuery, other_media=(HTML,), errors=(Code.NOT_FINISHED,),
+    auth=Auth.ANY,
 )  # fmt: skip
 PICTURE: Final[Route[bytes]] = _route(
     "GET", _ONE + "/picture.svg", "jury_picture", "Get a picture of the session at a version.", {200: Media(SVG)},

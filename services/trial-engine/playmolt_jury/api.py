@@ -22,6 +22,8 @@ ApiAnswer = ApiReply | Refused
 
 OPEN: Final = "jury_open"
 LIST: Final = "jury_list"
+OPERATOR: Final = "operator"
+"""The owner of the juries of the operator's panels."""
 CASES: Final = "jury_cases"
 BRING_CASE: Final = "jury_bring_case"
 DROP_CASE: Final = "jury_drop_case"
@@ -93,14 +95,14 @@ class JuryApi(GameApi[State]):
     @override
     def command(self, state: State, request: ApiRequest) -> Command | Refused:
         """Anyone but the owner is refused as if the session did not exist."""
-        if request.route not in self.opens and not owns(state, request.agent_id):
+        if request.route not in self.opens and not owns(state, asker_of(request)):
             return unknown_session()
         return self._commands[request.route](request)
 
     @override
     def answer(self, state: State, request: ApiRequest) -> ApiAnswer:
         """202 while models or the chain are at work."""
-        if not owns(state, request.agent_id):
+        if not owns(state, asker_of(request)):
             return unknown_session()
         if self._jury.cases.of(state.pack_digest) is None:
             return pack_unavailable(state.pack_digest)
@@ -112,7 +114,7 @@ class JuryApi(GameApi[State]):
         return ApiReply(JurySessions(tuple(row for row in rows if row is not None)))
 
     def _row(self, state: State, request: ApiRequest) -> JurySession | None:
-        shown = owns(state, request.agent_id) and self._jury.cases.of(state.pack_digest) is not None
+        shown = owns(state, asker_of(request)) and self._jury.cases.of(state.pack_digest) is not None
         return self._view(state) if shown else None
 
     def _view(self, state: State) -> JurySession:
@@ -184,6 +186,11 @@ class JuryApi(GameApi[State]):
         if ending is None:
             return Refused(Code.NOT_FINISHED, f"The ending is pending; the session is in the phase {state.phase}.")
         return ApiReply(ending)
+
+
+def asker_of(request: ApiRequest) -> str:
+    """The operator is the owner of its own juries alone."""
+    return OPERATOR if request.operator else request.agent_id
 
 
 def _granted(_: State, __: ApiRequest) -> ApiAnswer:

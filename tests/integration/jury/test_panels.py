@@ -122,6 +122,9 @@ async def test_a_panel_is_played_listed_and_reported_to_its_owner_alone(hall: St
             assert (await stranger.client.get(f"/api/jury/{path}", headers=stranger.headers)).status_code == 404
         refused = await stranger.client.post(f"/api/jury/panels/{panel}/stop", headers=stranger.headers)
         assert refused.status_code == 404
+    for path in ("", "/log", "/verdict", "/transcript"):
+        answer = await owner.client.get(f"/api/jury/sessions/{listed[0]['id']}{path}", headers=operators(hall))
+        assert answer.status_code == 404  # a person's jury is not the operator's
     chat = await owner.client.post(
         f"/api/jury/sessions/{listed[0]['id']}/chat/radical", json={"text": "Me too."}, headers=owner.headers
     )
@@ -261,6 +264,12 @@ def test_the_last_jury_votes_on_the_chain_if_the_plan_says_so(hall: Stack, tmp_p
     panel = json.loads((tmp_path / "out" / "panel.json").read_text())["panel"]
     answer = httpx.get(f"{hall.run.gateway}/api/jury/sessions?panel={panel}", headers=operators(hall))
     first, last = (each["id"] for each in answer.json()["sessions"])
+    for session, on_chain in ((first, False), (last, True)):
+        path = f"{hall.run.gateway}/api/jury/sessions/{session}"
+        verdict = httpx.get(f"{path}/verdict", headers=operators(hall)).json()
+        assert (verdict["contract"] is not None, verdict["chain_id"] is not None) == (on_chain, on_chain)
+        records = httpx.get(f"{path}/log", headers=operators(hall)).text.splitlines()
+        assert json.loads(records[0])["data"]["panel"]["id"] == panel
     environment = {**os.environ, "DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_MODELS": ""}
     data = ("--data", str(hall.folder.path))
     agreed = playmolt("verify-verdict", last, *data, environment=environment)

@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 from playmolt_core.bus.port import BusUnavailable, Watch
+from playmolt_core.db.accounts import Agent
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code
 from playmolt_schemas.envelopes import Answer
@@ -19,6 +20,7 @@ from playmolt_schemas.routes.route import EVENT_STREAM, LARGEST, NDJSON, StreamQ
 from playmolt_schemas.routes.tournaments import STREAM_TOURNAMENT
 from starlette.responses import Response
 
+from playmolt_gateway.access.auth import Caller
 from playmolt_gateway.http.problems import HttpProblem, bad_request, no_such_game
 from playmolt_gateway.http.responses import answer_response, json_response
 from playmolt_gateway.ports import UNAVAILABLE_ERRORS
@@ -297,6 +299,9 @@ async def read_log(services: Services, request: CheckedRequest) -> StreamedRespo
 
 
 async def _log_page(services: Services, request: CheckedRequest, after: int) -> Answer:
+    if request.route is jury.LOG and request.caller.operator:
+        # The operator reads the juries of its panels as their owner, and no others.
+        request = msgspec.structs.replace(request, caller=Caller(agent=Agent("operator", "")))
     return await read_engine(services, request, "log", {"after": after, "limit": PAGE_MAX}, present=not after)
 
 

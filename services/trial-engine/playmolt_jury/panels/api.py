@@ -13,6 +13,7 @@ from playmolt_schemas.routes import panels as routes
 from playmolt_schemas.stored.panels import PanelPlan
 from typing_extensions import override
 
+from playmolt_jury.api import asker_of
 from playmolt_jury.panels.rules import NO_PANEL, OpenPanel, ResumePanel, StopPanel, panel_view
 from playmolt_jury.panels.state import State
 
@@ -20,8 +21,6 @@ OPEN: Final = routes.OPEN_PANEL.name
 STOP: Final = routes.STOP_PANEL.name
 RESUME: Final = routes.RESUME_PANEL.name
 REPORT: Final = routes.PANEL_REPORT.name
-OPERATOR: Final = "operator"
-"""The owner of panels that the operator's key opened."""
 _STOPPED: Final = "Stopped by its owner. Resume it with POST …/resume; no answer is lost and none is asked again."
 
 
@@ -30,11 +29,6 @@ class PlannedPanel(msgspec.Struct, frozen=True):
 
     plan: PanelPlan
     content_version: str = ""
-
-
-def owner_of(request: ApiRequest) -> str:
-    """Whose a panel is that this call opens, or that it may read."""
-    return OPERATOR if request.operator else request.agent_id
 
 
 def owns(state: State, request: ApiRequest) -> bool:
@@ -78,7 +72,7 @@ def _open(request: ApiRequest) -> Command | Refused:
     if not isinstance(request.body, PlannedPanel):
         return _unread()
     return OpenPanel(
-        owner=owner_of(request), name=request.name, plan=request.body.plan,
+        owner=asker_of(request), name=request.name, plan=request.body.plan,
         content_version=request.body.content_version,
     )  # fmt: skip
 

@@ -12,8 +12,9 @@ from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.games.jury_panels import PanelFault
 
+from playmolt_jury.api import OPERATOR
 from playmolt_jury.panels import plan as plans
-from playmolt_jury.panels.api import OPERATOR, PlannedPanel, unread_body
+from playmolt_jury.panels.api import PlannedPanel, unread_body
 from playmolt_jury.panels.preview import preview, varies
 from playmolt_jury.panels.process import power_of
 from playmolt_jury.rules import Jury
