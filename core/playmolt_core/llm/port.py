@@ -143,6 +143,11 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     drawn_by: str | UnsetType = UNSET
     """By what scripted models draw, so that equal requests of two sessions get equal replies; unset: by the session."""
 
+    @property
+    def seed_is_optional(self) -> bool:
+        """Whether a server without seeds may answer as well: it makes sessions alike where that is possible."""
+        return self.sampling.seed is not None and self.drawn_by is not UNSET
+
     def all_headers(self) -> dict[str, str]:
         """The headers of the request, including that of its turn."""
         return dict(self.headers) | ({TURN_HEADER: self.turn.value} if self.turn else {})

@@ -607,3 +607,15 @@ async def test_the_key_is_in_no_reply(connected: Connect) -> None:
     one = connected(reply("Your key is sk-secret."), key="sk-secret")
     answer = await one.ask()
     assert b"sk-secret" not in canonical_json([one.attempts[0], answer])
+
+
+async def test_a_seed_that_a_request_can_do_without_is_left_out_for_a_server_that_rejects_it(
+    connected: Connect,
+) -> None:
+    one = connected()
+    one.server.rejects = {"seed"}
+    seeded = SamplingParameters(seed=7)
+    for _ in range(2):
+        assert isinstance(await one.ask(sampling=seeded, drawn_by="7"), Reply)
+    assert isinstance(await one.ask(sampling=seeded), Failed)  # a plan that asks for a seed is not changed
+    assert [each.body.get("seed") for each in one.server.received] == [7, None, None, 7]

@@ -17,6 +17,7 @@ from playmolt_schemas.stored.jury import (
     VerdictName,
     VoteView,
 )
+from playmolt_schemas.stored.panels import PanelPlace
 from playmolt_schemas.text import SPEECH, text_schema
 
 Band = Literal["innocent", "leaning_innocent", "undecided", "leaning_guilty", "guilty"]
@@ -125,7 +126,8 @@ class JuryCase(msgspec.Struct, frozen=True, kw_only=True):
 class JurySession(msgspec.Struct, frozen=True, kw_only=True):
     """A session as its owner sees it. `round` is the latest deliberation round, 0 before the first.
 
-    `rounds` is the number of rounds, present if the case does not have the usual four.
+    `rounds` is the number of rounds, present if the case does not have the usual four. `panel` is the panel that plays
+    the session, and its place in it.
     """
 
     id: str
@@ -141,6 +143,7 @@ class JurySession(msgspec.Struct, frozen=True, kw_only=True):
     failed: FailedVote | None = None
     case: JuryCase | None = None
     jurors: tuple[JurorView, ...]
+    panel: PanelPlace | UnsetType = UNSET
 
 
 class CaseView(msgspec.Struct, frozen=True, kw_only=True):

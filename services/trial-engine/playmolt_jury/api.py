@@ -15,15 +15,13 @@ from typing_extensions import override
 from playmolt_jury import bodies, commands, views
 from playmolt_jury.codes import invalid, no_witness, pack_unavailable, unknown_session
 from playmolt_jury.rules import Jury, evidence_refusal, owns
-from playmolt_jury.state import FailedCall, State
+from playmolt_jury.state import OPERATOR, FailedCall, State
 
 ApiAnswer = ApiReply | Refused
 
 
 OPEN: Final = "jury_open"
 LIST: Final = "jury_list"
-OPERATOR: Final = "operator"
-"""The owner of the juries of the operator's panels."""
 CASES: Final = "jury_cases"
 BRING_CASE: Final = "jury_bring_case"
 DROP_CASE: Final = "jury_drop_case"

@@ -63,6 +63,8 @@ from playmolt_jury.persuasion import stance
 from playmolt_jury.persuasion.repetition import RememberedMessage, took_back
 from playmolt_jury.persuasion.stance import SPEECHES
 
+OPERATOR: Final = "operator"
+"""The owner of the juries of the operator's panels."""
 KEPT_OUTCOMES: Final = 128
 """Outcomes stored for retried calls: all successful ones of a session and the latest failures."""
 
@@ -224,6 +226,11 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     def notes_left(self) -> int:
         """Notes that wait for classification count as sent."""
         return self.rules.notes - self.notes_used - sum(turn.kind == "note" for turn in self.turns)
+
+    @property
+    def payer(self) -> str:
+        """The agent whose daily budget pays for model calls; "" for juries of the operator's panels."""
+        return "" if self.owner == OPERATOR else self.owner
 
     def model_of(self, juror_id: str) -> str:
         """The alias of the model that speaks for a juror, and that classifies what the overseer says to it."""

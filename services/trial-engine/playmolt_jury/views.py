@@ -62,6 +62,7 @@ def session(state: State, pack: Pack, *, show_stances: bool) -> JurySession:
         failed=state.failed,
         case=JuryCase(id=pack.id, title=material.title, digest=pack.digest),
         jurors=tuple(_juror(state, juror, show_stances=show_stances) for juror in state.juror_ids),
+        panel=state.panel or UNSET,
     )
 
 

@@ -14,6 +14,7 @@ from playmolt_core.llm.port import CONTENT_FILTER, PROMPT_TOO_LONG, REPLY_UNREAD
 _REJECTS_PARAMETER: Final = frozenset({400, 415, 422})
 _ROLE = re.compile(r"\broles?\b")
 _STREAM = re.compile(r"\bstream(ing|_options)?\b")
+_SEED = re.compile(r"\bseed\b")
 _NOT_THE_FORM: Final = ("model_not_found",)
 _BOUND_WORDS: Final = tuple(word.lower() for word in BOUNDS if word != "format")
 """What a strict service names if it refuses a schema for its bounds."""
@@ -33,7 +34,7 @@ def first_form(request: ModelRequest, known: Form) -> Form:
 def other_form(request: ModelRequest, form: Form, attempt: Attempt, known: Form) -> Form | None:
     """The next form to try after this attempt; None if there is none or none is needed.
 
-    Each form is simpler than the previous one, so there are at most eight.
+    Each form is simpler than the previous one, so there are at most nine.
     """
     text_tools = None
     if form.tools == "native" and offered_tools(request):
@@ -65,6 +66,8 @@ def _without_what_is_named(request: ModelRequest, form: Form, words: str) -> For
         return msgspec.structs.replace(form, stream=False)
     if form.limit == "max_tokens" and "max_completion_tokens" in words:
         return msgspec.structs.replace(form, limit="max_completion_tokens")
+    if form.seed and request.seed_is_optional and _SEED.search(words):
+        return msgspec.structs.replace(form, seed=False)
     return None
 
 
@@ -86,7 +89,9 @@ def learned(request: ModelRequest, form: Form, attempt: Attempt, known: Form) ->
     """What is known of the server after a reply in this form; a refusal alone shows nothing."""
     if attempt.outcome != "ok":
         return known
-    known = msgspec.structs.replace(known, limit=form.limit, system=form.system, stream=form.stream, bounds=form.bounds)
+    known = msgspec.structs.replace(
+        known, limit=form.limit, system=form.system, stream=form.stream, bounds=form.bounds, seed=form.seed
+    )
     if form.tools == "text" and (attempt.tool_calls or not demands_tool(request)):
         known = msgspec.structs.replace(known, tools="text")
     bound = request.schema is not None if not offered_tools(request) else spelt(request, form)

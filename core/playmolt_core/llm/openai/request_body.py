@@ -27,6 +27,8 @@ class Form(msgspec.Struct, frozen=True):
     stream: bool = False
     text_chars: int | None = None
     bounds: bool = True
+    seed: bool = True
+    """Whether a seed is sent that the request can do without."""
 
 
 def body_of(request: ModelRequest, model: str, form: Form) -> dict[str, object]:
@@ -41,7 +43,7 @@ def body_of(request: ModelRequest, model: str, form: Form) -> dict[str, object]:
         )
     body: dict[str, Any] = {"model": model, "messages": [_message(message) for message in _alternating(messages)]}
     streams = form.stream and bool(request.streamable)
-    body |= {"stream": streams, form.limit: request.max_tokens} | _sampling(request)
+    body |= {"stream": streams, form.limit: request.max_tokens} | _sampling(request, form)
     if streams:
         body["stream_options"] = {"include_usage": True}
     if offered and form.tools == "native":
@@ -146,11 +148,12 @@ def _message(message: ChatMessage) -> dict[str, object]:
     return body | ({"tool_call_id": message.tool_call_id} if message.role == "tool" else {})
 
 
-def _sampling(request: ModelRequest) -> dict[str, object]:
+def _sampling(request: ModelRequest, form: Form) -> dict[str, object]:
     sampling = request.sampling
     numbers = {"temperature": sampling.temperature, "top_p": sampling.top_p}
     given: dict[str, object] = {name: float(text) for name, text in numbers.items() if text is not None}
-    return given | ({} if sampling.seed is None else {"seed": sampling.seed})
+    left_out = sampling.seed is None or (request.seed_is_optional and not form.seed)
+    return given if left_out else {**given, "seed": sampling.seed}
 
 
 def _tool(tool: Tool, form: Form) -> dict[str, Any]:

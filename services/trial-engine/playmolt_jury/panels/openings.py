@@ -12,12 +12,12 @@ from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.games.jury_panels import PanelFault
 
-from playmolt_jury.api import OPERATOR
 from playmolt_jury.panels import plan as plans
 from playmolt_jury.panels.api import PlannedPanel, unread_body
 from playmolt_jury.panels.preview import preview, varies
 from playmolt_jury.panels.process import power_of
 from playmolt_jury.rules import Jury
+from playmolt_jury.state import OPERATOR
 from playmolt_jury.workers.uploaded_cases import UploadedCases
 
 _NO_LIMIT: Final = 2**31 - 1

@@ -57,7 +57,7 @@ class ModelWorker:
         record = recorder(leased, self._keep, lambda name, kind, attempt: _attempted(turn, name, kind, attempt))
         replies = list(answered)
         while isinstance(step := react.next_request(state, turn, material, replies), ModelRequest):
-            replies.append(await model.ask(replace(step, payer=state.owner), record))
+            replies.append(await model.ask(replace(step, payer=state.payer), record))
         return step
 
 
