@@ -1,4 +1,4 @@
-"""Every stored type of a panel has a sample that must read for ever; a panel's log is decided again to the same events."""
+"""Every stored type of a panel has a sample that must read for ever, and is decided again to the same event."""
 
 from datetime import UTC, datetime
 
