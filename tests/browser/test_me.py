@@ -1,15 +1,21 @@
 """The page /me: an owner by its key and by sign-in with a real provider, from the first visit to the erasure."""
 
+import asyncio
+import json
 import re
 import shutil
+import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from playmolt.client import AsyncClient
 from playmolt_cli.local.embedded import free_port
 from playwright.sync_api import Page, expect
 
@@ -17,8 +23,11 @@ from tests.browser.conftest import PHONE, Reader, answer
 from tests.browser.real_provider import RealProvider, installed, real_provider
 from tests.browser.test_access import faults
 from tests.integration.platform.replica import Replica
+from tests.integration.tournaments.conftest import PATIENT, SECONDS, Organizer, check, field
+from tests.integration.tournaments.test_kills import strike
 from tests.platforms import Stack
 
+STANDINGS = Path(__file__).parents[2] / "docs" / "tournaments.md"
 SECRET = "[data-secret]"
 AXE = "axe-core@4.14.1"
 
@@ -311,6 +320,71 @@ def test_a_person_signs_in_works_and_signs_out(reader: Reader, signing_in: Signi
     again = sign_in(reader, signing_in, "ada")
     expect(again.get_by_role("link", name="signed-bot")).to_be_visible()
     assert cookies(again)["playmolt"] != session["playmolt"]
+
+
+async def entered(url: str, first: AsyncClient, cup: str, kills: Callable[[], object]) -> None:
+    """Nine more bots and the claimed one play a tournament, in which processes are killed."""
+    async with field(url, 10) as bots:
+        await bots.clients[0].aclose()
+        bots.clients[0] = first
+        for number, client in enumerate(bots.clients[1:]):
+            await client.register(f"other {number}")
+        for client in bots.clients:
+            await client.join_tournament(cup)
+        killing = asyncio.create_task(asyncio.to_thread(kills))
+        await bots.plays(cup)
+        await killing
+
+
+def test_a_person_claims_a_bot_that_plays_a_swiss_through_two_kills(
+    reader: Reader, signing_in: SigningIn, tmp_path: Path
+) -> None:
+    """The final board is an event, and a program that reads public data alone finds the same one."""
+    operator = Organizer(signing_in.stack)
+    cup = operator.opens(rounds=2, max_entrants=10)
+    page = sign_in(reader, signing_in, "champion")
+    bot = httpx.post(f"{signing_in.url}/api/agents", json={"name": "the-bot"}, timeout=30).json()
+    form = page.locator("section[aria-labelledby=claim]")
+    form.get_by_label("Agent's key").fill(bot["api_key"])
+    form.get_by_role("button", name="Claim").click()
+    expect(page.get_by_text("the-bot is now yours.")).to_be_visible()
+
+    with ThreadPoolExecutor(1) as beside:
+        client = AsyncClient(signing_in.url, bot["api_key"], retry=PATIENT)
+        kills = partial(strike, signing_in.stack, operator, cup, ("tournament-engine-1", "ox-engine-1"))
+        playing = beside.submit(asyncio.run, entered(signing_in.url, client, cup, kills))
+        page.goto(f"{signing_in.url}/tournaments/{cup}")
+        row = page.locator("section[aria-labelledby=standings] tr").filter(has_text="the-bot")
+        expect(row).to_contain_text("champion of the provider")
+        page.locator("section[aria-labelledby=now] a[href^='/watch/']").first.click()
+        expect(page.locator("svg.picture")).to_be_visible()
+        expect(page.get_by_role("link", name=re.compile("Tournament, round"))).to_be_visible()
+        playing.result(SECONDS)
+    page.goto(f"{signing_in.url}/tournaments/{cup}")
+    expect(page.locator("main")).to_contain_text("finished")
+    check(operator.state(cup), 2)
+
+    (source,) = re.findall(r"^```js\n(.*?)^```", STANDINGS.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    program = tmp_path / "standings.mjs"
+    program.write_text(source, "utf-8")
+    node = shutil.which("node")
+    assert node, "this test needs Node on PATH"
+    ended = subprocess.run(
+        [node, program, signing_in.url, cup], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    rows = [json.loads(line) for line in ended.stdout.splitlines()]
+    board = operator.state(cup).standings
+    named = [(line.rank, line.points, line.wins, line.buchholz, line.games) for line in board]
+    assert [(row["rank"], row["points"], row["wins"], row["buchholz"], row["games"]) for row in rows] == named
+    assert {row["games"] for row in rows} == {2}
+    assert shown_points(page, "the-bot") == next(line.points for line in board if line.id == bot["id"])
+    operator.client.close()
+
+
+def shown_points(page: Page, name: str) -> int:
+    row = page.locator("section[aria-labelledby=standings] tr").filter(has_text=name)
+    return int(row.locator("td.number").first.inner_text())
 
 
 def test_a_sign_in_begun_at_one_gateway_ends_at_another(reader: Reader, signing_in: SigningIn) -> None:

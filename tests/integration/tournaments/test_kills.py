@@ -39,7 +39,7 @@ async def test_what_is_killed_leaves_no_entrant_out(stack: Stack, organizer: Org
     cup = organizer.opens(rounds=ROUNDS)
     async with field(stack.run.gateway, 11) as entrants:
         await entrants.enters(cup)
-        striking = asyncio.create_task(asyncio.to_thread(_strike, stack, organizer, cup, names))
+        striking = asyncio.create_task(asyncio.to_thread(strike, stack, organizer, cup, names))
         organizer.starts(cup)
         await entrants.plays(cup)
         struck = await striking
@@ -51,7 +51,7 @@ async def test_what_is_killed_leaves_no_entrant_out(stack: Stack, organizer: Org
     assert len(set(games)) == len(games) == len(organizer.client.games(tournament=cup).games)
 
 
-def _strike(stack: Stack, organizer: Organizer, cup: str, names: tuple[str, ...]) -> int:
+def strike(stack: Stack, organizer: Organizer, cup: str, names: tuple[str, ...]) -> int:
     """Kill one after the other: at the start, when games of a round count, and when the next is about to be paired."""
     stages = (lambda view: view.state == "running", _counts, lambda view: view.round > 1)
     struck, end = 0, time.monotonic() + SECONDS
