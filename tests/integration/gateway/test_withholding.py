@@ -4,10 +4,12 @@ import json
 import re
 import time
 from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from playmolt_schemas.text import WITHHELD
+from pyarrow import parquet
 from websockets.sync.client import ClientConnection
 
 from tests.integration.gateway.rows import SECONDS, Guest, Json, Platform, Sse, Table, eventually, told
@@ -136,6 +138,46 @@ def test_a_hidden_speech_is_nowhere_any_more_and_restored_everywhere(platform: P
     assert whole.returncode == 0, whole.stdout
     restore(platform, report)
     assert differing(before, shown(platform, table, version)) == set()
+
+
+def in_dataset(platform: Platform, folder: Path) -> str:
+    """All rows of a dataset of yesterday to tomorrow."""
+    day = datetime.now(UTC).date()
+    since, until = (str(day + timedelta(days=days)) for days in (-1, 2))
+    done = platform.command("dataset", "build", "--from", since, "--to", until, "--out", str(folder))
+    assert done.returncode == 0, done.stderr
+    return repr([parquet.read_table(path).to_pylist() for path in sorted(folder.rglob("*.parquet"))])
+
+
+def test_a_hidden_comment_is_withheld_where_it_was_made_and_where_it_was_revealed(
+    platform: Platform, tmp_path: Path
+) -> None:
+    table = platform.table("ox")
+    game, author = table.game_id, table[0]
+    for guest, choice in zip(table, "OOXXX", strict=True):
+        comment = MARKER if guest is author else "because"
+        table.does(guest, {"type": "first_choice", "choice": choice, "comment": comment})
+    table.switch()
+    table.ox("OOXXX", "OOXXX", "OOXXX", "OOXXX")
+    version = version_of(platform, game, MARKER)
+    assert platform.events(game)[version - 1]["type"] == "reveal"
+    assert MARKER in in_dataset(platform, tmp_path / "before")
+    report = decide(platform, "hide", game_id=game, version=version, agent_id=author.id)
+    after = shown(platform, table, version)
+    assert holding(after, MARKER) == []
+    assert MARKER not in in_dataset(platform, tmp_path / "after")
+    comments = {choice["agent_id"]: choice["comment"] for choice in platform.events(game)[version - 1]["choices"]}
+    assert comments == {guest.id: WITHHELD if guest is author else "because" for guest in table}
+    withheld = {record["type"]: record["withheld"] for record in platform.records(game) if "withheld" in record}
+    assert withheld == {
+        "first_choice_submitted": ["data.comment"],
+        "reveal": [f"data.choices.{list(comments).index(author.id)}.comment"],
+    }
+    assert WITHHELD in json.dumps(author.state(game)), "the author, too"
+    assert platform.command("log", "verify").returncode == 0
+    restore(platform, report)
+    assert MARKER in json.dumps(platform.nobody.state(game))
+    assert not [record for record in platform.records(game) if "withheld" in record]
 
 
 class Watching(ExitStack):
