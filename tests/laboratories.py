@@ -25,9 +25,9 @@ class LocalLaboratory:
 
 
 @asynccontextmanager
-async def served(at_once: int = 2, **changes: object) -> AsyncIterator[str]:
+async def served(at_once: int = 2, key: str = KEY, **changes: object) -> AsyncIterator[str]:
     """The address of a laboratory that does jobs in processes of their own."""
-    laboratory = Laboratory(KEY, at_once, **changes)  # type: ignore[arg-type]
+    laboratory = Laboratory(key, at_once, **changes)  # type: ignore[arg-type]
     server = await asyncio.start_server(laboratory, "127.0.0.1", 0, limit=16_384)
     try:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"

@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from typing import IO, Final, NamedTuple
@@ -17,6 +17,8 @@ from typing import IO, Final, NamedTuple
 from playmolt_core.ops import telemetry
 from playmolt_schemas.instrument.laboratory import JOBS, JobName
 
+COMMAND: Final = (sys.executable, "-P", "-m", "playmolt_agora.service.job")
+"""Starts a job; its name follows."""
 BODY_BYTES: Final = 256 * 1024 * 1024
 WAITING_MOST: Final = 32
 _HEAD_BYTES: Final = 16_384
@@ -46,17 +48,19 @@ class _Call(NamedTuple):
 
 
 class Laboratory:
-    """Does jobs, `at_once` of them at the same time; others wait, and a call above `WAITING_MOST` is refused (503)."""
+    """Does jobs, `at_once` of them at the same time; others wait, and above `waiting` calls one is refused (503)."""
 
     def __init__(
         self, key: str, at_once: int, *,
-        seconds: Mapping[JobName, float] = JOBS, module: str = "playmolt_agora.service.job",
+        seconds: Mapping[JobName, float] = JOBS, command: Sequence[str] = COMMAND,
+        waiting: int = WAITING_MOST,
         clock: Callable[[], float] | None = None,
     ) -> None:  # fmt: skip
         self._key = key.encode()
         self._slots = asyncio.Semaphore(at_once)
         self._seconds = seconds
-        self._module = module
+        self._command = tuple(command)
+        self._waiting = waiting
         self._clock = clock or asyncio.get_running_loop().time
         self._calls = 0
         self._quiet_since = self._clock()
@@ -126,7 +130,7 @@ class Laboratory:
             raise _Refused(411, "Content-Length is missing")
         if int(length) > BODY_BYTES:
             raise _Refused(413, f"a body may have {BODY_BYTES} bytes")
-        if self._calls > WAITING_MOST:
+        if self._calls > self._waiting:
             raise _Refused(503, "too many jobs wait")
         return _Call(job, int(length))
 
@@ -150,7 +154,7 @@ class Laboratory:
     async def _done(self, job: JobName, gone: "asyncio.Task[bytes]", body: IO[bytes], answer: IO[bytes]) -> None:
         with tempfile.TemporaryFile() as said:
             process = await asyncio.create_subprocess_exec(
-                sys.executable, "-P", "-m", self._module, job, stdin=body, stdout=answer, stderr=said,
+                *self._command, job, stdin=body, stdout=answer, stderr=said,
                 start_new_session=True, env=os.environ | _ENVIRONMENT,
             )  # fmt: skip
             ended = asyncio.create_task(process.wait())

@@ -1,0 +1,112 @@
+"""The laboratory's server: its key, its bounds, and what becomes of a job whose caller hangs up."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from playmolt_agora.service.server import BODY_BYTES
+from playmolt_schemas.instrument.laboratory import JOBS
+
+from core.tests.waiting import wait_until
+from tests.laboratories import KEY, served
+
+JOB = (sys.executable, str(Path(__file__).with_name("jobs.py")))
+Answer = tuple[int, str]
+
+
+async def post(url: str, body: Mapping[str, Any], path: str = "/jobs/power", **headers: str) -> Answer:
+    async with httpx2.AsyncClient(timeout=60, trust_env=False) as client:
+        given = {"authorization": f"Bearer {KEY}"} | headers
+        response = await client.post(f"{url}{path}", json=body, headers=given)
+        return response.status_code, response.text
+
+
+async def test_a_job_is_done_by_a_process_and_its_answer_comes_back() -> None:
+    async with served(command=JOB) as url:
+        assert await post(url, {}) == (200, '{"job": "power"}')
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "status"),
+    [
+        ("/jobs/power", {"authorization": "Bearer other"}, 401),
+        ("/jobs/unknown", {}, 404),
+        ("/", {}, 404),
+        ("/jobs/power", {"content-length": "many"}, 411),
+        ("/jobs/power", {"content-length": str(BODY_BYTES + 1)}, 413),
+    ],
+)
+async def test_a_call_that_is_wrong_starts_nothing(
+    path: str, headers: dict[str, str], status: int, tmp_path: Path
+) -> None:
+    async with served(command=JOB) as url:
+        if "content-length" not in headers:
+            assert (await post(url, {"started": str(tmp_path / "pid")}, path, **headers))[0] == status
+        else:
+            assert await _raw(url, f"POST {path} HTTP/1.1", {"Authorization": f"Bearer {KEY}", **headers}) == status
+    assert not (tmp_path / "pid").exists()
+
+
+async def _raw(url: str, first: str, headers: Mapping[str, str]) -> int:
+    port = int(url.rpartition(":")[2])
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    fields = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    writer.write(f"{first}\r\n{fields}\r\n".encode())
+    line = await asyncio.wait_for(reader.readline(), 30)
+    writer.close()
+    return int(line.split(b" ")[1])
+
+
+async def test_a_laboratory_without_a_key_answers_nobody() -> None:
+    async with served(command=JOB, key="") as url:
+        assert (await post(url, {}, authorization="Bearer none"))[0] == 401
+
+
+async def test_a_job_that_fails_says_why() -> None:
+    async with served(command=JOB) as url:
+        status, said = await post(url, {"fails": True})
+    assert (status, "the design has no runs" in said) == (500, True)
+
+
+async def test_a_job_that_takes_too_long_is_killed(tmp_path: Path) -> None:
+    async with served(command=JOB, seconds=dict(JOBS) | {"power": 1.0}) as url:
+        status, said = await post(url, {"sleeps": 600, "started": str(tmp_path / "pid")})
+    assert (status, said) == (504, "power took more than 1 s")
+    await wait_until(lambda: _is_gone(tmp_path / "pid"))
+
+
+async def test_a_job_whose_caller_hangs_up_is_killed_and_its_place_is_free(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    async with served(1, command=JOB) as url:
+        call = asyncio.create_task(post(url, {"sleeps": 600, "started": str(pid)}))
+        await wait_until(lambda: pid.exists() and bool(pid.read_text("utf-8")), seconds=30)
+        call.cancel()
+        await asyncio.gather(call, return_exceptions=True)
+        await wait_until(lambda: _is_gone(pid))
+        assert (await post(url, {}))[0] == 200
+
+
+async def test_jobs_wait_for_their_place_and_above_the_limit_are_refused(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    async with served(1, command=JOB, waiting=2) as url:
+        first = asyncio.create_task(post(url, {"sleeps": 600, "started": str(pid)}))
+        await wait_until(pid.exists, seconds=30)
+        others = {asyncio.create_task(post(url, {})) for _ in range(2)}
+        (refused,), waiting = await asyncio.wait(others, return_when=asyncio.FIRST_COMPLETED)
+        assert refused.result() == (503, "too many jobs wait")
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        assert [(await each)[0] for each in waiting] == [200]
+
+
+def _is_gone(pid: Path) -> bool:
+    try:
+        os.kill(int(pid.read_text("utf-8")), 0)
+    except ProcessLookupError:
+        return True
+    return False

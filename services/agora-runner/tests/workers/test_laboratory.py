@@ -1,0 +1,81 @@
+"""Calls to the laboratory: repeated while it starts, is full or was killed, and failed with its reason otherwise."""
+
+import asyncio
+import tarfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from playmolt_agora_runner.workers.laboratory import Laboratory, LaboratoryFailed
+from playmolt_schemas.instrument.laboratory import JOBS, STUDY_FILES, PcsArms
+
+from tests.laboratories import KEY, served
+
+ARMS = {"phase1/scripted/ko": PcsArms(stage1=[[2, 11, 5, 1, 1, 0]], phase1=[[16, 0, 12, 4, 0, 1]])}
+
+
+@asynccontextmanager
+async def answering(*answers: bytes | None) -> AsyncIterator[tuple[str, list[int]]]:
+    """A server that gives one answer a call, the last one again and again; None hangs up."""
+    calls = [0]
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        answer = answers[min(calls[0], len(answers) - 1)]
+        calls[0] += 1
+        await reader.readuntil(b"\r\n\r\n")
+        if answer is not None:
+            writer.write(answer)
+            await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(handle, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", calls
+    finally:
+        server.close()
+
+
+def http(status: int, body: bytes) -> bytes:
+    return f"HTTP/1.1 {status} X\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body
+
+
+async def test_pcs_so_far_is_computed_by_a_process() -> None:
+    async with served() as url:
+        found = await Laboratory(url, KEY).pcs(ARMS)
+    assert found.keys() == ARMS.keys()
+    assert float(found["phase1/scripted/ko"].pcs) > 0
+
+
+async def test_a_laboratory_that_was_killed_or_is_full_is_asked_again() -> None:
+    async with answering(None, http(503, b"too many jobs wait"), None, http(200, b"{}")) as (url, calls):
+        assert await Laboratory(url, KEY).pcs(ARMS) == {}
+    assert calls == [4]
+
+
+async def test_a_job_that_fails_is_not_repeated_and_says_why() -> None:
+    async with answering(http(500, b"pcs ended with status 1: no runs")) as (url, calls):
+        with pytest.raises(LaboratoryFailed, match="500 pcs ended with status 1: no runs"):
+            await Laboratory(url, KEY).pcs(ARMS)
+    assert calls == [1]
+
+
+async def test_every_wait_for_a_laboratory_that_is_away_ends() -> None:
+    async with answering(None) as (url, _):
+        laboratory = Laboratory(url, KEY, seconds=dict(JOBS) | {"pcs": 0.5}, start_seconds=0.5)
+        with pytest.raises(LaboratoryFailed, match="pcs"):
+            await laboratory.pcs(ARMS)
+
+
+async def test_a_study_is_taken_out_of_its_archive(tmp_path: Path) -> None:
+    packed = BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for name in STUDY_FILES:
+            entry = tarfile.TarInfo(name)
+            entry.size = len(name)
+            archive.addfile(entry, BytesIO(name.encode()))
+    async with answering(http(200, packed.getvalue())) as (url, _):
+        await Laboratory(url, KEY).study("experiment-1", tmp_path)
+    found = await asyncio.to_thread(lambda: {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()})
+    assert found == {name: name for name in STUDY_FILES}
