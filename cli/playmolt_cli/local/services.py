@@ -74,13 +74,18 @@ class Chore:
             child.end(self._process, signal.SIGTERM, seconds)
 
 
+_AGAIN_SECONDS: Final = 1.0
+"""How soon a service that ended is started again."""
+
+
 class OnDemand:
     """A service that `up` starts when its port is called. After a while without calls it ends, and the next call starts
     it again."""
 
     def __init__(
-        self, name: str, module: str, port: socket.socket, log: Path, environment: Mapping[str, str], forks: ForkServer
-    ) -> None:
+        self, name: str, module: str, port: socket.socket, log: Path, environment: Mapping[str, str],
+        forks: ForkServer, *, again_seconds: float = _AGAIN_SECONDS,
+    ) -> None:  # fmt: skip
         self.name = name
         self._module = module
         self._port = port
@@ -89,6 +94,7 @@ class OnDemand:
         self._forks = forks
         self._process: Fork | None = None
         self._start_at = 0.0
+        self._again_seconds = again_seconds
 
     @property
     def pid(self) -> int | None:
@@ -103,7 +109,7 @@ class OnDemand:
         self._process = None
         if not select.select([self._port], (), (), 0)[0]:
             return
-        self._start_at = time.monotonic() + _AGAIN_SECONDS
+        self._start_at = time.monotonic() + self._again_seconds
         fd = self._port.fileno()
         try:
             self._process = self._forks.start(
@@ -159,8 +165,6 @@ LABORATORY_MODULE = "playmolt_agora.service"
 LABORATORY: Final = "agora-lab"
 _READER: Final = "reader"
 _IDLE_SECONDS: Final = 60
-_AGAIN_SECONDS: Final = 1.0
-"""How soon a service that ended is started again."""
 _HOUSE = "house"
 _HOUSE_MODULE = "playmolt_cli.house"
 _RANKS = {_HOUSE: -1, "gateway": 0, "spectator": 1, "relay": 3}
