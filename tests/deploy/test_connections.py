@@ -5,7 +5,7 @@ import re
 from collections import defaultdict
 
 import msgspec
-from playmolt_agora.service.job import POOL_SIZE as LABORATORY_POOL
+from playmolt_agora.service.from_log import POOL_SIZE as LABORATORY_POOL
 from playmolt_agora.service.settings import LaboratorySettings
 from playmolt_cli.log.verifying import MOST_PROCESSES, PART_POOL
 from playmolt_core.db.pool import POOL_SIZE, Pool

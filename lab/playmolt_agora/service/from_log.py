@@ -1,0 +1,91 @@
+"""The jobs that read the log: intervals of a look, thoughts to code, and studies."""
+
+import tarfile
+import tempfile
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import msgspec
+from playmolt_core.db.blobs import PgBlobs
+from playmolt_core.db.pool import Pool, open_pool
+from playmolt_core.log.port import StreamReader
+from playmolt_core.log.postgres import log_of
+from playmolt_core.settings import from_environment
+from playmolt_schemas.instrument.laboratory import (
+    BUNDLE,
+    STUDY_FILES,
+    CellInterval,
+    IntervalsRequest,
+    StudyRequest,
+    Thought,
+    ThoughtsRequest,
+)
+from playmolt_schemas.stored.agora.turn import TurnRecord
+
+from playmolt_agora.bundle import seal
+from playmolt_agora.coding import thoughts
+from playmolt_agora.measures.inference import looks
+from playmolt_agora.report import assembly, experiment_study
+from playmolt_agora.service.settings import LaboratorySettings
+
+_BUNDLE_FOLDER: Final = "bundle"
+POOL_SIZE: Final = 1
+"""A job reads one stream after another."""
+
+
+async def _turns(log: StreamReader, runs: tuple[str, ...]) -> tuple[TurnRecord, ...]:
+    """All turns of these runs; one that is not in the log has none."""
+    found = {run: stored.records for run in runs if (stored := await log.load(run)) is not None}
+    return assembly.turns_of(found)
+
+
+async def intervals(pool: Pool, body: bytes, out: BinaryIO) -> None:
+    """The interval of a measure in each cell, as an adaptive look needs it."""
+    request = msgspec.json.decode(body, type=IntervalsRequest)
+    turns = await _turns(await log_of(pool), request.runs)
+    found = looks.intervals(turns, request.measure, request.seed, request.stage1_import)
+    rows = [
+        CellInterval(model=model, language=language, low=looks.decimal(ends, 0), high=looks.decimal(ends, 1))
+        for (model, language), ends in found.items()
+    ]
+    out.write(msgspec.json.encode(rows))
+
+
+async def coded_thoughts(pool: Pool, body: bytes, out: BinaryIO) -> None:
+    """The thoughts of runs, all or the sample that people and judges share."""
+    request = msgspec.json.decode(body, type=ThoughtsRequest)
+    found: list[Thought] = thoughts.of_turns(await _turns(await log_of(pool), request.runs))
+    out.write(msgspec.json.encode(thoughts.sample(found, request.seed) if request.sample else found))
+
+
+async def study(pool: Pool, body: bytes, out: BinaryIO) -> None:
+    """Report, shares and sealed bundle of an experiment, as a tar."""
+    request = msgspec.json.decode(body, type=StudyRequest)
+    with tempfile.TemporaryDirectory(prefix="playmolt-agora-") as name:
+        folder = Path(name)
+        gathered, blobs = await experiment_study.gather(await log_of(pool), request.experiment), PgBlobs(pool)
+        texts = await experiment_study.folder_texts(gathered, blobs)
+        experiment_study.write(experiment_study.analysed(gathered, texts=texts), folder)
+        bundle = folder / _BUNDLE_FOLDER
+        await experiment_study.export(gathered, blobs, bundle)
+        seal.packed(bundle, folder / BUNDLE)
+        with tarfile.open(fileobj=out, mode="w|") as archive:
+            for each in STUDY_FILES:
+                archive.add(folder / each, each)
+
+
+JOBS: Final[Mapping[str, Callable[[Pool, bytes, BinaryIO], Awaitable[None]]]] = {
+    "intervals": intervals,
+    "thoughts": coded_thoughts,
+    "study": study,
+}
+
+
+async def done(name: str, body: bytes, out: BinaryIO) -> None:
+    settings = from_environment(kind=LaboratorySettings)
+    pool = await open_pool(settings.database_url, role=settings.database_role, size=POOL_SIZE)
+    try:
+        await JOBS[name](pool, body, out)
+    finally:
+        await pool.close()
