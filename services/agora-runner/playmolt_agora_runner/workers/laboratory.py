@@ -112,10 +112,15 @@ class Laboratory:
             await asyncio.sleep(pause)
             pause = min(_PAUSE_MOST, 2 * pause)
 
-    async def _called(self, job: JobName, body: bytes, out: Path | None) -> tuple[int, bytes]:
+    def _client(self, job: JobName) -> httpx2.AsyncClient:
         timeout = httpx2.Timeout(self._bound(job), connect=5.0)
+        return httpx2.AsyncClient(timeout=timeout, trust_env=False, verify=self._url.startswith("https:"))
+
+    async def _called(self, job: JobName, body: bytes, out: Path | None) -> tuple[int, bytes]:
+        # Beside the loop: a client reads the certificates of the machine, which takes longer than its call.
+        opened = await asyncio.to_thread(self._client, job)
         async with (
-            httpx2.AsyncClient(timeout=timeout, trust_env=False) as client,
+            opened as client,
             client.stream("POST", f"{self._url}/jobs/{job}", content=body, headers=self._headers) as response,
         ):
             if out is None or response.status_code != httpx2.codes.OK:

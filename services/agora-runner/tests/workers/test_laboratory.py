@@ -1,6 +1,7 @@
 """Calls to the laboratory: repeated while it starts, is full or was killed, and failed with its reason otherwise."""
 
 import asyncio
+import re
 import tarfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -24,7 +25,8 @@ async def answering(*answers: bytes | None) -> AsyncIterator[tuple[str, list[int
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         answer = answers[min(calls[0], len(answers) - 1)]
         calls[0] += 1
-        await reader.readuntil(b"\r\n\r\n")
+        head = await reader.readuntil(b"\r\n\r\n")
+        await reader.readexactly(int(re.findall(rb"content-length: (\d+)", head.lower())[0]))
         if answer is not None:
             writer.write(answer)
             await writer.drain()
