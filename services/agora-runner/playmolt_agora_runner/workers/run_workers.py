@@ -8,10 +8,11 @@ from typing import Final
 from playmolt_core.effects.leased_effect import CommandRefused, LeasedEffect, Submit
 from playmolt_core.engine.engine import Engine
 from playmolt_core.game.api import ApiRequest
-from playmolt_core.game.decider import EndGame
+from playmolt_core.game.decider import EndGame, Refused
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.log.port import Archived, GameIndex, StreamReader
 from playmolt_core.ops.telemetry import log
+from playmolt_schemas.codes import Code
 from playmolt_schemas.instrument.laboratory import CellInterval, IntervalsRequest
 from playmolt_schemas.limits import PAGE_MAX
 from playmolt_schemas.stored.agora.turn import RunSpec
@@ -25,7 +26,7 @@ from playmolt_agora_runner.experiment.forking import registered_spec
 from playmolt_agora_runner.experiment.state import State
 from playmolt_agora_runner.run import branch, commands
 from playmolt_agora_runner.run.effects import EndOfPause
-from playmolt_agora_runner.workers.laboratory import Laboratory
+from playmolt_agora_runner.workers.laboratory import Laboratory, LaboratoryFailed
 from playmolt_agora_runner.world.state import RunState
 
 _log = log("openings")
@@ -143,7 +144,11 @@ class PcsLook:
             return request.body
         state = found.state
         cells = interim_pcs.arms(found.state.plan, state.runs)
-        return PcsFigures(state.spent.turns, await self._laboratory.pcs(cells) if cells else {})
+        try:
+            return PcsFigures(state.spent.turns, await self._laboratory.pcs(cells) if cells else {})
+        except LaboratoryFailed as error:
+            _log.error("look_failed", experiment=request.stream, said=str(error))
+            return Refused(Code.UNAVAILABLE, "PCS could not be computed; the runner's log says why. Look again.")
 
 
 WATCH_SECONDS: Final = 1.0

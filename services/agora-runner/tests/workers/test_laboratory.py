@@ -7,13 +7,30 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
+from playmolt_agora_runner.experiment.api import PcsFigures
+from playmolt_agora_runner.experiment.commands import ReportRunProgress
+from playmolt_agora_runner.experiment.rules import Experiment
 from playmolt_agora_runner.workers.laboratory import Laboratory, LaboratoryFailed
+from playmolt_agora_runner.workers.run_workers import PcsLook
+from playmolt_core.game.api import ApiRequest
+from playmolt_core.game.decider import Refused
+from playmolt_schemas.codes import Code
 from playmolt_schemas.instrument.laboratory import JOBS, STUDY_FILES, PcsArms
+from playmolt_schemas.stored.agora.plan import Noticed, Spent
+from playmolt_schemas.stored.agora.turn import ACTIONS
 
+from core.tests.scenario import Scenario
+from tests.agora_locks import opened
 from tests.laboratories import KEY, served
 
+ID = "experiment-00000000-0000-4000-8000-000000000001"
+PLAN: dict[str, Any] = {
+    "name": "n", "seed": "1", "models": ["scripted"], "languages": ["ko"],
+    "phases": {"stage1": {"runs": 1, "turns": 2}, "phase1": {"runs": 1, "turns": 2}},
+}  # fmt: skip
 ARMS = {"phase1/scripted/ko": PcsArms(stage1=[[2, 11, 5, 1, 1, 0]], phase1=[[16, 0, 12, 4, 0, 1]])}
 
 
@@ -81,3 +98,27 @@ async def test_a_study_is_taken_out_of_its_archive(tmp_path: Path) -> None:
         await Laboratory(url, KEY).study("experiment-1", tmp_path)
     found = await asyncio.to_thread(lambda: {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()})
     assert found == {name: name for name in STUDY_FILES}
+
+
+async def test_a_look_without_a_laboratory_is_refused_and_may_be_repeated() -> None:
+    experiment = Scenario(Experiment(), ID)
+    experiment.when(opened(ID, PLAN))
+    async with answering(http(500, b"pcs ended with status 1")) as (url, _):
+        look = PcsLook(Laboratory(url, KEY), _snapshot_of(experiment))
+        request = ApiRequest(route="agora_look", stream=ID, body=None, operator=True)
+        assert await look(request) == PcsFigures(0, {}), "no run has two arms yet: nobody is asked"
+        for run in experiment.state.runs:
+            counts = dict.fromkeys(ACTIONS, 3)
+            experiment.when(
+                ReportRunProgress(run=run.run, spent=Spent(turns=1, calls=1), noticed=Noticed(), acts=counts)
+            )
+        refused = await look(request)
+    assert isinstance(refused, Refused)
+    assert refused.code is Code.UNAVAILABLE
+
+
+def _snapshot_of(experiment: Any) -> Any:
+    async def snapshot(_: str) -> Any:
+        return experiment
+
+    return snapshot
