@@ -13,7 +13,7 @@ MODELS = ("jsonschema", "playmolt_core.llm.scripted.model")
 @pytest.mark.parametrize(
     ("services", "needless"),
     [
-        (("playmolt_core.relay", "playmolt_ox", "playmolt_gateway"), ("rich", SDK, *MODELS)),
+        (("playmolt_core.relay", "playmolt_ox", "playmolt_gateway"), ("rich", SDK, "standardwebhooks", *MODELS)),
         (("playmolt_spectator",), ("rich", SDK, "asyncpg", *MODELS)),
         (("playmolt_trial_engine", "playmolt_legal"), ("rich", SDK)),
         (("playmolt_agora_runner",), ("rich", SDK, *NUMERIC)),
