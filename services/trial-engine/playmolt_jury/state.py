@@ -197,7 +197,10 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     script: JuryScript | None = None
     """What a jury of a panel plays; None if an overseer plays it."""
     failures: int = 0
-    """Turns that gave no usable reply."""
+    """Turns that failed."""
+    unusable: int = 0
+    """Those of them whose model answered, but never with a usable reply."""
+    last_failure: FailedCall | None = None
     phase: PhaseName = "prologue"
     juror_states: dict[str, JurorState] = {}
     unlocked: tuple[str, ...] = ()
@@ -347,6 +350,8 @@ def _failed(state: State, event: TurnFailed, _: datetime) -> Changes:
         "turns": _without(state, event.juror_id),
         "outcomes": _answered(state, event.call, failed),
         "failures": state.failures + 1,
+        "unusable": state.unusable + (event.code in ("invalid_reply", "refused")),
+        "last_failure": failed,
     }
 
 

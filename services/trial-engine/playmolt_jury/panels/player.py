@@ -29,7 +29,7 @@ from playmolt_jury.panels.result import missing, result_of, spent_on, stored_cal
 from playmolt_jury.panels.rules import ReportJury, SetAside, StopPanel, script_of, session_of
 from playmolt_jury.panels.state import State as PanelState
 from playmolt_jury.rules import Jury
-from playmolt_jury.state import FailedCall, State, Turn
+from playmolt_jury.state import State, Turn
 from playmolt_jury.workers.model_worker import ModelWorker
 
 _log = log("panels")
@@ -186,12 +186,12 @@ class _Play:
 
     async def _failed(self, state: State) -> None:
         """A budget or a model that is gone stops the panel; a jury whose models talk nonsense is given up."""
-        failed = state.outcomes.get("")
-        if isinstance(failed, FailedCall) and failed.code == "budget_spent":
+        failed = state.last_failure
+        if failed and failed.code == "budget_spent":
             await self._halt(StopPanel(by="budget", detail=failed.detail))
-        elif isinstance(failed, FailedCall) and failed.code == "model_unavailable":
+        elif failed and failed.code == "model_unavailable":
             await self._halt(StopPanel(by="model", detail=failed.detail))
-        elif state.failures >= FAILURES_MOST:
+        elif state.unusable >= FAILURES_MOST:
             await self._submit(EndGame(reason=_GIVEN_UP), "given up")
 
     async def _halt(self, stop: StopPanel) -> None:

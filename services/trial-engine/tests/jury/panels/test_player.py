@@ -226,6 +226,31 @@ async def test_a_spent_budget_stops_the_panel_and_a_resume_goes_on() -> None:
     assert table.state.budget.calls == 900
 
 
+async def test_a_budget_that_ends_during_the_vote_gives_no_jury_up() -> None:
+    """The jurors vote side by side: some find the budget spent, others do not."""
+    left = 2
+    broke = Failed(code="budget_spent", detail="the budget is spent", attempts=0)
+
+    def answer(request: ModelRequest) -> Failed | None:
+        nonlocal left
+        if not request.schema_name.startswith("vote"):
+            return None
+        left -= 1
+        return None if left >= 0 else broke
+
+    table = Table(model=Asked(answer))
+    await table.open()
+    await table.play()
+    assert table.state.stopped
+    assert table.state.stopped.by == "budget"
+    left = 100
+    await table.panels.submit(NAME, ResumePanel(), "resume")
+    await table.play()
+    (jury,) = table.played()
+    assert jury.outcome in ("guilty", "not_guilty")
+    assert len(jury.votes) == 5
+
+
 async def test_a_model_that_is_gone_stops_the_panel() -> None:
     gone = Failed(code="model_unavailable", detail="no server", attempts=1)
     table = Table(model=Asked(lambda _: gone))
