@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import os
 from collections.abc import Mapping
 
 from playmolt_core.ops import health
@@ -11,7 +12,7 @@ from playmolt_core.ops.process import listening
 from playmolt_core.ops.service import Start, run_service
 from playmolt_core.ops.telemetry import log
 
-from playmolt_agora.service.server import Laboratory
+from playmolt_agora.service.server import ENVIRONMENT, Laboratory
 from playmolt_agora.service.settings import LaboratorySettings
 
 _HEAD_BYTES = 16_384
@@ -47,4 +48,5 @@ async def _stopped(stopping: asyncio.Event, idle: int, laboratory: Laboratory) -
 
 
 if __name__ == "__main__":
+    os.environ |= ENVIRONMENT  # NumPy reads it when a quick job first needs it
     run_service("agora-lab", build, LaboratorySettings, listens=True)

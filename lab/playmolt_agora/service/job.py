@@ -13,32 +13,32 @@ import msgspec
 from playmolt_schemas.instrument.laboratory import Design, MeasureTrial, PcsArms
 
 
-def _power(body: bytes) -> object:
+def _power(body: bytes) -> bytes:
     from playmolt_agora.planning.power import power  # noqa: PLC0415 -- as above
 
-    return power(msgspec.json.decode(body, type=Design))
+    return msgspec.json.encode(power(msgspec.json.decode(body, type=Design)))
 
 
-def _trial(body: bytes) -> object:
+def _trial(body: bytes) -> bytes:
     from playmolt_agora.own_measures.trial import faults  # noqa: PLC0415 -- as above
 
-    return faults(msgspec.json.decode(body, type=MeasureTrial))
+    return msgspec.json.encode(faults(msgspec.json.decode(body, type=MeasureTrial)))
 
 
-def _pcs(body: bytes) -> object:
+def _pcs(body: bytes) -> bytes:
     from playmolt_agora.measures.inference.looks import pcs_so_far  # noqa: PLC0415 -- as above
 
-    return pcs_so_far(msgspec.json.decode(body, type=dict[str, PcsArms]))
+    return msgspec.json.encode(pcs_so_far(msgspec.json.decode(body, type=dict[str, PcsArms])))
 
 
-COMPUTED: Final[Mapping[str, Callable[[bytes], object]]] = {"power": _power, "trial": _trial, "pcs": _pcs}
+COMPUTED: Final[Mapping[str, Callable[[bytes], bytes]]] = {"power": _power, "trial": _trial, "pcs": _pcs}
 """The jobs that read no log."""
 
 
 def main(name: str) -> None:
     body, out = sys.stdin.buffer.read(), sys.stdout.buffer
     if name in COMPUTED:
-        out.write(msgspec.json.encode(COMPUTED[name](body)))
+        out.write(COMPUTED[name](body))
     else:
         from playmolt_agora.service import from_log  # noqa: PLC0415 -- as above
 

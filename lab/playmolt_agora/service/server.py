@@ -17,8 +17,12 @@ from typing import IO, Final, NamedTuple
 from playmolt_core.ops import telemetry
 from playmolt_schemas.instrument.laboratory import JOBS, JobName
 
+from playmolt_agora.service.job import COMPUTED
+
 COMMAND: Final = (sys.executable, "-P", "-m", "playmolt_agora.service.job")
 """Starts a job; its name follows."""
+QUICK: Final[Mapping[JobName, Callable[[bytes], bytes]]] = {"pcs": COMPUTED["pcs"]}
+"""Jobs of milliseconds, done in a thread of the server: a person looks again and again."""
 BODY_BYTES: Final = 256 * 1024 * 1024
 WAITING_MOST: Final = 32
 _HEAD_BYTES: Final = 16_384
@@ -29,7 +33,7 @@ _QUIET_SECONDS: Final = 60.0
 _CHUNK: Final = 1 << 16
 _SHOWN: Final = 2000
 _PREFIX: Final = "/jobs/"
-_ENVIRONMENT: Final = {"OPENBLAS_NUM_THREADS": "1"}
+ENVIRONMENT: Final = {"OPENBLAS_NUM_THREADS": "1"}
 """Threads for products as small as ours cost more than they save."""
 _log = telemetry.log("laboratory")
 
@@ -53,13 +57,14 @@ class Laboratory:
     def __init__(
         self, key: str, at_once: int, *,
         seconds: Mapping[JobName, float] = JOBS, command: Sequence[str] = COMMAND,
-        waiting: int = WAITING_MOST,
+        waiting: int = WAITING_MOST, quick: Mapping[JobName, Callable[[bytes], bytes]] = QUICK,
         clock: Callable[[], float] | None = None,
     ) -> None:  # fmt: skip
         self._key = key.encode()
         self._slots = asyncio.Semaphore(at_once)
         self._seconds = seconds
         self._command = tuple(command)
+        self._quick = quick
         self._waiting = waiting
         self._clock = clock or asyncio.get_running_loop().time
         self._calls = 0
@@ -86,7 +91,10 @@ class Laboratory:
             status = HTTPStatus.OK
             try:
                 call = await self._read(reader, body)
-                await self._answered(call, reader, body, answer)
+                if call.job in self._quick:
+                    await self._computed(call.job, body, answer)
+                else:
+                    await self._answered(call, reader, body, answer)
             except _Refused as refused:
                 status = HTTPStatus(refused.status)
                 answer.seek(0)
@@ -134,6 +142,16 @@ class Laboratory:
             raise _Refused(503, "too many jobs wait")
         return _Call(job, int(length))
 
+    async def _computed(self, job: JobName, body: IO[bytes], answer: IO[bytes]) -> None:
+        try:
+            async with asyncio.timeout(self._seconds[job]):
+                answer.write(await asyncio.to_thread(self._quick[job], body.read()))
+        except TimeoutError:
+            raise _Refused(504, f"{job} took more than {self._seconds[job]:g} s") from None
+        except (ValueError, ArithmeticError) as error:
+            _log.error("job_failed", job=job, said=repr(error))
+            raise _Refused(500, f"{job} failed: {error!r}") from error
+
     async def _answered(self, call: _Call, reader: asyncio.StreamReader, body: IO[bytes], answer: IO[bytes]) -> None:
         gone = asyncio.create_task(reader.read(1))
         try:
@@ -155,7 +173,7 @@ class Laboratory:
         with tempfile.TemporaryFile() as said:
             process = await asyncio.create_subprocess_exec(
                 *self._command, job, stdin=body, stdout=answer, stderr=said,
-                start_new_session=True, env=os.environ | _ENVIRONMENT,
+                start_new_session=True, env=os.environ | ENVIRONMENT,
             )  # fmt: skip
             ended = asyncio.create_task(process.wait())
             try:

@@ -110,3 +110,11 @@ def _is_gone(pid: Path) -> bool:
     except ProcessLookupError:
         return True
     return False
+
+
+async def test_a_quick_job_needs_no_process_and_fails_with_its_reason() -> None:
+    arms = {"cell": {"stage1": [[2, 11, 5, 1, 1, 0]], "phase1": [[16, 0, 12, 4, 0, 1]]}}
+    async with served(command=("/no/such/program",)) as url:
+        status, said = await post(url, arms, "/jobs/pcs")
+        assert (status, '"n_stage1":20' in said) == (200, True)
+        assert (await post(url, {"cell": 1}, "/jobs/pcs"))[0] == 500
