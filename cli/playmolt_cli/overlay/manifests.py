@@ -50,6 +50,7 @@ def _values(engine: EngineModule) -> Mapping[str, object]:
         "most": asked.replicas[1],
         "settings": "".join(_settings(engine)),
         "triggers": "".join(_triggers(engine)),
+        "calls": "".join(_CALLED.format(component=component, port=port) for component, port in asked.calls),
         **{name: text if asked.models else "" for name, text in _MODELS.items()},
         **{name: text if seals(engine.deciders) else "" for name, text in _SEAL.items()},
     }
@@ -144,6 +145,15 @@ _KEPT_SETTING: Final = """\
                   name: {secret}
                   key: {key}
                   optional: true
+"""
+_CALLED: Final = """\
+    - to:
+        - podSelector:
+            matchLabels:
+              playmolt/component: {component}
+      ports:
+        - port: {port}
+          protocol: TCP
 """
 _TRIGGER: Final = """\
     - type: prometheus

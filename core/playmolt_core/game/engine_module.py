@@ -31,6 +31,8 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     models: bool = False
     """Whether it calls language models: it then gets their catalogue, their keys and network access to them."""
     secrets: tuple[FromSecret, ...] = ()
+    calls: tuple[tuple[str, int], ...] = ()
+    """Component and port of each server that it calls besides Postgres, NATS and models."""
     replicas: tuple[int, int] = (2, 10)
     """The minimum and maximum for autoscaling."""
     requests: bool = True

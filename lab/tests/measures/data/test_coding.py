@@ -1,9 +1,11 @@
 """Section 4 of the measures: every cell of the table, and what the lexicons find."""
 
+import tomllib
 import unicodedata
+from importlib.resources import files
+from typing import Any
 
 import pytest
-from playmolt_agora_runner.turn import texts
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.instrument import definitions
 from playmolt_schemas.instrument.lexicon import Cues, cues, dissoc, fn_class, lexicon_version, plain
@@ -99,8 +101,12 @@ def test_what_the_lexicons_find(language: Language, thought: str | None, expecte
     assert cues(thought, language) == expected
 
 
+def _table() -> dict[str, Any]:
+    return tomllib.loads(files("playmolt_schemas.instrument").joinpath("lexicon.toml").read_text("utf-8"))
+
+
 def test_entries_are_spelt_as_thoughts_are_read() -> None:
-    lexicons = texts.table("lexicon.toml")
+    lexicons = _table()
     entries = [entry for language in ("en", "ko") for kind in lexicons[language].values() for entry in kind]
     assert [entry for entry in entries if plain(entry).lower() != entry] == []
     assert all(len(kind) == len(set(kind)) for language in ("en", "ko") for kind in lexicons[language].values())
@@ -111,6 +117,6 @@ def test_what_is_coded_by_the_lexicons_names_their_version() -> None:
 
 
 def test_the_lexicons_change_only_with_their_version() -> None:
-    entries = texts.table("lexicon.toml")
+    entries = _table()
     assert entries.pop("version") == lexicon_version()
     assert (lexicon_version(), digest(entries)[:16]) == ("lexicon@2", "1fd8e6765418d00b")
