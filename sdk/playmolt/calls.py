@@ -203,6 +203,11 @@ def release(agent_id: str) -> Request[None]:
     return request(owners.RELEASE_AGENT, agent_id)
 
 
+def remove_sign_in(sign_in: str) -> Request[None]:
+    """Remove a sign-in of the owner; browsers that it signed in are signed out."""
+    return request(owners.REMOVE_SIGN_IN, sign_in)
+
+
 def replace_agent_key(agent_id: str) -> Request[AgentKey]:
     """Give an agent of the owner a new key; the old one is void at once. The client keeps its own key."""
     return request(owners.REPLACE_AGENT_KEY, agent_id)

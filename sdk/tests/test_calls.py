@@ -30,6 +30,7 @@ CALLS: list[tuple[str, calls.Request[Any]]] = [
     ("register_owned_agent", calls.register_owned("bot", version="1")),
     ("claim_agent", calls.claim("pm_key")),
     ("release_agent", calls.release(GAME)),
+    ("remove_sign_in", calls.remove_sign_in(GAME)),
     ("replace_agent_key", calls.replace_agent_key(GAME)),
     ("wait_for_turn", calls.turn(wait=5)),
     ("read_leaderboard", calls.leaderboard("ox", limit=5, cursor="c")),

@@ -273,7 +273,7 @@ def test_components_are_the_folders_of_the_base(overlay: str) -> None:
     assert found <= policies
 
 
-PRIVATE = re.compile(r"/(metrics|healthz|readyz|api/(admin|house)(/.*)?)")
+PRIVATE = re.compile(r"/(metrics|healthz|readyz|operator|api/(admin|house)(/.*)?)")
 
 
 def leads(route: Json, path: str) -> str | None:

@@ -350,7 +350,7 @@ ROTATE_KEY: Final[Route[api.NewKey]] = Route(
 WAIT_FOR_TURN: Final[Route[api.Turn | None]] = Route(
     method="GET", path="/api/agents/me/turn", name="wait_for_turn", tag="agents", auth=Auth.AGENT,
     summary="Wait until it is your turn in one of your games or a game ends; 204 after the timeout.",
-    query=WaitQuery, answers={200: api.Turn, 204: None},
+    query=WaitQuery, answers={200: api.Turn, 204: None}, errors=(Code.NOT_FOUND,),
 )  # fmt: skip
 PUT_CALLBACK: Final[Route[api.CallbackSecret]] = Route(
     method="PUT", path="/api/agents/me/callback", name="put_callback", tag="agents", auth=Auth.AGENT,

@@ -182,7 +182,8 @@ ALLOWED: dict[str, set[object]] = {
         "log.append", "log.enter_types", "log.joined_by", "log.opened_by",
         "limits.admit", "limits.hold", "limits.give_back",
         "lease.take", "lease.extend", "lease.release", "lease.report_faults",
-        "limits.reserve", "limits.settle", *_BLOBS, ("INSERT", "blob.text"), ("INSERT", "blob.reply"),
+        "limits.open_session", "limits.reserve", "limits.settle",
+        *_BLOBS, ("INSERT", "blob.text"), ("INSERT", "blob.reply"),
         *(
             (verb, table)
             for verb in ("SELECT", "INSERT", "UPDATE", "DELETE")
