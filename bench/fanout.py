@@ -98,6 +98,9 @@ class MemorySource:
     async def watch_lobby(self) -> MemoryWatch:
         return MemoryWatch()
 
+    async def watch_moderation(self) -> MemoryWatch:
+        return MemoryWatch()
+
     def present(self) -> frozenset[str]:
         return frozenset({"ox"})
 
