@@ -282,6 +282,25 @@ def test_a_jury_to_whom_nothing_was_put_is_let_go_only_on_purpose(reader: Reader
     expect(page.locator("#panel-deliberation")).to_be_visible()
 
 
+def test_a_juror_of_a_chinese_story_is_named_in_chinese_on_an_english_page(reader: Reader) -> None:
+    page = reader("/game")
+    page.locator("button[lang=zh]").click()
+    page.wait_for_url("**/game?session=jury-*")
+    expect(page.locator(".story .speech").first).to_be_visible()
+    page.get_by_role("combobox").select_option("en")
+    expect(page.locator("html")).to_have_attribute("lang", "en")
+    expect(page.locator(".story .speech").first).to_be_visible()
+    for panel in ("dossier", "jurors"):
+        go_on(page)
+        expect(page.locator(f"#panel-{panel}")).to_be_visible()
+    talk = page.locator("[data-juror]").first
+    name = talk.locator("bdi[lang=zh]").inner_text()
+    expect(talk).to_have_accessible_name(f"Talk {name}")
+    talk.click()
+    expect(page.locator("h2[lang=zh]").filter(has_text=name)).to_be_visible()
+    expect(page.locator("label bdi[lang=zh]")).to_have_text(name)
+
+
 def test_a_chosen_language_is_kept_when_the_story_speaks_another(reader: Reader) -> None:
     page = reader("/game?lang=en")
     page.get_by_role("combobox").select_option("ko")

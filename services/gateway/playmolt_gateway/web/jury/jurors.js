@@ -1,7 +1,7 @@
 /** The jurors: conversation, evidence, debate, secret notes. */
 
 import { post } from "../parts/api.js";
-import { announce, content, el, field, fill, focusOn, ofContent, select } from "../parts/dom.js";
+import { announce, around, content, el, field, fill, focusOn, ofContent, select } from "../parts/dom.js";
 import { keepDraft } from "../sessions/drafts.js";
 import { actionButton, trouble } from "../parts/frame.js";
 import { openItems } from "./case.js";
@@ -34,11 +34,11 @@ export function jurorsPanel(game) {
   const draw = () => fill(cards, game.session.jurors.map((juror) => el("li", {},
     el("div", { class: `card plain${juror.id === chosen ? " on" : ""}` },
       el("h3", ofContent(), juror.name),
-      el("p", { class: "quiet small" }, juror.personality.join(" · ")),
+      el("p", { class: "quiet small", ...ofContent() }, juror.personality.join(" · ")),
       bandView(juror.band, juror.stance),
       el("div", { class: "row apart" }, el("span", { class: "quiet small" }, t("game.rounds_left", { n: juror.rounds_left })),
         el("button", { type: "button", "aria-pressed": String(juror.id === chosen), "data-focus": juror.id, "data-juror": juror.id,
-          "aria-label": `${t("game.talk")}: ${juror.name}`, onclick: () => choose(juror.id) }, t("game.talk")))))));
+          onclick: () => choose(juror.id) }, t("game.talk"), el("span", { class: "unseen" }, " ", content(juror.name))))))));
   const talk = new JurorTalk(game, stage);
   const choose = (id) => {
     chosen = id;
@@ -83,12 +83,12 @@ class JurorTalk {
     this.reactions = [];
     this.said = el("div", { class: "talk", tabindex: "0", role: "log", "aria-label": t("game.conversation") });
     this.text = el("textarea", { name: "text", maxlength: CHAT_CHARS, rows: 3 });
-    this.items = select([]);
+    this.items = select([], null, ofContent());
     this.place = el("div");
     const name = this.game.juror(juror);
-    const words = field(t("game.say_to", { name }), this.text);
+    const words = field(around("game.say_to", name), this.text);
     this.sent = keepDraft(`${this.game.session.id} persuasion ${juror}`, words);
-    fill(this.stage, el("h2", {}, name), this.said, words,
+    fill(this.stage, el("h2", ofContent(), name), this.said, words,
       el("div", { class: "row end" }, actionButton(t("send"), () => this.say(), { place: this.place, first: true })),
       el("div", { class: "row bottom" }, field(t("game.present_item"), this.items),
         actionButton(t("game.present"), () => this.present(), { place: this.place })),
@@ -154,7 +154,7 @@ export function deliberationPanel(game) {
   const rounds = el("div", { class: "stack" });
   const place = el("div");
   const text = el("textarea", { name: "note", maxlength: NOTE_CHARS, rows: 2 });
-  const to = select(game.session.jurors.map((juror) => [juror.id, juror.name]), null, { name: "to" });
+  const to = select(game.session.jurors.map((juror) => [juror.id, juror.name]), null, { name: "to", ...ofContent() });
   const left = el("span", { class: "quiet small" });
   const draw = () => {
     fill(jurors, game.session.jurors.map((juror) => el("li", { class: "card plain" }, el("h3", ofContent(), juror.name), bandView(juror.band, juror.stance))));

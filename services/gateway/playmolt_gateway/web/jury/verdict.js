@@ -51,7 +51,7 @@ export function verdictPanel(game) {
     el("div", { class: "row" }, call, again), place, progress),
     el("h2", { class: "unseen" }, t("game.jurors")),
     el("ul", { class: "thirds", "aria-label": t("game.jurors") }, game.session.jurors.map((juror) =>
-      el("li", { class: "card plain" }, el("h3", {}, juror.name), bandView(juror.band, juror.stance)))),
+      el("li", { class: "card plain" }, el("h3", ofContent(), juror.name), bandView(juror.band, juror.stance)))),
     roundsOf(game));
   draw();
   game.listen(draw);

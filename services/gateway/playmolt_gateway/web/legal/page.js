@@ -2,7 +2,7 @@
 
 import { forgetKey, get, key, post } from "../parts/api.js";
 import { go, kept } from "../parts/browser.js";
-import { announce, contentIn, el, field, fill, focusOn, ofContent, select } from "../parts/dom.js";
+import { announce, content, contentIn, el, field, fill, focusOn, ofContent, select } from "../parts/dom.js";
 import { forgetDrafts, keepDraft, leftBehind } from "../sessions/drafts.js";
 import { eraseCard, erasedLine } from "../sessions/erase.js";
 import { forgetButton, inviteField } from "../sessions/invite.js";
@@ -136,7 +136,7 @@ class Session {
     node.append(el("div", { class: "tight" },
       el("p", { class: "small" }, el("a", { href: "/legal" }, `‹ ${t("legal.all")}`)),
       el("h1", ofContent(), session.title),
-      el("p", { class: "quiet" }, [word("case", session.case_type), session.jurisdiction, word("side", session.side), word("language", session.language), session.model].join(" · ")),
+      el("p", { class: "quiet" }, word("case", session.case_type), " · ", content(session.jurisdiction), ` · ${[word("side", session.side), word("language", session.language), session.model].join(" · ")}`),
       this.status), this.history.drawn, this.unsent, this.speech, this.settling, this.task, this.tabs, eraseCard(this.path, "/legal", () => this.end()));
   }
 

@@ -44,6 +44,12 @@ export function content(...children) {
   return el("bdi", ofContent(), children);
 }
 
+/** A text of the page around a name of the content, which keeps its own language. */
+export function around(key, name) {
+  const [before, after] = t(key).split("{name}");
+  return [before, content(name), after];
+}
+
 /** The name of somebody else, whatever its direction of writing. `language` is that of a title or question. */
 export function named(text, language = null) {
   return el("bdi", { class: "name", lang: language }, text);
