@@ -119,8 +119,8 @@ def _messages(client: Client, route: Route[api.Events], given: str) -> list[Data
 
 def _experiment(client: Client, given: str, language: PageLanguage) -> Fetched:
     """Finished runs from the bundle; the others, and all of an experiment without one, from their public messages."""
-    bundle = _bundle(client, given)
     state = client.call(agora.READ, given)
+    bundle = None if state.status == "running" else _bundle(client, given)
     rows = client.call(agora.RUNS, given).runs
     opened = [row.run for row in rows]
     experiment = bundle.experiment() if bundle else ()
@@ -146,6 +146,7 @@ def _experiment(client: Client, given: str, language: PageLanguage) -> Fetched:
 def _bundle(client: Client, given: str) -> Bundle | None:
     """The bundle, which the platform makes on request; None while the experiment runs."""
     until = time.monotonic() + _BUNDLE_SECONDS
+    noted = False
     while True:
         try:
             answer = client.call(agora.BUNDLE, given)
@@ -157,6 +158,9 @@ def _bundle(client: Client, given: str) -> Bundle | None:
             return Bundle(answer)
         if time.monotonic() > until:
             raise Failure(f"The bundle of {given} is not ready after {_BUNDLE_SECONDS:.0f} s. Run the command again.")
+        if not noted:
+            click.echo(f"{given}: waiting for its bundle; the platform analyzes the experiment first", err=True)
+            noted = True
         time.sleep(_LOOK_SECONDS)
 
 
