@@ -21,8 +21,7 @@ from playmolt_jury.chain import (
     without_chain,
 )
 from playmolt_jury.content import pack
-from playmolt_jury.transcript.shared_log import SharedRecord
-from playmolt_schemas.records import Record
+from playmolt_schemas.records import OpenedRecord, Record
 from playmolt_schemas.routes import jury as routes
 
 from playmolt_cli.jury.chain import chain_url
@@ -190,7 +189,7 @@ async def _stored(event_log: PostgresLog, session_id: str) -> Sequence[Record]:
 
 def _copied(session_id: str | None, copy: Path) -> Sequence[Record]:
     """The records of the named session, or of the only one."""
-    records = list(records_of_kind([copy], SharedRecord))
+    records = list(records_of_kind([copy], OpenedRecord))
     sessions = {record.stream for record in records}
     if session_id is None and len(sessions) > 1:
         raise Failure(f"{copy} has {len(sessions)} sessions. Name one as SESSION.")

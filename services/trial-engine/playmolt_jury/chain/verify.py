@@ -25,7 +25,6 @@ from playmolt_jury.content.material import Found
 from playmolt_jury.events import JuryOpened, StanceChanged
 from playmolt_jury.persuasion import stance
 from playmolt_jury.state import State
-from playmolt_jury.transcript.shared_log import SharedRecord
 
 E = TypeVar("E", bound=Event)
 Endings = Mapping[str, tuple[VerdictName, Found]]
@@ -90,7 +89,7 @@ def _broken(records: Sequence[Record]) -> Iterator[str]:
 
 def _unprovable(record: Record) -> bool:
     """Whether the hash cannot be recomputed. It always can for a sealed record, whatever its data omits."""
-    return isinstance(record, SharedRecord) and bool(record.withheld) and not record.sealed
+    return isinstance(record, OpenedRecord) and record.partial
 
 
 def withheld(records: Iterable[Record]) -> int:

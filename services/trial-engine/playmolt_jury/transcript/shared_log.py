@@ -15,13 +15,7 @@ _BLANK: Final[Mapping[str, object]] = {"owner": "", "name": "", "text": "", "top
 _encode, _decode = msgspec.json.encode, msgspec.json.decode
 
 
-class SharedRecord(OpenedRecord, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """A record of a shared log; `withheld` names the fields that were blanked."""
-
-    withheld: tuple[str, ...] = ()
-
-
-def shared_log(records: Iterable[Record]) -> Iterator[SharedRecord]:
+def shared_log(records: Iterable[Record]) -> Iterator[OpenedRecord]:
     noted: set[str] = set()
     for record in records:
         data: dict[str, Any] = _decode(record.data)
@@ -51,7 +45,7 @@ def _may_quote(turn: str, noted: set[str]) -> bool:
     return bool(noted) if kind == "classify" else juror.partition(":")[0] in noted
 
 
-def _without(record: Record, data: dict[str, object], secrets: Sequence[str]) -> SharedRecord:
+def _without(record: Record, data: dict[str, object], secrets: Sequence[str]) -> OpenedRecord:
     metadata: dict[str, object] = _decode(record.metadata)
     withheld = [f"data.{name}" for name in secrets]
     if metadata["actor"] not in _NO_PERSON:
@@ -61,5 +55,5 @@ def _without(record: Record, data: dict[str, object], secrets: Sequence[str]) ->
     fields = msgspec.structs.asdict(record)
     if withheld:
         fields |= {"data": msgspec.Raw(_encode(data)), "metadata": msgspec.Raw(_encode(metadata))}
-        fields |= {"seal_key": msgspec.UNSET}
-    return SharedRecord(**fields, withheld=tuple(withheld))
+        fields |= {"seal_key": msgspec.UNSET, "withheld": tuple(withheld)}
+    return OpenedRecord(**fields)
