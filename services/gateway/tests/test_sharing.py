@@ -43,6 +43,8 @@ class Owned:
                 return 200, sharing.Terms((said["body"] or {}).get("sections"))
             case sharing.PAGE:
                 return self.status, PAGE
+            case sharing.LOG if self.status != 200:
+                return self.status, problem_bytes(Code.UNAVAILABLE, "Retry.")
             case sharing.LOG:
                 return Answer(call.id, 200, b"{}\n", content_type="application/x-ndjson")
         return 200, sharing.Terms()
@@ -144,6 +146,16 @@ async def test_while_its_engine_is_away_a_page_says_so_in_the_readers_language(
     assert int(answer.headers["retry-after"]) > 0
     assert "暂时无法查看" in answer.text
     assert "no-store" in answer.headers["cache-control"]
+
+
+@pytest.mark.parametrize("file", ["log.jsonl", "picture.svg"])
+async def test_a_file_whose_engine_is_unavailable_was_not_revoked(platform: Any, owner: Any, file: str) -> None:
+    engine, key = owner
+    address = page_of(await shared(platform, key, PATHS[JURY]))
+    engine.status = Code.UNAVAILABLE.status
+    answer = await platform.send("GET", f"{address}/{file}")
+    assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
+    assert int(answer.headers["retry-after"]) > 0
 
 
 async def test_the_head_is_told_to_who_only_looks_at_the_link(platform: Any, owner: Any) -> None:

@@ -41,6 +41,7 @@ _MISMATCH: Final = HttpProblem(
 )
 _NO_SHARE: Final = HttpProblem(Code.NOT_FOUND, "This share link does not exist or was revoked.")
 _ERASED: Final = HttpProblem(Code.ERASED, "The owner has erased the shared content.")
+_UNAVAILABLE: Final = HttpProblem(Code.UNAVAILABLE, "The shared content is temporarily unavailable. Retry.")
 _encode = msgspec.json.encode
 _terms_of = msgspec.json.Decoder(sharing.Terms).decode
 _state_of = msgspec.json.Decoder(dict[str, Any]).decode
@@ -174,7 +175,8 @@ async def _picture(services: Services, found: Answer, request: CheckedRequest, f
 
 
 def _refusal_for(answer: Answer) -> HttpProblem:
-    return _ERASED if answer.status == Code.ERASED.status else _NO_SHARE
+    known = {Code.ERASED.status: _ERASED, Code.UNAVAILABLE.status: _UNAVAILABLE}
+    return known.get(answer.status, _NO_SHARE)
 
 
 _PICTURED: Final = {
