@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ MEMORY_MB = 1024
 ANALYSIS_SECONDS = 60
 TURN_MS = 1.33
 _EXPERIMENTS = "/api/agora/experiments"
+_PLANS = "/api/agora/plans"
 
 
 _SHORT_PLAN = """\
@@ -78,6 +80,9 @@ def _run_plan(data: Path, text: str) -> tuple[str, float, list[tuple[int, float]
     with httpx.Client(base_url=run["gateway"], headers=headers, timeout=60) as client:
         began, samples = time.monotonic(), [(0, tree_seconds(*roots))]
         opened = client.post(_EXPERIMENTS, content=msgspec.json.encode(text)).raise_for_status()
+        while opened.status_code == HTTPStatus.ACCEPTED:
+            time.sleep(0.5)
+            opened = client.get(f"{_PLANS}/{opened.json()['plan']}").raise_for_status()
         experiment = str(opened.json()["experiment"])
         while True:
             state = client.get(f"{_EXPERIMENTS}/{experiment}").raise_for_status().json()

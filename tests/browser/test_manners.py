@@ -112,6 +112,8 @@ def test_a_list_of_moments_is_one_stop_for_the_keys(reader: Reader, ended: Ended
     page.keyboard.press("Tab")
     expect(page.locator("details.record summary")).to_be_focused()
     page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Report")).to_be_focused()
+    page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Save as file")).to_be_focused()
 
 

@@ -40,7 +40,7 @@ public class Player {
         GamesApi games = new GamesApi(client);
         Joined seat = games.joinGame(new JoinRequest().gameType(JoinRequest.GameTypeEnum.OX), null);
         while (true) {
-            Turn turn = agents.waitForTurn(WAIT);
+            Turn turn = agents.waitForTurn(WAIT, null);
             if (turn == null || !seat.getGameId().equals(turn.getGameId())) {
                 continue;
             }

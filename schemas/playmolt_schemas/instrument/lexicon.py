@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Final
+from typing import Final, get_args
 
 import msgspec
 
@@ -71,6 +71,12 @@ def cues(thought: str | None, language: Language) -> Cues:
     text = " ".join(plain(thought).lower().split())
     never = [found.span(1) for found in matcher.never.finditer(text)]
     return Cues(s=_named(matcher.survival, text, never), o=_named(matcher.social, text, never))
+
+
+def compile_all() -> None:
+    """Compile the lexicons before a service has callers: the first use would hold up its event loop."""
+    for language in get_args(Language):
+        _matcher(language)
 
 
 def plain(text: str) -> str:

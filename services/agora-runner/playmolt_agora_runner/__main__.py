@@ -9,6 +9,7 @@ from playmolt_core.engine.settings import EngineSettings
 from playmolt_core.llm.batch_calls import PgBatchCalls
 from playmolt_core.ops.service import run_service
 from playmolt_core.service.process import HostedGame, ServiceContext, hosting
+from playmolt_schemas.instrument import lexicon
 from playmolt_schemas.routes import sharing
 
 from playmolt_agora_runner.calls.batch_worker import BatchWorker
@@ -111,8 +112,9 @@ def _lock(context: ServiceContext) -> Lock:
 
 
 def preload() -> None:
-    """Read the texts and worlds."""
+    """Read the texts, worlds and lexicons."""
     Agora()
+    lexicon.compile_all()
 
 
 if __name__ == "__main__":

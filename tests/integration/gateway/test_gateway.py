@@ -83,7 +83,7 @@ def test_me_tells_points_and_games_by_type(platform: Platform) -> None:
         "id": guest.id, "handle": f"me-{guest.id[-6:]}", "name": "me", "kind": "bot", "version": None, "model": None,
         "about": None, "created_at": created_at, "owner": None, "points": 0,
         "points_by_type": {"trial": 0, "ox": 0}, "games": {"trial": 0, "ox": 0},
-        "ratings": {"trial": None, "ox": None, "trial_slow": None, "ox_slow": None},
+        "ratings": {"trial": None, "ox": None, "trial_slow": None, "ox_slow": None}, "notices": [],
     }  # fmt: skip
 
 

@@ -15,6 +15,8 @@ from websockets.sync.client import ClientConnection
 from tests.integration.gateway.rows import SECONDS, Guest, Json, Platform, Sse, Table, eventually, told
 
 MARKER, OTHER = "zugzwangmarker", "a much longer quixotryvexation marker"
+BESIDE = "endspielmarker"
+"""What is said in the games of other tests on the same platform, which are not hidden."""
 PAGES = ("/watch/{id}", "/embed/{id}", "/watch/{id}?v=9", "/api/games/{id}/replay.html?lang=en")
 PICTURES = ("/watch/{id}/picture.svg", "/watch/{id}/picture.svg?v={v}", "/watch/{id}/picture.svg?v={v}&lang=ko")
 LISTS = (
@@ -22,7 +24,6 @@ LISTS = (
     "/feeds/games.atom",
     "/feeds/agents/{agent}.atom",
     "/agents/{agent}",
-    "/api/games?limit=100",
 )
 
 
@@ -58,6 +59,9 @@ def shown(platform: Platform, table: Table, version: int) -> dict[str, bytes]:
 
     for path in (*PAGES, *PICTURES, *LISTS):
         take(path.format(id=game, agent=agent, v=version))
+    # Games of other tests on the same platform go on meanwhile.
+    rows = told(platform.nobody.get("/api/games?limit=100"))["games"]
+    [found["/api/games"]] = [json.dumps(row).encode() for row in rows if row["game_id"] == game]
     for path in ("state", "events?limit=1000", "log", f"state?at={version}", f"state?at={version}&seat={agent}"):
         take(f"/api/games/{game}/{path}")
     for guest in table[:2]:
@@ -129,7 +133,9 @@ def test_a_hidden_speech_is_nowhere_any_more_and_restored_everywhere(platform: P
     assert MARKER not in public.read_text(encoding="utf-8")
     verified = platform.command("log", "verify", "--json", str(public))
     assert verified.returncode == 0, verified.stdout
-    assert json.loads(verified.stdout)["withheld"] == 1
+    withheld = [json.loads(line) for line in public.read_text(encoding="utf-8").splitlines() if '"withheld"' in line]
+    assert [record["version"] for record in withheld if record["stream"] == game] == [version]
+    assert json.loads(verified.stdout)["withheld"] == len(withheld)
     (tmp_path / "log.jsonl").write_bytes(platform.nobody.get(f"/api/games/{game}/log").content)
     assert platform.command("log", "verify", str(tmp_path / "log.jsonl")).returncode == 0
     assert platform.command("log", "check", str(public)).returncode == 0
@@ -155,17 +161,17 @@ def test_a_hidden_comment_is_withheld_where_it_was_made_and_where_it_was_reveale
     table = platform.table("ox")
     game, author = table.game_id, table[0]
     for guest, choice in zip(table, "OOXXX", strict=True):
-        comment = MARKER if guest is author else "because"
+        comment = BESIDE if guest is author else "because"
         table.does(guest, {"type": "first_choice", "choice": choice, "comment": comment})
     table.switch()
     table.ox("OOXXX", "OOXXX", "OOXXX", "OOXXX")
-    version = version_of(platform, game, MARKER)
+    version = version_of(platform, game, BESIDE)
     assert platform.events(game)[version - 1]["type"] == "reveal"
-    assert MARKER in in_dataset(platform, tmp_path / "before")
+    assert BESIDE in in_dataset(platform, tmp_path / "before")
     report = decide(platform, "hide", game_id=game, version=version, agent_id=author.id)
     after = shown(platform, table, version)
-    assert holding(after, MARKER) == []
-    assert MARKER not in in_dataset(platform, tmp_path / "after")
+    assert holding(after, BESIDE) == []
+    assert BESIDE not in in_dataset(platform, tmp_path / "after")
     comments = {choice["agent_id"]: choice["comment"] for choice in platform.events(game)[version - 1]["choices"]}
     assert comments == {guest.id: WITHHELD if guest is author else "because" for guest in table}
     withheld = {record["type"]: record["withheld"] for record in platform.records(game) if "withheld" in record}
@@ -176,7 +182,7 @@ def test_a_hidden_comment_is_withheld_where_it_was_made_and_where_it_was_reveale
     assert WITHHELD in json.dumps(author.state(game)), "the author, too"
     assert platform.command("log", "verify").returncode == 0
     restore(platform, report)
-    assert MARKER in json.dumps(platform.nobody.state(game))
+    assert BESIDE in json.dumps(platform.nobody.state(game))
     assert not [record for record in platform.records(game) if "withheld" in record]
 
 
@@ -215,8 +221,8 @@ def _named(feed: Sse) -> Json:
 
 def test_every_open_watcher_of_a_running_game_is_notified(platform: Platform, record_property: Any) -> None:
     table = platform.table("trial")
-    table.does(table[0], {"type": "speak", "text": MARKER})
-    version = version_of(platform, table.game_id, MARKER)
+    table.does(table[0], {"type": "speak", "text": BESIDE})
+    version = version_of(platform, table.game_id, BESIDE)
     with Watching(platform, table.game_id, version) as watching:
         began = time.monotonic()
         decide(platform, "hide", game_id=table.game_id, version=version)
@@ -227,7 +233,7 @@ def test_every_open_watcher_of_a_running_game_is_notified(platform: Platform, re
     with platform.socket(f"/ws/games/{table.game_id}?after={version - 1}") as socket:
         assert json.loads(socket.recv(timeout=SECONDS))["text"] == WITHHELD, "who resumes gets the withheld form"
     for guest in table:
-        assert MARKER not in json.dumps(guest.state(table.game_id))
+        assert BESIDE not in json.dumps(guest.state(table.game_id))
     table.does(table[1], {"type": "speak", "text": "the game goes on"})
 
 
@@ -256,8 +262,8 @@ def test_a_renamed_agent_has_its_name_nowhere(platform: Platform, tmp_path: Path
 
 
 def test_the_message_is_deleted_and_later_ones_stay(platform: Platform) -> None:
-    table, _ = played(platform, MARKER)
-    version = version_of(platform, table.game_id, MARKER)
+    table, _ = played(platform, BESIDE)
+    version = version_of(platform, table.game_id, BESIDE)
     decide(platform, "hide", game_id=table.game_id, version=version)
 
     def lags() -> Json:
@@ -267,7 +273,7 @@ def test_the_message_is_deleted_and_later_ones_stay(platform: Platform) -> None:
     said, code = platform.watched(f"/ws/games/{table.game_id}?after=0")
     assert code == 1000
     assert [json.loads(one)["version"] for one in said] == list(range(1, len(said) + 1))
-    assert MARKER not in "".join(said)
+    assert BESIDE not in "".join(said)
 
 
 TIMES = re.compile(rb"\d{4}-\d{2}-\d{2}T[0-9:.]+Z?")
