@@ -489,7 +489,7 @@ async def test_pcs_is_looked_at_on_the_way_and_every_look_is_logged(running: Sta
         experiment = await operator.open(plan() | {"models": ["fake", "one-at-a-time"], "phases": compared})
         state = await operator.now(experiment)
         assert (state["pcs_cells"], state["looks"]) == (["phase1/fake/en", "phase1/one-at-a-time/en"], [])
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(200):
             figure: dict[str, Any] = {}
             while (figure.get("n_stage1"), figure.get("n_phase1")) != (12, 12):  # a look may come when some have acted
                 looked = await operator.post(experiment, "look")
