@@ -20,7 +20,7 @@ _log = log("laboratory")
 
 
 async def build(start: Start[LaboratorySettings]) -> None:
-    """Serve until the service has to stop, or nobody has called for its idle time."""
+    """Serve until the service has to stop, or no call has come for its idle time."""
     settings = start.settings
     laboratory = Laboratory(settings.laboratory_key, settings.laboratory_at_once)
     sock = listening(settings.host, settings.laboratory_port, start.fd)

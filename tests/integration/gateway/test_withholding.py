@@ -14,7 +14,7 @@ from websockets.sync.client import ClientConnection
 
 from tests.integration.gateway.rows import SECONDS, Guest, Json, Platform, Sse, Table, eventually, told
 
-MARKER, OTHER = "zugzwangmarker", "a much longer quixotryvexation marker"
+MARKER = "zugzwangmarker"
 BESIDE = "endspielmarker"
 """What is said in the games of other tests on the same platform, which are not hidden."""
 PAGES = ("/watch/{id}", "/embed/{id}", "/watch/{id}?v=9", "/api/games/{id}/replay.html?lang=en")
