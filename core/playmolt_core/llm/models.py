@@ -1,15 +1,18 @@
 """The models of a service by alias."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from playmolt_schemas.identifiers import is_scripted
 
+from playmolt_core.db.ledger import Ledger
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.day_budget import BatchDay, DayBudget
+from playmolt_core.llm.durable_call import Charge, Charges, PaidModel
 from playmolt_core.llm.limits import ModelLimits
-from playmolt_core.llm.port import Model
+from playmolt_core.llm.port import Model, ModelRequest
 from playmolt_core.llm.scripted.model import Cast, ScriptedModel
 
 if TYPE_CHECKING:
@@ -25,27 +28,44 @@ class Models:
         limits: ModelLimits,
         cast: Cast,
         *,
+        ledger: Ledger | None = None,
         day: DayBudget | None = None,
         seed: str = "0",
         environment: Mapping[str, str] = os.environ,
     ) -> None:
+        """`day` is counted in `ledger`."""
         self._catalogue = catalogue
         self._limits = limits
         self._cast = cast
         self._scripted = ScriptedModel(cast, seed)
+        self._ledger = ledger
         self._day = day
         self._environment = environment
         self._open: dict[str, OpenAIModel] = {}
 
-    def get(self, alias: str) -> Model | None:
-        """The model of an alias; None if it is unknown."""
+    def get(self, alias: str, charges: Charges = lambda _: ()) -> Model | None:
+        """The model of an alias, paid from the day's budget and the given accounts; None if it is unknown."""
+        model, ledger = self.unpaid(alias), self._ledger
+        if model is None or ledger is None:
+            return model
+        return PaidModel(model, ledger, lambda request: [*charges(request), *self.charges(request)])
+
+    def unpaid(self, alias: str) -> Model | None:
+        """The model of an alias, for a caller that pays for its requests; None if it is unknown."""
         if is_scripted(alias):
             return self._scripted if self._cast.knows(alias) else None
         entry = self._catalogue.models.get(alias)
-        if entry is None:
-            return None
-        model = self._opened(entry)
-        return self._day.over(model, entry) if self._day else model
+        return None if entry is None else self._opened(entry)
+
+    def charges(self, request: ModelRequest, batched_at: datetime | None = None) -> Sequence[Charge]:
+        """The worst case of a request on the accounts of the day; `batched_at` is when it began to wait for a batch."""
+        entry = self._catalogue.models.get(request.alias)
+        if self._day is None or entry is None:
+            return ()
+        return self._day.charges(request, entry.in_batches if batched_at else entry, batched_at)
+
+    def now(self) -> datetime:
+        return self._day.now() if self._day else datetime.now(UTC)
 
     def _opened(self, entry: ModelEntry) -> "OpenAIModel":
         if entry.alias not in self._open:
@@ -57,14 +77,16 @@ class Models:
         return self._open[entry.alias]
 
     def in_batches(self, alias: str) -> "OpenAIModel | None":
-        """A model with a batch API; None for other models. `batch_day` counts its usage."""
+        """A model with a batch API; None for other models."""
         entry = self._catalogue.models.get(alias)
         return self._opened(entry) if entry is not None and entry.batch else None
 
     def batch_day(self, alias: str) -> BatchDay | None:
         """The daily budget of a model's batch requests; None if there is no daily budget."""
         entry = self._catalogue.models.get(alias)
-        return self._day.in_batches(entry) if self._day and entry is not None else None
+        if self._ledger is None or self._day is None or entry is None:
+            return None
+        return BatchDay(self._ledger, self._day, entry)
 
     async def close(self) -> None:
         for model in self._open.values():

@@ -13,7 +13,7 @@ from typing_extensions import TypeVar
 from playmolt_core.bus.engine_bus import EngineBus
 from playmolt_core.bus.port import EngineCalls
 from playmolt_core.db.blobs import PgBlobs
-from playmolt_core.db.budgets import PgBudgets
+from playmolt_core.db.ledger import PgLedger
 from playmolt_core.db.logins import seals
 from playmolt_core.db.migrate import newest_needed
 from playmolt_core.db.moderation import PgModeration
@@ -95,8 +95,8 @@ class ServiceContext(Generic[S_co]):
             from playmolt_core.llm.openai.connection import load_client  # noqa: PLC0415 -- as above
 
             load_client(entry.base_url for entry in self.catalogue.models.values())
-        day = DayBudget(PgBudgets(self.pool), self.settings)
-        return Models(self.catalogue, self._limits, cast, day=day, seed=seed)
+        ledger, day = PgLedger(self.pool), DayBudget(self.settings)
+        return Models(self.catalogue, self._limits, cast, ledger=ledger, day=day, seed=seed)
 
 
 T = TypeVar("T")

@@ -5,15 +5,17 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from playmolt_core.db.ledger import Amount
 from playmolt_core.llm.catalogue import ModelEntry
 from playmolt_core.llm.day_budget import DayBudget, account_of
+from playmolt_core.llm.durable_call import PaidModel
+from playmolt_core.llm.file_ledger import MemoryLedger
 from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.openai.model import OpenAIModel
 from playmolt_core.llm.port import Attempt, ChatMessage, Failed, ModelRequest, Reply
 from playmolt_core.settings import Settings
 
 from core.tests.llm.fake_server import Canned, FakeServer, reply, status
-from core.tests.llm.memory_budgets import MemoryBudgets
 
 TODAY, TOMORROW = "2026-11-26", "2026-11-27"
 REQUEST = ModelRequest(alias="local", messages=(ChatMessage("user", "q"),), max_tokens=50, payer="ada")
@@ -23,10 +25,11 @@ class Day:
     """A model under the budget of a day, on a server that says what a test scripts."""
 
     def __init__(self, entry: ModelEntry, **settings: Any) -> None:
-        self.budgets = MemoryBudgets()
+        self.budgets = MemoryLedger()
         self.now = datetime.fromisoformat(f"{TODAY}T23:59:58+00:00")
         self.inner = OpenAIModel(entry, "", MemoryLimits(), sleep=self._sleep)
-        self.model = DayBudget(self.budgets, Settings(**settings), lambda: self.now).over(self.inner, entry)
+        day = DayBudget(Settings(**settings), lambda: self.now)
+        self.model = PaidModel(self.inner, self.budgets, lambda request: day.charges(request, entry))
         self.attempts: list[Attempt] = []
 
     async def _sleep(self, _: float) -> None:
@@ -49,10 +52,12 @@ def priced(server: FakeServer) -> ModelEntry:
     return server.entry("local", input_price=Decimal(1_000_000), output_price=Decimal(2_000_000))
 
 
-def test_without_a_limit_nothing_is_counted() -> None:
-    entry = ModelEntry(base_url="http://127.0.0.1:1/v1", model="m", alias="local")
-    day = Day(entry)
-    assert day.model is day.inner
+async def test_without_a_limit_nothing_is_counted() -> None:
+    async with FakeServer(reply("hello", usage=(10, 5))) as server:
+        day = Day(priced(server))
+        assert isinstance(await day.asks(), Reply)
+        assert day.budgets.spent == {}
+        await day.inner.close()
 
 
 async def test_what_a_request_took_is_counted_for_all_and_for_its_key() -> None:
@@ -60,8 +65,8 @@ async def test_what_a_request_took_is_counted_for_all_and_for_its_key() -> None:
         day = Day(priced(server), day_tokens=10_000, key_day_money="1000")
         assert isinstance(await day.asks(), Reply)
         assert day.budgets.spent == {
-            account_of(TODAY): (1, 15, Decimal(20)),
-            account_of(TODAY, "ada"): (1, 15, Decimal(20)),
+            account_of(TODAY): Amount(Decimal(20), 15, 1),
+            account_of(TODAY, "ada"): Amount(Decimal(20), 15, 1),
         }
         await day.inner.close()
 
@@ -99,8 +104,7 @@ async def test_a_reply_without_figures_keeps_its_worst_case() -> None:
     async with saying(reply("hello", usage=None)) as server:
         day = Day(priced(server), day_tokens=150)
         assert isinstance(await day.asks(), Reply)
-        _, held, _ = day.budgets.of(account_of(TODAY))
-        assert 50 < held <= 150
+        assert 50 < day.budgets.of(account_of(TODAY)).tokens <= 150
         assert isinstance(await day.asks(), Failed)
         await day.inner.close()
 
@@ -111,7 +115,7 @@ async def test_a_request_that_a_server_refused_costs_nothing() -> None:
         failed = await day.asks()
         assert isinstance(failed, Failed)
         assert (failed.code, failed.attempts) == ("model_unavailable", 4)
-        assert day.budgets.of(account_of(TODAY)) == (4, 0, Decimal(0))
+        assert day.budgets.of(account_of(TODAY)) == Amount(calls=4)
         await day.inner.close()
 
 
@@ -123,7 +127,7 @@ async def test_what_nobody_sent_is_given_back() -> None:
         day = Day(priced(server), day_tokens=1000)
         with pytest.raises(RuntimeError, match="mark"):
             await day.asks(sending=lost)
-        assert day.budgets.of(account_of(TODAY)) == (0, 0, Decimal(0))
+        assert day.budgets.of(account_of(TODAY)) == Amount()
         assert server.received == []
         await day.inner.close()
 

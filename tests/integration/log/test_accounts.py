@@ -12,8 +12,8 @@ import asyncpg
 import pytest
 from msgspec import UNSET
 from playmolt_core.db.accounts import Agent, NewAgent, PgAccounts, Profile, VersionLimit
-from playmolt_core.db.budgets import Account, PgBudgets
 from playmolt_core.db.cursors import BadCursor
+from playmolt_core.db.ledger import Account, Amount, Entry, PgLedger
 from playmolt_core.db.limits import DayUsage, PgLimits, SessionLimit
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.db.projections import Board, PgProjections, Score, add_scores, clear, move
@@ -433,10 +433,10 @@ async def test_a_day_holds_so_many_sessions_of_both_kinds(database_url: str, poo
 
 async def test_what_is_spent_of_a_day_is_told(database_url: str, relay_pool: Pool) -> None:
     engine_pool = await open_pool(database_url, role="playmolt_engine")
-    budgets, today = PgBudgets(engine_pool), datetime.now(UTC).date()
+    ledger, today = PgLedger(engine_pool), datetime.now(UTC).date()
     for who, tokens, money in (("", 90, "1.5"), ("ada", 60, "1"), ("bob", 30, "0.5")):
-        await budgets.reserve([Account(name=account_of(today.isoformat(), who))], tokens, Decimal(money))
-    await budgets.reserve([Account(name=account_of("2020-01-02", "ada"))], 999, Decimal(9))
+        await ledger.reserve([Entry(Account(name=account_of(today.isoformat(), who)), Amount(Decimal(money), tokens))])
+    await ledger.reserve([Entry(Account(name=account_of("2020-01-02", "ada")), Amount(Decimal(9), 999))])
     spent = await PgLimits(relay_pool).day_spent(today)
     assert spent == DayUsage(90, Decimal("1.5"), 60, Decimal(1), 0)
     await PgLimits(relay_pool).sweep()

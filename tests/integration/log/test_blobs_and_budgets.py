@@ -4,13 +4,15 @@ import asyncio
 import hashlib
 from collections.abc import AsyncIterator
 from decimal import Decimal
+from typing import Any
 
 import asyncpg
 import pytest
 from msgspec.structs import replace
-from playmolt_core.db.blobs import InFlight, PgBlobs, PgInFlight
-from playmolt_core.db.budgets import Account, PgBudgets
+from playmolt_core.db.blobs import PgBlobs
+from playmolt_core.db.ledger import Account, Amount, Entry, ExhaustedAccount, InFlight, Ledger, PgLedger
 from playmolt_core.db.pool import Pool, open_pool
+from playmolt_core.llm.file_ledger import MemoryLedger
 
 FREE = Decimal(0)
 
@@ -32,36 +34,48 @@ async def test_a_text_is_found_by_its_hash_and_kept_once(pool: Pool) -> None:
 
 
 async def test_the_first_reply_to_a_request_stays(pool: Pool) -> None:
-    blobs, in_flight, key = PgBlobs(pool), PgInFlight(pool), "ab" * 32
+    blobs, ledger, key = PgBlobs(pool), PgLedger(pool), "ab" * 32
     assert await blobs.reply(key) is None
-    await in_flight.keep_reply("agora-1", key, "first")
-    await in_flight.keep_reply("agora-1", key, "second")
+    await ledger.keep([], "agora-1", key, "first")
+    await ledger.keep([], "agora-1", key, "second")
     assert await blobs.reply(key) == "first"
 
 
-REQUEST = InFlight(turn=3, agent="ann", ask=1, logged=0, tokens=50, money=Decimal("0.25"))
+def request(stream: str, **changes: Any) -> InFlight:
+    mark = InFlight(stream=stream, turn=3, agent="ann", ask=1, logged=0, tokens=50, money=Decimal("0.25"))
+    return replace(mark, **changes)
 
 
-async def test_a_mark_counts_the_requests_of_one_question(pool: Pool) -> None:
-    in_flight = PgInFlight(pool)
-    assert await in_flight.found("agora-2") is None
+@pytest.fixture(params=["memory", "postgres"])
+def ledger(request: pytest.FixtureRequest, pool: Pool) -> Ledger:
+    return MemoryLedger() if request.param == "memory" else PgLedger(pool)
+
+
+async def test_a_mark_counts_the_requests_of_one_question(ledger: Ledger) -> None:
+    mark = request("agora-2")
+    assert await ledger.found("agora-2") is None
     for _ in range(3):
-        await in_flight.mark("agora-2", REQUEST)
-    await in_flight.refused("agora-2", REQUEST)
-    assert await in_flight.found("agora-2") == replace(REQUEST, requests=2, tokens=100, money=Decimal("0.50"))
-    await in_flight.settled("agora-2")
-    assert await in_flight.found("agora-2") == replace(REQUEST, requests=2, tokens=0, money=Decimal(0))
-    await in_flight.mark("agora-2", replace(REQUEST, ask=2))
-    assert await in_flight.found("agora-2") == replace(REQUEST, ask=2)
+        assert await ledger.reserve([], mark) is None
+    await ledger.settle([], mark)
+    assert await ledger.found("agora-2") == request("agora-2", requests=2, tokens=100, money=Decimal("0.50"))
+    await ledger.settle([], request("agora-2", requests=0, tokens=100, money=Decimal("0.50")))
+    assert await ledger.found("agora-2") == request("agora-2", requests=2, tokens=0, money=Decimal(0))
+    await ledger.reserve([], request("agora-2", ask=2))
+    assert await ledger.found("agora-2") == request("agora-2", ask=2)
 
 
-async def test_a_mark_goes_with_its_reply_and_where_the_server_took_nothing(pool: Pool) -> None:
-    in_flight = PgInFlight(pool)
-    await in_flight.mark("agora-3", REQUEST)
-    await in_flight.mark("agora-4", REQUEST)
-    await in_flight.keep_reply("agora-3", "cd" * 32, "said")
-    await in_flight.refused("agora-4", REQUEST)
-    assert [await in_flight.found(run) for run in ("agora-3", "agora-4")] == [None, None]
+async def test_a_mark_goes_with_its_reply_and_where_the_server_took_nothing(ledger: Ledger) -> None:
+    await ledger.reserve([], request("agora-3"))
+    await ledger.reserve([], request("agora-4"))
+    await ledger.keep([], "agora-3", "cd" * 32, "said")
+    await ledger.settle([], request("agora-4"))
+    assert [await ledger.found(run) for run in ("agora-3", "agora-4")] == [None, None]
+
+
+async def test_a_request_that_an_account_refuses_is_not_marked(ledger: Ledger) -> None:
+    mark, account = request("agora-5"), Account(name="e", tokens=99)
+    assert await ledger.reserve([Entry(account, Amount(tokens=100, calls=1))], mark) is not None
+    assert await ledger.found("agora-5") is None
 
 
 @pytest.mark.parametrize(
@@ -73,8 +87,8 @@ async def test_an_engine_changes_nothing_that_is_kept(pool: Pool, statement: str
 
 
 async def test_a_budget_holds_exactly_what_it_holds_however_many_ask_at_once(pool: Pool) -> None:
-    budgets, account = PgBudgets(pool), Account(name="e", calls=10)
-    answers = await asyncio.gather(*(budgets.reserve([account], 5, FREE) for _ in range(30)))
+    ledger, entry = PgLedger(pool), Entry(Account(name="e", calls=10), Amount(FREE, 5, 1))
+    answers = await asyncio.gather(*(ledger.reserve([entry]) for _ in range(30)))
     refused = [answer for answer in answers if answer]
     assert (answers.count(None), len(refused)) == (10, 20)
     assert {(short.account, short.calls, short.tokens) for short in refused} == {("e", 10, 50)}
@@ -90,24 +104,34 @@ async def test_a_budget_holds_exactly_what_it_holds_however_many_ask_at_once(poo
         (Account(name="e"), True),
     ],
 )
-async def test_a_limit_that_is_just_reached_is_kept(pool: Pool, account: Account, fits: bool) -> None:
-    assert (await PgBudgets(pool).reserve([account], 100, Decimal("0.25")) is None) == fits
+async def test_a_limit_that_is_just_reached_is_kept(ledger: Ledger, account: Account, fits: bool) -> None:
+    assert (await ledger.reserve([Entry(account, Amount(Decimal("0.25"), 100, 1))]) is None) == fits
 
 
 async def test_a_call_counts_on_every_account_or_on_none(pool: Pool) -> None:
-    budgets = PgBudgets(pool)
-    whole, run = Account(name="e", calls=9), Account(name="e/run", calls=1)
-    assert await budgets.reserve([whole, run], 1, FREE) is None
+    ledger = PgLedger(pool)
+    whole, run = Entry(Account(name="e", calls=9), Amount(FREE, 1, 1)), Entry(Account(name="e/run", calls=1), Amount())
+    assert await ledger.reserve([whole, run]) is None
     for _ in range(8):
-        short = await budgets.reserve([whole, run], 1, FREE)
+        short = await ledger.reserve([whole, run])
         assert short is not None
         assert short.account == "e/run"
-    assert await budgets.reserve([whole], 1, FREE) is None
+    assert await ledger.reserve([whole]) is None
+
+
+async def test_each_account_is_charged_its_own_worst_case(pool: Pool) -> None:
+    ledger, day, run = PgLedger(pool), Account(name="d", tokens=100), Account(name="r", money=Decimal(1))
+    for _ in range(2):
+        assert await ledger.reserve([Entry(day, Amount(tokens=50)), Entry(run, Amount(Decimal("0.3"), 40))]) is None
+    short = await ledger.reserve([Entry(run, Amount(Decimal("0.3"), 40)), Entry(day, Amount(tokens=50))])
+    assert short == ExhaustedAccount(account="d", calls=2, tokens=100, money=FREE)
+    short = await ledger.reserve([Entry(run, Amount(Decimal("0.5")))])
+    assert short == ExhaustedAccount(account="r", calls=2, tokens=80, money=Decimal("0.6"))
 
 
 async def test_what_a_call_did_not_take_is_given_back(pool: Pool) -> None:
-    budgets, account = PgBudgets(pool), Account(name="e", tokens=100, money=Decimal(1))
-    assert await budgets.reserve([account], 90, Decimal("0.9")) is None
-    assert await budgets.reserve([account], 20, FREE) is not None
-    await budgets.settle([account], tokens=-80, money=Decimal("-0.8"))
-    assert await budgets.reserve([account], 90, Decimal("0.9")) is None
+    ledger, account = PgLedger(pool), Account(name="e", tokens=100, money=Decimal(1))
+    assert await ledger.reserve([Entry(account, Amount(Decimal("0.9"), 90))]) is None
+    assert await ledger.reserve([Entry(account, Amount(FREE, 20))]) is not None
+    await ledger.settle([Entry(account, Amount(Decimal("-0.8"), -80))])
+    assert await ledger.reserve([Entry(account, Amount(Decimal("0.9"), 90))]) is None

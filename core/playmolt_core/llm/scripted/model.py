@@ -150,6 +150,8 @@ class ScriptedModel(Model):
         if not self._cast.knows(request.alias):
             detail = f"no scripted character plays {request.alias!r}: use {SCRIPTED!r}, or add one to the cast"
             return Failed(code="model_unavailable", detail=detail, attempts=0)
+        if sending is not None:
+            await sending()
         with attempt_span(request, "playmolt", request.alias) as span:
             attempt, reply = self.answered(request)
             finish(span, attempt)

@@ -14,9 +14,10 @@ from playmolt_agora_runner.turn.reply_parser import TurnReply
 from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.workers.budget_reservations import BudgetReservations
 from playmolt_agora_runner.workers.turn_model import Halt, TurnModel
-from playmolt_core.db.budgets import ExhaustedAccount
+from playmolt_core.db.ledger import Amount, ExhaustedAccount
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.day_budget import DayBudget, account_of
+from playmolt_core.llm.file_ledger import MemoryLedger
 from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.models import Models
 from playmolt_core.settings import Settings
@@ -24,7 +25,6 @@ from playmolt_schemas.stored.agora.plan import Budget
 
 from core.tests.llm.fake_server import FakeServer, reply
 from core.tests.llm.memory_batch_calls import MemoryBatchCalls
-from core.tests.llm.memory_budgets import MemoryBudgets
 
 from .test_asking import ACT, Blobs, Killed, Marks, spec
 
@@ -58,9 +58,9 @@ class Waiting:
         self.status = Status(LIMITS, None, "", batched=True)
         self.marks = Marks(Blobs())
         self.passes: Callable[[], None] = lambda: None
-        self.days, self.now = MemoryBudgets(), datetime(2026, 11, 26, 23, 59, 58, tzinfo=UTC)
-        budget = DayBudget(self.days, Settings(**day), lambda: self.now)
-        self.models = Models(catalogue, MemoryLimits(), residents.cast(), day=budget, environment={})
+        self.days, self.now = MemoryLedger(), datetime(2026, 11, 26, 23, 59, 58, tzinfo=UTC)
+        budget = DayBudget(Settings(**day), lambda: self.now)
+        self.models = Models(catalogue, MemoryLimits(), residents.cast(), ledger=self.days, day=budget, environment={})
         blobs: Any = self.marks.blobs
 
         async def sleep(_: float) -> None:
@@ -203,7 +203,7 @@ async def test_what_a_batch_took_is_counted_on_the_day_on_which_it_was_asked(
 
     waiting.passes = passes
     assert isinstance(await waiting.turn(scene_of()), TurnReply)
-    assert waiting.days.spent == {TODAY: (1, 1100, Decimal("0.0012"))}
+    assert waiting.days.spent == {TODAY: Amount(Decimal("0.0012"), 1100, 1)}
     assert waiting.server.received == []
 
 
@@ -227,14 +227,14 @@ async def test_what_no_batch_answered_is_counted_where_it_is_asked_plainly(
 
     waiting.passes = passes
     assert isinstance(await waiting.turn(scene_of()), TurnReply)
-    assert waiting.days.spent == {TODAY: (0, 0, Decimal(0)), TOMORROW: (1, 1100, Decimal("0.0024"))}
+    assert waiting.days.spent == {TODAY: Amount(), TOMORROW: Amount(Decimal("0.0024"), 1100, 1)}
 
 
 async def test_a_question_that_the_day_does_not_hold_waits_for_no_batch_and_does_the_next_day(
     budgeted: Callable[..., Waiting], scene_of: Callable[..., Scene]
 ) -> None:
     waiting = budgeted(day_tokens=10_000)
-    waiting.days.spent[TODAY] = (1, 9_999, Decimal(0))
+    waiting.days.spent[TODAY] = Amount(tokens=9_999, calls=1)
     waiting.passes = lambda: waiting.answered(ACT)
     halt = await waiting.turn(scene_of())
     assert isinstance(halt, Halt)

@@ -1952,10 +1952,10 @@ CREATE TABLE limits.budget (
   money   numeric NOT NULL DEFAULT 0
 );
 
--- Counts a call on every account, or on none: returns the first account that cannot pay for it, with its spending, or no
--- row if all can. A null limit means unlimited.
+-- Counts a call on every account at that account's worst case, or on none: returns the first account that cannot pay for it,
+-- with its spending, or no row if all can. A null limit means unlimited.
 CREATE FUNCTION limits.reserve(
-  p_accounts text[], p_calls bigint[], p_tokens bigint[], p_money numeric[], p_take_tokens bigint, p_take_money numeric
+  p_accounts text[], p_calls bigint[], p_tokens bigint[], p_money numeric[], p_take_tokens bigint[], p_take_money numeric[]
 ) RETURNS SETOF limits.budget
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -1964,25 +1964,31 @@ BEGIN
   INSERT INTO limits.budget (account) SELECT unnest(p_accounts) ON CONFLICT DO NOTHING;
   PERFORM FROM limits.budget AS b WHERE b.account = ANY (p_accounts) ORDER BY b.account FOR NO KEY UPDATE;
   SELECT b.* INTO short
-  FROM unnest(p_accounts, p_calls, p_tokens, p_money) WITH ORDINALITY AS a (account, calls, tokens, money, nth)
+  FROM unnest(p_accounts, p_calls, p_tokens, p_money, p_take_tokens, p_take_money) WITH ORDINALITY
+    AS a (account, calls, tokens, money, take_tokens, take_money, nth)
   JOIN limits.budget AS b USING (account)
-  WHERE b.calls + 1 > a.calls OR b.tokens + p_take_tokens > a.tokens OR b.money + p_take_money > a.money
+  WHERE b.calls + 1 > a.calls OR b.tokens + a.take_tokens > a.tokens OR b.money + a.take_money > a.money
   ORDER BY a.nth LIMIT 1;
   IF short.account IS NOT NULL THEN
     RETURN NEXT short;
   ELSE
     UPDATE limits.budget AS b
-    SET calls = b.calls + 1, tokens = b.tokens + p_take_tokens, money = b.money + p_take_money
-    WHERE b.account = ANY (p_accounts);
+    SET calls = b.calls + 1, tokens = b.tokens + a.tokens, money = b.money + a.money
+    FROM unnest(p_accounts, p_take_tokens, p_take_money) AS a (account, tokens, money)
+    WHERE b.account = a.account;
   END IF;
 END $$;
 
--- Corrects the counts of `reserve` to what the call used; a call that was never made counts none.
-CREATE FUNCTION limits.settle(p_accounts text[], p_calls bigint, p_tokens bigint, p_money numeric) RETURNS void
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-  UPDATE limits.budget AS b SET calls = b.calls + p_calls, tokens = b.tokens + p_tokens, money = b.money + p_money
-  WHERE b.account = ANY (p_accounts)
-$$;
+-- Corrects the counts of `reserve` to what the call used; a call that was never made counts none. Accounts are locked in the
+-- same order as there.
+CREATE FUNCTION limits.settle(p_accounts text[], p_calls bigint[], p_tokens bigint[], p_money numeric[]) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM FROM limits.budget AS b WHERE b.account = ANY (p_accounts) ORDER BY b.account FOR NO KEY UPDATE;
+  UPDATE limits.budget AS b SET calls = b.calls + a.calls, tokens = b.tokens + a.tokens, money = b.money + a.money
+  FROM unnest(p_accounts, p_calls, p_tokens, p_money) AS a (account, calls, tokens, money)
+  WHERE b.account = a.account;
+END $$;
 
 -- Deletes the full buckets, which equal unused ones, and the spending of days that ended a week ago; returns the number of
 -- buckets.

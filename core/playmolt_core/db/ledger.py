@@ -1,0 +1,156 @@
+"""The ledger of model calls: accounts with limits, marks of requests in flight, and replies that were kept.
+
+`playmolt_core.llm.durable_call` is its user.
+"""
+
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from typing import NamedTuple, Protocol
+
+import msgspec
+from typing_extensions import override
+
+from playmolt_core.db.pool import Pool, queries
+
+_SQL = queries("ledger")
+
+
+class Amount(msgspec.Struct, frozen=True):
+    """Usage of calls."""
+
+    money: Decimal = Decimal(0)
+    tokens: int = 0
+    calls: int = 0
+
+    def __add__(self, other: "Amount") -> "Amount":
+        return Amount(self.money + other.money, self.tokens + other.tokens, self.calls + other.calls)
+
+    def __sub__(self, other: "Amount") -> "Amount":
+        return Amount(self.money - other.money, self.tokens - other.tokens, self.calls - other.calls)
+
+
+class Account(msgspec.Struct, frozen=True, kw_only=True):
+    """An account and its limits; None means unlimited."""
+
+    name: str
+    calls: int | None = None
+    tokens: int | None = None
+    money: Decimal | None = None
+
+    @property
+    def limited(self) -> bool:
+        return (self.calls, self.tokens, self.money) != (None, None, None)
+
+    def holds(self, amount: Amount) -> bool:
+        pairs = ((amount.money, self.money), (amount.tokens, self.tokens), (amount.calls, self.calls))
+        return all(limit is None or value <= limit for value, limit in pairs)
+
+
+class ExhaustedAccount(msgspec.Struct, frozen=True, kw_only=True):
+    """An account that cannot pay for a call, with what it has spent."""
+
+    account: str
+    calls: int
+    tokens: int
+    money: Decimal
+
+
+class Entry(NamedTuple):
+    """A change of an account: what is reserved, or how a reservation is corrected (negative: less was used)."""
+
+    account: Account
+    amount: Amount
+
+
+class InFlight(msgspec.Struct, frozen=True, kw_only=True):
+    """Requests of one question, `ask`, of a turn; `logged` is how many of the turn the log held before them.
+
+    `tokens` and `money` are what was reserved for them, and is released if they are lost. One marker a `stream`.
+    """
+
+    stream: str
+    turn: int = 0
+    agent: str = ""
+    ask: int
+    logged: int
+    requests: int = 1
+    tokens: int = 0
+    money: Decimal = Decimal(0)
+
+
+class Ledger(Protocol):
+    """Every method is one transaction, and may raise LogUnavailable."""
+
+    async def reserve(self, entries: Sequence[Entry], mark: InFlight | None = None) -> ExhaustedAccount | None:
+        """Count a call on all accounts or on none, and return the first that cannot pay.
+
+        `mark` is noted with it: another request of the same question adds to the marker, one of another replaces it.
+        """
+        ...
+
+    async def settle(self, entries: Sequence[Entry], mark: InFlight | None = None) -> None:
+        """Correct accounts, and take the requests and amounts of `mark` off its marker."""
+        ...
+
+    async def keep(self, entries: Sequence[Entry], stream: str, key: str, body: str) -> None:
+        """Store a reply under the key (hex SHA-256) of its request, delete the marker and correct accounts."""
+        ...
+
+    async def found(self, stream: str) -> InFlight | None:
+        """The marker that a process left behind: its requests may have been paid for without a result."""
+        ...
+
+
+class PgLedger(Ledger):
+    """In Postgres, for all replicas."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    @override
+    async def reserve(self, entries: Sequence[Entry], mark: InFlight | None = None) -> ExhaustedAccount | None:
+        taken = [
+            [entry.account.name for entry in entries],
+            [entry.account.calls for entry in entries],
+            [entry.account.tokens for entry in entries],
+            [entry.account.money for entry in entries],
+            [entry.amount.tokens for entry in entries],
+            [entry.amount.money for entry in entries],
+        ]
+        if mark is None:
+            short = await self._pool.row(_SQL["reserve"], *taken)
+        else:
+            place = (mark.stream, mark.turn, mark.agent, mark.ask, mark.logged, mark.tokens, mark.money)
+            short = await self._pool.row(_SQL["reserve_marked"], *taken, *place)
+        return (
+            None
+            if short is None
+            else ExhaustedAccount(account=short[0], calls=short[1], tokens=short[2], money=short[3])
+        )
+
+    @override
+    async def settle(self, entries: Sequence[Entry], mark: InFlight | None = None) -> None:
+        if mark is None:
+            await self._pool.fetch(_SQL["settle"], *_columns(entries))
+        else:
+            taken = (mark.stream, mark.requests, mark.tokens, mark.money)
+            await self._pool.fetch(_SQL["settle_marked"], *_columns(entries), *taken)
+
+    @override
+    async def keep(self, entries: Sequence[Entry], stream: str, key: str, body: str) -> None:
+        await self._pool.fetch(_SQL["keep"], *_columns(entries), stream, bytes.fromhex(key), body)
+
+    @override
+    async def found(self, stream: str) -> InFlight | None:
+        row = await self._pool.row(_SQL["found"], stream)
+        if row is None:
+            return None
+        turn, agent, ask, logged, requests, tokens, money = row
+        return InFlight(
+            stream=stream, turn=turn, agent=agent, ask=ask, logged=logged, requests=requests, tokens=tokens, money=money
+        )
+
+
+def _columns(entries: Iterable[Entry]) -> list[list[object]]:
+    rows = [(account.name, amount.calls, amount.tokens, amount.money) for account, amount in entries]
+    return [list(column) for column in zip(*rows, strict=True)] if rows else [[], [], [], []]
