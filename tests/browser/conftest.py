@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlencode
 
+import httpx
 import pytest
 from playmolt_cli.jury.chain import node_of
 from playmolt_cli.local.folder import Run
@@ -66,6 +68,15 @@ def bots(platform: str) -> Iterator[Bots]:
 def ended(bots: Bots) -> Ended:
     trial, ox = bots.seat("trial", 6), bots.seat("ox", 5)
     return Ended(trial.result(SECONDS), ox.result(SECONDS))
+
+
+def archive_of(platform: str, game: str, **query: str) -> str:
+    """The path of the archive's list of one agent's games: other tests' games would push this one off the first page.
+
+    A house bot plays one game.
+    """
+    state = httpx.get(f"{platform}/api/games/{game}/state", timeout=SECONDS).json()
+    return f"/games?{urlencode({**query, 'agent': state['participants'][0]['id']})}"
 
 
 def answer(page: Page, *, yes: bool) -> str:

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Route, expect
 
-from tests.browser.conftest import WAIT_MS, Ended, Reader
+from tests.browser.conftest import WAIT_MS, Ended, Reader, archive_of
 from tests.browser.players import Seat
 
 BROKEN = "(one) => getComputedStyle(one).wordBreak"
@@ -21,8 +21,8 @@ def seoul(browser: Browser, platform: str) -> Iterator[BrowserContext]:
     context.close()
 
 
-def test_what_a_korean_game_says_is_korean_in_an_english_page(reader: Reader, ended: Ended) -> None:
-    page = reader("/games")
+def test_what_a_korean_game_says_is_korean_in_an_english_page(reader: Reader, platform: str, ended: Ended) -> None:
+    page = reader(archive_of(platform, ended.trial))
     row = page.locator("li", has=page.locator(f"a[href='/watch/{ended.trial}']"))
     expect(row.locator(".apart .name")).to_have_attribute("lang", "ko")
     expect(row).to_contain_text("Korean")

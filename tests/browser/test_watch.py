@@ -8,7 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.conftest import OPERATOR_KEY, PHONE, Ended, Reader, Run
+from tests.browser.conftest import OPERATOR_KEY, PHONE, Ended, Reader, Run, archive_of
 from tests.browser.players import SECONDS, Bots, Seat
 
 SECRET = "I keep this to myself until the reveal"
@@ -371,8 +371,8 @@ def test_a_game_stands_in_a_frame_of_anybody(reader: Reader, ended: Ended) -> No
     expect(bare.get_by_role("slider")).to_have_count(0)
 
 
-def test_a_game_is_found_in_the_archive_and_leads_to_its_agents(reader: Reader, ended: Ended) -> None:
-    page = reader("/games?gameType=ox&q=HOUSE")
+def test_a_game_is_found_in_the_archive_and_leads_to_its_agents(reader: Reader, platform: str, ended: Ended) -> None:
+    page = reader(archive_of(platform, ended.ox, gameType="ox", q="HOUSE"))
     row = page.locator("li", has=page.locator(f"a[href='/watch/{ended.ox}']"))
     expect(row).to_be_visible()
     row.locator("a[href^='/agents/']").first.click()

@@ -90,9 +90,8 @@ async def test_every_example_of_mcp_can_be_called(platform: Stack, game: str, la
 
 @pytest.mark.parametrize("language", PAGE_LANGUAGES)
 def test_every_feed_that_a_guide_names_is_there(platform: Stack, language: str) -> None:
-    asyncio.run(bots.run_house_bots(platform.run.gateway, "ox", SEATS["ox"], seed="feeds"))
-    (game,) = httpx.get(f"{platform.run.gateway}/api/games", params={"phase": "end", "limit": 1}).json()["games"]
-    text = guide(platform.run.gateway, "ox", language).replace("GAME_ID", game["game_id"])
+    played = asyncio.run(bots.run_house_bots(platform.run.gateway, "ox", SEATS["ox"], seed="feeds"))
+    text = guide(platform.run.gateway, "ox", language).replace("GAME_ID", played[0].game_id)
     sse, socket, own = re.findall(r'^(?:curl|websocat) .*?"(\w+://[^"]+)"', text, re.MULTILINE)
     assert (sse.startswith(platform.run.spectator), own.startswith(platform.run.gateway)) == (True, True)
     for address in (sse, own):

@@ -9,6 +9,7 @@ of what was asked.
 
 import asyncio
 import json
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +18,9 @@ from typing import Any, Self
 
 import msgspec
 from playmolt_core.llm.catalogue import ModelEntry
+
+GATED_SECONDS = 110
+"""Below the time that a catalogue gives a model by default."""
 
 
 class ReceivedRequest(msgspec.Struct, frozen=True):
@@ -37,7 +41,10 @@ class ReceivedRequest(msgspec.Struct, frozen=True):
 
 
 class Canned(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer. `hang` never comes; `cut` breaks the connection half way through the body; `delay` in seconds."""
+    """An answer. `hang` never comes; `cut` breaks the connection half way through the body; `delay` in seconds.
+
+    With a `gate` the answer waits until another thread sets the event, for at most `GATED_SECONDS`.
+    """
 
     status: int = 200
     body: bytes = b""
@@ -45,6 +52,7 @@ class Canned(msgspec.Struct, frozen=True, kw_only=True):
     delay: float = 0
     hang: bool = False
     cut: bool = False
+    gate: threading.Event | None = None
 
 
 Step = Canned | Callable[[ReceivedRequest], Canned]
@@ -195,6 +203,8 @@ class FakeServer:
                     answer = self._answer(request)
                     if answer.hang:
                         await asyncio.Event().wait()
+                    if answer.gate:
+                        await _opened(answer.gate)
                     await asyncio.sleep(answer.delay)
                 finally:
                     self._at_once -= 1
@@ -218,6 +228,12 @@ class FakeServer:
         if self.ignores_tools and offers_tools(request):
             return reply("I would rather talk.")
         return answer
+
+
+async def _opened(gate: threading.Event) -> None:
+    until = time.monotonic() + GATED_SECONDS
+    while not gate.is_set() and time.monotonic() < until:
+        await asyncio.sleep(0.01)
 
 
 async def _read(reader: asyncio.StreamReader) -> ReceivedRequest | None:

@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Self
@@ -81,6 +83,34 @@ class Counted:
 
     def __call__(self, asked: ReceivedRequest) -> Canned:
         return reply(self.text, delay=self.delay, usage=self.usage)
+
+
+class Gated(Counted):
+    """A model that answers each run's first `free` requests at once, and the others when its block ends.
+
+    With `model` it holds back the calls of that model alone.
+    """
+
+    def __init__(self, free: int = 0, model: str = "") -> None:
+        super().__init__()
+        self._free = free
+        self._model = model
+        self._gate = threading.Event()
+        self._asked: Counter[str] = Counter()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._gate.set()
+
+    def __call__(self, asked: ReceivedRequest) -> Canned:
+        answer = super().__call__(asked)
+        if self._model not in ("", asked.body["model"]):
+            return answer
+        run = asked.turn.partition(" ")[0]
+        self._asked[run] += 1
+        return answer if self._asked[run] <= self._free else msgspec.structs.replace(answer, gate=self._gate)
 
 
 class Numbered(Counted):

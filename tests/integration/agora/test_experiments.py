@@ -15,14 +15,17 @@ from typing import Any
 import httpx
 import pytest
 from click.testing import CliRunner
+from playmolt_agora_runner.calls.experiment_status import FRESH_SECONDS
 from playmolt_cli.main import cli
 
 from core.tests.llm.fake_server import FakeServer, fenced, hang, reply, status
+from core.tests.waiting import wait_until
 from tests.integration.agora.experiment_operator import (
     EXPERIMENTS,
     MEASURED,
     RUNS,
     Counted,
+    Gated,
     Operator,
     calls_of,
     plan,
@@ -36,6 +39,7 @@ from tests.integration.contract import judged
 from tests.platforms import Stack
 
 COMMONS = Path(__file__).parents[3] / "docs" / "examples" / "commons"
+SLOW = "slow-model"
 UNKNOWN = "experiment-00000000-0000-0000-0000-000000000000"
 
 
@@ -65,7 +69,7 @@ def running(session_folder: Path, model: FakeServer) -> Iterator[Stack]:
     catalogue = session_folder / "agora-models.toml"
     entries = (
         model.toml("fake", input_price=1, output_price=2),
-        model.toml("one-at-a-time", concurrent=1),
+        model.toml("one-at-a-time", model=SLOW, concurrent=1),
         model.toml("impatient", timeout_s=1),
     )
     catalogue.write_text("\n".join(entries))
@@ -349,13 +353,13 @@ async def test_a_setting_that_a_server_rejects_stops_the_plan(running: Stack, se
 
 
 async def test_a_stop_is_heeded_and_a_resume_goes_on_where_it_was(running: Stack, server: FakeServer) -> None:
-    server.otherwise = Counted(delay=0.1)
     async with Operator(running) as operator:
-        experiment = await operator.open(plan(turns=2))
-        async with asyncio.timeout(30):
-            while len(server.received) < 3:
-                await asyncio.sleep(0.02)
+        with Gated(free=2) as server.otherwise:
+            experiment = await operator.open(plan(turns=2))
+            await wait_until(lambda: len(server.received) == 3, 60)
             assert (await operator.post(experiment, "stop", {"reason": "lunch"})).status_code == 200
+            await asyncio.sleep(FRESH_SECONDS)  # a worker that read the experiment before it goes on for as long
+        async with asyncio.timeout(60):
             run = (await operator.runs(experiment))[0]["run"]
             while (await operator.get(f"/api/games/{run}/state"))["paused"] != "stopped":
                 await asyncio.sleep(0.05)
@@ -370,13 +374,13 @@ async def test_a_stop_is_heeded_and_a_resume_goes_on_where_it_was(running: Stack
 
 
 async def test_an_experiment_does_not_wait_for_a_run_that_the_operator_ends(running: Stack, server: FakeServer) -> None:
-    server.otherwise = Counted(delay=0.1)
     async with Operator(running) as operator:
-        experiment = await operator.open(plan(turns=2, runs=2))
-        first = (await operator.runs(experiment))[0]["run"]
-        await operator.until_told(first, "agent_acted")
-        ended = await operator.call("POST", f"/api/admin/games/{first}/end", {"reason": "enough"})
-        assert ended.status_code == 200
+        with Gated(free=1) as server.otherwise:
+            experiment = await operator.open(plan(turns=2, runs=2))
+            first = (await operator.runs(experiment))[0]["run"]
+            await operator.until_told(first, "agent_acted")
+            ended = await operator.call("POST", f"/api/admin/games/{first}/end", {"reason": "enough"})
+            assert ended.status_code == 200
         await operator.until(experiment, "finished")
         outcomes = {run["run"]: run["outcome"] for run in await operator.runs(experiment)}
         assert (outcomes.pop(first), set(outcomes.values())) == ("aborted", {"completed"})
@@ -385,12 +389,13 @@ async def test_an_experiment_does_not_wait_for_a_run_that_the_operator_ends(runn
 async def test_an_experiment_does_not_wait_for_a_run_that_is_ended_while_nobody_is_at_it(
     running: Stack, server: FakeServer
 ) -> None:
-    server.otherwise = Counted(delay=0.1)
     async with Operator(running) as operator:
-        experiment = await operator.open(plan(turns=2, runs=2))
-        first = (await operator.runs(experiment))[0]["run"]
-        await operator.until_told(first, "agent_acted")
-        await operator.post(experiment, "stop", {"reason": "a look"})
+        with Gated(free=1) as server.otherwise:
+            experiment = await operator.open(plan(turns=2, runs=2))
+            first = (await operator.runs(experiment))[0]["run"]
+            await operator.until_told(first, "agent_acted")
+            await operator.post(experiment, "stop", {"reason": "a look"})
+            await asyncio.sleep(FRESH_SECONDS)
         await operator.until_told(first, "run_paused")
         ended = await operator.call("POST", f"/api/admin/games/{first}/end", {"reason": "enough"})
         assert ended.status_code == 200
@@ -401,15 +406,15 @@ async def test_an_experiment_does_not_wait_for_a_run_that_is_ended_while_nobody_
 
 
 async def test_an_operator_ends_an_experiment_with_its_runs(running: Stack, server: FakeServer) -> None:
-    server.otherwise = Counted(delay=0.1)
     async with Operator(running) as operator:
-        experiment = await operator.open(plan(turns=2, runs=2))
-        runs = [run["run"] for run in await operator.runs(experiment)]
-        await operator.until_told(runs[0], "agent_acted")
-        seen = await operator.get(f"/api/admin/games/{experiment}")
-        assert (seen["gameType"], seen["phase"], seen["needed"]) == ("experiment", "running", 2)
-        ended = await operator.call("POST", f"/api/admin/games/{experiment}/end", {"reason": "enough"})
-        assert (ended.status_code, ended.json()["phase"]) == (200, "aborted")
+        with Gated(free=1) as server.otherwise:
+            experiment = await operator.open(plan(turns=2, runs=2))
+            runs = [run["run"] for run in await operator.runs(experiment)]
+            await operator.until_told(runs[0], "agent_acted")
+            seen = await operator.get(f"/api/admin/games/{experiment}")
+            assert (seen["gameType"], seen["phase"], seen["needed"]) == ("experiment", "running", 2)
+            ended = await operator.call("POST", f"/api/admin/games/{experiment}/end", {"reason": "enough"})
+            assert (ended.status_code, ended.json()["phase"]) == (200, "aborted")
         for run in runs:
             await operator.until_told(run, "game_aborted")
         again = await operator.call("POST", f"/api/admin/games/{experiment}/end", {"reason": "enough"})
@@ -482,20 +487,19 @@ def test_a_person_interrupts_a_run_takes_it_up_again_and_branches_off(
 
 
 async def test_pcs_is_looked_at_on_the_way_and_every_look_is_logged(running: Stack, server: FakeServer) -> None:
-    server.otherwise = Counted(delay=0.1)
     compared = {arm: {"runs": 1, "turns": 1} for arm in ("stage1", "phase1")}
     async with Operator(running) as operator:
-        # The rooms of the second model wait for each other, so that the first has acted long before the end.
-        experiment = await operator.open(plan() | {"models": ["fake", "one-at-a-time"], "phases": compared})
-        state = await operator.now(experiment)
-        assert (state["pcs_cells"], state["looks"]) == (["phase1/fake/en", "phase1/one-at-a-time/en"], [])
-        async with asyncio.timeout(200):
-            figure: dict[str, Any] = {}
-            while (figure.get("n_stage1"), figure.get("n_phase1")) != (12, 12):  # a look may come when some have acted
-                looked = await operator.post(experiment, "look")
-                assert looked.status_code == 200
-                state = looked.json()
-                figure = state["looks"][-1]["pcs"].get("phase1/fake/en", {}) if state["looks"] else {}
+        with Gated(model=SLOW) as server.otherwise:  # nothing ends before the look that the test waits for
+            experiment = await operator.open(plan() | {"models": ["fake", "one-at-a-time"], "phases": compared})
+            state = await operator.now(experiment)
+            assert (state["pcs_cells"], state["looks"]) == (["phase1/fake/en", "phase1/one-at-a-time/en"], [])
+            async with asyncio.timeout(100):
+                figure: dict[str, Any] = {}
+                while (figure.get("n_stage1"), figure.get("n_phase1")) != (12, 12):  # when all of its agents have acted
+                    looked = await operator.post(experiment, "look")
+                    assert looked.status_code == 200
+                    state = looked.json()
+                    figure = state["looks"][-1]["pcs"].get("phase1/fake/en", {}) if state["looks"] else {}
         assert (figure["pcs"], state["looks"][-1]["turns"] >= 24) == ("0", True)
         state = await operator.until(experiment, "finished")
         assert (await operator.post(experiment, "look")).json()["looks"] == state["looks"], "the report has them now"
