@@ -11,7 +11,7 @@ from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.models import Models
 from playmolt_schemas.api import GameType, Joined
 
-from playmolt_cli.house.budget import InvalidBudget, limits_of
+from playmolt_cli.house.budget import InvalidBudget, account_of
 from playmolt_cli.house.models import HouseModels, UnknownAlias
 from playmolt_cli.local.folder import Folder
 from playmolt_cli.model_seats.requests import InvalidPrompt, cast, of_file
@@ -35,8 +35,8 @@ class ModelPlayers:
         models = Models(catalogue, MemoryLimits(), cast(), seed="house")
         try:
             own = None if prompt is None else of_file(prompt)
-            limits = limits_of(settings.house_budget)
-            self._models = HouseModels([alias], catalogue, models, folder.path / "house", limits, own)
+            account = account_of(settings.house_budget)
+            self._models = HouseModels([alias], catalogue, models, folder.path / "house", account, own)
         except (InvalidBudget, InvalidPrompt, UnknownAlias) as error:
             raise Failure(str(error)) from error
 

@@ -1,17 +1,14 @@
 """PLAYMOLT_HOUSE_BUDGET: the daily budget of the house's models."""
 
-import os
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Final
 
-import msgspec
-from typing_extensions import override
+from playmolt_core.db.ledger import Account
+from playmolt_core.llm.file_ledger import FileLedger, MemoryLedger
 
-from playmolt_cli.model_seats.budget import Amount, Budget, Limits
-from playmolt_cli.model_seats.calls import whole_lines
-
+ACCOUNT: Final = "house"
 _NAMES: Final = ("money", "tokens", "calls")
 _FORMAT: Final = "money=…, tokens=…, calls=…"
 
@@ -20,7 +17,7 @@ class InvalidBudget(ValueError):
     """An invalid budget; the message says why."""
 
 
-def limits_of(text: str) -> Limits:
+def account_of(text: str) -> Account:
     """Read `money=1.5,tokens=400000,calls=2000`, each at most once; "" means no limit. Raises InvalidBudget."""
     found: dict[str, Decimal] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
@@ -36,56 +33,24 @@ def limits_of(text: str) -> Limits:
                 f"PLAYMOLT_HOUSE_BUDGET: {part!r} must be a positive {'number' if name == 'money' else 'whole number'}"
             )
     whole = {name: int(value) for name, value in found.items() if name != "money"}
-    return Limits(money=found.get("money"), tokens=whole.get("tokens"), calls=whole.get("calls"))
+    return Account(name=ACCOUNT, money=found.get("money"), tokens=whole.get("tokens"), calls=whole.get("calls"))
 
 
-class StoredBudget(Budget):
-    """A budget stored in a file, one line per change. A reservation that was never settled counts as spent."""
+class DailyLedger:
+    """A ledger per UTC day, stored in a folder across restarts."""
 
-    def __init__(self, limits: Limits, path: Path) -> None:
-        super().__init__(limits)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._path = path
-        for line in whole_lines(path):
-            self.spent += msgspec.convert(line, Amount, strict=False)
-
-    @override
-    async def reserve(self, worst: Amount) -> None:
-        await super().reserve(worst)
-        self._keep(worst)
-
-    @override
-    async def settle(self, worst: Amount, cost: Amount) -> None:
-        self._keep(cost - worst)
-        await super().settle(worst, cost)
-
-    @override
-    def charge(self, worst: Amount, times: int) -> None:
-        """Lost calls are already reserved in the file."""
-
-    def _keep(self, change: Amount) -> None:
-        with self._path.open("ab") as file:
-            file.write(msgspec.json.encode(change) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-
-
-class DailyBudget:
-    """A budget per UTC day, stored in a folder across restarts."""
-
-    def __init__(self, limits: Limits, folder: Path) -> None:
-        self._limits = limits
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._day = ""
-        self._budget = Budget(limits)
+        self._ledger = MemoryLedger()
 
     @property
-    def today(self) -> Budget:
+    def today(self) -> MemoryLedger:
         day = datetime.now(UTC).date().isoformat()
         if day != self._day:
-            self._day, self._budget = day, StoredBudget(self._limits, self._folder / f"{day}.jsonl")
+            self._day, self._ledger = day, FileLedger(ACCOUNT, self._folder / f"{day}.jsonl")
             self._delete_before(day)
-        return self._budget
+        return self._ledger
 
     def _delete_before(self, day: str) -> None:
         for file in self._folder.glob("*.jsonl"):

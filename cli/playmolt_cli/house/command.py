@@ -14,7 +14,7 @@ from playmolt_core.llm.models import Models
 from playmolt_core.ops import health, telemetry
 from playmolt_core.settings import InvalidSettings, from_environment
 
-from playmolt_cli.house.budget import InvalidBudget, limits_of
+from playmolt_cli.house.budget import InvalidBudget, account_of
 from playmolt_cli.house.filler import LobbyFiller
 from playmolt_cli.house.models import HouseModels, UnknownAlias
 from playmolt_cli.model_seats.requests import cast
@@ -55,7 +55,7 @@ def _models(settings: CliSettings) -> HouseModels:
     catalogue = load(settings.models, os.environ)
     aliases = [alias.strip() for alias in settings.house_models.split(",") if alias.strip()]
     models = Models(catalogue, MemoryLimits(), cast(), seed="house")
-    return HouseModels(aliases, catalogue, models, Path(settings.data) / "house", limits_of(settings.house_budget))
+    return HouseModels(aliases, catalogue, models, Path(settings.data) / "house", account_of(settings.house_budget))
 
 
 async def _serve(url: str, settings: CliSettings, models: HouseModels) -> None:

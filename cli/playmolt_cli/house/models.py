@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Final, cast, get_args
 
 from playmolt.loop import Action, Forfeit, Turn
+from playmolt_core.db.ledger import Account, Amount
 from playmolt_core.llm.catalogue import Catalogue
+from playmolt_core.llm.durable_call import AccountExhausted
 from playmolt_core.llm.models import Models
 from playmolt_schemas.identifiers import rfc3339
 
-from playmolt_cli.house.budget import DailyBudget
-from playmolt_cli.model_seats.budget import Amount, BudgetExhausted, Limits
+from playmolt_cli.house.budget import DailyLedger, InvalidBudget
 from playmolt_cli.model_seats.calls import Calls
 from playmolt_cli.model_seats.requests import Language, ModelProfile, Prompt, shipped
 from playmolt_cli.model_seats.seat import ModelSeat, NoModelAction, SeatContext
@@ -32,27 +33,29 @@ class HouseModels:
     """The aliases, used in turn. Calls and prompts are stored in a folder, one file per game."""
 
     def __init__(
-        self, aliases: list[str], catalogue: Catalogue, models: Models, folder: Path, limits: Limits,
+        self, aliases: list[str], catalogue: Catalogue, models: Models, folder: Path, account: Account,
         prompt: Prompt | None = None,
     ) -> None:  # fmt: skip
-        """`prompt` replaces the shipped ones. Raises UnknownAlias."""
+        """`prompt` replaces the shipped ones. Raises UnknownAlias and InvalidBudget."""
         for alias in aliases:
             if models.get(alias) is None:
                 known = ", ".join(catalogue.aliases)
                 raise UnknownAlias(f'no alias "{alias}" in PLAYMOLT_MODELS; choose from {known}')
+            if account.money is not None and alias in catalogue.models and not catalogue.models[alias].priced:
+                raise InvalidBudget(f"PLAYMOLT_HOUSE_BUDGET: {alias} has no prices, so `money` cannot be enforced")
         self._aliases = aliases
         self._catalogue = catalogue
         self._models = models
         self._folder = folder
-        self._days = DailyBudget(limits, folder / "spent")
-        self._limits = limits
+        self._days = DailyLedger(folder / "spent")
+        self._account = account
         self._prompt = prompt
         self._calls: dict[str, Calls] = {}
         self._next = 0
 
     def next_alias(self) -> str | None:
         """The alias for the next seat; None without models or after the day's budget is spent."""
-        if not self._aliases or not (self._days.today.spent + _ONE_CALL).within(self._limits):
+        if not self._aliases or not self._account.holds(self._days.today.of(self._account.name) + _ONE_CALL):
             return None
         alias = self._aliases[self._next % len(self._aliases)]
         self._next += 1
@@ -69,7 +72,7 @@ class HouseModels:
             refused = turn.refused.detail if turn.refused else None
             try:
                 answer = await seat.action(f"{number}:{turn.state['version']}", turn.state, list(turn.actions), refused)
-            except BudgetExhausted:
+            except AccountExhausted:
                 return _SPENT
             return Forfeit(answer.what, answer.kind) if isinstance(answer, NoModelAction) else answer
 
@@ -95,7 +98,7 @@ class HouseModels:
             self._calls[turn.game_id] = Calls(self._folder / f"{turn.game_id}.calls.jsonl")
         bench = SeatContext(
             catalogue=self._catalogue, models=self._models, calls=self._calls[turn.game_id],
-            budget=self._days.today, clock=lambda: rfc3339(datetime.now(UTC)),
+            ledger=self._days.today, account=self._account, clock=lambda: rfc3339(datetime.now(UTC)),
         )  # fmt: skip
         voice = ModelProfile(alias=alias, system=prompt.filled(name, language), language=language, session=turn.game_id)
         me = turn.state["self"]["id"]

@@ -5,8 +5,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from playmolt.bots import MIXED
+from playmolt_core.db.ledger import Amount
 from playmolt_core.effects.callbacks.client import CallbackClient
 from playmolt_core.llm.catalogue import Catalogue
+from playmolt_core.llm.file_ledger import MemoryLedger
 from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.models import Models
 from playmolt_schemas.match_plan import PlannedPlayer
@@ -15,7 +17,6 @@ from playmolt_cli.match import callers
 from playmolt_cli.match.entrants import Entrant, house, python
 from playmolt_cli.match.folder import MatchFolder
 from playmolt_cli.match.plan import Plan, check, for_game, plan_of_words
-from playmolt_cli.model_seats.budget import Budget
 from playmolt_cli.model_seats.calls import Calls
 from playmolt_cli.model_seats.requests import cast
 from playmolt_cli.model_seats.seat import SeatContext
@@ -36,10 +37,15 @@ class EntrantFactory:
         self._folder = folder
         self._calls = calls
         self._models = models_of(catalogue, plan.document.seed)
-        budget = Budget(plan.limits)
-        budget.learn(calls)
+        ledger = MemoryLedger()
+        ledger.spent[plan.account.name] = sum((call.used for call in calls.ended.values()), Amount())
         self._bench = SeatContext(
-            catalogue=catalogue, models=self._models, calls=calls, budget=budget, clock=self._order
+            catalogue=catalogue,
+            models=self._models,
+            calls=calls,
+            ledger=ledger,
+            account=plan.account,
+            clock=self._order,
         )
         self._client = CallbackClient(private=True)
 

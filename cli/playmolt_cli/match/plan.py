@@ -13,6 +13,7 @@ import msgspec
 from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.exceptions import best_match
 from playmolt.bots import MIXED, policies
+from playmolt_core.db.ledger import Account
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import SamplingParameters
@@ -21,10 +22,10 @@ from playmolt_schemas.text import decimal_text
 
 from playmolt_cli.match.entrants import policy_fault
 from playmolt_cli.match.python_file import BotLoadError, python_file
-from playmolt_cli.model_seats.budget import Limits
 from playmolt_cli.model_seats.requests import InvalidPrompt, Prompt, of_file, shipped
 
 _KINDS: Final = ("house", "python", "model", "url")
+_ACCOUNT: Final = "match"
 
 
 class InvalidPlan(ValueError):
@@ -42,12 +43,13 @@ class Plan(NamedTuple):
         return tuple(games.game for games in self.document.games)
 
     @property
-    def limits(self) -> Limits:
+    def account(self) -> Account:
+        """The account that pays for model calls, with the limits of the budget."""
         budget = self.document.budget
         if budget is None:
-            return Limits()
+            return Account(name=_ACCOUNT)
         money = None if budget.money is None else Decimal(str(budget.money))
-        return Limits(money=money, tokens=budget.tokens, calls=budget.calls)
+        return Account(name=_ACCOUNT, money=money, tokens=budget.tokens, calls=budget.calls)
 
     def prompts(self, player: PlannedPlayer) -> Mapping[str, Prompt]:
         """A model's prompt for each game of the plan; raises InvalidPrompt."""

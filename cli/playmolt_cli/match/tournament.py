@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 from playmolt_core.game.decider import Command, Decider
+from playmolt_core.llm.durable_call import AccountExhausted
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, Fault, GameLanguage, Identity, Place
 
@@ -14,7 +15,6 @@ from playmolt_cli.match.entrants import Deal, Entrant, agent_id
 from playmolt_cli.match.folder import MatchFolder
 from playmolt_cli.match.playing import Watchdog, play
 from playmolt_cli.match.table import GameTable, TableSeat
-from playmolt_cli.model_seats.budget import BudgetExhausted
 
 
 class SeatResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -108,7 +108,7 @@ class Tournament:
                 table.open(deal.seed, self._language)
             players = {agent: entrant.sit(deal, seat) for seat, (agent, entrant) in enumerate(entrants.items(), 1)}
             state = await play(table, players, entrants, self._watchdog)
-        except BudgetExhausted:
+        except AccountExhausted:
             self.stopped = True
             return None
         finally:

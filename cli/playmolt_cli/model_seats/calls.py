@@ -1,14 +1,16 @@
 """Model calls, written to disk before they are sent and after they finish, so that none is paid twice."""
 
 import hashlib
-import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from decimal import Decimal
 from pathlib import Path
 from typing import IO
 
 import msgspec
+from playmolt_core.db.ledger import Amount
+from playmolt_core.llm.file_ledger import whole_lines
 
 
 class StartedCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +44,12 @@ class FinishedCall(msgspec.Struct, frozen=True, kw_only=True):
     cost: str | None
     ms: int
     attempts: tuple[RawAnswer, ...] = ()
+
+    @property
+    def used(self) -> Amount:
+        """What is known of its usage, by which a budget continues."""
+        tokens = sum(count or 0 for count in (self.usage or {}).values())
+        return Amount(Decimal(self.cost or 0), tokens, max(1, len(self.attempts)))
 
 
 class Calls:
@@ -108,16 +116,3 @@ class Calls:
         self._file.write(msgspec.json.encode(call) + b"\n")
         self._file.flush()
         os.fsync(self._file.fileno())
-
-
-def whole_lines(path: Path) -> Iterator[dict[str, object]]:
-    """The complete lines of a JSON Lines file; truncates a partial last line left by a kill."""
-    if not path.exists():
-        return
-    data = path.read_bytes()
-    whole = data[: data.rfind(b"\n") + 1]
-    if len(whole) < len(data):
-        with path.open("r+b") as file:
-            file.truncate(len(whole))
-    for line in whole.splitlines():
-        yield json.loads(line)

@@ -5,15 +5,18 @@ from decimal import Decimal
 from typing import Any, Final, Literal
 
 import msgspec
+from playmolt_core.db.ledger import Account
 from playmolt_core.llm.attempts import recorded
 from playmolt_core.llm.catalogue import Catalogue
+from playmolt_core.llm.day_budget import worst_case
+from playmolt_core.llm.durable_call import Charge, DurableCall
+from playmolt_core.llm.file_ledger import MemoryLedger
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.parsing import Unparsed, parse_object
 from playmolt_core.llm.port import Attempt, AttemptOutcome, Failed, Reply, Usage
 from playmolt_schemas.api import ActionOffer
 from playmolt_schemas.text import decimal_text
 
-from playmolt_cli.model_seats.budget import Budget, cost_of, worst_of
 from playmolt_cli.model_seats.calls import Calls, FinishedCall, RawAnswer, StartedCall
 from playmolt_cli.model_seats.requests import KINDS, ModelProfile, RejectedReply, TurnRequest, schema_of
 
@@ -30,12 +33,13 @@ class NoModelAction(msgspec.Struct, frozen=True):
 
 
 class SeatContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What all model seats share; `clock` returns the `at` of a call."""
+    """What all model seats share; `account` in `ledger` pays, and `clock` returns the `at` of a call."""
 
     catalogue: Catalogue
     models: Models
     calls: Calls
-    budget: Budget
+    ledger: MemoryLedger
+    account: Account
     clock: Callable[[], str]
 
 
@@ -89,25 +93,33 @@ class ModelSeat:
         bench = self._bench
         model = bench.models.get(self._voice.alias)
         assert model is not None  # noqa: S101 -- aliases are checked before a game starts
-        worst = worst_of(asked.request, bench.catalogue.models.get(self._voice.alias))
-        bench.budget.charge(worst, bench.calls.lost(asked.key))
-        await bench.budget.reserve(worst)
-        called = StartedCall(
+        tokens, money = worst_case(asked.request, bench.catalogue.models.get(self._voice.alias))
+        charge = Charge(account=bench.account, tokens=tokens, money=money)
+        for _ in range(bench.calls.lost(asked.key)):
+            bench.ledger.lose(bench.account, charge.worst)
+        started = StartedCall(
             call=asked.key, turn=asked.turn, kind=asked.kind, player=self._player,
             alias=self._voice.alias, at=bench.clock(),
         )  # fmt: skip
         attempts: list[Attempt] = []
+        begun = False
+
+        async def sending() -> None:
+            nonlocal begun
+            if not begun:
+                bench.calls.begin(started)
+            begun = True
 
         async def record(attempt: Attempt) -> None:
             attempts.append(attempt)
 
-        bench.calls.begin(called)
-        answer = await model.ask(asked.request, record)
+        call = DurableCall(bench.ledger, [charge])
+        answer = await call.ask(model, asked.request, record, sending)
         stored = [recorded(attempt) for attempt in attempts]
         raw = tuple(msgspec.convert(each.fields, RawAnswer) for each in stored)
         ended = _ended(asked.key, attempts, raw, answer)
         bench.calls.end(ended, [each.separate_text for each in stored if each.separate_text is not None])
-        await bench.budget.settle(worst, cost_of(ended, worst))
+        await call.settle()
         return ended
 
 

@@ -3,14 +3,14 @@
 from decimal import Decimal
 
 import pytest
-from playmolt_cli.house.budget import InvalidBudget, limits_of
-from playmolt_cli.model_seats.budget import Limits
+from playmolt_cli.house.budget import ACCOUNT, InvalidBudget, account_of
+from playmolt_core.db.ledger import Account
 
 
 def test_each_limit_is_said_once_or_not_at_all() -> None:
-    assert limits_of("") == Limits()
-    assert limits_of("money=1.50, tokens=400000,calls=2000") == Limits(
-        money=Decimal("1.50"), tokens=400_000, calls=2_000
+    assert account_of("") == Account(name=ACCOUNT)
+    assert account_of("money=1.50, tokens=400000,calls=2000") == Account(
+        name=ACCOUNT, money=Decimal("1.50"), tokens=400_000, calls=2_000
     )
 
 
@@ -19,4 +19,4 @@ def test_each_limit_is_said_once_or_not_at_all() -> None:
 )
 def test_what_says_no_budget_is_refused_with_the_part_at_fault(text: str) -> None:
     with pytest.raises(InvalidBudget, match="PLAYMOLT_HOUSE_BUDGET"):
-        limits_of(text)
+        account_of(text)

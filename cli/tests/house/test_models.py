@@ -2,23 +2,25 @@
 
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playmolt.loop import Forfeit, Turn
-from playmolt_cli.house.budget import DailyBudget, StoredBudget
+from playmolt_cli.house.budget import ACCOUNT, DailyLedger, InvalidBudget
 from playmolt_cli.house.models import HouseModels, UnknownAlias
 from playmolt_cli.match.table import GameTable, TableSeat, TableTurn
-from playmolt_cli.model_seats.budget import Amount, BudgetExhausted, Limits
 from playmolt_cli.model_seats.requests import cast
-from playmolt_core.llm.catalogue import Catalogue
+from playmolt_core.db.ledger import Account, Amount, Entry
+from playmolt_core.llm.catalogue import Catalogue, ModelEntry
+from playmolt_core.llm.file_ledger import FileLedger
 from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.models import Models
 from playmolt_ox.rules import Ox
 
 
-def house(folder: Path, aliases: list[str], limits: Limits) -> HouseModels:
-    catalogue = Catalogue()
-    return HouseModels(aliases, catalogue, Models(catalogue, MemoryLimits(), cast()), folder, limits)
+def house(folder: Path, aliases: list[str], catalogue: Catalogue = Catalogue(), **limits: Any) -> HouseModels:  # noqa: B008 -- frozen
+    account = Account(name=ACCOUNT, **limits)
+    return HouseModels(aliases, catalogue, Models(catalogue, MemoryLimits(), cast()), folder, account)
 
 
 def first_turn() -> Turn:
@@ -32,11 +34,11 @@ def first_turn() -> Turn:
 
 def test_an_alias_that_is_not_in_the_catalogue_is_named(tmp_path: Path) -> None:
     with pytest.raises(UnknownAlias, match='"locl"'):
-        house(tmp_path, ["scripted", "locl"], Limits())
+        house(tmp_path, ["scripted", "locl"])
 
 
 async def test_a_model_acts_and_its_call_is_kept_with_its_prompt(tmp_path: Path) -> None:
-    models = house(tmp_path, ["scripted"], Limits())
+    models = house(tmp_path, ["scripted"])
     assert models.next_alias() == "scripted"
     action = await models.bot("scripted", "house scripted")(first_turn())
     assert not isinstance(action, Forfeit)
@@ -49,7 +51,7 @@ async def test_a_model_acts_and_its_call_is_kept_with_its_prompt(tmp_path: Path)
 
 
 async def test_a_spent_budget_ends_the_days_seats_of_models(tmp_path: Path) -> None:
-    models = house(tmp_path, ["scripted"], Limits(calls=1))
+    models = house(tmp_path, ["scripted"], calls=1)
     turn = first_turn()
     await models.bot("scripted", "one")(turn)
     assert models.next_alias() is None
@@ -59,26 +61,34 @@ async def test_a_spent_budget_ends_the_days_seats_of_models(tmp_path: Path) -> N
 
 async def test_a_days_budget_is_not_new_after_a_restart(tmp_path: Path) -> None:
     """Seen: a house that was started anew had all of its day's budget again."""
-    models = house(tmp_path, ["scripted"], Limits(calls=1))
+    models = house(tmp_path, ["scripted"], calls=1)
     await models.bot("scripted", "one")(first_turn())
     await models.close()
-    assert house(tmp_path, ["scripted"], Limits(calls=1)).next_alias() is None
-    assert house(tmp_path, ["scripted"], Limits(calls=2)).next_alias() == "scripted"
+    assert house(tmp_path, ["scripted"], calls=1).next_alias() is None
+    assert house(tmp_path, ["scripted"], calls=2).next_alias() == "scripted"
 
 
 async def test_a_call_that_a_kill_cut_off_stays_counted_at_its_worst(tmp_path: Path) -> None:
-    limits, file = Limits(money=Decimal(3)), tmp_path / "day.jsonl"
-    await StoredBudget(limits, file).reserve(Amount(Decimal(2), 10, 1))
-    killed = StoredBudget(limits, file)
-    assert killed.spent == Amount(Decimal(2), 10, 1)
-    with pytest.raises(BudgetExhausted):
-        await killed.reserve(Amount(Decimal(2), 10, 1))
-    await killed.reserve(Amount(Decimal(1), 10, 1))
-    await killed.settle(Amount(Decimal(1), 10, 1), Amount(Decimal("0.25"), 4, 1))
-    assert StoredBudget(limits, file).spent == Amount(Decimal("2.25"), 14, 2)
+    account, file = Account(name=ACCOUNT, money=Decimal(3)), tmp_path / "day.jsonl"
+    two, one = Entry(account, Amount(Decimal(2), 10, 1)), Entry(account, Amount(Decimal(1), 10, 1))
+    assert await FileLedger(ACCOUNT, file).reserve([two]) is None
+    killed = FileLedger(ACCOUNT, file)
+    assert killed.of(ACCOUNT) == Amount(Decimal(2), 10, 1)
+    assert await killed.reserve([two]) is not None
+    assert await killed.reserve([one]) is None
+    await killed.settle([Entry(account, Amount(Decimal("-0.75"), -6))])
+    assert FileLedger(ACCOUNT, file).of(ACCOUNT) == Amount(Decimal("2.25"), 14, 2)
 
 
 def test_what_was_spent_on_a_day_before_is_forgotten(tmp_path: Path) -> None:
     (tmp_path / "2020-01-01.jsonl").write_text('{"money": "9", "tokens": 9, "calls": 9}\n', "utf-8")
-    assert DailyBudget(Limits(calls=1), tmp_path).today.spent == Amount()
+    assert DailyLedger(tmp_path).today.of(ACCOUNT) == Amount()
     assert [file.stem for file in tmp_path.glob("2020*")] == []
+
+
+def test_a_model_without_a_price_is_refused_under_a_limit_of_money(tmp_path: Path) -> None:
+    """Seen: its calls counted as free, so that the limit was never reached."""
+    catalogue = Catalogue({"paid": ModelEntry(base_url="http://127.0.0.1:1/v1", model="m", alias="paid")})
+    house(tmp_path, ["paid"], catalogue, tokens=5)
+    with pytest.raises(InvalidBudget, match="paid has no prices"):
+        house(tmp_path, ["paid"], catalogue, money=Decimal(3))

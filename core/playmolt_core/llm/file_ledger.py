@@ -78,6 +78,10 @@ class MemoryLedger(Ledger):
         for account, amount in entries:
             self.spent[account.name] = self.of(account.name) + amount
 
+    def lose(self, account: Account, amount: Amount) -> None:
+        """Count a request that was lost with an earlier process."""
+        self.spent[account.name] = self.of(account.name) + amount
+
     @override
     async def keep(self, entries: Sequence[Entry], stream: str, key: str, body: str) -> None:
         self.replies.setdefault(key, body)
@@ -102,6 +106,10 @@ class FileLedger(MemoryLedger):
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
         self.spent[account] = sum((msgspec.convert(line, Amount, strict=False) for line in whole_lines(path)), Amount())
+
+    @override
+    def lose(self, account: Account, amount: Amount) -> None:
+        """The file holds its reservation."""
 
     @override
     def _add(self, entries: Sequence[Entry]) -> None:
