@@ -147,7 +147,8 @@ class PlanFault(FieldFault, frozen=True):
 class Preview(msgspec.Struct, frozen=True, kw_only=True):
     """The preview of a plan: `agora plan --json` and the answer to `?dry=1`. Values that faults leave unknown are null.
 
-    `calls` assumes one call per turn; `calls_most` includes every re-ask. `cost` is the projected cost, null if a price
+    `calls` assumes one call per turn and per question asked aside (`interviews` of them); `calls_most` includes every
+    re-ask. `cost` is the projected cost, null if a price
     is unknown and "0" if all models are scripted; `cost_most` assumes the longest replies and every re-ask.
     """
 
@@ -170,6 +171,8 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...]
     folder: Folder | None = None
     """The files of the plan's folder that would be locked."""
+    interviews: int | UnsetType = UNSET
+    """How many of `calls` are questions asked aside, in a plan with any."""
     faults: tuple[PlanFault, ...] = ()
     """Why the plan would be refused."""
 

@@ -63,6 +63,7 @@ def runs(context: ServiceContext) -> HostedGame[RunState]:
 
     workers: dict[str, Worker] = {
         run_effects.TURN: take_turns,
+        run_effects.INTERVIEW: take_turns,
         run_effects.REPORT: take_turns,
         run_effects.RESUME: PauseWorker(statuses),
     }

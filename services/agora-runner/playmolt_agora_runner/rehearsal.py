@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
+from msgspec import UNSET
 from playmolt_core.game.decider import Accepted, Command
 from playmolt_core.llm.port import ChatMessage, ModelRequest
 from playmolt_core.llm.scripted.model import ScriptedTurn
@@ -42,7 +43,7 @@ def records(plan: Plan, rooms: Sequence[LockedRoom], texts: Mapping[str, str]) -
 
 def _played(spec: RunSpec, texts: Mapping[str, str]) -> Iterator[dict[str, object]]:
     rules = Agora()
-    short = msgspec.structs.replace(spec, turns=min(TURNS, spec.turns))
+    short = msgspec.structs.replace(spec, turns=min(TURNS, spec.turns), interviews=UNSET)
     state = rules.initial(spec.run)
     commanded: Command = commands.OpenRun(spec=short)
     while True:

@@ -12,6 +12,7 @@ from playmolt_schemas.stored.agora.turn import (
     Action,
     ConstraintLevel,
     Decoding,
+    Interview,
     Language,
     Persona,
     PhaseName,
@@ -22,6 +23,8 @@ from playmolt_schemas.stored.agora.turn import (
 RUNS: Final = 1000
 """The maximum number of runs in an experiment, including added ones."""
 NOTE_CHARS: Final = 2000
+INTERVIEWS: Final = 50
+"""The maximum number of questions asked aside."""
 SEATS: Final = 200
 """The maximum number of seats in a room."""
 NAME: Final = r"^[a-z][a-z0-9_]{0,31}$"
@@ -249,6 +252,10 @@ class Plan(PlanPart, frozen=True, kw_only=True):
     batch: BatchPlan | UnsetType = UNSET
     probes: Annotated[tuple[Probe, ...], Meta(max_length=20)] | UnsetType = UNSET
     """What a pilot found of the models' reproducibility."""
+    interviews: Annotated[tuple[Interview, ...], Meta(max_length=INTERVIEWS)] | UnsetType = UNSET
+    """Questions asked aside."""
+    baselines: Annotated[tuple[Name, ...], Meta(max_length=50)] | UnsetType = UNSET
+    """Answers of people, files of the folder. Default: all."""
 
     @property
     def stage1_rows(self) -> list[dict[str, Any]]:

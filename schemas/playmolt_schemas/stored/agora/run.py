@@ -7,7 +7,7 @@ the log alone proves the balances.
 
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from playmolt_schemas.stored.agora.turn import Effect, RunSpec, Seat, TurnRecord
+from playmolt_schemas.stored.agora.turn import AnswerCode, Effect, Language, RunSpec, Seat, TurnRecord
 from playmolt_schemas.stored.agora.world import Rules
 from playmolt_schemas.stored.event import Event, Public, Shown, stored_types
 
@@ -74,6 +74,29 @@ class TurnFailed(Event, frozen=True, kw_only=True):
 
     type: ClassVar[str] = "turn_failed"
     record: TurnRecord
+
+
+class Interviewed(Event, frozen=True, kw_only=True):
+    """An agent was asked aside, after `turn` (0: before the first); no agent learns of it.
+
+    One of `value` (on a scale), `choice` (its number, from 1) and `text` has the answer. All are null if `parse_code`
+    says that there is none. `usage` and `cost` are those of all calls of the question.
+    """
+
+    type: ClassVar[str] = "interviewed"
+    run: str
+    turn: Public[int]
+    agent: AgentId
+    id: Annotated[str, Shown(name="question")]
+    language: Language
+    prompt_hash: str
+    raw_reply: str
+    parse_code: Annotated[AnswerCode, Shown(name="code")]
+    value: Public[int | None] = None
+    choice: Public[int | None] = None
+    text: str | None = None
+    usage: dict[str, int]
+    cost: str | None
 
 
 class WhisperLeaked(Event, frozen=True, kw_only=True):
@@ -232,6 +255,7 @@ EVENTS: Final = stored_types(
     CallMade,
     AgentActed,
     TurnFailed,
+    Interviewed,
     WhisperLeaked,
     BillboardPosted,
     TaxChanged,

@@ -1,9 +1,9 @@
 """The specification of a run in an Agora experiment, and the record of a turn (`agora.md`, Turn)."""
 
-from typing import Any, Final, Literal, cast
+from typing import Annotated, Any, Final, Literal, cast
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
 Action = Literal["speak", "trade", "support", "whisper", "move", "idle"]
 ACTIONS: Final[tuple[Action, ...]] = ("speak", "trade", "support", "whisper", "move", "idle")
@@ -32,6 +32,72 @@ class SamplingSettings(msgspec.Struct, frozen=True, kw_only=True):
     temperature: str | None = "0.8"
     top_p: str | None = None
     max_tokens: int = 600
+
+
+AnswerCode = Literal["ok", "ok_fenced", "ok_canonicalised", "reasked", "parse_error", "timeout", "refusal", "cut"]
+"""How an answer was read. The last four have no answer; such a question is not asked a second time."""
+ANSWER_CHARS: Final = 1000
+"""The maximum length of an answer in words; the rest of a longer one is only in the raw reply."""
+CHOICES: Final = 50
+EVERYONE: Final = "all"
+
+
+class InterviewAsk(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The words of a question; a language of the plan that is missing is a fault."""
+
+    ko: Annotated[str, Meta(max_length=2000)] = ""
+    en: Annotated[str, Meta(max_length=2000)] = ""
+
+    def of(self, language: Language) -> str:
+        return self.ko if language == "ko" else self.en
+
+
+class InterviewScale(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whole numbers from one end to the other; an answer is one of them."""
+
+    from_: Annotated[int, Meta(ge=-1000, le=1000)] = msgspec.field(name="from")
+    to: Annotated[int, Meta(ge=-1000, le=1000)]
+
+
+ChoiceText = Annotated[str, Meta(min_length=1, max_length=200)]
+ChoiceTexts = Annotated[tuple[ChoiceText, ...], Meta(max_length=CHOICES)]
+
+
+class InterviewChoices(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The choices in each language, equally many and in the same order; an answer is the number of one, from 1."""
+
+    ko: ChoiceTexts = ()
+    en: ChoiceTexts = ()
+
+    def of(self, language: Language) -> tuple[str, ...]:
+        return self.ko if language == "ko" else self.en
+
+
+class Interview(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A question asked aside: outside the history of the agents, after the turns in `at` (0: before the first).
+
+    It has one of `scale`, `choices` and `text`. `who` is `all`, or a persona. `code`: judges code the answers.
+    """
+
+    id: Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
+    at: Annotated[tuple[Annotated[int, Meta(ge=0, le=1000)], ...], Meta(min_length=1, max_length=100)]
+    ask: InterviewAsk
+    scale: InterviewScale | UnsetType = UNSET
+    choices: InterviewChoices | ChoiceTexts | UnsetType = UNSET
+    """A bare list is enough in a plan with one language."""
+    text: bool | UnsetType = UNSET
+    who: Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]{0,31}$")] = EVERYONE
+    code: bool | UnsetType = UNSET
+
+    def choices_in(self, language: Language) -> tuple[str, ...]:
+        """The choices in a language; none for a question of another kind."""
+        if isinstance(self.choices, InterviewChoices):
+            return self.choices.of(language)
+        return self.choices if isinstance(self.choices, tuple) else ()
+
+    def asks(self, seat: "Seat") -> bool:
+        """Whether the agent of a seat is asked."""
+        return self.who in (EVERYONE, seat.persona)
 
 
 class Seat(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,6 +152,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Of a room's run: the files of the plan's folder that it reads, path → SHA-256 of the text."""
     levels: dict[str, ConstraintLevel] | UnsetType = UNSET
     """How strongly the personas of the plan's folder instruct."""
+    interviews: tuple[Interview, ...] | UnsetType = UNSET
+    """The questions asked aside."""
 
     @property
     def packaged(self) -> PhaseName:

@@ -9,7 +9,7 @@ from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora.plan import ModelCost
 from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.stored.agora.plan import Plan
-from playmolt_schemas.stored.agora.turn import Language, PhaseName
+from playmolt_schemas.stored.agora.turn import Language, PhaseName, Seat
 
 from playmolt_agora_runner import budget
 from playmolt_agora_runner.plan import matrix
@@ -31,8 +31,10 @@ HAPPENINGS: Final[Mapping[PhaseName, int]] = {"stage1": 20, "phase1": 20, "phase
 
 
 class Projection(msgspec.Struct, frozen=True, kw_only=True):
-    """A plan's sums: expected (one call a turn) and at most (every re-ask, the longest prompts and replies)."""
+    """A plan's sums: expected (one call a turn and a question asked aside) and at most (every re-ask, the longest
+    prompts and replies). `interviews` are the calls for such questions."""
 
+    interviews: int
     calls: int
     calls_most: int
     tokens: int
@@ -45,14 +47,19 @@ class Projection(msgspec.Struct, frozen=True, kw_only=True):
 def project(plan: Plan, catalogue: Catalogue, rooms: matrix.Rooms = ()) -> Projection:
     """Project what a plan takes with the catalogue's prices; a cost is None where one of them is unknown."""
     turns: Counter[tuple[str, PhaseName, Language]] = Counter()
+    interviews = 0
     for cell, number in matrix.planned(plan, rooms):
         for seat in matrix.seats_of(plan, cell, number):
-            turns[seat.model, _world(cell), cell.language] += cell.turns
+            asked = asked_aside(plan, seat, cell.turns)
+            interviews += asked
+            # A question is asked with the scene of a turn, so that its prompt is about as long.
+            turns[seat.model, _world(cell), cell.language] += cell.turns + asked
     models = plans.all_models(plan)
     usual = [_model(_expected(plan, catalogue), model, turns, _TurnCost(1, COMPLETION_TOKENS, 0)) for model in models]
     longest = _TurnCost(1 + plan.reask, plan.sampling.max_tokens, plan.sampling.max_tokens)
     most = [_model(catalogue, model, turns, longest) for model in models]
     return Projection(
+        interviews=interviews,
         calls=sum(each.calls for each in usual),
         calls_most=sum(each.calls for each in most),
         tokens=sum(each.prompt_tokens + each.completion_tokens for each in usual),
@@ -61,6 +68,12 @@ def project(plan: Plan, catalogue: Catalogue, rooms: matrix.Rooms = ()) -> Proje
         cost_most=budget.total(*(each.cost for each in most)),
         models=tuple(usual),
     )
+
+
+def asked_aside(plan: Plan, seat: Seat, turns: int) -> int:
+    """How many questions an agent is asked in a run of so many turns, if it lives."""
+    asked = (interview for interview in plan.interviews or () if interview.asks(seat))
+    return sum(at <= turns for interview in asked for at in interview.at)
 
 
 def _expected(plan: Plan, catalogue: Catalogue) -> Catalogue:

@@ -35,7 +35,8 @@ def _yaml(text: str) -> object:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        raise Unreadable(f"{place}{error.problem or error.context}") from None
+        hint = "; put a text with a question mark into quotes" if "'?'" in str(error.problem) else ""
+        raise Unreadable(f"{place}{error.problem or error.context}{hint}") from None
     except yaml.YAMLError as error:
         raise Unreadable(str(error)) from None
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from msgspec import UNSET
@@ -11,15 +11,15 @@ from playmolt_schemas.instrument.definitions import ARMS
 from playmolt_schemas.stored.agora.plan import RUNS, PhasePlan, Plan, RoomPlan, Stage1Import
 from playmolt_schemas.text import has_line_breaks_or_controls, trimmed
 
+from playmolt_agora_runner.plan import interview_faults, stage1_import
 from playmolt_agora_runner.plan import plan as plans
-from playmolt_agora_runner.plan import stage1_import
 from playmolt_agora_runner.world import worlds
 
 _DECIMAL: Final = re.compile(r"\d{1,3}(\.\d{1,6})?", re.ASCII)
 _MOST_TOKENS: Final = 100_000
 
 
-def faults_of(plan: Plan) -> Iterator[PlanFault]:
+def faults_of(plan: Plan, interviews_at: Sequence[int] | None = None) -> Iterator[PlanFault]:
     yield from _name_faults(plan)
     yield from _phase_faults(plan)
     yield from _hypothesis_faults(plan)
@@ -28,6 +28,7 @@ def faults_of(plan: Plan) -> Iterator[PlanFault]:
     yield from _adaptive_faults(plan)
     yield from _seed_event_faults(plan)
     yield from _probe_faults(plan)
+    yield from interview_faults.faults_of(plan, interviews_at)
 
 
 def _probe_faults(plan: Plan) -> Iterator[PlanFault]:

@@ -115,6 +115,7 @@ def spec(plan: Plan, experiment: str, cell: Cell, number: int) -> RunSpec:
         reask=plan.reask,
         exploratory=plan.exploratory,
         scripted=any(is_scripted(seat.model) for seat in seats),
+        interviews=plan.interviews,
     )
 
 
@@ -140,6 +141,7 @@ def _room_spec(
         reask=plan.reask,
         exploratory=plan.exploratory,
         scripted=any(is_scripted(seat.model) for seat in seats),
+        interviews=plan.interviews,
         base=room.base,
         world=room.rules,
         files=room.files,

@@ -17,7 +17,7 @@ from playmolt_schemas.stored.agora.world import Rules
 
 from playmolt_agora_runner import budget
 from playmolt_agora_runner.folder.reading import PlanFolder
-from playmolt_agora_runner.plan import costs, latin_squares, matrix
+from playmolt_agora_runner.plan import costs, interview_faults, latin_squares, matrix
 from playmolt_agora_runner.plan import plan as plans
 from playmolt_agora_runner.plan.design import PowerOf, design, is_pcs, persona_runs
 from playmolt_agora_runner.plan.reading import ParsedPlan
@@ -54,7 +54,8 @@ def examined(
     sized = not spoilt.any("models", "languages", "phases")
     sound = _sound_rooms(found, folder, spoilt)
     whole = sized and not spoilt.any("rooms")
-    projection = costs.project(plan, catalogue, folder.rooms) if whole and not spoilt.any("sampling", "reask") else None
+    priced = whole and not spoilt.any("sampling", "reask", "interviews")
+    projection = costs.project(plan, catalogue, folder.rooms) if priced else None
     squared = () if spoilt.any(*_PHASE2) else latin_squares.squares(plan)
     found_power = _power(plan, spoilt, power)
     tests = found_power.tests if found_power else ()
@@ -62,6 +63,7 @@ def examined(
     known = residents.ALIASES if aliases is None else aliases
     refusals = [
         *(() if spoilt.any("models") else _model_faults(plan, catalogue, known)),
+        *(interview_faults.of_seats(plan, folder.rooms, found.interviews_at) if whole else ()),
         *(() if plan.allow_unbalanced else _square_faults(squared)),
         *_effect_faults(plan, found_power),
         *_test_faults(plan, tests),
@@ -86,6 +88,7 @@ def examined(
         tests=tests,
         warnings=(*(_warnings(plan, projection, squared, found_power) if sized else ()), *folder.warnings),
         folder=folder.folder,
+        interviews=projection.interviews if projection and plan.interviews else UNSET,
         faults=(*found.faults, *found.placed(refusals), *_placed(found, spoilt.unaffected(folder.faults))),
     )
 

@@ -22,7 +22,8 @@ def _lines(preview: Preview) -> Iterator[str]:
     if preview.runs is not None:
         yield f"{preview.runs:,} runs, {preview.agents:,} agents, {preview.turns:,} turns"
     if preview.calls is not None:
-        yield f"{preview.calls:,} calls (at most {preview.calls_most:,}), about {preview.tokens:,} tokens"
+        aside = f", {preview.interviews:,} of them questions asked aside" if preview.interviews else ""
+        yield f"{preview.calls:,} calls{aside} (at most {preview.calls_most:,}), about {preview.tokens:,} tokens"
         yield f"cost about {preview.cost}, at most {preview.cost_most}" if preview.cost else "cost unknown"
         yield ""
     yield from _matrix(preview)

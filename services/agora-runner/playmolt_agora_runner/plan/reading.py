@@ -10,6 +10,7 @@ from playmolt_schemas.agora.plan import PLAN_BYTES, PlanFault
 from playmolt_schemas.body_fields import Faults
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.stored.agora.plan import Hypothesis, Plan, RoomPlan, Stage1Import
+from playmolt_schemas.stored.agora.turn import Interview
 from playmolt_schemas.text import trimmed, unstorable
 
 from playmolt_agora_runner.plan import document, stage1_import, structs
@@ -28,6 +29,8 @@ class ParsedPlan(msgspec.Struct, frozen=True):
     """The lines of fields in the text."""
     rooms_at: tuple[int, ...] | None = None
     """The places in the text of the rooms that are kept; None if these are all of them."""
+    interviews_at: tuple[int, ...] | None = None
+    """The same of the questions asked aside."""
 
     def placed(self, faults: Iterable[PlanFault]) -> tuple[PlanFault, ...]:
         return tuple(msgspec.structs.replace(fault, line=document.line_of(fault.field, self.lines)) for fault in faults)
@@ -57,7 +60,7 @@ def reading(body: object, imported: Mapping[str, str] | None = None) -> ParsedPl
     plan, faults = structs.partly(Plan, values)
     if plan is None:
         return ParsedPlan(None, ParsedPlan(None, (), lines).placed(faults), lines)
-    rooms_at = _rooms_kept(values)
+    rooms_at, interviews_at = _kept(values, "rooms", RoomPlan), _kept(values, "interviews", Interview)
     plan = msgspec.structs.replace(plan, hypotheses=tuple(_whole(plan)))
     if isinstance(plan.stage1_import, str):
         found = _imported(plan.stage1_import, imported or {})
@@ -65,21 +68,24 @@ def reading(body: object, imported: Mapping[str, str] | None = None) -> ParsedPl
         plan = msgspec.structs.replace(plan, stage1_import=found if isinstance(found, Stage1Import) else None)
     wrong = tuple(fault.field for fault in faults if fault.code != "unknown_field")
     # What is left of a list with faults in it says nothing; hypotheses are read one by one.
+    inside = tuple(fault.field for fault in faults if fault.field.startswith("interviews["))
     faults += [
         fault
-        for fault in faults_of(plan)
+        for fault in faults_of(plan, interviews_at)
         if fault.field not in wrong
+        and not any(each.startswith(f"{fault.field}.") for each in inside)
         and (fault.field == "hypotheses" or not any(each.startswith(f"{fault.field}[") for each in wrong))
     ]
-    return ParsedPlan(plan, ParsedPlan(plan, (), lines).placed(faults), lines, rooms_at)
+    return ParsedPlan(plan, ParsedPlan(plan, (), lines).placed(faults), lines, rooms_at, interviews_at)
 
 
-def _rooms_kept(values: object) -> tuple[int, ...] | None:
-    rooms = values.get("rooms") if isinstance(values, dict) else None
-    if not isinstance(rooms, list):
+def _kept(values: object, name: str, kind: type[msgspec.Struct]) -> tuple[int, ...] | None:
+    """The places of a list's entries that read; None if these are all of them."""
+    listed = values.get(name) if isinstance(values, dict) else None
+    if not isinstance(listed, list):
         return None
-    kept = tuple(at for at, room in enumerate(rooms) if structs.partly(RoomPlan, room)[0] is not None)
-    return None if len(kept) == len(rooms) else kept
+    kept = tuple(at for at, each in enumerate(listed) if structs.partly(kind, each)[0] is not None)
+    return None if len(kept) == len(listed) else kept
 
 
 def _sound(found: ParsedPlan) -> Plan | Faults:

@@ -7,6 +7,7 @@ from playmolt_schemas.stored.agora.run import PauseCode
 from playmolt_schemas.stored.agora.turn import RunSpec
 from playmolt_schemas.stored.event import Event
 
+from playmolt_agora_runner.turn.interview import InterviewReply
 from playmolt_agora_runner.turn.reply_parser import TurnReply
 
 
@@ -41,6 +42,13 @@ class TakeTurn(Command, frozen=True, kw_only=True):
 
     effect_id: str
     reply: TurnReply
+
+
+class TakeInterview(Command, frozen=True, kw_only=True):
+    """The answer to an `agent_interview` effect. An answer to any other than the pending effect is ignored."""
+
+    effect_id: str
+    reply: InterviewReply
 
 
 class PauseRun(Command, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Effects of a run: a model's turn, the end of a pause, the report to its experiment."""
+"""Effects of a run: a model's turn, a question asked aside, the end of a pause, the report to its experiment."""
 
 from datetime import datetime
 from typing import Final
@@ -7,11 +7,13 @@ import msgspec
 from playmolt_core.game.decider import Effect
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.stored.agora.run import Outcome, PauseCode
-from playmolt_schemas.stored.agora.turn import RunSpec
+from playmolt_schemas.stored.agora.turn import Interview, RunSpec
 
+from playmolt_agora_runner.world import aside
 from playmolt_agora_runner.world.state import RunState
 
 TURN: Final = "agent_turn"
+INTERVIEW: Final = "agent_interview"
 RESUME: Final = "resume_run"
 REPORT: Final = "report_run"
 NO_VALID_TURN: Final[PauseCode] = "no_valid_turn"
@@ -23,6 +25,24 @@ class AgentTurn(msgspec.Struct, frozen=True, gc=False):
     spec: RunSpec
     turn: int
     agent: str
+
+    @property
+    def place(self) -> str:
+        """What its calls are marked with while they are in flight."""
+        return self.agent
+
+
+class AgentInterview(msgspec.Struct, frozen=True, gc=False):
+    """Payload of `agent_interview`: a question to an agent after `turn` (0: before the first)."""
+
+    spec: RunSpec
+    turn: int
+    agent: str
+    interview: Interview
+
+    @property
+    def place(self) -> str:
+        return f"{self.agent} {self.interview.id}"
 
 
 class EndOfPause(msgspec.Struct, frozen=True, gc=False):
@@ -43,8 +63,13 @@ class RunReport(msgspec.Struct, frozen=True, gc=False):
     outcome: Outcome
 
 
-Payload = AgentTurn | EndOfPause | RunReport
-_KINDS: Final[dict[type[Payload], str]] = {AgentTurn: TURN, EndOfPause: RESUME, RunReport: REPORT}
+Payload = AgentTurn | AgentInterview | EndOfPause | RunReport
+_KINDS: Final[dict[type[Payload], str]] = {
+    AgentTurn: TURN,
+    AgentInterview: INTERVIEW,
+    EndOfPause: RESUME,
+    RunReport: REPORT,
+}
 
 
 def effect(state: RunState) -> Effect[Payload] | None:
@@ -62,6 +87,8 @@ def effect_id(state: RunState) -> str | None:
     """Id of the pending effect, paused or not: 32 hex digits, the same after a crash; None without one."""
     if state.over:
         return None
+    if (asked := aside.pending(state)) is not None:
+        return digest(["interview", state.game_id, state.turn, asked.agent, asked.interview.id])[:32]
     if state.stage == "finished":
         return digest(["report", state.game_id])[:32]
     agent = state.next_agent
@@ -73,10 +100,12 @@ def outcome(state: RunState) -> Outcome:
     return "completed" if state.living else "died_out"
 
 
-def _payload(state: RunState) -> AgentTurn | EndOfPause | RunReport:
+def _payload(state: RunState) -> Payload:
     if state.pause is not None:
         asked = state.pause.since if state.pause.code == NO_VALID_TURN else None
         return EndOfPause(state.run.experiment, state.pause.until, asked)
+    if (question := aside.pending(state)) is not None:
+        return AgentInterview(state.run, state.turn, question.agent, question.interview)
     if state.next_agent is not None:
         return AgentTurn(state.run, state.turn, state.next_agent)
     return RunReport(state.run, outcome(state))

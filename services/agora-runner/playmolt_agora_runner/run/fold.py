@@ -17,6 +17,7 @@ from playmolt_schemas.stored.agora.run import (
     CrisisStarted,
     EpochStarted,
     GameAborted,
+    Interviewed,
     MarketSettled,
     RankChanged,
     ResourceSettled,
@@ -121,6 +122,7 @@ def _epoch(state: RunState, event: EpochStarted, at: datetime) -> Changes:
         "settled": 0,
         "stage": "crisis" if event.crisis else "morning",
         "due": at,
+        "answered": UNSET,
     }
 
 
@@ -130,6 +132,11 @@ def _crisis(_: RunState, __: CrisisStarted, ___: datetime) -> Changes:
 
 def _called(_: RunState, __: CallMade, ___: datetime) -> Changes:
     return {}
+
+
+def _interviewed(state: RunState, _: Interviewed, at: datetime) -> Changes:
+    """Counted and nothing else: no agent learns of it."""
+    return {"answered": (state.answered or 0) + 1, "pauses": 0, "due": at}
 
 
 def _acted(state: RunState, event: AgentActed, at: datetime) -> Changes:
@@ -332,6 +339,7 @@ _FOLDS: Final[Mapping[type[Event], Fold]] = {
     CallMade: _called,
     AgentActed: _acted,
     TurnFailed: _failed,
+    Interviewed: _interviewed,
     WhisperLeaked: _leaked,
     BillboardPosted: _posted,
     TaxChanged: _taxed,

@@ -8,6 +8,7 @@ from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.stored.agora.run import (
     AgentActed,
     CallMade,
+    Interviewed,
     RunEnded,
     RunOpened,
     RunPaused,
@@ -18,8 +19,8 @@ from playmolt_schemas.stored.agora.turn import RunSpec, TurnRecord
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.text import unstorable
 
-_NOT_TAKEN = (CallMade, RunPaused, RunResumed, RunEnded)
-"""Events that a fork does not inherit: its parent's calls, pauses and end."""
+_NOT_TAKEN = (CallMade, Interviewed, RunPaused, RunResumed, RunEnded)
+"""Events that a fork does not inherit: its parent's calls, interviews, pauses and end."""
 
 _SAYING: Final = ("speak", "whisper", "build_billboard")
 

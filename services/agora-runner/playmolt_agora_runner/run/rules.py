@@ -20,6 +20,7 @@ from playmolt_schemas.stored.agora.run import (
     AgentActed,
     CallMade,
     GameAborted,
+    Interviewed,
     RunEnded,
     RunOpened,
     RunPaused,
@@ -36,7 +37,7 @@ from playmolt_agora_runner.run import commands, effects, forks, opening, records
 from playmolt_agora_runner.run.fold import evolve
 from playmolt_agora_runner.turn import texts
 from playmolt_agora_runner.turn.reply_parser import Parsed
-from playmolt_agora_runner.world import chance, epoch, places, ranks, visibility, worlds
+from playmolt_agora_runner.world import aside, chance, epoch, places, ranks, visibility, worlds
 from playmolt_agora_runner.world.acts import Deed
 from playmolt_agora_runner.world.state import JUDGED_TURNS, RunState
 
@@ -66,6 +67,7 @@ class Agora(Game[RunState]):
                 commands.ReplayRun: self._replay,
                 commands.RecordCall: _recorded,
                 commands.TakeTurn: _taken,
+                commands.TakeInterview: _interviewed,
                 commands.PauseRun: _paused,
                 commands.ResumeRun: _resumed,
                 commands.EndRun: _ended,
@@ -184,6 +186,31 @@ def _taken(state: RunState, command: commands.TakeTurn) -> Decision:
         private=_whispers(state, found.action),
     )
     return Accepted((*calls, acted))
+
+
+def _interviewed(state: RunState, command: commands.TakeInterview) -> Decision:
+    asked = aside.pending(state)
+    if asked is None or state.over or command.effect_id != effects.effect_id(state):
+        return Accepted()
+    reply, agent = command.reply, asked.agent
+    calls = tuple(CallMade(turn=state.turn, agent=agent, call=call) for call in reply.attempts)
+    answer = reply.answer
+    found = Interviewed(
+        run=state.run.run,
+        turn=state.turn,
+        agent=agent,
+        id=asked.interview.id,
+        language=state.run.language,
+        prompt_hash=reply.prompt_hash,
+        raw_reply=reply.raw_reply,
+        parse_code=answer.code,
+        value=answer.value,
+        choice=answer.choice,
+        text=answer.text,
+        usage=reply.usage,
+        cost=reply.cost,
+    )
+    return Accepted((*calls, found))
 
 
 def _gives_up(state: RunState, model: str) -> tuple[Event, ...]:

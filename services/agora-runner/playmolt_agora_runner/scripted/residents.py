@@ -121,7 +121,9 @@ def phrases(language: Language) -> Phrases:
     return _script().phrases(language)
 
 
-def in_form(profile: Profile, turn: ScriptedTurn, reply: Mapping[str, str | bool | None], language: Language) -> Said:
+def in_form(
+    profile: Profile, turn: ScriptedTurn, reply: Mapping[str, str | bool | int | None], language: Language
+) -> Said:
     """A reply in the form that the profile's slips give it, where the act itself has been chosen."""
     words, slip = phrases(language), _slip(profile, turn, again=len(turn.request.messages) > _FIRST)
     text = msgspec.json.encode(reply).decode()

@@ -34,6 +34,8 @@ _MARKS: Final = re.compile(r"[\[\]]|#{2,}")
 _WIDE_MARKS: Final = str.maketrans("[]#", "［］＃")
 _CONTEXT: Final = re.compile(r"\A### [^\n]+ ###\n.*?\n### [^\n]+ ###\n\n", re.DOTALL)
 STARS: Final = "★★★ "
+_RULE: Final = "\n---\n"
+"""Before the request for an action."""
 
 Slots = Mapping[str, object]
 
@@ -49,6 +51,21 @@ def render(scene: Scene, words: PromptTexts | None = None) -> Prompt:
     """Put a scene into words; `words` replaces those of its language, for checks of texts."""
     writer = _Writer(scene, words or texts.of(scene.language))
     return Prompt(system=writer.system(), user=writer.user())
+
+
+def render_aside(scene: Scene, question: str) -> Prompt:
+    """The prompt of a scene with a question in the place of its request for an action."""
+    writer = _Writer(scene, texts.of(scene.language))
+    return Prompt(system=writer.system(), user=writer.user(aside=question))
+
+
+def without_request(template: str) -> str:
+    """A turn template without its closing request: what follows its last rule, or else its last slot."""
+    head, rule, request = template.rpartition(_RULE)
+    if rule and "{actions}" not in request and "{available_actions}" not in request:
+        return head
+    last = max((found.end() for found in _SLOT.finditer(template)), default=len(template))
+    return template[:last]
 
 
 def seen(scene: Scene) -> tuple[str, ...]:
@@ -91,6 +108,10 @@ def _parts(template: str) -> tuple[str, ...]:
     return tuple(_SLOT.split(template))
 
 
+def _closing(aside: str | None) -> str:
+    return "" if aside is None else f"{_RULE}{aside}"
+
+
 @cache
 def _preset(phase: PhaseName) -> Mapping[str, object]:
     rules: dict[str, Any] = msgspec.to_builtins(worlds.preset(phase))
@@ -112,16 +133,20 @@ class _Writer:
         whole = f"{shell}\n\n{self._words.survival}" if self._rules["texts"]["macro"] else shell
         return fill(whole, self._numbers())
 
-    def user(self) -> str:
+    def user(self, aside: str | None = None) -> str:
+        """The turn template, filled; `aside` replaces its request for an action."""
         own = self._scene.own
         if own is not None:
-            return own_prompts.filled(own_prompts.template(own, self._scene.language), self._own_slots())
+            template = own_prompts.template(own, self._scene.language)
+            shown = template if aside is None else without_request(template)
+            return own_prompts.filled(shown, self._own_slots()) + _closing(aside)
         template = self._words.turns[self._scene.phase]
+        template = template if aside is None else without_request(template)
         if self._without_context():
             template = _CONTEXT.sub("", template, count=1)
         parts = list(_parts(template))
         parts[1::2] = [self._slot(name) for name in parts[1::2]]
-        return "".join(parts)
+        return "".join(parts) + _closing(aside)
 
     def _own_slots(self) -> Slots:
         scene, said = self._scene, own_prompts.words(self._scene.language)

@@ -7,8 +7,8 @@ guessed.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 import msgspec
 from playmolt_core.llm.openai.storing import storable
@@ -41,6 +41,10 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
         return self.action is not None
 
 
+StoredCall: TypeAlias = dict[str, Any]
+"""The account of a call as it is stored, without floats."""
+
+
 class TurnReply(msgspec.Struct, frozen=True, kw_only=True):
     """A turn's answer as the worker hands it to the rules: the last reply, its parse, and its usage.
 
@@ -58,7 +62,7 @@ class TurnReply(msgspec.Struct, frozen=True, kw_only=True):
     cost: str | None
     latency_ms: int
     cache_hit: bool
-    attempts: tuple[dict[str, Any], ...] = ()
+    attempts: tuple[StoredCall, ...] = ()
 
 
 THOUGHT_CHARS: Final = 4000
@@ -90,9 +94,19 @@ class _Pairs(list[tuple[str, Any]]):
     """An object as pairs, since a key may occur twice."""
 
 
-class _Found(msgspec.Struct, frozen=True):
+class FoundObject(msgspec.Struct, frozen=True):
+    """The object of a reply as pairs, since a key may occur twice; numbers are texts. `alone`: the reply holds it only."""
+
     pairs: Sequence[tuple[str, Any]]
     alone: bool
+
+
+class NoObject(ValueError):
+    """A reply without one object: `empty`, `refusal`, `no_object` or `several`."""
+
+
+HasKey = Callable[[str], bool]
+"""Whether a key is the one that makes an object a reply."""
 
 
 class _Act(msgspec.Struct, frozen=True):
@@ -160,34 +174,41 @@ def _parsed(text: str, scene: Scene, *, reask: bool) -> Parsed:
     )
 
 
-def _object(text: str) -> _Found:
+def _object(text: str) -> FoundObject:
+    try:
+        return find_object(text, lambda key: spelling().key(key) == "action")
+    except NoObject as missing:
+        reason = str(missing)
+        raise (_Fault("refusal") if reason == "refusal" else _Fault("parse_error", reason)) from None
+
+
+def find_object(text: str, has_key: HasKey) -> FoundObject:
+    """The one object of a reply, with text around it or inside another object. Raises NoObject."""
     whole = trimmed(text.removeprefix("\ufeff"))
     if not whole:
-        raise _Fault("parse_error", "empty")
+        raise NoObject("empty")
     exact = _decoded(_EXACT, whole, 0)
     if exact is not None and exact[1] == len(whole) and isinstance(exact[0], _Pairs):
-        inner = _unwrapped(exact[0])
-        return _Found(inner, alone=inner is exact[0])
-    # Objects without an action are braces in prose; without another object, the first shows what is missing.
-    objects = [_unwrapped(pairs) for pairs in _objects(whole)]
-    acting = [pairs for pairs in objects if _acts(pairs)]
-    if not objects and _declines(whole):
-        raise _Fault("refusal")
+        inner = _unwrapped(exact[0], has_key)
+        return FoundObject(inner, alone=inner is exact[0])
+    # Objects without the key are braces in prose; without another object, the first shows what is missing.
+    objects = [_unwrapped(pairs, has_key) for pairs in _objects(whole)]
+    keyed = [pairs for pairs in objects if _has(pairs, has_key)]
     if not objects:
-        raise _Fault("parse_error", "no_object")
-    if any(pairs != acting[0] for pairs in acting):
-        raise _Fault("parse_error", "several")
-    return _Found((acting or objects)[0], alone=False)
+        raise NoObject("refusal" if _declines(whole) else "no_object")
+    if any(pairs != keyed[0] for pairs in keyed):
+        raise NoObject("several")
+    return FoundObject((keyed or objects)[0], alone=False)
 
 
-def _acts(pairs: _Pairs) -> bool:
-    return any(spelling().key(key) == "action" for key, _ in pairs)
+def _has(pairs: _Pairs, has_key: HasKey) -> bool:
+    return any(has_key(key) for key, _ in pairs)
 
 
-def _unwrapped(pairs: _Pairs) -> _Pairs:
-    """Take an acting object out of one that holds nothing else: `{"reply": {...}}`."""
+def _unwrapped(pairs: _Pairs, has_key: HasKey) -> _Pairs:
+    """Take a reply out of an object that holds nothing else: `{"reply": {...}}`."""
     match pairs:
-        case [(_, _Pairs() as inner)] if not _acts(pairs) and _acts(inner):
+        case [(_, _Pairs() as inner)] if not _has(pairs, has_key) and _has(inner, has_key):
             return inner
     return pairs
 

@@ -1,4 +1,7 @@
-"""The worker of runs: turn after turn under one lease, until the run ends or pauses; replicas share out the runs."""
+"""The worker of runs: turn after turn, and questions between them, under one lease until the run ends or pauses.
+
+Replicas share out the runs.
+"""
 
 import time
 from collections import Counter
@@ -21,9 +24,10 @@ from playmolt_schemas.stored.event import Event
 from playmolt_agora_runner.calls.experiment_status import ExperimentStatuses, events_of
 from playmolt_agora_runner.experiment import commands as experiments
 from playmolt_agora_runner.experiment import preregistration
-from playmolt_agora_runner.run import commands, effects
-from playmolt_agora_runner.run.effects import AgentTurn, RunReport
+from playmolt_agora_runner.run import asides, commands, effects
+from playmolt_agora_runner.run.effects import AgentInterview, AgentTurn, RunReport
 from playmolt_agora_runner.turn import scenes
+from playmolt_agora_runner.turn.interview import InterviewReply
 from playmolt_agora_runner.turn.reply_parser import TurnReply
 from playmolt_agora_runner.workers.run_usage import Notices, acts_of, requests_recorded, spent_of
 from playmolt_agora_runner.workers.turn_model import Halt, TurnModel
@@ -86,7 +90,7 @@ PROGRESS_SECONDS: Final = 3.0
 
 
 class ModelWorker:
-    """Fulfils the effects of a run: `agent_turn`, and `report_run` at its end."""
+    """Fulfils the effects of a run: `agent_turn`, `agent_interview`, and `report_run` at its end."""
 
     def __init__(
         self,
@@ -107,7 +111,7 @@ class ModelWorker:
         snapshot = leased.snapshot
         before = await events_of(self._log, leased.stream)
         usage = _Usage(before, snapshot.state)
-        logged, lost = requests_recorded(before, snapshot.state.turn, snapshot.state.next_agent)
+        logged = lost = 0
         taken_up = True
         await self._compare(leased, snapshot.state.run.experiment)
         reported = time.monotonic()
@@ -115,9 +119,10 @@ class ModelWorker:
             turn = effect.payload
             if isinstance(turn, RunReport):
                 await self._report(leased, effect, turn, snapshot, usage)
-            if not isinstance(turn, AgentTurn):
+            if not isinstance(turn, AgentTurn | AgentInterview):
                 return
             if taken_up:
+                logged, lost = requests_recorded(before, turn.turn, turn.agent, _topic(turn))
                 found = await self._record_loss(leased, effect, turn, logged)
                 usage.add_calls(found)
                 logged, lost = logged + lost_of(found), lost + lost_of(found)
@@ -127,41 +132,56 @@ class ModelWorker:
                 await self._progress(leased, effect, turn, usage, f"halt/{snapshot.version}")
                 await self._pause(leased, effect, turn, f"halt/{snapshot.version}", reply, snapshot.state.pauses)
                 return
-            await leased.submit(commands.TakeTurn(effect_id=effect.id, reply=reply), effect=effect)
+            taken = (
+                commands.TakeInterview(effect_id=effect.id, reply=reply)
+                if isinstance(reply, InterviewReply)
+                else commands.TakeTurn(effect_id=effect.id, reply=reply)
+            )
+            await leased.submit(taken, effect=effect)
             usage.add_calls(reply.attempts)
             snapshot, lost, logged, taken_up = await leased.present(), 0, 0, False
-            usage.add_turn(snapshot.state)
+            if isinstance(reply, TurnReply):
+                usage.add_turn(snapshot.state)
             if time.monotonic() - reported > PROGRESS_SECONDS:
                 await self._progress(leased, effect, turn, usage, "progress")
                 reported = time.monotonic()
 
     async def _record_loss(
-        self, leased: LeasedEffect[effects.Payload, RunState], effect: Effect, turn: AgentTurn, logged: int
+        self,
+        leased: LeasedEffect[effects.Payload, RunState],
+        effect: Effect,
+        turn: AgentTurn | AgentInterview,
+        logged: int,
     ) -> tuple[dict[str, object], ...]:
-        """Record the calls of a turn whose process ended; their cost is unknown."""
+        """Record the calls of a question whose process ended; their cost is unknown."""
         budget = (await self._statuses.of(turn.spec.experiment)).budget
-        lost = await self._asking.lost(turn.spec, turn.turn, turn.agent, budget, logged)
+        lost = await self._asking.lost(turn.spec, turn.turn, turn.place, budget, logged)
         if lost is None:
             return ()
         model = next(seat.model for seat in turn.spec.seats if seat.agent == turn.agent)
         call = lost_call(lost.calls, lost.ask) | {"alias": model}
+        call |= {} if (topic := _topic(turn)) is None else {"interview": topic}
         made = commands.RecordCall(turn=turn.turn, agent=turn.agent, call=call)
         # The log's version names the loss, so that a second find counts as the same loss.
         await leased.submit(made, f"lost/at/{logged}", effect=effect)
         return (call,)
 
-    async def _reply(self, turn: AgentTurn, state: RunState, lost: int, logged: int) -> TurnReply | Halt:
-        """Ask for a turn after `lost` lost calls."""
+    async def _reply(
+        self, turn: AgentTurn | AgentInterview, state: RunState, lost: int, logged: int
+    ) -> TurnReply | InterviewReply | Halt:
+        """Ask for a turn after `lost` lost calls, or a question aside."""
         status = await self._statuses.of(turn.spec.experiment)
         if status.halted is not None:
             return Halt(code=status.halted, detail=status.detail)
+        if isinstance(turn, AgentInterview):
+            return await self._asking.interview(turn, asides.scene(state, turn.agent), status.budget, logged)
         return await self._asking.turn(turn.spec, scenes.scene(state, turn.agent), status.budget, lost, logged)
 
     async def _pause(
         self,
         leased: LeasedEffect[effects.Payload, RunState],
         effect: Effect,
-        turn: AgentTurn,
+        turn: AgentTurn | AgentInterview,
         step: str,
         halt: Halt,
         pauses: int,
@@ -194,7 +214,7 @@ class ModelWorker:
         self,
         leased: LeasedEffect[effects.Payload, RunState],
         effect: Effect,
-        turn: AgentTurn,
+        turn: AgentTurn | AgentInterview,
         usage: "_Usage",
         step: str,
     ) -> None:
@@ -226,6 +246,11 @@ class ModelWorker:
         )
         await leased.submit(finished, "experiment", effect=effect, to=(self._experiments, report.spec.experiment))
         await leased.submit(commands.EndRun(effect_id=effect.id), effect=effect)
+
+
+def _topic(asked: AgentTurn | AgentInterview) -> str | None:
+    """The question that is asked aside; None for a turn."""
+    return asked.interview.id if isinstance(asked, AgentInterview) else None
 
 
 class _Usage:

@@ -60,10 +60,16 @@ def spent_of(events: Iterable[Event], replayed: int) -> Spent:
     return replace(spent, turns=spent.turns - replayed)
 
 
-def requests_recorded(events: Iterable[Event], turn: int, agent: str | None) -> tuple[int, int]:
-    """Count the requests of a turn that its log holds, and how many of them were lost."""
+def requests_recorded(
+    events: Iterable[Event], turn: int, agent: str | None, interview: str | None = None
+) -> tuple[int, int]:
+    """Count the requests of a turn, or of a question asked aside after it, that its log holds, and how many of them
+    were lost."""
     calls = [
-        event.call for event in events if isinstance(event, CallMade) and (event.turn, event.agent) == (turn, agent)
+        event.call
+        for event in events
+        if isinstance(event, CallMade)
+        and (event.turn, event.agent, event.call.get("interview")) == (turn, agent, interview)
     ]
     lost = lost_of(calls)
     return lost + sum(is_call(call) and call.get("outcome") != LOST for call in calls), lost

@@ -1,12 +1,12 @@
-"""Ask a model for one agent's turn, a second time if the reply is not an act, within the budget (agora.md, Turn).
+"""Ask a model for one agent's turn, or a question aside, a second time if the reply is unusable, within the budget.
 
-Texts of the plan's folder come from the blob store.
+Texts of the plan's folder come from the blob store (agora.md, Turn).
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 from playmolt_core.db.blobs import InFlight, PgBlobs, PgInFlight
@@ -28,10 +28,12 @@ from playmolt_schemas.stored.agora.turn import RunSpec, Tokens
 from playmolt_agora_runner.budget import LimitReached
 from playmolt_agora_runner.calls.batched_calls import BatchedCalls, PromptStore
 from playmolt_agora_runner.calls.experiment_status import Status
-from playmolt_agora_runner.scripted import visitors
-from playmolt_agora_runner.turn import prompts, reply_parser
+from playmolt_agora_runner.run.effects import AgentInterview
+from playmolt_agora_runner.scripted import interviewees, visitors
+from playmolt_agora_runner.turn import interview, prompts, reply_parser
+from playmolt_agora_runner.turn.interview import InterviewReply
 from playmolt_agora_runner.turn.prompts import Prompt
-from playmolt_agora_runner.turn.reply_parser import Parsed, TurnReply
+from playmolt_agora_runner.turn.reply_parser import Parsed, StoredCall, TurnReply
 from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.workers.budget_reservations import BudgetReservations
 
@@ -100,7 +102,7 @@ class Halt(msgspec.Struct, frozen=True, kw_only=True):
     limited: bool = False
     alias: str | None = None
     status: int | None = None
-    attempts: tuple[dict[str, Any], ...] = ()
+    attempts: tuple[StoredCall, ...] = ()
 
 
 class LostCalls(msgspec.Struct, frozen=True):
@@ -110,14 +112,41 @@ class LostCalls(msgspec.Struct, frozen=True):
     ask: int
 
 
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model is asked. `turn` and `place` name it in marks of calls in flight, `replicate` in keys of replies.
+
+    `cast` answers for scripted models; `marks` are added to the calls as stored.
+    """
+
+    request: ModelRequest
+    prompt: str
+    turn: int
+    place: str
+    replicate: tuple[object, ...]
+    cast: Cast
+    marks: dict[str, str] = {}
+
+
 class _Answer(msgspec.Struct, frozen=True):
     answer: Reply | Failed
-    attempts: tuple[dict[str, Any], ...]
+    attempts: tuple[StoredCall, ...]
     cached: bool
 
     @property
     def said(self) -> str:
         return self.answer.text if isinstance(self.answer, Reply) else self.answer.reply
+
+
+class _Outcome(msgspec.Struct, frozen=True):
+    """How a question ended, as parsers take it."""
+
+    text: str
+    refused: bool = False
+    timed_out: bool = False
+    cut: bool = False
+
+
+P = TypeVar("P")
 
 
 class _OverBudget(Exception):
@@ -152,14 +181,14 @@ class TurnModel:
         self._batched = batched
         self._room_texts = RoomTextLoader(blobs)
 
-    async def lost(self, spec: RunSpec, turn: int, agent: str, limits: Budget, logged: int) -> LostCalls | None:
-        """The calls of a turn that went down with their process; what was reserved for them is given back.
+    async def lost(self, spec: RunSpec, turn: int, place: str, limits: Budget, logged: int) -> LostCalls | None:
+        """The calls of a question that went down with their process; what was reserved for them is given back.
 
-        `logged` requests of the turn are in the log. None where no request was on its way: a run that was held, waited
-        or was between two turns has lost nothing. Raises LogUnavailable.
+        `logged` requests of the question are in the log. None where no request was on its way: a run that was held,
+        waited or was between two turns has lost nothing. Raises LogUnavailable.
         """
         mark = await self._in_flight.found(spec.run)
-        if mark is None or (mark.turn, mark.agent) != (turn, agent):
+        if mark is None or (mark.turn, mark.agent) != (turn, place):
             return None
         lost = mark.requests - (logged - mark.logged)
         if lost <= 0:
@@ -174,50 +203,139 @@ class TurnModel:
         """Ask for one turn; `lost` calls of it went before, `logged` of it are in the log. Raises LogUnavailable."""
         scene = await self._room_texts.dressed(spec, scene)
         prompt = prompts.render(scene)
+        question = Question(
+            request=_request(
+                spec, scene, prompt, f"{scene.turn}:{scene.agent}", "turn", reply_parser.reply_schema(scene)
+            ),
+            prompt=await self._keep_prompt(prompt),
+            turn=scene.turn,
+            place=scene.agent,
+            replicate=(spec.run, scene.turn, scene.agent),
+            cast=self._cast if scene.own is None else visitors.cast(self._cast, _alias(spec, scene), scene),
+        )
+        found = await self._ladder(
+            spec,
+            question,
+            limits,
+            logged,
+            lambda said, reask: reply_parser.read(
+                said.text, scene, refused=said.refused, timed_out=said.timed_out, cut=said.cut, reask=reask
+            ),
+            lambda parsed: reply_parser.reask_message(parsed, spec.language) if parsed.code in _ASKED_AGAIN else None,
+        )
+        if isinstance(found, Halt):
+            return found
+        asked, parsed, attempts = found
+        return _turn_reply(question.request.alias, asked, parsed, attempts, question.prompt, lost)
+
+    async def interview(
+        self, due: AgentInterview, scene: Scene, limits: Budget, logged: int = 0
+    ) -> InterviewReply | Halt:
+        """Ask a question aside; `logged` calls of it are in the log. Raises LogUnavailable."""
+        spec, asked_about = due.spec, due.interview
+        scene = await self._room_texts.dressed(spec, scene)
+        prompt, name = interview.render(scene, asked_about), f"interview:{due.turn}:{due.agent}:{asked_about.id}"
+        schema = interview.answer_schema(asked_about, spec.language)
+        question = Question(
+            request=_request(spec, scene, prompt, name, interview.SCHEMA, schema),
+            prompt=await self._keep_prompt(prompt),
+            turn=due.turn,
+            place=due.place,
+            replicate=(spec.run, due.turn, due.agent, "interview", asked_about.id),
+            cast=interviewees.cast(self._cast, _alias(spec, scene), asked_about, spec.language),
+            marks={"interview": asked_about.id},
+        )
+        found = await self._ladder(
+            spec,
+            question,
+            limits,
+            logged,
+            lambda said, reask: interview.read(
+                said.text,
+                asked_about,
+                spec.language,
+                refused=said.refused,
+                timed_out=said.timed_out,
+                cut=said.cut,
+                reask=reask,
+            ),
+            lambda answer: (
+                interview.reask_message(answer, asked_about, spec.language) if answer.code in _ASKED_AGAIN else None
+            ),
+        )
+        if isinstance(found, Halt):
+            return found
+        asked, answer, attempts = found
+        tokens, cost = _tokens(attempts), _spent(attempts).cost
+        return InterviewReply(
+            answer=answer,
+            raw_reply=asked.said,
+            prompt_hash=question.prompt,
+            usage={
+                "prompt_tokens": tokens.prompt,
+                "completion_tokens": tokens.completion,
+                "cached_tokens": tokens.cached,
+                "reasoning_tokens": tokens.reasoning,
+            },
+            cost=cost,
+            attempts=tuple(attempts),
+        )
+
+    async def _keep_prompt(self, prompt: Prompt) -> str:
         kept = prompts.prompt_text(prompt.system, prompt.user)
         await self._store.put(kept)
-        digest = hashlib.sha256(kept.encode()).hexdigest()
-        first = _request(spec, scene, prompt)
-        attempts: list[dict[str, object]] = []
+        return hashlib.sha256(kept.encode()).hexdigest()
+
+    async def _ladder(
+        self,
+        spec: RunSpec,
+        question: Question,
+        limits: Budget,
+        logged: int,
+        read: Callable[[_Outcome, bool], P],
+        demand: Callable[[P], str | None],
+    ) -> tuple[_Answer, P, list[StoredCall]] | Halt:
+        """Ask, and again while `demand` says what is wrong, as often as the plan allows; the calls come last."""
+        attempts: list[StoredCall] = []
         questions = 0
 
         async def ask(request: ModelRequest) -> _Answer | Halt:
             nonlocal questions
             questions += 1
-            place = InFlight(turn=scene.turn, agent=scene.agent, ask=questions, logged=logged)
-            asked = await self._ask(spec, request, digest, limits, scene, place)
+            place = InFlight(turn=question.turn, agent=question.place, ask=questions, logged=logged)
+            asked = await self._ask(spec, msgspec.structs.replace(question, request=request), limits, place)
             attempts.extend(() if isinstance(asked, Halt) else asked.attempts)
             return asked
 
-        def read(asked: _Answer | Halt) -> tuple[_Answer, Parsed] | Halt:
+        def parsed(asked: _Answer | Halt) -> tuple[_Answer, P] | Halt:
             if isinstance(asked, Halt):
                 return asked
-            parsed = _parsed(asked, scene, reask=questions > 1)
-            return parsed if isinstance(parsed, Halt) else (asked, parsed)
+            said = _outcome(asked)
+            return said if isinstance(said, Halt) else (asked, read(said, questions > 1))
 
-        def again(outcome: tuple[_Answer, Parsed] | Halt) -> ModelRequest | None:
-            if isinstance(outcome, Halt) or outcome[1].code not in _ASKED_AGAIN:
+        def again(outcome: tuple[_Answer, P] | Halt) -> ModelRequest | None:
+            demanded = None if isinstance(outcome, Halt) else demand(outcome[1])
+            if isinstance(outcome, Halt) or demanded is None:
                 return None
-            return asked_again(first, outcome[0].said, reply_parser.reask_message(outcome[1], spec.language))
+            return asked_again(question.request, outcome[0].said, demanded)
 
-        outcome = await driven(repairing(await ask(first), read, again, spec.reask), ask)
-        return outcome if isinstance(outcome, Halt) else _turn_reply(first.alias, *outcome, attempts, digest, lost)
+        outcome = await driven(repairing(await ask(question.request), parsed, again, spec.reask), ask)
+        return outcome if isinstance(outcome, Halt) else (*outcome, attempts)
 
-    async def _ask(
-        self, spec: RunSpec, request: ModelRequest, digest: str, limits: Budget, scene: Scene, place: InFlight
-    ) -> _Answer | Halt:
-        key = None if is_scripted(request.alias) else self._key(spec, request, scene, place.ask)
-        known = await self._known(spec, request, digest, limits, key) if key else None
+    async def _ask(self, spec: RunSpec, question: Question, limits: Budget, place: InFlight) -> _Answer | Halt:
+        request = question.request
+        key = None if is_scripted(request.alias) else self._key(spec, question, place.ask)
+        known = await self._known(spec, question, limits, key) if key else None
         if known is not None:
             return known
-        model = self._model(spec, request.alias, scene)
+        model = self._model(spec, question)
         if model is None:
             return Halt(code="model_away", detail=f"the catalogue has no model {request.alias!r}")
         size = sum(len(message.content.encode()) for message in request.messages)
         reserved = await self._reservations.reserve(spec, limits, request.alias, size)
         if isinstance(reserved, LimitReached):
             return _over(reserved)
-        attempts: list[dict[str, object]] = []
+        attempts: list[StoredCall] = []
         calls = 1
         marked = msgspec.structs.replace(place, tokens=reserved.tokens, money=Decimal(reserved.cost or 0))
 
@@ -230,7 +348,7 @@ class TurnModel:
             if kept_apart is not None:
                 await self._blobs.put([kept_apart])
             held = {"held": reserved.cost} if reserved.cost is not None and held_by(fields) else {}
-            attempts.append(_stored(fields | held, digest, request))
+            attempts.append(_stored(fields | held, question))
             if attempt.outcome == "rate_limited":
                 await self._in_flight.refused(spec.run, marked)  # it took nothing: what was reserved is for the next
             elif attempt.outcome in _REPEATED:
@@ -251,29 +369,26 @@ class TurnModel:
         await self._settle(spec, limits, reserved, calls, attempts, marked=key is not None)
         return _Answer(answer, tuple(attempts), cached=False)
 
-    async def _keep(self, spec: RunSpec, key: str, answer: Reply | Failed, attempts: list[dict[str, object]]) -> None:
+    async def _keep(self, spec: RunSpec, key: str, answer: Reply | Failed, attempts: list[StoredCall]) -> None:
         await self._in_flight.keep_reply(spec.run, key, msgspec.json.encode([answer, attempts]).decode())
         if self._batched is not None:
             await self._batched.drop(key)
 
-    async def _known(
-        self, spec: RunSpec, request: ModelRequest, digest: str, limits: Budget, key: str
-    ) -> _Answer | Halt | None:
+    async def _known(self, spec: RunSpec, question: Question, limits: Budget, key: str) -> _Answer | Halt | None:
         """The reply that was kept, or what a batch answers; None where the question is to be asked plainly."""
         if (found := await self._blobs.reply(key)) is not None:
             return _cached(found)
-        model = await self._batched.model(spec.experiment, request.alias) if self._batched else None
+        model = await self._batched.model(spec.experiment, question.request.alias) if self._batched else None
         if self._batched is None or model is None:
             return None
-        return await self._in_batch(self._batched, model, spec, request, digest, limits, key)
+        return await self._in_batch(self._batched, model, spec, question, limits, key)
 
     async def _in_batch(
         self,
         batched: BatchedCalls,
         model: "OpenAIModel",
         spec: RunSpec,
-        request: ModelRequest,
-        digest: str,
+        question: Question,
         limits: Budget,
         key: str,
     ) -> _Answer | Halt | None:
@@ -281,6 +396,7 @@ class TurnModel:
 
         It has no in-flight marker: a batch outlives the process that waits for it.
         """
+        request = question.request
         if not await batched.known(key):
             size = sum(len(message.content.encode()) for message in request.messages)
             reserved = await self._reservations.reserve(spec, limits, request.alias, size)
@@ -305,7 +421,7 @@ class TurnModel:
         if kept_apart is not None:
             await self._blobs.put([kept_apart])
         worst = {"held": held.cost} if held_by(fields) else {}
-        attempts = [_stored(fields | worst | {"batch": call.batch}, digest, request)]
+        attempts = [_stored(fields | worst | {"batch": call.batch}, question)]
         await self._keep(spec, key, answer, attempts)
         await self._reservations.settle(spec, limits, held, 1, attempts)
         await batched.took(call, request, attempt)
@@ -317,7 +433,7 @@ class TurnModel:
         limits: Budget,
         reserved: Charge,
         calls: int,
-        attempts: list[dict[str, object]],
+        attempts: list[StoredCall],
         *,
         marked: bool,
     ) -> None:
@@ -325,17 +441,18 @@ class TurnModel:
             await self._in_flight.settled(spec.run)
         await self._reservations.settle(spec, limits, reserved, calls, attempts)
 
-    def _model(self, spec: RunSpec, alias: str, scene: Scene) -> Model | None:
+    def _model(self, spec: RunSpec, question: Question) -> Model | None:
+        alias = question.request.alias
         if is_scripted(alias):
-            cast = self._cast if scene.own is None else visitors.cast(self._cast, alias, scene)
-            return ScriptedModel(cast, f"{spec.seed}/{spec.cell}") if self._cast.knows(alias) else None
+            return ScriptedModel(question.cast, f"{spec.seed}/{spec.cell}") if self._cast.knows(alias) else None
         return self._models.get(alias)
 
-    def _key(self, spec: RunSpec, request: ModelRequest, scene: Scene, ask: int) -> str:
+    def _key(self, spec: RunSpec, question: Question, ask: int) -> str:
         """Name a request with its replicate, so that equal prompts of two replicates are two calls.
 
         `ask` is its place in the ladder, not how often it was tried: a reply that came once is found ever after.
         """
+        request = question.request
         entry = self._catalogue.models.get(request.alias)
         named = {
             "model": entry.model if entry else "",
@@ -344,20 +461,25 @@ class TurnModel:
             "sampling": spec.sampling,
             "decoding": spec.decoding,
             "schema": request.schema,
-            "replicate": [spec.run, scene.turn, scene.agent, ask],
+            "replicate": [*question.replicate, ask],
         }
         return hashlib.sha256(canonical_json(named)).hexdigest()
 
 
-def _request(spec: RunSpec, scene: Scene, prompt: Prompt) -> ModelRequest:
-    alias = next(seat.model for seat in spec.seats if seat.agent == scene.agent)
-    turn = None if is_scripted(alias) else port.TurnHeader(spec.run, f"{scene.turn}:{scene.agent}")
+def _alias(spec: RunSpec, scene: Scene) -> str:
+    return next(seat.model for seat in spec.seats if seat.agent == scene.agent)
+
+
+def _request(
+    spec: RunSpec, scene: Scene, prompt: Prompt, name: str, schema_name: str, schema: Mapping[str, object]
+) -> ModelRequest:
+    alias = _alias(spec, scene)
     return ModelRequest(
         alias=alias,
         messages=(ChatMessage("system", prompt.system), ChatMessage("user", prompt.user)),
-        turn=turn,
-        schema_name="turn",
-        schema=None if spec.decoding == "prompt" else reply_parser.reply_schema(scene),
+        turn=None if is_scripted(alias) else port.TurnHeader(spec.run, name),
+        schema_name=schema_name,
+        schema=None if spec.decoding == "prompt" else schema,
         sampling=port.SamplingParameters(temperature=spec.sampling.temperature, top_p=spec.sampling.top_p),
         max_tokens=spec.sampling.max_tokens,
         decoding=spec.decoding,
@@ -365,27 +487,28 @@ def _request(spec: RunSpec, scene: Scene, prompt: Prompt) -> ModelRequest:
     )
 
 
-def _stored(attempt: dict[str, Any], digest: str, request: ModelRequest) -> dict[str, Any]:
+def _stored(attempt: StoredCall, question: Question) -> StoredCall:
     """An attempt as logged: prompt by hash, additions in the record."""
     # Of the request, not of the body: there a demand may be one message with the prompt.
-    added = msgspec.to_builtins(request.messages[2:])
-    return attempt | {"request": attempt["request"] | {"messages": {"prompt": digest, "added": added}}}
+    added = msgspec.to_builtins(question.request.messages[2:])
+    request = attempt["request"] | {"messages": {"prompt": question.prompt, "added": added}}
+    return {**attempt, "request": request, **question.marks}
 
 
-def _over(reached: LimitReached, attempts: Sequence[dict[str, object]] = ()) -> Halt:
+def _over(reached: LimitReached, attempts: Sequence[StoredCall] = ()) -> Halt:
     return Halt(code="budget", detail=reached.detail, reached=reached, attempts=tuple(attempts))
 
 
 def _cached(found: str) -> _Answer:
-    said, attempts = msgspec.json.decode(found, type=tuple[dict[str, Any], list[dict[str, Any]]])
+    said, attempts = msgspec.json.decode(found, type=tuple[StoredCall, list[StoredCall]])
     answer = msgspec.convert(said, Failed) if "code" in said else msgspec.convert(said, Reply)
     return _Answer(answer, tuple(attempt | {"cache_hit": True} for attempt in attempts), cached=True)
 
 
-def _parsed(asked: _Answer, scene: Scene, *, reask: bool) -> Parsed | Halt:
+def _outcome(asked: _Answer) -> _Outcome | Halt:
     answer = asked.answer
     if isinstance(answer, Reply):
-        return reply_parser.read(answer.text, scene, reask=reask)
+        return _Outcome(answer.text)
     outcomes = [attempt["outcome"] for attempt in asked.attempts]
     codes = [str(attempt.get("code") or attempt["status"]) for attempt in asked.attempts]
     if answer.code == "model_unavailable" and ("rejected" in outcomes or port.NO_QUOTA in codes):
@@ -403,23 +526,17 @@ def _parsed(asked: _Answer, scene: Scene, *, reask: bool) -> Parsed | Halt:
         limited = set(outcomes) == {"rate_limited"}
         alias = asked.attempts[-1]["alias"] if limited else None
         return Halt(code="model_away", detail=answer.detail, limited=limited, alias=alias, attempts=asked.attempts)
-    return reply_parser.read(
+    return _Outcome(
         answer.reply,
-        scene,
         refused=answer.code == "refused",
         timed_out=answer.code == "model_unavailable" and not written,
         cut=answer.cut,
-        reask=reask,
     )
 
 
 def _turn_reply(
-    alias: str, asked: _Answer, parsed: Parsed, attempts: list[dict[str, Any]], digest: str, lost: int
+    alias: str, asked: _Answer, parsed: Parsed, attempts: list[StoredCall], digest: str, lost: int
 ) -> TurnReply:
-    usages = [attempt["usage"] for attempt in attempts if attempt["usage"]]
-    spent = Spent()
-    for attempt in attempts:
-        spent = with_call(spent, attempt)
     last = attempts[-1]
     return TurnReply(
         parsed=parsed,
@@ -428,14 +545,26 @@ def _turn_reply(
         model_asked=last.get("model_asked", alias),
         model_answered=last.get("model_answered"),
         attempt=lost + sum(is_call(attempt) for attempt in attempts),
-        tokens=Tokens(
-            sum(usage["prompt_tokens"] or 0 for usage in usages),
-            sum(usage["completion_tokens"] or 0 for usage in usages),
-            sum(usage.get("cached_tokens") or 0 for usage in usages),
-            sum(usage.get("reasoning_tokens") or 0 for usage in usages),
-        ),
-        cost=spent.cost,
+        tokens=_tokens(attempts),
+        cost=_spent(attempts).cost,
         latency_ms=sum(attempt["latency_ms"] for attempt in attempts),
         cache_hit=asked.cached,
         attempts=tuple(attempts),
     )
+
+
+def _tokens(attempts: Sequence[StoredCall]) -> Tokens:
+    usages = [attempt["usage"] for attempt in attempts if attempt["usage"]]
+    return Tokens(
+        sum(usage["prompt_tokens"] or 0 for usage in usages),
+        sum(usage["completion_tokens"] or 0 for usage in usages),
+        sum(usage.get("cached_tokens") or 0 for usage in usages),
+        sum(usage.get("reasoning_tokens") or 0 for usage in usages),
+    )
+
+
+def _spent(attempts: Sequence[StoredCall]) -> Spent:
+    spent = Spent()
+    for attempt in attempts:
+        spent = with_call(spent, attempt)
+    return spent

@@ -21,7 +21,7 @@ from playmolt_schemas.stored.agora.turn import Effect
 from playmolt_schemas.stored.agora.world import SeedEvent
 from playmolt_schemas.stored.event import Event
 
-from playmolt_agora_runner.world import chance, contest, ledger, market, ranks
+from playmolt_agora_runner.world import aside, chance, contest, ledger, market, ranks
 from playmolt_agora_runner.world.state import Consequence, Contestable, RunState, Stage, dying
 
 
@@ -43,7 +43,12 @@ def decay(state: RunState, turn: int, crisis: str | None) -> int:
     return int(rules.decay.base + Fraction(rules.decay.step) * steps) + (rules.crisis.extra if crisis else 0)
 
 
-def _epoch(state: RunState) -> EpochStarted:
+def _opening(state: RunState) -> EpochStarted | None:
+    return None if aside.pending(state) else begun(state)
+
+
+def begun(state: RunState) -> EpochStarted:
+    """The first event of the next epoch, whatever the run waits for."""
     rules, spec, turn = state.rules, state.run, state.turn + 1
     seeds = [each for each in rules.seed_events if each.turn == turn]
     crisis = chance.crisis(spec, turn, rules.crisis.p) if turn >= rules.crisis.from_ else None
@@ -142,7 +147,7 @@ def _wait(_: RunState) -> None:
 
 
 _STAGES: Final[Mapping[Stage, Callable[[RunState], Event | None]]] = {
-    "opening": _epoch,
+    "opening": _opening,
     "crisis": _crisis,
     "morning": _death,
     "market": market.settled,

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Final, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from playmolt_schemas.agora.feed import RunPhase
 from playmolt_schemas.stored.agora.run import Outcome, PauseCode
 from playmolt_schemas.stored.agora.turn import ParseCode, RunSpec, Seat
@@ -161,6 +162,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     settled: int = 0
     """How many of them have grown again in this turn."""
     contestable: Contestable | None = None
+    answered: int | UnsetType = UNSET
+    """How many questions asked aside have been answered since the last turn; UNSET for none."""
 
     @property
     def paused(self) -> PauseCode | None:

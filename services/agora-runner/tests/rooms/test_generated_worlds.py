@@ -6,8 +6,8 @@ from typing import Any, Final, get_args
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from playmolt_agora.own_measures import rehearsal
 from playmolt_agora.planning.power import power
+from playmolt_agora_runner import rehearsal
 from playmolt_agora_runner.folder import reading as folder_reading
 from playmolt_agora_runner.folder import toml_file
 from playmolt_agora_runner.folder.reading import PlanFolder

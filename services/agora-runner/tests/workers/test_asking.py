@@ -8,7 +8,9 @@ from typing import Any, cast
 import msgspec
 import pytest
 from playmolt_agora_runner.calls.batched_calls import PromptStore
+from playmolt_agora_runner.run.effects import AgentInterview
 from playmolt_agora_runner.scripted import residents
+from playmolt_agora_runner.turn.interview import InterviewReply
 from playmolt_agora_runner.turn.reply_parser import TurnReply
 from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.workers.budget_reservations import BudgetReservations
@@ -31,7 +33,7 @@ from playmolt_core.llm.port import (
     Usage,
 )
 from playmolt_schemas.stored.agora.plan import Budget
-from playmolt_schemas.stored.agora.turn import RunSpec, SamplingSettings, Seat
+from playmolt_schemas.stored.agora.turn import Interview, InterviewAsk, InterviewScale, RunSpec, SamplingSettings, Seat
 
 CATALOGUE = Catalogue({"fake": ModelEntry(base_url="http://127.0.0.1:1/v1", model="mini")})
 ACT = json.dumps({"thought": "so", "action": "speak", "target": None, "content": "hello"})
@@ -402,3 +404,90 @@ class OneCall:
 
     async def settle(self, accounts: Any, *, calls: int = 0, tokens: int = 0, money: Decimal) -> None:
         self.calls += calls
+
+
+ASIDE = Interview(id="trust", at=(12,), ask=InterviewAsk(ko="믿습니까?"), scale=InterviewScale(from_=1, to=7))
+FIVE = '{"answer": 5}'
+
+
+async def aside(asking: TurnModel, scene: Scene, logged: int = 0, **changes: Any) -> InterviewReply:
+    due = AgentInterview(spec(**changes), scene.turn - 1, scene.agent, ASIDE)
+    found = await asking.interview(due, scene, Budget(), logged)
+    assert not isinstance(found, Halt), found
+    return found
+
+
+async def test_a_question_aside_is_asked_once_and_apart_from_the_turn(
+    asking: TurnModel, model: Model, scene_of: Callable[..., Scene]
+) -> None:
+    model.script = [FIVE, ACT]
+    first, second = [await aside(asking, scene_of()) for _ in range(2)]
+    assert (first.answer, len(model.asked)) == (second.answer, 1)
+    assert (first.answer.code, first.answer.value, first.cost) == ("ok", 5, "0.5")
+    assert first.usage["prompt_tokens"] == 10
+    assert {call["interview"] for call in (*first.attempts, *second.attempts)} == {"trust"}
+    assert second.attempts[0]["cache_hit"]
+    assert (
+        model.asked[0].all_headers()["X-PlayMolt-Turn"]
+        == f"agora-1 interview:{scene_of().turn - 1}:merchant_01:trust ask"
+    )
+    taken = await turn(asking, scene_of())
+    assert (taken.parsed.action, len(model.asked)) == ("speak", 2)
+
+
+@pytest.mark.parametrize("decoding", ["prompt", "json_object", "json_schema"])
+async def test_the_answer_is_asked_for_in_every_decoding(
+    asking: TurnModel, model: Model, scene_of: Callable[..., Scene], decoding: Any
+) -> None:
+    model.script = [FIVE]
+    assert (await aside(asking, scene_of(), decoding=decoding)).answer.value == 5
+    (asked,) = model.asked
+    assert (asked.decoding, asked.schema is None) == (decoding, decoding == "prompt")
+    assert '"answer"' in asked.messages[-1].content
+
+
+@pytest.mark.parametrize("reask", [0, 1, 2])
+async def test_an_unusable_answer_is_asked_for_again_as_the_plan_says(
+    asking: TurnModel, model: Model, scene_of: Callable[..., Scene], reask: int
+) -> None:
+    model.script = ["no idea"]
+    failed = await aside(asking, scene_of(), reask=reask)
+    assert (failed.answer.code, len(model.asked), len(failed.attempts)) == ("parse_error", 1 + reask, 1 + reask)
+    assert failed.cost == str(0.5 * (1 + reask)).removesuffix(".0")
+    model.script = ["no idea", FIVE]
+    if reask:
+        assert (await aside(asking, scene_of(), reask=reask, run="agora-2")).answer.code == "reasked"
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [(Failed, "refusal"), (Cut, "cut"), (("timeout", None), "timeout")],
+    ids=["refusal", "cut", "timeout"],
+)
+async def test_a_question_that_fails_is_not_asked_again(
+    asking: TurnModel, model: Model, scene_of: Callable[..., Scene], said: Any, code: str
+) -> None:
+    model.script = [said]
+    assert (await aside(asking, scene_of(), reask=2)).answer.code == code
+    assert len(model.asked) == 1
+
+
+async def test_a_lost_question_is_told_of_the_question_and_not_of_a_turn(
+    asking: TurnModel, model: Model, scene_of: Callable[..., Scene]
+) -> None:
+    model.script = [Killed]
+    scene = scene_of()
+    due = AgentInterview(spec(), scene.turn, scene.agent, ASIDE)
+    with pytest.raises(Killed):
+        await asking.interview(due, scene, Budget())
+    assert await asking.lost(spec(), scene.turn, scene.agent, Budget(), 0) is None
+    assert await asking.lost(spec(), scene.turn, due.place, Budget(), 0) == LostCalls(calls=1, ask=1)
+
+
+async def test_a_model_that_is_away_pauses_and_is_no_answer(
+    asking: TurnModel, model: Model, scene_of: Callable[..., Scene]
+) -> None:
+    model.script = [("server_error", 503)]
+    found = await asking.interview(AgentInterview(spec(), 1, "merchant_01", ASIDE), scene_of(), Budget())
+    assert isinstance(found, Halt)
+    assert found.code == "model_away"

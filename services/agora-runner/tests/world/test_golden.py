@@ -8,7 +8,7 @@ from playmolt_agora_runner.run import commands
 from playmolt_agora_runner.run.rules import Agora
 from playmolt_core.game.decider import EndGame, read_event
 from playmolt_schemas.canonical import canonical_json
-from playmolt_schemas.stored.agora.run import ResourceSettled
+from playmolt_schemas.stored.agora.run import Interviewed, ResourceSettled
 from playmolt_schemas.stored.event import Event
 
 from schemas.tests import samples as golden
@@ -40,7 +40,7 @@ def every_event(runs: Any) -> list[Event]:
     run.play(choose)
     starved = runs(turns=1, rules={"energy": {"start": 5}}).play()
     aborted = runs(turns=1).when(EndGame(reason="Maintenance."))
-    return run.events + starved.events + aborted.events + contested(runs).of("act_contested") + [_settled()]
+    return run.events + starved.events + aborted.events + contested(runs).of("act_contested") + [_settled(), _asked()]
 
 
 def contested(runs: Any) -> Any:
@@ -61,6 +61,14 @@ def contested(runs: Any) -> Any:
 def _settled() -> Event:
     """Of a world of a plan's folder; rooms/test_world.py plays them."""
     return ResourceSettled(turn=2, name="grass", before=90, regrown=17, after=107)
+
+
+def _asked() -> Event:
+    """Of a run with questions asked aside; test_interviews.py plays them."""
+    return Interviewed(
+        run="agora-1", turn=0, agent="jester_01", id="trust", language="en", prompt_hash="0" * 64, raw_reply="5",
+        parse_code="ok", value=5, usage={}, cost="0",
+    )  # fmt: skip
 
 
 @pytest.fixture

@@ -1,0 +1,117 @@
+"""Everything that questions asked aside can be refused for, each fault at the field that has it."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from msgspec import UNSET
+from playmolt_schemas.agora.plan import PlanFault
+from playmolt_schemas.stored.agora.plan import LockedRoom, Plan
+from playmolt_schemas.stored.agora.turn import EVERYONE, Interview, InterviewChoices, InterviewScale
+from playmolt_schemas.text import trimmed
+
+from playmolt_agora_runner.folder import symmetry
+from playmolt_agora_runner.plan import matrix
+
+_KINDS: Final = ("scale", "choices", "text")
+_STEPS: Final = 100
+"""The largest scale."""
+_FEWEST: Final = 2
+
+
+def faults_of(plan: Plan, places: Sequence[int] | None = None) -> Iterator[PlanFault]:
+    """The faults that the plan alone shows; `places` are where its questions are in the text if some do not read."""
+    names = Counter(interview.id for interview in plan.interviews or ())
+    for at, interview in _placed(plan, places):
+        if names[interview.id] > 1:
+            yield PlanFault(f"{at}.id", f"{interview.id} is the id of {names[interview.id]} questions")
+        for turn, count in Counter(interview.at).items():
+            if count > 1:
+                yield PlanFault(f"{at}.at", f"names turn {turn} {count} times")
+        yield from _kind_faults(plan, interview, at)
+        yield from _text_faults(plan, interview, at)
+        yield from _asymmetries(plan, interview, at)
+
+
+def of_seats(plan: Plan, rooms: Sequence[LockedRoom], places: Sequence[int] | None = None) -> Iterator[PlanFault]:
+    """The faults that show in the runs of the plan: questions without an agent or a turn."""
+    cells = matrix.cells(plan, rooms)
+    longest = max((cell.turns for cell in cells), default=0)
+    seats = [seat for cell in cells for seat in matrix.seats_of(plan, cell, 1)]
+    for at, interview in _placed(plan, places):
+        for number, turn in enumerate(interview.at):
+            if cells and turn > longest:
+                message = f"turn {turn} exceeds the {longest} turns of the longest run"
+                yield PlanFault(f"{at}.at[{number}]", message)
+        if seats and interview.who != EVERYONE and not any(interview.asks(seat) for seat in seats):
+            known = ", ".join(sorted({seat.persona for seat in seats if seat.persona})) or "none"
+            message = f"{interview.who} is neither {EVERYONE} nor a persona of this plan; it has {known}"
+            yield PlanFault(f"{at}.who", message)
+
+
+def _placed(plan: Plan, places: Sequence[int] | None) -> Iterator[tuple[str, Interview]]:
+    interviews = plan.interviews or ()
+    numbers = range(len(interviews)) if places is None else places
+    return ((f"interviews[{number}]", interview) for number, interview in zip(numbers, interviews, strict=True))
+
+
+def _kind_faults(plan: Plan, interview: Interview, at: str) -> Iterator[PlanFault]:
+    named = [name for name in _KINDS if getattr(interview, name) not in (UNSET, False)]
+    if interview.text is False:
+        yield PlanFault(f"{at}.text", "can only be true; leave it out otherwise")
+    if len(named) != 1:
+        found = f"it has {' and '.join(named)}" if named else "it has none of them"
+        yield PlanFault(at, f"a question has exactly one of scale, choices and text: true; {found}")
+    if isinstance(interview.scale, InterviewScale):
+        least, most = interview.scale.from_, interview.scale.to
+        if least >= most:
+            yield PlanFault(f"{at}.scale", f"goes from {least} to {most}; `to` must be above `from`")
+        elif most - least >= _STEPS:
+            yield PlanFault(f"{at}.scale", f"has {most - least + 1} steps; the limit is {_STEPS}")
+    if interview.choices is not UNSET:
+        yield from _choice_faults(plan, interview, f"{at}.choices")
+    if interview.code and not interview.text:
+        yield PlanFault(f"{at}.code", "judges code answers in words: it needs text: true")
+
+
+def _choice_faults(plan: Plan, interview: Interview, at: str) -> Iterator[PlanFault]:
+    bare = not isinstance(interview.choices, InterviewChoices)
+    if bare and len(plan.languages) > 1:
+        message = "is one list in a plan with two languages; give {ko: [...], en: [...]}"
+        yield PlanFault(at, message, code="missing_text")
+        return
+    listed = {language: interview.choices_in(language) for language in plan.languages}
+    for language, texts in listed.items():
+        place = at if bare else f"{at}.{language}"
+        if not texts:
+            yield PlanFault(place, f"has no choices in {language}, a language of the plan", code="missing_text")
+        elif len(texts) < _FEWEST:
+            yield PlanFault(place, f"has {len(texts)} choice; a question needs at least {_FEWEST}")
+        for text, count in Counter(trimmed(text) for text in texts).items():
+            if count > 1 or not text:
+                yield PlanFault(place, f"names {text!r} {count} times" if text else "has an empty choice")
+    lengths = {language: len(texts) for language, texts in listed.items() if len(texts) >= _FEWEST}
+    if len(set(lengths.values())) > 1:
+        counted = ", ".join(f"{count} in {language}" for language, count in lengths.items())
+        yield PlanFault(at, f"has {counted}; both languages have equally many", code="asymmetric")
+
+
+def _text_faults(plan: Plan, interview: Interview, at: str) -> Iterator[PlanFault]:
+    for language in plan.languages:
+        if not trimmed(interview.ask.of(language)):
+            message = f"has no text in {language}, a language of the plan"
+            yield PlanFault(f"{at}.ask.{language}", message, code="missing_text")
+
+
+def _asymmetries(plan: Plan, interview: Interview, at: str) -> Iterator[PlanFault]:
+    """Where Korean and English differ: the same check as that of the folder's texts."""
+    if len(plan.languages) < 2:
+        return
+    pairs = [(f"{at}.ask", interview.ask.ko, interview.ask.en)]
+    korean, english = interview.choices_in("ko"), interview.choices_in("en")
+    if isinstance(interview.choices, InterviewChoices) and len(korean) == len(english):
+        pairs += [(f"{at}.choices", ko, en) for ko, en in zip(korean, english, strict=True)]
+    for field, ko, en in pairs:
+        if trimmed(ko) and trimmed(en):
+            found = symmetry.compared_alone(symmetry.Pair("", field, ko, en))
+            yield from (PlanFault(fault.field, fault.message, code=fault.code) for fault in found)
