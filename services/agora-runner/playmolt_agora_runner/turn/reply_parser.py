@@ -95,7 +95,7 @@ class _Pairs(list[tuple[str, Any]]):
 
 
 class FoundObject(msgspec.Struct, frozen=True):
-    """The object of a reply as pairs, since a key may occur twice; numbers are texts. `alone`: the reply holds it only."""
+    """The object of a reply as pairs, since a key may occur twice; numbers are texts. `alone`: without text around."""
 
     pairs: Sequence[tuple[str, Any]]
     alone: bool
