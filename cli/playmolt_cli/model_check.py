@@ -5,18 +5,13 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from playmolt_core.llm.catalogue import Catalogue
+from playmolt_core.llm.conversation import tool_probe
 from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.models import Models
-from playmolt_core.llm.port import Attempt, ChatMessage, Failed, Model, ModelRequest, Tool
+from playmolt_core.llm.port import Attempt, ChatMessage, Failed, Model, ModelRequest
 from playmolt_core.llm.scripted.model import Cast
 
 _WORDS: Final = (ChatMessage("user", "Answer with the one word: ready"),)
-_CALL: Final = (ChatMessage("user", "Look up evidence E1 with the tool."),)
-_TOOL: Final = Tool(
-    "lookup_evidence",
-    "Read a piece of evidence.",
-    {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"], "additionalProperties": False},
-)
 _TOKENS: Final = 256
 
 
@@ -48,8 +43,7 @@ async def _checked(alias: str, model: Model) -> ModelCheck:
     if isinstance(said, Failed):
         return ModelCheck(alias, answers=False, calls=None, detail=said.detail)
     answered = attempts[-1]
-    asking = ModelRequest(alias=alias, messages=_CALL, tools=(_TOOL,), tool_choice="required", max_tokens=_TOKENS)
-    called = await model.ask(asking, record)
+    called = await model.ask(tool_probe(alias, _TOKENS), record)
     name = f"{answered.model_answered or answered.model_asked} answers in {answered.latency_ms} ms"
     if isinstance(called, Failed):
         return ModelCheck(alias, answers=True, calls=False, detail=f"{name}, but calls no tool: {called.detail}")

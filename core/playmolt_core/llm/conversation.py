@@ -15,6 +15,7 @@ from playmolt_core.llm.port import (
     ModelRequest,
     Record,
     Reply,
+    Tool,
     TurnHeader,
 )
 
@@ -28,6 +29,12 @@ _KOREAN = (
 _ENGLISH = (
     "Your last reply cannot be used: {fault}\n"
     "Answer again with the same content as one JSON object of the required form, and write nothing else."
+)
+
+_PROBED: Final = Tool(
+    "lookup_evidence",
+    "Read a piece of evidence.",
+    {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"], "additionalProperties": False},
 )
 
 A = TypeVar("A")
@@ -52,6 +59,15 @@ class Unusable(msgspec.Struct, frozen=True, kw_only=True):
     said: str
     fault: str
     code: FailureCode = "invalid_reply"
+
+
+def tool_probe(alias: str, max_tokens: int = 256) -> ModelRequest:
+    """A short request that demands a tool call: a model that calls none fails with `invalid_reply`.
+
+    Some servers leave tools out of the prompt without a word where the model's template has none.
+    """
+    asked = ChatMessage("user", "Look up evidence E1 with the tool.")
+    return ModelRequest(alias=alias, messages=(asked,), tools=(_PROBED,), tool_choice="required", max_tokens=max_tokens)
 
 
 def repairing(

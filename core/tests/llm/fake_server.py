@@ -136,15 +136,26 @@ def offers_tools(request: ReceivedRequest) -> bool:
     return "tools" in request.body
 
 
+CALLS_TOOLS = reply(tool_calls=[("lookup_evidence", {"id": "E1"})])
+
+
+def is_probe(request: ReceivedRequest) -> bool:
+    return request.turn.endswith(" tools probe")
+
+
 class FakeServer:
     """The server. `rejects` names body parameters (or response format types) that it answers 400 to; with
-    `ignores_tools` it takes `tools` and never calls one."""
+    `ignores_tools` it takes `tools` and never calls one.
+
+    A jury's question whether its model calls tools is answered by `probe`, takes no step and is not kept.
+    """
 
     def __init__(self, *steps: Step, rejects: Sequence[str] = (), ignores_tools: bool = False) -> None:
         self.received: list[ReceivedRequest] = []
         self.otherwise: Step = reply("hello")
         self.rejects = set(rejects)
         self.ignores_tools = ignores_tools
+        self.probe = CALLS_TOOLS
         self.most_at_once = 0
         self._at_once = 0
         self._steps = deque(steps)
@@ -196,7 +207,8 @@ class FakeServer:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while (request := await _read(reader)) is not None:
-                self.received.append(request)
+                if not is_probe(request):
+                    self.received.append(request)
                 self._at_once += 1
                 self.most_at_once = max(self.most_at_once, self._at_once)
                 try:
@@ -223,7 +235,10 @@ class FakeServer:
                 param = "response_format" if name == format_type else name
                 other = " Use 'max_completion_tokens' instead." if name == "max_tokens" else ""
                 return status(400, f"Unsupported parameter: '{name}'.{other}", param=param)
-        step = self._steps.popleft() if self._steps else self.otherwise
+        if is_probe(request):
+            step: Step = self.probe
+        else:
+            step = self._steps.popleft() if self._steps else self.otherwise
         answer = step(request) if callable(step) else step
         if self.ignores_tools and offers_tools(request):
             return reply("I would rather talk.")

@@ -127,7 +127,8 @@ class JurySession(msgspec.Struct, frozen=True, kw_only=True):
     """A session as its owner sees it. `round` is the latest deliberation round, 0 before the first.
 
     `rounds` is the number of rounds, present if the case does not have the usual four. `panel` is the panel that plays
-    the session, and its place in it.
+    the session, and its place in it. `calls_tools` is whether the model called a tool when it had to; absent until it
+    was asked, and for scripted models. Jurors of a model that calls none only talk.
     """
 
     id: str
@@ -144,6 +145,7 @@ class JurySession(msgspec.Struct, frozen=True, kw_only=True):
     case: JuryCase | None = None
     jurors: tuple[JurorView, ...]
     panel: PanelPlace | UnsetType = UNSET
+    calls_tools: bool | UnsetType = UNSET
 
 
 class CaseView(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ Cause = Literal["chat", "evidence", "note", "speech", "weakness"]
 FailureCode = Literal["model_unavailable", "invalid_reply", "refused", "budget_spent"]
 Impact = Literal["positive", "neutral", "negative"]
 TurnKind = Literal["chat", "present", "note", "speech", "vote"]
-RequestKind = Literal["ask", "tool", "final", "repair"]
+RequestKind = Literal["ask", "tool", "final", "repair", "probe"]
 
 
 class TopicImpact(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,6 +117,13 @@ class TurnFailed(Event, frozen=True, kw_only=True):
     code: Public[FailureCode]
     detail: str
     attempts: int
+
+
+class ToolsProbed(Event, frozen=True, kw_only=True):
+    """The session's model was asked once to call a tool. `calls_tools` is null if it gave no answer."""
+
+    type: ClassVar[str] = "tools_probed"
+    calls_tools: Public[bool | None]
 
 
 class OverseerSaid(Event, frozen=True, kw_only=True):
@@ -294,6 +301,7 @@ EVENTS: Final = stored_types(
     TurnStarted,
     AttemptMade,
     TurnFailed,
+    ToolsProbed,
     OverseerSaid,
     EvidencePresented,
     JurorSaid,

@@ -108,6 +108,12 @@ class Attempted(Command, frozen=True, kw_only=True):
     attempt: dict[str, Any]
 
 
+class ToolsAnswered(Command, frozen=True, kw_only=True):
+    """Whether the session's model called a tool that it had to call; None if it gave no answer."""
+
+    calls_tools: bool | None
+
+
 class ToolUse(msgspec.Struct, frozen=True, kw_only=True):
     """A tool call and its result; the result of an invalid call is the error text."""
 

@@ -6,17 +6,26 @@ from typing import Final, Literal
 import msgspec
 from playmolt_core.game.decider import Effect
 from playmolt_schemas.canonical import digest
+from playmolt_schemas.identifiers import is_scripted
 
 from playmolt_jury.chain.port import OPEN_SECONDS
 from playmolt_jury.state import State, Turn
 
 TURN_EFFECT: Final = "llm_turn"
 """`Effect.kind` of a turn of a model; its payload is the Turn."""
+PROBE_EFFECT: Final = "tool_probe"
+"""`Effect.kind` of the question whether the session's model calls tools; its payload is a ToolProbe."""
 CHAIN_EFFECT: Final = "chain"
 """`Effect.kind` of work on the chain; its payload is a ChainTask."""
 
 Work = Literal["deploy", "vote", "verdict"]
 _OPEN: Final = timedelta(seconds=OPEN_SECONDS)
+
+
+class ToolProbe(msgspec.Struct, frozen=True, kw_only=True):
+    """A question to the model of this alias, once a session. It ends in ToolsAnswered."""
+
+    alias: str
 
 
 class ChainTask(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,12 +44,14 @@ class ChainTask(msgspec.Struct, frozen=True, kw_only=True):
     cast: tuple[tuple[str, bool], ...] = ()
 
 
-def effects(state: State) -> tuple[Effect[Turn | ChainTask], ...]:
+def effects(state: State) -> tuple[Effect[Turn | ToolProbe | ChainTask], ...]:
     """All pending effects. Jurors work in parallel, each on one turn at a time.
 
     A panel takes the turns of its juries itself.
     """
-    return _chain(state) if state.script else tuple(turn_effect(turn) for turn in next_turns(state)) + _chain(state)
+    if state.script:
+        return _chain(state)
+    return (*_probe(state), *(turn_effect(turn) for turn in next_turns(state)), *_chain(state))
 
 
 def next_turns(state: State) -> tuple[Turn, ...]:
@@ -72,7 +83,16 @@ def chain_effect(state: State, work: Work, juror_id: str = "") -> str:
     return digest(["chain", state.game_id, work, juror_id, *again])[:32]
 
 
-def _payload(state: State, effect_id: str) -> Turn | ChainTask | None:
+def _probe(state: State) -> tuple[Effect[ToolProbe], ...]:
+    """Some servers leave tools out of a prompt without a word, and the jurors would never look anything up."""
+    if state.probed or state.over or not state.version or is_scripted(state.model):
+        return ()
+    id_ = digest(["probe", state.game_id])[:32]
+    due = datetime.fromisoformat(state.created_at)
+    return (Effect(id=id_, kind=PROBE_EFFECT, due=due, payload=ToolProbe(alias=state.model)),)
+
+
+def _payload(state: State, effect_id: str) -> Turn | ToolProbe | ChainTask | None:
     return next((effect.payload for effect in effects(state) if effect.id == effect_id), None)
 
 

@@ -16,7 +16,7 @@ from playmolt_jury import rules
 from playmolt_jury.api import LIST, OPEN, JuryApi
 from playmolt_jury.chain import Chain, ChainUnavailable, connect, deployer_key, preload
 from playmolt_jury.content.pack_folder import packs
-from playmolt_jury.effects import CHAIN_EFFECT, TURN_EFFECT
+from playmolt_jury.effects import CHAIN_EFFECT, PROBE_EFFECT, TURN_EFFECT
 from playmolt_jury.jurors import scripted
 from playmolt_jury.panels.hosting import panels
 from playmolt_jury.panels.reading import PanelJuries
@@ -26,7 +26,7 @@ from playmolt_jury.rules import Jury
 from playmolt_jury.settings import JurySettings
 from playmolt_jury.state import State
 from playmolt_jury.workers.chain_worker import ChainWorker
-from playmolt_jury.workers.model_worker import ModelWorker
+from playmolt_jury.workers.model_worker import ModelWorker, ToolProbeWorker
 from playmolt_jury.workers.session_documents import SessionDocuments
 from playmolt_jury.workers.uploaded_cases import UploadedCases
 
@@ -64,6 +64,7 @@ def build(context: ServiceContext[JurySettings]) -> HostedGame[State]:
     aliases = (SCRIPTED, *context.catalogue.models)
     workers: dict[str, Worker] = {
         TURN_EFFECT: ModelWorker(jury, parts.models, context.texts.put, preload),
+        PROBE_EFFECT: ToolProbeWorker(parts.models, context.texts.put),
         CHAIN_EFFECT: ChainWorker(chain, context.log),
     }
     documents = SessionDocuments(jury, context.log)

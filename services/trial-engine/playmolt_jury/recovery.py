@@ -20,6 +20,7 @@ from playmolt_schemas.stored.jury import (
     RoundStarted,
     Speech,
     ToolCalled,
+    ToolsProbed,
     TurnFailed,
     TurnStarted,
     VerdictRead,
@@ -53,6 +54,8 @@ def recovered(state: State, events: Sequence[Event]) -> Iterator[Command]:
         )  # fmt: skip
     elif isinstance(first, AttemptMade):
         yield commands.Attempted(effect_id="", turn=first.turn, kind=first.kind, attempt=first.attempt)
+    elif isinstance(first, ToolsProbed):
+        yield commands.ToolsAnswered(calls_tools=first.calls_tools)
     elif isinstance(first, GameAborted):
         yield EndGame(reason=first.reason)
     else:
@@ -107,8 +110,8 @@ def _of_the_owner(state: State, events: Sequence[Event]) -> Iterator[Command]:
 def _of_a_juror(state: State, events: Sequence[Event]) -> Iterator[Command]:
     """The command that ended a turn; the juror of the event identifies the turn."""
     speaker = next((each.juror_id for each in events if isinstance(each, _ENDS)), None)
-    owed = (effect for effect in effects.effects(state) if isinstance(effect.payload, Turn))
-    effect = next((each for each in owed if each.payload.juror_id == speaker), None)
+    owed = effects.effects(state)
+    effect = next((one for one in owed if isinstance(one.payload, Turn) and one.payload.juror_id == speaker), None)
     if effect is None:
         return
     uses = tuple(

@@ -33,6 +33,7 @@ from playmolt_schemas.stored.jury import (
     Language,
     PhaseChanged,
     PhaseName,
+    ToolsProbed,
     TurnFailed,
     TurnStarted,
     VerdictName,
@@ -141,6 +142,7 @@ class Jury(Game[State]):
                 commands.CallVote: vote_rules.call_vote,
                 commands.Retry: vote_rules.retry,
                 commands.Attempted: _attempted,
+                commands.ToolsAnswered: _probed,
                 commands.JurorTurn: _turned,
                 commands.TurnLost: _lost,
                 commands.CaseOpened: vote_rules.deployed,
@@ -224,7 +226,7 @@ class Jury(Game[State]):
         return {state.owner: state.name} if state.version else {}
 
     @override
-    def effects(self, state: State) -> Sequence[Effect[Turn | effects.ChainTask]]:
+    def effects(self, state: State) -> Sequence[Effect[Turn | effects.ToolProbe | effects.ChainTask]]:
         return effects.effects(state)
 
     @override
@@ -475,6 +477,12 @@ def _attempted(state: State, command: commands.Attempted) -> Decision:
     if state.over:
         return Accepted()
     return Accepted((AttemptMade(turn=command.turn, kind=command.kind, attempt=command.attempt),))
+
+
+def _probed(state: State, command: commands.ToolsAnswered) -> Decision:
+    if state.over or state.probed:
+        return Accepted()
+    return Accepted((ToolsProbed(calls_tools=command.calls_tools),))
 
 
 def _turned(state: State, command: commands.JurorTurn) -> Decision:

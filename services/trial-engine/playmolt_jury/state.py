@@ -41,6 +41,7 @@ from playmolt_schemas.stored.jury import (
     RoundStarted,
     Speech,
     ToolCalled,
+    ToolsProbed,
     TopicImpact,
     TurnFailed,
     TurnKind,
@@ -188,6 +189,9 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     created_at: str = ""
     language: Language = "en"
     model: str = ""
+    probed: bool = False
+    calls_tools: bool | None = None
+    """Whether the model calls tools; None if it was not asked, or gave no answer."""
     jurors: tuple[Juror, ...] = ()
     evidence: tuple[EvidenceItem, ...] = ()
     topics: tuple[str, ...] = ()
@@ -556,6 +560,10 @@ def _aborted(_: State, __: GameAborted, ___: datetime) -> Changes:
     return {"phase": "aborted", "turns": ()}
 
 
+def _probed(_: State, event: ToolsProbed, __: datetime) -> Changes:
+    return {"probed": True, "calls_tools": event.calls_tools}
+
+
 def _without(state: State, juror_id: str) -> tuple[Turn, ...]:
     """Removes the juror's first pending turn: a juror takes its turns in order."""
     done = state.pending(juror_id)[:1]
@@ -579,6 +587,7 @@ FOLDS: Final[Mapping[type[Event], Fold]] = {
     TurnStarted: _started,
     AttemptMade: _nothing,
     TurnFailed: _failed,
+    ToolsProbed: _probed,
     OverseerSaid: _overseer_said,
     EvidencePresented: _presented,
     JurorSaid: _replied,

@@ -63,6 +63,7 @@ def session(state: State, pack: Pack, *, show_stances: bool) -> JurySession:
         case=JuryCase(id=pack.id, title=material.title, digest=pack.digest),
         jurors=tuple(_juror(state, juror, show_stances=show_stances) for juror in state.juror_ids),
         panel=state.panel or UNSET,
+        calls_tools=UNSET if state.calls_tools is None else state.calls_tools,
     )
 
 

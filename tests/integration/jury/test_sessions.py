@@ -37,7 +37,7 @@ from playmolt_jury.events import JuryOpened
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.records import ZERO_HASH, Metadata
 
-from core.tests.llm.fake_server import FakeServer, huge, raw, reply, status, truncated
+from core.tests.llm.fake_server import CALLS_TOOLS, FakeServer, huge, raw, reply, status, truncated
 from tests.integration.jury.person import (
     DOUBT,
     JURORS,
@@ -75,6 +75,7 @@ def model() -> Iterator[FakeServer]:
 def bench(model: FakeServer) -> Bench:
     model.forget()
     model.ignores_tools = False
+    model.probe = CALLS_TOOLS
     played = Bench()
     model.otherwise = played
     return played
@@ -95,6 +96,14 @@ async def playmolt(running: Stack, *arguments: str, typed: str = "") -> Result:
     own = {"DATABASE_URL": "", "EVM_RPC_URL": ""}
     command = [*arguments, "--data", str(running.folder.path)]
     return await asyncio.to_thread(CliRunner().invoke, cli, command, input=typed, env=own)
+
+
+async def probed(overseer: Overseer) -> bool:
+    """What the session says of its model's tools, once it was asked."""
+    async with asyncio.timeout(60):
+        while "calls_tools" not in (session := await overseer.has()):
+            await asyncio.sleep(0.05)
+    return bool(session["calls_tools"])
 
 
 async def broken_student(overseer: Overseer) -> dict[str, Any]:
@@ -400,16 +409,35 @@ async def test_a_juror_acts_at_most_three_times_and_then_has_to_answer(
 
 
 async def test_a_server_that_ignores_tools_still_plays(running: Stack, bench: Bench, model: FakeServer) -> None:
-    model.ignores_tools = True
     bench.topics = DOUBT
     async with Overseer(running.run.gateway) as overseer:
         await overseer.open(model="fake")
+        assert await probed(overseer) is True
+        model.ignores_tools = True
         await overseer.to("persuasion")
         assert (await overseer.chat("radical")).json()["reply"] == "I would rather talk."
         model.ignores_tools = False
         await overseer.to("vote")
         model.ignores_tools = True
         checked_verdict(await overseer.did("vote"))
+        records = [json.loads(line) for line in (await overseer.get("log")).text.splitlines()]
+        probes = [r["data"] for r in records if r["type"] == "attempt_made" and r["data"]["turn"] == "tools"]
+        assert [(one["kind"], one["attempt"]["outcome"]) for one in probes] == [("probe", "ok")]
+
+
+async def test_a_session_says_that_its_model_calls_tools(running: Stack, bench: Bench) -> None:
+    async with Overseer(running.run.gateway) as overseer:
+        await overseer.open(model="fake")
+        assert await probed(overseer) is True
+        await overseer.open(model="scripted")
+        assert "calls_tools" not in await overseer.has()
+
+
+async def test_a_session_says_that_its_model_calls_no_tool(running: Stack, bench: Bench, model: FakeServer) -> None:
+    model.probe = reply("I would rather talk.")
+    async with Overseer(running.run.gateway) as overseer:
+        await overseer.open(model="fake")
+        assert await probed(overseer) is False
 
 
 async def test_a_juror_that_votes_against_itself_is_told_once_and_overruled(
@@ -559,6 +587,7 @@ async def test_twins_that_differ_in_secrets_look_the_same_until_the_verdict(runn
         bench.first["classify"] = [reply(json.dumps(DOUBT))]
         async with Overseer(running.run.gateway) as overseer:
             await (open_with_other_secrets(overseer, running) if other else overseer.open(model="fake"))
+            assert await probed(overseer), "its event comes at no other time in one than in the other"
             seen.append(await everything_before_the_verdict(overseer))
             stances.append([vote["stance"] for vote in (await overseer.has("verdict"))["votes"]])
     assert stances[0] != stances[1], "the secrets did differ"

@@ -7,10 +7,12 @@ from msgspec.structs import replace
 from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.effects.recording import KeepTexts, recorder
 from playmolt_core.game.decider import Command
-from playmolt_core.llm.port import Model, ModelRequest
+from playmolt_core.llm.conversation import tool_probe
+from playmolt_core.llm.port import Failed, Model, ModelRequest, TurnHeader
 from playmolt_schemas.stored.jury import RequestKind
 
 from playmolt_jury import commands
+from playmolt_jury.effects import ToolProbe
 from playmolt_jury.jurors import react
 from playmolt_jury.rules import Jury
 from playmolt_jury.state import State, Turn
@@ -54,12 +56,34 @@ class ModelWorker:
             detail = f"the model {alias!r} is no longer available; ask the operator"
             return commands.TurnLost(effect_id=turn.id, code="model_unavailable", detail=detail, attempts=0)
         material = self._jury.material(state)
-        record = recorder(leased, self._keep, lambda name, kind, attempt: _attempted(turn, name, kind, attempt))
+        record = recorder(leased, self._keep, lambda *sent: _requested(turn.id, *sent))
         replies = list(answered)
         while isinstance(step := react.next_request(state, turn, material, replies), ModelRequest):
             replies.append(await model.ask(replace(step, payer=state.payer), record))
         return step
 
 
-def _attempted(turn: Turn, name: str, kind: str, attempt: dict[str, Any]) -> Command:
-    return commands.Attempted(effect_id=turn.id, turn=name, kind=cast("RequestKind", kind), attempt=attempt)
+class ToolProbeWorker:
+    """Executes effects of kind `tool_probe`: asks a session's model once whether it calls tools."""
+
+    def __init__(self, models: ModelsByAlias, keep: KeepTexts) -> None:
+        self._models = models
+        self._keep = keep
+
+    async def __call__(self, leased: LeasedEffect[ToolProbe, State]) -> None:
+        await leased.submit(commands.ToolsAnswered(calls_tools=await self._asked(leased, leased.payload.alias)))
+
+    async def _asked(self, leased: LeasedEffect[ToolProbe, State], alias: str) -> bool | None:
+        model, state = self._models.get(alias), leased.snapshot.state
+        if model is None:
+            return None
+        record = recorder(leased, self._keep, lambda *sent: _requested(leased.effect.id, *sent))
+        request = replace(tool_probe(alias), turn=TurnHeader(state.game_id, "tools", "probe"), payer=state.payer)
+        answer = await model.ask(request, record)
+        if isinstance(answer, Failed):
+            return False if answer.code == "invalid_reply" else None
+        return True
+
+
+def _requested(effect_id: str, name: str, kind: str, attempt: dict[str, Any]) -> Command:
+    return commands.Attempted(effect_id=effect_id, turn=name, kind=cast("RequestKind", kind), attempt=attempt)

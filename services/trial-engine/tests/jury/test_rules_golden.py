@@ -33,6 +33,7 @@ def every_session(sessions: Callable[..., Any]) -> list[Any]:
     session.call("jury_present", juror_id="ophiuchus", evidence_id="E3")
     attempt = {"alias": "scripted", "outcome": "ok", "latency_ms": 12}
     session.when(commands.Attempted(effect_id="w", turn="chat:radical", kind="ask", attempt=attempt))
+    session.when(commands.ToolsAnswered(calls_tools=True))
     session.said["chat"] = Failed(code="refused", detail="no", attempts=1)
     session.chat("philosopher")
     session.to("deliberation")

@@ -97,15 +97,17 @@ class Game {
     this.steps = el("ol", { class: "steps", "aria-label": t("game.steps") });
     this.panel = el("div", { class: "stack" });
     this.place = el("div");
+    this.limits = el("p", { class: "quiet small", role: "status" });
     this.drawn = "";
     this.drawn_at = el("div");
-    main.append(el("div", { class: "row apart" }, this.heading, this.steps), this.place, this.drawn_at, this.panel, eraseCard(this.path, "/game", () => this.end()));
+    main.append(el("div", { class: "row apart" }, this.heading, this.steps), this.limits, this.place, this.drawn_at, this.panel, eraseCard(this.path, "/game", () => this.end()));
   }
 
   begin() {
     this.history = history(this);
     fill(this.drawn_at, this.history.drawn);
     this.draw();
+    this.drawLimits();
     this.stop = watchSession(`${this.path}/stream`, 0, (message) => this.take(message));
     return () => this.end();
   }
@@ -143,7 +145,15 @@ class Game {
   set(session) {
     if (session.version < this.session.version) return;
     this.session = session;
+    this.drawLimits();
     if (session.phase !== this.drawn) this.draw();
+  }
+
+  /** What the session's model cannot do. */
+  drawLimits() {
+    const words = this.session.calls_tools === false ? t("game.no_tools") : "";
+    if (this.limits.textContent !== words) fill(this.limits, words);
+    this.limits.hidden = !words;
   }
 
   juror(id) {
