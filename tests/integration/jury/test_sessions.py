@@ -586,16 +586,15 @@ async def test_twins_that_differ_in_secrets_look_the_same_until_the_verdict(runn
     for other in (False, True):
         bench.first["classify"] = [reply(json.dumps(DOUBT))]
         async with Overseer(running.run.gateway) as overseer:
-            await (open_with_other_secrets(overseer, running) if other else overseer.open(model="fake"))
-            assert await probed(overseer), "its event comes at no other time in one than in the other"
+            await open_with_secrets(overseer, running, other=other)
             seen.append(await everything_before_the_verdict(overseer))
             stances.append([vote["stance"] for vote in (await overseer.has("verdict"))["votes"]])
     assert stances[0] != stances[1], "the secrets did differ"
     assert [[text for text in seen[a] if text not in seen[1 - a]] for a in (0, 1)] == [[], []]
 
 
-async def open_with_other_secrets(overseer: Overseer, running: Stack) -> None:
-    """Open a session whose radical juror has another stance within its band, another power, weights, weakness and role.
+async def open_with_secrets(overseer: Overseer, running: Stack, *, other: bool) -> None:
+    """Open a session; with `other`, its radical juror has another stance within its band, power, weakness and role.
 
     They are near enough that nothing which may be seen follows from them: who leads, who answers, a band. Event 1 pins
     all of it, so it is put where the engine reads it.
@@ -615,7 +614,7 @@ async def open_with_other_secrets(overseer: Overseer, running: Stack) -> None:
         weakness=Weakness(trigger_keywords=("lullaby",)),
     )  # fmt: skip
     assert radical != opened.jurors[1]
-    twin = replace(opened, jurors=(opened.jurors[0], radical, *opened.jurors[2:]))
+    twin = replace(opened, jurors=(opened.jurors[0], radical, *opened.jurors[2:])) if other else opened
     state = jury.evolve(before, twin, at)
     names = dict.fromkeys(("command_id", "correlation", "causation"), uuid.uuid4().hex)
     pool = await open_pool(running.run.database_url)
@@ -641,6 +640,9 @@ async def open_with_other_secrets(overseer: Overseer, running: Stack) -> None:
 async def everything_before_the_verdict(overseer: Overseer) -> list[str]:
     """Use every call; give all bytes that came, without ids, times and hashes."""
     await overseer.to("investigation")
+    assert await probed(overseer), "its event comes at the same place in both"
+    overseer.told.clear()
+    await overseer.get()
     for rest in ("dossier", "evidence", "evidence/E1", "evidence/E9", "witnesses"):
         await overseer.get(rest)
     await broken_student(overseer)
