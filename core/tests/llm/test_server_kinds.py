@@ -145,7 +145,8 @@ async def test_what_bounds_a_reply_that_was_cut_is_named(connected: Connect) -> 
     failed = await one.ask(schema=SCHEMA)
     assert isinstance(failed, Failed)
     assert "spent its 400 tokens" in failed.detail
-    assert "`reply_tokens`" in failed.detail
+    assert "raise `reply_tokens` of the alias" in failed.detail
+    assert "max_tokens" not in failed.detail
     assert "thinking" not in failed.detail
 
 

@@ -42,8 +42,8 @@ class ReplyContent(NamedTuple):
     calls: tuple[ToolCall, ...] = ()
 
 
-def judged(result: HttpResult, request: ModelRequest, form: Form) -> Completion:
-    """As the reply to this request."""
+def judged(result: HttpResult, request: ModelRequest, form: Form, limit: str = "`max_tokens`") -> Completion:
+    """As the reply to this request. `limit` names what bounds its tokens."""
     if result.fault is not None:
         return _fault(result)
     said = read_completion(result.body)
@@ -53,7 +53,7 @@ def judged(result: HttpResult, request: ModelRequest, form: Form) -> Completion:
     content = ReplyContent(said.text, native) if native else content_in(said.text, request, form)
     said = replace(said, tool_calls=content.calls)
     if said.cut and _is_half(content, request):
-        return replace(said, outcome="cut", detail=_cut_detail(said, request))
+        return replace(said, outcome="cut", detail=_cut_detail(said, request, limit))
     if not content.calls and not content.words.strip():
         detail = "the reply calls a tool: answer in words" if said.text.strip() else empty_detail(said.reasoning_fields)
         return replace(said, outcome="empty", detail=detail)
@@ -107,9 +107,9 @@ def _is_half(content: ReplyContent, request: ModelRequest) -> bool:
     return not words or (request.prose and not ends_a_sentence(words))
 
 
-def _cut_detail(said: Completion, request: ModelRequest) -> str:
+def _cut_detail(said: Completion, request: ModelRequest, limit: str) -> str:
     """Speaks of thinking where there was some, or where nothing else can have taken the tokens."""
     counted = said.usage.reasoning_tokens if said.usage else None
     off = ", or turn its thinking off" if said.reasoning or counted or not said.text.strip() else ""
     kept = f"; what it thought is kept as its reasoning (in {named(said.reasoning_fields)})" if said.reasoning else ""
-    return f"the model spent its {request.max_tokens} tokens before it answered: raise `max_tokens`{off}{kept}"
+    return f"the model spent its {request.max_tokens} tokens before it answered: raise {limit}{off}{kept}"

@@ -187,7 +187,8 @@ class OpenAIModel(Model):
         entry: ModelEntry,
     ) -> Attempt:
         """The attempt of a request, at the prices of `entry`."""
-        said = judged(result, request, form)
+        limit = "`reply_tokens` of the alias" if entry.reply_tokens else "`max_tokens`"
+        said = judged(result, request, form, limit)
         sent = {**body, "model": published(entry.model)}
         return Attempt(
             number=number,
@@ -263,8 +264,6 @@ class OpenAIModel(Model):
         }
         if attempt.code in by_code:
             return by_code[attempt.code]
-        if attempt.outcome == "cut" and self._entry.reply_tokens:
-            return f"; `reply_tokens` of the alias bounds a reply to {self._entry.reply_tokens} tokens"
         if attempt.outcome == "timeout" and not self._repeats(attempt):
             return "; its server may still be computing that reply: raise `timeout_s` of the alias, then try again"
         if attempt.outcome == "rejected":

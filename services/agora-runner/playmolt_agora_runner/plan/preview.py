@@ -188,7 +188,9 @@ def _model_faults(plan: Plan, catalogue: Catalogue, aliases: Collection[str]) ->
             yield PlanFault("budget.money", message, code="no_price")
         longest = entry.reply_tokens if entry else None
         if longest is not None and plan.sampling.max_tokens > longest:
-            yield PlanFault("sampling.max_tokens", f"{model} replies with at most {longest} tokens")
+            asked = plan.sampling.max_tokens
+            message = f"is {asked}, but {model} replies with at most {longest} tokens: write max_tokens: {longest}"
+            yield PlanFault("sampling.max_tokens", message)
 
 
 def _effect_faults(plan: Plan, power: Power | None) -> Iterator[PlanFault]:
