@@ -143,7 +143,8 @@ def check(redecide: bool, files: Sequence[Path], data: Path | None, as_json: boo
     instead of the log; they have no messages to compare.
 
     --redecide decides all commands again by the current rules and lists the games whose events, results or points would
-    differ.
+    differ. Of a public copy it also names the events in which something is withheld: nobody can decide those again, and
+    they are no difference.
 
     Example: playmolt log check --redecide
     """
@@ -182,8 +183,12 @@ def _check_decisions(files: Sequence[Path], data: Path | None, as_json: bool) ->
         for each in redecided.differ:
             parts = [name for name in ("events", "results", "points") if getattr(each, name)]
             click.echo(f"DIFFERS  {each.game_id} from event {each.version} on: {', '.join(parts)}")
+        for game in redecided.withheld:
+            events = ", ".join(map(str, game.versions))
+            click.echo(f"WITHHELD {game.game_id} event {events}: cannot be decided again; all its other events were")
         console().print(table_of(redecided))
-        click.echo(f"{redecided.games} games decided again, {redecided.same} the same")
+        undecided = f"; {len(redecided.withheld)} with withheld events" if redecided.withheld else ""
+        click.echo(f"{redecided.games} games decided again, {redecided.same} the same{undecided}")
     if redecided.differ:
         raise SystemExit(1)
 

@@ -6,6 +6,7 @@ import msgspec
 from playmolt_core.game.decider import Decider, read_event
 from playmolt_core.game.fold import time_of
 from playmolt_core.game.redecision import Fact, Redecision
+from playmolt_core.game.withholding import is_partial
 from playmolt_core.log.port import ShardReader
 from playmolt_core.log.reading import chunks
 from playmolt_core.log.sealing import is_sealed
@@ -36,13 +37,26 @@ class RulesVersions(msgspec.Struct, frozen=True):
     now: int
 
 
-class RedecisionReport(msgspec.Struct, frozen=True):
-    """Number of games decided again, number of equal ones, and each that differs."""
+class UndecidedGame(msgspec.Struct, frozen=True):
+    """A game of a copy in which something is withheld, and its events that therefore cannot be decided again."""
+
+    game_id: str
+    game: str
+    versions: list[int]
+
+
+class RedecisionReport(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Number of games decided again, number of equal ones, and each that differs.
+
+    `withheld` names the events that a copy does not show whole. They are decided with a placeholder, so that all others
+    can be judged; an event in it never makes its game differ.
+    """
 
     games: int
     same: int
     differ: list[GameDifference]
     rules: dict[str, RulesVersions]
+    withheld: list[UndecidedGame] = []
 
 
 class _ReplayedGame:
@@ -68,6 +82,7 @@ class Redecisions:
         self._games = 0
         self._differ: list[GameDifference] = []
         self._rules: dict[str, RulesVersions] = {}
+        self._withheld: list[UndecidedGame] = []
 
     def take(self, record: Record, *, closes: bool) -> None:
         decider = self._deciders.get(record.stream.partition("-")[0])
@@ -91,7 +106,7 @@ class Redecisions:
         except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError):
             course.unreadable_at = record.version
             return
-        course.redecision.take(Fact(before, event, record.version, at, metadata.command_id))
+        course.redecision.take(Fact(before, event, record.version, at, metadata.command_id, is_partial(record)))
 
     def _finish(self, stream: str) -> None:
         course, game = self._running.pop(stream), type_of(stream) or ""
@@ -100,6 +115,8 @@ class Redecisions:
         if not redecision.known:
             return
         self._games += 1
+        if redecision.undecided:
+            self._withheld.append(UndecidedGame(stream, game, redecision.undecided))
         self._note_rules(game, redecision.rules_version)
         if unreadable or redecision.differs_at is not None:
             self._differ.append(
@@ -120,7 +137,7 @@ class Redecisions:
     def finish(self) -> RedecisionReport:
         for stream in list(self._running):
             self._finish(stream)
-        return RedecisionReport(self._games, self._games - len(self._differ), self._differ, self._rules)
+        return RedecisionReport(self._games, self._games - len(self._differ), self._differ, self._rules, self._withheld)
 
 
 async def redecide(

@@ -5,16 +5,20 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 from playmolt_cli.games import deciders
 from playmolt_cli.log.redecide import GameDifference, RedecisionReport, RulesVersions, redecide
 from playmolt_cli.main import cli
 from playmolt_core.game.decider import Command, EndGame, Refused
+from playmolt_core.game.withholding import Withheld
 from playmolt_core.log.copies.export import json_lines
 from playmolt_core.log.memory import MemoryLog
 from playmolt_ox.rules import Ox
 from playmolt_schemas.codes import Code
+from playmolt_schemas.records import Record
+from playmolt_schemas.text import WITHHELD
 from typing_extensions import override
 
 RUNNING = "ox-00000000-0000-7000-8000-000000000001"
@@ -85,3 +89,37 @@ async def test_the_command_tells_a_changed_rule_and_exits_1(
     }  # fmt: skip
     shown = CliRunner().invoke(cli, ["log", "check", "--redecide", str(copy)])
     assert (shown.exit_code, "1 games decided again, 0 the same" in shown.stdout) == (1, True)
+
+
+async def test_of_a_public_copy_withheld_events_are_named_and_all_others_judged(
+    log: MemoryLog, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await store(ENDED, ended=True)
+    copy, hidden = tmp_path / "public.jsonl", Withheld()
+    lines = b"".join([piece async for piece in json_lines(log, deciders())]).splitlines()
+    hidden.hide(ENDED, 9, "agent-0", hidden=True)
+    shown = [hidden.record(Ox(), msgspec.json.decode(line, type=Record)) for line in lines]
+    copy.write_bytes(b"\n".join(map(msgspec.json.encode, shown)))
+
+    def checked() -> tuple[int, Any]:
+        done = CliRunner().invoke(cli, ["log", "check", "--redecide", "--json", str(copy)])
+        return done.exit_code, json.loads(done.stdout)
+
+    withheld = [{"game_id": ENDED, "game": "ox", "versions": [9]}]
+    status, same = checked()
+    assert (status, same["same"], same["differ"], same["withheld"]) == (0, 1, [], withheld)
+    read = CliRunner().invoke(cli, ["log", "check", "--redecide", str(copy)])
+    assert f"WITHHELD {ENDED} event 9: cannot be decided again" in read.stdout
+
+    submit = Ox.submit
+
+    def refusing(self: Ox, state: Any, seat: Any, action: Any) -> Any:
+        bad = action["comment"] in refused
+        return Refused(Code.INVALID_ACTION, "Give another reason.") if bad else submit(self, state, seat, action)
+
+    monkeypatch.setattr(Ox, "submit", refusing)
+    refused = {WITHHELD}
+    assert checked()[0] == 0, "a rule that refuses the placeholder says nothing about the text"
+    refused = {WITHHELD, "because"}
+    status, differing = checked()
+    assert (status, [each["version"] for each in differing["differ"]], differing["withheld"]) == (1, [10], withheld)

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 from msgspec.structs import replace
+from playmolt_schemas.identifiers import SESSION_TYPES
 from playmolt_schemas.stored.event import Event
 
 from playmolt_core.game.decider import Command, DeadlinePassed, Decider
@@ -18,13 +19,14 @@ S = TypeVar("S")
 
 
 class Fact(msgspec.Struct, frozen=True, gc=False):
-    """A stored event with the state before it, its version, time and command."""
+    """A stored event with the state before it, its version, time and command. `withheld`: a placeholder is in it."""
 
     before: Any
     event: Event
     version: int
     at: datetime
     command_id: str
+    withheld: bool = False
 
 
 class Redecision(Generic[S]):
@@ -43,6 +45,9 @@ class Redecision(Generic[S]):
         """Whether the game can recover its commands from events."""
         self.differs_at: int | None = None
         """The version of the first different event."""
+        self.undecided: list[int] = []
+        """The versions of events that cannot be judged, because something in them is withheld. In a session, whose rules
+        read texts, also of later ones that differ."""
 
     def take(self, fact: Fact) -> None:
         if self._step and fact.command_id != self._step[0].command_id:
@@ -69,18 +74,36 @@ class Redecision(Generic[S]):
     def _decide(self) -> None:
         """Decide the command of one call again; two commands if a game was opened with its first seat."""
         step, self._step = self._step, []
+        self.undecided += [fact.version for fact in step if fact.withheld]
         while step:
             answer = self._best(step)
+            if answer is None and self._undecidable(step):
+                return
             if answer is None:
                 self._unexplained(step)
                 return
             command, decided, alike = answer
             whole = 0 < alike == len(decided)
+            if not whole and self._undecidable(step):
+                self._note_end(0, [fact.event for fact in step])
+                self._note_end(1, [fact.event for fact in step])
+                return
             if not whole and self.differs_at is None:
                 self.differs_at, self._course = step[min(alike, len(step) - 1)].version, step[0].before
             self._note_end(0, [fact.event for fact in (step[:alike] if whole else step)])
             self._play_on(command, decided, step[0])
             step = step[alike:] if whole else []
+
+    def _undecidable(self, step: Sequence[Fact]) -> bool:
+        """Whether a difference of this step may follow from a placeholder. Its events are then taken as stored."""
+        if self.differs_at is not None or not self.undecided:
+            return False
+        if any(fact.withheld for fact in step):
+            return True
+        if self._decider.game in SESSION_TYPES:
+            self.undecided += [fact.version for fact in step]
+            return True
+        return False
 
     def _unexplained(self, step: Sequence[Fact]) -> None:
         self.known = self.known and step[0].version > 1
