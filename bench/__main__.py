@@ -17,6 +17,7 @@ from bench import (
     agora,
     alone,
     beside,
+    dataset,
     fanout,
     flat,
     grown,
@@ -35,9 +36,9 @@ from bench.beside import Side
 from bench.servers import Checkout, Platforms
 
 PARTS: Final[dict[str, Any]] = {
-    "replay": replay, "memory": memory, "ratings": ratings, "match": match, "growth": growth, "grown": grown,
-    "flat": flat, "alone": alone, "peers": peers, "actions": actions, "shards": shards, "watching": watching,
-    "fanout": fanout, "agora": agora, "rest": rest, "hanging": hanging,
+    "replay": replay, "memory": memory, "ratings": ratings, "dataset": dataset, "match": match, "growth": growth,
+    "grown": grown, "flat": flat, "alone": alone, "peers": peers, "actions": actions, "shards": shards,
+    "watching": watching, "fanout": fanout, "agora": agora, "rest": rest, "hanging": hanging,
 }  # fmt: skip
 
 

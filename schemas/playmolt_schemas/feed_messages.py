@@ -60,6 +60,7 @@ class FeedMessages:
     ) -> None:
         """`module` is the module of the derived types, which names them in documents. An event of `shared` has its
         message there. The tag of a message in `written` is the type of its event, from which none is derived."""
+        self.events: Final = tuple(events.values())
         self.written: Final = {_tag(kind): kind for kind in written}
         self.kinds: Final = dict[type[Event], type[FeedMessage]]()
         """Event → the derived type of its message."""

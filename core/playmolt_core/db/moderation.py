@@ -20,8 +20,8 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     | kind    | field         | target                                                                    |
     |---------|---------------|---------------------------------------------------------------------------|
     | hide    | speech        | `game_id`, `version`; `agent_id` where a record holds texts of several    |
-    | hide    | name          | `agent_id` or `owner_id`                                                  |
-    | rename  | name, agent   | `agent_id`, or for a name `owner_id`                                      |
+    | hide    | name          | `agent_id` or `owner_id`, or the `game_id` of a tournament                |
+    | rename  | name, agent   | `agent_id`, or for a name as hide                                         |
     | ban     | agent, owner  | `agent_id`; `owner_id` with all its agents                                |
     | restore | speech        | as hide                                                                   |
     | restore | name          | as hide: takes a hide or a rename of the name back                        |

@@ -34,6 +34,8 @@ class ApiRequest(msgspec.Struct, frozen=True, kw_only=True):
     operator: bool = False
     command_id: str = ""
     seed: str = "0"
+    hidden: tuple[int, ...] = ()
+    """The versions of the session's events whose texts the operator hid; of reads alone."""
 
     def with_body(self, body: object) -> "ApiRequest":
         return msgspec.structs.replace(self, body=body)

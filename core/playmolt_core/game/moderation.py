@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 from playmolt_schemas.codes import Code
 from playmolt_schemas.game_messages import GameSummary, StoredModerated
-from playmolt_schemas.identifiers import MODERATION
+from playmolt_schemas.identifiers import MODERATION, SESSION_TYPES, TOURNAMENT_TYPES, type_of
 from playmolt_schemas.records import Record
 from playmolt_schemas.stored import moderation as stored
 from playmolt_schemas.stored.event import Event
@@ -20,14 +20,17 @@ GAME: Final = MODERATION
 
 
 def notice(record: Record) -> bytes | None:
-    """The public message of a decision; None for one that changes nothing that is shown, such as a ban."""
+    """The public message of a decision; None for one that changes nothing that everybody may see, such as a ban, or
+    a text of a session, whose existence is not public."""
     match read_event(_RULES, record.type, record.schema_version, record.data):
-        case stored.SpeechDecided() as event:
+        case stored.SpeechDecided() as event if type_of(event.game_id) not in SESSION_TYPES:
             found = StoredModerated(
                 game_id=event.game_id, versions=event.versions, version=record.version, at=record.at
             )
         case stored.NameDecided() as event if event.subject.startswith("agent-"):
             found = StoredModerated(agent_id=event.subject, version=record.version, at=record.at)
+        case stored.NameDecided() as event if type_of(event.subject) in TOURNAMENT_TYPES:
+            found = StoredModerated(game_id=event.subject, version=record.version, at=record.at)
         case _:
             return None
     return msgspec.json.encode(found)

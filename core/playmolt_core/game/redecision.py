@@ -46,8 +46,8 @@ class Redecision(Generic[S]):
         self.differs_at: int | None = None
         """The version of the first different event."""
         self.undecided: list[int] = []
-        """The versions of events that cannot be judged, because something in them is withheld. In a session, whose rules
-        read texts, also of later ones that differ."""
+        """The versions of events that cannot be judged, because something in them is withheld; in a session, whose
+        rules read texts, also those of later ones that differ."""
 
     def take(self, fact: Fact) -> None:
         if self._step and fact.command_id != self._step[0].command_id:

@@ -4,14 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, TypeVar
 
+import msgspec
 from msgspec import UNSET
 from playmolt_schemas.canonical import canonical_json, digest
 from playmolt_schemas.codes import NO_GAME, Code
-from playmolt_schemas.identifiers import moderation_of, rfc3339, type_of
+from playmolt_schemas.identifiers import SESSION_TYPES, moderation_of, rfc3339, type_of
 from playmolt_schemas.records import ZERO_HASH, Metadata
 from playmolt_schemas.registry import watched_games
 from playmolt_schemas.stored import moderation as stored
-from playmolt_schemas.stored.event import Event, marks, texts
+from playmolt_schemas.stored.event import Event, Shown, marks, texts
 
 from playmolt_core.db.moderation import Decided, Decision, PgModeration, hidden_in
 from playmolt_core.db.pool import Connection, Pool, queries
@@ -26,11 +27,13 @@ NO_TEXT: Final = Refused(
     Code.NOT_FOUND,
     "This game has no public text of an agent at this version. Name the version of the message that shows it.",
 )
-NO_SUBJECT: Final = Refused(Code.NOT_FOUND, "No agent or owner has this id. Find agents with GET /api/agents.")
+NO_SUBJECT: Final = Refused(
+    Code.NOT_FOUND, "No agent, owner or tournament has this id. Find agents with GET /api/agents."
+)
 WRONG_TARGET: Final = Refused(
     Code.INVALID_REQUEST,
-    "This decision does not fit its target. Hide a speech (game_id, version) or a name (agent_id or owner_id), rename"
-    " an agent or owner, ban an agent or owner, and restore the same.",
+    "This decision does not fit its target. Hide a speech (game_id, version) or a name (agent_id, owner_id, or the"
+    " game_id of a tournament), rename the same, ban an agent or owner, and restore any of these.",
 )
 _RULES: Final = ModerationRules()
 _Key = tuple[object, ...]
@@ -106,7 +109,7 @@ def _subject(event: stored.Decided) -> str | None:
 
 async def _event(connection: Connection, decision: Decision, at: datetime) -> stored.Decided | Refused | None:
     """The event of a decision; None if it is in force already."""
-    subject = decision.agent_id or decision.owner_id
+    subject = decision.agent_id or decision.owner_id or decision.game_id
     match decision.kind, decision.field:
         case "hide" | "restore", "speech" if decision.game_id and decision.version:
             return await _speech(connection, decision, decision.game_id, decision.version)
@@ -128,11 +131,11 @@ async def _speech(
     kinds = text_types(type_of(game_id) or "")
     if kinds is None:
         return Refused(Code.NOT_FOUND, NO_GAME)
-    public, own = kinds
-    said = [
-        (at_version, author)
-        for at_version, author in await connection.fetch(_SQL["said"], game_id, version, decision.agent_id, public, own)
-    ]
+    rows = await connection.fetch(
+        _SQL["said"], game_id, version, decision.agent_id, kinds.public, kinds.own, kinds.whole, kinds.retold,
+        kinds.sealed,
+    )  # fmt: skip
+    said = [(at_version, author) for at_version, author in rows]
     if not said:
         return NO_TEXT
     hidden = await hidden_in(connection, game_id)
@@ -152,15 +155,44 @@ def _of_speech(kind: type[E], decision: Decision, game_id: str, wanted: set[tupl
     return kind(by=decision.by, game_id=game_id, versions=versions, agent_id=agent_id or UNSET)
 
 
-def text_types(game: str) -> tuple[Sequence[str], Sequence[str]] | None:
-    """The types of a game's records with texts of agents: shown to everybody, and to their author alone. None for a
-    type whose streams are not public."""
+class TextTypes(msgspec.Struct, frozen=True, kw_only=True):
+    """The types of a game's records with texts: shown to everybody, and to their author alone; those without an author,
+    and which of these repeat the record before them. Of the records of a session only their number is known."""
+
+    public: Sequence[str] = ()
+    own: Sequence[str] = ()
+    whole: Sequence[str] = ()
+    retold: Sequence[str] = ()
+    sealed: bool = False
+
+
+def text_types(game: str) -> TextTypes | None:
+    """None for a type in which there is nothing to hide."""
+    if game in SESSION_TYPES:
+        return TextTypes(sealed=True)
     messages = watched_games().get(game)
     if messages is None:
         return None
-    events = [event for event in messages.feed.kinds if texts(event)]
-    own = {event.type for event in events if any(mark.own for mark in (marks(event)[path[0]] for path in texts(event)))}
-    return sorted({event.type for event in events} - own), sorted(own)
+    feed = messages.feed
+    said = [event for event in feed.events if texts(event) and (event in feed.kinds or event.type in feed.written)]
+    own = {event.type for event in said if any(mark.own for mark in _marks_of(event))}
+    whole = {event.type for event in said if not _has_author(event)}
+    return TextTypes(
+        public=sorted({event.type for event in said} - own - whole),
+        own=sorted(own),
+        whole=sorted(whole),
+        retold=sorted(event.type for event in said if event.retells),
+    )
+
+
+def _marks_of(event: type[Event]) -> Iterator[Shown]:
+    found = marks(event)
+    return (found[path[0]] for path in texts(event) if path[0] in found)
+
+
+def _has_author(event: type[Event]) -> bool:
+    """Whether an `agent_id` is beside the texts of an event: its own, or those of the elements of a list."""
+    return "agent_id" in event.__struct_fields__ or any("*" in path for path in texts(event))
 
 
 async def _name(connection: Connection, decision: Decision, subject: str) -> stored.Decided | Refused | None:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from typing import Final, Protocol
 
 import msgspec
+from playmolt_schemas.identifiers import TOURNAMENT_TYPES, type_of
 from playmolt_schemas.records import Record
 from playmolt_schemas.shards import of_shard, shard_of
 from playmolt_schemas.stored import moderation as stored
@@ -43,6 +44,10 @@ class Places(Protocol):
         """The records of the games in which an agent has or had a seat that contain its id."""
         ...
 
+    async def announcing(self, tournament: str) -> Sequence[Place]:
+        """The records that contain the name of a tournament."""
+        ...
+
 
 class PgPlaces:
     """Places in Postgres."""
@@ -55,6 +60,9 @@ class PgPlaces:
 
     async def naming(self, agent_id: str) -> Sequence[Place]:
         return [Place(*row) for row in await self._pool.fetch(_SQL["naming"], agent_id)]
+
+    async def announcing(self, tournament: str) -> Sequence[Place]:
+        return [Place(*row) for row in await self._pool.fetch(_SQL["announcing"], tournament)]
 
 
 class Streams(Protocol):
@@ -98,6 +106,8 @@ class Withdrawal:
             found = await self._places.of_versions(event.game_id, event.versions)
         elif isinstance(event, stored.NameDecided) and event.subject.startswith("agent-"):
             found = await self._places.naming(event.subject)
+        elif isinstance(event, stored.NameDecided) and type_of(event.subject) in TOURNAMENT_TYPES:
+            found = await self._places.announcing(event.subject)
         for place in found:
             yield place
 

@@ -228,7 +228,7 @@ CHANNELS: Final = (
     ),
     Channel(
         name="lobby_events", address="/sse/lobby", server="spectator_http", messages=(_LOBBY, _MODERATED),
-        summary=f"The lobby as server-sent events. {_DROPPED}",
+        summary=f"The lobby as server-sent events; with `?only=moderated` the operator's decisions alone. {_DROPPED}",
     ),
     *map(_own_feed, STREAMS),
 )  # fmt: skip

@@ -38,18 +38,30 @@ _Invited = Annotated[
 ]
 
 
+_Shared = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=limits.INVITE_CHARS,
+        description="The last part of a share link. Required for a speech of a shared session.",
+    ),
+]
+
+
 class ReportQuery(Query, frozen=True):
     """`POST /api/reports`."""
 
     invite: _Invited | None = None
+    share: _Shared | None = None
 
 
 class ReportRequest(api.Request, frozen=True, kw_only=True):
     """`POST /api/reports`.
 
-    `speech` needs `game_id` and `version`, and `agent_id` where an event holds what several agents said; `name` needs
-    `agent_id` or `owner_id`, `agent` an `agent_id`, `owner` an `owner_id`. These three may name the `game_id` in which
-    you saw them.
+    `speech` needs `game_id` and `version`, and `agent_id` where an event holds what several agents said. `game_id` is
+    that of a game, of a run, or of a session that was shared. `name` needs `agent_id`, `owner_id`, or the `game_id` of
+    a tournament, `agent` an `agent_id`, `owner` an `owner_id`. These three may name the `game_id` in which you saw
+    them.
     """
 
     kind: Annotated[ReportKind, Meta(description="What you report.")]

@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 class Said(msgspec.Struct, frozen=True):
     """The mark of a text that an agent wrote and that the operator can hide. Its author is the agent in the `agent_id`
-    beside it."""
+    beside it; without one, all texts of the event are hidden together."""
 
 
 class Shown(msgspec.Struct, frozen=True):
@@ -28,6 +28,8 @@ Own = Annotated[T, Shown(own=True)]
 """Shown to the event's author alone; absent for other viewers."""
 Text = Annotated[str, Said()]
 """A text that an agent wrote: `Public[Text]`, or a field of a value."""
+OptionalText = Annotated[str | None, Said()]
+"""The same, which can be missing."""
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -42,6 +44,8 @@ class Event(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Whether the game's feed ends with this event."""
     rests: ClassVar[bool] = False
     """Whether the game counts as over while this is its last event, although it can be reopened."""
+    retells: ClassVar[bool] = False
+    """Whether its text is that of the record before it, with which it is hidden."""
     message_name: ClassVar[str] = ""
     """The name of the message's class; "" for the type's, as in `SeatAwayMessage`. An event without marked fields has a
     message only if it has this name."""
@@ -86,6 +90,8 @@ def texts(kind: type) -> Sequence[tuple[str, ...]]:
             found.append((field.encode_name,))
         for element in elements_of(field.type):
             found += ((field.encode_name, "*", *path) for path in texts(element))
+        if (inner := struct_in(field.type)) is not None:
+            found += ((field.encode_name, *path) for path in texts(inner))
     return found
 
 
@@ -105,6 +111,12 @@ def elements_of(annotation: object) -> Iterator[type]:
         element = get_args(inner)[0]
         if isinstance(element, type) and issubclass(element, msgspec.Struct):
             yield element
+
+
+def struct_in(annotation: object) -> type | None:
+    """The struct that a field is; None for any other field."""
+    inner = get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
+    return inner if isinstance(inner, type) and issubclass(inner, msgspec.Struct) else None
 
 
 def stored_types(*events: type[Event]) -> Mapping[tuple[str, int], type[Event]]:

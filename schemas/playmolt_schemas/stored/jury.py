@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final, Literal
 
 import msgspec
 
-from playmolt_schemas.stored.event import Event, Public, stored_types
+from playmolt_schemas.stored.event import Event, Public, Text, stored_types
 
 Language = Literal["en", "zh", "ko"]
 PhaseName = Literal["prologue", "investigation", "persuasion", "deliberation", "vote", "ended", "aborted"]
@@ -92,7 +92,7 @@ class TurnStarted(Event, frozen=True, kw_only=True):
     call: str
     turn: Public[TurnKind]
     juror_id: Public[str]
-    text: str = ""
+    text: Text = ""
     evidence_id: str = ""
     round: int = 0
 
@@ -131,7 +131,7 @@ class OverseerSaid(Event, frozen=True, kw_only=True):
 
     type: ClassVar[str] = "overseer_said"
     juror_id: Public[str]
-    text: Public[str]
+    text: Public[Text]
     topics: Public[tuple[TopicImpact, ...]]
     repeats: Public[int]
     """The number of earlier messages to this juror that it repeats."""
@@ -151,7 +151,7 @@ class JurorSaid(Event, frozen=True, kw_only=True):
 
     type: ClassVar[str] = "juror_said"
     juror_id: Public[str]
-    text: Public[str]
+    text: Public[Text]
 
 
 class NoteSent(Event, frozen=True, kw_only=True):
@@ -159,7 +159,7 @@ class NoteSent(Event, frozen=True, kw_only=True):
 
     type: ClassVar[str] = "note_sent"
     juror_id: Public[str]
-    text: Public[str]
+    text: Public[Text]
     topics: Public[tuple[TopicImpact, ...]]
     repeats: Public[int]
 
@@ -179,7 +179,7 @@ class Speech(Event, frozen=True, kw_only=True):
     type: ClassVar[str] = "speech"
     round: Public[int]
     juror_id: Public[str]
-    text: Public[str]
+    text: Public[Text]
     topics: Public[tuple[TopicImpact, ...]]
 
 

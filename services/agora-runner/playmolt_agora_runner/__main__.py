@@ -88,7 +88,7 @@ def experiment(context: ServiceContext) -> HostedGame[State]:
         experiment_effects.LOOK: LookWorker(laboratory),
         experiment_effects.WATCH: RunWatcher(context.log, context.engines),
     }
-    library, files = Library(laboratory), PlanFiles(blobs)
+    library, files = Library(laboratory, context.log, context.withholding.withheld), PlanFiles(blobs)
     examiner = PlanExaminer(PgJobs(context.pool), files, context.settings.models, lambda: _lock(context))
     fetches: dict[str, Fetch] = {
         "agora_report": library,

@@ -132,6 +132,8 @@ def _page(state: State, request: ApiRequest) -> ApiReply | Refused:
     made = report(state)
     if isinstance(made, Refused):
         return made
+    if request.hidden:
+        return ApiReply(shared.withheld_page(state.language))
     return ApiReply(shared.page(made, scene(state), request.query.get("sections")))
 
 

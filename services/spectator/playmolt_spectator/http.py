@@ -113,6 +113,11 @@ def after_of(query: str) -> int | None:
     return version(values[0] if values else None) if len(values) < 2 else None
 
 
+def notices_alone(query: str) -> bool:
+    """Whether a reader of the lobby wants the operator's decisions only: a page of a finished game."""
+    return parse_qs(query).get("only", []) == ["moderated"]
+
+
 def invite_of(query: str) -> str:
     """The hash of the invite in a query; "" if it is missing or repeated."""
     given = parse_qs(query).get("invite", [])
@@ -321,7 +326,7 @@ class Connection(asyncio.Protocol):
         if kind == "ws":
             await self._open_socket(request, game_id, after_of(query), invite_of(query))
         else:
-            await self._open_events(request, game_id, after_of(query), invite_of(query))
+            await self._open_events(request, game_id, after_of(query), invite_of(query), notices_alone(query))
 
     @staticmethod
     def _feed(path: str) -> tuple[str | None, str]:
@@ -338,7 +343,9 @@ class Connection(asyncio.Protocol):
         if game_id and (kind in SESSION_TYPES or kind not in self._server.source.present().union(WATCHED_TYPES)):
             raise UnknownGame(game_id)
 
-    async def _open_events(self, request: h11.Request, game_id: str, after: int | None, invite: str) -> None:
+    async def _open_events(
+        self, request: h11.Request, game_id: str, after: int | None, invite: str, notices: bool
+    ) -> None:
         self._known(game_id)
         last = dict(request.headers).get(b"last-event-id")
         if last:
@@ -363,7 +370,7 @@ class Connection(asyncio.Protocol):
             return True
 
         try:
-            await self._open(game_id, after or 0, invite, take_over, answered)
+            await self._open(game_id, after or 0, invite, take_over, answered, notices=notices)
         except BusUnavailable:
             self._send(head(200, _EVENT_STREAM) + _COME_BACK)
 
@@ -430,6 +437,8 @@ class Connection(asyncio.Protocol):
         invite: str,
         take_over: Callable[[], Watcher],
         answered: Callable[[Feed | None], bool] = lambda _: False,
+        *,
+        notices: bool = False,
     ) -> None:
         """Open the feed, then answer the request or hand it over to a watcher."""
         server = self._server
@@ -452,7 +461,7 @@ class Connection(asyncio.Protocol):
             if answered(None):
                 return
             watcher = self._hand_over(take_over())
-            server.lobby.attach(watcher)
+            server.lobby.attach(watcher, notices=notices)
         if early := self._http.trailing_data[0]:
             watcher.data_received(early)
 

@@ -151,10 +151,12 @@ class Lobby(Channel):
         except TimeoutError:
             raise BusUnavailable("no engine sent its list of games in time") from None
 
-    def attach(self, watcher: Watcher) -> None:
+    def attach(self, watcher: Watcher, *, notices: bool = False) -> None:
+        """Serve a watcher; `notices`: with what is sent outside the order of the feed alone."""
         self.join(watcher)
         watcher.left = lambda: self.leave(watcher)
-        watcher.feed(self.serve(watcher))
+        if not notices:
+            watcher.feed(self.serve(watcher))
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:

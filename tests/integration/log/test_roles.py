@@ -121,8 +121,9 @@ FUNCTIONS = {
     "log.owners": "SELECT log.owners()",
     "log.rebuild_owners": "SELECT log.rebuild_owners()",
     "log.begin_moderation": "SELECT log.begin_moderation('moderation-1')",
-    "log.said": "SELECT log.said('ox-1', 1, NULL, '{}', '{}')",
+    "log.said": "SELECT log.said('ox-1', 1, NULL, '{}', '{}', '{}', '{}', false)",
     "log.naming": "SELECT log.naming('agent-a')",
+    "log.announcing": "SELECT log.announcing('tournament-a')",
     "log.moderate": "SELECT log.moderate('moderation-1', '', '{}', '', '')",
     "log.rebuild_moderation": "SELECT log.rebuild_moderation()",
     "account.neutral_handle": "SELECT account.neutral_handle('agent-a')",
@@ -198,7 +199,7 @@ ALLOWED: dict[str, set[object]] = {
         *((verb, table) for verb in ("SELECT", "INSERT", "UPDATE", "DELETE") for table in _DERIVED),
         ("SELECT", "projection.progress"), ("UPDATE", "projection.progress"), "limits.sweep", "limits.day_spent",
         "account.models", "account.sweep_reports", "account.sweep_visitors", *_DECISIONS, "log.rebuild_moderation",
-        "log.naming", "log.rebuild_owners", "account.note_events", "account.noted",
+        "log.naming", "log.announcing", "log.rebuild_owners", "account.note_events", "account.noted",
     },
     "playmolt_gateway": {
         ("SELECT", "account.agent"), ("INSERT", "account.agent"),
@@ -237,7 +238,7 @@ ALLOWED: dict[str, set[object]] = {
             for verb in ("SELECT", "INSERT", "UPDATE")
             for table in ("claim_key", "report", "report_key")
         ),
-        "log.begin_moderation", "log.said", "log.moderate", "account.neutral_handle", *_DECISIONS,
+        "log.begin_moderation", "log.said", "log.announcing", "log.moderate", "account.neutral_handle", *_DECISIONS,
         ("SELECT", "account.notice"), ("DELETE", "account.notice"),
         "log.last_owner", "log.change_owner", "limits.guess", "limits.forgive",
         *(("SELECT", table) for table in _DERIVED), ("SELECT", "projection.progress"), "limits.take", "limits.wait",
@@ -374,7 +375,7 @@ async def test_append_looks_into_no_schema_of_its_caller(database_url: str) -> N
         " AND n.nspname IN ('log', 'limits', 'lease', 'account', 'projection', 'blob', 'vault', 'pack')"
     )
     await connection.close()
-    assert len(rows) == 79
+    assert len(rows) == 80
     for row in rows:
         assert "search_path=pg_catalog, pg_temp" in row["proconfig"], row["name"]
 

@@ -65,6 +65,8 @@ class ApiQueries(Generic[S]):
         if snapshot is None:
             # The API words it, so that a session of someone else looks like a missing one.
             return self.unknown(api, request)
+        if hidden := self._sources.withheld.texts(request.stream):
+            request = msgspec.structs.replace(request, hidden=tuple(sorted(hidden)))
         if request.route in self._fetches:
             may = api.answer(snapshot.state, request)
             return may if isinstance(may, Refused) else await self._fetched(snapshot.state, request)
@@ -97,6 +99,7 @@ class ApiQueries(Generic[S]):
             request.operator,
             repr(request.query),
             repr(request.params),
+            request.hidden,
         )
         if key not in self._making:
             self._making[key] = asyncio.create_task(asyncio.to_thread(_encoded, api, snapshot.state, request))

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from playmolt_schemas.stored.agora.turn import AnswerCode, Effect, Language, RunSpec, Seat, TurnRecord
 from playmolt_schemas.stored.agora.world import Rules
-from playmolt_schemas.stored.event import Event, Public, Shown, stored_types
+from playmolt_schemas.stored.event import Event, Public, Shown, Text, stored_types
 
 AgentId = Annotated[str, Shown(name="agent_id")]
 PauseCode = Literal["model_away", "budget", "stopped", "no_valid_turn"]
@@ -114,9 +114,10 @@ class BillboardPosted(Event, frozen=True, kw_only=True):
     """The text of the plaza's billboard changed. It is shown up to and in turn `until`."""
 
     type: ClassVar[str] = "billboard_posted"
+    retells: ClassVar[bool] = True
     turn: int
     agent: AgentId
-    content: Public[str]
+    content: Public[Text]
     until: int
 
 

@@ -5,6 +5,8 @@ from typing import Annotated, Any, Final, Literal, cast
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from playmolt_schemas.stored.event import OptionalText, Text
+
 Action = Literal["speak", "trade", "support", "whisper", "move", "idle"]
 ACTIONS: Final[tuple[Action, ...]] = ("speak", "trade", "support", "whisper", "move", "idle")
 """In the order that every measure uses."""
@@ -209,13 +211,13 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     others_here: tuple[str, ...]
     residents: int
     prompt_hash: str
-    raw_reply: str
+    raw_reply: Text
     parse_code: ParseCode
     attempt: int
-    thought: str | None
+    thought: OptionalText
     action: str | None
     target: str | None
-    content: str | None
+    content: OptionalText
     success: bool
     reason: str | None
     feasible_actions: tuple[str, ...]

@@ -31,6 +31,7 @@ from playmolt_schemas.stored.agora.run import (
 )
 from playmolt_schemas.stored.agora.turn import Effect, TurnRecord
 from playmolt_schemas.stored.event import Event
+from playmolt_schemas.text import WITHHELD
 
 from playmolt_agora_runner.world import contest, ledger, ranks, visibility
 from playmolt_agora_runner.world.state import (
@@ -171,7 +172,7 @@ def _taken(state: RunState, record: TurnRecord, at: datetime, *, private: bool =
         turn=record.turn,
         agent=record.agent,
         action=record.action,
-        target=record.target,
+        target=shown_target(record),
         place=record.place_before,
         content=None if whispered or record.content is None else shown(record.content),
         success=record.success,
@@ -185,6 +186,12 @@ def _taken(state: RunState, record: TurnRecord, at: datetime, *, private: bool =
         "pauses": 0,
         "due": at,
     }
+
+
+def shown_target(record: TurnRecord) -> str | None:
+    """The target of an act. If its texts are hidden, the target may be one of them, unless the act succeeded on it."""
+    named = record.target is None or (record.success and record.action != "build_billboard")
+    return WITHHELD if record.raw_reply == WITHHELD and not named else record.target
 
 
 def _unusable(state: RunState, record: TurnRecord) -> dict[str, int]:
@@ -217,7 +224,7 @@ def _owed(state: RunState, event: AgentActed) -> Consequence | None:
     if event.heard_by and record.action == "whisper" and not (own and "whisper" in own.actions):
         return Consequence(kind="leak", agent=record.agent, target=str(record.target), heard_by=event.heard_by)
     if record.success and record.action == "build_billboard":
-        text = contest.text_of(record.target, record.content)
+        text = contest.text_of(shown_target(record), record.content)
         return Consequence(kind="billboard", agent=record.agent, content=text or "")
     if record.success and record.action == "adjust_tax" and event.value is not None:
         return Consequence(kind="tax", agent=record.agent, value=event.value)

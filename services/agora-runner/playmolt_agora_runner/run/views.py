@@ -29,6 +29,7 @@ from playmolt_schemas.stored.agora.run import (
 from playmolt_schemas.stored.agora.turn import TurnRecord
 from playmolt_schemas.stored.event import Event
 
+from playmolt_agora_runner.run.fold import shown_target
 from playmolt_agora_runner.turn import prompts, scenes
 from playmolt_agora_runner.world.state import Act, Observation, RunState
 
@@ -143,7 +144,7 @@ def _acted(event: AgentActed) -> PublicMessage:
     return AgentActedMessage(
         agent_id=record.agent,
         action=str(record.action),
-        target=record.target,
+        target=shown_target(record),
         location=record.place_before,
         content=None if event.private or record.action == "whisper" else record.content,
         success=record.success,

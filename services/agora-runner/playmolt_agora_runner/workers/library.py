@@ -3,17 +3,24 @@
 import asyncio
 import tempfile
 from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from html import escape
 from pathlib import Path
 from typing import Final
 
 import msgspec
 from playmolt_core.game.api import ApiReply, ApiRequest
-from playmolt_core.game.decider import Refused
+from playmolt_core.game.decider import Refused, read_event
+from playmolt_core.game.withholding import Withheld
+from playmolt_core.log.port import StreamReader
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code
 from playmolt_schemas.instrument.laboratory import BUNDLE, REPORT, SHARES
+from playmolt_schemas.stored.agora.run import AgentActed, TurnFailed
+from playmolt_schemas.text import WITHHELD
 
 from playmolt_agora_runner.experiment.state import State
+from playmolt_agora_runner.run.rules import Agora
 from playmolt_agora_runner.workers.laboratory import Laboratory, LaboratoryFailed
 from playmolt_agora_runner.workers.shared_report import shared_page
 
@@ -35,8 +42,11 @@ class _StudyBuild(msgspec.Struct):
 class Library:
     """Serves `agora_report` and `agora_bundle`. A study whose experiment has new events is rebuilt."""
 
-    def __init__(self, laboratory: Laboratory) -> None:
+    def __init__(self, laboratory: Laboratory, event_log: StreamReader, withheld: Withheld) -> None:
         self._laboratory = laboratory
+        self._log = event_log
+        self._withheld = withheld
+        self._rules = Agora()
         self._room: tempfile.TemporaryDirectory[str] | None = None
         self._made: OrderedDict[tuple[str, int], _StudyBuild] = OrderedDict()
         self._one = asyncio.Lock()
@@ -50,7 +60,8 @@ class Library:
         return made if isinstance(made, Refused) else ApiReply(made, content_type=content_type)
 
     async def shared(self, state: State, _: ApiRequest) -> ApiReply | Refused:
-        """The shared page. A report that takes longer than this wait is shown on the next visit."""
+        """The shared page, without what the operator hid in its runs. A report that takes longer than this wait is
+        shown on the next visit."""
         made = await self._file(state, REPORT, seconds=_SHOWN_SECONDS)
         if isinstance(made, Refused) and made.code is not Code.NOT_FINISHED:
             return made
@@ -58,7 +69,23 @@ class Library:
         if isinstance(made, bytes):
             found = await self._file(state, SHARES)
             report, shares = made.decode(), found.decode() if isinstance(found, bytes) else ""
+            for text in await self._hidden_in(tuple(run.run for run in state.runs)):
+                report = report.replace(f">{escape(text)}<", f">{WITHHELD}<")
         return ApiReply(shared_page(state, report, shares, made=made is not None))
+
+    async def _hidden_in(self, runs: Iterable[str]) -> Sequence[str]:
+        """The texts of agents that the operator hid in these runs."""
+        found: list[str] = []
+        for run in runs:
+            hidden = self._withheld.texts(run)
+            stored = await self._log.load(run) if hidden else None
+            for record in stored.records if stored else ():
+                if record.version in hidden:
+                    event = read_event(self._rules, record.type, record.schema_version, record.data)
+                    turn = event.record if isinstance(event, AgentActed | TurnFailed) else None
+                    said = (turn.content, turn.thought, turn.target, turn.raw_reply) if turn else ()
+                    found += [text for text in said if text]
+        return found
 
     async def _file(self, state: State, name: str, *, seconds: float = 0.0) -> bytes | Refused | None:
         """Wait this long; None while it is still being made."""

@@ -124,7 +124,8 @@ def _wanted(report: Report, decision: routes.ReportDecision) -> _Wanted | str | 
         return _Wanted(
             kind=kind, field="speech", game_id=report.game_id, version=report.version, agent_id=report.agent_id
         )
-    return _Wanted(kind=kind, field="name", agent_id=report.agent_id, owner_id=report.owner_id)
+    tournament = None if report.agent_id or report.owner_id else report.game_id
+    return _Wanted(kind=kind, field="name", game_id=tournament, agent_id=report.agent_id, owner_id=report.owner_id)
 
 
 def _of_whom(report: Report, kind: Kind) -> _Wanted | str:
@@ -133,7 +134,7 @@ def _of_whom(report: Report, kind: Kind) -> _Wanted | str:
         return _Wanted(kind=kind, field="agent", agent_id=report.agent_id)
     if report.owner_id is not None:
         return _Wanted(kind=kind, field="owner", owner_id=report.owner_id)
-    return "needs one agent: several speak in this event; use POST /api/admin/bans"
+    return "needs one agent, which this report does not name; use POST /api/admin/bans"
 
 
 def _until(text: str | None) -> datetime | str | None:

@@ -10,7 +10,7 @@ import msgspec
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.reports import NewReport, Report
 from playmolt_schemas.codes import MISMATCH, Code, faults
-from playmolt_schemas.identifiers import GAME_TYPES, rfc3339, type_of
+from playmolt_schemas.identifiers import SESSION_TYPES, TOURNAMENT_TYPES, WATCHED_TYPES, rfc3339, type_of
 from playmolt_schemas.limits import REPORT_CHARS
 from playmolt_schemas.registry import watched_games
 from playmolt_schemas.routes import moderation as routes
@@ -21,7 +21,7 @@ from playmolt_gateway.access.auth import ANONYMOUS
 from playmolt_gateway.access.invites import invite_hash
 from playmolt_gateway.http.problems import HttpProblem, bad_request
 from playmolt_gateway.http.responses import json_response
-from playmolt_gateway.request.checked_request import CheckedRequest, game_of
+from playmolt_gateway.request.checked_request import CheckedRequest
 from playmolt_gateway.request.handlers import Reply, serves
 from playmolt_gateway.request.services import Services
 
@@ -32,25 +32,33 @@ _NOTHING: Final = HttpProblem(
 """The same for what does not exist and for a private game that the caller may not see."""
 _NEEDS: Final[Mapping[routes.ReportKind, tuple[tuple[str, ...], ...]]] = {
     "speech": (("game_id",), ("version",)),
-    "name": (("agent_id", "owner_id"),),
+    "name": (("agent_id", "owner_id", "game_id"),),
     "agent": (("agent_id",),),
     "owner": (("owner_id",),),
 }
 """The fields that each kind needs: one of each group."""
+_MODEL: Final = "model"
 _encode = msgspec.json.encode
 
 
-def _speakers_in(game: str, message: Mapping[str, object]) -> Sequence[str]:
-    """The agents whose words a message shows, or will show once they are revealed."""
+def _speakers_in(game: str, message: Mapping[str, object]) -> Sequence[str] | None:
+    """The agents whose words a message shows, or will show once they are revealed; None if it shows none. The words of
+    a run are those of its models, which are no agents of the platform."""
     games, said = watched_games(), list[str]()
-    kinds = [kind for kind in games[game].feed.kinds if kind.type == message.get("type")] if game in games else []
-    for kind in kinds:
+    if game not in games:
+        return None
+    feed = games[game].feed
+    for kind in (event for event in feed.events if event.type == message.get("type")):
         for path in texts(kind):
-            if path[0] in message:
+            mark = marks(kind).get(path[0])
+            if mark is None:
+                said += [_MODEL] if message.get(path[-1]) else []
+            elif path[0] in message:
                 said += _authors(message, path, "")
-            elif marks(kind)[path[0]].own and not message.get("forfeit"):
+            elif mark.own and not message.get("forfeit"):
                 said.append(str(message.get("agent_id", "")))
-    return [author for author in dict.fromkeys(said) if author]
+    found = [author for author in dict.fromkeys(said) if author]
+    return [author for author in found if type_of(author) == "agent"] if found else None
 
 
 def _authors(value: object, path: Sequence[str], author: object) -> Iterator[str]:
@@ -70,7 +78,12 @@ class _Events(msgspec.Struct):
     events: list[msgspec.Raw]
 
 
+class _Log(msgspec.Struct):
+    records: list[msgspec.Raw]
+
+
 _events_of = msgspec.json.Decoder(_Events).decode
+_log_of = msgspec.json.Decoder(_Log).decode
 _message_of = msgspec.json.Decoder(dict[str, object]).decode
 
 
@@ -105,7 +118,7 @@ def _faults(body: routes.ReportRequest) -> dict[str, str]:
         given = [field for field in group if getattr(body, field) is not None]
         if not given:
             found[group[0]] = f"is missing: a report of kind {body.kind} needs {' or '.join(group)}"
-        elif len(given) > 1:
+        elif len(given) > 1 and given[1] != "game_id":
             found[given[1]] = f"cannot be combined with {given[0]}"
     unused = {"owner_id"} if body.kind in ("speech", "agent") else {"agent_id"} if body.kind == "owner" else set()
     if body.kind != "speech":
@@ -144,10 +157,10 @@ async def _reported(
     agent_id = body.agent_id
     if body.kind == "speech":
         speakers = await _speakers(services, request)
-        if not speakers or (agent_id is not None and agent_id not in speakers):
+        if speakers is None or (agent_id is not None and agent_id not in speakers):
             return None
         agent_id = agent_id or (speakers[0] if len(speakers) == 1 else None)
-    elif not await _exist(services, body) or (body.game_id is not None and await _event(services, request, 1) is None):
+    elif not await _exist(services, request):
         return None
     return NewReport(
         kind=body.kind, game_id=body.game_id, version=body.version, agent_id=agent_id, owner_id=body.owner_id,
@@ -155,24 +168,46 @@ async def _reported(
     )  # fmt: skip
 
 
-async def _exist(services: Services, body: routes.ReportRequest) -> bool:
+async def _exist(services: Services, request: CheckedRequest[routes.ReportQuery, routes.ReportRequest]) -> bool:
+    body = request.body
+    if body.game_id is not None and await _event(services, request, 1) is None:
+        return False
     if body.agent_id is not None:
         return await services.within_deadline(services.accounts.profile(body.agent_id)) is not None
-    return type_of(body.owner_id or "") == "owner" and (
-        await services.within_deadline(services.owners.owner(body.owner_id or "")) is not None
+    if body.owner_id is None:
+        return type_of(body.game_id or "") in TOURNAMENT_TYPES
+    return type_of(body.owner_id) == "owner" and (
+        await services.within_deadline(services.owners.owner(body.owner_id)) is not None
     )
 
 
 async def _speakers(
     services: Services, request: CheckedRequest[routes.ReportQuery, routes.ReportRequest]
-) -> Sequence[str]:
-    """The agents who speak in the event that is reported."""
+) -> Sequence[str] | None:
+    """The agents who speak in the event that is reported; None if nothing is said there."""
     body = request.body
-    game = type_of(body.game_id or "")
-    if game is None or game not in GAME_TYPES:
-        return ()
+    game = type_of(body.game_id or "") or ""
+    if game in SESSION_TYPES:
+        return () if await _shared(services, request, game) else None
     event = await _event(services, request, body.version or 1)
-    return _speakers_in(game, _message_of(event)) if event else ()
+    return _speakers_in(game, _message_of(event)) if event else None
+
+
+async def _shared(
+    services: Services, request: CheckedRequest[routes.ReportQuery, routes.ReportRequest], game: str
+) -> bool:
+    """Whether a session has this event, for the operator and for a reader of its share link."""
+    session, version = request.body.game_id or "", request.body.version or 1
+    if not request.caller.operator:
+        share = await services.within_deadline(services.shares.shared(request.query.share or ""))
+        if share is None or share.stream != session:
+            return False
+    answer = await services.bus.submit(
+        game, "log", session, _encode({"after": version - 1, "limit": 1}), operator=True, trace=request.trace
+    )
+    if answer.status == Code.UNAVAILABLE.status:
+        raise BusUnavailable("the engine cannot read the event")
+    return answer.status == 200 and bool(_log_of(answer.body).records)
 
 
 async def _event(
@@ -180,8 +215,8 @@ async def _event(
 ) -> msgspec.Raw | None:
     """A public event of the game that is named, as the caller may see it; None without one."""
     game_id = request.body.game_id or ""
-    game = game_of(game_id)
-    if game is None:
+    game = type_of(game_id) or ""
+    if game not in (*WATCHED_TYPES, *TOURNAMENT_TYPES):
         return None
     answer = await services.bus.submit(
         game, "events", game_id, _encode({"after": version - 1, "limit": 1}), agent=request.caller.id,

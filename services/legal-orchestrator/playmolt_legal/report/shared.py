@@ -7,6 +7,8 @@ import msgspec
 from msgspec.structs import replace
 from playmolt_schemas.games.legal import Report
 from playmolt_schemas.routes.sharing import SharedPage
+from playmolt_schemas.stored.legal import Language
+from playmolt_schemas.text import WITHHELD
 
 from playmolt_legal import texts
 from playmolt_legal.report import html_format
@@ -30,6 +32,11 @@ def page(report: Report, state: Mapping[str, object], sections: Sequence[str] | 
         body=f'<p class="notice" role="note">{escape(report.disclaimer)}</p>{_case(shown)}{body}',
         state=state if {"answer", "issues"} <= set(chosen) else None,
     )
+
+
+def withheld_page(language: Language) -> SharedPage:
+    """The page of a report in which the operator hid a text: all of it, because every section may rest on that text."""
+    return SharedPage(title=WITHHELD, description="", language=language, body=f"<p>{escape(WITHHELD)}</p>")
 
 
 def _without_private(report: Report) -> Report:

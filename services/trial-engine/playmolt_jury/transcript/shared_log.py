@@ -1,27 +1,42 @@
-"""The shared log of a session: it opens what the page shows and omits secret notes and the owner.
+"""The shared log of a session: it opens what the page shows and omits secret notes, the owner and hidden texts.
 
 Every record includes its sealed form, from which its hash can be recomputed, and its key only if all of its data is
 shown.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 from playmolt_schemas.records import OpenedRecord, Record
 
 _NO_PERSON: Final = ("", "host", "operator")
-_BLANK: Final[Mapping[str, object]] = {"owner": "", "name": "", "text": "", "topics": [], "parts": [], "attempt": {}}
+_BLANK: Final[Mapping[str, object]] = {
+    "owner": "", "name": "", "text": "", "topics": [], "parts": [], "attempt": {}, "input": {}, "result": "",
+}  # fmt: skip
+_QUOTING: Final[Mapping[str, Sequence[str]]] = {"attempt_made": ("attempt",), "tool_called": ("input", "result")}
+"""The fields in which any text of the session may be quoted."""
 _encode, _decode = msgspec.json.encode, msgspec.json.decode
 
 
-def shared_log(records: Iterable[Record]) -> Iterator[OpenedRecord]:
+def shared_log(records: Sequence[Record], hidden: Collection[int] = ()) -> Iterator[OpenedRecord]:
+    """`hidden` are the versions of records whose texts the operator hid. What may quote one of them is omitted, too."""
+    texts = {_text_of(record) for record in records if record.version in hidden} - {""}
     noted: set[str] = set()
     for record in records:
         data: dict[str, Any] = _decode(record.data)
         if record.type == "turn_started" and data["turn"] == "note":
             noted.add(data["juror_id"])
-        yield _without(record, data, _secrets(record.type, data, noted))
+        secrets = [*_secrets(record.type, data, noted)]
+        if texts:
+            secrets += [name for name in _QUOTING.get(record.type, ()) if name not in secrets]
+        if data.get("text") in texts and "text" not in secrets:
+            secrets.append("text")
+        yield _without(record, data, secrets)
+
+
+def _text_of(record: Record) -> str:
+    return str(_decode(record.data).get("text", ""))
 
 
 def _secrets(kind: str, data: Mapping[str, Any], noted: set[str]) -> Sequence[str]:

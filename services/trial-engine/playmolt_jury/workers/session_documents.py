@@ -1,7 +1,7 @@
 """Documents rendered from the whole log of a session on request: transcript, drawing, shared page, shared log."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from html import escape
 from typing import Final
@@ -10,6 +10,7 @@ import msgspec
 from playmolt_core.engine.reads.api_queries import Fetch
 from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Refused
+from playmolt_core.game.withholding import without_texts
 from playmolt_core.log.folding import facts_of
 from playmolt_core.log.port import StreamReader
 from playmolt_schemas.routes import sharing
@@ -54,15 +55,35 @@ class SessionDocuments:
             stored = await self._log.facts(request.stream)
             if stored is None:
                 return unknown_session()
-            return await asyncio.to_thread(lambda: make(state, tuple(facts_of(self._jury, stored)), request))
+            return await asyncio.to_thread(lambda: make(*self._shown(state, facts_of(self._jury, stored), request)))
 
         return fetch
+
+    def _shown(
+        self, state: State, facts: Iterable[tuple[Event, datetime]], request: ApiRequest
+    ) -> tuple[State, Moments, ApiRequest]:
+        """The session without hidden texts."""
+        if not request.hidden:
+            return state, tuple(facts), request
+        moments = tuple(
+            (without_texts(event) if version in request.hidden else event, at)
+            for version, (event, at) in enumerate(facts, 1)
+        )
+        return self._folded(request.stream, moments), moments, request
+
+    def _folded(self, stream: str, moments: Moments) -> State:
+        state = self._jury.initial(stream)
+        for event, at in moments:
+            state = self._jury.evolve(state, event, at)
+        return state
 
     async def _shared_log(self, _: State, request: ApiRequest) -> ApiReply | Refused:
         stored = await self._log.load(request.stream)
         if stored is None:
             return unknown_session()
-        lines = await asyncio.to_thread(lambda: [_encode(record) + b"\n" for record in shared_log(stored.records)])
+        lines = await asyncio.to_thread(
+            lambda: [_encode(record) + b"\n" for record in shared_log(stored.records, request.hidden)]
+        )
         return ApiReply(b"".join(lines), content_type=NDJSON)
 
     def _transcript(self, state: State, moments: Moments, request: ApiRequest) -> ApiReply:
@@ -75,9 +96,8 @@ class SessionDocuments:
         """The drawing after event number `at`; the latest if that number does not exist."""
         at = request.query.get("at", 0)
         if 0 < at < len(moments):
-            moments, state = moments[:at], self._jury.initial(request.stream)
-            for event, when in moments:
-                state = self._jury.evolve(state, event, when)
+            moments = moments[:at]
+            state = self._folded(request.stream, moments)
         return ApiReply(scene(state, self._jury.material(state), _events(moments)))
 
     def _page(self, state: State, moments: Moments, _: ApiRequest) -> ApiReply:

@@ -2727,9 +2727,14 @@ BEGIN
 END $$;
 
 -- The records that hold what an author said in a record, with the author: the record itself, and of a game in which texts
--- of its author alone (`p_own`) are public only with a later record (of `p_public`, with several authors), both. Nothing if
--- the text is not public. Of an archived game only the end is known. Types are given by the rules of the game.
-CREATE FUNCTION log.said(p_stream text, p_version integer, p_agent text, p_public text[], p_own text[])
+-- of its author alone (`p_own`) are public only with a later record (of `p_public`, with several authors), both. Records of
+-- `p_whole` name no agent: all their texts are hidden together, author '', with a record of `p_retold` that follows and
+-- repeats them. Nothing if the text is not public. Of an archived game only the end is known, and so of a stream that is
+-- sealed (`p_sealed`). Types are given by the rules of the game.
+CREATE FUNCTION log.said(
+  p_stream text, p_version integer, p_agent text, p_public text[], p_own text[], p_whole text[], p_retold text[],
+  p_sealed boolean
+)
 RETURNS TABLE (version integer, agent_id text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   WITH stream AS (
@@ -2739,6 +2744,11 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     FROM stream AS s JOIN log.record AS r ON r.number = s.number AND r.shard = s.shard
     JOIN log.event_type AS t ON t.code = r.type
     WHERE t.name = ANY (p_public || p_own)
+  ), near AS (
+    SELECT r.version, t.name AS type
+    FROM stream AS s JOIN log.record AS r ON r.number = s.number AND r.shard = s.shard
+    JOIN log.event_type AS t ON t.code = r.type
+    WHERE t.name = ANY (p_whole) AND r.version BETWEEN p_version - 1 AND p_version + 1 AND p_agent IS NULL
   ), author AS (
     SELECT r.version, r.type, r.data -> 'round' AS round, a.id, r.data ? 'agent_id' AS alone
     FROM record AS r CROSS JOIN LATERAL (
@@ -2758,7 +2768,14 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT early.version, early.id FROM shown AS s JOIN author AS early ON early.id = s.id AND early.round = s.round
   WHERE NOT s.alone AND early.type = ANY (p_own)
   UNION ALL
-  SELECT p_version, coalesce(p_agent, '') FROM stream AS s WHERE s.archived AND p_version BETWEEN 1 AND s.version
+  SELECT other.version, '' FROM near AS said JOIN near AS other
+    ON other.version = said.version
+    OR (other.version = said.version + 1 AND other.type = ANY (p_retold))
+    OR (other.version = said.version - 1 AND said.type = ANY (p_retold))
+  WHERE said.version = p_version
+  UNION ALL
+  SELECT p_version, coalesce(p_agent, '') FROM stream AS s
+  WHERE (s.archived OR p_sealed) AND p_version BETWEEN 1 AND s.version
 $$;
 
 -- Brings the tables to what a decision says.
@@ -2829,7 +2846,7 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 -- The handle that replaces an agent's: "agent-" and as many of the last characters of the id as make it unique; for an owner
--- "owner-" with the last six.
+-- or a tournament its type with the last six.
 CREATE FUNCTION account.neutral_handle(p_subject text) RETURNS text
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -2929,14 +2946,24 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   ) AND r.data::text LIKE '%' || p_agent || '%'
 $$;
 
+-- The records that contain the name of a tournament.
+CREATE FUNCTION log.announcing(p_tournament text) RETURNS TABLE (shard smallint, "position" bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT r.shard, r.position FROM log.stream AS s
+  JOIN log.record AS r ON r.number = s.number AND r.shard = s.shard
+  JOIN log.event_type AS t ON t.code = r.type
+  WHERE s.stream = p_tournament AND t.name IN ('tournament_created', 'tournament_changed')
+$$;
+
 REVOKE ALL ON log.hidden, account.renamed, account.ban, log.decision, account.notice FROM PUBLIC;
 REVOKE ALL ON FUNCTION log.moderation_revision, log.begin_moderation, log.said, log.apply_moderation, log.moderate,
-  log.naming, log.rebuild_moderation, account.show_name, account.forget_keys, account.neutral_handle FROM PUBLIC;
+  log.naming, log.announcing, log.rebuild_moderation, account.show_name, account.forget_keys, account.neutral_handle FROM PUBLIC;
 GRANT SELECT ON log.hidden, account.renamed, account.ban TO playmolt_gateway, playmolt_engine, playmolt_relay, playmolt_reader;
 GRANT SELECT ON log.decision TO playmolt_reader;
-GRANT EXECUTE ON FUNCTION log.rebuild_moderation, log.naming TO playmolt_relay;
+GRANT EXECUTE ON FUNCTION log.rebuild_moderation, log.naming, log.announcing TO playmolt_relay;
 GRANT SELECT, DELETE ON account.notice TO playmolt_gateway;
-GRANT EXECUTE ON FUNCTION log.begin_moderation, log.said, log.moderate, account.neutral_handle TO playmolt_gateway;
+GRANT EXECUTE ON FUNCTION log.begin_moderation, log.said, log.announcing, log.moderate, account.neutral_handle
+  TO playmolt_gateway;
 
 -- Shards --------------------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 SELECT version, hash, newest FROM log.begin_moderation($1)
 
 -- name: said
-SELECT version, agent_id FROM log.said($1, $2, $3, $4, $5) ORDER BY version, agent_id
+SELECT version, agent_id FROM log.said($1, $2, $3, $4, $5, $6, $7, $8) ORDER BY version, agent_id
 
 -- name: hidden
 SELECT version, agent_id FROM log.hidden WHERE stream = $1 AND hidden
@@ -15,6 +15,7 @@ SELECT b.until FROM account.ban AS b WHERE b.subject = $1 AND b.banned AND (b.un
 
 -- name: exists
 SELECT EXISTS (SELECT FROM account.agent WHERE id = $1) OR EXISTS (SELECT FROM account.owner WHERE id = $1)
+  OR EXISTS (SELECT FROM log.announcing($1))
 
 -- name: neutral_handle
 SELECT account.neutral_handle($1)
@@ -43,6 +44,9 @@ SELECT e.shard, e.position FROM log.event AS e WHERE e.stream = $1 AND e.version
 
 -- name: naming
 SELECT shard, position FROM log.naming($1) ORDER BY shard, position
+
+-- name: announcing
+SELECT shard, position FROM log.announcing($1) ORDER BY shard, position
 
 -- name: notices
 SELECT kind, game_id, until, note, at FROM account.notice WHERE subject = ANY ($1) ORDER BY at DESC, stream, version DESC LIMIT $2

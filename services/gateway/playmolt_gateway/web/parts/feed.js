@@ -80,7 +80,7 @@ export function watchLobby(take, onStatus = () => {}) {
 
 /** Receive the window's event `moderated` without a feed of a game, for pages of finished games. Returns a function that stops it. */
 export function watchModeration() {
-  return spectator() === null ? () => {} : follow([`${spectator()}/sse/lobby`], "anonymous", null, () => {}, () => {});
+  return spectator() === null ? () => {} : follow([`${spectator()}/sse/lobby?only=moderated`], "anonymous", null, () => {}, () => {});
 }
 
 /** The lobby's messages made of the gateway's list. */

@@ -2,7 +2,7 @@
 
 import { get } from "../parts/api.js";
 import { el } from "../parts/dom.js";
-import { watchGame } from "../parts/feed.js";
+import { watchGame, watchModeration } from "../parts/feed.js";
 import { moderationOf, readTexts, speak, t, word } from "../parts/language.js";
 import { Picture } from "../parts/picture.js";
 import { Timeline, linkedMoment } from "../parts/timeline.js";
@@ -34,7 +34,8 @@ function begin(state) {
   timeline.pace(Number(said.get("speed") ?? timeline.speed), { lasting: false });
   timeline.grow(state.version, !OVER.includes(state.phase));
   timeline.known();
-  if (!OVER.includes(state.phase)) watchGame(id, state.version, (message) => timeline.grow(message.version, true));
+  if (OVER.includes(state.phase)) watchModeration();
+  else watchGame(id, state.version, (message) => timeline.grow(message.version, true), (status) => status === "ended" && watchModeration());
   addEventListener("moderated", async ({ detail }) => {
     if (detail.game_id && detail.game_id !== id) return;
     picture.forget(moderationOf(await get(`/api/games/${id}/state`, { as: "anonymous" })));

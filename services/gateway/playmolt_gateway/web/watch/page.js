@@ -153,7 +153,7 @@ class Watch {
     this.timeline.known();
   }
 
-  /** A finished game is not followed: see whether something was hidden once the page is visible again. */
+  /** Where no notice arrives, or one was missed while the page was hidden: see whether something was hidden since. */
   async lookAgain() {
     if (document.hidden || !this.over) return;
     const state = await get(`/api/games/${id}/state`, { as: "anonymous" });
@@ -249,7 +249,7 @@ class Watch {
     this.due = null;
     this.showStatus("ended");
     this.record.over();
-    if (this.stop) this.notices ??= watchModeration();
+    this.notices ??= watchModeration();
     if (this.picture) fill(this.away, this.taken());
     if (this.#reads()) fill(this.log, logCard(id, () => this.readLog(), (v) => this.timeline.choose(v)));
     if (!this.game.seats) return;
