@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 
 import httpx
 import pytest
@@ -186,6 +187,37 @@ def test_what_the_operator_hides_leaves_an_open_page_and_comes_back(
         seat.close()
 
 
+def test_what_the_operator_hides_leaves_pages_that_were_opened_after_the_end(
+    reader: Reader, platform: str, run: Run, record_property: Callable[[str, object], None]
+) -> None:
+    operator = httpx.Client(
+        base_url=platform, headers={"Authorization": f"Bearer {run.operator_key}"}, timeout=SECONDS, trust_env=False
+    )
+    seats = [Seat(platform, f"seat {number}") for number in range(6)]
+    (game,) = {seat.join("trial") for seat in seats}
+    seats[0].act(type="speak", text="a zugzwangmarker")
+    operator.post(f"/api/admin/games/{game}/end", json={"reason": "a test"}).raise_for_status()
+    events = httpx.get(f"{platform}/api/games/{game}/events").json()["events"]
+    version = next(event["version"] for event in events if "zugzwangmarker" in str(event))
+    page, beside = reader(f"/watch/{game}"), reader(f"/embed/{game}?v={version}")
+    expect(page.locator("main .row.apart .tag").first).to_have_text("Over")
+    expect(page.locator("#scene")).to_contain_text("zugzwangmarker")
+    expect(beside.locator("svg.picture")).to_contain_text("zugzwangmarker")
+    body = {"kind": "speech", "game_id": game, "version": version, "reason": "rude"}
+    report = operator.post("/api/reports", json=body).json()["id"]
+    decided = operator.post(f"/api/admin/reports/{report}", json={"decision": "hide", "note": "rule 3"})
+    began = time.monotonic()
+    assert decided.status_code == 200, decided.text
+    expect(page.locator("#scene")).to_contain_text("[withheld]")
+    record_property("seconds", round(time.monotonic() - began, 2))
+    print("followed after", round(time.monotonic() - began, 2), "s")
+    expect(page.locator("#main")).not_to_contain_text("zugzwangmarker")
+    expect(beside.locator("svg.picture")).not_to_contain_text("zugzwangmarker")
+    operator.close()
+    for seat in seats:
+        seat.close()
+
+
 def test_a_game_that_is_over_is_not_listened_to(reader: Reader, ended: Ended) -> None:
     page = reader(f"/watch/{ended.trial}")
     stands_at_the_end(page)
@@ -195,7 +227,8 @@ def test_a_game_that_is_over_is_not_listened_to(reader: Reader, ended: Ended) ->
     stands_at_the_end(page)
     page.get_by_role("button", name="Previous event").click()
     stands_at(page, head(page) - 1)
-    assert not [url for url in asked if "/sse/" in url or url.endswith("/stream")]
+    feeds = {url.partition("/sse/")[2] for url in asked if "/sse/" in url or url.endswith("/stream")}
+    assert feeds <= {"lobby?only=moderated"}, "one quiet connection alone, for what the operator decides"
 
 
 def test_a_game_that_ended_while_the_lobbys_feed_was_away_is_gone(reader: Reader) -> None:

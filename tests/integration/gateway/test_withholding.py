@@ -196,8 +196,12 @@ class Watching(ExitStack):
         paths = (f"/ws/games/{game}?after={version}", "/ws/lobby")
         self.sockets = [self.enter_context(platform.socket(path)) for path in paths]
         self.feeds = [
-            self.enter_context(Sse(platform.http, f"{base}?after={version}"))
-            for base in (f"{platform.spectator}/sse/games/{game}", f"{platform.gateway}/api/games/{game}/stream")
+            self.enter_context(Sse(platform.http, url))
+            for url in (
+                f"{platform.spectator}/sse/games/{game}?after={version}",
+                f"{platform.gateway}/api/games/{game}/stream?after={version}",
+                f"{platform.spectator}/sse/lobby?only=moderated",
+            )
         ]
 
     def notices(self) -> list[Json]:
@@ -213,8 +217,10 @@ def _notice(socket: ClientConnection) -> Json:
 
 
 def _named(feed: Sse) -> Json:
-    """The notice of a feed of server-sent events, which has its own name there and no id."""
+    """The notice of a feed of server-sent events, which has its own name there and no id. Nothing comes before it: the
+    game rests, and of the lobby the notices alone are read."""
     for line in feed.lines:
+        assert not line.startswith("data: ")
         if line == "event: moderated":
             found: Json = json.loads(next(feed.lines).removeprefix("data: "))
             return found
@@ -229,7 +235,7 @@ def test_every_open_watcher_of_a_running_game_is_notified(platform: Platform, re
         began = time.monotonic()
         decide(platform, "hide", game_id=table.game_id, version=version)
         expected = {"type": "moderated", "game_id": table.game_id, "versions": [version]}
-        assert watching.notices() == [expected] * 4
+        assert watching.notices() == [expected] * 5
         record_property("seconds", round(time.monotonic() - began, 3))
         print("notified after", round(time.monotonic() - began, 3), "s")
     with platform.socket(f"/ws/games/{table.game_id}?after={version - 1}") as socket:

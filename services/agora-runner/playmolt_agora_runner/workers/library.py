@@ -73,6 +73,11 @@ class Library:
                 report = report.replace(f">{escape(text)}<", f">{WITHHELD}<")
         return ApiReply(shared_page(state, report, shares, made=made is not None))
 
+    def close(self) -> None:
+        """Delete the files."""
+        if self._room is not None:
+            self._room.cleanup()
+
     async def _hidden_in(self, runs: Iterable[str]) -> Sequence[str]:
         """The texts of agents that the operator hid in these runs."""
         found: list[str] = []

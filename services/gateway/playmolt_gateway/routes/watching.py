@@ -216,7 +216,11 @@ async def read_replay(services: Services, request: CheckedRequest) -> Reply:
     # The last state has all names, but of a long run not all texts.
     hidden = await services.within_deadline(services.moderation.changed([game]))
     name = name_of(
-        "replay", msgspec.json.encode(last, order="deterministic"), language, version_of_all(), str(hidden.get(game, ""))
+        "replay",
+        msgspec.json.encode(last, order="deterministic"),
+        language,
+        version_of_all(),
+        str(hidden.get(game, "")),
     )
     html = await services.picture_store.get(name, lambda: _replayed(services, game, last, language), "disk")
     response = html_response(html, replay_policy())
