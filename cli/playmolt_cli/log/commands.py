@@ -143,8 +143,8 @@ def check(redecide: bool, files: Sequence[Path], data: Path | None, as_json: boo
     instead of the log; they have no messages to compare.
 
     --redecide decides all commands again by the current rules and lists the games whose events, results or points would
-    differ. Of a public copy it also names the events in which something is withheld: nobody can decide those again, and
-    they are no difference.
+    differ. Of a public copy it also names the events in which something is withheld. Those cannot be decided again and
+    count as equal.
 
     Example: playmolt log check --redecide
     """
