@@ -37,7 +37,7 @@ class EntrantFactory:
         self._folder = folder
         self._calls = calls
         self._models = models_of(catalogue, plan.document.seed)
-        ledger = MemoryLedger()
+        ledger = MemoryLedger(waits=True)
         ledger.spent[plan.account.name] = sum((call.used for call in calls.ended.values()), Amount())
         self._bench = SeatContext(
             catalogue=catalogue,

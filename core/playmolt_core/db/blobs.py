@@ -1,5 +1,6 @@
 """Long texts beside the log, which records name by hash, and the model call in flight of each stream."""
 
+import asyncio
 import hashlib
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
@@ -36,6 +37,27 @@ class PgBlobs:
         """The reply that `PgInFlight.keep_reply` stored under the key (hex SHA-256) of its request."""
         found = await self._pool.value(_SQL["reply"], bytes.fromhex(key))
         return None if found is None else str(found)
+
+
+class PromptStore:
+    """Stores texts of calls at the same time together; `put` returns once they are stored."""
+
+    def __init__(self, blobs: PgBlobs) -> None:
+        self._blobs = blobs
+        self._waiting: list[str] = []
+        self._next: asyncio.Task[list[str]] | None = None
+
+    async def put(self, text: str) -> None:
+        """Store a text. Raises LogUnavailable."""
+        self._waiting.append(text)
+        if self._next is None:
+            self._next = asyncio.create_task(self._store())
+        await asyncio.shield(self._next)
+
+    async def _store(self) -> list[str]:
+        await asyncio.sleep(0)  # collect the calls of this turn of the event loop
+        texts, self._waiting, self._next = self._waiting, [], None
+        return await self._blobs.put(texts)
 
 
 class InFlight(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,9 +8,11 @@ Who marks where: turns and judges in the ledger; matches and the house in a file
 the attempt in their log, and a lost request stays charged at its worst case.
 """
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -19,6 +21,8 @@ from playmolt_schemas.stored.agora.plan import Spent
 from typing_extensions import override
 
 from playmolt_core.db.ledger import Account, Amount, Entry, ExhaustedAccount, InFlight, Ledger
+from playmolt_core.llm.attempts import recorded
+from playmolt_core.llm.batch_calls import ASKED_PLAINLY, BatchCalls, BatchedCall
 from playmolt_core.llm.port import (
     TRANSPORT_FAULTS,
     Attempt,
@@ -32,8 +36,10 @@ from playmolt_core.llm.port import (
 )
 
 if TYPE_CHECKING:
-    pass
+    from playmolt_core.llm.openai.model import OpenAIModel
 
+StoredCall = dict[str, Any]
+"""An attempt in the form in which it is logged and kept."""
 _OK: Final = 200
 _REFUSED: Final = "rate_limited"
 _UNANSWERED: Final = TRANSPORT_FAULTS | {"rejected"}
@@ -215,3 +221,224 @@ class PaidModel(Model):
         answer = await call.ask(self._model, request, record, sending, listener)
         await call.settle()
         return answer
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """A request whose reply is kept under `key`, so that the same question finds it and is never paid twice.
+
+    Without a key (scripted models) nothing is kept or marked. Attempts are stored with `prompt`, the SHA-256 of the
+    text of the first two messages. `accounts` pay at most `tokens` and `cost` (None: unknown) for each request, and
+    nothing for one that is lost.
+    """
+
+    request: ModelRequest
+    key: str | None
+    prompt: str
+    mark: InFlight
+    accounts: Sequence[Account]
+    tokens: int
+    cost: str | None
+
+    def charges(self, reserved: BatchedCall | None = None) -> list[Charge]:
+        """The worst case on its own accounts; in a batch it is what was reserved."""
+        money = None if self.cost is None else Decimal(self.cost)
+        tokens, money = (self.tokens, money) if reserved is None else (reserved.tokens, reserved.money)
+        return [Charge(account=each, tokens=tokens, money=money, unanswered="nothing") for each in self.accounts]
+
+    def stored(self, fields: StoredCall) -> StoredCall:
+        """An attempt as logged: the prompt by its hash, and its worst case where that may be its cost."""
+        # Of the request, not of the body: there a demand may be one message with the prompt.
+        messages = {"prompt": self.prompt, "added": msgspec.to_builtins(self.request.messages[2:])}
+        held = {"held": self.cost} if self.cost is not None and held_by(fields) else {}
+        return fields | held | {"request": fields["request"] | {"messages": messages}}
+
+
+class Batch(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a question waits for a batch, for as long as `goes_on`, which is asked every `look_seconds`."""
+
+    stream: str
+    goes_on: Callable[[], Awaitable[bool]]
+    look_seconds: float
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What a model answered, or why it did not, with the requests of the question as stored."""
+
+    said: Reply | Failed
+    attempts: tuple[StoredCall, ...]
+    cached: bool = False
+
+
+class NoAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a question has no answer: an account (None: a price is unknown), no such model, or its batch takes too long.
+
+    `attempts` are its requests so far, as stored.
+    """
+
+    reason: Literal["exhausted", "no_model", "stopped"]
+    account: ExhaustedAccount | None = None
+    attempts: tuple[StoredCall, ...] = ()
+
+
+class LostCalls(msgspec.Struct, frozen=True):
+    """Requests of a question that were lost when their process ended."""
+
+    calls: int
+    ask: int
+
+
+class Texts(Protocol):
+    """`PgBlobs`."""
+
+    async def put(self, texts: Sequence[str]) -> list[str]: ...
+
+    async def reply(self, key: str) -> str | None: ...
+
+
+class AllModels(Protocol):
+    """`Models`."""
+
+    def unpaid(self, alias: str) -> Model | None: ...
+
+    def charges(self, request: ModelRequest, batched_at: datetime | None = None) -> Sequence[Charge]: ...
+
+    def in_batches(self, alias: str) -> "OpenAIModel | None": ...
+
+    def now(self) -> datetime: ...
+
+
+class DurableCalls:
+    """Asks questions whose replies are kept. Methods raise LogUnavailable."""
+
+    def __init__(
+        self,
+        models: AllModels,
+        ledger: Ledger,
+        texts: Texts,
+        batches: BatchCalls,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._models = models
+        self._ledger = ledger
+        self._texts = texts
+        self._batches = batches
+        self._sleep = sleep
+
+    async def lost(self, place: InFlight, accounts: Sequence[Account]) -> LostCalls | None:
+        """The requests that were lost with the process that asked at this place; their reservation is released.
+
+        `place.logged` of its requests are in the log. None if none was in flight.
+        """
+        mark = await self._ledger.found(place.stream)
+        if mark is None or (mark.turn, mark.agent) != (place.turn, place.agent):
+            return None
+        lost = mark.requests - (place.logged - mark.logged)
+        if lost <= 0:
+            return None
+        release = Amount(-mark.money, -mark.tokens)
+        await self._ledger.settle([Entry(account, release) for account in accounts], replace(mark, requests=0))
+        return LostCalls(calls=lost, ask=mark.ask)
+
+    async def ask(
+        self, question: Question, *, batch: Batch | None = None, scripted: Model | None = None
+    ) -> Answer | NoAnswer:
+        """Find the reply, or take it from a batch, or ask the model; `scripted` answers in place of the catalogue's."""
+        key = question.key
+        if key is not None:
+            if (found := await self._texts.reply(key)) is not None:
+                await self._dropped(key, batch)
+                return _kept(found)
+            model = self._models.in_batches(question.request.alias) if batch else None
+            if batch is not None and model is not None:
+                answered = await self._in_batch(question, key, batch, model)
+                if answered is not None:
+                    return answered
+        direct = scripted or self._models.unpaid(question.request.alias)
+        if direct is None:
+            return NoAnswer(reason="no_model")
+        return await self._directly(question, direct, batch)
+
+    async def _directly(self, question: Question, model: Model, batch: Batch | None) -> Answer | NoAnswer:
+        request, key = question.request, question.key
+        charges = [*question.charges(), *self._models.charges(request)]
+        call = DurableCall(self._ledger, charges, question.mark if key else None)
+        attempts: list[StoredCall] = []
+        kept = False
+
+        async def record(attempt: Attempt) -> None:
+            nonlocal kept
+            kept = is_answer(attempt)
+            attempts.append(await self._stored(question, attempt))
+
+        try:
+            said = await call.ask(model, request, record)
+        except AccountExhausted as exhausted:
+            return NoAnswer(reason="exhausted", account=exhausted.spent, attempts=tuple(attempts))
+        # Not in a `finally`: a cancelled request is lost, and found by the process that continues.
+        if key is not None and kept:
+            # Before it is parsed or logged, and whatever it says.
+            await call.keep(key, _body(said, attempts))
+            await self._dropped(key, batch)
+        else:
+            await call.settle()
+        return Answer(said, tuple(attempts))
+
+    async def _stored(self, question: Question, attempt: Attempt) -> StoredCall:
+        fields, separate_text = recorded(attempt)
+        if separate_text is not None:
+            await self._texts.put([separate_text])
+        return question.stored(fields)
+
+    async def _in_batch(
+        self, question: Question, key: str, batch: Batch, model: "OpenAIModel"
+    ) -> Answer | NoAnswer | None:
+        """What a batch answered; None if it did not, and the question is asked outside batches.
+
+        It has no marker: a batch outlives the process that waits for it.
+        """
+        request = question.request
+        if await self._batches.found(key) is None:
+            at = self._models.now()
+            try:
+                await reserve(self._ledger, [*question.charges(), *self._models.charges(request, at)])
+                money = Decimal(question.cost or 0)
+                await self._batches.put(
+                    key, batch.stream, request.alias, model.line(request), question.tokens, money, at
+                )
+            except AccountExhausted as exhausted:
+                if exhausted.charge.refusal is None:
+                    return NoAnswer(reason="exhausted", account=exhausted.spent)
+                return Answer(refused(exhausted, request, 0), ())
+        while (call := await self._batches.found(key)) is not None and not call.answered:
+            if not await batch.goes_on():
+                return NoAnswer(reason="stopped")
+            await self._sleep(batch.look_seconds)
+        call = call or ASKED_PLAINLY
+        charges = [*question.charges(call), *self._models.charges(request, call.at)]
+        attempt, said = (None, None) if call.answer is None else model.read(request, call.answer)
+        if attempt is None or said is None or attempt.outcome in _UNANSWERED:
+            if call.tokens:  # never released twice
+                await self._batches.settled(key)
+                await self._ledger.settle([Entry(charge.account, Amount() - charge.worst) for charge in charges])
+            return None
+        attempts = [await self._stored(question, attempt) | {"batch": call.batch}]
+        entries = [Entry(charge.account, charge.correction(attempt)) for charge in charges]
+        await self._ledger.keep(entries, question.mark.stream, key, _body(said, attempts))
+        await self._dropped(key, batch)
+        return Answer(said, tuple(attempts))
+
+    async def _dropped(self, key: str, batch: Batch | None) -> None:
+        """Forget that the question waits for a batch, once its reply is kept."""
+        if batch is not None:
+            await self._batches.drop(key)
+
+
+def _body(said: Reply | Failed, attempts: Sequence[StoredCall]) -> str:
+    return msgspec.json.encode([said, attempts]).decode()
+
+
+def _kept(body: str) -> Answer:
+    said, attempts = msgspec.json.decode(body, type=tuple[StoredCall, list[StoredCall]])
+    answer = msgspec.convert(said, Failed) if "code" in said else msgspec.convert(said, Reply)
+    return Answer(answer, tuple(attempt | {"cache_hit": True} for attempt in attempts), cached=True)

@@ -16,11 +16,11 @@ from playmolt_core.db.ledger import Account, Amount, Entry, ExhaustedAccount, In
 class MemoryLedger(Ledger):
     """What is spent or reserved, by account; marks and replies as well.
 
-    A reservation that does not fit waits for requests in flight, which may settle for less, and fails if there are
-    none.
+    With `waits`, a reservation that does not fit waits for requests in flight, which may settle for less.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, waits: bool = False) -> None:
+        self._waits = waits
         self.spent: dict[str, Amount] = {}
         self.marks: dict[str, InFlight] = {}
         self.replies: dict[str, str] = {}
@@ -34,7 +34,7 @@ class MemoryLedger(Ledger):
     async def reserve(self, entries: Sequence[Entry], mark: InFlight | None = None) -> ExhaustedAccount | None:
         async with self._changed:
             while (short := self._short(entries)) is not None:
-                if not self._open:
+                if not self._open or not self._waits:
                     spent = self.of(short.name)
                     return ExhaustedAccount(
                         account=short.name, calls=spent.calls, tokens=spent.tokens, money=spent.money
@@ -102,7 +102,7 @@ class FileLedger(MemoryLedger):
     """One account, in a file with a line per change. A reservation that was never settled counts as spent."""
 
     def __init__(self, account: str, path: Path) -> None:
-        super().__init__()
+        super().__init__(waits=True)
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
         self.spent[account] = sum((msgspec.convert(line, Amount, strict=False) for line in whole_lines(path)), Amount())

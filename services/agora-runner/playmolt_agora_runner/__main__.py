@@ -1,21 +1,22 @@
 """The Agora runner's process."""
 
-from playmolt_core.db.blobs import PgBlobs, PgInFlight
+from playmolt_core.db.blobs import PgBlobs, PgInFlight, PromptStore
 from playmolt_core.db.budgets import PgBudgets
 from playmolt_core.db.jobs import PgJobs
+from playmolt_core.db.ledger import PgLedger
 from playmolt_core.effects.leased_effect import LeasedEffect, Worker
 from playmolt_core.engine.reads.api_queries import Fetch
 from playmolt_core.engine.settings import EngineSettings
 from playmolt_core.llm.batch_calls import PgBatchCalls
+from playmolt_core.llm.durable_call import DurableCalls
 from playmolt_core.ops.service import run_service
 from playmolt_core.service.process import HostedGame, ServiceContext, hosting
 from playmolt_schemas.instrument import lexicon
 from playmolt_schemas.routes import sharing
 
 from playmolt_agora_runner.calls.batch_worker import BatchWorker
-from playmolt_agora_runner.calls.batched_calls import BatchedCalls, PromptStore
+from playmolt_agora_runner.calls.batched_calls import BatchedCalls
 from playmolt_agora_runner.calls.experiment_status import ExperimentStatuses
-from playmolt_agora_runner.calls.judge_calls import JudgeCalls
 from playmolt_agora_runner.coding.judge_model import JudgeModel
 from playmolt_agora_runner.coding.judge_worker import JudgeWorker
 from playmolt_agora_runner.experiment import effects as experiment_effects
@@ -78,9 +79,8 @@ def experiment(context: ServiceContext) -> HostedGame[State]:
     laboratory = Laboratory(context.settings.laboratory_url, context.settings.laboratory_key)
     models = context.models(residents.cast())
     batch_calls = PgBatchCalls(context.pool)
-    judge = JudgeModel(
-        models, context.catalogue, blobs, PromptStore(blobs), PgInFlight(context.pool), JudgeCalls(models, batch_calls)
-    )
+    calls = DurableCalls(models, PgLedger(context.pool), blobs, batch_calls)
+    judge = JudgeModel(calls, models, context.catalogue, PromptStore(blobs))
     workers: dict[str, Worker] = {
         experiment_effects.BATCHES: BatchWorker(batch_calls, models),
         experiment_effects.JUDGE: JudgeWorker(context.log, judge, laboratory.thoughts),

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Final
 
 import msgspec
+from playmolt_core.db.ledger import ExhaustedAccount
 from playmolt_core.llm.catalogue import ModelEntry
 from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.instrument.usage import Charge, added
@@ -80,6 +81,14 @@ def total(*costs: str | None) -> str | None:
     """Add costs; None as soon as one is unknown."""
     known = [Decimal(cost) for cost in costs if cost is not None]
     return decimal_text(sum(known, Decimal(0))) if len(known) == len(costs) else None
+
+
+def spent_of(account: ExhaustedAccount | None) -> Spent:
+    """What an account has spent or reserved; nothing for one that was not asked."""
+    if account is None:
+        return Spent()
+    money = decimal_text(account.money)
+    return Spent(calls=account.calls, tokens=account.tokens, cost=money, known=money)
 
 
 def limit_reached(budget: Budget, spent: Spent, spent_of_run: Spent, charge: Charge) -> LimitReached | None:

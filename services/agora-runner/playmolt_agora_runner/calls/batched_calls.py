@@ -21,29 +21,6 @@ if TYPE_CHECKING:
     from playmolt_core.llm.openai.model import OpenAIModel
 from datetime import UTC, datetime
 
-from playmolt_core.db.blobs import PgBlobs
-
-
-class PromptStore:
-    """Stores texts under their hash; `put` returns once they are stored."""
-
-    def __init__(self, blobs: PgBlobs) -> None:
-        self._blobs = blobs
-        self._waiting: list[str] = []
-        self._next: asyncio.Task[list[str]] | None = None
-
-    async def put(self, text: str) -> None:
-        """Store a text. Raises LogUnavailable."""
-        self._waiting.append(text)
-        if self._next is None:
-            self._next = asyncio.create_task(self._store())
-        await asyncio.shield(self._next)
-
-    async def _store(self) -> list[str]:
-        await asyncio.sleep(0)  # collect the calls of this turn of the event loop
-        texts, self._waiting, self._next = self._waiting, [], None
-        return await self._blobs.put(texts)
-
 
 async def counted(models: Models, request: ModelRequest) -> datetime:
     """Count a question's worst case on the current day; returns when. Raises DaySpent."""

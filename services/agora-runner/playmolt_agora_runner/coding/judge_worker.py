@@ -15,9 +15,8 @@ from playmolt_schemas.stored.agora.experiment import JudgeCoded
 from playmolt_schemas.stored.agora.plan import Plan
 from playmolt_schemas.stored.event import Event
 
-from playmolt_agora_runner.budget import Prices
 from playmolt_agora_runner.coding import judgement
-from playmolt_agora_runner.coding.judge_model import JudgeAccount, JudgeHalt, JudgeModel
+from playmolt_agora_runner.coding.judge_model import JudgeHalt, JudgeModel
 from playmolt_agora_runner.experiment import commands
 from playmolt_agora_runner.experiment.effects import ThoughtsToCode
 from playmolt_agora_runner.experiment.rules import Experiment
@@ -96,14 +95,11 @@ class _Work:
         *,
         batch: bool,
     ) -> None:
-        pinned = judge.judge
-        prices = Prices(pinned.input_price, pinned.output_price, pinned.cached_price, pinned.reasoning_price)
         self._leased = leased
         self._plan = plan
         self._judge = judge
         self._model = model
         self._before = before
-        self._spending = JudgeAccount(judge.budget, judge.spent, prices)
         self._seed = leased.snapshot.state.seed
         self._halt: JudgeHalt | None = None
         self._batch = batch
@@ -142,14 +138,13 @@ class _Work:
         return self._going
 
     async def _code(self, thought: Thought) -> None:
-        experiment, alias, logged = self._leased.stream, self._judge.judge.alias, self._before.logged[thought.key]
-        lost = await self._model.lost(experiment, alias, thought, logged)
+        experiment, judge, logged = self._leased.stream, self._judge, self._before.logged[thought.key]
+        lost = await self._model.lost(experiment, judge, thought, logged)
         if lost is not None:
-            self._spending.take(lost)
             await self._tell(thought, f"lost/{thought.key}/{logged}", judgement.hash_of(thought), (lost,))
             logged += lost_of((lost,))
         waits = self._waits if self._batch else None
-        heard = await self._model.ask(experiment, alias, self._plan, self._seed, thought, self._spending, logged, waits)
+        heard = await self._model.ask(experiment, judge, self._plan, self._seed, thought, logged, waits)
         if heard.calls:
             said = heard.judgement
             await self._tell(thought, f"said/{thought.key}/{logged}", heard.prompt_hash, heard.calls, said)

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
-from playmolt_core.db.blobs import InFlight, PgBlobs, PgInFlight
+from playmolt_core.db.blobs import InFlight, PgBlobs, PgInFlight, PromptStore
 from playmolt_core.llm import port
 from playmolt_core.llm.attempts import recorded
 from playmolt_core.llm.catalogue import Catalogue
@@ -26,7 +26,7 @@ from playmolt_schemas.stored.agora.run import PauseCode
 from playmolt_schemas.stored.agora.turn import RunSpec, Tokens
 
 from playmolt_agora_runner.budget import LimitReached
-from playmolt_agora_runner.calls.batched_calls import BatchedCalls, PromptStore
+from playmolt_agora_runner.calls.batched_calls import BatchedCalls
 from playmolt_agora_runner.calls.experiment_status import Status
 from playmolt_agora_runner.run.effects import AgentInterview
 from playmolt_agora_runner.scripted import interviewees, visitors

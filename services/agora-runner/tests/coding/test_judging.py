@@ -4,13 +4,12 @@ import asyncio
 import json
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any, cast
 
 import msgspec
 import pytest
 from playmolt_agora.coding.thoughts import Thought
-from playmolt_agora_runner.calls.batched_calls import PromptStore
-from playmolt_agora_runner.calls.judge_calls import JudgeCalls
 from playmolt_agora_runner.coding import judge_worker as working
 from playmolt_agora_runner.coding.judge_model import JudgeModel
 from playmolt_agora_runner.coding.judge_worker import JudgeWorker
@@ -19,11 +18,13 @@ from playmolt_agora_runner.experiment.coding import pinned_judge
 from playmolt_agora_runner.experiment.commands import EndJudge, RecordJudgement
 from playmolt_agora_runner.experiment.rules import Experiment
 from playmolt_agora_runner.experiment.state import State
-from playmolt_core.db.blobs import InFlight
+from playmolt_core.db.blobs import PromptStore
+from playmolt_core.db.ledger import Account, Amount
 from playmolt_core.game.decider import Command, Refused
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
-from playmolt_core.llm.day_budget import DaySpent
+from playmolt_core.llm.durable_call import Charge, DurableCalls
+from playmolt_core.llm.file_ledger import MemoryLedger
 from playmolt_core.llm.port import Attempt, Failed, Listener, ModelRequest, Record, Reply, Sending, Usage
 from playmolt_schemas.instrument.laboratory import ThoughtsRequest
 from playmolt_schemas.stored.agora.experiment import JudgeBudget, PinnedModel
@@ -46,11 +47,10 @@ class Killed(BaseException):
 
 
 class Store:
-    """Replies, texts and marks, in memory."""
+    """Replies, texts, marks and accounts, in memory."""
 
     def __init__(self) -> None:
-        self.replies: dict[str, str] = {}
-        self.marks: dict[str, InFlight] = {}
+        self.ledger = MemoryLedger()
         self.texts: list[str] = []
 
     async def put(self, texts: Iterable[str]) -> list[str]:
@@ -58,24 +58,7 @@ class Store:
         return list(self.texts)
 
     async def reply(self, key: str) -> str | None:
-        return self.replies.get(key)
-
-    async def mark(self, stream: str, request: InFlight) -> None:
-        before = self.marks.get(stream)
-        again = before.requests if before and before.logged == request.logged else 0
-        self.marks[stream] = msgspec.structs.replace(request, requests=again + 1)
-
-    async def refused(self, stream: str, request: InFlight) -> None:
-        before = self.marks[stream]
-        self.marks[stream] = msgspec.structs.replace(before, requests=before.requests - 1)
-
-    async def found(self, stream: str) -> InFlight | None:
-        mark = self.marks.get(stream)
-        return mark if mark and mark.requests > 0 else None
-
-    async def keep_reply(self, stream: str, key: str, body: str) -> None:
-        self.replies[key] = body
-        self.marks.pop(stream, None)
+        return self.ledger.replies.get(key)
 
 
 class Model:
@@ -85,16 +68,22 @@ class Model:
         self.script = list(script) or [YES]
         self.asked: list[ModelRequest] = []
         self.batched: BatchedModel | None = None
-        self.day: BatchedDay | None = None
+        self.day = Account(name="day")
 
-    def get(self, alias: str) -> "Model | None":
+    def unpaid(self, alias: str) -> "Model | None":
         return self if alias == "fake" else None
+
+    def charges(self, request: ModelRequest, batched_at: datetime | None = None) -> list[Charge]:
+        charge = Charge(
+            account=self.day, tokens=900, money=Decimal(9), refusal=lambda _: "was not called: the day is over"
+        )
+        return [charge] if self.day.limited else []
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
 
     def in_batches(self, alias: str) -> "BatchedModel | None":
         return self.batched
-
-    def batch_day(self, alias: str) -> "BatchedDay | None":
-        return self.day
 
     async def ask(
         self, request: ModelRequest, record: Record, sending: Sending | None = None, listener: Listener | None = None
@@ -124,23 +113,6 @@ class BatchedModel:
 
     def read(self, request: ModelRequest, answer: str) -> tuple[Attempt, Reply]:
         return _attempt("ok", 200, answer), Reply(text=answer, tool_calls=(), attempts=1)
-
-
-class BatchedDay:
-    """A day that holds so many questions; says what it corrected."""
-
-    def __init__(self, holds: int) -> None:
-        self.holds = holds
-        self.corrected: list[Attempt | None] = []
-
-    async def reserve(self, request: ModelRequest) -> datetime:
-        if not self.holds:
-            raise DaySpent("the day is over")
-        self.holds -= 1
-        return datetime.now(UTC)
-
-    async def settle(self, request: ModelRequest, at: datetime, attempt: Attempt | None) -> None:
-        self.corrected.append(attempt)
 
 
 def _attempt(outcome: Any, status: int | None, text: str) -> Attempt:
@@ -192,8 +164,9 @@ class Stream(Scenario[State]):
     async def work(self) -> None:
         store: Any = self.store
         catalogue = Catalogue({"fake": ENTRY})
-        batched = JudgeCalls(cast("Any", self.model), self.calls, sleep=lambda _: asyncio.sleep(0))
-        model = JudgeModel(cast("Any", self.model), catalogue, store, PromptStore(store), store, batched)
+        models: Any = self.model
+        calls = DurableCalls(models, self.store.ledger, store, self.calls, sleep=lambda _: asyncio.sleep(0))
+        model = JudgeModel(calls, models, catalogue, PromptStore(store))
         await JudgeWorker(cast("Any", self), model, _thoughts)(cast("Any", self))
 
     async def facts(self, stream: str) -> Any:
@@ -406,21 +379,26 @@ async def test_questions_travel_in_a_batch_and_what_it_does_not_answer_is_asked_
 
 async def test_the_day_counts_each_question_of_a_batch_once_and_gives_back_what_no_batch_answered() -> None:
     stream = batching()
-    stream.model.day = day = BatchedDay(6)
+    stream.model.day = Account(name="day", calls=6, tokens=6 * 900)
     await asyncio.gather(stream.work(), answered(stream, *[YES] * 5, None))
-    assert (day.holds, len(day.corrected), day.corrected.count(None)) == (0, 6, 1)
+    assert stream.store.ledger.of("day") == Amount(Decimal(3), 6 * 15, 6)
+    assert stream.store.ledger.of(f"{ID}/judge/fake") == Amount(Decimal(3), 6 * 15, 6)
 
 
 async def test_a_judge_halts_at_the_day_and_takes_what_was_asked_before_on_the_next() -> None:
     stream = batching()
-    stream.model.day = day = BatchedDay(2)
+    stream.model.day = Account(name="day", calls=2)
     await asyncio.wait_for(stream.work(), 10)
-    assert (stream.line.status, stream.line.coded, stream.line.detail) == ("budget", 0, "the day is over")
+    assert (stream.line.status, stream.line.coded, stream.line.detail) == (
+        "budget",
+        0,
+        "fake was not called: the day is over",
+    )
     assert len(await stream.calls.waiting(ID)) == 2
-    day.holds = 4
+    stream.model.day = Account(name="day", calls=6)
     stream.begin()
     await asyncio.gather(stream.work(), answered(stream, *[YES] * 6))
-    assert (stream.line.status, stream.line.coded, len(stream.model.asked), day.holds) == ("done", 6, 0, 0)
+    assert (stream.line.status, stream.line.coded, len(stream.model.asked)) == ("done", 6, 0)
 
 
 async def test_a_judge_that_is_stopped_finds_its_questions_waiting() -> None:

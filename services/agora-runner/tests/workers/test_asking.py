@@ -7,7 +7,6 @@ from typing import Any, cast
 
 import msgspec
 import pytest
-from playmolt_agora_runner.calls.batched_calls import PromptStore
 from playmolt_agora_runner.run.effects import AgentInterview
 from playmolt_agora_runner.scripted import residents
 from playmolt_agora_runner.turn.interview import InterviewReply
@@ -16,7 +15,7 @@ from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.workers.budget_reservations import BudgetReservations
 from playmolt_agora_runner.workers.model_worker import LIMITED_PAUSES, stop_for
 from playmolt_agora_runner.workers.turn_model import Halt, LostCalls, TurnModel
-from playmolt_core.db.blobs import InFlight
+from playmolt_core.db.blobs import InFlight, PromptStore
 from playmolt_core.db.budgets import ExhaustedAccount
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.port import (

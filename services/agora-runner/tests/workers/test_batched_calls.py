@@ -7,13 +7,14 @@ from decimal import Decimal
 from typing import Any, cast
 
 import pytest
-from playmolt_agora_runner.calls.batched_calls import BatchedCalls, PromptStore
+from playmolt_agora_runner.calls.batched_calls import BatchedCalls
 from playmolt_agora_runner.calls.experiment_status import Status
 from playmolt_agora_runner.scripted import residents
 from playmolt_agora_runner.turn.reply_parser import TurnReply
 from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.workers.budget_reservations import BudgetReservations
 from playmolt_agora_runner.workers.turn_model import Halt, TurnModel
+from playmolt_core.db.blobs import PromptStore
 from playmolt_core.db.ledger import Amount, ExhaustedAccount
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.day_budget import DayBudget, account_of
