@@ -127,7 +127,7 @@ async def test_a_program_that_stays_when_its_input_ends_is_ended(first: str) -> 
     program = f"import signal, sys, time; {first} sys.stdin.readline(); print('{{}}', flush=True); time.sleep(60)"
     player = await ProgramPlayer.start([sys.executable, "-c", program], ending_seconds=0.1)
     turn = Turn("ox-1", "ox", {"version": 1}, [])
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         assert await player.answer(turn) == {}
         await player.close()
         with pytest.raises(BotFailed, match="status -9" if first else "status -15"):

@@ -23,7 +23,7 @@ time.sleep(60)
 
 
 async def _ask(server: Postgres, statement: str) -> object:
-    connection = await asyncpg.connect(server.url, timeout=10)
+    connection = await asyncpg.connect(server.url, timeout=60)
     try:
         return await connection.fetchval(statement)
     finally:
@@ -63,7 +63,7 @@ def test_a_server_without_anybody_who_recovers_or_writes_is_stalled(folder: Path
 async def test_the_database_wants_a_password(folder: Path) -> None:
     with Postgres(folder / "postgres") as server:
         with pytest.raises(asyncpg.InvalidPasswordError):
-            await asyncpg.connect(f"postgresql://postgres:guess@127.0.0.1:{server.port}/postgres", timeout=10)
+            await asyncpg.connect(f"postgresql://postgres:guess@127.0.0.1:{server.port}/postgres", timeout=60)
         assert server.folder.joinpath("password").stat().st_mode & 0o077 == 0
 
 

@@ -269,7 +269,7 @@ def test_doctor_says_what_a_narrow_login_may_not_see_and_goes_on(
 
 
 async def _statement(url: str, statement: str) -> None:
-    connection = await asyncpg.connect(url, timeout=10)
+    connection = await asyncpg.connect(url, timeout=60)
     await connection.execute(statement)
     await connection.close()
 
@@ -281,7 +281,7 @@ def _give_to_the_owner_of(model: Path, tree: Path) -> None:
 
 
 async def _tamper(url: str) -> None:
-    connection = await asyncpg.connect(url, timeout=10)
+    connection = await asyncpg.connect(url, timeout=60)
     try:
         await connection.execute("SET session_replication_role = replica")  # what only a superuser can
         changed = await connection.execute(

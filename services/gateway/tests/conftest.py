@@ -566,7 +566,7 @@ async def port(platform: Platform, within: Bounds) -> AsyncIterator[int]:
         task = asyncio.create_task(serve(platform.gateway, settings, sock, within, stopping))
         yield sock.getsockname()[1]
         os.kill(os.getpid(), signal.SIGTERM)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await task
     sock.close()
 

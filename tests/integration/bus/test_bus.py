@@ -54,7 +54,7 @@ async def caller(settings: Settings, service: str = "gateway") -> AsyncIterator[
         await bus.close()
 
 
-async def until(condition: object, seconds: float = 5.0) -> None:
+async def until(condition: object, seconds: float = 30) -> None:
     async with asyncio.timeout(seconds):
         while not condition():  # type: ignore[operator]
             await asyncio.sleep(0.02)

@@ -689,7 +689,7 @@ async def relay_process(database_url: str, nats_url: str, port: int) -> AsyncIte
 
 
 async def ask(connection: Client, subject: str) -> dict[str, int]:
-    answer = await connection.request(subject, b"", timeout=5)
+    answer = await connection.request(subject, b"", timeout=60)
     return msgspec.json.decode(answer.data, type=dict[str, int])
 
 
@@ -717,7 +717,7 @@ async def test_the_service_relays_answers_and_stops_when_told(
             return await ask(connection, "relay.lag") == {"log": 5, "events": 5, "spectate": 5, "projections": 5}
 
         await until(level)
-        found = msgspec.json.decode((await connection.request("$SRV.PING.relay", b"", timeout=5)).data)
+        found = msgspec.json.decode((await connection.request("$SRV.PING.relay", b"", timeout=60)).data)
         assert found["name"] == "relay"
         process.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(process.wait(), 60) == 0

@@ -23,7 +23,7 @@ ID = "ox-00000000-0000-7000-8000-000000000001"
 def feeds(stack: Stack) -> tuple[int, bool]:
     """The status of the gateway's /readyz, and what it says of the feeds."""
     try:
-        with urlopen(f"{stack.run.gateway}/readyz", timeout=10) as answer:  # noqa: S310 -- our own gateway
+        with urlopen(f"{stack.run.gateway}/readyz", timeout=60) as answer:  # noqa: S310 -- our own gateway
             return answer.status, msgspec.json.decode(answer.read())["parts"]["feeds"]
     except HTTPError as error:
         return error.code, msgspec.json.decode(error.read())["parts"]["feeds"]
@@ -31,7 +31,7 @@ def feeds(stack: Stack) -> tuple[int, bool]:
 
 def figures(stack: Stack, name: str) -> dict[str, float]:
     """Labels → value of a figure of the relay."""
-    with urlopen(stack.run.health["relay-1"].replace("readyz", "metrics"), timeout=10) as answer:  # noqa: S310 -- our own relay
+    with urlopen(stack.run.health["relay-1"].replace("readyz", "metrics"), timeout=60) as answer:  # noqa: S310 -- our own relay
         lines = answer.read().decode().splitlines()
     found = [line.removeprefix(name).rpartition(" ") for line in lines if line.startswith(name)]
     return {labels: float(value) for labels, _, value in found}

@@ -22,7 +22,7 @@ THRESHOLD = 24
 
 def figure(platform: Platform, name: str) -> float:
     """The sum of a metric's series on the gateway."""
-    with urlopen(f"{platform.gateway}/metrics", timeout=10) as answer:  # noqa: S310 -- our own gateway
+    with urlopen(f"{platform.gateway}/metrics", timeout=60) as answer:  # noqa: S310 -- our own gateway
         page = answer.read().decode()
     found = re.findall(rf"^{name}(?:\{{[^}}]*\}})? (\S+)$", page, re.MULTILINE)
     assert found, name

@@ -338,7 +338,7 @@ class Onlooker:
     def read_feeds(self, feeds: list[tuple[str, "ClientConnection | Sse"]], head: int) -> None:
         for name, feed in feeds:
             with feed:
-                source = iter(lambda feed=feed: feed.recv(timeout=10), None) if name == "socket" else iter(feed)
+                source = iter(lambda feed=feed: feed.recv(timeout=60), None) if name == "socket" else iter(feed)
                 told = (str(message) for message in source if '"type":"heartbeat"' not in str(message))
                 self.seen.append((name, [self.plain(next(told)) for _ in range(head)]))
 

@@ -199,9 +199,9 @@ def test_public_games_of_another_language_are_other_lobbies(platform: Platform) 
 
     def heard() -> bool:
         with platform.socket("/ws/lobby") as socket:
-            message = json.loads(socket.recv(timeout=20))
+            message = json.loads(socket.recv(timeout=60))
             while message.get("game_id") != games[1]["game_id"]:
-                message = json.loads(socket.recv(timeout=20))
+                message = json.loads(socket.recv(timeout=60))
         return bool(message["language"] == "en")
 
     assert eventually(heard, "the lobby says the language")

@@ -52,7 +52,7 @@ async def verdict_holds(running: Stack, overseer: Overseer) -> dict[str, Any]:
     node = running.run.health["evm-1"].removesuffix("/healthz")
     call = {"jsonrpc": "2.0", "id": 1, "method": "eth_getLogs",
             "params": [{"address": verdict["contract"], "fromBlock": "0x0", "toBlock": "latest"}]}  # fmt: skip
-    async with httpx.AsyncClient(timeout=20) as client:
+    async with httpx.AsyncClient(timeout=60) as client:
         found = (await client.post(node, json=call)).json()["result"]
     sent = {vote["tx_hash"] for vote in verdict["votes"]}
     assert len([each for each in found if each["transactionHash"] in sent]) == len(sent) + 1, "five votes and a verdict"

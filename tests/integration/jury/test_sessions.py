@@ -191,7 +191,7 @@ async def test_a_game_in_english_is_won_by_arguments(running: Stack) -> None:
         ended = await overseer.has()
         assert ended["phase"] == "ended"
         assert [j["stance"] for j in ended["jurors"]] == [v["stance"] for v in verdict["votes"]]
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await checked_stream(overseer, await live)
         await checked_log(overseer, verdict)
         agreed = await playmolt(running, "verify-verdict", overseer.session, "--json")

@@ -266,7 +266,7 @@ async def test_the_stream_tells_every_version_once_and_ends(running: Stack) -> N
         focus = (await person.gate("round1"))["gate"]["issues"][0]
         await person.argue(focus=focus)
         await person.finish()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             seen = await live
         assert [message["version"] for message in seen] == list(range(1, len(seen) + 1))
         assert {message["session_id"] for message in seen} == {person.session}

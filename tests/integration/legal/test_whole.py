@@ -52,7 +52,8 @@ def running(session_folder: Path, model: FakeServer) -> Iterator[Stack]:
         yield running
 
 
-async def messages(person: Person, stop: str) -> list[dict[str, Any]]:
+async def messages(person: Person, stop: str, begun: asyncio.Event | None = None) -> list[dict[str, Any]]:
+    """The messages of the stream up to a type. Sets `begun` after the first: what is not stored is sent from then."""
     told: list[dict[str, Any]] = []
     path = f"/api/sessions/{person.session}/stream"
     async with asyncio.timeout(60), person.client.stream("GET", path, headers=person.headers) as answer:
@@ -63,6 +64,8 @@ async def messages(person: Person, stop: str) -> list[dict[str, Any]]:
             if line.startswith("data:"):
                 told.append({"event": name, **json.loads(line[5:])})
                 name = ""
+                if begun:
+                    begun.set()
                 if told[-1]["type"] == stop:
                     break
     return told
@@ -78,8 +81,9 @@ async def test_a_whole_session(running: Stack) -> None:
         assert (added.status_code, added.json()["id"]) == (201, "E1")
         whole = await person.get(f"{path}/evidence/E1")
         assert whole.json()["text"].startswith("The flat was handed over clean.")
-        reading = asyncio.create_task(messages(person, "gate_opened"))
-        await asyncio.sleep(0.5)
+        begun = asyncio.Event()
+        reading = asyncio.create_task(messages(person, "gate_opened", begun))
+        await asyncio.wait_for(begun.wait(), 60)
         await person.post(f"{path}/facts", LEASE)
         heard = await reading
         spoken = [each for each in heard if each["type"] == "speaking"]

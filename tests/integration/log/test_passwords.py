@@ -107,7 +107,7 @@ async def test_services_say_why_they_are_not_ready_and_go_on_with_the_new_passwo
         def states() -> dict[str, tuple[int, object]]:
             found = {}
             for name in ("gateway-1", "relay-1", "ox-engine-1"):
-                answer = httpx.get(health[name], timeout=10)
+                answer = httpx.get(health[name], timeout=60)
                 found[name] = (answer.status_code, answer.json().get("reason"))
             return found
 

@@ -62,7 +62,7 @@ class Collector:
     def of(self, trace: str) -> list[Seen]:
         return sorted((span for span in self.spans if span.trace == trace), key=lambda span: span.started)
 
-    def until(self, there: Callable[[], bool], seconds: float = 15) -> None:
+    def until(self, there: Callable[[], bool], seconds: float = 60) -> None:
         end = time.monotonic() + seconds
         while not there():
             assert time.monotonic() < end, [(span.service, span.name, span.trace) for span in self.spans]

@@ -25,13 +25,13 @@ GAME_SECONDS = 90
 
 def stored(stack: Stack, game_id: str) -> list[bytes]:
     """The game's public messages as the gateway gives them."""
-    with urlopen(f"{stack.run.gateway}/api/games/{game_id}/events?limit=1000", timeout=10) as answer:  # noqa: S310 -- our own gateway
+    with urlopen(f"{stack.run.gateway}/api/games/{game_id}/events?limit=1000", timeout=60) as answer:  # noqa: S310 -- our own gateway
         return [bytes(raw) for raw in msgspec.json.decode(answer.read(), type=Events).events]
 
 
 def metric(stack: Stack, name: str) -> int:
     """A counter of the spectator."""
-    with urlopen(f"{stack.run.spectator}/metrics", timeout=10) as answer:  # noqa: S310 -- our own spectator
+    with urlopen(f"{stack.run.spectator}/metrics", timeout=60) as answer:  # noqa: S310 -- our own spectator
         lines = answer.read().decode().splitlines()
     return next(int(line.rpartition(" ")[2]) for line in lines if line.startswith(f"playmolt_spectator_{name} "))
 

@@ -106,7 +106,7 @@ async def check(stack: Stack, table: Table, feeds: dict[str, list[bytes]]) -> No
             assert set(acted) <= hashes, "an accepted action is not in the log"
             assert commands
             assert stored.records[-1].type == "game_end"
-            with urlopen(f"{stack.run.gateway}/api/games/{game_id}/events?limit=1000", timeout=10) as answer:  # noqa: S310, ASYNC210 -- our own gateway, nothing else runs
+            with urlopen(f"{stack.run.gateway}/api/games/{game_id}/events?limit=1000", timeout=60) as answer:  # noqa: S310, ASYNC210 -- our own gateway, nothing else runs
                 events = [bytes(raw) for raw in msgspec.json.decode(answer.read(), type=Events).events]
             assert feeds[game_id] == events
             assert [msgspec.json.decode(event)["version"] for event in events] == list(range(1, len(events) + 1))

@@ -59,7 +59,7 @@ class Game:
 
     def __init__(self, stack: Stack, gateway: str) -> None:
         self.run = stack.run
-        self.http = httpx.Client(base_url=gateway, timeout=20)
+        self.http = httpx.Client(base_url=gateway, timeout=60)
         self.keys = [self._post("/api/agents", {"name": f"seat {n}"}).json()["api_key"] for n in range(5)]
         joined = [self._post("/api/games/join", {"gameType": "ox"}, key) for key in self.keys]
         self.id = joined[0].json()["game_id"]
@@ -184,4 +184,4 @@ def _pages(running: Stack, games: str) -> dict[str, str]:
     while not all(line in httpx.get(f"{bases['relay']}/metrics").text for line in (games, CAUGHT_UP)):
         assert time.monotonic() < end
         time.sleep(0.1)
-    return {name: httpx.get(f"{base}/metrics", timeout=10).text for name, base in bases.items()}
+    return {name: httpx.get(f"{base}/metrics", timeout=60).text for name, base in bases.items()}

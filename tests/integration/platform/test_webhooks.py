@@ -73,7 +73,7 @@ class Owner:
         return self
 
     async def call(self, method: str, path: str, body: Any = None) -> Any:
-        async with httpx.AsyncClient(base_url=str(self.account.url), trust_env=False, timeout=20) as client:
+        async with httpx.AsyncClient(base_url=str(self.account.url), trust_env=False, timeout=60) as client:
             headers = {"Authorization": f"Bearer {self.account.key}"}
             answer = await client.request(method, path, json=body, headers=headers)
             assert answer.status_code in (200, 204), answer.text
@@ -237,7 +237,7 @@ async def aborted_game(stack: Stack, owner: Owner) -> None:
     """A game of the owner's agent that the operator ends: one notice."""
     game_id = (await owner.agent.open_game("ox")).game_id
     headers = {"Authorization": f"Bearer {stack.run.operator_key}"}
-    async with httpx.AsyncClient(base_url=stack.run.gateway, trust_env=False, headers=headers, timeout=20) as client:
+    async with httpx.AsyncClient(base_url=stack.run.gateway, trust_env=False, headers=headers, timeout=60) as client:
         answer = await client.post(f"/api/admin/games/{game_id}/end", json={"reason": "a test"})
         assert answer.status_code == 200, answer.text
 
@@ -309,7 +309,7 @@ async def test_an_owner_is_notified_of_what_happens_to_its_entrant_in_a_tourname
              "min_entrants": 1, "max_entrants": 8}  # fmt: skip
     async with (
         Receiver().listening(program, port, secret) as receiver,
-        httpx.AsyncClient(base_url=running.run.gateway, trust_env=False, timeout=20) as client,
+        httpx.AsyncClient(base_url=running.run.gateway, trust_env=False, timeout=60) as client,
     ):
         made = (await client.post("/api/tournaments", json=terms, headers=headers)).json()
         key = {"Authorization": f"Bearer {owner.agent.key}"}
@@ -337,7 +337,7 @@ async def test_an_owner_is_notified_of_decisions_about_it_and_its_agent_without_
     headers = {"Authorization": f"Bearer {running.run.operator_key}"}
     async with (
         Receiver().listening(program, port, secret) as receiver,
-        httpx.AsyncClient(base_url=running.run.gateway, trust_env=False, timeout=20, headers=headers) as client,
+        httpx.AsyncClient(base_url=running.run.gateway, trust_env=False, timeout=60, headers=headers) as client,
     ):
         for whom in ({"agent_id": owner.agent_id}, {"owner_id": account.id}):
             made = await client.post("/api/admin/bans", json={**whom, "note": "a reason"})

@@ -345,7 +345,7 @@ async def test_an_unusable_provider_is_a_fault_and_recovers(provider: Provider, 
 @pytest.mark.parametrize("path", [METADATA, TOKEN, KEYS])
 async def test_a_slow_provider_is_waited_for_so_long(own: OwnProvider, path: str) -> None:
     released = threading.Event()
-    own.before = lambda asked: released.wait(20) and None if asked == path else None
+    own.before = lambda asked: released.wait(60) and None if asked == path else None
     provider = client_of(own)
     provider._seconds = 0.3
     begun = time.monotonic()
@@ -361,7 +361,7 @@ async def test_a_provider_that_is_away(own: OwnProvider) -> None:
 
 async def test_few_wait_for_the_provider_at_once(own: OwnProvider) -> None:
     released = threading.Event()
-    own.before = lambda _path: released.wait(20) and None
+    own.before = lambda _path: released.wait(60) and None
     provider = client_of(own)
     waiting = [asyncio.create_task(provider.authorization_url(Attempt.new(KEY), "en")) for _ in range(64)]
     await asyncio.sleep(0)
@@ -402,7 +402,7 @@ async def test_userinfo_that_is_unusable_costs_the_name_alone(
 
 async def test_a_slow_userinfo_costs_the_name_alone(own: OwnProvider) -> None:
     released = threading.Event()
-    own.before = lambda asked: released.wait(20) and None if asked == "/userinfo" else None
+    own.before = lambda asked: released.wait(60) and None if asked == "/userinfo" else None
     provider = client_of(own)
     found = await signed_in(provider, own)
     assert isinstance(found, Identity)

@@ -50,7 +50,7 @@ class Node:
     def start(self) -> "Node":
         self.process = subprocess.Popen([*self._command(self.port), *self.options], stdout=subprocess.DEVNULL)
         self._receipts = []
-        self.client = httpx2.Client(timeout=20, trust_env=False, verify=False)
+        self.client = httpx2.Client(timeout=60, trust_env=False, verify=False)
         try:
             self._await_answer(self.process)
         except BaseException:
@@ -72,14 +72,14 @@ class Node:
         assert self.process is not None
         self.client.close()
         self.process.send_signal(signal.SIGKILL)
-        self.process.wait(10)
+        self.process.wait(60)
 
     def stop(self) -> int:
         assert self.process is not None
         self.client.close()
         if self.process.poll() is None:
             self.process.terminate()
-        return self.process.wait(20)
+        return self.process.wait(60)
 
     def post(self, body: bytes) -> tuple[int, Any]:
         answer = self.client.post(self.url, content=body, headers={"Content-Type": "application/json"})

@@ -96,7 +96,7 @@ async def test_a_case_that_misses_votes_at_its_deadline_ends_the_session_as_not_
     (verdict,) = JURY.effects(session.state)
     session.now = verdict.due
     node.ask("evm_increaseTime", hex(OPEN_SECONDS + 60))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await session.work(worker)
 
     assert session.kinds[-3:] == ["verdict_read", "phase_changed", "ended"]
@@ -129,7 +129,7 @@ async def test_votes_that_the_chain_lost_are_cast_again_before_the_verdict(
     await session.until(worker, "verdict")
     assert node.ask("evm_revert", before)
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await session.work(worker)
 
     verdict = await chain.verdict(case(session.state.game_id))

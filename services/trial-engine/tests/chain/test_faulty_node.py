@@ -31,7 +31,7 @@ class FaultyProxy:
         self.sent: list[str] = []
         self.fault: Fault = lambda *_: None
         self.url = ""
-        self.client = httpx2.AsyncClient(timeout=20, trust_env=False, verify=False)
+        self.client = httpx2.AsyncClient(timeout=60, trust_env=False, verify=False)
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError, asyncio.IncompleteReadError):
@@ -227,7 +227,7 @@ def deployer(node: Node) -> str:
 
 async def waiting(node: Node, but: Answer | None = None) -> Answer:
     """The deployer's transaction in the pool, once it is another than `but`."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             pool = await asyncio.to_thread(node.ask, "txpool_content")
             found = [each for sent in pool["pending"].values() for each in sent.values()]

@@ -30,7 +30,7 @@ class OtherNode:
         self.node = node
         self.url = ""
         self.asked: list[str] = []
-        self._client = httpx2.AsyncClient(timeout=20, trust_env=False, verify=False)
+        self._client = httpx2.AsyncClient(timeout=60, trust_env=False, verify=False)
 
     async def answer(self, call: Call) -> Call | None:
         """None: no answer at all."""
