@@ -73,7 +73,6 @@ reach = 2
 events = 7
 [places.market]
 capacity = 3
-to = ["plaza"]
 """
 EMPTY = """
 [places.hall]
@@ -119,27 +118,27 @@ GOLDEN = {
     "commons": [
         "fd669a76a15b801c6872797e17c5b1217b664d2b545580213eaa318f0b28c95a",
         "bc81bade00b6dc367d1105675eebd0c6ee700cddb1dd173fe5fd2fbe65351902",
-        "47 of 96: agent_acted epoch_started resource_settled run_opened turn_failed",
+        "47 of 96",
     ],
     "ranked": [
         "8b0ec53077c5bf7756a4e288bd086c39b6459bc053c7114b649695629a2b4217",
         "4273d5f2e5ed736a8c66e52fa15ed40d8ce1c58256b1168db601ae6c2a739b7b",
-        "104 of 200: agent_acted billboard_posted crisis_started epoch_started market_settled rank_changed run_opened tax_changed turn_failed whisper_leaked",
+        "104 of 200",
     ],
     "shadowed": [
-        "b6d679422e778eb6ad760e340ee7cb62a9e92ca69e4240b6c7c70f71ea8882fa",
-        "320215558dbc22dabf4200577452a2bf05849228de12bfae6b164f1fe9085a00",
-        "82 of 200: agent_acted billboard_posted epoch_started market_settled rank_changed run_opened tax_changed turn_failed whisper_leaked",
+        "603ed941e402f41e6c8db5c4f8c513bbb842b2c27c22f2fba6c9b7c8c2386a58",
+        "b20fba581962d674e9fc5648a6680bf83a99a1dc0ef2c46ff104fc4f29aeaf04",
+        "78 of 200",
     ],
     "empty": [
         "8375f0e6847ee63fa762c3952b95ffe6e223eba79c0b4e44e4791471692945e9",
         "ffeb1b2a7bbae546d4525f67b424239745430512ce1291be9683fc9fddb33d68",
-        "47 of 108: agent_acted agent_died epoch_started resource_settled run_opened turn_failed",
+        "47 of 108",
     ],
     "bare": [
         "88200ea2636f2118bb2b535583d353bba5c7d4504fd051a5fe56d68b314c6716",
         "e783c937269870cbf53029b39d6896a7d2bf114986409712ca3c18bc90746a64",
-        "81 of 200: agent_acted epoch_started run_opened turn_failed",
+        "81 of 200",
     ],
 }
 
@@ -192,8 +191,7 @@ def digest(world: str, commons: PlanFolder, plan: Plan) -> list[str]:
         assert isinstance(scenario.decision, Accepted)
         good += sum(event.type == "agent_acted" and event.record.success for event in scenario.decision.events)
     events = hashlib.sha256(b"\n".join(canonical_json(event) for event, _, _ in scenario.log))
-    kinds = sorted({event.type for event, _, _ in scenario.log})
-    return [events.hexdigest(), shown.hexdigest(), f"{good} of {scenario.state.taken}: {' '.join(kinds)}"]
+    return [events.hexdigest(), shown.hexdigest(), f"{good} of {scenario.state.taken}"]
 
 
 @pytest.mark.parametrize("world", ["commons", *WORLDS])
