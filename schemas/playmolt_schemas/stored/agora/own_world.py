@@ -12,6 +12,11 @@ Value = Annotated[int, Meta(ge=0, le=10_000)] | Literal["amount"]
 Held = Annotated[int, Meta(ge=0, le=1_000_000)]
 Part = Annotated[str, Meta(pattern=r"^\d{1,2}(\.\d{1,6})?$")]
 Turn = Annotated[int, Meta(ge=1, le=1000)]
+RuleName = Literal[
+    "tax", "pool", "elder", "crisis", "alley", "leak", "ties", "architect", "billboard", "set_tax", "subsidy",
+    "contest", "feedback", "speak_in_market",
+]  # fmt: skip
+"""What an action may cite beside its numbers; the runner's named rules."""
 CONTEST: Final = "contest"
 """What holders of some ranks may do after an act of the architect."""
 
@@ -78,6 +83,7 @@ class OwnAction(Strict, frozen=True, kw_only=True, rename={"fn_class": "class"})
     take: dict[str, Value] = {}
     gain: Amounts = Amounts()
     give: Amounts = Amounts()
+    rules: tuple[RuleName, ...] | UnsetType = UNSET
 
 
 class Regrowth(Strict, frozen=True, kw_only=True):

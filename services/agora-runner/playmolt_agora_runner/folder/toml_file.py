@@ -3,7 +3,7 @@
 import re
 import tomllib
 from collections.abc import Mapping
-from typing import Any, Final, TypeVar, get_args
+from typing import Any, Final, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 from playmolt_schemas.agora.plan import FaultCode, PlanFault
@@ -96,15 +96,24 @@ def _value(kind: object, value: object, at: KeyLines, field: str) -> tuple[tuple
     try:
         msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        return (), [_fault(error, at, field)]
+        return (), [_fault(error, at, field, _choices(kind))]
     return (value,), []
 
 
-def _fault(error: msgspec.ValidationError, at: KeyLines, field: str) -> PlanFault:
+def _choices(kind: object) -> tuple[str, ...]:
+    """The names that a value may be, in a list or not."""
+    args = get_args(kind)
+    if get_origin(kind) is Literal:
+        return tuple(map(str, args))
+    return tuple(name for each in args for name in _choices(each))
+
+
+def _fault(error: msgspec.ValidationError, at: KeyLines, field: str, choices: tuple[str, ...] = ()) -> PlanFault:
     match = _AT.fullmatch(str(error))
     message, place = match.groups() if match else (str(error), "")
     message = message[:1].lower() + message[1:]
-    return at.fault(field + (place or ""), message, _code(message))
+    known = f"; choose from {', '.join(choices)}" if "enum value" in message else ""
+    return at.fault(field + (place or ""), message + known, _code(message))
 
 
 def _code(message: str) -> FaultCode:

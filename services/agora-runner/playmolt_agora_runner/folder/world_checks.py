@@ -2,17 +2,20 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from typing import Final
 
 from msgspec import UNSET
 from playmolt_schemas.agora.plan import PlanFault
-from playmolt_schemas.stored.agora.own_world import Amounts, Both, OwnAction, OwnWorld
+from playmolt_schemas.stored.agora.own_world import Amounts, Both, OwnAction, OwnWorld, RuleName
 from playmolt_schemas.stored.agora.turn import ACTIONS, Language
 from playmolt_schemas.stored.agora.world import Rules
 
 from playmolt_agora_runner.folder.source import KeyLines
 from playmolt_agora_runner.world import ledger
+from playmolt_agora_runner.world.world import is_alley
 
 _RATE_MOST = 10
+_OF_ENERGY: Final = frozenset(("tax", "pool", "subsidy"))
 _TITLE_CHARS = 60
 
 
@@ -67,6 +70,7 @@ def faults(
         for fault in (
             *_named(own, at, spoilt),
             *_numbers(rules, own, at, spoilt),
+            *_cited(rules, own, at, spoilt),
             *_stocks(own, at),
             *_texts(own, at, languages),
         )
@@ -130,6 +134,32 @@ def _numbers(rules: Rules, own: OwnWorld, at: KeyLines, spoilt: FaultyFields) ->
             yield at.fault(f"{field}.target", 'must be "place" when does = "move"')
         if action.does == "whisper" and action.target != "agent":
             yield at.fault(f"{field}.target", 'must be "agent" when does = "whisper"')
+
+
+def _cited(rules: Rules, own: OwnWorld, at: KeyLines, spoilt: FaultyFields) -> Iterator[PlanFault]:
+    """Named rules that an action cites and does not fit."""
+    unledgered = rules.energy.ledger == "none" and not spoilt.any("energy")
+    for name, action in own.actions.items():
+        for rule in () if action.rules is UNSET else action.rules:
+            if (unfit := _unfit(rule, action, own)) is not None:
+                yield at.fault(f"actions.{name}.rules", f"{rule} {unfit}")
+            elif rule in _OF_ENERGY and unledgered:
+                yield at.fault(f"actions.{name}.rules", f"{rule} moves energy, but energy.ledger is none")
+
+
+def _unfit(rule: RuleName, action: OwnAction, own: OwnWorld) -> str | None:
+    """What a row lacks for a rule that it cites."""
+    if rule == "tax" and action.gain.energy in (0, "amount"):
+        return "needs a gain of energy that is a whole number"
+    if rule in ("elder", "crisis", "ties") and action.target != "agent":
+        return 'needs target = "agent"'
+    if rule == "leak" and action.does != "whisper":
+        return 'needs does = "whisper"'
+    if rule == "alley" and not any(map(is_alley, own.places)):
+        return "needs a place named alley or alley_…"
+    if rule in ("billboard", "set_tax", "subsidy") and action.amount is not None:
+        return "reads the content itself: leave `amount` out"
+    return None
 
 
 def _stocks(own: OwnWorld, at: KeyLines) -> Iterator[PlanFault]:

@@ -1,6 +1,6 @@
 """A world file of a plan's folder: from TOML to the rules of a world, with every fault of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Final, get_args
 
 import msgspec
@@ -17,6 +17,7 @@ from playmolt_schemas.stored.agora.own_world import (
     OwnWorld,
     Place,
     Resource,
+    RuleName,
     Strict,
 )
 from playmolt_schemas.stored.agora.plan import Name
@@ -26,11 +27,12 @@ from playmolt_schemas.stored.agora.world import Rules
 from playmolt_agora_runner.folder import toml_file, world_checks
 from playmolt_agora_runner.folder.source import KeyLines, Source
 from playmolt_agora_runner.world import worlds
+from playmolt_agora_runner.world.named_rules import RULES
 
 PACKAGED: Final[tuple[str, ...]] = get_args(PhaseName)
 WORLD_BYTES: Final = 100 * 1024
 """Of a world with all that it begins with: its lock is one record with those of the other rooms."""
-OWN: Final = ("title", "turns", "shell", "template", "places", "hearing", "actions", "resources", "end")
+OWN: Final = ("title", "turns", "shell", "template", "places", "hearing", "actions", "resources", "end", "rules")
 _NAMED: Final[Mapping[str, type[Strict]]] = {"places": Place, "actions": OwnAction, "resources": Resource}
 _MOST: Final = {"places": 20, "actions": 20, "resources": 8}
 _DOES: Final = {
@@ -57,6 +59,12 @@ class _Influence(Strict, frozen=True, kw_only=True):
     """What everybody begins with."""
 
     start: Annotated[int, Meta(ge=0, le=10_000)] = 0
+
+
+class _Cited(Strict, frozen=True, kw_only=True):
+    """The named rules that the world cites itself."""
+
+    rules: tuple[RuleName, ...] = ()
 
 
 class _Layers(msgspec.Struct):
@@ -111,13 +119,16 @@ def _layers(source: Source, name: str) -> _Layers | None:
 
 
 def _rules(source: Source, layers: _Layers) -> tuple[Rules | None, int]:
-    table = worlds.table(layers.base) if layers.base else _empty()
+    cited = _cited(source, layers)
+    table = worlds.table(layers.base) if layers.base else _empty(cited)
+    table["market"] = table["market"] or "pool" in cited
+    known = None if layers.base else frozenset(name for rule in cited for name in RULES[rule].sets)
     own: dict[str, Any] = {"places": {}, "packaged": layers.base is not None}
     if layers.base:
         own["places"] = {name: {"capacity": False} for name in table["places"]}
     turns = table["epochs"]
     for layer in layers.files:
-        source.faults += _applied(table, own, layer, packaged=layers.base is not None)
+        source.faults += _applied(table, own, layer, known)
         turns = layer.values.get("turns", turns)
     at = layers.files[-1].at
     if not isinstance(turns, int) or isinstance(turns, bool) or not 1 <= turns <= 1000:
@@ -136,19 +147,34 @@ def _rules(source: Source, layers: _Layers) -> tuple[Rules | None, int]:
     return rules, turns
 
 
-def _empty() -> dict[str, Any]:
-    """A world without anything that stage1.md has."""
+def _cited(source: Source, layers: _Layers) -> frozenset[RuleName]:
+    """The named rules that a world or one of its actions cites; an unknown one is a fault, of an action later."""
+    found: set[RuleName] = set()
+    for layer in layers.files:
+        own, faults = toml_file.partly(_Cited, {"rules": layer.values.pop("rules", [])}, layer.at, "")
+        source.faults += faults
+        found |= {*own.rules} if own else set()
+        actions = layer.values.get("actions")
+        for action in actions.values() if isinstance(actions, dict) else ():
+            names = action.get("rules") if isinstance(action, dict) else None
+            found |= {name for name in RULES if isinstance(names, list) and name in names}
+    return frozenset(found)
+
+
+def _empty(cited: Iterable[RuleName]) -> dict[str, Any]:
+    """A world without anything that stage1.md has but the named rules that it cites."""
     table = worlds.table("phase2")
     table |= {"influence": True, "epochs": 50, "places": [], "list_architect_skills": False}
     table["costs"] = dict.fromkeys(table["costs"], 0)
     table["rewards"] = dict.fromkeys(table["rewards"], 0)
-    return table
+    stage1 = worlds.table("stage1")
+    return table | {name: stage1[name] for rule in cited for name in RULES[rule].sets}
 
 
 def _applied(
-    table: dict[str, Any], own: dict[str, Any], layer: toml_file.TomlFile, *, packaged: bool
+    table: dict[str, Any], own: dict[str, Any], layer: toml_file.TomlFile, known: frozenset[str] | None
 ) -> list[PlanFault]:
-    """Lay one file over what there is."""
+    """Lay one file over what there is; `known` are the rules of stage1.md that it may set, None for all."""
     faults: list[PlanFault] = []
     left = dict(layer.values)
     for name in OWN:
@@ -164,13 +190,8 @@ def _applied(
     if isinstance(left.get("ranks"), list):
         own["ranks"] = left.pop("ranks")
     for name, value in worlds.flattened(left):
-        if not packaged or name == "epochs":
-            hint = (
-                "the length of a run is `turns`"
-                if name == "epochs"
-                else "only a world that is `like` a packaged one has its rules"
-            )
-            faults.append(layer.at.fault(name, f"unknown key; {hint}", "unknown_key"))
+        if name == "epochs" or (known is not None and name.split(".")[0] not in known):
+            faults.append(layer.at.fault(name, f"unknown key; {_hint(name)}", "unknown_key"))
             continue
         fault = worlds.override(table, name, value)
         if fault is not None:
@@ -181,6 +202,14 @@ def _applied(
             )
             faults.append(layer.at.fault(name, fault.message, code))  # type: ignore[arg-type]  # both are codes
     return faults
+
+
+def _hint(name: str) -> str:
+    if name == "epochs":
+        return "the length of a run is `turns`"
+    rule = next((rule for rule, each in RULES.items() if name.split(".", maxsplit=1)[0] in each.sets), None)
+    citing = f"cite {rule} in `rules` of the world or an action, or " if rule else ""
+    return f"{citing}begin with a packaged world by `like`"
 
 
 def _merged(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:

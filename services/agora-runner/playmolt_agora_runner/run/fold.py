@@ -4,10 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final, cast
 
-from msgspec import UNSET
 from msgspec.structs import replace
 from playmolt_core.game.game import Changes, Fold
-from playmolt_schemas.stored.agora.own_world import CONTEST
 from playmolt_schemas.stored.agora.run import (
     ActContested,
     AgentActed,
@@ -33,7 +31,7 @@ from playmolt_schemas.stored.agora.turn import Effect, TurnRecord
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.text import WITHHELD
 
-from playmolt_agora_runner.world import contest, ledger, ranks, visibility
+from playmolt_agora_runner.world import contest, ledger, named_rules, visibility, world
 from playmolt_agora_runner.world.state import (
     ACTS,
     JUDGED_TURNS,
@@ -48,6 +46,7 @@ from playmolt_agora_runner.world.state import (
     dying,
     shown,
 )
+from playmolt_agora_runner.world.world import Row
 
 
 def evolve(state: RunState, event: Event, at: datetime) -> RunState:
@@ -55,7 +54,7 @@ def evolve(state: RunState, event: Event, at: datetime) -> RunState:
     witnessed = visibility.of(state, event)
     if witnessed:
         agents = cast("Mapping[str, Agent]", changes.get("agents", state.agents))
-        changes["agents"] = visibility.heard(agents, witnessed, visibility.kept(state.rules))
+        changes["agents"] = visibility.heard(agents, witnessed, world.of(state).kept())
     after = replace(state, version=state.version + 1, **changes)
     stage = _stage(after)
     return after if stage == after.stage else replace(after, stage=stage)
@@ -79,18 +78,16 @@ def _stage(state: RunState) -> Stage:
 
 def _is_last(state: RunState) -> bool:
     """Whether this turn was the last one: all are taken, no agent lives, or the world has ended."""
-    own, living = state.rules.own, len(state.living)
-    if not living or state.turn >= state.run.turns:
-        return True
-    return own is not UNSET and ledger.exhausted(own, state.resources, living)
+    living = len(state.living)
+    over = not living or state.turn >= state.run.turns
+    return over or ledger.exhausted(world.of(state), state.resources, living)
 
 
 def _opened(_: RunState, event: RunOpened, at: datetime) -> Changes:
     rules = event.rules
     start = rules.energy.start * rules.unit
-    own, influence = rules.own, rules.own.influence if rules.own else 0
-    rank = ranks.rank_of(rules, influence) if own else ranks.FIRST
-    held = {name: each.start for name, each in own.resources.items()} if own else {}
+    known = world.made(rules, event.spec.packaged)
+    influence, rank = known.influence, known.rank_id(known.influence)
     return {
         "phase": "running",
         "spec": event.spec,
@@ -103,7 +100,7 @@ def _opened(_: RunState, event: RunOpened, at: datetime) -> Changes:
             seat.agent: Agent(place=seat.home, energy=start, shadow=start, influence=influence, rank=rank)
             for seat in event.seats
         },
-        "resources": held,
+        "resources": {name: each.start for name, each in known.resources.items()},
         "tax_rate": rules.tax_rate,
         "pool": rules.pool * rules.unit,
         "due": at,
@@ -149,16 +146,16 @@ def _acted(state: RunState, event: AgentActed, at: datetime) -> Changes:
     changes = _taken(state, record, at, private=event.private) | {
         "agents": agents,
         "treasury": state.treasury + record.effect_applied.treasury + record.effect_shadow.treasury,
-        "owed": _owed(state, event),
         "resources": _held(state, record.effect_applied),
     }
-    if record.success and ranks.act(state.rules):
-        changes |= _contestable(state, event)
-    if record.success and record.action == "trade":
+    if not record.success:
+        return changes
+    row = world.of(state).rows[str(record.action)]
+    if "pool" in row.rules:
         changes["trades"] = state.trades | {record.agent: state.trades.get(record.agent, 0) + 1}
-    if record.success and record.action == "support":
+    if "ties" in row.rules:
         _counted(agents, record.agent, str(record.target))
-    return changes
+    return changes | {"owed": _owed(event, row)} | _contestable(state, event, row)
 
 
 def _failed(state: RunState, event: TurnFailed, at: datetime) -> Changes:
@@ -201,15 +198,15 @@ def _unusable(state: RunState, record: TurnRecord) -> dict[str, int]:
     return {**state.unusable, record.model: before + 1 if record.action is None else JUDGED_TURNS}
 
 
-def _contestable(state: RunState, event: AgentActed) -> Changes:
+def _contestable(state: RunState, event: AgentActed, row: Row) -> Changes:
     """A subsidy that may be contested, or one more contest; tax and billboard have separate events."""
     record = event.record
-    if record.action == "grant_subsidy":
+    if "subsidy" in row.rules:
         act = Contestable(
             kind="subsidy", turn=record.turn, agent=record.agent, target=str(record.target), amount=event.value or 0
         )
         return {"contestable": act}
-    if record.action == CONTEST and state.contestable:
+    if "contest" in row.rules and state.contestable:
         return {"contestable": contest.with_contest(state.contestable, record.agent)}
     return {}
 
@@ -218,15 +215,15 @@ def _held(state: RunState, effect: Effect) -> dict[str, int]:
     return state.resources | {name: state.resources[name] + step for name, step in effect.resources.items()}
 
 
-def _owed(state: RunState, event: AgentActed) -> Consequence | None:
+def _owed(event: AgentActed, row: Row) -> Consequence | None:
     """The consequence is part of the state, so that a fork may branch off between an act and its consequence."""
-    record, own = event.record, state.rules.own
-    if event.heard_by and record.action == "whisper" and not (own and "whisper" in own.actions):
+    record = event.record
+    if event.heard_by and "leak" in row.rules:
         return Consequence(kind="leak", agent=record.agent, target=str(record.target), heard_by=event.heard_by)
-    if record.success and record.action == "build_billboard":
-        text = contest.text_of(shown_target(record), record.content)
+    if "billboard" in row.rules:
+        text = named_rules.text_of(shown_target(record), record.content, row)
         return Consequence(kind="billboard", agent=record.agent, content=text or "")
-    if record.success and record.action == "adjust_tax" and event.value is not None:
+    if "set_tax" in row.rules and event.value is not None:
         return Consequence(kind="tax", agent=record.agent, value=event.value)
     return None
 
@@ -255,22 +252,16 @@ def _leaked(_: RunState, __: WhisperLeaked, ___: datetime) -> Changes:
 
 
 def _posted(state: RunState, event: BillboardPosted, _: datetime) -> Changes:
-    changes: Changes = {
+    return {
         "owed": None,
         "billboard": Billboard(agent=event.agent, content=shown(event.content), until=event.until),
+        "contestable": Contestable(kind="billboard", turn=event.turn, agent=event.agent, billboard=state.billboard),
     }
-    if ranks.act(state.rules):
-        changes["contestable"] = Contestable(
-            kind="billboard", turn=event.turn, agent=event.agent, billboard=state.billboard
-        )
-    return changes
 
 
-def _taxed(state: RunState, event: TaxChanged, _: datetime) -> Changes:
-    changes: Changes = {"owed": None, "tax_rate": event.rate}
-    if ranks.act(state.rules):
-        changes["contestable"] = Contestable(kind="tax", turn=event.turn, agent=event.agent, amount=event.before)
-    return changes
+def _taxed(_: RunState, event: TaxChanged, __: datetime) -> Changes:
+    act = Contestable(kind="tax", turn=event.turn, agent=event.agent, amount=event.before)
+    return {"owed": None, "tax_rate": event.rate, "contestable": act}
 
 
 def _contested(state: RunState, event: ActContested, _: datetime) -> Changes:

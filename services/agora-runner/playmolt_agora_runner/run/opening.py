@@ -11,7 +11,7 @@ from playmolt_schemas.stored.agora.turn import Persona, RunSpec, Seat
 from playmolt_schemas.stored.agora.world import Rules
 
 from playmolt_agora_runner.turn import scenes
-from playmolt_agora_runner.world import chance, places, worlds
+from playmolt_agora_runner.world import chance, world, worlds
 
 PERSONAS: Final[tuple[str, ...]] = get_args(Persona)
 TURNS_MAX = 1000
@@ -82,6 +82,6 @@ def _faults(spec: RunSpec, rules: Rules) -> Iterator[FieldFault]:
                 "seats.home", f"{home} is not a place of this world; choose from {', '.join(rules.places)}"
             )
             continue
-        room = places.room_of(rules, home)
-        if room is not None and homes.count(home) > room:
+        room = world.made(rules, spec.packaged).places[home].capacity
+        if room and homes.count(home) > room:
             yield FieldFault("seats.home", f"{home} has room for {room} agents, not {homes.count(home)}")

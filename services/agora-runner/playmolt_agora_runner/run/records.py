@@ -2,13 +2,13 @@
 
 from msgspec import UNSET, UnsetType
 from playmolt_schemas.instrument import lexicon as coding
-from playmolt_schemas.stored.agora.own_world import CONTEST
-from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS, VALID_CODES, Effect, FnClass, TurnRecord
+from playmolt_schemas.stored.agora.turn import VALID_CODES, Effect, TurnRecord
 
 from playmolt_agora_runner.turn import scenes
 from playmolt_agora_runner.turn.reply_parser import Parsed, TurnReply
-from playmolt_agora_runner.world import acts, contest, own_acts, places
-from playmolt_agora_runner.world.acts import ActAttempt, Deed
+from playmolt_agora_runner.world import acts, places, world
+from playmolt_agora_runner.world.acts import Deed
+from playmolt_agora_runner.world.named_rules import ActAttempt
 from playmolt_agora_runner.world.state import RunState
 
 
@@ -16,12 +16,7 @@ def parsed(state: RunState, agent: str, found: Parsed) -> Parsed:
     """A reply as the world takes it: an action that the agent cannot take is not an act."""
     if found.code not in VALID_CODES:
         return Parsed(code=found.code)
-    action = str(found.action)
-    if acts.known(state, action) or (action in SKILLS and _architect(state, agent)):
-        return found
-    if action == CONTEST and contest.is_open(state, agent):
-        return found
-    return Parsed(code="invalid_action")
+    return found if acts.open_to(state, agent, str(found.action)) else Parsed(code="invalid_action")
 
 
 def record(state: RunState, agent: str, reply: TurnReply, found: Parsed, deed: Deed | None) -> TurnRecord:
@@ -29,7 +24,7 @@ def record(state: RunState, agent: str, reply: TurnReply, found: Parsed, deed: D
     spec, seat, place = state.run, state.seat(agent), state.agents[agent].place
     applied, shadow = acts.effects(state, deed) if deed else (Effect(), Effect())
     cues = coding.cues(found.thought, spec.language)
-    base = base_of(state, found.action)
+    base = world.of(state).base_of(found.action) if found.action is not None else None
     return TurnRecord(
         experiment=spec.experiment,
         run=spec.run,
@@ -66,7 +61,7 @@ def record(state: RunState, agent: str, reply: TurnReply, found: Parsed, deed: D
         effect_shadow=shadow,
         resource_effect=applied.energy.get(agent, 0),
         null_effect=acts.null_effect(state, deed, applied),
-        fn_class=_class_of(state, found.action),
+        fn_class=world.of(state).class_of(found.action) if found.action is not None else None,
         dissoc=coding.dissoc(cues, valid=found.valid, action=base, target=found.target),
         decoding=spec.decoding,
         sampling=spec.sampling,
@@ -85,19 +80,6 @@ def record(state: RunState, agent: str, reply: TurnReply, found: Parsed, deed: D
     )
 
 
-def base_of(state: RunState, action: str | None) -> str | None:
-    """An action as measures count it; None for what is none of theirs."""
-    own = state.rules.own
-    if action is None:
-        return None
-    return own_acts.base_of(own, action) if own else action if action in ACTIONS else None
-
-
-def _class_of(state: RunState, action: str | None) -> FnClass | None:
-    own = state.rules.own
-    return own_acts.class_of(own, action) if own and action is not None else coding.fn_class(action)
-
-
 def _after(state: RunState, applied: Effect) -> dict[str, int] | UnsetType:
     """What the resources hold after an act."""
     if not state.resources:
@@ -110,7 +92,3 @@ def judged(state: RunState, agent: str, found: Parsed) -> Deed | None:
     if found.action is None:
         return None
     return acts.judged(ActAttempt(state, agent, found.target, found.content), found.action)
-
-
-def _architect(state: RunState, agent: str) -> bool:
-    return state.rules.skills and state.seat(agent).persona == "architect"

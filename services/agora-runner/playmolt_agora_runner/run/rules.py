@@ -5,7 +5,6 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Final
 
-from msgspec import UNSET
 from msgspec.structs import replace
 from playmolt_core.game.decider import Accepted, Command, Decision, Effect, EndGame, Refused, Viewer
 from playmolt_core.game.game import Game, ended
@@ -14,7 +13,6 @@ from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.feed_messages import FeedMessage
 from playmolt_schemas.game_messages import GameSummary
-from playmolt_schemas.stored.agora.own_world import OwnWorld
 from playmolt_schemas.stored.agora.run import (
     EVENTS,
     AgentActed,
@@ -27,7 +25,7 @@ from playmolt_schemas.stored.agora.run import (
     RunResumed,
     TurnFailed,
 )
-from playmolt_schemas.stored.agora.turn import PhaseName
+from playmolt_schemas.stored.agora.turn import PhaseName, TurnRecord
 from playmolt_schemas.stored.agora.world import Rules
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.text import unstorable
@@ -36,9 +34,7 @@ from typing_extensions import override
 from playmolt_agora_runner.run import commands, effects, forks, opening, records, views
 from playmolt_agora_runner.run.fold import evolve
 from playmolt_agora_runner.turn import texts
-from playmolt_agora_runner.turn.reply_parser import Parsed
-from playmolt_agora_runner.world import aside, chance, epoch, places, ranks, visibility, worlds
-from playmolt_agora_runner.world.acts import Deed
+from playmolt_agora_runner.world import aside, chance, epoch, places, visibility, world, worlds
 from playmolt_agora_runner.world.state import JUDGED_TURNS, RunState
 
 DETAIL_CHARS: Final = 2000
@@ -181,8 +177,8 @@ def _taken(state: RunState, command: commands.TakeTurn) -> Decision:
     acted = AgentActed(
         record=record,
         value=deed.value,
-        heard_by=_heard_by(state, agent, found, deed),
-        weight=ranks.weight_of(state.rules, state.agents[agent].influence) if _weighs(state) else 1,
+        heard_by=_heard_by(state, agent, record) if deed.success else (),
+        weight=world.of(state).weight(state.agents[agent].influence),
         private=_whispers(state, found.action),
     )
     return Accepted((*calls, acted))
@@ -222,23 +218,22 @@ def _gives_up(state: RunState, model: str) -> tuple[Event, ...]:
 
 
 def _whispers(state: RunState, action: str | None) -> bool:
-    """Whether an act of the world's own is a whisper; the packaged one is known by its name."""
-    own = state.rules.own
-    return own is not UNSET and action in own.actions and own.actions[action].does == "whisper"
+    """Whether an act is a whisper under another name; the packaged one is known by its own."""
+    row = world.of(state).rows[str(action)]
+    return row.does == "whisper" and not row.packaged
 
 
-def _weighs(state: RunState) -> bool:
-    return bool(state.rules.own) or ranks.act(state.rules)
+def _heard_by(state: RunState, agent: str, record: TurnRecord) -> tuple[str, ...]:
+    """Who hears an act, as far as it is stored: those to whom a whisper leaks, and all in a world of its own."""
+    row = world.of(state).rows[str(record.action)]
+    if "leak" in row.rules:
+        return _leaked(state, agent, record)
+    return () if row.packaged else visibility.hearing(state, record, row)
 
 
-def _heard_by(state: RunState, agent: str, found: Parsed, deed: Deed) -> tuple[str, ...]:
+def _leaked(state: RunState, agent: str, record: TurnRecord) -> tuple[str, ...]:
     """Draw whether a whisper leaks to the others there; an Observer among them makes it likelier."""
-    own = state.rules.own
-    if own and deed.success and found.action in own.actions:
-        return _hearers(state, own, agent, found, deed)
-    if found.action != "whisper" or not deed.success:
-        return ()
-    others = tuple(name for name in places.beside(state.agents, agent) if name != found.target)
+    others = tuple(name for name in places.beside(state.agents, agent) if name != record.target)
     if not others:
         return ()
     rules = state.rules
@@ -246,18 +241,6 @@ def _heard_by(state: RunState, agent: str, found: Parsed, deed: Deed) -> tuple[s
     if any(state.seat(name).persona == "observer" for name in others):
         probability += Fraction(rules.leak_observer)
     return others if chance.leaks(state.run, state.turn, agent, probability) else ()
-
-
-def _hearers(state: RunState, own: OwnWorld, agent: str, found: Parsed, deed: Deed) -> tuple[str, ...]:
-    """The others who hear an act of the world's own."""
-    action = own.actions[str(found.action)]
-    if action.does == "whisper":
-        return (str(found.target),)
-    if not action.heard:
-        return ()
-    places_of = {name: state.agents[name].place for name in state.living}
-    here = places_of[agent]
-    return visibility.hearers(own, tuple(state.agents), places_of, agent, frozenset((here, deed.place or here)))
 
 
 def _paused(state: RunState, command: commands.PauseRun) -> Decision:

@@ -7,10 +7,11 @@ from typing import Any, Final
 
 import msgspec
 from playmolt_schemas.canonical import digest
+from playmolt_schemas.stored.agora.own_world import Amounts
 from playmolt_schemas.stored.agora.turn import Language
 
 from playmolt_agora_runner.turn import texts
-from playmolt_agora_runner.turn.scene import Numbers, Offer, OwnScene
+from playmolt_agora_runner.turn.scene import Offer, OwnScene
 
 SLOTS: Final = (
     "agent_id", "persona", "place", "place_title", "energy", "influence", "rank", "resources", "others", "events",
@@ -104,7 +105,7 @@ def _notes(offer: Offer, said: RoomPhrases) -> Iterator[str]:
         yield filled(said.take, {"what": f"{name} {_value(value, said)}"})
 
 
-def _parts(numbers: Numbers, said: RoomPhrases) -> Iterator[str]:
+def _parts(numbers: Amounts, said: RoomPhrases) -> Iterator[str]:
     for line, value in ((said.energy, numbers.energy), (said.influence, numbers.influence)):
         if value:
             yield filled(line, {"value": _value(value, said)})

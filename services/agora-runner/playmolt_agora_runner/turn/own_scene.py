@@ -1,12 +1,13 @@
 """The additional part of a scene in a plan's own world: titles, resources, available actions."""
 
-import msgspec
-from playmolt_schemas.stored.agora.own_world import CONTEST, OwnAction, OwnWorld
-from playmolt_schemas.stored.agora.turn import ACTIONS, FnClass, Language
+from playmolt_schemas.stored.agora.own_world import CONTEST, Amounts, OwnWorld
+from playmolt_schemas.stored.agora.turn import Language
 
-from playmolt_agora_runner.turn.scene import Numbers, Offer, OwnScene
-from playmolt_agora_runner.world import acts, contest, own_acts, places
+from playmolt_agora_runner.turn.scene import Offer, OwnScene
+from playmolt_agora_runner.world import acts, contest
+from playmolt_agora_runner.world.named_rules import ActAttempt
 from playmolt_agora_runner.world.state import RunState
+from playmolt_agora_runner.world.world import Row, is_alley
 
 
 def own_scene(state: RunState, agent: str) -> OwnScene | None:
@@ -25,7 +26,7 @@ def own_scene(state: RunState, agent: str) -> OwnScene | None:
         place_title=_title(own, place, language),
         rank_title=rank.name.in_language(language) if rank else "",
         resources=shown,
-        offers=_offers(state, own, agent),
+        offers=_offers(state, agent),
         labels={name: action.label.in_language(language) or name for name, action in own.actions.items()},
         titles={name: _title(own, name, language) for name in own.places},
         energy=state.rules.energy.ledger != "none",
@@ -49,72 +50,35 @@ def _files(state: RunState, agent: str) -> dict[str, str]:
     return found
 
 
-def _offers(state: RunState, own: OwnWorld, agent: str) -> tuple[Offer, ...]:
-    """The actions of its place, including those it cannot pay for."""
-    place, language = state.agents[agent].place, state.run.language
-    feasible = acts.feasible(state, agent)
-    mine = [
-        _offer(own, name, action, place, language, possible=name in feasible)
-        for name, action in own.actions.items()
-        if place in (action.where or own.places) and all(_here(own, taken, place) for taken in action.take)
+def _offers(state: RunState, agent: str) -> tuple[Offer, ...]:
+    """The actions of its place, including those it cannot pay for; the world's own before those of a shipped one."""
+    attempt, feasible = ActAttempt(state, agent), acts.feasible(state, agent)
+    rows = sorted(attempt.world.rows.items(), key=lambda named: named[1].packaged)
+    found = [
+        _offer(attempt, name, row, possible=name in feasible)
+        for name, row in rows
+        if row.listed and (row.packaged or acts.offered_at(attempt, row)) and acts.open_to(state, agent, name)
     ]
-    packaged = [name for name in ACTIONS if acts.known(state, name) and name not in own.actions]
-    found = [_packaged(state, own, name, place, possible=name in feasible) for name in packaged]
     contesting = [Offer(name=CONTEST, feasible=True)] if contest.is_open(state, agent) else []
-    return (*mine, *found, *contesting)
+    return (*found, *contesting)
 
 
-def _here(own: OwnWorld, resource: str, place: str) -> bool:
-    return own.resources[resource].place in (None, place)
-
-
-def _offer(own: OwnWorld, name: str, action: OwnAction, place: str, language: Language, *, possible: bool) -> Offer:
-    amount = action.amount
+def _offer(attempt: ActAttempt, name: str, row: Row, *, possible: bool) -> Offer:
+    amount, language = row.amount, attempt.state.run.language
+    paid = "alley" not in row.rules or is_alley(attempt.place)
     return Offer(
         name=name,
-        label=action.label.in_language(language),
-        help=action.help.in_language(language),
-        target=action.target,
-        says=action.does in ("say", "whisper"),
+        label=row.label.in_language(language),
+        help=row.help.in_language(language),
+        target=row.target,
+        says=row.does in ("say", "whisper"),
         least=None if amount is None else amount.min,
         most=None if amount is None else amount.max,
-        goals=_goals(own, action, place),
-        fn_class=own_acts.class_of(own, name),
+        goals=acts.goals(attempt, row) if row.target == "place" else (),
+        fn_class=attempt.world.class_of(name),
         feasible=possible,
-        cost=Numbers(energy=action.cost.energy, influence=action.cost.influence),
-        take=dict(action.take),
-        gain=Numbers(energy=action.gain.energy, influence=action.gain.influence),
-        give=Numbers(energy=action.give.energy, influence=action.give.influence),
+        cost=row.cost,
+        take=dict(row.take),
+        gain=row.gain if paid else Amounts(),
+        give=row.give,
     )
-
-
-def _goals(own: OwnWorld, action: OwnAction, place: str) -> tuple[str, ...]:
-    if action.target != "place":
-        return ()
-    return own.goals(place) if action.does == "move" else tuple(own.places)
-
-
-_TARGETS = {"support": "agent", "whisper": "agent", "move": "place"}
-
-
-def _packaged(state: RunState, own: OwnWorld, name: str, place: str, *, possible: bool) -> Offer:
-    """One of the six actions as in the packaged world."""
-    costs, rewards = state.rules.costs, state.rules.rewards
-    fn_class: FnClass | None = own_acts.class_of(own, name)
-    plain = Offer(
-        name=name,
-        target=_TARGETS.get(name, "none"),
-        says=name in ("speak", "whisper"),
-        goals=own.goals(place) if name == "move" else (),
-        fn_class=fn_class,
-        feasible=possible,
-        cost=Numbers(energy=getattr(costs, name)),
-    )
-    if name == "trade":
-        return msgspec.structs.replace(plain, gain=Numbers(energy=rewards.trade))
-    if name == "support":
-        given = Numbers(energy=rewards.support_energy, influence=rewards.support_influence)
-        return msgspec.structs.replace(plain, give=given)
-    if name == "speak" and places.is_alley(place):
-        return msgspec.structs.replace(plain, gain=Numbers(energy=rewards.speak_alley))
-    return plain

@@ -277,7 +277,7 @@ class _Writer:
             case "failed":
                 return self._own.reasons.get(str(each.values["reason"]), self._own.reasons["other"])
             case "feedback":
-                return self._own.feedback[each.values["action"]]
+                return self._own.feedback.get(each.values["action"], str(each.values["action"]))
         slots = {name: self._value(name, value) for name, value in each.values.items()}
         return fill(self._own.events[each.kind], slots)
 

@@ -4,16 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+from playmolt_schemas.stored.agora.own_world import Amounts
 from playmolt_schemas.stored.agora.turn import ConstraintLevel, FnClass, Language, PersonaCondition, PhaseName
 
 from playmolt_agora_runner.world.state import Observation
-
-
-class Numbers(msgspec.Struct, frozen=True, kw_only=True):
-    """Energy and influence, or `amount`: what the act names."""
-
-    energy: int | str = 0
-    influence: int | str = 0
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,10 +23,10 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
     goals: tuple[str, ...] = ()
     fn_class: FnClass | None = None
     feasible: bool = True
-    cost: Numbers = Numbers()
+    cost: Amounts = Amounts()
     take: Mapping[str, int | str] = {}
-    gain: Numbers = Numbers()
-    give: Numbers = Numbers()
+    gain: Amounts = Amounts()
+    give: Amounts = Amounts()
 
 
 class OwnScene(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,29 +1,24 @@
 """Acts and their results: success, reason of failure, and the steps in the ledgers.
 
-An attempt that fails costs nothing and changes nothing. A reason is one of `Reason`; the prompts word it.
+An attempt is checked in the order place, target, amount, named rules, cost, resources; the first that fails is its
+reason, which the prompts word. An attempt that fails costs nothing and changes nothing.
 """
 
-from collections.abc import Callable, Mapping
-from fractions import Fraction
-from typing import Final, Literal
+import re
+from collections.abc import Mapping
+from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.stored.agora.own_world import CONTEST, OwnAction, OwnWorld
-from playmolt_schemas.stored.agora.turn import ACTIONS, Action, Effect
+from playmolt_schemas.stored.agora.own_world import Amounts
+from playmolt_schemas.stored.agora.turn import Effect
 
-from playmolt_agora_runner.world import contest, ledger, market, own_acts, places
-from playmolt_agora_runner.world.own_acts import OwnAttempt, OwnReason
+from playmolt_agora_runner.world import contest, ledger, places, world
+from playmolt_agora_runner.world.named_rules import RULES, ActAttempt, Reason, Terms
 from playmolt_agora_runner.world.state import RunState
+from playmolt_agora_runner.world.world import Row
 
-Reason = Literal[
-    OwnReason,
-    "not_here",
-    "unknown_place",
-    "same_place",
-    "not_enough_treasury",
-    "bad_value",
-    "nothing_to_contest",
-]
+_WHOLE: Final = re.compile(r"\+?(\d{1,6})", re.ASCII)
+_SHORT: Final[Mapping[str, Reason]] = dict.fromkeys(("not_here", "unknown_place", "same_place"), "no_target")
 
 
 class Deed(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,37 +38,26 @@ class Deed(msgspec.Struct, frozen=True, kw_only=True):
         return self.reason is None
 
 
-class ActAttempt(msgspec.Struct, frozen=True):
-    """An agent's attempt in a state of the world."""
-
-    state: RunState
-    agent: str
-    target: str | None = None
-    content: str | None = None
-
-    @property
-    def place(self) -> str:
-        return self.state.agents[self.agent].place
-
-    @property
-    def beside(self) -> tuple[str, ...]:
-        return places.beside(self.state.agents, self.agent)
-
-
 def judged(attempt: ActAttempt, action: str) -> Deed:
-    """Judge an attempt of an action, a skill or an act of the world's own; LookupError for any other."""
-    own = attempt.state.rules.own
-    if own and action in own.actions:
-        return _own(attempt, own, own.actions[action])
-    return _DEEDS[action](attempt)
+    """Judge an attempt of an action of the world; LookupError for any other."""
+    row = attempt.world.rows[action]
+    amount = amount_of(row, attempt.content)
+    reason = _refused(attempt, row, amount)
+    if reason is not None:
+        return Deed(reason=reason if row.packaged else _SHORT.get(reason, reason), amount=amount)
+    return _deed(attempt, row, amount)
 
 
-def known(state: RunState, action: str) -> bool:
-    """Whether an action is one of this world; skills are the architect's, a contest some ranks'."""
-    own = state.rules.own
-    if own and not own.packaged:
-        return action in own.actions or action == "idle"
-    return action in ACTIONS or bool(own and action in own.actions)
+def open_to(state: RunState, agent: str, action: str) -> bool:
+    """Whether an action is one that the agent may attempt now: skills are the architect's, a contest some ranks'."""
+    row = world.of(state).rows.get(action)
+    return row is not None and _open_to(state, agent, row)
+
+
+def _open_to(state: RunState, agent: str, row: Row) -> bool:
+    if "architect" in row.rules and state.seat(agent).persona != "architect":
+        return False
+    return "contest" not in row.rules or contest.is_open(state, agent)
 
 
 def effects(state: RunState, deed: Deed) -> tuple[Effect, Effect]:
@@ -104,205 +88,115 @@ def null_effect(state: RunState, deed: Deed | None, applied: Effect) -> bool:
 
 def feasible(state: RunState, agent: str) -> tuple[str, ...]:
     """The actions that could have succeeded with the right target and amount (measures.md, 2)."""
-    attempt, own = ActAttempt(state, agent), state.rules.own
-    if not own:
-        return tuple(action for action in ACTIONS if _possible(attempt, action))
-    mine = _attempted(attempt)
-    packaged = (action for action in ACTIONS if known(state, action) and action not in own.actions)
-    return (
-        *(action for action in packaged if _possible(attempt, action)),
-        *(name for name, action in own.actions.items() if own_acts.possible(own, action, mine)),
-    )
+    attempt = ActAttempt(state, agent)
+    rows = attempt.world.rows
+    return tuple(name for name, row in rows.items() if row.listed and _possible(attempt, row))
 
 
-def _attempted(attempt: ActAttempt) -> OwnAttempt:
-    """The attempt in the form of the world's own acts: in whole energy, if energy is real."""
-    state, agent = attempt.state, attempt.state.agents[attempt.agent]
-    real = state.rules.energy.ledger == "real"
-    return OwnAttempt(
-        place=agent.place,
-        beside=attempt.beside,
-        energy=agent.energy // state.rules.unit if real else None,
-        influence=agent.influence,
-        resources=state.resources,
-        full=frozenset(name for name in state.rules.places if places.full(state.rules, state.agents, name)),
-        target=attempt.target,
-        content=attempt.content,
-    )
-
-
-def _own(attempt: ActAttempt, own: OwnWorld, action: OwnAction) -> Deed:
-    found = own_acts.judged(own, action, _attempted(attempt))
-    if found.reason is not None:
-        return Deed(reason=found.reason, amount=found.amount)
-    unit, given = attempt.state.rules.unit, found.given
-    energy = [(attempt.agent, found.gained * unit)] if found.gained else []
-    influence = {attempt.agent: found.influence} if found.influence else {}
-    if action.target == "agent" and attempt.target is not None:
-        energy += [(attempt.target, int(given.energy) * unit)] if given.energy else []
-        influence |= {attempt.target: int(given.influence)} if given.influence else {}
-    return Deed(
-        energy=tuple(energy), influence=influence, place=found.goal, amount=found.amount, resources=found.resources
-    )
-
-
-def _contest(attempt: ActAttempt) -> Deed:
-    is_open = contest.is_open(attempt.state, attempt.agent)
-    return Deed() if is_open else Deed(reason="nothing_to_contest")
-
-
-def _possible(attempt: ActAttempt, action: Action) -> bool:
-    if not _payable(attempt, action):
+def _possible(attempt: ActAttempt, row: Row) -> bool:
+    if not _open_to(attempt.state, attempt.agent, row):
         return False
-    match action:
-        case "trade":
-            return attempt.place == places.MARKET
-        case "support":
-            return bool(attempt.beside)
-        case "whisper":
-            return places.is_alley(attempt.place) and bool(attempt.beside)
-        case "speak":
-            return _may_speak(attempt)
-    return True
+    target: str | None = attempt.agent if "subsidy" in row.rules else None
+    if row.target == "agent":
+        target = next(iter(attempt.beside), None)
+    elif row.target == "place":
+        target = next((goal for goal in goals(attempt, row) if not _full(attempt, goal)), None)
+    amount = 1 if row.amount is None else row.amount.min
+    return _refused(ActAttempt(attempt.state, attempt.agent, target, str(amount)), row, amount) is None
 
 
-def _speak(attempt: ActAttempt) -> Deed:
-    if not _may_speak(attempt):
-        return Deed(reason="wrong_place")
-    reward = attempt.state.rules.rewards.speak_alley if places.is_alley(attempt.place) else 0
-    return _paid(attempt, "speak", (attempt.agent, reward))
+def goals(attempt: ActAttempt, row: Row) -> tuple[str, ...]:
+    """The places that an act can aim at."""
+    return attempt.world.goals(attempt.place) if row.does == "move" else tuple(attempt.world.places)
 
 
-def _trade(attempt: ActAttempt) -> Deed:
-    if attempt.place != places.MARKET:
-        return Deed(reason="wrong_place")
-    rules, rate = attempt.state.rules, attempt.state.tax_rate
-    due = market.tax(rules, rate)
-    paid = _paid(attempt, "trade")
-    if not paid.success:
-        return paid
-    # The tax comes off the reward: were it a step of its own, the maximum would cut the reward before it.
-    gained = rules.rewards.trade * rules.unit - due
-    return msgspec.structs.replace(paid, energy=(*paid.energy, (attempt.agent, gained)), treasury=due)
+def offered_at(attempt: ActAttempt, row: Row) -> bool:
+    """Whether a row can be done at the attempt's place, as far as the place goes."""
+    bound = (attempt.world.resources[name].place for name in row.take)
+    return (not row.where or attempt.place in row.where) and all(where in (None, attempt.place) for where in bound)
 
 
-def _support(attempt: ActAttempt) -> Deed:
-    reason = _unmet(attempt)
-    if reason:
-        return Deed(reason=reason)
-    target = str(attempt.target)
-    energy, influence = _support_given(attempt)
-    paid = _paid(attempt, "support", (target, energy))
-    return msgspec.structs.replace(paid, influence={target: influence}) if paid.success else paid
+def amount_of(row: Row, content: str | None) -> int | None:
+    """The amount that a content names; None if it is out of range."""
+    found = _WHOLE.fullmatch(content.strip()) if content and row.amount is not None else None
+    if found is None or row.amount is None:
+        return None
+    amount = int(found[1])
+    return amount if row.amount.min <= amount <= row.amount.max else None
 
 
-def _support_given(attempt: ActAttempt) -> tuple[int, int]:
-    """An elder's factor is on the support itself, a crisis adds to the result."""
-    state, rules = attempt.state, attempt.state.rules
-    factor = Fraction(rules.elder_factor) if state.agents[attempt.agent].rank == "elder" else 1
-    energy, influence = int(rules.rewards.support_energy * factor), rules.rewards.support_influence
-    if not state.crisis:
-        return energy, influence
-    return energy + rules.crisis.support_energy, influence + rules.crisis.support_influence
+def _refused(attempt: ActAttempt, row: Row, amount: int | None) -> Reason | None:
+    if not offered_at(attempt, row):
+        return "wrong_place"
+    if (missing := _unmet(attempt, row)) is not None:
+        return missing
+    if row.amount is not None and amount is None:
+        return "bad_amount"
+    for name in row.rules:
+        refuses = RULES[name].refuses
+        if refuses is not None and (reason := refuses(attempt, row)) is not None:
+            return reason
+    return _unpaid(attempt, row, amount)
 
 
-def _whisper(attempt: ActAttempt) -> Deed:
-    if not places.is_alley(attempt.place):
-        return Deed(reason="wrong_place")
-    reason = _unmet(attempt)
-    return Deed(reason=reason) if reason else _paid(attempt, "whisper")
-
-
-def _move(attempt: ActAttempt) -> Deed:
-    state, goal = attempt.state, attempt.target
-    if goal is None:
-        return Deed(reason="no_target")
-    if goal not in state.rules.places:
-        return Deed(reason="unknown_place")
-    if goal == attempt.place:
-        return Deed(reason="same_place")
-    if places.full(state.rules, state.agents, goal):
-        return Deed(reason="place_full")
-    paid = _paid(attempt, "move")
-    return msgspec.structs.replace(paid, place=goal) if paid.success else paid
-
-
-def _idle(attempt: ActAttempt) -> Deed:
-    return _paid(attempt, "idle")
-
-
-def _build_billboard(attempt: ActAttempt) -> Deed:
-    if contest.text_of(attempt.target, attempt.content) is None:
-        return Deed(reason="bad_value")
-    return _paid(attempt, "billboard")
-
-
-def _adjust_tax(attempt: ActAttempt) -> Deed:
-    rate = contest.rate_of(attempt.target, attempt.content)
-    if rate is None:
-        return Deed(reason="bad_value")
-    paid = _paid(attempt, "tax")
-    return msgspec.structs.replace(paid, value=rate) if paid.success else paid
-
-
-def _grant_subsidy(attempt: ActAttempt) -> Deed:
+def _unmet(attempt: ActAttempt, row: Row) -> Reason | None:
+    """Why there is no such counterpart."""
     target = attempt.target
-    if target is None:
-        return Deed(reason="no_target")
-    if target not in attempt.state.living:
-        return Deed(reason="not_here")
-    amount = contest.amount_of(attempt.content)
-    unit = attempt.state.rules.unit
-    if amount is None:
-        return Deed(reason="bad_value")
-    if amount * unit > attempt.state.treasury:
-        return Deed(reason="not_enough_treasury")
-    paid = _paid(attempt, "subsidy", (target, amount))
-    if not paid.success:
-        return paid
-    return msgspec.structs.replace(paid, treasury=-amount * unit, value=amount)
-
-
-_DEEDS: Final[Mapping[str, Callable[[ActAttempt], Deed]]] = {
-    "speak": _speak,
-    "trade": _trade,
-    "support": _support,
-    "whisper": _whisper,
-    "move": _move,
-    "idle": _idle,
-    "build_billboard": _build_billboard,
-    "adjust_tax": _adjust_tax,
-    "grant_subsidy": _grant_subsidy,
-    CONTEST: _contest,
-}
-
-
-def _may_speak(attempt: ActAttempt) -> bool:
-    return attempt.place != places.MARKET or attempt.state.rules.speak_in_market
-
-
-def _unmet(attempt: ActAttempt) -> Reason | None:
-    """Why there is no counterpart: this act needs another agent in the same place."""
-    if attempt.target is None or attempt.target == attempt.agent:
+    if row.target == "none":
+        return None
+    if target is None or target == attempt.agent:
         return "no_target"
-    return None if attempt.target in attempt.beside else "not_here"
+    if row.target == "agent":
+        return None if target in attempt.beside else "not_here"
+    if target not in attempt.world.places:
+        return "unknown_place"
+    if target not in goals(attempt, row):
+        return "same_place" if target == attempt.place else "no_target"
+    return "place_full" if row.does == "move" and _full(attempt, target) else None
 
 
-def _cost(attempt: ActAttempt, what: str) -> int:
-    cost: int = getattr(attempt.state.rules.costs, what)
-    return cost * attempt.state.rules.unit
+def _full(attempt: ActAttempt, place: str) -> bool:
+    capacity = attempt.world.places[place].capacity
+    return bool(capacity) and len(places.there(attempt.state.agents, place)) >= capacity
 
 
-def _payable(attempt: ActAttempt, what: str) -> bool:
+def _unpaid(attempt: ActAttempt, row: Row, amount: int | None) -> Reason | None:
     """An equal amount suffices. A shadow cost is always affordable."""
-    real = attempt.state.rules.energy.ledger == "real"
-    return not real or attempt.state.agents[attempt.agent].energy >= _cost(attempt, what)
+    state, held = attempt.state, attempt.state.agents[attempt.agent]
+    cost, influence = _valued(row.cost, amount)
+    if state.rules.energy.ledger == "real" and held.energy < cost * state.rules.unit:
+        return "not_enough_energy"
+    if held.influence < influence:
+        return "not_enough_influence"
+    short = any(state.resources[name] < _value(value, amount) for name, value in row.take.items())
+    return "not_enough_resource" if short else None
 
 
-def _paid(attempt: ActAttempt, what: str, *rewards: tuple[str, int]) -> Deed:
-    """The deed of an act, provided that it can be paid for; rewards are in whole energy."""
-    if not _payable(attempt, what):
-        return Deed(reason="not_enough_energy")
-    unit = attempt.state.rules.unit
-    gained = tuple((agent, reward * unit) for agent, reward in rewards)
-    return Deed(energy=((attempt.agent, -_cost(attempt, what)), *gained))
+def _deed(attempt: ActAttempt, row: Row, amount: int | None) -> Deed:
+    agent, unit = attempt.agent, attempt.state.rules.unit
+    (cost, paid), (gain, earned), (give, given) = (_valued(part, amount) for part in (row.cost, row.gain, row.give))
+    terms = Terms(target=str(attempt.target), gained=gain * unit, given=give * unit, influence=given)
+    for name in row.rules:
+        changes = RULES[name].changes
+        if changes is not None:
+            changes(attempt, terms, row)
+    steps = ((agent, -cost * unit), (agent, terms.gained), (terms.target, terms.given))
+    influence = {agent: earned - paid} if earned != paid else {}
+    taken = {name: -_value(value, amount) for name, value in row.take.items()}
+    return Deed(
+        energy=tuple(step for step in steps if step[1]),
+        influence=influence | ({terms.target: terms.influence} if terms.influence else {}),
+        treasury=terms.treasury,
+        place=attempt.target if row.does == "move" else None,
+        value=terms.value,
+        amount=amount,
+        resources={name: step for name, step in taken.items() if step},
+    )
+
+
+def _valued(amounts: Amounts, amount: int | None) -> tuple[int, int]:
+    return _value(amounts.energy, amount), _value(amounts.influence, amount)
+
+
+def _value(value: Any, amount: int | None) -> int:
+    return (amount or 0) if value == "amount" else int(value)

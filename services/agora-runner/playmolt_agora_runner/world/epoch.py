@@ -21,7 +21,7 @@ from playmolt_schemas.stored.agora.turn import Effect
 from playmolt_schemas.stored.agora.world import SeedEvent
 from playmolt_schemas.stored.event import Event
 
-from playmolt_agora_runner.world import aside, chance, contest, ledger, market, ranks
+from playmolt_agora_runner.world import aside, chance, contest, ledger, market, world
 from playmolt_agora_runner.world.state import Consequence, Contestable, RunState, Stage, dying
 
 
@@ -54,7 +54,7 @@ def begun(state: RunState) -> EpochStarted:
     crisis = chance.crisis(spec, turn, rules.crisis.p) if turn >= rules.crisis.from_ else None
     taken = decay(state, turn, crisis) if rules.energy.ledger == "real" else 0
     steps = [(name, -taken * rules.unit) for name in state.living]
-    happening = [each for each in rules.own.events if each.turn == turn] if rules.own else []
+    happening = [each for each in world.of(state).events if each.turn == turn]
     shown: tuple[SeedEvent | OwnEvent, ...] = (*seeds, *happening)
     return EpochStarted(
         turn=turn,
@@ -72,12 +72,9 @@ def begun(state: RunState) -> EpochStarted:
 
 def _given(state: RunState, happening: Sequence[OwnEvent]) -> dict[str, int]:
     """The effects of a turn's happenings on resources, in order."""
-    own, before = state.rules.own, state.resources
-    if not own or not before:
-        return {}
-    held = dict(before)
+    before, held = state.resources, dict(state.resources)
     for each in happening:
-        for name, step in ledger.changed(own, held, each.resources).items():
+        for name, step in ledger.changed(world.of(state), held, each.resources).items():
             held[name] += step
     return {name: value - before[name] for name, value in held.items() if value != before[name]}
 
@@ -107,7 +104,7 @@ def _consequence(state: RunState, owed: Consequence) -> WhisperLeaked | Billboar
         agent=owed.agent,
         before=state.tax_rate,
         rate=owed.value,
-        effective_tax=market.effective_tax(state.rules, owed.value),
+        effective_tax=market.effective_tax(state, owed.value),
     )
 
 
@@ -118,17 +115,18 @@ def _undone(state: RunState, act: Contestable) -> ActContested:
 
 def _regrown(state: RunState) -> ResourceSettled | None:
     """The next resource to grow again; None once all have."""
-    own, held = state.rules.own, state.resources
-    if not own or not held:
+    resources, held = world.of(state).resources, state.resources
+    if not held:
         return None
-    name = list(own.resources)[state.settled]
-    grown = ledger.regrown(own.resources[name], held[name])
+    name = list(resources)[state.settled]
+    grown = ledger.regrown(resources[name], held[name])
     return ResourceSettled(turn=state.turn, name=name, before=held[name], regrown=grown, after=held[name] + grown)
 
 
 def _ranked(state: RunState) -> RankChanged | None:
+    known = world.of(state)
     for name, agent in state.agents.items():
-        rank = ranks.rank_of(state.rules, agent.influence)
+        rank = known.rank_id(agent.influence)
         if agent.alive and rank != agent.rank:
             return RankChanged(turn=state.turn, agent=name, before=agent.rank, rank=rank)
     return None

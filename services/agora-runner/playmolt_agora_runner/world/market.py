@@ -1,13 +1,15 @@
 """The market: what a trade pays, how the pool is shared out, what the treasury gives back. Amounts are in units."""
 
 from fractions import Fraction
+from typing import Any
 
 import msgspec
 from playmolt_schemas.stored.agora.run import MarketSettled
 from playmolt_schemas.stored.agora.turn import Effect
 from playmolt_schemas.stored.agora.world import Rules
 
-from playmolt_agora_runner.world import ledger, places
+from playmolt_agora_runner.world import ledger, world
+from playmolt_agora_runner.world.places import MARKET
 from playmolt_agora_runner.world.state import RunState
 
 
@@ -18,19 +20,21 @@ class Shares(msgspec.Struct, frozen=True):
     lost: int
 
 
-def tax(rules: Rules, rate: int) -> int:
-    """The tax on one trade at a rate in percent, in units.
+def tax(rules: Rules, rate: int, gain: Any) -> int:
+    """The tax on a gain of energy at a rate in percent, in units.
 
-    `at_least_one` rounds half up and takes 1 at least; only a rate of 0 is free. `exact` takes the rate of the reward.
+    `at_least_one` rounds half up and takes 1 at least; only a rate of 0 is free. `exact` takes the rate of the gain.
     """
     if rules.tax_rounding == "exact":
-        return rules.rewards.trade * rate
-    return max(1, (2 * rules.rewards.trade * rate + 100) // 200) if rate else 0
+        return int(gain) * rate
+    return max(1, (2 * int(gain) * rate + 100) // 200) if rate else 0
 
 
-def effective_tax(rules: Rules, rate: int) -> str:
-    """The tax on one trade in energy, as decimal text."""
-    due = Fraction(tax(rules, rate), rules.unit)
+def effective_tax(state: RunState, rate: int) -> str:
+    """The tax in energy on the world's first taxed act, as decimal text."""
+    rules = state.rules
+    gain = next((row.gain.energy for row in world.of(state).rows.values() if "tax" in row.rules), rules.rewards.trade)
+    due = Fraction(tax(rules, rate, gain), rules.unit)
     return str(due.numerator) if due.denominator == 1 else ledger.decimal(due, 2)
 
 
@@ -50,7 +54,10 @@ def settled(state: RunState) -> MarketSettled:
     """The end of an epoch at the market: pool, then treasury."""
     rules = state.rules
     trades = state.trades
-    idle = tuple(agent for agent in places.there(state.agents, places.MARKET) if agent not in trades)
+    markets = {
+        place for row in world.of(state).rows.values() if "pool" in row.rules for place in row.where or (MARKET,)
+    }
+    idle = tuple(name for name in state.living if state.agents[name].place in markets and name not in trades)
     found = shares(rules, state.pool, trades, idle)
     overflow = _overflow(rules, state.treasury)
     change = Effect(
@@ -66,7 +73,7 @@ def settled(state: RunState) -> MarketSettled:
         shares=found.paid,
         lost=found.lost,
         tax_rate=state.tax_rate,
-        effective_tax=effective_tax(rules, state.tax_rate),
+        effective_tax=effective_tax(state, state.tax_rate),
         overflow=overflow,
         treasury=state.treasury - overflow,
         next_pool=_next_pool(rules, state.pool, overflow),

@@ -14,13 +14,14 @@ from playmolt_schemas.stored.agora.run import Outcome, PauseCode
 from playmolt_schemas.stored.agora.turn import ParseCode, RunSpec, Seat
 from playmolt_schemas.stored.agora.world import Rules
 
-from playmolt_agora_runner.world import ranks
 from playmolt_agora_runner.world.worlds import preset
 
 Stage = Literal["opening", "crisis", "morning", "acting", "market", "evening", "regrowth", "finished"]
 """Where a run is in its epoch: about to begin one, a crisis to announce, deaths by decay, agents acting, the pool to
 share out, deaths at the end, resources to grow again, all turns taken."""
 
+FIRST_RANK: Final = "commoner"
+"""The rank of who has no other."""
 RECENT: Final = 10
 HISTORY: Final = 20
 """Ten more than are shown: those that are among the recent events are not shown again."""
@@ -60,7 +61,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     energy: int
     shadow: int
     influence: int = 0
-    rank: str = ranks.FIRST
+    rank: str = FIRST_RANK
     alive: bool = True
     died: int | None = None
     supporters: dict[str, int] = {}

@@ -7,9 +7,8 @@ thought is never seen.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from msgspec import UNSET
 from msgspec.structs import replace
-from playmolt_schemas.stored.agora.own_world import CONTEST, HearingRule, OwnWorld
+from playmolt_schemas.stored.agora.own_world import HearingRule, OwnWorld
 from playmolt_schemas.stored.agora.run import (
     ActContested,
     AgentActed,
@@ -23,12 +22,11 @@ from playmolt_schemas.stored.agora.run import (
     WhisperLeaked,
 )
 from playmolt_schemas.stored.agora.turn import TurnRecord
-from playmolt_schemas.stored.agora.world import Rules
 from playmolt_schemas.stored.event import Event
 
-from playmolt_agora_runner.world import places, ranks
-from playmolt_agora_runner.world.own_acts import hearing_is_own
+from playmolt_agora_runner.world import places, world
 from playmolt_agora_runner.world.state import HISTORY, RECENT, Agent, Observation, RunState, shown
+from playmolt_agora_runner.world.world import Row
 
 Witnessed = tuple[Observation, tuple[str, ...]]
 """An observation and its witnesses."""
@@ -38,12 +36,6 @@ def of(state: RunState, event: Event) -> list[Witnessed]:
     """The observations of an event with their witnesses; `state` is the one before the event."""
     happenings = _WITNESSED_BY.get(type(event))
     return happenings(state, event) if happenings else []
-
-
-def kept(rules: Rules) -> int:
-    """How many events are stored for an agent's prompt: a heavy utterance stays longer."""
-    shown = rules.own.shown if rules.own else RECENT
-    return shown + ranks.heaviest(rules) - 1
 
 
 def heard(agents: Mapping[str, Agent], witnessed: Iterable[Witnessed], kept: int = RECENT) -> dict[str, Agent]:
@@ -72,102 +64,59 @@ def _acted(state: RunState, event: AgentActed) -> list[Witnessed]:
     record = event.record
     if not record.success:
         return [_witnessed(state, "failed", {"reason": record.reason}, (record.agent,))]
-    own = state.rules.own
-    if own and str(record.action) in own.actions:
-        return _own_act(state, own, event)
-    witnessed = _ACTS.get(str(record.action))
-    return [_weighed(each, event) for each in witnessed(state, event)] if witnessed else []
+    row = world.of(state).rows[str(record.action)]
+    if not row.observed:
+        return []
+    heard = {record.agent, *hearing(state, record, row)}
+    audience = tuple(name for name in state.living if name in heard)
+    witnessed = _witnessed(state, row.observed, _values(row, event), audience)
+    if "feedback" in row.rules:
+        others = tuple(name for name in audience if name != record.agent)
+        answer = _witnessed(state, "feedback", {"action": record.action}, (record.agent,))
+        return [(witnessed[0], others), answer]
+    # An utterance has its weight.
+    return [(replace(witnessed[0], weight=event.weight), audience)] if row.does in ("say", "whisper") else [witnessed]
 
 
-def _weighed(witnessed: Witnessed, event: AgentActed) -> Witnessed:
-    """An utterance with its weight."""
-    happening, audience = witnessed
-    if event.weight == 1 or happening.kind not in _SAID:
-        return witnessed
-    return replace(happening, weight=event.weight), audience
-
-
-def _own_act(state: RunState, own: OwnWorld, event: AgentActed) -> list[Witnessed]:
-    """An act of the world's own: its listeners and the actor."""
-    record, action = event.record, own.actions[str(event.record.action)]
-    audience = tuple(name for name in state.living if name == record.agent or name in event.heard_by)
-    values: dict[str, Any] = {"agent": record.agent}
-    if action.does == "say":
-        kind, values = "spoke", values | {"content": shown(record.content), "place": record.place_before}
-    elif action.does == "whisper":
-        kind, values = "whispered", values | {"target": record.target, "content": shown(record.content)}
-    elif action.does == "move":
-        kind, values = "moved", values | {"place": record.place_after, "origin": record.place_before}
-    else:
-        kind = "did"
-        values |= {"action": record.action, "target": record.target, "amount": record.amount or None}
-    return [_weighed(_witnessed(state, kind, values, audience), event)]
-
-
-_SAID: Final = frozenset(("spoke", "whispered"))
-
-
-def _spoke(state: RunState, event: AgentActed) -> list[Witnessed]:
+def _values(row: Row, event: AgentActed) -> dict[str, Any]:
+    """What the line of an act names."""
     record = event.record
-    values = {"agent": record.agent, "content": shown(record.content), "place": record.place_before}
-    return [_witnessed(state, "spoke", values, _around(state, record))]
+    values = {
+        "content": shown(record.content),
+        "place": record.place_before if row.does == "say" else record.place_after,
+        "origin": record.place_before,
+        "target": record.target,
+        "action": record.action,
+        "amount": event.value if record.amount is None else record.amount or None,
+    }
+    return {"agent": record.agent, **{name: values[name] for name in _NAMED[row.observed]}}
 
 
-def _whispered(state: RunState, event: AgentActed) -> list[Witnessed]:
-    record = event.record
-    values = {"agent": record.agent, "target": record.target, "content": shown(record.content)}
-    return [_witnessed(state, "whispered", values, (record.agent, str(record.target)))]
-
-
-def _moved(state: RunState, event: AgentActed) -> list[Witnessed]:
-    record = event.record
-    values = {"agent": record.agent, "place": record.place_after, "origin": record.place_before}
-    return [_witnessed(state, "moved", values, _around(state, record))]
-
-
-def _traded(state: RunState, event: AgentActed) -> list[Witnessed]:
-    return _answered(state, event.record, "traded", {"agent": event.record.agent})
-
-
-def _supported(state: RunState, event: AgentActed) -> list[Witnessed]:
-    return _answered(state, event.record, "supported", {"agent": event.record.agent, "target": event.record.target})
-
-
-def _idled(state: RunState, event: AgentActed) -> list[Witnessed]:
-    return [_witnessed(state, "idled", {"agent": event.record.agent}, _around(state, event.record))]
-
-
-def _granted(state: RunState, event: AgentActed) -> list[Witnessed]:
-    values = {"agent": event.record.agent, "target": event.record.target, "amount": event.value}
-    return [_public(state, "subsidy", values)]
-
-
-def _contested_it(state: RunState, event: AgentActed) -> list[Witnessed]:
-    return [_public(state, "contested", {"agent": event.record.agent})]
-
-
-_ACTS: Final[Mapping[str, Callable[[RunState, AgentActed], list[Witnessed]]]] = {
-    "speak": _spoke,
-    "whisper": _whispered,
-    "move": _moved,
-    "trade": _traded,
-    "support": _supported,
-    "idle": _idled,
-    "grant_subsidy": _granted,
-    CONTEST: _contested_it,
+_NAMED: Final[Mapping[str, tuple[str, ...]]] = {
+    "spoke": ("content", "place"),
+    "whispered": ("target", "content"),
+    "moved": ("place", "origin"),
+    "traded": (),
+    "supported": ("target",),
+    "idled": (),
+    "did": ("action", "target", "amount"),
+    "subsidy": ("target", "amount"),
+    "contested": (),
 }
 
 
-def _answered(state: RunState, record: TurnRecord, kind: str, values: dict[str, Any]) -> list[Witnessed]:
-    """In Phase 2 the actor sees only the neutral sentence; others see the act as usual."""
-    around = _around(state, record)
-    if state.run.packaged != "phase2":
-        return [_witnessed(state, kind, values, around)]
-    others = tuple(name for name in around if name != record.agent)
-    return [
-        _witnessed(state, kind, values, others),
-        _witnessed(state, "feedback", {"action": record.action}, (record.agent,)),
-    ]
+def hearing(state: RunState, record: TurnRecord, row: Row) -> tuple[str, ...]:
+    """Who else hears of an act."""
+    if row.does == "whisper":
+        return (str(record.target),)
+    if not row.heard:
+        return ()
+    where = frozenset((record.place_before, record.place_after))
+    standing = {name: state.agents[name].place for name in state.living}
+    if row.hearing is not None:
+        return hearers(world.of(state), tuple(state.agents), standing, record.agent, where, row.hearing)
+    public = state.rules.event_visibility == "global" or not row.listed or any(map(places.is_public, where))
+    return tuple(name for name, place in standing.items() if name != record.agent and (public or place in where))
 
 
 def _settled(state: RunState, event: MarketSettled) -> list[Witnessed]:
@@ -176,26 +125,6 @@ def _settled(state: RunState, event: MarketSettled) -> list[Witnessed]:
     if event.overflow:
         witnessed.append(_public(state, "overflow", {"amount": event.overflow // unit}))
     return witnessed
-
-
-def _around(state: RunState, record: TurnRecord) -> tuple[str, ...]:
-    """Every agent if an act is public, otherwise those at its place."""
-    where = (record.place_before, record.place_after)
-    own = state.rules.own
-    if own and hearing_is_own(own):
-        return tuple(
-            name for name in state.living if name == record.agent or name in others_hearing(state, own, record, where)
-        )
-    if state.rules.event_visibility == "global" or any(places.is_public(place) for place in where):
-        return state.living
-    return tuple(name for name in state.living if state.agents[name].place in where)
-
-
-def others_hearing(state: RunState, own: OwnWorld, record: TurnRecord, where: tuple[str, str]) -> tuple[str, ...]:
-    """The listeners of an act, without the actor, by the world's own rule."""
-    seats = tuple(state.agents)
-    standing = {name: state.agents[name].place for name in state.living}
-    return hearers(own, seats, standing, record.agent, frozenset(where))
 
 
 def _undone(state: RunState, event: ActContested) -> list[Witnessed]:
@@ -258,15 +187,19 @@ _WITNESSED_BY: Final[Mapping[type[Event], Callable[[RunState, Any], list[Witness
 
 
 def hearers(
-    world: OwnWorld, seats: Sequence[str], places: Mapping[str, str], actor: str, where: frozenset[str]
+    known: OwnWorld,
+    seats: Sequence[str],
+    places: Mapping[str, str],
+    actor: str,
+    where: frozenset[str],
+    rule: HearingRule,
 ) -> tuple[str, ...]:
     """The other listeners, in seat order, in the places `where`; `places` has those of the living."""
-    rule = world.hearing if world.hearing is not UNSET else HearingRule()
     if rule.who == "all":
         heard = frozenset(seats)
     elif rule.who == "place":
         heard = frozenset(
-            name for name, place in places.items() if place in where or where.intersection(world.places[place].hears)
+            name for name, place in places.items() if place in where or where.intersection(known.places[place].hears)
         )
     else:
         heard = frozenset(_near(rule, seats, actor))

@@ -16,7 +16,6 @@ from playmolt_schemas.stored.agora.world import Rules
 from playmolt_schemas.text import unstorable
 
 _FILES: Final = files("playmolt_agora_runner").joinpath("worlds")
-_LIKE: Final = "like"
 
 RULES_VERSION: Final = 2
 """Raised whenever the same act in the same world has another result."""
@@ -69,9 +68,22 @@ def stored(value: Any) -> Any:
 
 def table(phase: str) -> dict[str, Any]:
     """A packaged world's rules as plain values, to be changed."""
+    found = _file(phase)
+    del found["actions"]
+    return found
+
+
+@cache
+def rows(phase: str) -> Mapping[str, dict[str, Any]]:
+    """A packaged world's actions as its file has them: they are the same whatever a plan changes."""
+    found: dict[str, dict[str, Any]] = _file(phase)["actions"]
+    return found
+
+
+def _file(phase: str) -> dict[str, Any]:
     own = tomllib.loads(_FILES.joinpath(f"{phase}.toml").read_text(encoding="utf-8"))
-    base = own.pop(_LIKE, None)
-    return _merged(table(base), own) if base else own
+    base = own.pop("like", None)
+    return _merged(_file(base), own) if base else own
 
 
 def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

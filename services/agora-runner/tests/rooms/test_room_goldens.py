@@ -26,6 +26,7 @@ from playmolt_core.llm.port import ModelRequest
 from playmolt_core.llm.scripted.model import ScriptedTurn
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.stored.agora.plan import Plan
+from playmolt_schemas.stored.agora.run import AgentActed
 from playmolt_schemas.stored.agora.turn import Tokens
 
 from core.tests.scenario import Scenario
@@ -121,12 +122,12 @@ GOLDEN = {
         "47 of 96",
     ],
     "ranked": [
-        "8b0ec53077c5bf7756a4e288bd086c39b6459bc053c7114b649695629a2b4217",
+        "8693e4ebb36aebf8433da4845e146a9fb4f224533c3e2b507a3765ae79298853",
         "4273d5f2e5ed736a8c66e52fa15ed40d8ce1c58256b1168db601ae6c2a739b7b",
         "104 of 200",
     ],
     "shadowed": [
-        "603ed941e402f41e6c8db5c4f8c513bbb842b2c27c22f2fba6c9b7c8c2386a58",
+        "0382e38d777928b8de70f3c0e3d6efe050c7b901b28fb0a00d2528dc67876e1d",
         "b20fba581962d674e9fc5648a6680bf83a99a1dc0ef2c46ff104fc4f29aeaf04",
         "78 of 200",
     ],
@@ -189,7 +190,7 @@ def digest(world: str, commons: PlanFolder, plan: Plan) -> list[str]:
         )  # fmt: skip
         scenario.when(commands.TakeTurn(effect_id=effect_id(scenario.state) or "", reply=reply))
         assert isinstance(scenario.decision, Accepted)
-        good += sum(event.type == "agent_acted" and event.record.success for event in scenario.decision.events)
+        good += sum(isinstance(event, AgentActed) and event.record.success for event in scenario.decision.events)
     events = hashlib.sha256(b"\n".join(canonical_json(event) for event, _, _ in scenario.log))
     return [events.hexdigest(), shown.hexdigest(), f"{good} of {scenario.state.taken}"]
 

@@ -15,10 +15,9 @@ NUMBERS = st.integers(0, 1_000)
 
 def heard(actor: str = "a", places: dict[str, str] | None = None, **rule: Any) -> str:
     places = places or HERE
-    world = OwnWorld(
-        hearing=HearingRule(**rule), places={"hall": Place(), "yard": Place(hears=("hall",)), "barn": Place()}
-    )
-    return "".join(visibility.hearers(world, SEATS, places, actor, frozenset({places[actor]})))
+    world = OwnWorld(places={"hall": Place(), "yard": Place(hears=("hall",)), "barn": Place()})
+    here = frozenset({places[actor]})
+    return "".join(visibility.hearers(world, SEATS, places, actor, here, HearingRule(**rule)))
 
 
 def test_a_ring_reaches_as_far_to_each_side_and_closes() -> None:

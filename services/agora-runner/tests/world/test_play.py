@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from playmolt_agora_runner.run import commands
 from playmolt_agora_runner.run.effects import effect_id
 from playmolt_agora_runner.turn import prompts
-from playmolt_agora_runner.world.acts import Reason
+from playmolt_agora_runner.world.named_rules import Reason
 from playmolt_core.game.decider import PUBLIC, EndGame, read_event
 from playmolt_core.game.fold import state_hash
 from playmolt_schemas.canonical import canonical_json

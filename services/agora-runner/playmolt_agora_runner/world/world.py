@@ -1,0 +1,159 @@
+"""A world as acts, stages and prompts read it: the same for a shipped world and for one of a plan's folder.
+
+Places, rows of actions, ranks and resources are made of the stored rules and, where these are like a shipped world,
+of its rows (`worlds/*.toml`). What cannot be a row is a named rule that a row cites (`named_rules`).
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from operator import attrgetter
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET
+from playmolt_schemas.instrument import lexicon as coding
+from playmolt_schemas.stored.agora.own_world import Both, HearingRule, OwnAction, OwnRank, OwnWorld, Place, RuleName
+from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS, FnClass, PhaseName
+from playmolt_schemas.stored.agora.world import Rules
+
+from playmolt_agora_runner.world import worlds
+from playmolt_agora_runner.world.state import FIRST_RANK, RunState
+
+_EVERY_WORLD: Final = ("idle", "contest")
+_RANKS: Final = (("commoner", 1, False), ("notable", 2, False), ("elder", 3, True))
+"""The ranks of shipped worlds; what they weigh and may contest where ranks act."""
+_COUNTED: Final[dict[str, tuple[RuleName, ...]]] = {"trade": ("pool",), "support": ("ties",)}
+"""What a row of a plan's folder cites by its name alone."""
+_LINES: Final = {"say": "spoke", "whisper": "whispered", "move": "moved", "none": "did"}
+_KEPT: Final = 64
+_made: OrderedDict[int, tuple[Rules, "World"]] = OrderedDict()
+
+
+class Row(OwnAction, frozen=True, kw_only=True):
+    """An action. `line` is the kind of observation that others make of it, by default that of what it does.
+
+    A `packaged` row is one of a shipped world: its refusals say exactly what is wrong with a target, its events do not
+    store who heard it, and it is offered at every place. Without `hearing`, it is heard as agora.md says: everywhere if
+    done in public, else at its place.
+    """
+
+    rules: tuple[RuleName, ...] = ()
+    line: str | None = None
+    packaged: bool = False
+    listed: bool = True
+    hearing: HearingRule | None = None
+
+    @property
+    def observed(self) -> str:
+        """The kind of observation; empty if only its consequence is one."""
+        return _LINES[self.does] if self.line is None else self.line
+
+
+class World(OwnWorld, frozen=True, kw_only=True):
+    """All of a world. `ranks` ascend; `rows` are its actions by name."""
+
+    rows: dict[str, Row]
+
+    def rank_id(self, influence: int) -> str:
+        found = self.rank(influence)
+        return found.id if found else FIRST_RANK
+
+    def weight(self, influence: int) -> int:
+        """How many events newer an utterance counts than it is, and one."""
+        found = self.rank(influence)
+        return found.speaking_weight if found else 1
+
+    def may_contest(self, influence: int) -> bool:
+        found = self.rank(influence)
+        return found is not None and found.contest
+
+    def kept(self) -> int:
+        """How many events are stored for an agent's prompt: a heavy utterance stays longer."""
+        return self.shown + max((rank.speaking_weight for rank in self.ranks), default=1) - 1
+
+    def cites(self, action: str | None, rule: RuleName) -> bool:
+        """Whether an action's row cites a named rule; an action that the world does not have cites none."""
+        row = self.rows.get(action or "")
+        return row is not None and rule in row.rules
+
+    def base_of(self, action: str) -> str | None:
+        """The action under which measures count an action; None if they do not count it."""
+        row = self.rows.get(action)
+        return (row and row.counts_as) or (action if action in ACTIONS else None)
+
+    def class_of(self, action: str) -> FnClass | None:
+        row = self.rows.get(action)
+        return (row and row.fn_class) or coding.fn_class(self.base_of(action) or action)
+
+
+def of(state: RunState) -> World:
+    """The world of a run."""
+    return made(state.rules, state.run.packaged)
+
+
+def made(rules: Rules, base: PhaseName) -> World:
+    """The world of these rules; `base` is the shipped world that they are, or are like. Kept as long as it is used."""
+    known = _made.get(id(rules))
+    if known is not None and known[0] is rules:
+        return known[1]
+    if len(_made) >= _KEPT:
+        _made.popitem(last=False)
+    found = _world(rules, base)
+    _made[id(rules)] = (rules, found)
+    return found
+
+
+def is_alley(place: str) -> bool:
+    """Whether a place is an alley: speech there is not public."""
+    return place == "alley" or place.startswith("alley_")
+
+
+def _world(rules: Rules, base: PhaseName) -> World:
+    own = rules.own or OwnWorld(packaged=True, places={name: _place(rules, name) for name in rules.places})
+    kept = {field: getattr(own, field) for field in OwnWorld.__struct_fields__ if field != "ranks"}
+    return World(**kept, ranks=_ranks(rules, own), rows=dict(_rows(rules, own, base)))
+
+
+def _place(rules: Rules, name: str) -> Place:
+    return Place(capacity=getattr(rules.capacity, "alley" if is_alley(name) else name))
+
+
+def _ranks(rules: Rules, own: OwnWorld) -> tuple[OwnRank, ...]:
+    if own.ranks or not own.packaged:
+        return own.ranks
+    starts = (0, rules.ranks.notable, rules.ranks.elder)
+    return tuple(
+        OwnRank(from_=start, name=Both(en=name), speaking_weight=weight, contest=contest)
+        if rules.ranks_act
+        else OwnRank(from_=start, name=Both(en=name))
+        for start, (name, weight, contest) in zip(starts, _RANKS, strict=True)
+    )
+
+
+def _rows(rules: Rules, own: OwnWorld, base: PhaseName) -> Iterator[tuple[str, Row]]:
+    """The six, then the world's own; last what is not listed: the architect's skills and a contest."""
+    hearing = own.hearing if own.hearing is not UNSET else None
+    shipped = {
+        name: _shipped(rules, own, table, hearing if own.packaged else hearing or HearingRule())
+        for name, table in worlds.rows(base).items()
+        if name not in own.actions and (own.packaged or name in _EVERY_WORLD) and (rules.skills or name not in SKILLS)
+    }
+    yield from ((name, row) for name, row in shipped.items() if row.listed)
+    for name, action in own.actions.items():
+        fields = {field: getattr(action, field) for field in OwnAction.__struct_fields__}
+        cited = _COUNTED.get(name, ()) if action.rules is UNSET else action.rules
+        yield name, Row(**fields | {"rules": cited}, hearing=hearing or HearingRule())
+    yield from ((name, row) for name, row in shipped.items() if not row.listed)
+
+
+def _shipped(rules: Rules, own: OwnWorld, table: dict[str, Any], hearing: HearingRule | None) -> Row:
+    """A row of a shipped world: numbers by their names, `alley` for each alley."""
+    moved = {
+        part: {kind: attrgetter(name)(rules) for kind, name in table[part].items()}
+        for part in ("cost", "gain", "give")
+        if part in table
+    }
+    named = table.get("where", ())
+    where = tuple(name for name in own.places if name in named or (is_alley(name) and "alley" in named))
+    row = msgspec.convert(table | moved | {"where": where}, Row)
+    return msgspec.structs.replace(row, packaged=True, hearing=hearing)
