@@ -6,7 +6,7 @@ reason, which the prompts word. An attempt that fails costs nothing and changes 
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from playmolt_schemas.stored.agora.own_world import Amounts
@@ -198,5 +198,5 @@ def _valued(amounts: Amounts, amount: int | None) -> tuple[int, int]:
     return _value(amounts.energy, amount), _value(amounts.influence, amount)
 
 
-def _value(value: Any, amount: int | None) -> int:
+def _value(value: int | str, amount: int | None) -> int:
     return (amount or 0) if value == "amount" else int(value)

@@ -1,7 +1,6 @@
 """The market: what a trade pays, how the pool is shared out, what the treasury gives back. Amounts are in units."""
 
 from fractions import Fraction
-from typing import Any
 
 import msgspec
 from playmolt_schemas.stored.agora.run import MarketSettled
@@ -20,7 +19,7 @@ class Shares(msgspec.Struct, frozen=True):
     lost: int
 
 
-def tax(rules: Rules, rate: int, gain: Any) -> int:
+def tax(rules: Rules, rate: int, gain: int | str) -> int:
     """The tax on a gain of energy at a rate in percent, in units.
 
     `at_least_one` rounds half up and takes 1 at least; only a rate of 0 is free. `exact` takes the rate of the gain.

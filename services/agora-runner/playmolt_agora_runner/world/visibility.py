@@ -78,7 +78,7 @@ def _acted(state: RunState, event: AgentActed) -> list[Witnessed]:
     return [(replace(witnessed[0], weight=event.weight), audience)] if row.does in ("say", "whisper") else [witnessed]
 
 
-def _values(row: Row, event: AgentActed) -> dict[str, Any]:
+def _values(row: Row, event: AgentActed) -> dict[str, object]:
     """What the line of an act names."""
     record = event.record
     values = {

@@ -6,13 +6,23 @@ of its rows (`worlds/*.toml`). What cannot be a row is a named rule that a row c
 
 from collections import OrderedDict
 from collections.abc import Iterator
+from functools import cache
 from operator import attrgetter
-from typing import Any, Final
+from typing import Final, Literal
 
 import msgspec
 from msgspec import UNSET
 from playmolt_schemas.instrument import lexicon as coding
-from playmolt_schemas.stored.agora.own_world import Both, HearingRule, OwnAction, OwnRank, OwnWorld, Place, RuleName
+from playmolt_schemas.stored.agora.own_world import (
+    Amounts,
+    Both,
+    HearingRule,
+    OwnAction,
+    OwnRank,
+    OwnWorld,
+    Place,
+    RuleName,
+)
 from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS, FnClass, PhaseName
 from playmolt_schemas.stored.agora.world import Rules
 
@@ -47,6 +57,20 @@ class Row(OwnAction, frozen=True, kw_only=True):
     def observed(self) -> str:
         """The kind of observation; empty if only its consequence is one."""
         return _LINES[self.does] if self.line is None else self.line
+
+
+class _RowTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A row as a shipped file has it: numbers by the names of rules, `alley` for each alley."""
+
+    where: tuple[str, ...] = ()
+    target: Literal["none", "agent", "place"] = "none"
+    does: Literal["none", "say", "whisper", "move"] = "none"
+    cost: dict[str, str] = {}
+    gain: dict[str, str] = {}
+    give: dict[str, str] = {}
+    rules: tuple[RuleName, ...] = ()
+    line: str | None = None
+    listed: bool = True
 
 
 class World(OwnWorld, frozen=True, kw_only=True):
@@ -135,7 +159,7 @@ def _rows(rules: Rules, own: OwnWorld, base: PhaseName) -> Iterator[tuple[str, R
     hearing = own.hearing if own.hearing is not UNSET else None
     shipped = {
         name: _shipped(rules, own, table, hearing if own.packaged else hearing or HearingRule())
-        for name, table in worlds.rows(base).items()
+        for name, table in _tables(base).items()
         if name not in own.actions and (own.packaged or name in _EVERY_WORLD) and (rules.skills or name not in SKILLS)
     }
     yield from ((name, row) for name, row in shipped.items() if row.listed)
@@ -146,14 +170,27 @@ def _rows(rules: Rules, own: OwnWorld, base: PhaseName) -> Iterator[tuple[str, R
     yield from ((name, row) for name, row in shipped.items() if not row.listed)
 
 
-def _shipped(rules: Rules, own: OwnWorld, table: dict[str, Any], hearing: HearingRule | None) -> Row:
-    """A row of a shipped world: numbers by their names, `alley` for each alley."""
-    moved = {
-        part: {kind: attrgetter(name)(rules) for kind, name in table[part].items()}
-        for part in ("cost", "gain", "give")
-        if part in table
-    }
-    named = table.get("where", ())
-    where = tuple(name for name in own.places if name in named or (is_alley(name) and "alley" in named))
-    row = msgspec.convert(table | moved | {"where": where}, Row)
-    return msgspec.structs.replace(row, packaged=True, hearing=hearing)
+@cache
+def _tables(base: PhaseName) -> dict[str, _RowTable]:
+    return msgspec.convert(worlds.rows(base), dict[str, _RowTable])
+
+
+def _shipped(rules: Rules, own: OwnWorld, table: _RowTable, hearing: HearingRule | None) -> Row:
+    """A row of a shipped world."""
+    cost, gain, give = (
+        Amounts(**{kind: attrgetter(name)(rules) for kind, name in part.items()})
+        for part in (table.cost, table.gain, table.give)
+    )
+    return Row(
+        where=tuple(name for name in own.places if name in table.where or (is_alley(name) and "alley" in table.where)),
+        target=table.target,
+        does=table.does,
+        cost=cost,
+        gain=gain,
+        give=give,
+        rules=table.rules,
+        line=table.line,
+        listed=table.listed,
+        packaged=True,
+        hearing=hearing,
+    )
