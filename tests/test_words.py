@@ -47,7 +47,7 @@ ANY_CEILINGS: Final = {
     "playmolt": 45,
     "playmolt_cli": 135,
     "playmolt_agora": 129,
-    "playmolt_agora_runner": 90,
+    "playmolt_agora_runner": 79,
     "playmolt_devchain": 12,
     "playmolt_gateway": 112,
     "playmolt_legal": 109,

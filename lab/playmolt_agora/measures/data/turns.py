@@ -9,7 +9,7 @@ from functools import cache
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 import msgspec
 from playmolt_schemas.stored.agora.turn import TurnRecord
@@ -63,7 +63,7 @@ def _whole(kind: object) -> Any:
         return _whole(next(each for each in get_args(kind) if each is not types.NoneType))
     if get_origin(kind) is Literal:
         return type(get_args(kind)[0])
-    return kind
+    return _whole(get_args(kind)[0]) if get_origin(kind) is Annotated else kind
 
 
 def _type(kind: Any) -> Any:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final, cast
 
+from msgspec import UNSET
 from msgspec.structs import replace
 from playmolt_core.game.game import Changes, Fold
 from playmolt_schemas.stored.agora.run import (
