@@ -78,7 +78,7 @@ export function inWords(fault) {
 
 /** A refusal in the page's language. */
 export function refusal({ code, message, errors }) {
-  const own = t(`problem.${code}`);
+  const own = t(`problem.${/the prompt is too long/.test(message) ? "prompt_too_long" : code}`);
   if (own.startsWith("problem.") || (language() === "en" && !OWN.includes(code))) return message;
   // With its reasons beside it, that a form has faults says nothing more.
   return errors?.length && ["invalid_request", "invalid_form"].includes(code) ? t("problem.fields") : own;
