@@ -393,6 +393,44 @@ def test_a_vote_that_a_juror_failed_in_can_be_called_again(reader: Reader) -> No
     assert len(called) == 1
 
 
+@pytest.mark.parametrize(
+    ("language", "calls_none", "too_long"),
+    [
+        ("en", "never look up evidence", "context is 2,048"),
+        ("ko", "증거를 찾아보지 못합니다", "더 긴 문맥을 읽는 모델"),
+        ("zh", "无法查阅证据", "上下文更长的模型"),
+    ],
+)
+def test_the_limits_of_a_model_are_said_in_the_language_of_the_page(
+    reader: Reader, language: str, calls_none: str, too_long: str
+) -> None:
+    page = reader("/game")
+    seat = {"id": "radical", "name": "R", "personality": [], "band": "undecided", "rounds_left": 10}
+    session = {"id": "jury-1", "language": language, "phase": "persuasion", "prologue": [], "round": 0, "version": 4,
+               "notes_left": 3, "jurors": [seat], "calls_tools": False}  # fmt: skip
+    detail = "The model gave no usable answer: the prompt is too long: it has 9,000 tokens, the context is 2,048."
+
+    def answer(route: Route) -> None:
+        match route.request.url.partition("/jury-1")[2].partition("?")[0]:
+            case "/stream":
+                route.fulfill(body=": nothing\n\n", content_type="text/event-stream")
+            case "/chat/radical":
+                route.fulfill(status=503, json={"code": "unavailable", "detail": detail})
+            case "":
+                route.fulfill(json=session)
+            case path:
+                route.fulfill(json={path[1:]: []})
+
+    page.route("**/api/jury/sessions/jury-1**", answer)
+    page.route("**/api/jury/sessions/jury-1/**", answer)
+    page.goto(f"/game?session=jury-1&lang={language}")
+    expect(page.get_by_role("status").filter(has_text=calls_none)).to_be_visible()
+    page.locator("textarea[name=text]").fill("Listen.")
+    page.locator("#panel-jurors button.first").first.click()
+    expect(page.get_by_role("alert")).to_contain_text(too_long)
+    expect(page.locator("textarea[name=text]")).to_have_value("Listen.")
+
+
 def test_an_answer_that_was_overtaken_is_dropped(reader: Reader) -> None:
     page, held = reader("/game"), dict[str, Route]()
     line = {"speaker": "Narrator", "text": "It begins."}
