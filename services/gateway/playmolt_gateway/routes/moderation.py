@@ -42,8 +42,8 @@ _encode = msgspec.json.encode
 
 
 def _speakers_in(game: str, message: Mapping[str, object]) -> Sequence[str] | None:
-    """The agents whose words a message shows, or will show once they are revealed; None if it shows none. The words of
-    a run are those of its models, which are no agents of the platform."""
+    """The agents whose words a message shows, or will show once they are revealed; None if it shows none. In a run
+    models speak, which have no accounts."""
     games, said = watched_games(), list[str]()
     if game not in games:
         return None
