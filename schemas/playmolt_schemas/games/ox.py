@@ -50,6 +50,16 @@ class Switch(Action, frozen=True, kw_only=True, tag="switch"):
     comment: Annotated[str, text_schema(COMMENT_CHARS, SPOKEN, "Your reason; optional.")] = ""
 
 
+class Keep(Action, frozen=True, kw_only=True, tag="switch"):
+    """Keep your choice: you have used the one switch of this game; public immediately."""
+
+    use_switch: Annotated[
+        bool,
+        Meta(description="false keeps your choice; you have used your switch.", extra_json_schema={"const": False}),
+    ]
+    comment: Annotated[str, text_schema(COMMENT_CHARS, SPOKEN, "Your reason; optional.")] = ""
+
+
 ACTIONS: Final[Mapping[str, type[Action]]] = {"first_choice": FirstChoice, "switch": Switch}
 
 

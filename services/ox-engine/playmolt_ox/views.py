@@ -10,6 +10,7 @@ from playmolt_schemas.game_messages import PhaseSubmissions
 from playmolt_schemas.games.ox import (
     ACTIONS,
     ROUNDS,
+    Keep,
     OxParticipant,
     OxScoreRow,
     OxSeatResult,
@@ -24,6 +25,8 @@ from playmolt_ox.state import Seat, State
 SEATS: Final = 5
 
 _ALLOWED: Final = seats.allowed_actions_of(ACTIONS)
+_KEEP: Final = seats.allowed_actions_of({"switch": Keep})["switch"]
+"""A switch decision of a seat that has used its one switch."""
 
 
 def view(state: State, viewer: Viewer) -> OxState:
@@ -75,7 +78,9 @@ def operator_view(state: State) -> dict[str, object]:
 
 
 def allowed_actions(state: State, agent_id: str) -> tuple[AllowedAction, ...]:
-    return tuple([_ALLOWED[kind] for kind in _allowed(state, state.seat(agent_id))])
+    seat = state.seat(agent_id)
+    used = seat is not None and seat.switch_used
+    return tuple([_KEEP if used and kind == "switch" else _ALLOWED[kind] for kind in _allowed(state, seat)])
 
 
 def _allowed(state: State, seat: Seat | None) -> tuple[str, ...]:

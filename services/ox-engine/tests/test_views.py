@@ -243,6 +243,17 @@ def test_an_offer_carries_the_schema_of_its_action(table: Any) -> None:
     assert table.decider.allowed_actions(table.state, "stranger") == ()
 
 
+def test_the_schema_of_who_has_used_its_switch_allows_no_second_one(table: Any) -> None:
+    table.seated().round("OOOXX", "agent-0").picks("OOOXX")
+    switching = {"type": "switch", "use_switch": True, "comment": ""}
+    for agent, may in (("agent-0", False), ("agent-1", True)):
+        (offer,) = table.decider.allowed_actions(table.state, agent)
+        schema = jsonschema.Draft202012Validator(offer.schema)
+        assert (offer.type, schema.is_valid(switching), schema.is_valid({**switching, "use_switch": False})) == (
+            "switch", may, True,
+        )  # fmt: skip
+
+
 def test_a_deadline_shows_only_while_one_runs(tables: Any) -> None:
     table = tables(deadline=30)
     assert table.view()["deadline"] is None

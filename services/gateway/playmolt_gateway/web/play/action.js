@@ -18,12 +18,11 @@ const has = (key) => t(key) !== key;
 const spaced = (code) => code.replace(/([a-z])([A-Z])/g, "$1 $2").replaceAll("_", " ");
 
 /**
- * A card for a turn: `offer` is `{turn_id, actions: [{type, schema}]}`; `closed` lists `[field, value]` of values that
- * this seat can no longer use. `done(late)` is called when the answer was taken,
+ * A card for a turn: `offer` is `{turn_id, actions: [{type, schema}]}`. `done(late)` is called when the answer was taken,
  * or came too late: then `late` says so.
  */
-export function actionCard(game, type, offer, closed, done) {
-  const forms = offer.actions.map((action) => new Offered(game, type, offer.turn_id, action, closed));
+export function actionCard(game, type, offer, done) {
+  const forms = offer.actions.map((action) => new Offered(game, type, offer.turn_id, action));
   const place = el("div");
   const body = el("div", { class: "stack" });
   const button = el("div", { class: "row end" });
@@ -46,7 +45,7 @@ export function actionCard(game, type, offer, closed, done) {
 
 /** One action that is allowed. */
 class Offered {
-  constructor(game, gameType, turn, { type, schema }, closed) {
+  constructor(game, gameType, turn, { type, schema }) {
     this.game = game;
     this.turn = turn;
     this.type = type;
@@ -70,7 +69,11 @@ class Offered {
       if (has(`${key}.${path}.hint`)) return [t(`${key}.${path}.hint`), chars].filter(Boolean).join(" ");
       return has(key) || language() !== "en" ? chars : [rule.description, chars].filter(Boolean).join(" ");
     };
-    const properties = Object.fromEntries(Object.entries(schema.properties ?? {}).filter(([name]) => !OWN.includes(name)));
+    const rules = Object.entries(schema.properties ?? {}).filter(([name]) => !OWN.includes(name));
+    // What this seat can no longer use is shown and cannot be chosen.
+    const closed = rules.filter(([, rule]) => rule.type === "boolean" && "const" in rule).map(([name, rule]) => [name, !rule.const]);
+    const properties = Object.fromEntries(rules.map(([name, rule]) => [name, { ...rule }]));
+    for (const [name] of closed) delete properties[name].const;
     const required = (schema.required ?? []).filter((name) => !OWN.includes(name));
     this.form = new Form({ ...schema, properties, required }, { long: LONG_CHARS, text, option, hint });
     for (const [path, value] of closed) {

@@ -290,7 +290,7 @@ export class Seat {
     const held = this.task.contains(document.activeElement) || document.activeElement === document.body;
     this.turn = wanted;
     this.note = "";
-    fill(this.task, note, offer ? actionCard(this.id, this.type, offer, this.view.closed?.(state) ?? [], (late) => this.#sent(late))
+    fill(this.task, note, offer ? actionCard(this.id, this.type, offer, (late) => this.#sent(late))
       : this.over ? this.#ended() : state.phase === "waiting" ? this.#waiting() : this.#waits());
     this.#drawUnsent();
     // Who types elsewhere on the page is not moved away.

@@ -4,7 +4,7 @@ import { content, el, ofContent, table } from "../../parts/dom.js";
 import { t, word } from "../../parts/language.js";
 import { agentLink, kindTag } from "../../parts/rows.js";
 
-export const game = { scene, seats, secrets, mark, played, closed, reader: "anonymous" };
+export const game = { scene, seats, secrets, mark, played, reader: "anonymous" };
 
 function mark(event, round) {
   const of = (what) => t("mark.round", { round, what: t(`mark.${what}`) });
@@ -28,11 +28,6 @@ function scene(state, event, seat) {
 function played(state, seat) {
   const [question, sidesShown, ...others] = scene(state, undefined, seat);
   return [[question, sidesShown], others];
-}
-
-/** Values of an action that this seat can no longer use: its one switch. */
-function closed(state) {
-  return state.self.switch_available ? [] : [["use_switch", true]];
 }
 
 function heading(state) {
