@@ -27,12 +27,13 @@ def printable(text: str) -> str:
 
 
 class Narration:
-    """Narrates the messages of one game in order; remembers the agents' names."""
+    """Narrates the messages of one game in order; remembers the agents' names, and which of them are people."""
 
     def __init__(self, game: str, language: PageLanguage = "en") -> None:
         self._texts = page_texts(language)
         self._sentences = _sentences(self._texts, "any") | _sentences(self._texts, game)
         self._names: dict[str, str] = {}
+        self._people: set[str] = set()
 
     def sentence(self, message: Message) -> str:
         """The line for a message; empty if it has none.
@@ -47,16 +48,21 @@ class Narration:
         return printable(line)
 
     def name(self, agent_id: object) -> str:
-        """An agent's name; its id while the name is unknown."""
-        return self._names.get(str(agent_id), str(agent_id))
+        """An agent's name, with a mark if it is a person; its id while the name is unknown."""
+        return self._marked(str(agent_id), self._names.get(str(agent_id), str(agent_id)))
+
+    def _marked(self, agent_id: str | None, name: str) -> str:
+        return self._texts["named.person"].replace("{name}", name) if agent_id in self._people else name
 
     def _learn(self, message: Message) -> None:
         people = message.get("participants")
         for entry in [message, *(people if isinstance(people, list) else [])]:
             if isinstance(entry, Mapping):
-                identifier = entry.get("agent_id") or entry.get("id")
-                if isinstance(identifier, str) and isinstance(entry.get("name"), str):
+                identifier = _id_of(entry)
+                if identifier is not None and isinstance(entry.get("name"), str):
                     self._names[identifier] = entry["name"]
+                if identifier and entry.get("kind") == "person":
+                    self._people.add(identifier)
 
     def _chosen(self, message: Message) -> str | None:
         """Among the sentences whose conditions hold, the one with the most conditions."""
@@ -76,6 +82,8 @@ class Narration:
             if optional:
                 there = all(_is_there(_value(message, path)) for path in _HOLE.findall(optional))
                 return self._filled(optional, message) if there else ""
+            if path == "name":
+                return self._marked(_id_of(message), _text(_value(message, path)))
             return self._shown(_value(message, path), group)
 
         return _PART.sub(part, sentence)
@@ -94,6 +102,12 @@ class Narration:
             if name not in _ENVELOPE and isinstance(value, str | int | float)
         ]
         return " · ".join((_spaced(str(message.get("type", "?"))), *plain))
+
+
+def _id_of(entry: Message) -> str | None:
+    """The id of the agent that a message or a part of it is about."""
+    found = entry.get("agent_id") or entry.get("id")
+    return found if isinstance(found, str) else None
 
 
 def _sentences(texts: Mapping[str, str], game: str) -> dict[str, list[tuple[Sequence[str], str]]]:
@@ -150,7 +164,11 @@ def standings(message: Message) -> list[str]:
     if not isinstance(results, list):
         return []
     ranked = sorted(results, key=lambda result: -result["points"])
-    return [printable(f"{result['points']:>4}  {result['name']}{_extra(result)}") for result in ranked]
+    return [printable(f"{result['points']:>4}  {result['name']}{_mark(result)}{_extra(result)}") for result in ranked]
+
+
+def _mark(result: Message) -> str:
+    return " (person)" if result.get("kind") == "person" else ""
 
 
 def _extra(result: Message) -> str:

@@ -46,6 +46,18 @@ def test_names_are_remembered_from_the_seats() -> None:
     assert _told("trial", JOINED, voted) == ["Ada takes a seat", "Ada (juror) votes"]
 
 
+@pytest.mark.parametrize(("language", "name"), [("en", "Ada (person)"), ("ko", "Ada(사람)"), ("zh", "Ada（真人）")])
+def test_a_person_is_marked_wherever_it_is_named(language: PageLanguage, name: str) -> None:
+    voted = {"type": "vote_submitted", "agent_id": AGENT, "role": "JUROR"}
+    left = {"type": "agent_left", "agent_id": AGENT, "name": "Ada"}
+    started = {"type": "game_started", "participants": [{"id": AGENT, "name": "Ada", "kind": "person"}]}
+    for first in ({**JOINED, "kind": "person"}, started):
+        told = _told("trial", first, SPEAK | {"text": "Yes."}, voted, left, language=language)
+        assert all(name in line for line in told[1:]), told
+    row = {"agent_id": AGENT, "name": "Ada", "points": 7, "rank": 1, "kind": "person"}
+    assert standings({"results": [row]}) == ["   7  Ada (person)  (rank 1)"]
+
+
 @pytest.mark.parametrize(
     ("game", "message", "line"),
     [

@@ -3,22 +3,26 @@
  * terminal uses the same data and rules (`terminal/narration.py`).
  */
 
-import { isolated, textsUnder, word } from "./language.js";
+import { isolated, t, textsUnder, word } from "./language.js";
 
 const ENVELOPE = ["type", "name", "game_id", "session_id", "version", "at"];
 const PART = /<([\w.]+): ([^<>]*)>|\[([^[\]]*)\]|\{([\w.]+)(?::(\w+))?\}/g;
 const NEEDED = /<([\w.]+): [^<>]*>|\{([\w.]+)/g;
 
-/** Narrates the messages of one game in order; remembers names. */
+/** Narrates the messages of one game in order; remembers names, and who is a person. */
 export class Narration {
   constructor(game) {
     this.sentences = new Map([...sentences("any"), ...sentences(game)]);
     this.names = new Map();
+    this.people = new Set();
   }
 
   /** The line of a message, or "". Without a sentence it is made of the type and the fields. */
   line(message) {
-    for (const one of [message, ...list(message.participants)]) this.call(one.agent_id || one.id, one.name);
+    for (const one of [message, ...list(message.participants)]) {
+      this.call(idOf(one), one.name);
+      if (one.kind === "person" && idOf(one)) this.people.add(idOf(one));
+    }
     if (message.type === "progress") return "";
     const sentence = this.#chosen(message);
     return sentence === null ? this.#byName(message) : this.#filled(sentence, message);
@@ -27,6 +31,11 @@ export class Narration {
   /** Remember a name. */
   call(id, name) {
     if (typeof id === "string" && typeof name === "string") this.names.set(id, name);
+  }
+
+  /** A name, with a mark if it is a person's. */
+  #marked(id, name) {
+    return this.people.has(id) ? t("named.person", { name }) : name;
   }
 
   /** The matching sentence with the most conditions. */
@@ -41,6 +50,7 @@ export class Narration {
   #filled(sentence, message) {
     return sentence.replace(PART, (_, items, each, optional, path, group) => {
       if (items) return list(value(message, items)).map((item) => this.#filled(each, item)).join(", ");
+      if (optional === undefined && path === "name") return isolated(this.#marked(idOf(message), String(value(message, path))));
       if (optional === undefined) return this.#shown(value(message, path), group);
       const paths = [...optional.matchAll(/\{([\w.]+)/g)].map((found) => found[1]);
       return paths.every((one) => isThere(value(message, one))) ? this.#filled(optional, message) : "";
@@ -49,12 +59,12 @@ export class Narration {
 
   #shown(found, group) {
     if (Array.isArray(found)) return found.map((one) => this.#shown(one, group)).join(", ");
-    return isolated(group === "name" ? this.names.get(found) ?? String(found) : word(group, found));
+    return isolated(group === "name" ? this.#marked(found, this.names.get(found) ?? String(found)) : word(group, found));
   }
 
   #byName(message) {
     const plain = Object.entries(message).filter(([name, found]) => !ENVELOPE.includes(name) && found !== null && typeof found !== "object");
-    return [spaced(message.type), ...plain.map(([name, found]) => this.names.get(found) ?? `${spaced(name)} ${found}`)].join(" · ");
+    return [spaced(message.type), ...plain.map(([name, found]) => this.names.has(found) ? this.#marked(found, this.names.get(found)) : `${spaced(name)} ${found}`)].join(" · ");
   }
 }
 
@@ -78,6 +88,11 @@ function holds(condition, message) {
 /** The value at a path; for lists, of each item. */
 function value(message, path) {
   return path.split(".").reduce((at, name) => (Array.isArray(at) ? at.map((one) => one[name]) : at?.[name]), message) ?? null;
+}
+
+/** The id of the agent that a message or a part of it is about. */
+function idOf(one) {
+  return one.agent_id || one.id;
 }
 
 function isThere(found) {
