@@ -235,3 +235,29 @@ async def test_a_stranger_computes_every_rating_from_public_data(stack: Stack, p
     games, convictions = len(counted), counted.count("GUILTY")
     assert len(ends) == games + 1
     assert (trials["games"], trials["conviction_rate"]) == (games, (10 + convictions) / (20 + games))
+
+    withheld = await moderated(stack, public)
+    assert withheld > len(public), "texts and names are withheld in many records"
+    assert await asyncio.to_thread(computed, program, gateway) == found, "what the operator hides decides no rating"
+
+
+async def moderated(stack: Stack, public: Mapping[str, Sequence[Mapping[str, Any]]]) -> int:
+    """Hide what was said in each game, rename an agent and hide the name of another; gives the withheld records."""
+    said = {"reveal", "speak", "speech"}
+    spoken = [
+        {"kind": "speech", "game_id": stream, "version": record["version"]}
+        for stream, records in public.items()
+        for record in records
+        if record["type"] in said
+    ]
+    one, other = sorted({row["agent_id"] for records in public.values() for row in records[-1]["data"]["results"]})[:2]
+    names = [("rename", {"kind": "name", "agent_id": one}), ("hide", {"kind": "name", "agent_id": other})]
+    key = {"authorization": f"Bearer {stack.run.operator_key}"}
+    async with httpx.AsyncClient(base_url=stack.run.gateway, headers=key, timeout=SECONDS) as operator:
+        for decision, target in [*(("hide", each) for each in spoken[:: max(1, len(spoken) // 20)]), *names]:
+            report = await operator.post("/api/reports", json={**target, "reason": "rude"})
+            assert report.status_code == 202, report.text
+            path = f"/api/admin/reports/{report.json()['id']}"
+            decided = await operator.post(path, json={"decision": decision, "note": "rule 3"})
+            assert decided.status_code == 200, decided.text
+    return sum("withheld" in record for records in (await logs(stack.run.gateway)).values() for record in records)
