@@ -4,7 +4,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from playmolt_schemas.records import Record
@@ -14,6 +14,8 @@ from playmolt_agora.bundle import verify
 
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 """The date of every entry of a zip file, so that equal bundles are equal bytes."""
+_LAST: Final = (verify.CRATE, "manifest.json")
+"""Written when all other files are there, since they list them."""
 _encode: Final = msgspec.json.Encoder().encode
 
 
@@ -54,21 +56,26 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
 def seal(bundle: Path, contents: Contents, analysis: Iterable[Path]) -> str:
     """Seal the directory `bundle` with the files of its `analysis`; gives the manifest's hash.
 
-    Adds `events/STREAM.jsonl`, `prompts/HASH.json`, `folder/`, `plan.txt`, `lock.json`, `models.json`,
-    `README.txt`, `verify.py` and `manifest.json`, then verifies the result. Raises Unsealable for a directory with
-    files of something else, and for what would not verify: a turn without its prompt, records out of order, a run
-    that the experiment does not know.
+    Adds `events/STREAM.jsonl`, `prompts/HASH.json`, `folder/`, `plan.txt`, `lock.json`, `models.json`, `README.txt`,
+    `verify.py`, `ro-crate-metadata.json` and `manifest.json`, then verifies the result. Raises Unsealable for a
+    directory with files of something else, and for what would not verify: a turn without its prompt, records out of
+    order, a run that the experiment does not know.
     """
     if not contents.experiment or not all(contents.runs.values()):
         raise Unsealable("a stream without a record: export an experiment that was locked, and runs that were opened")
     own = {name for name, _ in _bodies(contents)} | {path.relative_to(bundle).as_posix() for path in analysis}
-    _refuse_others(bundle, {*own, "manifest.json"})
+    _refuse_others(bundle, {*own, *_LAST})
     for name, pieces in _bodies(contents):
         path = bundle / name
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as out:
             out.writelines(pieces)
-    (bundle / "manifest.json").write_bytes(_pretty(_manifest(bundle, contents)))
+    manifest = _manifest(contents, _files(bundle, own))
+    lock = msgspec.json.decode(_encode(contents.experiment[0]))
+    ended = max(record.at for records in (contents.experiment, *contents.runs.values()) for record in records)
+    (bundle / verify.CRATE).write_bytes(_pretty(verify.crate(manifest, lock, ended)))
+    listed = manifest["files"] | _files(bundle, (verify.CRATE,))
+    (bundle / "manifest.json").write_bytes(_pretty(manifest | {"files": dict(sorted(listed.items()))}))
     verifier = verify.Verifier(verify.Folder(bundle))
     digest = verifier.check()
     if verifier.faults:
@@ -114,9 +121,12 @@ def _events(records: Sequence[Record]) -> str:
     return f"events/{records[0].stream}.jsonl"
 
 
-def _manifest(bundle: Path, contents: Contents) -> dict[str, object]:
+def _files(bundle: Path, names: Iterable[str]) -> dict[str, dict[str, object]]:
     folder = verify.Folder(bundle)
-    names = sorted(folder.names() - {"manifest.json"})
+    return {name: dict(zip(("sha256", "bytes"), folder.digest(name), strict=True)) for name in names}
+
+
+def _manifest(contents: Contents, listed: Mapping[str, object]) -> dict[str, Any]:
     return {
         "format": verify.FORMAT,
         "experiment": contents.experiment[0].stream,
@@ -129,7 +139,7 @@ def _manifest(bundle: Path, contents: Contents) -> dict[str, object]:
             for records in (contents.experiment, *contents.runs.values())
         ],
         "models": contents.models,
-        "files": {name: dict(zip(("sha256", "bytes"), folder.digest(name), strict=True)) for name in names},
+        "files": listed,
     }
 
 

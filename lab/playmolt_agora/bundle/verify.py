@@ -9,7 +9,9 @@ What is checked: the hash of every file; the hash chain of every stream, with ve
 prompt has the hash it is named by, and that every prompt of a turn or a judge is there; that `turns.jsonl` holds the
 turns of the log, all of them and nothing else; that the files of the plan's folder are those that were locked; that the
 lock is the first event of the experiment, holds the plan of the bundle, and came before the first event of every run;
-that every run belongs to the experiment and ended as the experiment says, and that judges coded turns of these runs.
+that every run belongs to the experiment and ended as the experiment says, and that judges coded turns of these runs;
+that `ro-crate-metadata.json` names the authors and the licence of the locked plan, the dates of the log, and every file
+with its size and hash.
 
 A person who can write every file of a bundle can forge all of it. Compare the hash of `manifest.json`, which this
 program prints, with one that was published elsewhere (`--manifest` does it).
@@ -34,6 +36,23 @@ FIELDS = (
 TURNS = ("agent_acted", "turn_failed")
 SHOWN = 50
 CHUNK = 1 << 20
+CRATE = "ro-crate-metadata.json"
+RO_CRATE = "https://w3id.org/ro/crate/1.2"
+NO_LICENSE = "The plan names no licence. Ask the authors before you use this dataset."
+MEDIA = {
+    "css": "text/css", "csv": "text/csv", "html": "text/html", "json": "application/json", "jsonl": "application/jsonl",
+    "md": "text/markdown", "parquet": "application/vnd.apache.parquet", "pdf": "application/pdf", "png": "image/png",
+    "py": "text/x-python", "svg": "image/svg+xml", "toml": "application/toml", "txt": "text/plain",
+}  # fmt: skip
+TITLES = {
+    "README.txt": "What this bundle contains", "lock.json": "Registration of the experiment",
+    "manifest.json": "Size and SHA-256 of every other file", "models.json": "Models and their prices",
+    "plan.txt": "Plan as its authors wrote it", "report.html": "Report", "study.json": "Contents of the report",
+    "turns.jsonl": "Turns of all runs", "verify.py": "Verifier of this bundle",
+}  # fmt: skip
+PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
+"""What the address of a file does not escape."""
+FOLDERS = {"events": "Events", "figures": "Figure", "folder": "File of the plan", "prompts": "Prompt"}
 
 
 class NoBundle(Exception):
@@ -111,12 +130,75 @@ def turn_key(turn: dict[str, object]) -> tuple[str, str]:
     return hashlib.sha256(canonical(turn).encode()).hexdigest(), name
 
 
+def crate(manifest: dict[str, Any], lock: dict[str, Any], ended: str) -> dict[str, Any]:
+    """Give the RO-Crate of a bundle: what archives show of it.
+
+    `lock` is the experiment's first record, `ended` the time of the last record of all. Neither the crate itself nor
+    the manifest, which contains the crate's hash, has size and hash here.
+    """
+    plan = lock["data"]["plan"]
+    people, others = _authors(plan.get("authors") or [])
+    sizes = {name: file for name, file in manifest["files"].items() if name != CRATE}
+    parts = [_part(name, sizes.get(name)) for name in sorted({*sizes, "manifest.json"})]
+    root: dict[str, Any] = {
+        "@id": "./",
+        "@type": "Dataset",
+        "name": plan["name"],
+        "description": f"Sealed bundle of an experiment with language models in PlayMolt's Agora: plan, events, "
+        f"prompts, tables, figures and report. Check it with: python verify.py. Experiment: {manifest['experiment']}",
+        "identifier": manifest["experiment"],
+        "inLanguage": plan["languages"],
+        "dateCreated": lock["at"],
+        "datePublished": ended,
+        "license": NO_LICENSE,
+    }
+    if plan.get("license"):
+        licence = f"https://spdx.org/licenses/{plan['license']}"
+        root["license"] = {"@id": licence}
+        others.append({"@id": licence, "@type": "CreativeWork", "name": plan["license"]})
+    if people:
+        root["author"] = [{"@id": each["@id"]} for each in people]
+    root["hasPart"] = [{"@id": each["@id"]} for each in parts]
+    described = {
+        "@id": CRATE, "@type": "CreativeWork", "conformsTo": {"@id": RO_CRATE}, "about": {"@id": "./"},
+    }  # fmt: skip
+    return {"@context": f"{RO_CRATE}/context", "@graph": [described, root, *people, *others, *parts]}
+
+
+def _authors(authors: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    people = []
+    places: dict[str, str] = {}
+    for number, author in enumerate(authors, 1):
+        orcid, place = author.get("orcid"), author.get("affiliation")
+        named = f"https://orcid.org/{orcid}" if orcid else f"#author-{number}"
+        person: dict[str, Any] = {"@id": named, "@type": "Person", "name": author["name"]}
+        if place:
+            person["affiliation"] = {"@id": places.setdefault(place, f"#organization-{len(places) + 1}")}
+        people.append(person)
+    return people, [{"@id": known, "@type": "Organization", "name": name} for name, known in places.items()]
+
+
+def _part(name: str, file: dict[str, Any] | None) -> dict[str, Any]:
+    folder, _, rest = name.rpartition("/")
+    stem, _, ending = name.rpartition(".")
+    kind = FOLDERS.get(name.partition("/")[0]) if folder else None
+    title = f"{kind} {rest if kind != FOLDERS['folder'] else name.partition('/')[2]}" if kind else TITLES.get(name)
+    part = {
+        "@id": "".join(chr(byte) if chr(byte) in PLAIN else f"%{byte:02X}" for byte in name.encode()),
+        "@type": "File",
+        "name": title or (f"Table {stem}" if ending in ("csv", "parquet") else name),
+        "encodingFormat": MEDIA.get(ending, "application/octet-stream"),
+    }
+    return part if file is None else {**part, "contentSize": str(file["bytes"]), "sha256": file["sha256"]}
+
+
 class Stream:
     """What the check of a run, or of the experiment, found in its file."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.first: dict[str, Any] = {}
+        self.ended = ""
         self.hashes: dict[int, str] = {}
         self.turns: list[tuple[str, str]] = []
         self.prompts: set[str] = set()
@@ -128,6 +210,7 @@ class Stream:
         """Keep what other checks need of a record."""
         kind, data = record["type"], record["data"]
         self.hashes[record["version"]] = record["hash"]
+        self.ended = max(self.ended, record["at"])
         if record["version"] == 1:
             self.first = record
         if kind in TURNS:
@@ -198,6 +281,7 @@ class Verifier:
             dict.fromkeys(experiment.prompts, "a judge") | {hash_: "a turn" for run in runs for hash_ in run.prompts}
         )
         self._turns(runs)
+        self._crate(manifest, experiment, runs)
 
     def _stream(self, entry: dict[str, Any]) -> Stream:
         stream, name = Stream(entry["stream"]), entry["file"]
@@ -299,6 +383,31 @@ class Verifier:
             self.fault(f"turns.jsonl: lacks {name}, as the log has it")
         for _, name in listed - logged:
             self.fault(f"turns.jsonl: has {name}, which differs from the log")
+
+    def _crate(self, manifest: dict[str, Any], experiment: Stream, runs: list[Stream]) -> None:
+        """Compare what archives show of the bundle with the lock, the log and the manifest."""
+        if CRATE not in manifest["files"]:
+            self.fault(f"{CRATE}: is missing")
+            return
+        if not experiment.first or experiment.first["type"] != "preregistered":
+            return
+        expected = crate(manifest, experiment.first, max(stream.ended for stream in (experiment, *runs)))
+        found = json.loads(b"".join(self.source.lines(CRATE)))
+        if found == expected:
+            return
+        described = {entity["@id"]: entity for entity in found["@graph"]}
+        wanted = {entity["@id"]: entity for entity in expected["@graph"]}
+        wrong = [name for name in wanted if name in described and described[name] != wanted[name]]
+        for name in wrong:
+            fields = {**wanted[name], **described[name]}
+            differing = [field for field in fields if wanted[name].get(field) != described[name].get(field)]
+            self.fault(f"{CRATE}: {name}: {', '.join(differing)} not as in the lock, the log and the manifest")
+        for name in sorted(set(wanted) - set(described)):
+            self.fault(f"{CRATE}: does not describe {name}")
+        for name in sorted(set(described) - set(wanted)):
+            self.fault(f"{CRATE}: describes {name}, which neither the lock nor the manifest names")
+        if not wrong and described.keys() == wanted.keys():
+            self.fault(f"{CRATE}: its context or the order of its entities is another one")
 
 
 def opened(path: Path) -> Folder | Archive:

@@ -37,16 +37,20 @@ def edited(bundle: Path, name: str, change: Change, *, rehash: bool = False) -> 
     (bundle / name).write_text("".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines), "utf-8")
 
 
-def listed_anew(bundle: Path) -> None:
-    """Forge the manifest: give it the hashes, counts and heads of what lies there now."""
+def listed_anew(bundle: Path, *, crate: bool = True) -> None:
+    """Forge the manifest: give it the hashes, counts and heads of what lies there now; the crate, too, if wanted."""
     manifest = json.loads((bundle / "manifest.json").read_bytes())
-    names = verify.Folder(bundle).names() - {"manifest.json"}
-    manifest["files"] = {
-        name: dict(zip(("sha256", "bytes"), verify.Folder(bundle).digest(name), strict=True)) for name in names
-    }
+    streams = []
     for entry in manifest["streams"]:
-        lines = (bundle / entry["file"]).read_text("utf-8").splitlines()
-        entry["records"], entry["head"] = len(lines), json.loads(lines[-1])["hash"]
+        streams.append([json.loads(line) for line in (bundle / entry["file"]).read_text("utf-8").splitlines()])
+        entry["records"], entry["head"] = len(streams[-1]), streams[-1][-1]["hash"]
+    names = verify.Folder(bundle).names() - {"manifest.json"}
+    folder = verify.Folder(bundle)
+    manifest["files"] = {name: dict(zip(("sha256", "bytes"), folder.digest(name), strict=True)) for name in names}
+    if crate:
+        ended = max(record["at"] for stream in streams for record in stream)
+        (bundle / verify.CRATE).write_text(json.dumps(verify.crate(manifest, streams[0][0], ended)))
+        manifest["files"][verify.CRATE] = dict(zip(("sha256", "bytes"), folder.digest(verify.CRATE), strict=True))
     (bundle / "manifest.json").write_text(json.dumps(manifest))
 
 
@@ -318,6 +322,44 @@ def test_another_format_is_said(bundle: Path) -> None:
     assert faults(bundle) == [
         "manifest.json: format 'playmolt-agora-bundle/9'; this program supports playmolt-agora-bundle/1"
     ]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda graph: graph[1].update(name="another"), "./: name not as in the lock"),
+        (lambda graph: graph[1].update(author=[{"@id": "#me"}]), "./: author not as in the lock"),
+        (lambda graph: graph[1].update(datePublished="2027-01-01"), "./: datePublished not as"),
+        (lambda graph: graph[-1].update(contentSize="7"), ": contentSize not as"),
+        (lambda graph: graph[-1].update(sha256="0" * 64), ": sha256 not as"),
+        (lambda graph: graph.pop(), "does not describe"),
+        (lambda graph: graph.append({"@id": "#me", "@type": "Person", "name": "Me"}), "describes #me, which"),
+        (lambda graph: graph.reverse(), "the order of its entities"),
+    ],
+)
+def test_a_crate_says_what_the_lock_the_log_and_the_manifest_say(
+    bundle: Path, change: Callable[[list[dict[str, Any]]], object], said: str
+) -> None:
+    crate = json.loads((bundle / verify.CRATE).read_bytes())
+    change(crate["@graph"])
+    (bundle / verify.CRATE).write_text(json.dumps(crate), "utf-8")
+    listed_anew(bundle, crate=False)
+    (found,) = faults(bundle)
+    assert found.startswith(f"{verify.CRATE}: ")
+    assert said in found
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b'{"@graph": 3}'])
+def test_a_crate_that_cannot_be_read_is_a_fault_and_no_crash(bundle: Path, body: bytes) -> None:
+    (bundle / verify.CRATE).write_bytes(body)
+    listed_anew(bundle, crate=False)
+    assert len(faults(bundle)) == 1
+
+
+def test_a_bundle_without_its_crate_is_broken(bundle: Path) -> None:
+    (bundle / verify.CRATE).unlink()
+    listed_anew(bundle, crate=False)
+    assert faults(bundle) == [f"{verify.CRATE}: is missing"]
 
 
 @pytest.mark.parametrize("missing", ["nowhere", "empty", "text"])

@@ -222,6 +222,16 @@ class Probe(PlanPart, frozen=True, kw_only=True):
     cache_prompt: bool | None = None
 
 
+class Author(PlanPart, frozen=True, kw_only=True):
+    """A person who answers for the experiment, as archives show it."""
+
+    name: Line
+    orcid: (
+        Annotated[str, Meta(max_length=40, description="Such as 0000-0002-1825-0097, or its address.")] | UnsetType
+    ) = UNSET
+    affiliation: Line | UnsetType = UNSET
+
+
 class Plan(PlanPart, frozen=True, kw_only=True):
     """The plan of an experiment, fixed before its first turn."""
 
@@ -256,6 +266,9 @@ class Plan(PlanPart, frozen=True, kw_only=True):
     """Questions asked aside."""
     baselines: Annotated[tuple[Name, ...], Meta(max_length=50)] | UnsetType = UNSET
     """Answers of people, files of the folder. Default: all."""
+    authors: Annotated[tuple[Author, ...], Meta(min_length=1, max_length=100)] | UnsetType = UNSET
+    license: Annotated[str, Meta(max_length=200)] | UnsetType = UNSET
+    """The SPDX name of the licence of the bundle, for example CC-BY-4.0."""
 
     @property
     def stage1_rows(self) -> list[dict[str, Any]]:

@@ -3,17 +3,18 @@
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
+from itertools import chain
 from typing import Final
 
 import msgspec
 from playmolt_schemas.agora.plan import PLAN_BYTES, PlanFault
 from playmolt_schemas.body_fields import Faults
 from playmolt_schemas.canonical import canonical_json
-from playmolt_schemas.stored.agora.plan import Hypothesis, Plan, RoomPlan, Stage1Import
+from playmolt_schemas.stored.agora.plan import Author, Hypothesis, Plan, RoomPlan, Stage1Import
 from playmolt_schemas.stored.agora.turn import Interview
 from playmolt_schemas.text import trimmed, unstorable
 
-from playmolt_agora_runner.plan import document, stage1_import, structs
+from playmolt_agora_runner.plan import attribution, document, stage1_import, structs
 from playmolt_agora_runner.plan.faults import faults_of
 from playmolt_agora_runner.plan.plan import known_tests
 
@@ -61,7 +62,7 @@ def reading(body: object, imported: Mapping[str, str] | None = None) -> ParsedPl
     if plan is None:
         return ParsedPlan(None, ParsedPlan(None, (), lines).placed(faults), lines)
     rooms_at, interviews_at = _kept(values, "rooms", RoomPlan), _kept(values, "interviews", Interview)
-    plan = msgspec.structs.replace(plan, hypotheses=tuple(_whole(plan)))
+    plan = attribution.canonical(msgspec.structs.replace(plan, hypotheses=tuple(_whole(plan))))
     if isinstance(plan.stage1_import, str):
         found = _imported(plan.stage1_import, imported or {})
         faults += () if isinstance(found, Stage1Import) else found
@@ -71,7 +72,7 @@ def reading(body: object, imported: Mapping[str, str] | None = None) -> ParsedPl
     inside = tuple(fault.field for fault in faults if fault.field.startswith("interviews["))
     faults += [
         fault
-        for fault in faults_of(plan, interviews_at)
+        for fault in chain(faults_of(plan, interviews_at), attribution.faults(plan, _kept(values, "authors", Author)))
         if fault.field not in wrong
         and not any(each.startswith(f"{fault.field}.") for each in inside)
         and (fault.field == "hypotheses" or not any(each.startswith(f"{fault.field}[") for each in wrong))

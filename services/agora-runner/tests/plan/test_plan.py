@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from playmolt_agora.planning.power import power
+from playmolt_agora_runner.plan import attribution, reading
 from playmolt_agora_runner.plan import plan as plans
-from playmolt_agora_runner.plan import reading
 from playmolt_agora_runner.plan.document import Unreadable, load
 from playmolt_agora_runner.plan.latin_squares import labels
 from playmolt_agora_runner.plan.preview import preview
@@ -510,3 +510,61 @@ def test_a_preview_prints_all_that_was_asked_for() -> None:
 def test_phase2_plans_keep_their_order_of_sets() -> None:
     plan = read(phases={"phase2": {"sets": ["D", "A"]}})
     assert plans.sets(plan) == ("A", "D")
+
+
+class TestAttribution:
+    def test_authors_and_licence_are_written_as_their_registries_do(self) -> None:
+        authors = [
+            {"name": "Josiah Carberry", "orcid": "https://orcid.org/0000-0002-1825-0097", "affiliation": "Brown"},
+            {"name": "김연구", "orcid": "0000-0002-1694-233x"},
+        ]
+        plan = read(authors=authors, license="cc-by-4.0")
+        assert list(msgspec.to_builtins(plan.authors)) == [
+            {**authors[0], "orcid": "0000-0002-1825-0097"}, {**authors[1], "orcid": "0000-0002-1694-233X"},
+        ]  # fmt: skip
+        assert plan.license == "CC-BY-4.0"
+
+    def test_a_plan_without_them_is_the_plan_that_it_was(self) -> None:
+        assert not {"authors", "license"} & msgspec.to_builtins(read()).keys()
+
+    @pytest.mark.parametrize(
+        ("license_", "near"),
+        [
+            ("CC BY 4.0", "CC-BY-4.0"), ("CC-BY-5.0", "CC-BY-4.0"), ("MIT License", "MIT"), ("GPL3", "GPL-3.0-only"),
+            ("Apache", "Apache-2.0"), ("public", "CC0-1.0"), ("zzz", "CC0-1.0"), ("", "CC0-1.0"),
+        ],
+    )  # fmt: skip
+    def test_an_unknown_licence_is_refused_with_the_similar_ones(self, license_: str, near: str) -> None:
+        found = faults(license=license_)
+        assert set(found) == {"license"}
+        assert near in found["license"]
+
+    def test_every_fault_has_its_place(self) -> None:
+        found = faults(
+            authors=[
+                {"name": "  ", "orcid": "0000-0002-1825-0098"}, {"orcid": "no name"}, {"name": "A\nB", "affiliation": "\u202eC"},
+                {"name": "D", "orcid": "1234"}, {"name": "E", "orcid": "0000-0002-1825-0097"},
+                {"name": "F", "orcid": "http://orcid.org/0000-0002-1825-0097"}, {"name": "G", "mail": "g@example.org"},
+            ],
+            license="MIT",
+        )  # fmt: skip
+        wrong = {name: message for name, message in found.items() if name.startswith("authors")}
+        assert wrong.keys() == {
+            "authors[0].name", "authors[0].orcid", "authors[1].name", "authors[2].name", "authors[2].affiliation", "authors[3].orcid",
+            "authors[5].orcid", "authors[6].mail",
+        }  # fmt: skip
+        assert "check digit" in wrong["authors[0].orcid"]
+        assert "0000-0002-1825-0097" in wrong["authors[3].orcid"]
+        assert "authors[4]" in wrong["authors[5].orcid"]
+
+    @given(st.integers(0, 10**15 - 1), st.integers(0, 14), st.integers(1, 9))
+    def test_one_digit_that_is_wrong_is_found(self, number: int, place: int, added: int) -> None:
+        digits = f"{number:015}"
+        sound = [text for last in "0123456789X" if (text := attribution.orcid(_dashed(digits + last)))]
+        assert len(sound) == 1
+        other = digits[:place] + str((int(digits[place]) + added) % 10) + digits[place + 1 :]
+        assert attribution.orcid(_dashed(other + sound[0][-1])) is None
+
+
+def _dashed(digits: str) -> str:
+    return "-".join(digits[first : first + 4] for first in range(0, 16, 4))

