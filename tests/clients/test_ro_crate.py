@@ -46,7 +46,7 @@ def context() -> Path:
         kept.parent.mkdir(parents=True, exist_ok=True)
         npm = shutil.which("npm")
         assert npm, "this test needs npm on PATH"
-        packed = [npm, "pack", "--silent", "--pack-destination", kept.parent, package]
+        packed = [npm, "pack", "--silent", "--pack-destination", str(kept.parent), package]
         done = subprocess.run(packed, capture_output=True, text=True, check=True, timeout=SECONDS)
         with tarfile.open(kept.parent / done.stdout.strip()) as archive:
             member = archive.extractfile("package/lib/context.json")

@@ -4,7 +4,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from playmolt_schemas.records import Record
@@ -126,7 +126,7 @@ def _files(bundle: Path, names: Iterable[str]) -> dict[str, dict[str, object]]:
     return {name: dict(zip(("sha256", "bytes"), folder.digest(name), strict=True)) for name in names}
 
 
-def _manifest(contents: Contents, listed: Mapping[str, object]) -> dict[str, Any]:
+def _manifest(contents: Contents, listed: Mapping[str, object]) -> verify.Json:
     return {
         "format": verify.FORMAT,
         "experiment": contents.experiment[0].stream,

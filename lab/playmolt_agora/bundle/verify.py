@@ -35,6 +35,8 @@ FIELDS = (
 )  # fmt: skip
 TURNS = ("agent_acted", "turn_failed")
 SHOWN = 50
+Json = dict[str, Any]
+"""An object of JSON."""
 CHUNK = 1 << 20
 CRATE = "ro-crate-metadata.json"
 RO_CRATE = "https://w3id.org/ro/crate/1.2"
@@ -118,7 +120,7 @@ def canonical(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def record_hash(record: dict[str, Any]) -> str:
+def record_hash(record: Json) -> str:
     """Give the hash that a record must have."""
     hashed = {key: value for key, value in record.items() if key not in ("hash", "position")}
     return hashlib.sha256((record["prev_hash"] + canonical(hashed)).encode()).hexdigest()
@@ -130,7 +132,7 @@ def turn_key(turn: dict[str, object]) -> tuple[str, str]:
     return hashlib.sha256(canonical(turn).encode()).hexdigest(), name
 
 
-def crate(manifest: dict[str, Any], lock: dict[str, Any], ended: str) -> dict[str, Any]:
+def crate(manifest: Json, lock: Json, ended: str) -> Json:
     """Give the RO-Crate of a bundle: what archives show of it.
 
     `lock` is the experiment's first record, `ended` the time of the last record of all. Neither the crate itself nor
@@ -140,7 +142,7 @@ def crate(manifest: dict[str, Any], lock: dict[str, Any], ended: str) -> dict[st
     people, others = _authors(plan.get("authors") or [])
     sizes = {name: file for name, file in manifest["files"].items() if name != CRATE}
     parts = [_part(name, sizes.get(name)) for name in sorted({*sizes, "manifest.json"})]
-    root: dict[str, Any] = {
+    root: Json = {
         "@id": "./",
         "@type": "Dataset",
         "name": plan["name"],
@@ -165,20 +167,20 @@ def crate(manifest: dict[str, Any], lock: dict[str, Any], ended: str) -> dict[st
     return {"@context": f"{RO_CRATE}/context", "@graph": [described, root, *people, *others, *parts]}
 
 
-def _authors(authors: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _authors(authors: list[Json]) -> tuple[list[Json], list[Json]]:
     people = []
     places: dict[str, str] = {}
     for number, author in enumerate(authors, 1):
         orcid, place = author.get("orcid"), author.get("affiliation")
         named = f"https://orcid.org/{orcid}" if orcid else f"#author-{number}"
-        person: dict[str, Any] = {"@id": named, "@type": "Person", "name": author["name"]}
+        person: Json = {"@id": named, "@type": "Person", "name": author["name"]}
         if place:
             person["affiliation"] = {"@id": places.setdefault(place, f"#organization-{len(places) + 1}")}
         people.append(person)
     return people, [{"@id": known, "@type": "Organization", "name": name} for name, known in places.items()]
 
 
-def _part(name: str, file: dict[str, Any] | None) -> dict[str, Any]:
+def _part(name: str, file: Json | None) -> Json:
     folder, _, rest = name.rpartition("/")
     stem, _, ending = name.rpartition(".")
     kind = FOLDERS.get(name.partition("/")[0]) if folder else None
@@ -197,16 +199,16 @@ class Stream:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.first: dict[str, Any] = {}
+        self.first: Json = {}
         self.ended = ""
         self.hashes: dict[int, str] = {}
         self.turns: list[tuple[str, str]] = []
         self.prompts: set[str] = set()
-        self.ends: list[dict[str, Any]] = []
+        self.ends: list[Json] = []
         self.runs: set[str] = set()
         self.judged: list[tuple[str, str]] = []
 
-    def take(self, record: dict[str, Any]) -> None:
+    def take(self, record: Json) -> None:
         """Keep what other checks need of a record."""
         kind, data = record["type"], record["data"]
         self.hashes[record["version"]] = record["hash"]
@@ -255,7 +257,7 @@ class Verifier:
             self.fault(f"the rest of the bundle cannot be read: {type(error).__name__}: {error}")
         return found
 
-    def _files(self, listed: dict[str, Any]) -> None:
+    def _files(self, listed: Json) -> None:
         present = self.source.names() - {"manifest.json"}
         for name in sorted(set(listed) - present):
             self.fault(f"{name}: is in the manifest but not in the bundle")
@@ -266,7 +268,7 @@ class Verifier:
             if (digest, size) != (listed[name]["sha256"], listed[name]["bytes"]):
                 self.fault(f"{name}: its SHA-256 is {digest}, but the manifest has {listed[name]['sha256']}")
 
-    def _contents(self, manifest: dict[str, Any]) -> None:
+    def _contents(self, manifest: Json) -> None:
         if manifest["format"] != FORMAT:
             self.fault(f"manifest.json: format {manifest['format']!r}; this program supports {FORMAT}")
             return
@@ -283,7 +285,7 @@ class Verifier:
         self._turns(runs)
         self._crate(manifest, experiment, runs)
 
-    def _stream(self, entry: dict[str, Any]) -> Stream:
+    def _stream(self, entry: Json) -> Stream:
         stream, name = Stream(entry["stream"]), entry["file"]
         previous, position = "0" * 64, 0
         for number, line in enumerate(self.source.lines(name), 1):
@@ -384,7 +386,7 @@ class Verifier:
         for _, name in listed - logged:
             self.fault(f"turns.jsonl: has {name}, which differs from the log")
 
-    def _crate(self, manifest: dict[str, Any], experiment: Stream, runs: list[Stream]) -> None:
+    def _crate(self, manifest: Json, experiment: Stream, runs: list[Stream]) -> None:
         """Compare what archives show of the bundle with the lock, the log and the manifest."""
         if CRATE not in manifest["files"]:
             self.fault(f"{CRATE}: is missing")
