@@ -542,7 +542,8 @@ class TestAttribution:
     def test_every_fault_has_its_place(self) -> None:
         found = faults(
             authors=[
-                {"name": "  ", "orcid": "0000-0002-1825-0098"}, {"orcid": "no name"}, {"name": "A\nB", "affiliation": "\u202eC"},
+                {"name": "  ", "orcid": "0000-0002-1825-0098"}, {"orcid": "no name"},
+                {"name": "A\nB", "affiliation": "\u202eC"},
                 {"name": "D", "orcid": "1234"}, {"name": "E", "orcid": "0000-0002-1825-0097"},
                 {"name": "F", "orcid": "http://orcid.org/0000-0002-1825-0097"}, {"name": "G", "mail": "g@example.org"},
             ],
@@ -550,8 +551,8 @@ class TestAttribution:
         )  # fmt: skip
         wrong = {name: message for name, message in found.items() if name.startswith("authors")}
         assert wrong.keys() == {
-            "authors[0].name", "authors[0].orcid", "authors[1].name", "authors[2].name", "authors[2].affiliation", "authors[3].orcid",
-            "authors[5].orcid", "authors[6].mail",
+            "authors[0].name", "authors[0].orcid", "authors[1].name", "authors[2].name", "authors[2].affiliation",
+            "authors[3].orcid", "authors[5].orcid", "authors[6].mail",
         }  # fmt: skip
         assert "check digit" in wrong["authors[0].orcid"]
         assert "0000-0002-1825-0097" in wrong["authors[3].orcid"]
