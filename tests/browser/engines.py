@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 import httpx
+from playmolt_cli.local.embedded import free_port
 from playwright.sync_api import Browser, ConsoleMessage, Error
 
-START_SECONDS: Final = 30
+START_SECONDS: Final = 90
 ANSWER_SECONDS: Final = 60
 _MINIBROWSER: Final = sorted(Path("/usr/lib").glob("*-linux-gnu/webkit2gtk-4*/MiniBrowser"))
 _CONSOLE: Final = """
@@ -310,19 +311,13 @@ def webkit() -> Iterator[WebKit]:
         display = folder / "display"
         stack.enter_context(_process(["Xvfb", "-displayfd", "1", "-screen", "0", "1280x900x24"], display))
         until(lambda: display.read_text().strip().isdigit(), "a screen", START_SECONDS)
-        port = _free_port()
+        port = free_port()
         screen = {"DISPLAY": f":{display.read_text().strip()}", "HOME": name, "GDK_BACKEND": "x11"}
         stack.enter_context(_process(["WebKitWebDriver", f"--port={port}"], folder / "log", **screen))
         until(lambda: _listens(port), "WebKit", START_SECONDS)
         browser = WebKit(port, folder, screen)
         stack.callback(browser.close)
         yield browser
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 def _listens(port: int) -> bool:

@@ -180,8 +180,8 @@ class TestCalls:
         platform.webhooks.results.clear()
         platform.webhooks.recorded.clear()
         began = time.monotonic()
-        assert await delivered(platform, endless, seconds=10) == "delivered"
-        assert time.monotonic() - began < 5
+        assert await delivered(platform, endless, seconds=60) == "delivered"
+        assert time.monotonic() - began < 30
 
     @pytest.mark.parametrize("url", ["http://127.0.0.1:1/", "https://127.0.0.1:1/", "https://localhost:1/"])
     async def test_an_address_that_became_an_inside_one_is_not_called(self, platform: Any, url: str) -> None:

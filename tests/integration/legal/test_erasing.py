@@ -81,7 +81,7 @@ def test_an_erased_session_is_gone_for_everybody_and_its_owner_is_told(
         began = time.monotonic()
         for _ in said:
             pass
-        assert time.monotonic() - began < 10, "an open feed ends"
+        assert time.monotonic() - began < 30, "an open feed ends"
     body = erased.json()
     assert (body["status"], body["id"], body["records"] >= 1) == ("erased", session, True)
     assert owner.client.delete(path).json() == body == operator(run, "DELETE", path)

@@ -18,6 +18,7 @@ import pytest
 from playmolt.bots import seats
 from playmolt.client import AsyncClient
 from playmolt.retries import Retry
+from playmolt_cli.local.embedded import free_port
 from playmolt_schemas.api import GameType
 
 from core.tests.waiting import wait_until
@@ -48,14 +49,6 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "node_modules").symlink_to(kept / "node_modules")
     (folder / "receiver.mjs").write_text(source, "utf-8")
     return folder / "receiver.mjs"
-
-
-async def free_port() -> int:
-    server = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
-    port: int = server.sockets[0].getsockname()[1]
-    server.close()
-    await server.wait_closed()
-    return port
 
 
 class Owner:
@@ -166,7 +159,7 @@ async def play(owner: Owner, game: GameType, size: int, fault: Callable[[], None
 async def test_a_receiver_in_node_gets_every_turn_and_the_end_although_the_relay_is_killed(
     running: Stack, program: Path, game: GameType, size: int, turns: int
 ) -> None:
-    owner, port = await Owner(running.run.gateway).open(), await free_port()
+    owner, port = await Owner(running.run.gateway).open(), free_port()
     secret = await owner.set_webhook(port)
 
     def kill() -> None:
@@ -302,7 +295,7 @@ async def test_a_server_that_is_gone_switches_the_webhook_off_and_its_owner_sees
 async def test_an_owner_is_notified_of_what_happens_to_its_entrant_in_a_tournament(
     running: Stack, program: Path
 ) -> None:
-    owner, port = await Owner(running.run.gateway).open(), await free_port()
+    owner, port = await Owner(running.run.gateway).open(), free_port()
     secret = await owner.set_webhook(port)
     headers = {"Authorization": f"Bearer {running.run.operator_key}"}
     terms = {"name": f"cup {uuid.uuid4()}", "game_type": "ox", "format": "swiss", "rounds": 1,
@@ -331,7 +324,7 @@ async def test_an_owner_is_notified_of_what_happens_to_its_entrant_in_a_tourname
 async def test_an_owner_is_notified_of_decisions_about_it_and_its_agent_without_the_reason(
     running: Stack, program: Path
 ) -> None:
-    owner, port = await Owner(running.run.gateway).open(), await free_port()
+    owner, port = await Owner(running.run.gateway).open(), free_port()
     account = await owner.account.owner()
     secret = await owner.set_webhook(port)
     headers = {"Authorization": f"Bearer {running.run.operator_key}"}

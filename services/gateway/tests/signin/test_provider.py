@@ -351,7 +351,7 @@ async def test_a_slow_provider_is_waited_for_so_long(own: OwnProvider, path: str
     begun = time.monotonic()
     assert await signed_in(provider, own) is SignInFault.PROVIDER
     released.set()
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 30
 
 
 async def test_a_provider_that_is_away(own: OwnProvider) -> None:

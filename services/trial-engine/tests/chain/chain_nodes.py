@@ -2,34 +2,27 @@
 
 import json
 import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import httpx2
+from playmolt_cli.local.embedded import free_port
 from playmolt_jury.chain import EMBEDDED_DEPLOYER, EMBEDDED_DEPLOYER_KEY
 from playmolt_jury.chain.port import Case
 
 ANVIL_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
 """Account 0 of every Anvil, which prints it when it starts."""
 JURORS = ("ophiuchus", "radical", "sympathizer", "opportunist", "philosopher")
-_START_SECONDS = 30
+_START_SECONDS = 90
 
 
 def case(session: str, log_hash: str = "ab" * 32) -> Case:
     return Case(session=session, log_hash=log_hash, jurors=JURORS)
-
-
-def free_port() -> int:
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class Node:
