@@ -1,11 +1,8 @@
-"""Long texts beside the log, which records name by hash, and the model call in flight of each stream."""
+"""Long texts beside the log, which records name by hash."""
 
 import asyncio
 import hashlib
 from collections.abc import Iterable, Mapping
-from decimal import Decimal
-
-import msgspec
 
 from playmolt_core.db.pool import Pool, queries
 
@@ -34,7 +31,7 @@ class PgBlobs:
         return {digest.hex(): body for digest, body in rows}
 
     async def reply(self, key: str) -> str | None:
-        """The reply that `PgInFlight.keep_reply` stored under the key (hex SHA-256) of its request."""
+        """The reply that `PgLedger.keep` stored under the key (hex SHA-256) of its request."""
         found = await self._pool.value(_SQL["reply"], bytes.fromhex(key))
         return None if found is None else str(found)
 
@@ -58,52 +55,3 @@ class PromptStore:
         await asyncio.sleep(0)  # collect the calls of this turn of the event loop
         texts, self._waiting, self._next = self._waiting, [], None
         return await self._blobs.put(texts)
-
-
-class InFlight(msgspec.Struct, frozen=True, kw_only=True):
-    """Requests of one question, `ask`, of a turn; `logged` is how many of the turn the log held before them.
-
-    `tokens` and `money` are what was reserved for them and not yet settled.
-    """
-
-    turn: int
-    agent: str
-    ask: int
-    logged: int
-    requests: int = 1
-    tokens: int = 0
-    money: Decimal = Decimal(0)
-
-
-class PgInFlight:
-    """One in-flight marker a stream. Every method raises LogUnavailable.
-
-    A process that is killed leaves its marker behind: those requests may have been paid for without a result.
-    """
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-
-    async def mark(self, stream: str, request: InFlight) -> None:
-        """Mark a request as in flight before it is sent; another one of the same question adds to the marker."""
-        named = (request.turn, request.agent, request.ask, request.logged)
-        await self._pool.fetch(_SQL["mark"], stream, *named, request.tokens, request.money)
-
-    async def refused(self, stream: str, request: InFlight) -> None:
-        """Remove a request from the marker: the server rejected it for lack of capacity."""
-        await self._pool.fetch(_SQL["refused"], stream, request.tokens, request.money)
-
-    async def settled(self, stream: str) -> None:
-        """Note that the budget reserved for the marked requests is settled."""
-        await self._pool.fetch(_SQL["settled"], stream)
-
-    async def found(self, stream: str) -> InFlight | None:
-        row = await self._pool.row(_SQL["found"], stream)
-        if row is None:
-            return None
-        turn, agent, ask, logged, requests, tokens, money = row
-        return InFlight(turn=turn, agent=agent, ask=ask, logged=logged, requests=requests, tokens=tokens, money=money)
-
-    async def keep_reply(self, stream: str, key: str, body: str) -> None:
-        """Store a reply under the key (hex SHA-256) of its request and delete the marker, in one transaction."""
-        await self._pool.fetch(_SQL["keep"], stream, bytes.fromhex(key), body)

@@ -7,11 +7,11 @@ from decimal import Decimal
 from functools import partial
 from typing import Final
 
-from playmolt_core.db.ledger import Account, Amount, Entry, ExhaustedAccount, Ledger
+from playmolt_core.db.ledger import Account, ExhaustedAccount
 from playmolt_core.llm.catalogue import ModelEntry
-from playmolt_core.llm.durable_call import AccountExhausted, Charge, refused, reserve
+from playmolt_core.llm.durable_call import Charge
 from playmolt_core.llm.openai.request_body import most_prompt_tokens
-from playmolt_core.llm.port import Attempt, ModelRequest
+from playmolt_core.llm.port import ModelRequest
 from playmolt_core.settings import Settings
 
 _UNPRICED: Final = "has no price, so it cannot be called under a money budget; set its input_price and output_price"
@@ -60,33 +60,3 @@ def _refusal(whose: str, spent: ExhaustedAccount | None) -> str:
         f"was not called: {whose} budget of today is too small for the request; {spent.tokens} tokens and"
         f" {spent.money:f} are spent or reserved. The budget resets at midnight UTC"
     )
-
-
-class DaySpent(Exception):
-    """The request does not fit into the budget of the day; the text names the exhausted limit."""
-
-
-class BatchDay:
-    """Counts a model's batch requests, each on the day on which it started to wait."""
-
-    def __init__(self, ledger: Ledger, day: DayBudget, entry: ModelEntry) -> None:
-        self._ledger = ledger
-        self._day = day
-        self._entry = entry.in_batches
-
-    async def reserve(self, request: ModelRequest) -> datetime:
-        """Reserve the worst case of a request and return the time. Raises DaySpent."""
-        at = self._day.now()
-        try:
-            await reserve(self._ledger, self._day.charges(request, self._entry, at))
-        except AccountExhausted as exhausted:
-            raise DaySpent(refused(exhausted, request, 0).detail) from None
-        return at
-
-    async def settle(self, request: ModelRequest, at: datetime, attempt: Attempt | None) -> None:
-        """Replace the reservation of `at` by the usage in the batch; None: no usage."""
-        charges = self._day.charges(request, self._entry, at)
-        changes = [charge.correction(attempt) if attempt else Amount() - charge.worst for charge in charges]
-        entries = [Entry(charge.account, change) for charge, change in zip(charges, changes, strict=True)]
-        if entries:
-            await self._ledger.settle(entries)

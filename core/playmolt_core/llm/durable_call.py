@@ -9,7 +9,7 @@ the attempt in their log, and a lost request stays charged at its worst case.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
@@ -228,7 +228,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
     Without a key (scripted models) nothing is kept or marked. Attempts are stored with `prompt`, the SHA-256 of the
     text of the first two messages. `accounts` pay at most `tokens` and `cost` (None: unknown) for each request, and
-    nothing for one that is lost.
+    nothing for one that is lost. `labels` are added to attempts as stored.
     """
 
     request: ModelRequest
@@ -238,6 +238,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     accounts: Sequence[Account]
     tokens: int
     cost: str | None
+    labels: Mapping[str, str] = {}
 
     def charges(self, reserved: BatchedCall | None = None) -> list[Charge]:
         """The worst case on its own accounts; in a batch it is what was reserved."""
@@ -250,7 +251,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         # Of the request, not of the body: there a demand may be one message with the prompt.
         messages = {"prompt": self.prompt, "added": msgspec.to_builtins(self.request.messages[2:])}
         held = {"held": self.cost} if self.cost is not None and held_by(fields) else {}
-        return fields | held | {"request": fields["request"] | {"messages": messages}}
+        return {**fields, **held, "request": fields["request"] | {"messages": messages}, **self.labels}
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
@@ -267,6 +268,10 @@ class Answer(msgspec.Struct, frozen=True):
     said: Reply | Failed
     attempts: tuple[StoredCall, ...]
     cached: bool = False
+
+    @property
+    def text(self) -> str:
+        return self.said.text if isinstance(self.said, Reply) else self.said.reply
 
 
 class NoAnswer(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from playmolt_schemas.identifiers import is_scripted
 
 from playmolt_core.db.ledger import Ledger
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
-from playmolt_core.llm.day_budget import BatchDay, DayBudget
+from playmolt_core.llm.day_budget import DayBudget
 from playmolt_core.llm.durable_call import Charge, Charges, PaidModel
 from playmolt_core.llm.limits import ModelLimits
 from playmolt_core.llm.port import Model, ModelRequest
@@ -80,13 +80,6 @@ class Models:
         """A model with a batch API; None for other models."""
         entry = self._catalogue.models.get(alias)
         return self._opened(entry) if entry is not None and entry.batch else None
-
-    def batch_day(self, alias: str) -> BatchDay | None:
-        """The daily budget of a model's batch requests; None if there is no daily budget."""
-        entry = self._catalogue.models.get(alias)
-        if self._ledger is None or self._day is None or entry is None:
-            return None
-        return BatchDay(self._ledger, self._day, entry)
 
     async def close(self) -> None:
         for model in self._open.values():

@@ -1,7 +1,6 @@
 """The Agora runner's process."""
 
-from playmolt_core.db.blobs import PgBlobs, PgInFlight, PromptStore
-from playmolt_core.db.budgets import PgBudgets
+from playmolt_core.db.blobs import PgBlobs, PromptStore
 from playmolt_core.db.jobs import PgJobs
 from playmolt_core.db.ledger import PgLedger
 from playmolt_core.effects.leased_effect import LeasedEffect, Worker
@@ -15,7 +14,6 @@ from playmolt_schemas.instrument import lexicon
 from playmolt_schemas.routes import sharing
 
 from playmolt_agora_runner.calls.batch_worker import BatchWorker
-from playmolt_agora_runner.calls.batched_calls import BatchedCalls
 from playmolt_agora_runner.calls.experiment_status import ExperimentStatuses
 from playmolt_agora_runner.coding.judge_model import JudgeModel
 from playmolt_agora_runner.coding.judge_worker import JudgeWorker
@@ -26,7 +24,6 @@ from playmolt_agora_runner.experiment.state import State
 from playmolt_agora_runner.run import effects as run_effects
 from playmolt_agora_runner.run.rules import Agora
 from playmolt_agora_runner.scripted import residents
-from playmolt_agora_runner.workers.budget_reservations import BudgetReservations
 from playmolt_agora_runner.workers.files import PlanFiles
 from playmolt_agora_runner.workers.laboratory import Laboratory
 from playmolt_agora_runner.workers.library import Library
@@ -41,16 +38,8 @@ def runs(context: ServiceContext) -> HostedGame[RunState]:
     """The experiments' engine is there by the time a worker is first asked."""
     cast, blobs = residents.cast(), PgBlobs(context.pool)
     models, statuses = context.models(cast), ExperimentStatuses(context.engines)
-    asking = TurnModel(
-        models,
-        cast,
-        context.catalogue,
-        blobs,
-        PromptStore(blobs),
-        BudgetReservations(PgBudgets(context.pool), context.catalogue),
-        PgInFlight(context.pool),
-        BatchedCalls(models, PgBatchCalls(context.pool), statuses),
-    )
+    calls = DurableCalls(models, PgLedger(context.pool), blobs, PgBatchCalls(context.pool))
+    asking = TurnModel(calls, cast, context.catalogue, blobs, statuses)
     balancer = LoadBalancer()
 
     async def take_turns(leased: LeasedEffect[run_effects.Payload, RunState]) -> None:

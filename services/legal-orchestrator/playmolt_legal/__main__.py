@@ -20,7 +20,9 @@ from playmolt_legal.workers.pictures import SessionPictures
 def build(context: ServiceContext) -> HostedGame[State]:
     rules = Legal()
     aliases = (*ALIASES, *context.catalogue.models)
-    worker = ModelWorker(context.models(Cast()), context.texts.put, speak=partial(context.speak, rules.game))
+    worker = ModelWorker(
+        context.models(Cast()), context.texts.put, context.log, speak=partial(context.speak, rules.game)
+    )
     fetches = {sharing.PICTURE: SessionPictures(rules, context.log).picture}
     return HostedGame(rules, LegalApi(rules, aliases), {TURN_EFFECT: worker}, fetches)
 

@@ -63,7 +63,7 @@ def build(context: ServiceContext[JurySettings]) -> HostedGame[State]:
 
     aliases = (SCRIPTED, *context.catalogue.models)
     workers: dict[str, Worker] = {
-        TURN_EFFECT: ModelWorker(jury, parts.models, context.texts.put, preload),
+        TURN_EFFECT: ModelWorker(jury, parts.models, context.texts.put, preload, context.log),
         PROBE_EFFECT: ToolProbeWorker(parts.models, context.texts.put),
         CHAIN_EFFECT: ChainWorker(chain, context.log),
     }

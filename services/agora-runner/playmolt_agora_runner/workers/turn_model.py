@@ -4,30 +4,30 @@ Texts of the plan's folder come from the blob store (agora.md, Turn).
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
-from decimal import Decimal
-from typing import TYPE_CHECKING, Final, TypeVar
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeVar
 
 import msgspec
-from playmolt_core.db.blobs import InFlight, PgBlobs, PgInFlight, PromptStore
+from playmolt_core.db.blobs import PgBlobs, PromptStore
+from playmolt_core.db.ledger import InFlight
 from playmolt_core.llm import port
-from playmolt_core.llm.attempts import recorded
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.conversation import asked_again, driven, repairing
-from playmolt_core.llm.day_budget import DaySpent
-from playmolt_core.llm.models import Models
-from playmolt_core.llm.port import TRANSPORT_FAULTS, Attempt, ChatMessage, Failed, Model, ModelRequest, Reply
+from playmolt_core.llm.durable_call import Answer, Batch, DurableCalls, LostCalls, Question
+from playmolt_core.llm.port import ChatMessage, ModelRequest, Reply
 from playmolt_core.llm.scripted.model import Cast, ScriptedModel
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.identifiers import is_scripted
-from playmolt_schemas.instrument.usage import Charge, held_by, is_call, with_call
+from playmolt_schemas.instrument.usage import is_call, with_call
 from playmolt_schemas.stored.agora.plan import Budget, Spent
 from playmolt_schemas.stored.agora.run import PauseCode
 from playmolt_schemas.stored.agora.turn import RunSpec, Tokens
 
+from playmolt_agora_runner import budget
 from playmolt_agora_runner.budget import LimitReached
-from playmolt_agora_runner.calls.batched_calls import BatchedCalls
-from playmolt_agora_runner.calls.experiment_status import Status
+from playmolt_agora_runner.calls.experiment_status import ExperimentStatuses
+from playmolt_agora_runner.folder.personas import dressed
 from playmolt_agora_runner.run.effects import AgentInterview
 from playmolt_agora_runner.scripted import interviewees, visitors
 from playmolt_agora_runner.turn import interview, prompts, reply_parser
@@ -35,14 +35,6 @@ from playmolt_agora_runner.turn.interview import InterviewReply
 from playmolt_agora_runner.turn.prompts import Prompt
 from playmolt_agora_runner.turn.reply_parser import Parsed, StoredCall, TurnReply
 from playmolt_agora_runner.turn.scene import Scene
-from playmolt_agora_runner.workers.budget_reservations import BudgetReservations
-
-if TYPE_CHECKING:
-    from playmolt_core.llm.openai.model import OpenAIModel
-from collections import OrderedDict
-from collections.abc import Mapping
-
-from playmolt_agora_runner.folder.personas import dressed
 
 _KEPT: Final = 200
 
@@ -80,11 +72,10 @@ class RoomTextLoader:
 
 
 _ASKED_AGAIN: Final = frozenset(("parse_error", "invalid_action"))
-_ANSWERED: Final = 200
 _NO_ACCESS: Final = frozenset(("401", "402", "403", "404", port.NO_QUOTA))
 """Statuses that reject the key, the account or the model, whatever the request."""
-_REPEATED: Final = TRANSPORT_FAULTS | {"rejected"}
-"""Outcomes after which the model's client may retry once; the retry must fit into the budget too."""
+LOOK_SECONDS: Final = 0.5
+"""How often a question looks for the answer of its batch."""
 
 
 class Halt(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,17 +96,10 @@ class Halt(msgspec.Struct, frozen=True, kw_only=True):
     attempts: tuple[StoredCall, ...] = ()
 
 
-class LostCalls(msgspec.Struct, frozen=True):
-    """Requests of a turn's question that were lost when their process ended."""
-
-    calls: int
-    ask: int
-
-
-class Question(msgspec.Struct, frozen=True, kw_only=True):
+class TurnQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """What a model is asked. `turn` and `place` name it in marks of calls in flight, `replicate` in keys of replies.
 
-    `cast` answers for scripted models; `marks` are added to the calls as stored.
+    `cast` answers for scripted models; `labels` are added to the calls as stored.
     """
 
     request: ModelRequest
@@ -124,17 +108,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     place: str
     replicate: tuple[object, ...]
     cast: Cast
-    marks: dict[str, str] = {}
-
-
-class _Answer(msgspec.Struct, frozen=True):
-    answer: Reply | Failed
-    attempts: tuple[StoredCall, ...]
-    cached: bool
-
-    @property
-    def said(self) -> str:
-        return self.answer.text if isinstance(self.answer, Reply) else self.answer.reply
+    labels: dict[str, str] = {}
 
 
 class _Outcome(msgspec.Struct, frozen=True):
@@ -149,53 +123,33 @@ class _Outcome(msgspec.Struct, frozen=True):
 P = TypeVar("P")
 
 
-class _OverBudget(Exception):
-    """The repeat of a call does not fit into the budget."""
-
-    def __init__(self, reached: LimitReached) -> None:
-        super().__init__(reached.detail)
-        self.reached = reached
-
-
 class TurnModel:
     """Asks models. Scripted ones depend only on the run's seed and the prompt, so that a plan is reproducible."""
 
     def __init__(
         self,
-        models: Models,
+        calls: DurableCalls,
         cast: Cast,
         catalogue: Catalogue,
         blobs: PgBlobs,
-        store: PromptStore,
-        reservations: BudgetReservations,
-        in_flight: PgInFlight,
-        batched: BatchedCalls | None = None,
+        statuses: ExperimentStatuses | None = None,
     ) -> None:
-        self._models = models
+        """Without `statuses` no experiment uses batches."""
+        self._calls = calls
         self._cast = cast
         self._catalogue = catalogue
-        self._blobs = blobs
-        self._store = store
-        self._reservations = reservations
-        self._in_flight = in_flight
-        self._batched = batched
+        self._store = PromptStore(blobs)
+        self._statuses = statuses
         self._room_texts = RoomTextLoader(blobs)
 
     async def lost(self, spec: RunSpec, turn: int, place: str, limits: Budget, logged: int) -> LostCalls | None:
-        """The calls of a question that went down with their process; what was reserved for them is given back.
+        """The calls of a question that were lost with their process; what was reserved for them is released.
 
         `logged` requests of the question are in the log. None where no request was on its way: a run that was held,
         waited or was between two turns has lost nothing. Raises LogUnavailable.
         """
-        mark = await self._in_flight.found(spec.run)
-        if mark is None or (mark.turn, mark.agent) != (turn, place):
-            return None
-        lost = mark.requests - (logged - mark.logged)
-        if lost <= 0:
-            return None
-        await self._in_flight.settled(spec.run)
-        await self._reservations.give_back(spec, limits, mark.tokens, mark.money)
-        return LostCalls(calls=lost, ask=mark.ask)
+        mark = InFlight(stream=spec.run, turn=turn, agent=place, ask=0, logged=logged)
+        return await self._calls.lost(mark, budget.accounts_of(spec, limits))
 
     async def turn(
         self, spec: RunSpec, scene: Scene, limits: Budget, lost: int = 0, logged: int = 0
@@ -203,7 +157,7 @@ class TurnModel:
         """Ask for one turn; `lost` calls of it went before, `logged` of it are in the log. Raises LogUnavailable."""
         scene = await self._room_texts.dressed(spec, scene)
         prompt = prompts.render(scene)
-        question = Question(
+        question = TurnQuestion(
             request=_request(
                 spec, scene, prompt, f"{scene.turn}:{scene.agent}", "turn", reply_parser.reply_schema(scene)
             ),
@@ -236,14 +190,14 @@ class TurnModel:
         scene = await self._room_texts.dressed(spec, scene)
         prompt, name = interview.render(scene, asked_about), f"interview:{due.turn}:{due.agent}:{asked_about.id}"
         schema = interview.answer_schema(asked_about, spec.language)
-        question = Question(
+        question = TurnQuestion(
             request=_request(spec, scene, prompt, name, interview.SCHEMA, schema),
             prompt=await self._keep_prompt(prompt),
             turn=due.turn,
             place=due.place,
             replicate=(spec.run, due.turn, due.agent, "interview", asked_about.id),
             cast=interviewees.cast(self._cast, _alias(spec, scene), asked_about, spec.language),
-            marks={"interview": asked_about.id},
+            labels={"interview": asked_about.id},
         )
         found = await self._ladder(
             spec,
@@ -269,7 +223,7 @@ class TurnModel:
         tokens, cost = _tokens(attempts), _spent(attempts).cost
         return InterviewReply(
             answer=answer,
-            raw_reply=asked.said,
+            raw_reply=asked.text,
             prompt_hash=question.prompt,
             usage={
                 "prompt_tokens": tokens.prompt,
@@ -289,165 +243,85 @@ class TurnModel:
     async def _ladder(
         self,
         spec: RunSpec,
-        question: Question,
+        question: TurnQuestion,
         limits: Budget,
         logged: int,
         read: Callable[[_Outcome, bool], P],
         demand: Callable[[P], str | None],
-    ) -> tuple[_Answer, P, list[StoredCall]] | Halt:
+    ) -> tuple[Answer, P, list[StoredCall]] | Halt:
         """Ask, and again while `demand` says what is wrong, as often as the plan allows; the calls come last."""
         attempts: list[StoredCall] = []
         questions = 0
 
-        async def ask(request: ModelRequest) -> _Answer | Halt:
+        async def ask(request: ModelRequest) -> Answer | Halt:
             nonlocal questions
             questions += 1
-            place = InFlight(turn=question.turn, agent=question.place, ask=questions, logged=logged)
+            place = InFlight(stream=spec.run, turn=question.turn, agent=question.place, ask=questions, logged=logged)
             asked = await self._ask(spec, msgspec.structs.replace(question, request=request), limits, place)
             attempts.extend(() if isinstance(asked, Halt) else asked.attempts)
             return asked
 
-        def parsed(asked: _Answer | Halt) -> tuple[_Answer, P] | Halt:
+        def parsed(asked: Answer | Halt) -> tuple[Answer, P] | Halt:
             if isinstance(asked, Halt):
                 return asked
             said = _outcome(asked)
             return said if isinstance(said, Halt) else (asked, read(said, questions > 1))
 
-        def again(outcome: tuple[_Answer, P] | Halt) -> ModelRequest | None:
+        def again(outcome: tuple[Answer, P] | Halt) -> ModelRequest | None:
             demanded = None if isinstance(outcome, Halt) else demand(outcome[1])
             if isinstance(outcome, Halt) or demanded is None:
                 return None
-            return asked_again(question.request, outcome[0].said, demanded)
+            return asked_again(question.request, outcome[0].text, demanded)
 
         outcome = await driven(repairing(await ask(question.request), parsed, again, spec.reask), ask)
         return outcome if isinstance(outcome, Halt) else (*outcome, attempts)
 
-    async def _ask(self, spec: RunSpec, question: Question, limits: Budget, place: InFlight) -> _Answer | Halt:
-        request = question.request
-        key = None if is_scripted(request.alias) else self._key(spec, question, place.ask)
-        known = await self._known(spec, question, limits, key) if key else None
-        if known is not None:
-            return known
-        model = self._model(spec, question)
-        if model is None:
-            return Halt(code="model_away", detail=f"the catalogue has no model {request.alias!r}")
+    async def _ask(self, spec: RunSpec, question: TurnQuestion, limits: Budget, place: InFlight) -> Answer | Halt:
+        request, alias = question.request, question.request.alias
+        prices = budget.prices_of(alias, self._catalogue.models.get(alias))
         size = sum(len(message.content.encode()) for message in request.messages)
-        reserved = await self._reservations.reserve(spec, limits, request.alias, size)
-        if isinstance(reserved, LimitReached):
-            return _over(reserved)
-        attempts: list[StoredCall] = []
-        calls = 1
-        marked = msgspec.structs.replace(place, tokens=reserved.tokens, money=Decimal(reserved.cost or 0))
+        worst = budget.worst_case(size, len(request.messages), request.max_tokens, prices)
+        scripted = is_scripted(alias)
+        found = await self._calls.ask(
+            Question(
+                request=request,
+                key=None if scripted else self._key(spec, question, place.ask),
+                prompt=question.prompt,
+                mark=place,
+                accounts=budget.accounts_of(spec, limits),
+                tokens=worst.tokens,
+                cost=worst.cost,
+                labels=question.labels,
+            ),
+            batch=None if scripted else await self._batch(spec.experiment),
+            scripted=ScriptedModel(question.cast, f"{spec.seed}/{spec.cell}") if self._cast.knows(alias) else None,
+        )
+        if isinstance(found, Answer):
+            return found
+        if found.reason == "no_model":
+            return Halt(code="model_away", detail=f"the catalogue has no model {alias!r}")
+        if found.reason == "stopped":
+            return await self._stopped(spec.experiment)
+        reached = budget.account_reached(found.account, spec, limits, worst)
+        return Halt(code="budget", detail=reached.detail, reached=reached, attempts=found.attempts)
 
-        async def sending() -> None:
-            await self._in_flight.mark(spec.run, marked)
-
-        async def record(attempt: Attempt) -> None:
-            nonlocal calls
-            fields, kept_apart = recorded(attempt)
-            if kept_apart is not None:
-                await self._blobs.put([kept_apart])
-            held = {"held": reserved.cost} if reserved.cost is not None and held_by(fields) else {}
-            attempts.append(_stored(fields | held, question))
-            if attempt.outcome == "rate_limited":
-                await self._in_flight.refused(spec.run, marked)  # it took nothing: what was reserved is for the next
-            elif attempt.outcome in _REPEATED:
-                again = await self._reservations.reserve(spec, limits, request.alias, size)
-                if isinstance(again, LimitReached):
-                    raise _OverBudget(again)
-                calls += 1
-
-        try:
-            answer = await model.ask(request, record, sending if key else None)
-        except _OverBudget as over:
-            await self._settle(spec, limits, reserved, calls, attempts, marked=key is not None)
-            return _over(over.reached, attempts)
-        # Not in a `finally`: a cancelled call is lost, and settled by the process that finds its marker.
-        if key and attempts and attempts[-1]["status"] == _ANSWERED and attempts[-1]["outcome"] not in _REPEATED:
-            # Before it is parsed or logged, and whatever it says: who asks this again finds it.
-            await self._keep(spec, key, answer, attempts)
-        await self._settle(spec, limits, reserved, calls, attempts, marked=key is not None)
-        return _Answer(answer, tuple(attempts), cached=False)
-
-    async def _keep(self, spec: RunSpec, key: str, answer: Reply | Failed, attempts: list[StoredCall]) -> None:
-        await self._in_flight.keep_reply(spec.run, key, msgspec.json.encode([answer, attempts]).decode())
-        if self._batched is not None:
-            await self._batched.drop(key)
-
-    async def _known(self, spec: RunSpec, question: Question, limits: Budget, key: str) -> _Answer | Halt | None:
-        """The reply that was kept, or what a batch answers; None where the question is to be asked plainly."""
-        if (found := await self._blobs.reply(key)) is not None:
-            return _cached(found)
-        model = await self._batched.model(spec.experiment, question.request.alias) if self._batched else None
-        if self._batched is None or model is None:
+    async def _batch(self, experiment: str) -> Batch | None:
+        """Where the experiment's questions wait, if its models are asked in batches."""
+        statuses = self._statuses
+        if statuses is None or not (await statuses.of(experiment)).batched:
             return None
-        return await self._in_batch(self._batched, model, spec, question, limits, key)
 
-    async def _in_batch(
-        self,
-        batched: BatchedCalls,
-        model: "OpenAIModel",
-        spec: RunSpec,
-        question: Question,
-        limits: Budget,
-        key: str,
-    ) -> _Answer | Halt | None:
-        """What a batch answered; None where it did not, and the question is to be asked plainly.
+        async def goes_on() -> bool:
+            return (await statuses.of(experiment)).halted is None
 
-        It has no in-flight marker: a batch outlives the process that waits for it.
-        """
-        request = question.request
-        if not await batched.known(key):
-            size = sum(len(message.content.encode()) for message in request.messages)
-            reserved = await self._reservations.reserve(spec, limits, request.alias, size)
-            if isinstance(reserved, LimitReached):
-                return _over(reserved)
-            try:
-                await batched.put(key, spec.experiment, model, request, reserved)
-            except DaySpent as spent:
-                await self._reservations.settle(spec, limits, reserved, 1, [])
-                return Halt(code="model_away", detail=str(spent))
-        call = await batched.answer(key, spec.experiment)
-        if isinstance(call, Status):
-            return Halt(code=call.halted or "stopped", detail=call.detail)
-        held = Charge(tokens=call.tokens, cost=format(call.money, "f"))
-        attempt, answer = (None, None) if call.answer is None else model.read(request, call.answer)
-        if attempt is None or answer is None or attempt.outcome in _REPEATED:
-            await batched.asked_plainly(key, call, request)
-            if call.tokens:
-                await self._reservations.settle(spec, limits, held, 1, [])
-            return None
-        fields, kept_apart = recorded(attempt)
-        if kept_apart is not None:
-            await self._blobs.put([kept_apart])
-        worst = {"held": held.cost} if held_by(fields) else {}
-        attempts = [_stored(fields | worst | {"batch": call.batch}, question)]
-        await self._keep(spec, key, answer, attempts)
-        await self._reservations.settle(spec, limits, held, 1, attempts)
-        await batched.took(call, request, attempt)
-        return _Answer(answer, tuple(attempts), cached=False)
+        return Batch(stream=experiment, goes_on=goes_on, look_seconds=LOOK_SECONDS)
 
-    async def _settle(
-        self,
-        spec: RunSpec,
-        limits: Budget,
-        reserved: Charge,
-        calls: int,
-        attempts: list[StoredCall],
-        *,
-        marked: bool,
-    ) -> None:
-        if marked:
-            await self._in_flight.settled(spec.run)
-        await self._reservations.settle(spec, limits, reserved, calls, attempts)
+    async def _stopped(self, experiment: str) -> Halt:
+        status = await self._statuses.of(experiment) if self._statuses else None
+        code = status.halted if status else None
+        return Halt(code=code or "stopped", detail=status.detail if status else "")
 
-    def _model(self, spec: RunSpec, question: Question) -> Model | None:
-        alias = question.request.alias
-        if is_scripted(alias):
-            return ScriptedModel(question.cast, f"{spec.seed}/{spec.cell}") if self._cast.knows(alias) else None
-        return self._models.get(alias)
-
-    def _key(self, spec: RunSpec, question: Question, ask: int) -> str:
+    def _key(self, spec: RunSpec, question: TurnQuestion, ask: int) -> str:
         """Name a request with its replicate, so that equal prompts of two replicates are two calls.
 
         `ask` is its place in the ladder, not how often it was tried: a reply that came once is found ever after.
@@ -487,26 +361,8 @@ def _request(
     )
 
 
-def _stored(attempt: StoredCall, question: Question) -> StoredCall:
-    """An attempt as logged: prompt by hash, additions in the record."""
-    # Of the request, not of the body: there a demand may be one message with the prompt.
-    added = msgspec.to_builtins(question.request.messages[2:])
-    request = attempt["request"] | {"messages": {"prompt": question.prompt, "added": added}}
-    return {**attempt, "request": request, **question.marks}
-
-
-def _over(reached: LimitReached, attempts: Sequence[StoredCall] = ()) -> Halt:
-    return Halt(code="budget", detail=reached.detail, reached=reached, attempts=tuple(attempts))
-
-
-def _cached(found: str) -> _Answer:
-    said, attempts = msgspec.json.decode(found, type=tuple[StoredCall, list[StoredCall]])
-    answer = msgspec.convert(said, Failed) if "code" in said else msgspec.convert(said, Reply)
-    return _Answer(answer, tuple(attempt | {"cache_hit": True} for attempt in attempts), cached=True)
-
-
-def _outcome(asked: _Answer) -> _Outcome | Halt:
-    answer = asked.answer
+def _outcome(asked: Answer) -> _Outcome | Halt:
+    answer = asked.said
     if isinstance(answer, Reply):
         return _Outcome(answer.text)
     outcomes = [attempt["outcome"] for attempt in asked.attempts]
@@ -535,12 +391,12 @@ def _outcome(asked: _Answer) -> _Outcome | Halt:
 
 
 def _turn_reply(
-    alias: str, asked: _Answer, parsed: Parsed, attempts: list[StoredCall], digest: str, lost: int
+    alias: str, asked: Answer, parsed: Parsed, attempts: list[StoredCall], digest: str, lost: int
 ) -> TurnReply:
     last = attempts[-1]
     return TurnReply(
         parsed=parsed,
-        raw_reply=asked.said,
+        raw_reply=asked.text,
         prompt_hash=digest,
         model_asked=last.get("model_asked", alias),
         model_answered=last.get("model_answered"),

@@ -12,12 +12,11 @@ from playmolt_agora_runner.scripted import residents
 from playmolt_agora_runner.turn.interview import InterviewReply
 from playmolt_agora_runner.turn.reply_parser import TurnReply
 from playmolt_agora_runner.turn.scene import Scene
-from playmolt_agora_runner.workers.budget_reservations import BudgetReservations
 from playmolt_agora_runner.workers.model_worker import LIMITED_PAUSES, stop_for
-from playmolt_agora_runner.workers.turn_model import Halt, LostCalls, TurnModel
-from playmolt_core.db.blobs import InFlight, PromptStore
-from playmolt_core.db.budgets import ExhaustedAccount
+from playmolt_agora_runner.workers.turn_model import Halt, TurnModel
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
+from playmolt_core.llm.durable_call import Charge, DurableCalls, LostCalls
+from playmolt_core.llm.file_ledger import MemoryLedger
 from playmolt_core.llm.port import (
     REPLY_UNREAD,
     TRANSPORT_FAULTS,
@@ -34,62 +33,23 @@ from playmolt_core.llm.port import (
 from playmolt_schemas.stored.agora.plan import Budget
 from playmolt_schemas.stored.agora.turn import Interview, InterviewAsk, InterviewScale, RunSpec, SamplingSettings, Seat
 
+from core.tests.llm.memory_batch_calls import MemoryBatchCalls
+
 CATALOGUE = Catalogue({"fake": ModelEntry(base_url="http://127.0.0.1:1/v1", model="mini")})
 ACT = json.dumps({"thought": "so", "action": "speak", "target": None, "content": "hello"})
 
 
 class Blobs:
-    """A store in memory."""
+    """Texts, beside the replies of a ledger."""
 
-    def __init__(self) -> None:
-        self.kept: dict[str, str] = {}
+    def __init__(self, ledger: MemoryLedger) -> None:
+        self.ledger = ledger
 
     async def put(self, texts: Iterable[str]) -> list[str]:
         return list(texts)
 
     async def reply(self, key: str) -> str | None:
-        return self.kept.get(key)
-
-
-class Marks:
-    """What is on its way, in memory, beside the replies that were kept."""
-
-    def __init__(self, blobs: Blobs) -> None:
-        self.blobs = blobs
-        self.marks: dict[str, InFlight] = {}
-
-    async def mark(self, stream: str, request: InFlight) -> None:
-        before = self.marks.get(stream)
-        same = before is not None and _place(before) == _place(request)
-        held = before if same and before else msgspec.structs.replace(request, requests=0, tokens=0, money=Decimal(0))
-        self._add(stream, held, 1, request)
-
-    async def refused(self, stream: str, request: InFlight) -> None:
-        self._add(stream, self.marks[stream], -1, request)
-
-    def _add(self, stream: str, held: InFlight, sign: int, request: InFlight) -> None:
-        self.marks[stream] = msgspec.structs.replace(
-            held,
-            requests=held.requests + sign,
-            tokens=held.tokens + sign * request.tokens,
-            money=held.money + sign * request.money,
-        )
-
-    async def settled(self, stream: str) -> None:
-        if stream in self.marks:
-            self.marks[stream] = msgspec.structs.replace(self.marks[stream], tokens=0, money=Decimal(0))
-
-    async def found(self, stream: str) -> InFlight | None:
-        mark = self.marks.get(stream)
-        return mark if mark and mark.requests > 0 else None
-
-    async def keep_reply(self, stream: str, key: str, body: str) -> None:
-        self.blobs.kept[key] = body
-        self.marks.pop(stream, None)
-
-
-def _place(mark: InFlight) -> tuple[int, str, int, int]:
-    return mark.turn, mark.agent, mark.ask, mark.logged
+        return self.ledger.replies.get(key)
 
 
 class Cut:
@@ -111,10 +71,15 @@ class Model:
         self.script: list[Any] = [ACT]
         self.asked: list[ModelRequest] = []
         self.code = ""
+        self.usage: Usage | None = Usage(10, 5)
         self.waits: Callable[[], Awaitable[None]] = _at_once
 
-    def get(self, alias: str) -> "Model | None":
+    def unpaid(self, alias: str) -> "Model | None":
         return self if alias in CATALOGUE.models else None
+
+    def charges(self, *_: object) -> list[Charge]:
+        """No day has a limit."""
+        return []
 
     async def ask(
         self, request: ModelRequest, record: Record, sending: Sending | None = None, listener: Listener | None = None
@@ -126,31 +91,30 @@ class Model:
         said = self.script.pop(0) if len(self.script) > 1 else self.script[0]
         if isinstance(said, list):
             for outcome, status in said:
-                await record(_attempt(outcome, "", status))
+                await record(self._attempt(outcome, "", status))
                 if outcome in TRANSPORT_FAULTS and sending is not None:
                     await sending()
             said = self.script[0]
         if said is Killed:
             raise Killed
         if isinstance(said, tuple):
-            await record(msgspec.structs.replace(_attempt(said[0], "", said[1]), code=self.code))
+            await record(msgspec.structs.replace(self._attempt(said[0], "", said[1]), code=self.code))
             return Failed(code="model_unavailable", detail="refused", attempts=1)
         if said is Cut:
-            await record(_attempt("cut", ""))
+            await record(self._attempt("cut", ""))
             return Failed(code="invalid_reply", detail="no room", attempts=1, cut=True)
         refused = said is Failed
-        await record(_attempt("refusal" if refused else "ok", "" if refused else said))
+        await record(self._attempt("refusal" if refused else "ok", "" if refused else said))
         if refused:
             return Failed(code="refused", detail="no", attempts=1)
         return Reply(text=said, tool_calls=(), attempts=1)
 
-
-def _attempt(outcome: AttemptOutcome, text: str, status: int = 200) -> Attempt:
-    return Attempt(
-        number=1, alias="fake", model_asked="mini", model_answered="mini-2", headers={}, request={}, decoding="prompt",
-        outcome=outcome, status=status, detail="", reply=text, tool_calls=(), finish_reason="stop",
-        usage=Usage(10, 5), cost="0.5", latency_ms=7,
-    )  # fmt: skip
+    def _attempt(self, outcome: AttemptOutcome, text: str, status: int | None = 200) -> Attempt:
+        return Attempt(
+            number=1, alias="fake", model_asked="mini", model_answered="mini-2", headers={}, request={},
+            decoding="prompt", outcome=outcome, status=status, detail="", reply=text, tool_calls=(),
+            finish_reason="stop", usage=self.usage, cost=self.usage and "0.5", latency_ms=7,
+        )  # fmt: skip
 
 
 @pytest.fixture
@@ -159,17 +123,15 @@ def model() -> Model:
 
 
 @pytest.fixture
-def marks() -> Marks:
-    return Marks(Blobs())
+def ledger() -> MemoryLedger:
+    return MemoryLedger()
 
 
 @pytest.fixture
-def asking(model: Model, marks: Marks) -> TurnModel:
-    blobs: Any = marks.blobs
-    reservations = BudgetReservations(cast("Any", None), CATALOGUE)  # without a budget nobody counts
-    return TurnModel(
-        cast("Any", model), residents.cast(), CATALOGUE, blobs, PromptStore(blobs), reservations, cast("Any", marks)
-    )
+def asking(model: Model, ledger: MemoryLedger) -> TurnModel:
+    blobs: Any = Blobs(ledger)
+    calls = DurableCalls(cast("Any", model), ledger, blobs, MemoryBatchCalls())
+    return TurnModel(calls, residents.cast(), CATALOGUE, blobs)
 
 
 def spec(**changes: Any) -> RunSpec:
@@ -370,39 +332,34 @@ async def test_a_reply_without_room_is_a_code_of_its_own_and_not_asked_for_again
 
 
 async def test_429s_are_not_attempts_cost_nothing_and_need_no_budget_of_their_own(
-    model: Model, marks: Marks, scene_of: Callable[..., Scene]
+    asking: TurnModel, model: Model, ledger: MemoryLedger, scene_of: Callable[..., Scene]
 ) -> None:
-    room = OneCall()
-    blobs: Any = marks.blobs
-    asking = TurnModel(
-        cast("Any", model),
-        residents.cast(),
-        CATALOGUE,
-        blobs,
-        PromptStore(blobs),
-        BudgetReservations(cast("Any", room), CATALOGUE),
-        cast("Any", marks),
-    )
     model.script = [[("rate_limited", 429)] * 5, ACT]
     found = await asking.turn(spec(), scene_of(), Budget(calls=1))
     assert isinstance(found, TurnReply)
-    assert (found.parsed.code, found.attempt, room.calls) == ("ok", 1, 1)
-    assert marks.marks == {}
+    assert (found.parsed.code, found.attempt, ledger.of("experiment-1").calls) == ("ok", 1, 1)
+    assert ledger.marks == {}
 
 
-class OneCall:
-    """An account that holds one call."""
-
-    calls = 0
-
-    async def reserve(self, accounts: Any, tokens: int, money: Decimal) -> ExhaustedAccount | None:
-        if self.calls:
-            return ExhaustedAccount(account="experiment-1", calls=self.calls, tokens=0, money=Decimal(0))
-        self.calls = 1
-        return None
-
-    async def settle(self, accounts: Any, *, calls: int = 0, tokens: int = 0, money: Decimal) -> None:
-        self.calls += calls
+async def test_what_a_failed_request_had_reserved_is_free_for_its_repeat(
+    model: Model, ledger: MemoryLedger, scene_of: Callable[..., Scene]
+) -> None:
+    """Seen: a budget that held one worst case stopped after a 500 without usage."""
+    priced = msgspec.structs.replace(CATALOGUE.models["fake"], input_price=Decimal(1), output_price=Decimal(1))
+    blobs: Any = Blobs(ledger)
+    calls = DurableCalls(cast("Any", model), ledger, blobs, MemoryBatchCalls())
+    asking = TurnModel(calls, residents.cast(), Catalogue({"fake": priced}), blobs)
+    model.usage = None
+    await asking.turn(spec(), scene_of(), Budget(money="9"))
+    worst = str(ledger.of("experiment-1").money)
+    model.script = [[("server_error", 500)], ACT]
+    tight = [spec(run=run, experiment="experiment-2") for run in ("agora-2", "agora-3")]
+    found = await asking.turn(tight[0], scene_of(), Budget(money=worst))
+    assert isinstance(found, TurnReply)
+    assert found.attempt == 2
+    over = await asking.turn(tight[1], scene_of(), Budget(money=worst))
+    assert isinstance(over, Halt), "a reply without figures holds its worst case"
+    assert over.reached is not None
 
 
 ASIDE = Interview(id="trust", at=(12,), ask=InterviewAsk(ko="믿습니까?"), scale=InterviewScale(from_=1, to=7))

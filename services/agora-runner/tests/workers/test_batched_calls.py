@@ -7,17 +7,15 @@ from decimal import Decimal
 from typing import Any, cast
 
 import pytest
-from playmolt_agora_runner.calls.batched_calls import BatchedCalls
 from playmolt_agora_runner.calls.experiment_status import Status
 from playmolt_agora_runner.scripted import residents
 from playmolt_agora_runner.turn.reply_parser import TurnReply
 from playmolt_agora_runner.turn.scene import Scene
-from playmolt_agora_runner.workers.budget_reservations import BudgetReservations
 from playmolt_agora_runner.workers.turn_model import Halt, TurnModel
-from playmolt_core.db.blobs import PromptStore
-from playmolt_core.db.ledger import Amount, ExhaustedAccount
+from playmolt_core.db.ledger import Amount
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.day_budget import DayBudget, account_of
+from playmolt_core.llm.durable_call import DurableCalls
 from playmolt_core.llm.file_ledger import MemoryLedger
 from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.models import Models
@@ -27,24 +25,10 @@ from playmolt_schemas.stored.agora.plan import Budget
 from core.tests.llm.fake_server import FakeServer, reply
 from core.tests.llm.memory_batch_calls import MemoryBatchCalls
 
-from .test_asking import ACT, Blobs, Killed, Marks, spec
+from .test_asking import ACT, Blobs, Killed, spec
 
 LIMITS = Budget(money="1")
 TODAY, TOMORROW = account_of("2026-11-26"), account_of("2026-11-27")
-
-
-class Account:
-    """Holds every call, and says what is reserved and spent."""
-
-    def __init__(self) -> None:
-        self.calls, self.money = 0, Decimal(0)
-
-    async def reserve(self, accounts: Any, tokens: int, money: Decimal) -> ExhaustedAccount | None:
-        self.calls, self.money = self.calls + 1, self.money + money
-        return None
-
-    async def settle(self, accounts: Any, *, calls: int = 0, tokens: int = 0, money: Decimal) -> None:
-        self.calls, self.money = self.calls + calls, self.money + money
 
 
 class Waiting:
@@ -55,28 +39,30 @@ class Waiting:
             batch=True, input_price="2", output_price="4", batch_input_price="1", batch_output_price="2"
         )
         catalogue = Catalogue({"fake": entry})
-        self.server, self.calls, self.account = server, MemoryBatchCalls(), Account()
+        self.server, self.calls, self.ledger = server, MemoryBatchCalls(), MemoryLedger()
         self.status = Status(LIMITS, None, "", batched=True)
-        self.marks = Marks(Blobs())
         self.passes: Callable[[], None] = lambda: None
-        self.days, self.now = MemoryLedger(), datetime(2026, 11, 26, 23, 59, 58, tzinfo=UTC)
+        self.now = datetime(2026, 11, 26, 23, 59, 58, tzinfo=UTC)
         budget = DayBudget(Settings(**day), lambda: self.now)
-        self.models = Models(catalogue, MemoryLimits(), residents.cast(), ledger=self.days, day=budget, environment={})
-        blobs: Any = self.marks.blobs
+        self.models = Models(
+            catalogue, MemoryLimits(), residents.cast(), ledger=self.ledger, day=budget, environment={}
+        )
+        blobs: Any = Blobs(self.ledger)
 
         async def sleep(_: float) -> None:
             self.passes()
 
-        self.asking = TurnModel(
-            self.models,
-            residents.cast(),
-            catalogue,
-            blobs,
-            PromptStore(blobs),
-            BudgetReservations(cast("Any", self.account), catalogue),
-            cast("Any", self.marks),
-            BatchedCalls(self.models, self.calls, cast("Any", self), sleep=sleep),
-        )
+        asking = DurableCalls(self.models, self.ledger, blobs, self.calls, sleep=sleep)
+        self.asking = TurnModel(asking, residents.cast(), catalogue, blobs, cast("Any", self))
+
+    @property
+    def account(self) -> Amount:
+        """What is reserved or spent by the experiment."""
+        return self.ledger.of("experiment-1")
+
+    @property
+    def days(self) -> dict[str, Amount]:
+        return {name: amount for name, amount in self.ledger.spent.items() if name.startswith("day:")}
 
     async def of(self, _: str) -> Status:
         return self.status
@@ -107,7 +93,7 @@ async def test_a_turn_is_taken_of_a_batch_at_its_price(waiting: Waiting, scene_o
     assert (found.parsed.code, found.attempt, found.cost, found.cache_hit) == ("ok", 1, "0.0012", False)
     assert [call["batch"] for call in found.attempts] == ["batch_1"]
     assert (waiting.account.calls, waiting.account.money) == (1, Decimal("0.0012"))
-    assert (waiting.server.received, waiting.calls.rows, waiting.marks.marks) == ([], {}, {})
+    assert (waiting.server.received, waiting.calls.rows, waiting.ledger.marks) == ([], {}, {})
     again = await waiting.turn(scene_of())
     assert isinstance(again, TurnReply)
     assert again.cache_hit, "what was stored is found"
@@ -204,7 +190,7 @@ async def test_what_a_batch_took_is_counted_on_the_day_on_which_it_was_asked(
 
     waiting.passes = passes
     assert isinstance(await waiting.turn(scene_of()), TurnReply)
-    assert waiting.days.spent == {TODAY: Amount(Decimal("0.0012"), 1100, 1)}
+    assert waiting.days == {TODAY: Amount(Decimal("0.0012"), 1100, 1)}
     assert waiting.server.received == []
 
 
@@ -214,7 +200,7 @@ async def test_a_budget_of_keys_does_not_concern_an_experiment(
     waiting = budgeted(key_day_tokens=1, key_day_money="0.000001")
     waiting.passes = lambda: waiting.answered(ACT)
     assert isinstance(await waiting.turn(scene_of()), TurnReply)
-    assert (waiting.server.received, waiting.days.spent) == ([], {})
+    assert (waiting.server.received, waiting.days) == ([], {})
 
 
 async def test_what_no_batch_answered_is_counted_where_it_is_asked_plainly(
@@ -228,14 +214,14 @@ async def test_what_no_batch_answered_is_counted_where_it_is_asked_plainly(
 
     waiting.passes = passes
     assert isinstance(await waiting.turn(scene_of()), TurnReply)
-    assert waiting.days.spent == {TODAY: Amount(), TOMORROW: Amount(Decimal("0.0024"), 1100, 1)}
+    assert waiting.days == {TODAY: Amount(), TOMORROW: Amount(Decimal("0.0024"), 1100, 1)}
 
 
 async def test_a_question_that_the_day_does_not_hold_waits_for_no_batch_and_does_the_next_day(
     budgeted: Callable[..., Waiting], scene_of: Callable[..., Scene]
 ) -> None:
     waiting = budgeted(day_tokens=10_000)
-    waiting.days.spent[TODAY] = Amount(tokens=9_999, calls=1)
+    waiting.ledger.spent[TODAY] = Amount(tokens=9_999, calls=1)
     waiting.passes = lambda: waiting.answered(ACT)
     halt = await waiting.turn(scene_of())
     assert isinstance(halt, Halt)

@@ -6,22 +6,15 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_agora_runner import budget
-from playmolt_agora_runner.workers.budget_reservations import BudgetReservations
-from playmolt_core.llm.catalogue import Catalogue, ModelEntry
-from playmolt_core.llm.port import Usage
-from playmolt_schemas.instrument.usage import Charge, by_model, cost_lines, held_by, lost_call, summed, with_call
-from playmolt_schemas.stored.agora.plan import Budget, Spent
-
-from .test_asking import spec
+from playmolt_core.db.ledger import Account, Amount, Entry
+from playmolt_core.llm.catalogue import ModelEntry
+from playmolt_core.llm.durable_call import Charge, reserve
+from playmolt_core.llm.file_ledger import MemoryLedger
+from playmolt_core.llm.port import Attempt, Usage
+from playmolt_schemas.instrument.usage import by_model, cost_lines, held_by, lost_call, summed, with_call
+from playmolt_schemas.stored.agora.plan import Spent
 
 USAGE = {"prompt_tokens": 10, "completion_tokens": 5}
-PRICED = Catalogue(
-    {
-        "fake": ModelEntry(
-            base_url="http://127.0.0.1:1/v1", model="mini", input_price=Decimal(1), output_price=Decimal(2)
-        )
-    }
-)
 
 
 def call(outcome: str, status: int | None, **more: Any) -> dict[str, Any]:
@@ -84,17 +77,6 @@ def test_a_sum_with_an_unknown_part_has_no_cost() -> None:
     assert (both.known, both.unknown_calls, both.cost) == ("1.5", 2, None)
 
 
-class Accounts:
-    def __init__(self) -> None:
-        self.calls, self.tokens, self.money = 0, 0, Decimal(0)
-
-    async def reserve(self, accounts: Any, tokens: int, money: Decimal) -> None:
-        await self.settle(accounts, calls=1, tokens=tokens, money=money)
-
-    async def settle(self, accounts: Any, *, calls: int = 0, tokens: int = 0, money: Decimal) -> None:
-        self.calls, self.tokens, self.money = self.calls + calls, self.tokens + tokens, self.money + money
-
-
 @pytest.mark.parametrize(
     ("attempts", "calls", "held"),
     [
@@ -108,26 +90,27 @@ class Accounts:
 async def test_a_budget_holds_what_was_spent_and_the_worst_case_of_untold_replies(
     attempts: list[dict[str, Any]], calls: int, held: int
 ) -> None:
-    accounts: Any = Accounts()
-    reservations, limits = BudgetReservations(accounts, PRICED), Budget(money="1", tokens=10_000, calls=100)
-    charge = None
-    for _ in attempts:
-        charge = await reservations.reserve(spec(), limits, "fake", 100)
-    assert isinstance(charge, Charge)
-    await reservations.settle(spec(), limits, charge, len(attempts), attempts)
+    ledger, account = MemoryLedger(), Account(name="e", money=Decimal(1), tokens=10_000, calls=100)
+    charge = Charge(account=account, tokens=200, money=Decimal("0.1"), unanswered="nothing")
+    for each in attempts:
+        await reserve(ledger, [charge])
+        attempt = attempted(each) if each["outcome"] != "lost" else None
+        change = attempt and charge.correction(attempt)
+        await ledger.settle([Entry(account, change or Amount(-charge.worst.money, -charge.tokens))])
     answered = ANSWERED in attempts
-    assert accounts.calls == calls
-    assert accounts.tokens == 15 * answered + held * charge.tokens
-    assert accounts.money == Decimal("0.25") * answered + held * Decimal(charge.cost or 0)
+    assert ledger.of("e") == Amount(
+        Decimal("0.25") * answered + held * Decimal("0.1"), 15 * answered + held * 200, calls
+    )
 
 
-async def test_what_was_lost_is_given_back_and_stays_counted() -> None:
-    accounts: Any = Accounts()
-    reservations, limits = BudgetReservations(accounts, PRICED), Budget(money="1")
-    charge = await reservations.reserve(spec(), limits, "fake", 100)
-    assert isinstance(charge, Charge)
-    await reservations.give_back(spec(), limits, charge.tokens, Decimal(charge.cost or 0))
-    assert (accounts.calls, accounts.tokens, accounts.money) == (1, 0, 0)
+def attempted(call: dict[str, Any]) -> Attempt:
+    """The attempt that is stored as `call`."""
+    usage = call["usage"] and Usage(**call["usage"])
+    return Attempt(
+        number=1, alias="fake", model_asked="m", model_answered="m", headers={}, request={}, decoding="prompt",
+        outcome=call["outcome"], status=call["status"], detail=call["detail"], reply="", tool_calls=(),
+        finish_reason=None, usage=usage, cost=call["cost"], latency_ms=1,
+    )  # fmt: skip
 
 
 def test_a_usage_that_tells_half_holds_the_worst_case() -> None:

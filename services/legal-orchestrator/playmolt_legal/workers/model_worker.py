@@ -3,35 +3,51 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
+from itertools import takewhile
 from typing import Any, Final, cast
 
 import msgspec
 from playmolt_core.effects.leased_effect import CommandRefused, LeasedEffect
-from playmolt_core.effects.recording import KeepTexts, recorder
+from playmolt_core.effects.recording import KeepTexts, ReplyingModel, logged_replies, recorder
 from playmolt_core.llm.conversation import QUOTED_CHARS, REPAIRS, Answered, ask_object, asked_again
 from playmolt_core.llm.models import Models
-from playmolt_core.llm.port import ChatMessage, Failed, Model, ModelRequest, TurnHeader
+from playmolt_core.llm.port import ChatMessage, Failed, Model, ModelRequest, Reply, TurnHeader
 from playmolt_core.llm.scripted.model import Cast, Said, ScriptedModel, ScriptedTurn
-from playmolt_schemas.stored.legal import Kind
+from playmolt_core.log.folding import facts_of
+from playmolt_core.log.port import StreamReader
+from playmolt_schemas.stored.legal import AttemptMade, Kind
 
 from playmolt_legal import commands, outputs, phases
 from playmolt_legal.effects import PendingTurn
 from playmolt_legal.facts import inputs, stipulation
 from playmolt_legal.guardrails import corpus
 from playmolt_legal.roles import prompts, scripted
+from playmolt_legal.rules import Legal
 from playmolt_legal.state import State
 from playmolt_legal.workers.speech import ReplyForwarder, Speak
 
 REPLY_TOKENS: Final = 4096
+_ATTEMPTS_MOST: Final = 64
+"""More requests than a turn makes."""
 _NAMES: Final = {phases.STIPULATE: "stipulation", phases.FINAL: "final"}
 
 
 class ModelWorker:
-    """Executes effects of kind `llm_turn`. Every request is stored before the next one is sent."""
+    """Executes effects of kind `llm_turn`. Every request is stored before the next one is sent.
 
-    def __init__(self, models: Models, keep: KeepTexts, speak: Speak = lambda _session, _message: None) -> None:
+    What a turn's model had answered before its worker was lost is in `log` and not asked again.
+    """
+
+    def __init__(
+        self,
+        models: Models,
+        keep: KeepTexts,
+        log: StreamReader | None = None,
+        speak: Speak = lambda _session, _message: None,
+    ) -> None:
         self._models = models
         self._keep = keep
+        self._log = log
         self._speak = speak
 
     async def __call__(self, leased: LeasedEffect[PendingTurn, State]) -> None:
@@ -63,7 +79,7 @@ class ModelWorker:
         request = _request(state, turn)
         ask = partial(
             ask_object,
-            model,
+            ReplyingModel(model, await self._logged(leased)),
             record=recorder(leased, self._keep, partial(_attempted, leased.effect.id)),
             accepted=outputs.accepted_schema(turn.phase, state.case_type),
             check=lambda answer: outputs.fault(answer, turn.phase, state.case_type),
@@ -74,6 +90,14 @@ class ModelWorker:
         if turn.phase == phases.STIPULATE and isinstance(answer, Answered):
             return await _grounded(state, request, answer, ask)
         return answer
+
+    async def _logged(self, leased: LeasedEffect) -> list[Reply]:
+        """The replies that the turn has had: its requests are the last events of the log, until it ends."""
+        version = leased.snapshot.version
+        stored = await self._log.facts(leased.stream, max(0, version - _ATTEMPTS_MOST)) if self._log else None
+        events = [event for event, _ in facts_of(Legal(), stored)] if stored else []
+        requests = [*takewhile(lambda event: isinstance(event, AttemptMade), reversed(events))]
+        return logged_replies(event.attempt for event in reversed(requests) if isinstance(event, AttemptMade))
 
 
 async def _grounded(

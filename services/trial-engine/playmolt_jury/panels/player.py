@@ -13,19 +13,16 @@ from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.effects.leased_effect import CommandRefused, CommittedStreams, LeasedEffect, Submit
 from playmolt_core.game.decider import Command, EndGame
 from playmolt_core.game.fold import Snapshot
-from playmolt_core.llm.port import TRANSPORT_FAULTS, Reply
 from playmolt_core.log.folding import facts_of
 from playmolt_core.log.port import Archived, StreamReader
 from playmolt_core.ops.telemetry import log
 from playmolt_core.vault.vault import Erased
 from playmolt_schemas.stored.event import Event
-from playmolt_schemas.stored.jury import AttemptMade, TurnStarted
 from playmolt_schemas.stored.panels import JurySetAside, PanelPlace, PanelPlan
 
 from playmolt_jury import commands
 from playmolt_jury.effects import next_turns, turn_effect
-from playmolt_jury.jurors.react import CLASSIFY
-from playmolt_jury.panels.result import missing, result_of, spent_on, stored_call
+from playmolt_jury.panels.result import missing, result_of, spent_on
 from playmolt_jury.panels.rules import ReportJury, SetAside, StopPanel, script_of, session_of
 from playmolt_jury.panels.state import State as PanelState
 from playmolt_jury.rules import Jury
@@ -182,7 +179,7 @@ class _Play:
             self._stream, turn_effect(turn), snapshot, self._leased.attempt, self._juries.submit,
             self._juries.streams, lambda: self._leased.stopping,
         )  # fmt: skip
-        await self._worker(taken, answered(turn, self._known))
+        await self._worker(taken, self._known)
 
     async def _failed(self, state: State) -> None:
         """A budget or a model that is gone stops the panel; a jury whose models talk nonsense is given up."""
@@ -211,30 +208,3 @@ class _Play:
             if not (await self._state()).over:
                 raise
             _log.warning("jury_over", stream=self._stream, detail=str(refused))
-
-
-def answered(turn: Turn, events: Sequence[Event]) -> list[Reply]:
-    """The replies that a turn had before its worker was lost, in order.
-
-    Requests that failed, and all after them, are asked again.
-    """
-    started = max(
-        (at for at, event in enumerate(events) if isinstance(event, TurnStarted) and _starts(event, turn)), default=None
-    )
-    if started is None:
-        return []
-    names = (turn.name, CLASSIFY) if turn.kind == "chat" else (turn.name,)
-    found: list[Reply] = []
-    for event in events[started:]:
-        if not isinstance(event, AttemptMade) or event.turn not in names:
-            continue
-        call = stored_call(event)
-        if call.outcome == "ok":
-            found.append(Reply(text=call.reply, tool_calls=call.tool_calls, attempts=1))
-        elif call.outcome not in TRANSPORT_FAULTS:
-            break
-    return found
-
-
-def _starts(event: TurnStarted, turn: Turn) -> bool:
-    return (event.turn, event.juror_id, event.round) == (turn.kind, turn.juror_id, turn.round)
