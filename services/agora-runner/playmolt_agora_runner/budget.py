@@ -8,13 +8,11 @@ from decimal import Decimal
 from typing import Final
 
 import msgspec
-from playmolt_core.db.ledger import Account, ExhaustedAccount
 from playmolt_core.llm.catalogue import ModelEntry
 from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.instrument.usage import Charge, added
 from playmolt_schemas.stored.agora.experiment import LimitName, Scope
 from playmolt_schemas.stored.agora.plan import Budget, Limits, Spent
-from playmolt_schemas.stored.agora.turn import RunSpec
 from playmolt_schemas.text import decimal_text
 
 _MILLION: Final = Decimal(1_000_000)
@@ -82,35 +80,6 @@ def total(*costs: str | None) -> str | None:
     """Add costs; None as soon as one is unknown."""
     known = [Decimal(cost) for cost in costs if cost is not None]
     return decimal_text(sum(known, Decimal(0))) if len(known) == len(costs) else None
-
-
-def spent_of(account: ExhaustedAccount | None) -> Spent:
-    """What an account has spent or reserved; nothing for one that was not asked."""
-    if account is None:
-        return Spent()
-    money = decimal_text(account.money)
-    return Spent(calls=account.calls, tokens=account.tokens, cost=money, known=money)
-
-
-def accounts_of(spec: RunSpec, limits: Budget) -> list[Account]:
-    """The limited accounts that pay for a run's calls: its experiment's and its own."""
-    both = (_account(spec.experiment, limits), _account(spec.run, limits.per_run))
-    return [account for account in both if account.limited]
-
-
-def _account(name: str, limits: Limits) -> Account:
-    money = None if limits.money is None else Decimal(limits.money)
-    return Account(name=name, calls=limits.calls, tokens=limits.tokens, money=money)
-
-
-def account_reached(account: ExhaustedAccount | None, spec: RunSpec, limits: Budget, charge: Charge) -> LimitReached:
-    """The limit that refused a call of this worst case; `account` is None if its price is unknown."""
-    spent = spent_of(account)
-    whole = account is None or account.account == spec.experiment
-    reached = limit_reached(limits, spent if whole else Spent(), Spent() if whole else spent, charge)
-    if reached is None:
-        raise RuntimeError(f"{account} does not hold a call that its limits hold")
-    return reached
 
 
 def limit_reached(budget: Budget, spent: Spent, spent_of_run: Spent, charge: Charge) -> LimitReached | None:

@@ -1,18 +1,26 @@
-"""What workers read of an experiment and its runs: its status before each turn, and the events of a run."""
+"""What workers read of an experiment and its runs: its status before each turn, the events of a run, and the accounts
+that pay for its calls."""
 
 import time
 from collections.abc import Mapping
 from datetime import datetime
+from decimal import Decimal
 from typing import Final
 
 import msgspec
+from playmolt_core.db.ledger import Account, ExhaustedAccount
 from playmolt_core.engine.engine import Engine
 from playmolt_core.log.folding import facts_of
 from playmolt_core.log.port import StreamReader
-from playmolt_schemas.stored.agora.plan import Budget, Plan
+from playmolt_schemas.instrument.usage import Charge
+from playmolt_schemas.stored.agora.plan import Budget, Limits, Plan, Spent
 from playmolt_schemas.stored.agora.run import PauseCode
+from playmolt_schemas.stored.agora.turn import RunSpec
 from playmolt_schemas.stored.event import Event
+from playmolt_schemas.text import decimal_text
 
+from playmolt_agora_runner import budget
+from playmolt_agora_runner.budget import LimitReached
 from playmolt_agora_runner.experiment.state import State
 from playmolt_agora_runner.plan.plan import plays_in_batches
 from playmolt_agora_runner.run.rules import Agora
@@ -82,3 +90,32 @@ async def events_of(log: StreamReader, run: str) -> list[Event]:
     """Read a run's events. Raises LogUnavailable."""
     stored = await log.facts(run)
     return [event for event, _ in facts_of(Agora(), stored)] if stored else []
+
+
+def spent_of(account: ExhaustedAccount | None) -> Spent:
+    """What an account has spent or reserved; nothing for one that was not asked."""
+    if account is None:
+        return Spent()
+    money = decimal_text(account.money)
+    return Spent(calls=account.calls, tokens=account.tokens, cost=money, known=money)
+
+
+def accounts_of(spec: RunSpec, limits: Budget) -> list[Account]:
+    """The limited accounts that pay for a run's calls: its experiment's and its own."""
+    both = (_account(spec.experiment, limits), _account(spec.run, limits.per_run))
+    return [account for account in both if account.limited]
+
+
+def _account(name: str, limits: Limits) -> Account:
+    money = None if limits.money is None else Decimal(limits.money)
+    return Account(name=name, calls=limits.calls, tokens=limits.tokens, money=money)
+
+
+def account_reached(account: ExhaustedAccount | None, spec: RunSpec, limits: Budget, charge: Charge) -> LimitReached:
+    """The limit that refused a call of this worst case; `account` is None if its price is unknown."""
+    spent = spent_of(account)
+    whole = account is None or account.account == spec.experiment
+    reached = budget.limit_reached(limits, spent if whole else Spent(), Spent() if whole else spent, charge)
+    if reached is None:
+        raise RuntimeError(f"{account} does not hold a call that its limits hold")
+    return reached

@@ -26,6 +26,7 @@ from playmolt_schemas.stored.agora.turn import Language
 
 from playmolt_agora_runner import budget
 from playmolt_agora_runner.budget import Prices
+from playmolt_agora_runner.calls.experiment_status import spent_of
 from playmolt_agora_runner.coding import judgement
 from playmolt_agora_runner.coding.judgement import Judgement, thought_in
 from playmolt_agora_runner.experiment.state import Judge
@@ -172,7 +173,7 @@ def _halt(found: NoAnswer, judge: Judge, worst: Charge) -> JudgeHalt | None:
         return JudgeHalt("away", f"the catalogue has no model {alias!r}")
     if found.reason == "stopped":
         return None
-    spent = budget.spent_of(found.account)
+    spent = spent_of(found.account)
     reached = budget.limit_reached(Budget(money=limits.money, calls=limits.calls), spent, Spent(), worst)
     limit = f"{reached.most} {reached.limit}" if reached else "its account"
     return JudgeHalt(

@@ -26,7 +26,7 @@ from playmolt_schemas.stored.agora.turn import RunSpec, Tokens
 
 from playmolt_agora_runner import budget
 from playmolt_agora_runner.budget import LimitReached
-from playmolt_agora_runner.calls.experiment_status import ExperimentStatuses
+from playmolt_agora_runner.calls.experiment_status import ExperimentStatuses, account_reached, accounts_of
 from playmolt_agora_runner.folder.personas import dressed
 from playmolt_agora_runner.run.effects import AgentInterview
 from playmolt_agora_runner.scripted import interviewees, visitors
@@ -149,7 +149,7 @@ class TurnModel:
         waited or was between two turns has lost nothing. Raises LogUnavailable.
         """
         mark = InFlight(stream=spec.run, turn=turn, agent=place, ask=0, logged=logged)
-        return await self._calls.lost(mark, budget.accounts_of(spec, limits))
+        return await self._calls.lost(mark, accounts_of(spec, limits))
 
     async def turn(
         self, spec: RunSpec, scene: Scene, limits: Budget, lost: int = 0, logged: int = 0
@@ -288,7 +288,7 @@ class TurnModel:
                 key=None if scripted else self._key(spec, question, place.ask),
                 prompt=question.prompt,
                 mark=place,
-                accounts=budget.accounts_of(spec, limits),
+                accounts=accounts_of(spec, limits),
                 tokens=worst.tokens,
                 cost=worst.cost,
                 labels=question.labels,
@@ -302,7 +302,7 @@ class TurnModel:
             return Halt(code="model_away", detail=f"the catalogue has no model {alias!r}")
         if found.reason == "stopped":
             return await self._stopped(spec.experiment)
-        reached = budget.account_reached(found.account, spec, limits, worst)
+        reached = account_reached(found.account, spec, limits, worst)
         return Halt(code="budget", detail=reached.detail, reached=reached, attempts=found.attempts)
 
     async def _batch(self, experiment: str) -> Batch | None:

@@ -53,7 +53,7 @@ class ModelWorker:
     async def __call__(self, leased: LeasedEffect[Turn, State], events: Sequence[Event] = ()) -> None:
         """Plays a turn and submits JurorTurn, or TurnLost if the model gave no usable answer.
 
-        `events` are those of the jury, if there is no `log`.
+        `events` are those of the jury, for a worker without a `log`.
         """
         self._begun()
         await leased.submit(await self._played(leased, leased.payload, events))
