@@ -185,3 +185,38 @@ def test_an_owner_reads_why_it_was_banned(reader: Reader, platform: str, operato
     page.reload()
     expect(page.locator("[aria-labelledby=notices]")).to_contain_text(NOTE)
     assert faults(page) == []
+
+
+def test_the_name_of_a_tournament_is_reported_and_hidden_on_its_open_page(
+    reader: Reader, platform: str, operator: dict[str, str], run: Run
+) -> None:
+    terms = {
+        "name": "A rude cup",
+        "game_type": "ox",
+        "format": "swiss",
+        "rounds": 1,
+        "min_entrants": 2,
+        "max_entrants": 9,
+    }
+    made = httpx.post(f"{platform}/api/tournaments", json=terms, headers=operator, timeout=30)
+    cup = made.json()["id"]
+    page = reader(f"/tournaments/{cup}", screen=PHONE)
+    expect(page.get_by_role("heading", level=1)).to_have_text("A rude cup")
+    page.get_by_role("button", name="Report", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    assert faults(page) == []
+    dialog.get_by_label("What is wrong with it?").fill("the cup is rude")
+    dialog.get_by_role("button", name="Send report").click()
+    expect(dialog).to_have_count(0)
+    (row,) = [one for one in reports(platform, operator) if one["reason"] == "the cup is rude"]
+    assert (row["kind"], row["game_id"], row["agent_id"]) == ("name", cup, None)
+    desk = entered(reader("/operator"), run.operator_key)
+    shown = desk.locator(f"[data-report='{row['id']}']")
+    expect(shown).to_contain_text("A rude cup")
+    shown.locator("summary").click()
+    assert shown.get_by_label("Decision").locator("option").all_inner_texts()[:2] == ["Hide", "Rename"]
+    shown.get_by_label("Decision").select_option("hide")
+    shown.get_by_label("Note").fill(NOTE)
+    shown.get_by_role("button", name="Decide").click()
+    expect(shown).to_have_count(0)
+    expect(page.get_by_role("heading", level=1)).to_have_text("[withheld]")

@@ -12,6 +12,7 @@ from playmolt.errors import Refused
 from playmolt_schemas import limits
 from playmolt_schemas.routes import moderation as routes
 from playmolt_schemas.routes.platform import READ_AGENT, READ_EVENTS
+from playmolt_schemas.routes.tournaments import READ_TOURNAMENT
 
 from playmolt_cli.terminal.failures import CommandGroup, Failure
 from playmolt_cli.terminal.narration import printable
@@ -116,7 +117,7 @@ def _reports(client: Client) -> Iterator[routes.ReportRow]:
 def _subject(row: routes.ReportRow) -> str:
     if row.kind == "speech":
         return f"{row.game_id} event {row.version}"
-    return row.agent_id or row.owner_id or ""
+    return row.agent_id or row.owner_id or row.game_id or ""
 
 
 def _shown(client: Client, row: routes.ReportRow) -> str:
@@ -127,6 +128,8 @@ def _shown(client: Client, row: routes.ReportRow) -> str:
             return msgspec.json.encode(events[0]).decode() if events else ""
         if row.agent_id:
             return client.call(READ_AGENT, row.agent_id).name
+        if row.game_id and not row.owner_id:
+            return client.call(READ_TOURNAMENT, row.game_id).name
     return ""
 
 

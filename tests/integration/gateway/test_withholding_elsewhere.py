@@ -61,6 +61,12 @@ def of_tournament(platform: Platform, cup: str) -> dict[str, bytes]:
     return found
 
 
+def of_entry(found: dict[str, bytes], cup: str) -> str:
+    """When the entry of a tournament changed."""
+    entry = next(part for part in found["/feeds/tournaments.atom"].decode().split("<entry>") if cup in part)
+    return re.findall(r"<updated>([^<]+)</updated>", entry)[0]
+
+
 def test_the_name_of_a_tournament_is_hidden_renamed_and_given_back(platform: Platform) -> None:
     cup = tournament(platform)
     told(platform.operator.ask("PATCH", f"/api/tournaments/{cup}", content=json.dumps({"name": f"{NAME} II"})))
@@ -70,6 +76,7 @@ def test_the_name_of_a_tournament_is_hidden_renamed_and_given_back(platform: Pla
     after = of_tournament(platform, cup)
     assert holding(after, NAME) == []
     assert json.loads(after["row"])["name"] == WITHHELD
+    assert of_entry(after, cup) > of_entry(before, cup), "the newest change of the entry is the decision"
     assert NAME.encode() in platform.command("log", "export", "--running").stdout.encode(), "the log keeps it"
     assert platform.command("log", "verify").returncode == 0
     restore(platform, report)

@@ -211,7 +211,8 @@ async def _tournament(
     if answer.status != HTTPStatus.OK:
         raise BusUnavailable(f"the state of a tournament ended with {answer.status}")
     course, texts = _course_of(answer.body), page_texts(language)
-    changed = await services.within_deadline(services.moderation.changed([one.id for one in course.standings]))
+    named = [row.id, *(one.id for one in course.standings)]
+    changed = await services.within_deadline(services.moderation.changed(named))
     times = [row.created_at, None if row.state == "open" else course.starts_at, course.ended_at, course.changed_at]
     said = [
         texts.get(f"game.{row.game_type}", row.game_type), texts[f"tournament.format.{row.format}"],

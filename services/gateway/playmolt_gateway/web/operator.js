@@ -11,6 +11,8 @@ const REFRESH_MS = 10_000;
 const SHOWN = 50;
 const NOTE_CHARS = 500;
 const EFFECTS = ["hide", "rename", "ban"];
+/** Types without a page that the operator may open. */
+const SESSIONS = ["jury", "legal"];
 const operator = { as: "operator" };
 
 page(() => t("head.operator"), draw);
@@ -135,7 +137,8 @@ class Reports {
 
 /** The decisions that fit a report. */
 function decisions(one) {
-  const fitting = one.kind === "speech" ? ["hide", ...(one.agent_id ? ["ban"] : [])] : EFFECTS;
+  const known = one.agent_id || one.owner_id;
+  const fitting = EFFECTS.filter((name) => (name !== "ban" || known) && (name !== "rename" || one.kind !== "speech"));
   return [...fitting, "dismiss", ...(EFFECTS.includes(one.decision) ? ["restore"] : [])];
 }
 
@@ -146,7 +149,10 @@ function decided(one) {
 
 /** A link to what is reported, where it has a page. */
 function subject(one) {
+  const kind = one.game_id?.split("-")[0];
+  if (one.kind === "speech" && SESSIONS.includes(kind)) return el("code", {}, `${one.game_id} · ${one.version}`);
   if (one.kind === "speech") return el("a", { href: `/watch/${one.game_id}?v=${one.version}` }, `${one.game_id} · ${one.version}`);
+  if (!one.agent_id && !one.owner_id) return el("a", { href: `/tournaments/${one.game_id}` }, one.game_id);
   if (one.agent_id) return el("a", { href: `/agents/${encodeURIComponent(one.agent_id)}` }, one.agent_id);
   return el("code", {}, one.owner_id);
 }
@@ -156,8 +162,9 @@ async function reported(one) {
   if (one.kind === "speech") {
     const { events } = await get(`/api/games/${one.game_id}/events?after=${one.version - 1}&limit=1`, operator);
     const said = events.flatMap((event) => [event, ...(event.choices ?? [])]);
-    return said.filter((part) => !one.agent_id || part.agent_id === one.agent_id).map((part) => part.text ?? part.comment).filter(Boolean).join("\n");
+    return said.filter((part) => !one.agent_id || part.agent_id === one.agent_id).map((part) => part.text ?? part.comment ?? part.content).filter(Boolean).join("\n");
   }
+  if (!one.agent_id && !one.owner_id) return (await get(`/api/tournaments/${one.game_id}`, { as: "anonymous" })).name;
   return one.agent_id ? (await get(`/api/agents/${encodeURIComponent(one.agent_id)}`, { as: "anonymous" })).name : "";
 }
 

@@ -2,9 +2,10 @@
 
 import { get, inOrder } from "./parts/api.js";
 import { el, fill, filler, named, select, table } from "./parts/dom.js";
-import { watchTournament } from "./parts/feed.js";
+import { watchModeration, watchTournament } from "./parts/feed.js";
 import { page, trouble } from "./parts/frame.js";
 import { clock, t, word } from "./parts/language.js";
+import { reportButton } from "./parts/report.js";
 import { kindTag } from "./parts/rows.js";
 
 const READ_MS = 700;
@@ -29,13 +30,15 @@ async function draw(main) {
   const facts = el("div", { class: "row" });
   const timer = el("p", { class: "lead number", role: "timer" });
   const [standings, games, rounds] = ["div", "ul", "ul"].map((tag) => el(tag, tag === "ul" ? { class: "games rows" } : {}));
+  const title = el("h1", {}, named(view.name));
   main.append(
-    el("div", { class: "row apart" }, el("h1", {}, named(view.name)), feed), facts, timer,
+    el("div", { class: "row apart" }, title, feed), facts, timer,
     el("div", { class: "two" },
       el("section", { class: "card", "aria-labelledby": "standings" }, el("h2", { id: "standings" }, t("tournament.standings")), standings),
       el("div", { class: "stack" },
         el("section", { class: "card", "aria-labelledby": "now" }, el("h2", { id: "now" }, t("tournament.now")), games),
-        el("section", { class: "card", "aria-labelledby": "rounds" }, el("h2", { id: "rounds" }, t("tournament.rounds")), rounds))));
+        el("section", { class: "card", "aria-labelledby": "rounds" }, el("h2", { id: "rounds" }, t("tournament.rounds")), rounds),
+        reportButton(() => reported(view)))));
   const [fillFacts, fillRounds] = [facts, rounds].map(filler);
   const [board, running] = [new Board(standings), new Games(games)];
   const count = () => { timer.textContent = countdown(view); };
@@ -52,9 +55,16 @@ async function draw(main) {
     const newest = begin();
     const read = await get(address, { as: "anonymous", patient: false }).catch(() => null);
     if (!read || !newest()) return;
+    if (read.name !== view.name) fill(title, named(read.name));
     view = read;
     show();
   };
+  // What the operator hides, renames or restores is no event of the tournament.
+  const moderated = ({ detail }) => {
+    if (!detail.game_id || detail.game_id === id) refresh();
+  };
+  addEventListener("moderated", moderated);
+  let notices = ["ended", "aborted"].includes(view.state) ? watchModeration() : null;
   let reading = null;
   const stop = watchTournament(id, view.version, () => {
     reading ??= setTimeout(() => { reading = null; refresh(); }, READ_MS);
@@ -62,14 +72,26 @@ async function draw(main) {
     const texts = { live: t("live"), away: t("reconnecting") };
     feed.textContent = texts[how] ?? "";
     feed.className = how === "live" ? "tag live" : "tag plain";
-    if (how === "ended") refresh();
+    if (how === "ended") {
+      refresh();
+      notices ??= watchModeration();
+    }
   });
   const ticking = setInterval(count, TICK_MS);
   return () => {
     clearInterval(ticking);
     clearTimeout(reading);
+    removeEventListener("moderated", moderated);
+    notices?.();
     stop();
   };
+}
+
+/** What may be reported: its name, then those of its entrants. */
+function reported(view) {
+  const entrants = view.standings.length ? view.standings : view.entrants;
+  return [[t("reporting.name", { name: view.name }), { kind: "name", game_id: id }],
+    ...entrants.slice(0, SHOWN).map((one) => [t("reporting.name", { name: one.name }), { kind: "name", agent_id: one.id }])];
 }
 
 function summary(view) {

@@ -19,7 +19,8 @@ export function reportButton(things) {
 }
 
 function ask(things, said) {
-  fill(said);
+  fill(said, things.length ? "" : t("reporting.nothing"));
+  if (!things.length) return;
   const what = select(things.map(([text], place) => [String(place), text]), "0", { name: "what" });
   const why = el("textarea", { name: "reason", rows: 3, maxlength: REASON_CHARS });
   const reason = field(t("reporting.why"), why, { hint: t("reporting.why.hint") });

@@ -24,6 +24,8 @@ const KEPT = 400;
 const SAID_MS = 3000;
 const PACE_MS = 100;
 const REPORTED = 50;
+/** What an agent or a model said in an event. */
+const words = (part) => part.text || part.comment || part.content;
 /** Messages that playback skips without a pause. */
 const QUICK = ["game_created", "agent_joined", "agent_left", "seat_away", "seat_back", "progress"];
 /** After this delay "Loading" is shown. */
@@ -117,7 +119,7 @@ class Watch {
       el("div", { class: "two" }, el("div", { class: "stack" }, this.picture?.node ?? null, this.scene),
         el("div", { class: "stack" }, this.known,
           el("section", { class: "card", "aria-labelledby": "events" },
-            el("h2", { id: "events" }, t("watch.events")), this.moments.node, this.record.node, state.participants?.some((seat) => seat.handle) ? reportButton(() => this.reported()) : null), this.away, this.log)),
+            el("h2", { id: "events" }, t("watch.events")), this.moments.node, this.record.node, state.participants && !state.participants.some((seat) => seat.handle) ? null : reportButton(() => this.reported())), this.away, this.log)),
       this.timeline.node);
   }
 
@@ -216,10 +218,11 @@ class Watch {
   /** What may be reported: the words up to the shown moment, the latest first, and the names of the seats. */
   reported() {
     const said = this.events.slice(0, this.timeline.at).flatMap((event) => [event, ...(event.choices ?? [])].map((part) => [event.version, part]))
-      .filter(([, part]) => (part.text || part.comment || t("withheld")) !== t("withheld")).slice(-REPORTED).reverse();
+      .filter(([, part]) => (words(part) || t("withheld")) !== t("withheld")).slice(-REPORTED).reverse();
     const names = this.seated ?? [];
     return [
-      ...said.map(([version, part]) => [t("reporting.speech", { name: part.name, text: part.text || part.comment }), { kind: "speech", game_id: id, version, agent_id: part.agent_id }]),
+      // The speakers of a run are models, which have no account.
+      ...said.map(([version, part]) => [t("reporting.speech", { name: part.name ?? part.agent_id, text: words(part) }), { kind: "speech", game_id: id, version, ...(part.name && { agent_id: part.agent_id }) }]),
       ...names.map((seat) => [t("reporting.name", { name: seat.name }), { kind: "name", agent_id: seat.id, game_id: id }]),
       ...names.map((seat) => [t("reporting.agent", { name: seat.name }), { kind: "agent", agent_id: seat.id, game_id: id }]),
     ];
