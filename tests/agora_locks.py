@@ -10,17 +10,23 @@ from playmolt_core.llm.catalogue import Catalogue
 
 
 def opening(
-    experiment: str, plan: Any, catalogue: Catalogue | None = None, imported: Mapping[str, str] | None = None
+    experiment: str,
+    plan: Any,
+    catalogue: Catalogue | None = None,
+    imported: Mapping[str, str] | None = None,
+    files: Mapping[str, str] | None = None,
 ) -> commands.OpenExperiment | Refused:
     """The command that opens an experiment with a plan, or the refusal of the plan."""
     catalogue = catalogue or Catalogue({})
-    found = locking.examine(plan, catalogue, imported=imported or {}, power=power)
+    found = locking.examine(plan, catalogue, files or {}, imported=imported or {}, power=power)
     lock = found if isinstance(found, Refused) else locking.lock(experiment, "operator", found, catalogue)
     return lock if isinstance(lock, Refused) else commands.OpenExperiment(preregistered=lock)
 
 
-def opened(experiment: str, plan: Any, catalogue: Catalogue | None = None) -> commands.OpenExperiment:
+def opened(
+    experiment: str, plan: Any, catalogue: Catalogue | None = None, files: Mapping[str, str] | None = None
+) -> commands.OpenExperiment:
     """The command that opens an experiment with a plan that has no fault."""
-    found = opening(experiment, plan, catalogue)
+    found = opening(experiment, plan, catalogue, files=files)
     assert isinstance(found, commands.OpenExperiment), found
     return found

@@ -20,7 +20,9 @@ program prints, with one that was published elsewhere (`--manifest` does it).
 from __future__ import annotations
 
 import argparse
+import csv
 import hashlib
+import io
 import json
 import sys
 import zipfile
@@ -34,6 +36,7 @@ FIELDS = (
     "stream", "version", "position", "type", "schema_version", "data", "metadata", "at", "salt", "prev_hash", "hash",
 )  # fmt: skip
 TURNS = ("agent_acted", "turn_failed")
+INTERVIEW = ("run", "turn", "agent", "id", "parse_code", "value", "choice", "text")
 SHOWN = 50
 Json = dict[str, Any]
 """An object of JSON."""
@@ -194,6 +197,12 @@ def _part(name: str, file: Json | None) -> Json:
     return part if file is None else {**part, "contentSize": str(file["bytes"]), "sha256": file["sha256"]}
 
 
+def interview_key(row: dict[str, object]) -> tuple[str, ...]:
+    """An interview's identity and answer, as the table has it."""
+    # The table writes an apostrophe before a text that a spreadsheet would take for a formula.
+    return tuple("" if row[name] is None else str(row[name]).lstrip("'") for name in INTERVIEW)
+
+
 class Stream:
     """What the check of a run, or of the experiment, found in its file."""
 
@@ -204,6 +213,8 @@ class Stream:
         self.hashes: dict[int, str] = {}
         self.turns: list[tuple[str, str]] = []
         self.prompts: set[str] = set()
+        self.asked: set[str] = set()
+        self.interviews: list[tuple[str, ...]] = []
         self.ends: list[Json] = []
         self.runs: set[str] = set()
         self.judged: list[tuple[str, str]] = []
@@ -218,6 +229,9 @@ class Stream:
         if kind in TURNS:
             self.turns.append(turn_key(data["record"]))
             self.prompts.add(data["record"]["prompt_hash"])
+        elif kind == "interviewed":
+            self.asked.add(data["prompt_hash"])
+            self.interviews.append(interview_key(data))
         elif kind == "judge_coded":
             self.prompts.add(data["prompt_hash"])
             self.judged.append((data["run"], f"the thought of turn {data['turn']} of {data['agent']} in {data['run']}"))
@@ -280,9 +294,12 @@ class Verifier:
         self._runs(experiment, runs)
         self._folder(experiment)
         self._prompts(
-            dict.fromkeys(experiment.prompts, "a judge") | {hash_: "a turn" for run in runs for hash_ in run.prompts}
+            dict.fromkeys(experiment.prompts, "a judge")
+            | {hash_: "a question" for run in runs for hash_ in run.asked}
+            | {hash_: "a turn" for run in runs for hash_ in run.prompts}
         )
         self._turns(runs)
+        self._interviews(runs)
         self._crate(manifest, experiment, runs)
 
     def _stream(self, entry: Json) -> Stream:
@@ -410,6 +427,18 @@ class Verifier:
             self.fault(f"{CRATE}: describes {name}, which neither the lock nor the manifest names")
         if not wrong and described.keys() == wanted.keys():
             self.fault(f"{CRATE}: its context or the order of its entities is another one")
+
+    def _interviews(self, runs: list[Stream]) -> None:
+        """Hold the table of questions asked aside to the log."""
+        logged = Counter(key for run in runs for key in run.interviews)
+        listed: Counter[tuple[str, ...]] = Counter()
+        if "interviews.csv" in self.source.names():
+            text = b"".join(self.source.lines("interviews.csv")).decode()
+            listed.update(interview_key(dict(row)) for row in csv.DictReader(io.StringIO(text, newline="")))
+        for run, turn, agent, name, *_ in logged - listed:
+            self.fault(f"interviews.csv: lacks question {name} to {agent} after turn {turn} of {run}")
+        for run, turn, agent, name, *_ in listed - logged:
+            self.fault(f"interviews.csv: has question {name} to {agent} after turn {turn} of {run}, unlike the log")
 
 
 def opened(path: Path) -> Folder | Archive:

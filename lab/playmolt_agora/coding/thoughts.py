@@ -8,6 +8,7 @@ from playmolt_schemas.instrument.laboratory import Thought
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
 from playmolt_agora.measures.inference.streams import stream
+from playmolt_agora.measures.interviews import Answered
 
 
 def codable(turns: Iterable[TurnRecord], forks: Iterable[str] = ()) -> list[TurnRecord]:
@@ -31,6 +32,25 @@ def of_turns(turns: Iterable[TurnRecord], forks: Iterable[str] = ()) -> list[Tho
         for turn in codable(turns, forks)
     )
     return sorted(found, key=lambda thought: (thought.run, thought.agent, thought.turn))
+
+
+def of_answers(asked: Iterable[Answered]) -> list[Thought]:
+    """The answers in words that judges code, in the order of run, agent, turn and question."""
+    found = (
+        Thought(
+            run=each.run,
+            agent=each.agent,
+            turn=each.turn,
+            phase=each.phase,
+            language=each.language,
+            model=each.model,
+            text=each.text,
+            interview=each.id,
+        )
+        for each in asked
+        if each.coded and each.text is not None
+    )
+    return sorted(found, key=lambda thought: (thought.run, thought.agent, thought.turn, thought.interview))
 
 
 def sample(thoughts: Sequence[Thought], seed: str, size: int = SHEET_ROWS) -> list[Thought]:

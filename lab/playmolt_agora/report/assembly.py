@@ -5,6 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from playmolt_schemas.agora.plan import CostRow
+from playmolt_schemas.instrument import baseline_file
+from playmolt_schemas.instrument.baseline_file import Baseline
+from playmolt_schemas.instrument.definitions import arm_of
 from playmolt_schemas.instrument.laboratory import key_of
 from playmolt_schemas.instrument.usage import by_model, cost_lines, with_call
 from playmolt_schemas.records import Record
@@ -18,20 +21,24 @@ from playmolt_schemas.stored.agora.run import (
     CallMade,
     EpochStarted,
     GameAborted,
+    Interviewed,
     MarketSettled,
     RunEnded,
     TurnFailed,
 )
-from playmolt_schemas.stored.agora.turn import TurnRecord
+from playmolt_schemas.stored.agora.turn import RunSpec, TurnRecord
 from playmolt_schemas.stored.event import Event
 
 from playmolt_agora.bundle.seal import ModelNote
 from playmolt_agora.coding.thoughts import codable
+from playmolt_agora.measures import baselines as compared
 from playmolt_agora.measures.agreement import COLUMNS, CodedThought, Place, kappa
 from playmolt_agora.measures.analysis import Analysis, provenance_of
 from playmolt_agora.measures.data.frame import frame
 from playmolt_agora.measures.data.results import Result, table
+from playmolt_agora.measures.data.tables import INTERVIEWS
 from playmolt_agora.measures.gini import LoggedGini
+from playmolt_agora.measures.interviews import Answered, Code, Interviews
 from playmolt_agora.measures.repeats import Repeats
 from playmolt_agora.report.study import (
     DeviationNote,
@@ -49,7 +56,13 @@ Runs = Mapping[str, Sequence[Record]]
 
 
 def study_of(
-    experiment: Sequence[Record], runs: Runs, analysis: Analysis, *, made_at: str, links: Links | None = None
+    experiment: Sequence[Record],
+    runs: Runs,
+    analysis: Analysis,
+    *,
+    made_at: str,
+    links: Links | None = None,
+    baselines: Sequence[Baseline] = (),
 ) -> StudyData:
     """The study of an experiment, from all records of its stream and of its runs', in the order of versions.
 
@@ -64,6 +77,7 @@ def study_of(
     turns = turns_of(runs)
     agreement = agreement_of(recorded, notes, turns, preregistered.seed)
     forks = tuple(f"{note.run}: fork" for note in notes if note.parent is not None)
+    asked, ranges = interview_results(recorded, runs, turns, baselines), event_ranges(runs)
     imported = preregistered.plan.stage1_import
     return StudyData(
         experiment=experiment[0].stream,
@@ -82,13 +96,16 @@ def study_of(
             "costs": costs_of(runs),
             "runs": runs_table(notes, turns),
             "kappa": table(COLUMNS, (each.row for each in agreement)),
+            **{name: table(INTERVIEWS[name], (each.row for each in found)) for name, found in asked.items()},
         },
         unexcluded=analysis.unexcluded,
         further=analysis.beside,
         provenance={
             **analysis.provenance,
-            "kappa": provenance_of(agreement, preregistered.seed, forks, event_ranges(runs)),
+            "kappa": provenance_of(agreement, preregistered.seed, forks, ranges),
+            **{name: provenance_of(found, preregistered.seed, forks, ranges) for name, found in asked.items()},
         },
+        baselines=tuple(baselines),
         treasury=treasuries(runs),
         deviations=_deviations(experiment, recorded),
         prompt_cut=_prompt_cut(recorded),
@@ -107,6 +124,89 @@ def turns_of(runs: Runs) -> tuple[TurnRecord, ...]:
         for event in _read(records, run_events.EVENTS, "agent_acted", "turn_failed")
         if isinstance(event, AgentActed | TurnFailed)
     )
+
+
+def interviews_of(runs: Runs) -> tuple[Answered, ...]:
+    """All questions that agents were asked aside, in the order of the log."""
+    return tuple(each for records in runs.values() for each in _asked(records))
+
+
+def _asked(records: Sequence[Record]) -> Iterator[Answered]:
+    spec: RunSpec | None = None
+    for event in _read(records, run_events.EVENTS, "run_opened", "interviewed"):
+        if isinstance(event, run_events.RunOpened):
+            spec = event.spec
+        elif isinstance(event, Interviewed) and spec is not None:
+            yield _answered(spec, event)
+
+
+def _answered(spec: RunSpec, event: Interviewed) -> Answered:
+    seat = next(seat for seat in spec.seats if seat.agent == event.agent)
+    question = next(each for each in spec.interviews or () if each.id == event.id)
+    choices = question.choices_in(spec.language)
+    return Answered(
+        run=spec.run,
+        turn=event.turn,
+        agent=event.agent,
+        id=event.id,
+        cell=spec.cell,
+        phase=arm_of(spec.cell, spec.phase),
+        set=spec.set,
+        model=seat.model,
+        language=spec.language,
+        persona=seat.persona,
+        exploratory=spec.exploratory,
+        kind="text" if question.text else "choices" if choices else "scale",
+        parse_code=event.parse_code,
+        value=event.value,
+        choice=event.choice,
+        text=event.text,
+        prompt_tokens=event.usage.get("prompt_tokens", 0),
+        completion_tokens=event.usage.get("completion_tokens", 0),
+        cost=event.cost,
+        choices=len(choices),
+        coded=bool(question.code),
+    )
+
+
+def interview_codes(recorded: Sequence[Event]) -> list[Code]:
+    """What judges found in answers in words."""
+    return [
+        Code(
+            run=event.run, turn=event.turn, agent=event.agent, id=event.interview, judge=event.judge,
+            survival=event.survival, social=event.social, parse_code=event.code,
+        )
+        for event in recorded
+        if isinstance(event, stored.JudgeCoded) and event.interview and event.code is not None
+    ]  # fmt: skip
+
+
+def interview_prompts(runs: Runs) -> set[str]:
+    """The hashes of the prompts of questions asked aside."""
+    found = (_read(records, run_events.EVENTS, "interviewed") for records in runs.values())
+    return {event.prompt_hash for events_ in found for event in events_ if isinstance(event, Interviewed)}
+
+
+def interview_results(
+    recorded: Sequence[Event], runs: Runs, turns: Sequence[TurnRecord], baselines: Sequence[Baseline]
+) -> dict[str, list[Result]]:
+    """The tables of questions asked aside, and of the answers of people; none where the plan asks nothing."""
+    preregistered = recorded[0]
+    if not isinstance(preregistered, events.Preregistered) or not preregistered.plan.interviews:
+        return {}
+    seed = preregistered.seed
+    interviews = Interviews(interviews_of(runs), interview_codes(recorded), Repeats(frame(turns)).copies)
+    found = {
+        "interviews": interviews.rows(),
+        "interview_levels": interviews.levels(),
+        "interview_changes": interviews.changes(seed),
+    }
+    codes = interviews.codes()
+    found |= {"interview_codes": codes} if codes else {}
+    if baselines:
+        terms = baseline_file.terms_of(preregistered.plan)
+        found["baselines"] = compared.rows(baselines, interviews.pooled, terms, seed)
+    return found
 
 
 def costs_of(runs: Runs) -> Table:
@@ -341,7 +441,11 @@ def _columns(names: Sequence[str], lines: Sequence[tuple[object, ...]]) -> Table
 
 def codings(recorded: Sequence[Event], turns: Iterable[TurnRecord]) -> list[CodedThought]:
     """The newest sheet of each coder counts, and keys of turns that are there."""
-    judged = [event for event in recorded if isinstance(event, stored.JudgeCoded) and event.code is not None]
+    judged = [
+        event
+        for event in recorded
+        if isinstance(event, stored.JudgeCoded) and event.code is not None and not event.interview
+    ]
     sheets = {event.coder: event for event in recorded if isinstance(event, stored.SheetCoded)}
     places: dict[str, Place] = {
         key_of(turn.run, turn.agent, turn.turn): (turn.run, turn.agent, turn.turn) for turn in turns

@@ -8,6 +8,8 @@ from typing import Final, Protocol
 
 import msgspec
 from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.instrument import baseline_file
+from playmolt_schemas.instrument.baseline_file import Baseline
 from playmolt_schemas.instrument.laboratory import REPORT
 from playmolt_schemas.records import Record
 from playmolt_schemas.stored.agora import experiment as experiment_events
@@ -24,6 +26,7 @@ from playmolt_agora.report.study import Links, StudyData
 from playmolt_agora.report.tables_io import write_tables
 
 _PROMPTS_AT_ONCE: Final = 500
+_BASELINES: Final = "baselines/"
 
 
 class LoadedStream(Protocol):
@@ -103,9 +106,25 @@ def analysed(gathered: StudyRecords, links: Links | None = None, texts: Mapping[
         events=assembly.event_ranges(gathered.runs),
     )
     found = assembly.study_of(
-        gathered.experiment, gathered.runs, analysis, made_at=rfc3339(datetime.now(UTC)), links=links
+        gathered.experiment,
+        gathered.runs,
+        analysis,
+        made_at=rfc3339(datetime.now(UTC)),
+        links=links,
+        baselines=_baselines(gathered, texts or {}),
     )
     return msgspec.structs.replace(found, own=_own(gathered, texts or {}, turns))
+
+
+def _baselines(gathered: StudyRecords, texts: Mapping[str, str]) -> tuple[Baseline, ...]:
+    """The answers of people in the locked folder, which were read without a fault before the lock."""
+    terms = baseline_file.terms_of(gathered.preregistered.plan)
+    named = {path: text for path, text in texts.items() if path.startswith(_BASELINES)}
+    found = (
+        baseline_file.read(path.removeprefix(_BASELINES).removesuffix(".csv"), text, terms)[0]
+        for path, text in sorted(named.items())
+    )
+    return tuple(each for each in found if each is not None)
 
 
 def _own(gathered: StudyRecords, texts: Mapping[str, str], turns: Sequence[TurnRecord]) -> OwnContent | None:
@@ -139,6 +158,7 @@ async def export(gathered: StudyRecords, blobs: Texts, out: Path) -> str:
     texts = await folder_texts(gathered, blobs)
     study = await asyncio.to_thread(analysed, gathered, Links(place="bundle"), texts)
     asked = {turn.prompt_hash for turn in study.turns} | assembly.judges_prompts(gathered.experiment)
+    asked |= assembly.interview_prompts(gathered.runs)
     prompts = await _prompts(blobs, asked)
     files = write(study, out)
     contents = Contents(

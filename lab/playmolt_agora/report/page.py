@@ -7,7 +7,7 @@ from importlib.resources import files
 from playmolt_schemas.stored.agora.turn import VALID_CODES
 
 from playmolt_agora.report import markup, prose, provenance
-from playmolt_agora.report.chapters import confirmatory, exploratory, own
+from playmolt_agora.report.chapters import confirmatory, exploratory, interviews, own
 from playmolt_agora.report.plots import contrasts, counts, drift, pcs, ritual, society, time
 from playmolt_agora.report.plots.figure import Plot
 from playmolt_agora.report.sections import Section
@@ -22,7 +22,8 @@ def render(study: StudyData) -> str:
     confirming = (confirmatory.registration(study), confirmatory.results(study, drawn), confirmatory.exclusions(study))
     exploring = exploratory.sections(study, drawn)
     sources = _sources(study)
-    mine = (own.section(study.own),) if study.own else ()
+    asked = interviews.section(study)
+    mine = (*((asked,) if asked else ()), *((own.section(study.own),) if study.own else ()))
     style = files("playmolt_agora.report").joinpath("page.css").read_text("utf-8")
     title = markup.escaped(f"{study.name}: report")
     return "".join(

@@ -26,6 +26,27 @@ SCRIPTED_SOME: Final = (
     " not language models. They are marked “scripted” wherever they appear."
 )
 NO_VALID_TURN: Final = "{arm}: 0 of {turns} turns valid. Nothing of this is measured or tested."
+INTERVIEWS: Final = (
+    "These questions were asked aside: after a turn and before the next, with the scene of the next turn, outside the "
+    "history of the agent. No later prompt depends on them. Everything here is descriptive and enters no registered "
+    "test."
+)
+NO_VALID_ANSWER: Final = "{id}, {model} in {cell}: 0 of {asked} answers valid. Nothing of this is measured or tested."
+INTERVIEW_CHANGES: Final = (
+    "change is the mean over runs; in each run the agents with both answers are averaged. p flips the signs of the "
+    "changes of runs in every way (two-sided), p_min is the smallest that these runs can give; neither is corrected "
+    "for the number of rows. Intervals are bootstrapped over runs. Where no run differs, neither interval nor p is "
+    "given. asked counts agents that were asked both times, valid those with both answers."
+)
+INTERVIEW_IDENTICAL: Final = (
+    "Up to {identical} runs of a row are identical to another, in all turns and answers; identical runs count once."
+)
+INTERVIEW_CODES: Final = "Judges found labels in {coded} of {answers} answers in words (table interview_codes)."
+BASELINES: Final = (
+    "jsd is the divergence in bits between the answers of people and of a model, with the smoothing of the PCS; its "
+    "interval is bootstrapped over people and runs. calibration is the model's mean answer minus that of people. "
+    "people says how many there were. These answers of people enter no test: this is description."
+)
 IDENTICAL: Final = (
     "IDENTICAL RUNS. {identical} of {runs} runs are identical: another run has the same acts and replies of the same "
     "agents in the same turns. Identical runs count once in everything that is pooled or tested; where no run differs, "

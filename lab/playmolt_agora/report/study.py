@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
+from playmolt_schemas.instrument.baseline_file import Baseline
 from playmolt_schemas.stored.agora.plan import Spent
 from playmolt_schemas.stored.agora.turn import Language, Parent, TurnRecord
 
@@ -138,6 +139,8 @@ class StudyData(msgspec.Struct, frozen=True, kw_only=True):
     judges: tuple[JudgeNote, ...] = ()
     links: Links = Links()
     plan: Mapping[str, Any] = {}
+    baselines: tuple[Baseline, ...] = ()
+    """The answers of people that came with the plan."""
     own: OwnContent | None = None
     """What came with the plan, where it has a folder."""
 

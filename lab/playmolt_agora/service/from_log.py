@@ -21,7 +21,6 @@ from playmolt_schemas.instrument.laboratory import (
     Thought,
     ThoughtsRequest,
 )
-from playmolt_schemas.stored.agora.turn import TurnRecord
 
 from playmolt_agora.bundle import seal
 from playmolt_agora.coding import thoughts
@@ -34,16 +33,15 @@ POOL_SIZE: Final = 1
 """A job reads one stream after another."""
 
 
-async def _turns(log: StreamReader, runs: tuple[str, ...]) -> tuple[TurnRecord, ...]:
-    """All turns of these runs; one that is not in the log has none."""
-    found = {run: stored.records for run in runs if (stored := await log.load(run)) is not None}
-    return assembly.turns_of(found)
+async def _runs(log: StreamReader, runs: tuple[str, ...]) -> assembly.Runs:
+    """The records of these runs, as far as they are in the log."""
+    return {run: stored.records for run in runs if (stored := await log.load(run)) is not None}
 
 
 async def intervals(pool: Pool, body: bytes, out: BinaryIO) -> None:
     """The interval of a measure in each cell, as an adaptive look needs it."""
     request = msgspec.json.decode(body, type=IntervalsRequest)
-    turns = await _turns(await log_of(pool), request.runs)
+    turns = assembly.turns_of(await _runs(await log_of(pool), request.runs))
     found = looks.intervals(turns, request.measure, request.seed, request.stage1_import)
     rows = [
         CellInterval(model=model, language=language, low=looks.decimal(ends, 0), high=looks.decimal(ends, 1))
@@ -55,8 +53,10 @@ async def intervals(pool: Pool, body: bytes, out: BinaryIO) -> None:
 async def coded_thoughts(pool: Pool, body: bytes, out: BinaryIO) -> None:
     """The thoughts of runs, all or the sample that people and judges share."""
     request = msgspec.json.decode(body, type=ThoughtsRequest)
-    found: list[Thought] = thoughts.of_turns(await _turns(await log_of(pool), request.runs))
-    out.write(msgspec.json.encode(thoughts.sample(found, request.seed) if request.sample else found))
+    runs = await _runs(await log_of(pool), request.runs)
+    found: list[Thought] = thoughts.of_turns(assembly.turns_of(runs))
+    chosen = thoughts.sample(found, request.seed) if request.sample else found
+    out.write(msgspec.json.encode([*chosen, *thoughts.of_answers(assembly.interviews_of(runs))]))
 
 
 async def study(pool: Pool, body: bytes, out: BinaryIO) -> None:

@@ -1,7 +1,7 @@
 """A small experiment, played by scripted models through the rules and chained as the log chains it."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -13,18 +13,19 @@ from playmolt_agora.bundle.seal import Contents, seal
 from playmolt_agora.coding import thoughts
 from playmolt_agora.measures import analysis
 from playmolt_agora.report import experiment_study
-from playmolt_agora.report.assembly import event_ranges, ginis, study_of, turns_of
+from playmolt_agora.report.assembly import event_ranges, ginis, interviews_of, study_of, turns_of
 from playmolt_agora.report.study import Links, StudyData
 from playmolt_agora_runner.coding import judgement
 from playmolt_agora_runner.experiment import commands as experiment_commands
 from playmolt_agora_runner.experiment import preregistration
 from playmolt_agora_runner.experiment.forking import registered_spec
 from playmolt_agora_runner.experiment.rules import Experiment
-from playmolt_agora_runner.run import commands
-from playmolt_agora_runner.run.effects import effect_id
+from playmolt_agora_runner.run import asides, commands
+from playmolt_agora_runner.run.effects import AgentInterview, AgentTurn, effect, effect_id
 from playmolt_agora_runner.run.rules import Agora
-from playmolt_agora_runner.scripted import residents
-from playmolt_agora_runner.turn import prompts, reply_parser
+from playmolt_agora_runner.scripted import interviewees, residents
+from playmolt_agora_runner.turn import interview, prompts, reply_parser
+from playmolt_agora_runner.turn.interview import InterviewReply
 from playmolt_agora_runner.turn.reply_parser import TurnReply
 from playmolt_agora_runner.turn.scenes import scene
 from playmolt_agora_runner.world.state import RunState
@@ -97,18 +98,18 @@ class Played(msgspec.Struct, frozen=True):
     prompts: dict[str, str]
 
 
-def play(plan: str) -> Played:
-    """Lock a plan, play its runs one after another, finish it."""
+def play(plan: str, files: Mapping[str, str] | None = None) -> Played:
+    """Lock a plan with the files of its folder, play its runs one after another, finish it."""
     log, rules, world = Log(), Experiment(), Agora()
     shown: dict[str, str] = {}
     give = partial(log.give, rules, stream=EXPERIMENT)
-    state = give(rules.initial(EXPERIMENT), command=opened(EXPERIMENT, plan))
+    state = give(rules.initial(EXPERIMENT), command=opened(EXPERIMENT, plan, files=files))
     for planned in state.runs:
         spec = registered_spec(state, planned.run)
         run = log.give(world, world.initial(spec.run), spec.run, commands.OpenRun(spec=spec))
         state = give(state, command=experiment_commands.ReportRunOpened(run=spec.run))
-        while run.next_agent:
-            run = log.give(world, run, spec.run, turn(run, shown))
+        while isinstance((due := effect(run)) and due.payload, AgentTurn | AgentInterview):
+            run = log.give(world, run, spec.run, turn(run, shown) if run.next_agent else answer(run, shown))
         last = log.records[spec.run][-1]
         ended = experiment_commands.ReportRunFinished(
             run=spec.run, outcome="finished", version=last.version, hash=last.hash, spent=Spent()
@@ -122,7 +123,8 @@ def play(plan: str) -> Played:
 
 def _code(give: Callable[..., Any], state: Any, log: Log, shown: dict[str, str]) -> None:
     """Have every thought judged by one that sees survival in each, and the first two coded by a person."""
-    found = thoughts.of_turns(turns_of({run: records for run, records in log.records.items() if run != EXPERIMENT}))
+    runs = {run: records for run, records in log.records.items() if run != EXPERIMENT}
+    found = [*thoughts.of_turns(turns_of(runs)), *thoughts.of_answers(interviews_of(runs))]
     judge = preregistration.pinned("scripted-wild", Catalogue())
     state = give(state, command=experiment_commands.StartJudge(by="op", judge=judge, turns="all"))
     for thought in found:
@@ -132,11 +134,35 @@ def _code(give: Callable[..., Any], state: Any, log: Log, shown: dict[str, str])
         said = experiment_commands.RecordJudgement(
             run=thought.run, agent=thought.agent, turn=thought.turn, judge="scripted-wild",
             prompt_hash=judgement.hash_of(thought), calls=(call,), survival=True, social=thought.turn == 1, code="ok",
+            interview=thought.interview,
         )  # fmt: skip
         state = give(state, command=said)
     state = give(state, command=experiment_commands.EndJudge(number=1, outcome="done"))
     rows = tuple(SheetRow(key=thought.key, survival=True, social=False) for thought in found[:2])
     give(state, command=experiment_commands.TakeSheet(coder="kim", rows=rows))
+
+
+def answer(run: RunState, shown: dict[str, str]) -> commands.TakeInterview:
+    """Ask the scripted model aside, and keep the prompt it was shown."""
+    due = effect(run)
+    assert due is not None
+    asked = due.payload
+    assert isinstance(asked, AgentInterview)
+    prompt = interview.render(asides.scene(run, asked.agent), asked.interview)
+    digest = prompts.prompt_hash(prompt.system, prompt.user)
+    shown[digest] = prompts.prompt_text(prompt.system, prompt.user)
+    alias, language = run.seat(asked.agent).model, run.run.language
+    request = ModelRequest(alias=alias, messages=(ChatMessage("user", prompt.user),))
+    said = interviewees.answer(alias, asked.interview, language, ScriptedTurn(request, f"{run.run.seed}"))
+    read = interview.read(said.text, asked.interview, language, refused=said.refusal)
+    reply = InterviewReply(
+        answer=read,
+        raw_reply=said.text,
+        prompt_hash=digest,
+        usage={"prompt_tokens": 9, "completion_tokens": 2},
+        cost="0",
+    )
+    return commands.TakeInterview(effect_id=str(effect_id(run)), reply=reply)
 
 
 def turn(run: RunState, shown: dict[str, str]) -> commands.TakeTurn:
@@ -164,11 +190,17 @@ def reported(played: Played, links: Links | None = None) -> tuple[StudyData, ana
     return study_of(played.experiment, played.runs, made, made_at="2026-01-03T00:00:00Z", links=links), made
 
 
-def exported(played: Played, out: Path) -> str:
+def answered(played: Played, files: Mapping[str, str] | None = None) -> StudyData:
+    """The study with the answers of people, as the laboratory makes it."""
+    return experiment_study.analysed(experiment_study.StudyRecords(played.experiment, played.runs), texts=files)
+
+
+def exported(played: Played, out: Path, folder: Mapping[str, str] | None = None) -> str:
     study, _ = reported(played, Links(place="bundle"))
     written = experiment_study.write(study, out)
     contents = Contents(
-        experiment=played.experiment, runs=played.runs, prompts=played.prompts, models=study.models,
+        experiment=played.experiment, runs=played.runs, prompts=played.prompts, folder=folder or {},
+        models=study.models,
         made_at=study.made_at,
         definitions=study.definitions, stage1=study.stage1, stimuli="texts",
     )  # fmt: skip

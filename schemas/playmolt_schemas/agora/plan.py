@@ -100,6 +100,9 @@ class ModelCost(msgspec.Struct, frozen=True, kw_only=True):
 
 FaultCode = Literal[
     "asymmetric",
+    "baseline_header",
+    "baseline_persons",
+    "duplicate_row",
     "file_too_large",
     "measure_declaration",
     "measure_failed",
@@ -119,7 +122,9 @@ FaultCode = Literal[
     "too_many_seats",
     "unbalanced",
     "underpowered",
+    "unknown_condition",
     "unknown_field",
+    "unknown_item",
     "unknown_key",
     "unknown_model",
     "unknown_test",

@@ -109,7 +109,7 @@ class CellInterval(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Thought(msgspec.Struct, frozen=True):
-    """The thought of a valid turn; `phase` is its arm."""
+    """The thought of a valid turn, or an answer in words to the question `interview`; `phase` is its arm."""
 
     run: str
     agent: str
@@ -118,19 +118,25 @@ class Thought(msgspec.Struct, frozen=True):
     language: Language
     model: str
     text: str
+    interview: str = ""
 
     @property
     def key(self) -> str:
         """An anonymous key of 16 hex digits, shown to coders instead of the author."""
-        return key_of(self.run, self.agent, self.turn)
+        return key_of(self.run, self.agent, self.turn, self.interview)
 
 
-def key_of(run: str, agent: str, turn: int) -> str:
-    return hashlib.sha256(f"{run}|{agent}|{turn}".encode()).hexdigest()[:16]
+def key_of(run: str, agent: str, turn: int, interview: str = "") -> str:
+    """The key of a thought, or of an answer in words to a question."""
+    place = f"{run}|{agent}|{turn}|{interview}" if interview else f"{run}|{agent}|{turn}"
+    return hashlib.sha256(place.encode()).hexdigest()[:16]
 
 
 class ThoughtsRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The thoughts of these runs that can be coded: a sample drawn by the experiment's seed, or all."""
+    """The thoughts of these runs that can be coded: a sample drawn by the experiment's seed, or all.
+
+    With either come all answers in words to questions with `code: true`.
+    """
 
     runs: tuple[str, ...]
     seed: str

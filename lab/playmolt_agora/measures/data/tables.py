@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Final, get_args
@@ -63,6 +64,25 @@ BESIDE: Final[dict[str, tuple[str, ...]]] = {
     "occupancy": _columns("run turn place agents"),
 }
 
+INTERVIEWS: Final[dict[str, tuple[str, ...]]] = {
+    "interviews": _columns(
+        "run turn agent id cell phase set model language persona exploratory kind parse_code value choice text "
+        "prompt_tokens completion_tokens cost"
+    ),
+    "interview_levels": _columns("id answer phase set model language turn asked valid runs mean"),
+    "interview_changes": _columns(
+        "id answer phase set model language first_turn_asked last_turn_asked asked valid runs identical change ci_lo "
+        "ci_hi indicative p p_min labelings"
+    ),
+    "interview_codes": _columns("run turn agent id judge survival social parse_code"),
+    "baselines": _columns(
+        "baseline condition item model people asked answers runs alpha jsd ci_lo ci_hi indicative mean_people "
+        "mean_model calibration calibration_lo calibration_hi"
+    ),
+}
+"""Tables of a study whose plan has questions asked aside, or answers of people; none of them enters a test of
+`tests`."""
+
 PROVENANCE: Final = _columns("definition alpha k n unit exclusions seed runs events")
 """What every row stores, in a table parallel to its own. `events` gives each run's first and last version, where the
 log was asked for them."""
@@ -73,9 +93,12 @@ TEXTS: Final = frozenset(
         "action", "agent", "arm", "cell", "condition", "contrast", "experiment", "figure", "kind", "language", "level",
         "measure", "model", "other", "persona", "phase", "place", "run", "set", "target", "test", "unit",
         "known", "coder_a", "coder_b", "label", "model_a", "model_b", "outcome", "treatment",
+        "id", "parse_code", "text", "cost", "answer", "baseline", "item", "judge",
     )
 )  # fmt: skip
-FLAGS: Final = frozenset(("degenerate_by_design", "excluded", "exploratory", "indicative", "scripted"))
+FLAGS: Final = frozenset(
+    ("degenerate_by_design", "excluded", "exploratory", "indicative", "scripted", "survival", "social")
+)
 COUNTS: Final = frozenset(
     (
         "a_success", "agents", "agents_kept", "count", "dissoc_a", "dissoc_b", "dissoc_c", "dissoc_u", "dyad_exposure",
@@ -83,7 +106,8 @@ COUNTS: Final = frozenset(
         "refused_calls", "unknown_calls",
         "number", "epoch", "exposure", "failed", "feasible", "feasible_a", "interactions", "n", "n_off", "n_on",
         "n_phase1", "n_stage1", "ritual", "ritual_infeasible", "runs_phase1", "runs_stage1", "succeeded", "t_all",
-        "runs", "identical", "distinct", "t_rule", "t_valid", "turn", "turns", "valid", "window", *get_args(ParseCode),
+        "runs", "identical", "distinct", "choice", "asked", "first_turn_asked", "last_turn_asked", "people", "answers",
+        "t_rule", "t_valid", "turn", "turns", "valid", "window", *get_args(ParseCode),
     )
 )  # fmt: skip
 """Names of the columns that are text, truth values and whole numbers; all others are measured. So are `labelings`, of
@@ -95,8 +119,19 @@ def csv_text(table: Mapping[str, Sequence[object]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table)
-    writer.writerows([_field(value) for value in line] for line in zip(*table.values(), strict=True))
+    columns = [map(_inert, values) if name == _WORDS else values for name, values in table.items()]
+    writer.writerows([_field(value) for value in line] for line in zip(*columns, strict=True))
     return text.getvalue()
+
+
+_WORDS: Final = "text"
+"""The column with what agents wrote."""
+_FORMULA: Final = re.compile(r"[\s\"']*[=+\-@＝＋－＠﹦﹢﹣﹫−]")
+
+
+def _inert(value: object) -> object:
+    """What no spreadsheet takes for a formula: an apostrophe before it."""
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
 
 
 def _field(value: object) -> object:

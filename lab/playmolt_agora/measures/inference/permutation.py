@@ -98,6 +98,19 @@ def sign_flips(differences: Floats, generator: np.random.Generator) -> Permutati
     return PermutationTest(drawn_p(signs @ differences / n, float(differences.mean())), 2**n)
 
 
+def sign_flips_both(differences: Floats, generator: np.random.Generator) -> PermutationTest:
+    """Two-sided: the distance of the mean from 0 under every way to flip the signs."""
+    n = differences.size
+    if n == 0:
+        return PermutationTest(None, None)
+    observed = abs(float(differences.mean()))
+    if 2**n <= EXACT_LIMIT:
+        signs = np.array(list(product((1.0, -1.0), repeat=n)))
+        return PermutationTest(exact_p(np.abs(signs @ differences) / n, observed), 2**n)
+    signs = generator.choice((1.0, -1.0), size=(DRAWS, n))
+    return PermutationTest(drawn_p(np.abs(signs @ differences) / n, observed), 2**n)
+
+
 class Exchange:
     """Labels of groups exchanged inside strata: which arrangements there are, for any values of the agents.
 

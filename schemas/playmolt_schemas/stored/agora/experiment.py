@@ -240,7 +240,7 @@ class JudgingStarted(Event, frozen=True, kw_only=True):
 
 
 class JudgeCoded(Event, frozen=True, kw_only=True):
-    """A call to a judge about the thought of one turn, and what it said of it.
+    """A call to a judge about the thought of one turn, or about an answer in words, and what it said of it.
 
     `code` is null where the question stays open: the call was repeated, or was lost. With a code it is settled;
     labels are null where the reply gave none. `call` is the rest of the call as it is stored of a turn's.
@@ -259,6 +259,8 @@ class JudgeCoded(Event, frozen=True, kw_only=True):
     usage: dict[str, int | None] | None
     cost: str | None
     call: dict[str, Any]
+    interview: str | UnsetType = UNSET
+    """The question of an answer in words; UNSET for a thought."""
 
     @property
     def taken(self) -> dict[str, object]:

@@ -148,7 +148,7 @@ class JudgeModel:
             "sampling": plan.sampling,
             "decoding": request.decoding,
             "schema": request.schema,
-            "replicate": ["judge", experiment, thought.run, thought.turn, thought.agent],
+            "replicate": ["judge", experiment, thought.run, thought.turn, thought.agent, *_topic(thought)],
         }
         return hashlib.sha256(canonical_json(named)).hexdigest()
 
@@ -182,7 +182,7 @@ def _halt(found: NoAnswer, judge: Judge, worst: Charge) -> JudgeHalt | None:
 
 
 def _request(experiment: str, alias: str, plan: Plan, thought: Thought, asked: prompts.Prompt) -> ModelRequest:
-    name = f"judge:{thought.run}:{thought.agent}:{thought.turn}"
+    name = ":".join(("judge", thought.run, thought.agent, str(thought.turn), *_topic(thought)))
     return ModelRequest(
         alias=alias,
         messages=judgement.messages(asked),
@@ -192,6 +192,11 @@ def _request(experiment: str, alias: str, plan: Plan, thought: Thought, asked: p
         max_tokens=plan.sampling.max_tokens,
         decoding="prompt",
     )
+
+
+def _topic(thought: Thought) -> tuple[str, ...]:
+    """The question that an answer in words is about; nothing for a thought."""
+    return (thought.interview,) if thought.interview else ()
 
 
 def _mark(experiment: str, alias: str, thought: Thought, logged: int) -> InFlight:

@@ -79,7 +79,7 @@ class _EarlierCodings:
         self.logged: Counter[str] = Counter()
         for event in events:
             if isinstance(event, JudgeCoded) and event.judge == judge:
-                key = key_of(event.run, event.agent, event.turn)
+                key = key_of(event.run, event.agent, event.turn, event.interview or "")
                 self.settled.update(() if event.code is None else (key,))
                 self.logged[key] += int(event.call.get("lost", is_call(event.call)))
 
@@ -168,5 +168,6 @@ class _Work:
             survival=said.survival if said else None,
             social=said.social if said else None,
             code=said.code if said else None,
+            interview=thought.interview,
         )
         await self._leased.submit(recorded, step)

@@ -1,5 +1,6 @@
 """Coding of an experiment's thoughts: by judges, within separate budgets, and by people on sheets."""
 
+from msgspec import UNSET
 from playmolt_core.game.decider import Accepted, Decision, Refused
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.codes import Code, FieldFault
@@ -85,6 +86,7 @@ def record_judgement(state: State, command: commands.RecordJudgement) -> Decisio
                 usage=call.get("usage"),
                 cost=call.get("cost"),
                 call={name: value for name, value in call.items() if name not in ("reply", "usage", "cost")},
+                interview=command.interview or UNSET,
             )
             for number, call in enumerate(command.calls)
         )

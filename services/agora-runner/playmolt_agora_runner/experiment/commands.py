@@ -162,6 +162,7 @@ class RecordJudgement(Command, frozen=True, kw_only=True):
     survival: bool | None = None
     social: bool | None = None
     code: str | None = None
+    interview: str = ""
 
 
 class EndJudge(Command, frozen=True, kw_only=True):

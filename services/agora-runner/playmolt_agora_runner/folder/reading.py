@@ -4,9 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from playmolt_schemas.agora.plan import PlanFault
+from playmolt_schemas.instrument import baseline_file
 from playmolt_schemas.instrument import measure_file as declaration
+from playmolt_schemas.instrument.baseline_file import Baseline
 from playmolt_schemas.instrument.definitions import ARMS
 from playmolt_schemas.instrument.measure_file import MeasureDeclaration
 from playmolt_schemas.stored.agora.own_world import OwnEvent
@@ -28,6 +30,7 @@ class PlanFolder(msgspec.Struct, frozen=True, kw_only=True):
 
     rooms: tuple[LockedRoom, ...] = ()
     measures: tuple[MeasureDeclaration, ...] = ()
+    baselines: tuple[Baseline, ...] = ()
     texts: Mapping[str, str] = {}
     symmetry: SymmetryResult = _NO_DIFFERENCE
     faults: tuple[PlanFault, ...] = ()
@@ -48,11 +51,13 @@ def read(plan: Plan, source: Source, rooms_at: Sequence[int] | None = None) -> P
     reader = _FolderReader(plan, source, rooms_at)
     rooms = tuple(room for each in plan.rooms or () if (room := reader.room(each)) is not None)
     measures = tuple(reader.measures())
+    baselines = tuple(reader.baselines())
     found = symmetry.compared(source, reader.pairs, tuple(dict.fromkeys(reader.names)))
     unused = sorted(source.names() - source.used.keys() - {fault.file for fault in source.faults})
     return PlanFolder(
         rooms=rooms,
         measures=measures,
+        baselines=baselines,
         texts=dict(sorted(source.used.items())),
         symmetry=found,
         faults=(*reader.faults, *source.faults, *found.faults, *of_whole(source.used)),
@@ -89,16 +94,7 @@ class _FolderReader:
         return made if len(self.faults) + len(self._source.faults) == before else None
 
     def measures(self) -> Iterator[MeasureDeclaration]:
-        names = self._plan.measures
-        if names is UNSET:
-            names = tuple(
-                sorted(
-                    path.removeprefix("measures/").removesuffix(".py")
-                    for path in self._source.names()
-                    if path.startswith("measures/")
-                )
-            )
-        for name in dict.fromkeys(names):
+        for name in self._chosen(self._plan.measures, "measures", ".py"):
             path = f"measures/{name}.py"
             text = self._source.read(path)
             if text is None:
@@ -108,6 +104,26 @@ class _FolderReader:
                 self.faults.append(found)
             else:
                 yield found
+
+    def baselines(self) -> Iterator[Baseline]:
+        """The answers of people that are named, or all in the folder."""
+        for name in self._chosen(self._plan.baselines, "baselines", ".csv"):
+            text = self._source.read(f"baselines/{name}.csv")
+            if text is None:
+                continue
+            found, faults = baseline_file.read(name, text, baseline_file.terms_of(self._plan))
+            self.faults += faults
+            if found is not None and not faults:
+                yield found
+
+    def _chosen(self, named: tuple[str, ...] | UnsetType, place: str, ending: str) -> Sequence[str]:
+        if named is not UNSET:
+            return tuple(dict.fromkeys(named))
+        return sorted(
+            path.removeprefix(f"{place}/").removesuffix(ending)
+            for path in self._source.names()
+            if path.startswith(f"{place}/")
+        )
 
     def _room_faults(self, room: RoomPlan, at: str) -> Iterator[PlanFault]:
         taken = [each.name for each in self._plan.rooms or () if each.name == room.name]

@@ -16,9 +16,11 @@ FILES_MOST: Final = 100
 FOLDER_BYTES: Final = 2 * 1024 * 1024
 _PLACES: Final = re.compile(
     r"(worlds|personas|events)/[a-z][a-z0-9_]{0,31}\.toml|texts/[a-z][a-z0-9_]{0,31}\.(md|txt)|texts/symmetry\.toml"
-    r"|measures/[a-z][a-z0-9_]{0,31}\.py"
+    r"|measures/[a-z][a-z0-9_]{0,31}\.py|baselines/[a-z][a-z0-9_]{0,31}\.csv"
 )
-FOLDERS: Final = ("worlds", "personas", "texts", "events", "measures")
+FOLDERS: Final = ("worlds", "personas", "texts", "events", "measures", "baselines")
+_MARKED: Final = "baselines/"
+"""Where files may begin with a byte order mark, as sheets write them."""
 
 
 class Source:
@@ -64,7 +66,7 @@ def checked(path: str, body: bytes) -> str | PlanFault:
         text = body.decode()
     except UnicodeDecodeError:
         return fault(path, "is not UTF-8 text", "not_text")
-    if text.startswith("\ufeff"):
+    if text.startswith("\ufeff") and not path.startswith(_MARKED):
         return fault(path, "begins with a byte order mark", "not_text")
     return fault(path, "contains NUL or a lone surrogate", "not_text") if unstorable(text) else text
 

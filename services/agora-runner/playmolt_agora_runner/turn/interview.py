@@ -183,7 +183,7 @@ def _answer(value: object, question: Interview, language: Language) -> tuple[Ans
 def _words(value: object) -> tuple[Answer, bool]:
     if not isinstance(value, str):
         raise _Unread("not_text")
-    plain = trimmed(storable(str(value), None))
+    plain = trimmed(storable(str(value), None).replace("\r\n", "\n").replace("\r", "\n"))
     if not plain:
         raise _Unread("no_answer")
     as_asked = type(value) is str and len(plain) <= ANSWER_CHARS

@@ -1,0 +1,123 @@
+"""Questions asked aside, and how far answers are from those of people. All of it is descriptive."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from playmolt_schemas.instrument.baseline_file import BaselineRow
+
+from playmolt_agora.report import markup, prose, provenance
+from playmolt_agora.report.plots.figure import shown_runs
+from playmolt_agora.report.sections import Section
+from playmolt_agora.report.study import StudyData, rows
+
+_Plain: TypeAlias = Mapping[str, Any]
+"""A question of the plan, or a row of a table."""
+TITLE: Final = "Questions asked aside"
+_GROUP: Final = ("id", "answer", "phase", "set", "model", "language")
+_CHANGE: Final = (
+    "first_turn_asked", "last_turn_asked", "asked", "valid", "runs", "change", "ci_lo", "ci_hi", "p", "p_min",
+)  # fmt: skip
+_LEVEL: Final = ("turn", "asked", "valid", "runs", "mean")
+_PEOPLE: Final = (
+    "baseline", "condition", "item", "model", "people", "answers", "runs", "jsd", "ci_lo", "ci_hi", "mean_people",
+    "mean_model", "calibration", "calibration_lo", "calibration_hi",
+)  # fmt: skip
+
+
+def section(study: StudyData) -> Section | None:
+    """The chapter; None for a plan that asks nothing aside."""
+    if not study.plan.get("interviews"):
+        return None
+    return Section("interviews", TITLE, "".join((*_asked(study), *_changes(study), *_people(study))))
+
+
+def _asked(study: StudyData) -> Iterator[str]:
+    yield markup.paragraph(prose.INTERVIEWS)
+    questions = study.plan["interviews"]
+    columns = ("id", "turns", "answer", "who", "question")
+    lines = [(each["id"], _turns(each), _kind(each), each.get("who", "all"), _words(each)) for each in questions]
+    yield markup.table("The questions", columns, lines)
+    yield from _silent(study)
+
+
+def _turns(question: _Plain) -> str:
+    return ", ".join(map(str, question["at"]))
+
+
+def _kind(question: _Plain) -> str:
+    if scale := question.get("scale"):
+        return f"{scale['from']} to {scale['to']}"
+    if not (choices := question.get("choices")):
+        return "in words, coded by judges" if question.get("code") else "in words"
+    listed = choices if isinstance(choices, list | tuple) else choices.get("en") or choices.get("ko") or ()
+    return "; ".join(f"{number} {text}" for number, text in enumerate(listed, 1))
+
+
+def _words(question: _Plain) -> str:
+    return " / ".join(text for text in question["ask"].values() if text)
+
+
+def _silent(study: StudyData) -> Iterator[str]:
+    """The arms without an answer: nothing is said of them but that."""
+    counted: dict[tuple[str, str, str], list[int]] = {}
+    for row in rows(study.tables.get("interviews")):
+        arm = counted.setdefault((row["id"], row["model"], row["cell"]), [0, 0])
+        arm[0] += 1
+        arm[1] += any(row[name] is not None for name in ("value", "choice", "text"))
+    for (name, model, cell), (asked, valid) in sorted(counted.items()):
+        if not valid:
+            yield markup.paragraph(
+                prose.NO_VALID_ANSWER.format(id=name, model=model, cell=cell, asked=asked), "warning"
+            )
+
+
+def _changes(study: StudyData) -> Iterator[str]:
+    changes = rows(study.tables.get("interview_changes"))
+    if changes:
+        yield markup.paragraph(prose.INTERVIEW_CHANGES, "notice")
+        alike = [row for row in changes if row["identical"]]
+        if alike:
+            most = max(row["identical"] for row in alike)
+            yield markup.paragraph(prose.INTERVIEW_IDENTICAL.format(identical=most), "warning")
+        yield _table("Change from the first to the last time of asking", (*_GROUP, *_CHANGE), changes)
+        origin = provenance.source(study, "interview_changes", shown_runs(study), seed=study.seed)
+        yield provenance.source_markup(origin, study.links)
+    levels = rows(study.tables.get("interview_levels"))
+    if levels:
+        inner = _table("Mean answer, or share of an answer, by turn", (*_GROUP, *_LEVEL), levels)
+        yield markup.folded("Answers at each time of asking", inner)
+    codes = rows(study.tables.get("interview_codes"))
+    if codes:
+        found = sum(row["survival"] is not None for row in codes)
+        yield markup.paragraph(prose.INTERVIEW_CODES.format(coded=found, answers=len(codes)))
+
+
+def _people(study: StudyData) -> Iterator[str]:
+    compared = rows(study.tables.get("baselines"))
+    if not study.baselines:
+        return
+    yield "<h3>Distance to people</h3>"
+    yield markup.paragraph(prose.BASELINES, "notice")
+    lines = [
+        (each.name, each.source, each.licence, sum(row.count for row in each.rows), _most(each.rows))
+        for each in study.baselines
+    ]
+    yield markup.table(
+        "Answers of people", ("baseline", "source", "licence", "answers", "people (largest question)"), lines
+    )
+    if compared:
+        yield _table("Models and people", _PEOPLE, compared)
+
+
+def _most(counted: Sequence[BaselineRow]) -> int:
+    """How many people answered the question that most did."""
+    people: dict[tuple[str, str], int] = {}
+    for row in counted:
+        people[row.condition, row.item] = people.get((row.condition, row.item), 0) + row.count
+    return max(people.values(), default=0)
+
+
+def _table(caption: str, columns: tuple[str, ...], lines: Sequence[_Plain]) -> str:
+    """Without columns that are null everywhere."""
+    known = [column for column in columns if any(line[column] is not None for line in lines)]
+    return markup.table(caption, known, [[line[column] for column in known] for line in lines])
