@@ -1,17 +1,17 @@
 """Questions asked aside, and how far answers are from those of people. All of it is descriptive."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Final
 
+import msgspec
 from playmolt_schemas.instrument.baseline_file import BaselineRow
+from playmolt_schemas.stored.agora.turn import Interview, InterviewScale
 
 from playmolt_agora.report import markup, prose, provenance
 from playmolt_agora.report.plots.figure import shown_runs
 from playmolt_agora.report.sections import Section
 from playmolt_agora.report.study import StudyData, rows
 
-_Plain: TypeAlias = Mapping[str, Any]
-"""A question of the plan, or a row of a table."""
 TITLE: Final = "Questions asked aside"
 _GROUP: Final = ("id", "answer", "phase", "set", "model", "language")
 _CHANGE: Final = (
@@ -33,28 +33,24 @@ def section(study: StudyData) -> Section | None:
 
 def _asked(study: StudyData) -> Iterator[str]:
     yield markup.paragraph(prose.INTERVIEWS)
-    questions = study.plan["interviews"]
+    questions = msgspec.convert(study.plan["interviews"], tuple[Interview, ...])
     columns = ("id", "turns", "answer", "who", "question")
-    lines = [(each["id"], _turns(each), _kind(each), each.get("who", "all"), _words(each)) for each in questions]
+    lines = [(each.id, ", ".join(map(str, each.at)), _kind(each), each.who, _words(each)) for each in questions]
     yield markup.table("The questions", columns, lines)
     yield from _silent(study)
 
 
-def _turns(question: _Plain) -> str:
-    return ", ".join(map(str, question["at"]))
+def _kind(question: Interview) -> str:
+    if isinstance(question.scale, InterviewScale):
+        return f"{question.scale.from_} to {question.scale.to}"
+    choices = question.choices_in("en") or question.choices_in("ko")
+    if choices:
+        return "; ".join(f"{number} {text}" for number, text in enumerate(choices, 1))
+    return "in words, coded by judges" if question.code else "in words"
 
 
-def _kind(question: _Plain) -> str:
-    if scale := question.get("scale"):
-        return f"{scale['from']} to {scale['to']}"
-    if not (choices := question.get("choices")):
-        return "in words, coded by judges" if question.get("code") else "in words"
-    listed = choices if isinstance(choices, list | tuple) else choices.get("en") or choices.get("ko") or ()
-    return "; ".join(f"{number} {text}" for number, text in enumerate(listed, 1))
-
-
-def _words(question: _Plain) -> str:
-    return " / ".join(text for text in question["ask"].values() if text)
+def _words(question: Interview) -> str:
+    return " / ".join(text for text in (question.ask.ko, question.ask.en) if text)
 
 
 def _silent(study: StudyData) -> Iterator[str]:
@@ -117,7 +113,7 @@ def _most(counted: Sequence[BaselineRow]) -> int:
     return max(people.values(), default=0)
 
 
-def _table(caption: str, columns: tuple[str, ...], lines: Sequence[_Plain]) -> str:
+def _table(caption: str, columns: tuple[str, ...], lines: Sequence[Mapping[str, object]]) -> str:
     """Without columns that are null everywhere."""
     known = [column for column in columns if any(line[column] is not None for line in lines)]
     return markup.table(caption, known, [[line[column] for column in known] for line in lines])
