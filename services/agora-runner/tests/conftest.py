@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from playmolt_agora_runner.turn.scene import Scene
+from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS
 
 
 def scene_of(phase: str = "phase1", language: str = "ko", **changes: Any) -> Scene:
@@ -21,6 +22,8 @@ def scene_of(phase: str = "phase1", language: str = "ko", **changes: Any) -> Sce
         "here": ("citizen_01", "jester_02"),
         "agents": ("citizen_01", "jester_02", "merchant_01", "merchant_02"),
     }
+    skilled = changes.get("persona") == "architect" and phase != "phase2"
+    values["actions"] = (*ACTIONS, *(SKILLS if skilled else ()), *(("contest",) if changes.get("contests") else ()))
     if phase != "phase2":
         values |= {"energy": 100, "energy_max": 200, "influence": 0, "rank": "commoner", "gini": "0.00"}
         values |= {"tax_rate": 10, "treasury": 0}

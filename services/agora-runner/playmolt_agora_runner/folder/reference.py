@@ -27,7 +27,7 @@ from playmolt_agora_runner.folder import source
 from playmolt_agora_runner.folder.personas import EVENTS_MOST, OwnPersona
 from playmolt_agora_runner.folder.texts import CHARS_MOST
 from playmolt_agora_runner.turn import texts
-from playmolt_agora_runner.turn.own_prompts import SLOTS
+from playmolt_agora_runner.turn.prompts import SLOTS
 
 PARTS: Final[Mapping[str, tuple[str, type[msgspec.Struct] | None]]] = {
     "rooms": ("`rooms[]` of the plan", RoomPlan),

@@ -1,5 +1,6 @@
 """Shells and templates of a plan's folder, and all pairs of texts of a world."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -9,8 +10,9 @@ from playmolt_schemas.stored.agora.turn import Language
 
 from playmolt_agora_runner.folder.source import KeyLines, Source
 from playmolt_agora_runner.folder.symmetry import Pair, both
-from playmolt_agora_runner.turn.own_prompts import SLOT, SLOTS
+from playmolt_agora_runner.turn.prompts import SLOTS
 
+_SLOT: Final = re.compile(r"\{([a-z_]+)\}")
 CHARS_MOST: Final = 20_000
 
 
@@ -54,7 +56,7 @@ def _faults(path: str, part: str, text: str) -> Iterator[PlanFault]:
     if len(text) > CHARS_MOST:
         yield PlanFault("", f"has {len(text):,} characters; the limit is {CHARS_MOST:,}", file=path)
     for number, line in enumerate(text.split("\n"), 1):
-        for slot in SLOT.findall(line):
+        for slot in _SLOT.findall(line):
             if slot not in SLOTS:
                 message = f"{{{slot}}} is not a slot; the slots are {', '.join(f'{{{name}}}' for name in SLOTS)}"
                 yield PlanFault("", message, code="unknown_key", file=path, line=number)

@@ -31,6 +31,7 @@ from playmolt_schemas.stored.event import Event
 
 from playmolt_agora_runner.run.fold import shown_target
 from playmolt_agora_runner.turn import prompts, scenes
+from playmolt_agora_runner.world import world
 from playmolt_agora_runner.world.state import Act, Observation, RunState
 
 _UNHEARD: Final = "…"
@@ -51,7 +52,7 @@ def public(event: Event) -> FeedMessage:
 def run(state: RunState, seat: str | None = None) -> RunView:
     """The state as everybody sees it, with what one of its agents had before it; LookupError before it is open."""
     spec, rules = state.run, state.rules
-    market = rules.market
+    market, taxed = rules.market, world.of(state).treasury
     return RunView(
         id=state.game_id,
         version=state.version,
@@ -75,8 +76,8 @@ def run(state: RunState, seat: str | None = None) -> RunView:
         places=rules.places,
         agents=_agents(state),
         gini=scenes.shown_gini(state),
-        tax_rate=state.tax_rate if market else None,
-        treasury=state.treasury // rules.unit if market else None,
+        tax_rate=state.tax_rate if taxed else None,
+        treasury=state.treasury // rules.unit if taxed else None,
         pool=state.pool // rules.unit if market else None,
         market_shadow=rules.energy.ledger != "real" if market else None,
         billboard=state.shown_billboard,

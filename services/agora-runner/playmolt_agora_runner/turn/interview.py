@@ -16,7 +16,7 @@ from playmolt_core.llm.port import REPLY_BYTES
 from playmolt_schemas.stored.agora.turn import ANSWER_CHARS, AnswerCode, Interview, InterviewScale, Language
 from playmolt_schemas.text import trimmed
 
-from playmolt_agora_runner.turn import own_prompts, prompts, texts
+from playmolt_agora_runner.turn import prompts, texts
 from playmolt_agora_runner.turn.prompts import Prompt
 from playmolt_agora_runner.turn.reply_parser import NoObject, StoredCall, find_object
 from playmolt_agora_runner.turn.scene import Scene
@@ -79,7 +79,7 @@ def render(scene: Scene, question: Interview) -> Prompt:
     said = _phrases(scene.language)
     slots = {"ask": trimmed(question.ask.of(scene.language)), "form": _form(question, scene.language)}
     slots["sample"] = _sample(question, said)
-    return prompts.render_aside(scene, own_prompts.filled(trimmed(said.prompt), slots))
+    return prompts.render_aside(scene, prompts.filled(trimmed(said.prompt), slots))
 
 
 def answer_schema(question: Interview, language: Language) -> dict[str, object]:
@@ -118,16 +118,16 @@ def read(
 def reask_message(answer: Answer, question: Interview, language: Language) -> str:
     """Ask again, saying what was wrong with the reply."""
     said = _phrases(language)
-    return own_prompts.filled(said.reask, {"fault": answer.fault, "sample": _sample(question, said)})
+    return prompts.filled(said.reask, {"fault": answer.fault, "sample": _sample(question, said)})
 
 
 def _form(question: Interview, language: Language) -> str:
     said, choices = _phrases(language), question.choices_in(language)
     if isinstance(question.scale, InterviewScale):
-        return own_prompts.filled(said.scale, {"least": question.scale.from_, "most": question.scale.to})
+        return prompts.filled(said.scale, {"least": question.scale.from_, "most": question.scale.to})
     if choices:
         listed = "\n".join(f"{number}. {prompts.one_line(text)}" for number, text in enumerate(choices, 1))
-        return own_prompts.filled(said.choices, {"listed": listed, "most": len(choices)})
+        return prompts.filled(said.choices, {"listed": listed, "most": len(choices)})
     return said.text
 
 
@@ -145,7 +145,7 @@ def _ends(question: Interview, language: Language) -> InterviewScale | None:
 
 def _failed(fault: str, language: Language, slots: Mapping[str, object] | None = None) -> Answer:
     code: AnswerCode = "refusal" if fault == "refusal" else "timeout" if fault == "timeout" else "parse_error"
-    return Answer(code=code, fault=own_prompts.filled(_phrases(language).faults[fault], slots or {}))
+    return Answer(code=code, fault=prompts.filled(_phrases(language).faults[fault], slots or {}))
 
 
 def _read(text: str, question: Interview, language: Language, *, reask: bool) -> Answer:

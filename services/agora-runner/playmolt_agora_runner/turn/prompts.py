@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import msgspec
 from playmolt_schemas.canonical import canonical_json, digest
-from playmolt_schemas.stored.agora.own_world import CONTEST
+from playmolt_schemas.stored.agora.own_world import CONTEST, Amounts
 from playmolt_schemas.stored.agora.turn import SKILLS, PhaseName
 
-from playmolt_agora_runner.turn import own_prompts, texts
+from playmolt_agora_runner.turn import texts
 from playmolt_agora_runner.turn.scene import Offer, OwnScene, Scene
 from playmolt_agora_runner.turn.texts import PromptTexts
 from playmolt_agora_runner.world import worlds
@@ -36,6 +36,12 @@ _CONTEXT: Final = re.compile(r"\A### [^\n]+ ###\n.*?\n### [^\n]+ ###\n\n", re.DO
 STARS: Final = "★★★ "
 _RULE: Final = "\n---\n"
 """Before the request for an action."""
+
+SLOTS: Final = (
+    "agent_id", "persona", "place", "place_title", "energy", "influence", "rank", "resources", "others", "events",
+    "history", "actions", "turn", "turns", "residents", "tax_rate", "treasury", "billboard", "crisis",
+)  # fmt: skip
+"""Those of a shell or template of a plan's folder."""
 
 Slots = Mapping[str, object]
 
@@ -108,6 +114,11 @@ def _parts(template: str) -> tuple[str, ...]:
     return tuple(_SLOT.split(template))
 
 
+def filled(text: str, slots: Slots) -> str:
+    """Fill the slots of a text in one pass; other braces stay."""
+    return _SLOT.sub(lambda found: str(slots[found[1]]) if found[1] in slots else found[0], text)
+
+
 def _closing(aside: str | None) -> str:
     return "" if aside is None else f"{_RULE}{aside}"
 
@@ -121,12 +132,13 @@ def _preset(phase: PhaseName) -> Mapping[str, object]:
 class _Writer:
     def __init__(self, scene: Scene, words: PromptTexts) -> None:
         self._scene, self._words, self._own = scene, words, words.own
+        self._room = texts.of_rooms(scene.language)
         self._rules = {**_preset(scene.phase), **scene.rules}
 
     def system(self) -> str:
         own = self._scene.own
         if own is not None:
-            return own_prompts.filled(own_prompts.shell(own, self._scene.language), self._own_slots())
+            return filled(own.texts.get("shell") or self._room.shell, self._room_slots(own))
         shell = self._words.shells[self._scene.phase]
         if self._scene.phase != "stage1":
             return shell
@@ -136,37 +148,39 @@ class _Writer:
     def user(self, aside: str | None = None) -> str:
         """The turn template, filled; `aside` replaces its request for an action."""
         own = self._scene.own
-        if own is not None:
-            template = own_prompts.template(own, self._scene.language)
-            shown = template if aside is None else without_request(template)
-            return own_prompts.filled(shown, self._own_slots()) + _closing(aside)
-        template = self._words.turns[self._scene.phase]
+        template = own.texts.get("template") or self._room.template if own else self._words.turns[self._scene.phase]
         template = template if aside is None else without_request(template)
+        if own is not None:
+            return filled(template, self._room_slots(own)) + _closing(aside)
         if self._without_context():
             template = _CONTEXT.sub("", template, count=1)
         parts = list(_parts(template))
         parts[1::2] = [self._slot(name) for name in parts[1::2]]
         return "".join(parts) + _closing(aside)
 
-    def _own_slots(self) -> Slots:
-        scene, said = self._scene, own_prompts.words(self._scene.language)
-        own = scene.own or OwnScene(place_title=scene.place)
+    def _room_slots(self, own: OwnScene) -> Slots:
+        scene, none = self._scene, self._room.none
+        held = (filled(self._room.resource, {"name": name, "held": held}) for name, held in own.resources.items())
         return {
             "agent_id": scene.agent,
             "persona": self.persona_prompt(),
             "turns": scene.turns,
             "place": scene.place,
             "place_title": own.place_title,
-            "energy": said.none if scene.energy is None else scene.energy,
+            "energy": none if scene.energy is None else scene.energy,
             "influence": scene.influence or 0,
-            "rank": own.rank_title or said.none,
-            "resources": own_prompts.resources(own, scene.language) or said.none,
+            "rank": own.rank_title or none,
+            "resources": "\n".join(held) or none,
             "others": self.agents_here(),
             "events": self.recent_events(),
             "history": self.historical_summary(),
-            "actions": own_prompts.actions(own, scene.language),
+            "actions": "\n".join(_action_line(offer, self._room) for offer in own.offers),
             "turn": scene.turn,
             "residents": scene.residents,
+            "tax_rate": none if scene.tax_rate is None else scene.tax_rate,
+            "treasury": none if scene.treasury is None else scene.treasury,
+            "billboard": self.billboard(),
+            "crisis": self._crisis(),
         }
 
     def _without_context(self) -> bool:
@@ -182,7 +196,7 @@ class _Writer:
         if scene.persona_text is not None:
             return scene.persona_text
         if scene.own is not None and scene.persona not in self._words.personas["phase1"]:
-            return fill(own_prompts.words(scene.language).nobody, {"agent_id": scene.agent})
+            return fill(self._room.nobody, {"agent_id": scene.agent})
         if scene.persona is None or scene.persona_condition == "no_persona":
             return fill(self._words.nobody, {"agent_id": scene.agent})
         personas = self._words.personas["phase1" if scene.own is not None else scene.phase]
@@ -268,9 +282,9 @@ class _Writer:
             yield fill(line, {"unit": unit, "turn": each.turn, "text": self._happening(each)})
 
     def _happening(self, each: Observation) -> str:
-        if each.kind in own_prompts.EVENTS:
+        if each.kind in _ROOM_EVENTS:
             plain = {name: one_line(value) if isinstance(value, str) else value for name, value in each.values.items()}
-            own = own_prompts.event_line(each.kind, plain, self._scene.own, self._scene.language)
+            own = _event_line(each.kind, plain, self._scene.own, self._room)
             if own is not None:
                 return own
         match each.kind:
@@ -315,7 +329,7 @@ class _Writer:
         if self._scene.persona == "architect" and self._rules["list_architect_skills"]:
             actions += [fill(self._own.skills[skill], self._numbers()) for skill in SKILLS]
         if self._scene.contests:
-            actions.append(own_prompts.action_line(Offer(name=CONTEST), self._scene.language))
+            actions.append(_action_line(Offer(name=CONTEST), self._room))
         return "\n".join(actions)
 
     def _numbers(self) -> Slots:
@@ -333,6 +347,58 @@ class _Writer:
             "leak_observer": _percent(rules["leak_observer"]),
             "leak_total": _percent(Fraction(rules["leak"]) + Fraction(rules["leak_observer"])),
         }
+
+
+def _action_line(offer: Offer, said: texts.RoomPhrases) -> str:
+    head = [f"- {offer.name}"]
+    if offer.target != "none":
+        head.append(said.target_agent if offer.target == "agent" else said.target_place)
+    if offer.most is not None:
+        head.append(filled(said.amount, {"least": offer.least, "most": offer.most}))
+    label = offer.label or said.labels.get(offer.name, offer.name)
+    text = f"{label}. {offer.help}" if offer.help else label
+    notes = [*_notes(offer, said), *([f"({'/'.join(offer.goals)})"] if offer.goals else [])]
+    return f"{' '.join(head)}: {text}{' — ' + ', '.join(notes) if notes else ''}"
+
+
+def _notes(offer: Offer, said: texts.RoomPhrases) -> Iterator[str]:
+    for line, numbers in ((said.cost, offer.cost), (said.gain, offer.gain), (said.give, offer.give)):
+        what = ", ".join(_moved(numbers, said))
+        if what:
+            yield filled(line, {"what": what})
+    for name, value in offer.take.items():
+        yield filled(said.take, {"what": f"{name} {_amount(value, said)}"})
+
+
+def _moved(numbers: Amounts, said: texts.RoomPhrases) -> Iterator[str]:
+    for line, value in ((said.energy, numbers.energy), (said.influence, numbers.influence)):
+        if value:
+            yield filled(line, {"value": _amount(value, said)})
+
+
+def _amount(value: object, said: texts.RoomPhrases) -> str:
+    return said.named if value == "amount" else str(value)
+
+
+_ROOM_EVENTS: Final = frozenset(("failed", "did", "contested", "undone"))
+"""Kinds of observations for which a researcher's world may define the line."""
+
+
+def _event_line(kind: str, values: Mapping[str, Any], own: OwnScene | None, said: texts.RoomPhrases) -> str | None:
+    """The line of an observation that exists only in such worlds or with acting ranks; None for others."""
+    if kind == "failed":
+        return said.reasons.get(str(values["reason"])) if own or values["reason"] == "nothing_to_contest" else None
+    if kind == "did":
+        parts = [name for name in ("target", "amount") if values.get(name) is not None]
+        line: str = getattr(said, "_".join(("did", *parts)))
+        name = str(values["action"])
+        action = own.labels.get(name, name) if own else name
+        return filled(line, {**values, "action": action})
+    if kind == "contested":
+        return filled(said.contested, values)
+    if kind == "undone":
+        return filled(said.undone, {**values, "agents": ", ".join(values["agents"])})
+    return None
 
 
 _GROUPS: Final = {"energy": "energy", "decay": "decay", "cost": "costs", "reward": "rewards", "crisis": "crisis"}

@@ -13,13 +13,12 @@ from typing import Any, Final, TypeAlias
 import msgspec
 from playmolt_core.llm.openai.storing import storable
 from playmolt_core.llm.port import REPLY_BYTES
-from playmolt_schemas.stored.agora.own_world import CONTEST
-from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS, Language, ParseCode, Tokens
+from playmolt_schemas.stored.agora.turn import ACTIONS, Language, ParseCode, Tokens
 from playmolt_schemas.text import trimmed
 
-from playmolt_agora_runner.turn import own_spelling, prompts, texts
+from playmolt_agora_runner.turn import prompts, texts
 from playmolt_agora_runner.turn.scene import Scene
-from playmolt_agora_runner.turn.spelling import AIMED, NamedAction, spelling
+from playmolt_agora_runner.turn.spelling import AIMED, NamedAction, action_in, spelling, target_in
 
 
 class Parsed(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,7 +148,7 @@ def reply_schema(scene: Scene) -> dict[str, object]:
     """The JSON Schema of the reply for servers that bind or check it; the skills are the architect's alone."""
     properties: dict[str, Any] = {
         "thought": {"type": "string"},
-        "action": {"type": "string", "enum": list(_offered(scene))},
+        "action": {"type": "string", "enum": list(scene.actions)},
         "target": {"type": ["string", "null"]},
         "content": {"type": ["string", "null"]},
     }
@@ -285,12 +284,12 @@ def _text(key: str, value: object) -> str | None:
 
 def _act(fields: Mapping[str, str | None], scene: Scene) -> _Act:
     spelt = fields["action"] or ""
-    named = own_spelling.action(spelt, scene) if _has_own_names(scene) else spelling().action(spelt, scene.agents)
+    named = action_in(spelt, scene)
     if named is None:
-        raise _Fault("invalid_action", "unknown_action", action=_quoted(spelt), actions=", ".join(_offered(scene)))
+        raise _Fault("invalid_action", "unknown_action", action=_quoted(spelt), actions=", ".join(scene.actions))
     action = named.action
-    if action not in _offered(scene):
-        raise _Fault("invalid_action", "foreign_skill", action=action, actions=", ".join(_offered(scene)))
+    if action not in scene.actions:
+        raise _Fault("invalid_action", "foreign_skill", action=action, actions=", ".join(scene.actions))
     target, content = _joined(named, fields, scene)
     return _Act(action, target, content, changed=action != spelt or (target or "") != (fields["target"] or ""))
 
@@ -312,30 +311,11 @@ def _target(spelt: str | None, action: str, scene: Scene) -> str | None:
         return None
     if plain in scene.agents:
         return plain
-    if scene.own is not None and action not in ACTIONS:
-        return own_spelling.target(plain, scene)
-    if action in AIMED:
-        return own_spelling.target(plain, scene) if scene.own else spelling().target(plain, scene.agents)
-    return plain
-
-
-def _has_own_names(scene: Scene) -> bool:
-    return scene.own is not None or scene.contests
-
-
-def _offered(scene: Scene) -> tuple[str, ...]:
+    if action in ACTIONS and action not in AIMED:
+        return plain
     if scene.own is not None:
-        mine = (*(offer.name for offer in scene.own.offers), *(name for name in scene.own.labels))
-        plain = tuple(dict.fromkeys(mine)) if "idle" in mine else (*dict.fromkeys(mine), "idle")
-        return (*plain, *SKILLS) if _is_skilled(scene) else plain
-    contest = (CONTEST,) if scene.contests else ()
-    return (*ACTIONS, *SKILLS, *contest) if _is_skilled(scene) else (*ACTIONS, *contest)
-
-
-def _is_skilled(scene: Scene) -> bool:
-    if scene.own is not None and not scene.rules.get("skills"):
-        return False
-    return scene.persona == "architect" and scene.phase != "phase2"
+        return target_in(plain, scene.own, scene.agents)
+    return spelling().target(plain, scene.agents) if action in AIMED else plain
 
 
 def _kept(text: str | None, limit: int) -> tuple[str | None, bool]:

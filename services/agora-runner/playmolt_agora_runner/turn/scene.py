@@ -88,5 +88,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     """The text of a persona of the plan's folder."""
     own: OwnScene | None = None
     """What a world of the plan's folder shows beside."""
+    actions: tuple[str, ...] = ()
+    """All that the agent may do now; those at its place first."""
     contests: bool = False
     """Whether the agent may contest an act of the architect now."""

@@ -4,12 +4,14 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
 
 import msgspec
-from playmolt_schemas.stored.agora.turn import ConstraintLevel, RunSpec, Seat
+from playmolt_schemas.stored.agora.own_world import CONTEST, Amounts, OwnWorld
+from playmolt_schemas.stored.agora.turn import ConstraintLevel, Language, RunSpec, Seat
 
-from playmolt_agora_runner.turn.own_scene import own_scene
-from playmolt_agora_runner.turn.scene import Scene
-from playmolt_agora_runner.world import contest, places
+from playmolt_agora_runner.turn.scene import Offer, OwnScene, Scene
+from playmolt_agora_runner.world import acts, contest, places, world
+from playmolt_agora_runner.world.named_rules import ActAttempt
 from playmolt_agora_runner.world.state import Agent, Observation, RunState
+from playmolt_agora_runner.world.world import Row, is_alley
 
 LEVELS: Final[dict[str, ConstraintLevel]] = {"archivist": "high", "merchant": "mid", "jester": "low"}
 """How strongly Phase 2 instructs each persona that it has a text for."""
@@ -36,6 +38,7 @@ def scene(state: RunState, agent_id: str) -> Scene:
     context = _context(state, agent)
     shown = rules.own.shown if rules.own else context.events
     events = _weighed(agent.recent, shown)
+    own = _own_scene(state, agent_id)
     plain = Scene(
         phase=spec.packaged,
         language=spec.language,
@@ -54,7 +57,8 @@ def scene(state: RunState, agent_id: str) -> Scene:
         events=events,
         history=() if spec.packaged == "phase2" and not rules.own else _history(agent.history, events, context),
         rules=msgspec.to_builtins(rules),
-        own=own_scene(state, agent_id),
+        actions=_actions(state, agent_id, own),
+        own=own,
         contests=contest.is_open(state, agent_id),
     )
     return _with_society(state, agent, plain)
@@ -93,15 +97,9 @@ def _with_society(state: RunState, agent: Agent, plain: Scene) -> Scene:
             supporters=agent.supporters,
             supported=agent.supported,
         )
-    if rules.market:
-        plain = replace(
-            plain,
-            tax_rate=state.tax_rate,
-            treasury=state.treasury // rules.unit,
-            billboard=state.shown_billboard,
-            crisis=state.crisis,
-        )
-    return plain
+    if world.of(state).treasury:
+        plain = replace(plain, tax_rate=state.tax_rate, treasury=state.treasury // rules.unit)
+    return replace(plain, billboard=state.shown_billboard, crisis=state.crisis)
 
 
 def _context(state: RunState, agent: Agent) -> Context:
@@ -121,3 +119,83 @@ def _history(
     older = [each for each in history if each.importance >= context.importance and each not in events]
     ranked = sorted(range(len(older)), key=lambda place: (-older[place].importance, -place))
     return tuple(older[place] for place in sorted(ranked[: context.history]))
+
+
+def _actions(state: RunState, agent: str, own: OwnScene | None) -> tuple[str, ...]:
+    offered = (offer.name for offer in own.offers) if own else ()
+    allowed = (name for name in world.of(state).rows if acts.open_to(state, agent, name))
+    return tuple(dict.fromkeys((*offered, *allowed)))
+
+
+def _own_scene(state: RunState, agent: str) -> OwnScene | None:
+    """An agent's view of its world; None in a packaged one."""
+    own = state.rules.own
+    if not own:
+        return None
+    language, place = state.run.language, state.agents[agent].place
+    shown = {
+        name: state.resources.get(name, 0)
+        for name, each in own.resources.items()
+        if each.shown and each.place in (None, place)
+    }
+    rank = own.rank(state.agents[agent].influence)
+    return OwnScene(
+        place_title=_title(own, place, language),
+        rank_title=rank.name.in_language(language) if rank else "",
+        resources=shown,
+        offers=_offers(state, agent),
+        labels={name: action.label.in_language(language) or name for name, action in own.actions.items()},
+        titles={name: _title(own, name, language) for name in own.places},
+        energy=state.rules.energy.ledger != "none",
+        files=_files(state, agent),
+    )
+
+
+def _title(own: OwnWorld, place: str, language: Language) -> str:
+    return own.places[place].title.in_language(language) or place
+
+
+def _files(state: RunState, agent: str) -> dict[str, str]:
+    """The files of the plan's folder in its prompt, by part: shell, template, persona."""
+    own, language, seat = state.rules.own, state.run.language, state.seat(agent)
+    files = state.run.files or {}
+    persona = f"personas/{seat.persona}.toml"
+    found = {"persona": persona} if persona in files else {}
+    if own:
+        found |= {"shell": f"texts/{own.shell[language]}"} if language in own.shell else {}
+        found |= {"template": f"texts/{own.template[language]}"} if language in own.template else {}
+    return found
+
+
+def _offers(state: RunState, agent: str) -> tuple[Offer, ...]:
+    """The actions of its place, including those it cannot pay for; the world's own before those of a shipped one."""
+    attempt, feasible = ActAttempt(state, agent), acts.feasible(state, agent)
+    rows = sorted(attempt.world.rows.items(), key=lambda named: named[1].packaged)
+    found = [
+        _offer(attempt, name, row, possible=name in feasible)
+        for name, row in rows
+        if row.listed and (row.packaged or acts.offered_at(attempt, row)) and acts.open_to(state, agent, name)
+    ]
+    contesting = [Offer(name=CONTEST, feasible=True)] if contest.is_open(state, agent) else []
+    return (*found, *contesting)
+
+
+def _offer(attempt: ActAttempt, name: str, row: Row, *, possible: bool) -> Offer:
+    amount, language = row.amount, attempt.state.run.language
+    paid = "alley" not in row.rules or is_alley(attempt.place)
+    return Offer(
+        name=name,
+        label=row.label.in_language(language),
+        help=row.help.in_language(language),
+        target=row.target,
+        says=row.does in ("say", "whisper"),
+        least=None if amount is None else amount.min,
+        most=None if amount is None else amount.max,
+        goals=acts.goals(attempt, row) if row.target == "place" else (),
+        fn_class=attempt.world.class_of(name),
+        feasible=possible,
+        cost=row.cost,
+        take=dict(row.take),
+        gain=row.gain if paid else Amounts(),
+        give=row.give,
+    )

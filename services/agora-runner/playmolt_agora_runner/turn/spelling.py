@@ -7,13 +7,16 @@ from functools import cache, lru_cache
 from typing import Final
 
 import msgspec
+from playmolt_schemas.stored.agora.own_world import CONTEST
 from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS
 
 from playmolt_agora_runner.turn import texts
+from playmolt_agora_runner.turn.scene import OwnScene, Scene
 
 _AROUND: Final = " \t\r\n\"'`*<>[](){}.,!?;:@“”‘’「」"
 _SPACES: Final = re.compile(r"[\s_\-]+")
 _HEAD: Final = re.compile(r"\s*(->|[|:(<,→])\s*|\s+")
+_OPENING: Final = re.compile(r"\s*(?:->|[|:(,→])\s*|\s+")
 _MARK: Final = re.compile(r"\s*(?:->|[|:)>→])[\s|:)>→]*")
 _NUMBERED: Final = re.compile(r"(\D*?)\s*0*(\d+)")
 
@@ -161,3 +164,37 @@ def _unpadded(plain: str) -> str:
     """Read `agent 3`, `agent3` and `agent 03` alike."""
     found = _NUMBERED.fullmatch(plain)
     return f"{found[1].strip()} {found[2]}" if found else plain
+
+
+def action_in(spelt: str, scene: Scene) -> NamedAction | None:
+    """The action that a text names, with the target or content that follows it: in a world of a plan's folder also by
+    its label."""
+    own = scene.own
+    if own is None:
+        contest = scene.contests and _plain(spelt) == CONTEST
+        return NamedAction(CONTEST) if contest else spelling().action(spelt, scene.agents)
+    known = {_plain(own.labels.get(name, name)): name for name in scene.actions}
+    known |= {_plain(name): name for name in scene.actions}
+    whole = known.get(_plain(spelt))
+    if whole is not None:
+        return NamedAction(whole)
+    found = _OPENING.search(spelt)
+    head = known.get(_plain(spelt[: found.start()])) if found else None
+    if found and head is not None:
+        return _with_rest(head, spelt[found.end() :].strip(_AROUND), own)
+    usual = spelling().action(spelt, scene.agents)
+    return usual if usual is not None and usual.action in scene.actions else None
+
+
+def target_in(spelt: str, own: OwnScene, agents: Sequence[str]) -> str:
+    """The agent or place that a text means, by name or title; one that means neither stays as it is."""
+    known = {_plain(title): name for name, title in own.titles.items()}
+    known |= {_plain(name): name for name in (*own.titles, *agents)}
+    return known.get(_plain(spelt)) or spelt
+
+
+def _with_rest(name: str, rest: str, own: OwnScene) -> NamedAction:
+    offer = next((each for each in own.offers if each.name == name), None)
+    if not rest or offer is None:
+        return NamedAction(name)
+    return NamedAction(name, content=rest) if offer.target == "none" else NamedAction(name, rest)

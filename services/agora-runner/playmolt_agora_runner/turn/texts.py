@@ -20,6 +20,35 @@ PHASES: Final[tuple[PhaseName, ...]] = ("stage1", "phase1", "phase2")
 Words = Mapping[str, str]
 
 
+class RoomPhrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The words of one language for worlds of a plan's folder (`rooms.toml`)."""
+
+    shell: str
+    template: str
+    nobody: str
+    none: str
+    resource: str
+    did: str
+    did_target: str
+    did_amount: str
+    did_target_amount: str
+    contested: str
+    undone: str
+    target_agent: str
+    target_place: str
+    amount: str
+    cost: str
+    take: str
+    gain: str
+    give: str
+    energy: str
+    influence: str
+    named: str
+    unknown_action: str
+    labels: Mapping[str, str]
+    reasons: Mapping[str, str]
+
+
 class OwnTexts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The project's own words in one language (`texts.toml`)."""
 
@@ -77,6 +106,11 @@ def library() -> Library:
 
 def of(language: Language) -> PromptTexts:
     return library()[language]
+
+
+@cache
+def of_rooms(language: Language) -> RoomPhrases:
+    return msgspec.convert(table("rooms.toml")[language], RoomPhrases)
 
 
 @cache

@@ -74,9 +74,10 @@ class _RowTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class World(OwnWorld, frozen=True, kw_only=True):
-    """All of a world. `ranks` ascend; `rows` are its actions by name."""
+    """All of a world. `ranks` ascend; `rows` are its actions by name; `treasury`: there is one that agents see."""
 
     rows: dict[str, Row]
+    treasury: bool
 
     def rank_id(self, influence: int) -> str:
         found = self.rank(influence)
@@ -135,7 +136,9 @@ def is_alley(place: str) -> bool:
 def _world(rules: Rules, base: PhaseName) -> World:
     own = rules.own or OwnWorld(packaged=True, places={name: _place(rules, name) for name in rules.places})
     kept = {field: getattr(own, field) for field in OwnWorld.__struct_fields__ if field != "ranks"}
-    return World(**kept, ranks=_ranks(rules, own), rows=dict(_rows(rules, own, base)))
+    cited = {rule for action in own.actions.values() for rule in action.rules or ()}
+    treasury = rules.market or bool(cited & {"tax", "set_tax", "subsidy"})
+    return World(**kept, ranks=_ranks(rules, own), rows=dict(_rows(rules, own, base)), treasury=treasury)
 
 
 def _place(rules: Rules, name: str) -> Place:

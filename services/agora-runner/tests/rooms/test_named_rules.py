@@ -13,6 +13,7 @@ from playmolt_agora_runner.run.effects import effect_id
 from playmolt_agora_runner.run.rules import Agora
 from playmolt_agora_runner.turn import prompts, scenes
 from playmolt_agora_runner.turn.reply_parser import Parsed, TurnReply
+from playmolt_agora_runner.turn.reply_parser import read as read_reply
 from playmolt_agora_runner.world import acts, world
 from playmolt_agora_runner.world.named_rules import RULES, ActAttempt
 from playmolt_core.game.decider import Accepted
@@ -151,8 +152,10 @@ def architect() -> None:
     assert run.act(ARCHITECT, "decree").success
     while run.state.next_agent != FIRST:
         run.answer(*IDLE)
-    assert "decree" not in prompts.render(scenes.scene(run.state, FIRST)).user
-    assert "decree" in prompts.render(scenes.scene(run.state, ARCHITECT)).user
+    for agent, code in ((FIRST, "invalid_action"), (ARCHITECT, "ok")):
+        scene = scenes.scene(run.state, agent)
+        assert ("decree" in prompts.render(scene).user) == (code == "ok")
+        assert read_reply('{"thought": null, "action": "decree", "target": null, "content": null}', scene).code == code
 
 
 def billboard() -> None:
@@ -271,6 +274,15 @@ def test_a_rule_that_is_unknown_or_does_not_fit_is_refused_with_its_line(
     line = text[: text.index(at) + len(at)].count("\n") + 1
     assert (fault.file, fault.line, fault.code) == (FILE, line, code), fault
     assert says in fault.message
+
+
+def test_the_architects_skills_are_read_in_a_world_like_a_shipped_one() -> None:
+    plan, folder = read('like = "stage1"\n', home="plaza")
+    run = Scenario[Any](Agora(), "agora-1")
+    run.when(commands.OpenRun(spec=matrix.spec(plan, "experiment-1", matrix.cells(plan, folder.rooms)[1], 1)))
+    said = '{"thought": "hm", "action": "adjust_tax", "target": null, "content": "20"}'
+    read_by = {agent: read_reply(said, scenes.scene(run.state, agent)).code for agent in (ARCHITECT, FIRST)}
+    assert read_by == {ARCHITECT: "ok", FIRST: "invalid_action"}
 
 
 def test_a_shipped_move_goes_only_where_the_file_lets_it() -> None:

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from playmolt_agora_runner.turn import own_prompts, prompts, texts
+from playmolt_agora_runner.turn import prompts, texts
 from playmolt_agora_runner.turn.prompts import prompt_hash, prompt_text, render
 from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.world.named_rules import Reason
@@ -170,7 +170,7 @@ def test_every_happening_is_one_line(happening: Observation, korean: str, englis
 
 def test_every_reason_of_a_world_has_its_line() -> None:
     for language in LANGUAGES:
-        in_rooms = own_prompts.words(language).reasons.keys()
+        in_rooms = texts.of_rooms(language).reasons.keys()
         assert {*get_args(Reason), "other"} == {*texts.of(language).own.reasons, *in_rooms}
 
 
