@@ -32,7 +32,7 @@ from playmolt_schemas.stored.agora.turn import Effect, TurnRecord
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.text import WITHHELD
 
-from playmolt_agora_runner.world import contest, ledger, named_rules, visibility, world
+from playmolt_agora_runner.world import ledger, named_rules, visibility, world
 from playmolt_agora_runner.world.state import (
     ACTS,
     JUDGED_TURNS,
@@ -208,7 +208,7 @@ def _contestable(state: RunState, event: AgentActed, row: Row) -> Changes:
         )
         return {"contestable": act}
     if "contest" in row.rules and state.contestable:
-        return {"contestable": contest.with_contest(state.contestable, record.agent)}
+        return {"contestable": replace(state.contestable, by=(*state.contestable.by, record.agent))}
     return {}
 
 

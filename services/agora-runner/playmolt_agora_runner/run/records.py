@@ -6,7 +6,7 @@ from playmolt_schemas.stored.agora.turn import VALID_CODES, Effect, TurnRecord
 
 from playmolt_agora_runner.turn import scenes
 from playmolt_agora_runner.turn.reply_parser import Parsed, TurnReply
-from playmolt_agora_runner.world import acts, places, world
+from playmolt_agora_runner.world import acts, world
 from playmolt_agora_runner.world.acts import Deed
 from playmolt_agora_runner.world.named_rules import ActAttempt
 from playmolt_agora_runner.world.state import RunState
@@ -44,7 +44,7 @@ def record(state: RunState, agent: str, reply: TurnReply, found: Parsed, deed: D
         home_location=seat.home,
         place_before=place,
         place_after=(deed and deed.place) or place,
-        others_here=places.beside(state.agents, agent),
+        others_here=state.beside(agent),
         residents=len(state.living),
         prompt_hash=reply.prompt_hash,
         raw_reply=reply.raw_reply,

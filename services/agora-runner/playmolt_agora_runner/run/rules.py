@@ -34,7 +34,7 @@ from typing_extensions import override
 from playmolt_agora_runner.run import commands, effects, forks, opening, records, views
 from playmolt_agora_runner.run.fold import evolve
 from playmolt_agora_runner.turn import texts
-from playmolt_agora_runner.world import aside, chance, epoch, places, visibility, world, worlds
+from playmolt_agora_runner.world import aside, chance, epoch, visibility, world, worlds
 from playmolt_agora_runner.world.state import JUDGED_TURNS, RunState
 
 DETAIL_CHARS: Final = 2000
@@ -233,7 +233,7 @@ def _heard_by(state: RunState, agent: str, record: TurnRecord) -> tuple[str, ...
 
 def _leaked(state: RunState, agent: str, record: TurnRecord) -> tuple[str, ...]:
     """Draw whether a whisper leaks to the others there; an Observer among them makes it likelier."""
-    others = tuple(name for name in places.beside(state.agents, agent) if name != record.target)
+    others = tuple(name for name in state.beside(agent) if name != record.target)
     if not others:
         return ()
     rules = state.rules

@@ -8,8 +8,8 @@ from playmolt_schemas.stored.agora.own_world import CONTEST, Amounts, OwnWorld
 from playmolt_schemas.stored.agora.turn import ConstraintLevel, Language, RunSpec, Seat
 
 from playmolt_agora_runner.turn.scene import Offer, OwnScene, Scene
-from playmolt_agora_runner.world import acts, contest, places, world
-from playmolt_agora_runner.world.named_rules import ActAttempt
+from playmolt_agora_runner.world import acts, world
+from playmolt_agora_runner.world.named_rules import ActAttempt, may_contest
 from playmolt_agora_runner.world.state import Agent, Observation, RunState
 from playmolt_agora_runner.world.world import Row, is_alley
 
@@ -51,7 +51,7 @@ def scene(state: RunState, agent_id: str) -> Scene:
         turns=spec.turns,
         residents=len(state.living),
         residents_start=len(state.seats),
-        here=places.beside(state.agents, agent_id),
+        here=state.beside(agent_id),
         agents=state.living,
         context=context.name,
         events=events,
@@ -59,7 +59,7 @@ def scene(state: RunState, agent_id: str) -> Scene:
         rules=msgspec.to_builtins(rules),
         actions=_actions(state, agent_id, own),
         own=own,
-        contests=contest.is_open(state, agent_id),
+        contests=may_contest(state, agent_id),
     )
     return _with_society(state, agent, plain)
 
@@ -176,7 +176,7 @@ def _offers(state: RunState, agent: str) -> tuple[Offer, ...]:
         for name, row in rows
         if row.listed and (row.packaged or acts.offered_at(attempt, row)) and acts.open_to(state, agent, name)
     ]
-    contesting = [Offer(name=CONTEST, feasible=True)] if contest.is_open(state, agent) else []
+    contesting = [Offer(name=CONTEST, feasible=True)] if may_contest(state, agent) else []
     return (*found, *contesting)
 
 

@@ -12,8 +12,8 @@ import msgspec
 from playmolt_schemas.stored.agora.own_world import Amounts
 from playmolt_schemas.stored.agora.turn import Effect
 
-from playmolt_agora_runner.world import contest, ledger, places, world
-from playmolt_agora_runner.world.named_rules import RULES, ActAttempt, Reason, Terms
+from playmolt_agora_runner.world import ledger, world
+from playmolt_agora_runner.world.named_rules import RULES, ActAttempt, Reason, Terms, may_contest
 from playmolt_agora_runner.world.state import RunState
 from playmolt_agora_runner.world.world import Row
 
@@ -57,7 +57,7 @@ def open_to(state: RunState, agent: str, action: str) -> bool:
 def _open_to(state: RunState, agent: str, row: Row) -> bool:
     if "architect" in row.rules and state.seat(agent).persona != "architect":
         return False
-    return "contest" not in row.rules or contest.is_open(state, agent)
+    return "contest" not in row.rules or may_contest(state, agent)
 
 
 def effects(state: RunState, deed: Deed) -> tuple[Effect, Effect]:
@@ -157,7 +157,7 @@ def _unmet(attempt: ActAttempt, row: Row) -> Reason | None:
 
 def _full(attempt: ActAttempt, place: str) -> bool:
     capacity = attempt.world.places[place].capacity
-    return bool(capacity) and len(places.there(attempt.state.agents, place)) >= capacity
+    return bool(capacity) and len(attempt.state.there(place)) >= capacity
 
 
 def _unpaid(attempt: ActAttempt, row: Row, amount: int | None) -> Reason | None:

@@ -21,8 +21,11 @@ from playmolt_schemas.stored.agora.turn import Effect
 from playmolt_schemas.stored.agora.world import SeedEvent
 from playmolt_schemas.stored.event import Event
 
-from playmolt_agora_runner.world import aside, chance, contest, ledger, market, world
+from playmolt_agora_runner.world import aside, chance, ledger, market, world
 from playmolt_agora_runner.world.state import Consequence, Contestable, RunState, Stage, dying
+
+CONTESTS: Final = 2
+"""So many agents undo an act."""
 
 
 def next_event(state: RunState) -> Event | None:
@@ -31,7 +34,7 @@ def next_event(state: RunState) -> Event | None:
         return None
     if state.owed is not None:
         return _consequence(state, state.owed)
-    if (act := contest.undoing(state)) is not None:
+    if (act := state.contestable) and len(act.by) >= CONTESTS:
         return _undone(state, act)
     return _ranked(state) or _STAGES.get(state.stage, _wait)(state)
 
@@ -109,8 +112,19 @@ def _consequence(state: RunState, owed: Consequence) -> WhisperLeaked | Billboar
 
 
 def _undone(state: RunState, act: Contestable) -> ActContested:
-    applied, shadow = contest.taken_back(state, act)
+    applied, shadow = _taken_back(state, act)
     return ActContested(turn=state.turn, by=act.by, undone=act.kind, effect_applied=applied, effect_shadow=shadow)
+
+
+def _taken_back(state: RunState, act: Contestable) -> tuple[Effect, Effect]:
+    """What undoing it applies and, in a world that only reckons, would apply: a subsidy goes back as far as it can."""
+    if act.kind != "subsidy" or not state.agents[act.target].alive:
+        return Effect(), Effect()
+    rules = state.rules
+    steps = [(act.target, -act.amount * rules.unit)]
+    energy = ledger.moved(ledger.balances(state), steps, rules.energy.max * rules.unit)
+    effect = Effect(energy=energy, treasury=-sum(energy.values()))
+    return (effect, Effect()) if rules.energy.ledger == "real" else (Effect(), effect)
 
 
 def _regrown(state: RunState) -> ResourceSettled | None:

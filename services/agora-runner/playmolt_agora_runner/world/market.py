@@ -8,8 +8,8 @@ from playmolt_schemas.stored.agora.turn import Effect
 from playmolt_schemas.stored.agora.world import Rules
 
 from playmolt_agora_runner.world import ledger, world
-from playmolt_agora_runner.world.places import MARKET
 from playmolt_agora_runner.world.state import RunState
+from playmolt_agora_runner.world.world import MARKET
 
 
 class Shares(msgspec.Struct, frozen=True):

@@ -12,15 +12,17 @@ from typing import Final, Literal
 import msgspec
 from playmolt_schemas.stored.agora.own_world import RuleName
 
-from playmolt_agora_runner.world import contest, market, places, world
+from playmolt_agora_runner.world import market, world
 from playmolt_agora_runner.world.state import RunState
-from playmolt_agora_runner.world.world import Row, World, is_alley
+from playmolt_agora_runner.world.world import MARKET, Row, World, is_alley
 
 Reason = Literal[
     "wrong_place", "no_target", "bad_amount", "not_enough_energy", "not_enough_influence", "not_enough_resource",
     "place_full", "not_here", "unknown_place", "same_place", "not_enough_treasury", "bad_value", "nothing_to_contest",
 ]  # fmt: skip
 RATE_MAX: Final = 30
+CONTESTABLE_TURNS: Final = 2
+"""In so many turns after its own an act may be contested."""
 _NUMBER: Final = re.compile(r"\+?(\d{1,9})\s*%?")
 
 
@@ -42,7 +44,7 @@ class ActAttempt(msgspec.Struct, frozen=True):
 
     @property
     def beside(self) -> tuple[str, ...]:
-        return places.beside(self.state.agents, self.agent)
+        return self.state.beside(self.agent)
 
 
 class Terms(msgspec.Struct, kw_only=True):
@@ -108,7 +110,7 @@ def _in_alley(attempt: ActAttempt, terms: Terms, _: Row) -> None:
 
 
 def _no_market_speech(attempt: ActAttempt, _: Row) -> Reason | None:
-    return "wrong_place" if attempt.place == places.MARKET and not attempt.state.rules.speak_in_market else None
+    return "wrong_place" if attempt.place == MARKET and not attempt.state.rules.speak_in_market else None
 
 
 def _no_text(attempt: ActAttempt, row: Row) -> Reason | None:
@@ -140,8 +142,16 @@ def _subsidy(attempt: ActAttempt, terms: Terms, _: Row) -> None:
     terms.treasury -= terms.value * attempt.state.rules.unit
 
 
+def may_contest(state: RunState, agent: str) -> bool:
+    """Whether an agent may contest now: one whose rank gives the right, once an act."""
+    act, held = state.contestable, state.agents[agent]
+    if not act or not world.of(state).may_contest(held.influence):
+        return False
+    return agent not in act.by and act.turn < state.turn <= act.turn + CONTESTABLE_TURNS
+
+
 def _nothing_open(attempt: ActAttempt, _: Row) -> Reason | None:
-    return None if contest.is_open(attempt.state, attempt.agent) else "nothing_to_contest"
+    return None if may_contest(attempt.state, attempt.agent) else "nothing_to_contest"
 
 
 RULES: Final[Mapping[RuleName, NamedRule]] = {

@@ -186,6 +186,14 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
         """The agents alive, in seat order."""
         return tuple(name for name, agent in self.agents.items() if agent.alive)
 
+    def there(self, place: str) -> tuple[str, ...]:
+        """The agents alive in a place, in seat order."""
+        return tuple(name for name, agent in self.agents.items() if agent.alive and agent.place == place)
+
+    def beside(self, agent: str) -> tuple[str, ...]:
+        """The other agents alive in an agent's place, in seat order."""
+        return tuple(name for name in self.there(self.agents[agent].place) if name != agent)
+
     @property
     def next_agent(self) -> str | None:
         """Whose turn it is; None while no agent is to act."""

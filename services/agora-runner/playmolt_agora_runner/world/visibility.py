@@ -24,9 +24,9 @@ from playmolt_schemas.stored.agora.run import (
 from playmolt_schemas.stored.agora.turn import TurnRecord
 from playmolt_schemas.stored.event import Event
 
-from playmolt_agora_runner.world import places, world
+from playmolt_agora_runner.world import world
 from playmolt_agora_runner.world.state import HISTORY, RECENT, Agent, Observation, RunState, shown
-from playmolt_agora_runner.world.world import Row
+from playmolt_agora_runner.world.world import Row, is_public
 
 Witnessed = tuple[Observation, tuple[str, ...]]
 """An observation and its witnesses."""
@@ -115,7 +115,7 @@ def hearing(state: RunState, record: TurnRecord, row: Row) -> tuple[str, ...]:
     standing = {name: state.agents[name].place for name in state.living}
     if row.hearing is not None:
         return hearers(world.of(state), tuple(state.agents), standing, record.agent, where, row.hearing)
-    public = state.rules.event_visibility == "global" or not row.listed or any(map(places.is_public, where))
+    public = state.rules.event_visibility == "global" or not row.listed or any(map(is_public, where))
     return tuple(name for name, place in standing.items() if name != record.agent and (public or place in where))
 
 

@@ -29,6 +29,7 @@ from playmolt_schemas.stored.agora.world import Rules
 from playmolt_agora_runner.world import worlds
 from playmolt_agora_runner.world.state import FIRST_RANK, RunState
 
+MARKET: Final = "market"
 _EVERY_WORLD: Final = ("idle", "contest")
 _RANKS: Final = (("commoner", 1, False), ("notable", 2, False), ("elder", 3, True))
 """The ranks of shipped worlds; what they weigh and may contest where ranks act."""
@@ -126,6 +127,11 @@ def made(rules: Rules, base: PhaseName) -> World:
     found = _world(rules, base)
     _made[id(rules)] = (rules, found)
     return found
+
+
+def is_public(place: str) -> bool:
+    """Whether acts in a place of a shipped world are public."""
+    return place in ("plaza", MARKET)
 
 
 def is_alley(place: str) -> bool:
