@@ -9,6 +9,8 @@ EXPORT = $(UV) export --quiet --frozen --no-emit-workspace --no-header --format 
 MEMBERS := schemas core $(sort $(wildcard services/*)) lab sdk cli
 # `playmolt`, what it needs, and what its extra `env` needs.
 DIST := schemas core services/ox-engine services/trial-engine sdk
+# Extras that the platform runs without: whoever uses one installs it.
+ADAPTERS := env inspect pandas
 RUN := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
 export UV_PYTHON := $(BIN)/python
@@ -27,15 +29,17 @@ $(RUN): requirements.lock VERSION pyproject.toml $(addsuffix /pyproject.toml,$(M
 	@command -v $(PYTHON) >/dev/null || { echo "setup: there is no $(PYTHON); install Python 3.11 to 3.14" >&2; exit 1; }
 	@$(firstword $(wildcard $(BIN)/python) $(PYTHON)) deploy/prerequisites.py
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	test -x $(UV) || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 	$(call install,requirements.lock $(if $(wildcard $(DEV)),requirements-dev.lock))
+	test -e $(DEV) || $(UV) pip uninstall --quiet setuptools uv
 	touch $@
 
 $(DEV): $(RUN) requirements-dev.lock
 	$(call install,requirements.lock requirements-dev.lock)
 	touch $@
 
+# Running takes neither uv nor the setuptools of the environment; `make setup` keeps both.
 define install
+test -x $(UV) || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 $(UV) pip sync --quiet --require-hashes --only-binary :all: $(1)
 $(UV) pip install --quiet --no-deps --no-build-isolation $(addprefix -e ./,$(MEMBERS))
 endef
@@ -63,9 +67,9 @@ bench: $(DEV) ## the product beside its floor and what a user would write instea
 soak: $(DEV) ## MINUTES (5) of every game while processes are killed by SEED (1), then everything is compared
 	$(BIN)/python -m tests.soak --minutes $(or $(MINUTES),5) --seed $(or $(SEED),1)
 
-lock: $(RUN) ## renew requirements.lock and requirements-dev.lock from the pyproject files
+lock: $(DEV) ## renew requirements.lock and requirements-dev.lock from the pyproject files
 	$(UV) lock --upgrade
-	$(EXPORT) --all-packages --all-extras --no-extra inspect --no-default-groups --group build -o requirements.lock
+	$(EXPORT) --all-packages --all-extras $(addprefix --no-extra ,$(ADAPTERS)) --no-default-groups --group build -o requirements.lock
 	$(EXPORT) --only-group dev -o requirements-dev.lock
 	UV=$(UV) deploy/locks.sh
 
