@@ -1,4 +1,4 @@
-"""What running installs: no adapters of other libraries and no tools of developers; a missing one says how to get it."""
+"""What running installs: no adapters of other libraries, no tools of developers; a missing one says how to get it."""
 
 import re
 import subprocess
