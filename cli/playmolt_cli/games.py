@@ -1,6 +1,6 @@
 """The rules of every game type in the log."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -13,18 +13,36 @@ from playmolt_core.game.lobby import LobbyRules
 from playmolt_core.game.moderation import ModerationRules
 from playmolt_core.game.ownership import OwnershipRules
 from playmolt_schemas.registry import games
+from typing_extensions import override
 
 from playmolt_cli.terminal.options import read_settings
 
 
-def deciders() -> dict[str, Decider]:
-    """Id prefix → rules, including lobbies, erasures, owners of agents and moderation.
+class _Rules(Mapping[str, Decider]):
+    """The rules of a type are imported when they are first used, since those of all types take a third of a second."""
 
-    Rules are imported on this call, so that commands without a log, such as `up`, start faster.
-    """
-    rules: tuple[Decider, ...] = (LobbyRules(), ErasureRules(), OwnershipRules(), ModerationRules())
-    own = {one.game: one for one in rules}
-    return {**own, **{game: decider_of(game) for game in games()}}
+    def __init__(self, ours: Iterable[Decider], types: Iterable[str]) -> None:
+        self._loaded = {one.game: one for one in ours}
+        self._names = {**dict.fromkeys(self._loaded), **dict.fromkeys(types)}
+
+    @override
+    def __getitem__(self, name: str) -> Decider:
+        if name in self._names and name not in self._loaded:
+            self._loaded[name] = decider_of(name)
+        return self._loaded[name]
+
+    @override
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    @override
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def deciders() -> Mapping[str, Decider]:
+    """Id prefix → rules, including lobbies, erasures, owners of agents and moderation."""
+    return _Rules((LobbyRules(), ErasureRules(), OwnershipRules(), ModerationRules()), games())
 
 
 async def with_packs(rules: Mapping[str, Decider], pool: Pool) -> None:

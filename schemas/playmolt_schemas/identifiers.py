@@ -3,7 +3,7 @@
 import hashlib
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -45,6 +45,7 @@ else:
 
 # isoformat() is twenty times slower, and every event formats its time several times.
 _encode = msgspec.json.Encoder().encode
+_WITHOUT_DECIMALS: Final = len("2026-11-29T00:00:00Z")
 _ID = re.compile(r"([a-z][a-z0-9]{0,15})-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII)
 
 
@@ -91,6 +92,11 @@ def is_lobby(stream: str) -> bool:
     return stream.startswith("lobby-")
 
 
+def game_of(stream: str) -> str:
+    """The type of a stream: its name up to the first dash."""
+    return stream.partition("-")[0]
+
+
 def is_sealed_type(stream: str) -> bool:
     """Whether a stream is a session of a type that is sealed."""
     return stream.partition("-")[0] in SEALED_TYPES
@@ -100,6 +106,12 @@ def rfc3339(at: datetime) -> str:
     """Format a time as RFC 3339 in UTC with exactly six decimals, as everywhere on the platform."""
     text = _encode(at if at.tzinfo is UTC else at.astimezone(UTC))[1:-1].decode()
     return text if at.microsecond else f"{text[:-1]}.000000Z"
+
+
+def rfc3339_texts(times: Sequence[datetime]) -> list[str]:
+    """As `rfc3339`, for many times with the time zone UTC: a third of the cost."""
+    texts = _encode(times)[2:-2].decode().split('","')
+    return [text if len(text) > _WITHOUT_DECIMALS else f"{text[:-1]}.000000Z" for text in texts] if times else []
 
 
 SCRIPTED: Final = "scripted"

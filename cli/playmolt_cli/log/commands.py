@@ -4,7 +4,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from types import MappingProxyType
+from typing import BinaryIO, Final
 
 import click
 import msgspec
@@ -22,7 +23,6 @@ from playmolt_core.log.stats import Stats
 from playmolt_core.log.stats import stats as count_everything
 from playmolt_core.log.verify import Verification
 from playmolt_core.log.withholding import Withholding
-from playmolt_core.relay.projector import rebuild as rebuild_projections
 from playmolt_schemas.export.wire import Lag, ShardLag
 from playmolt_schemas.records import Record
 from playmolt_schemas.shards import MOST_SHARDS, BadPlaces, Places, read_places, write_places
@@ -30,12 +30,9 @@ from playmolt_schemas.text import escape_line_ends
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from playmolt_cli.games import deciders, with_packs
-from playmolt_cli.log.anchor import anchor, compared_with_anchors
-from playmolt_cli.log.archive import archive
+from playmolt_cli.log.anchor import compared_with_anchors
 from playmolt_cli.log.check import FoldReport, fold_records
 from playmolt_cli.log.check import check as fold_everything
-from playmolt_cli.log.lag import lag
-from playmolt_cli.log.lost import lost
 from playmolt_cli.log.reading import (
     need_keys,
     open_option,
@@ -49,12 +46,16 @@ from playmolt_cli.log.redecide import redecide as redecide_everything
 from playmolt_cli.log.stored_copies import files_argument
 from playmolt_cli.log.tail import tail as end_of_log
 from playmolt_cli.log.verifying import verified
-from playmolt_cli.terminal.failures import Failure
+from playmolt_cli.terminal.failures import CommandGroup, Failure
 from playmolt_cli.terminal.options import data_option, echo_json, json_bytes, json_option
 from playmolt_cli.terminal.terminal_text import console
 
+_SUBCOMMANDS: Final = MappingProxyType(
+    {name: f"playmolt_cli.log.{name}:{name}" for name in ("anchor", "archive", "lost")}
+)
 
-@click.group()
+
+@click.group(cls=CommandGroup, imported=_SUBCOMMANDS)
 def log() -> None:
     """Inspect, check and export the event log.
 
@@ -62,11 +63,6 @@ def log() -> None:
 
     Example: playmolt log verify
     """
-
-
-log.add_command(anchor)
-log.add_command(archive)
-log.add_command(lost)
 
 
 @contextmanager
@@ -203,6 +199,8 @@ def rebuild(data: Path | None) -> None:
     Example: playmolt log rebuild
     """
 
+    from playmolt_core.relay.projector import rebuild as rebuild_projections  # noqa: PLC0415 -- imports all of NATS
+
     async def work(event_log: PostgresLog, pool: Pool) -> Places:
         await rebuild_owners(pool)
         await rebuild_moderation(pool)
@@ -324,6 +322,8 @@ def stats(data: Path | None, as_json: bool) -> None:
 
     Example: playmolt log stats
     """
+
+    from playmolt_cli.log.lag import lag  # noqa: PLC0415 -- imports all of NATS
 
     async def work(event_log: PostgresLog, pool: Pool) -> tuple[Stats, Lag | None]:
         return await count_everything(event_log, event_log.register), await lag(pool, data)

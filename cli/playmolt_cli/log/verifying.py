@@ -45,9 +45,12 @@ async def verified(
     ends = await places(log)
     erased = await erased_heads(pool, ends)
     helped = sum(ends) >= worth_processes
+    rules = deciders()
+    for name in await log.stream_types():
+        rules.get(name)  # imported once, before there are several processes
     part = partial(_verified_part, pool.url, data, erased.ends)
     found = await verify(
-        log, deciders(), register=log.register, erased=erased, progress=progress,
+        log, rules, register=log.register, erased=erased, progress=progress,
         streams=verified_by(min(os.cpu_count() or 1, MOST_PROCESSES), part, progress) if helped else None,
     )  # fmt: skip
     tables = [

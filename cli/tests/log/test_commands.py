@@ -5,6 +5,8 @@ import gzip
 import json
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
@@ -14,6 +16,7 @@ from unittest.mock import Mock
 import asyncpg
 import pytest
 from click.testing import CliRunner, Result
+from playmolt_cli.local.database import database
 from playmolt_cli.local.embedded import Postgres
 from playmolt_cli.local.folder import Folder
 from playmolt_cli.log import verifying
@@ -62,6 +65,19 @@ def test_a_whole_log_is_verified_and_checked(data: Path) -> None:
     checked = _run("log", "check", "--json", "--data", data)
     assert (checked.exit_code, json.loads(checked.stdout)["differences"]) == (0, [])
     assert not Folder(data).locked()
+
+
+def test_a_command_imports_neither_nats_nor_the_rules_of_games_that_the_log_lacks(data: Path) -> None:
+    program = (
+        "import sys; sys.argv = ['playmolt', 'log', 'verify']; from playmolt_cli.main import main\n"
+        "try: main()\n"
+        "finally: print(sorted({'nats', 'playmolt_ox.rules', 'playmolt_legal.rules', 'jsonschema'} & set(sys.modules)))"
+    )
+    with database(data) as url:
+        environment = {**os.environ, "DATABASE_URL": url}
+        command = [sys.executable, "-c", program]
+        verified = subprocess.run(command, check=False, env=environment, capture_output=True, text=True)
+    assert verified.stdout.splitlines()[-1] == "['playmolt_ox.rules']", verified.stderr
 
 
 def test_several_processes_verify_a_long_log_to_the_same(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

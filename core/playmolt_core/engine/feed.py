@@ -10,7 +10,7 @@ import msgspec
 from opentelemetry.trace import SpanKind
 from playmolt_schemas import subjects
 from playmolt_schemas.game_messages import GameSummary
-from playmolt_schemas.identifiers import is_lobby, rfc3339
+from playmolt_schemas.identifiers import game_of, is_lobby, rfc3339
 from playmolt_schemas.shards import shard_of
 
 from playmolt_core.bus.batches import StreamMessage
@@ -124,11 +124,6 @@ def _record_json(stream: str, position: int, record: NewRecord) -> bytes:
         record.metadata, rfc3339(record.at).encode(), record.salt.encode(), record.prev_hash.encode(),
         record.hash.encode(),
     )  # fmt: skip
-
-
-def game_of(stream: str) -> str:
-    """The type of a stream: its name up to the first dash."""
-    return stream.partition("-")[0]
 
 
 def event_message(stream: str, kind: str, record: bytes, shards: int = 1) -> StreamMessage:

@@ -82,7 +82,7 @@ def recomputed(record: Record | StoredRecord) -> str:
     if isinstance(record, StoredRecord):
         text = hashed_text(
             record.stream, record.version, record.type, record.schema_version, record.data, record.metadata,
-            rfc3339(record.at), record.salt, record.prev_hash,
+            record.at, record.salt, record.prev_hash,
         )  # fmt: skip
         return hashlib.sha256(text.encode()).hexdigest()
     plain = not isinstance(record, OpenedRecord)

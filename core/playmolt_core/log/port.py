@@ -201,7 +201,9 @@ class StoredRecord(msgspec.Struct, frozen=True, gc=False):
     schema_version: int
     data: str
     metadata: str
-    at: datetime
+    at: str
+    time: datetime
+    """The same as `at`."""
     salt: str
     prev_hash: str
     hash: str

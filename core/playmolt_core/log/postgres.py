@@ -236,9 +236,10 @@ class PostgresLog:
 
     async def forward_part(self, after: int, limit: int, shard: int, part: Part) -> Sequence[LogEntry | StoredRecord]:
         found = await self._stored(after, limit, shard, part)
-        sealable = [entry_of(stored) for stored in found if is_sealed_type(stored.stream)]
-        if not sealable:
+        sealed = set(filter(is_sealed_type, {stored.stream for stored in found}))
+        if not sealed:
             return found
+        sealable = [entry_of(stored) for stored in found if stored.stream in sealed]
         opened = {entry.record.position: entry for entry in await self._opened(sealable)}
         return [opened.get(stored.position, stored) for stored in found]
 
@@ -262,6 +263,10 @@ class PostgresLog:
     async def _opened(self, entries: Sequence[LogEntry]) -> Sequence[LogEntry]:
         keys = await self._codec.keys(entry.record.stream for entry in entries)
         return [opened_entry(entry, self._codec, keys) for entry in entries] if keys else entries
+
+    async def stream_types(self) -> Sequence[str]:
+        """The types of all streams."""
+        return [name for (name,) in await self._pool.fetch(_SQL["stream_types"])]
 
     async def forward_positions(self, after: int, limit: int, shard: int = 0) -> Sequence[int]:
         return [position for (position,) in await self._by_position("forward_positions", after, limit, shard)]

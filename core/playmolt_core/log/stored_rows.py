@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final
 
 import msgspec
-from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.identifiers import rfc3339_texts
 from playmolt_schemas.records import ZERO_HASH, Record
 
 from playmolt_core.log.port import LogEntry, StoredRecord
@@ -29,6 +29,7 @@ Origins = Mapping[Origin, tuple[str, bytes | None]]
 NUMBER: Final = 0
 VERSION: Final = 1
 TYPE: Final = 3
+AT: Final = 6
 
 
 def unknown_origins(rows: Iterable[Row]) -> list[Origin]:
@@ -47,10 +48,11 @@ def records_of(rows: Sequence[Row], types: Mapping[int, str], origins: Origins) 
     """The records of a chunk; the stream is "" where it has no row, which only a damaged database does."""
     streams = {number: stream for (number, _), (stream, _) in origins.items()}
     hashes: dict[int, str] = {}
+    texts = rfc3339_texts([row[AT] for row in rows])
     for (
-        number, version, position, kind, schema_version, data, at, salt, digest, previous,
+        number, version, position, kind, schema_version, data, time, salt, digest, previous,
         command, actor, request, trace, metadata, closes,
-    ) in rows:  # fmt: skip
+    ), at in zip(rows, texts, strict=True):  # fmt: skip
         if (origin := origins.get((number, version))) is not None:
             hashes[number] = ZERO_HASH if origin[1] is None else origin[1].hex()
         before = hashes.get(number, ZERO_HASH) if previous is None else previous.hex()
@@ -70,8 +72,8 @@ def records_of(rows: Sequence[Row], types: Mapping[int, str], origins: Origins) 
             if metadata is not None or trace:
                 state_hash = msgspec.UNSET
         yield StoredRecord(
-            streams.get(number, ""), version, position, types[kind], schema_version, data, text, at, salt.hex(), before,
-            own, closes, state_hash,
+            streams.get(number, ""), version, position, types[kind], schema_version, data, text, at, time, salt.hex(),
+            before, own, closes, state_hash,
         )  # fmt: skip
 
 
@@ -85,7 +87,7 @@ def entry_of(stored: StoredRecord) -> LogEntry:
         schema_version=stored.schema_version,
         data=msgspec.Raw(stored.data.encode()),
         metadata=msgspec.Raw(stored.metadata.encode()),
-        at=rfc3339(stored.at),
+        at=stored.at,
         salt=stored.salt,
         prev_hash=stored.prev_hash,
         hash=stored.hash,
@@ -98,6 +100,6 @@ def stored_of(entry: LogEntry) -> StoredRecord:
     record = entry.record
     return StoredRecord(
         record.stream, record.version, record.position, record.type, record.schema_version, bytes(record.data).decode(),
-        bytes(record.metadata).decode(), datetime.fromisoformat(record.at), record.salt, record.prev_hash, record.hash,
-        entry.closes,
+        bytes(record.metadata).decode(), record.at, datetime.fromisoformat(record.at), record.salt, record.prev_hash,
+        record.hash, entry.closes,
     )  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 import msgspec
 from msgspec.structs import replace
-from playmolt_schemas.identifiers import is_sealed_type
+from playmolt_schemas.identifiers import game_of, is_sealed_type
 from playmolt_schemas.records import ZERO_HASH, OpenedRecord, Record
 from playmolt_schemas.shards import shard_of
 from playmolt_schemas.stored.event import Event
@@ -105,9 +105,10 @@ class VerifiedStream(msgspec.Struct, frozen=True):
 class _Progress:
     """A stream that is being verified, up to its first break."""
 
-    __slots__ = ("agreed", "broken", "decider", "hash", "partial", "sealable", "state", "version")
+    __slots__ = ("agreed", "broken", "decider", "hash", "partial", "sealable", "state", "stream", "version")
 
     def __init__(self, stream: str, decider: Decider | None) -> None:
+        self.stream = stream
         self.decider = decider
         self.sealable = is_sealed_type(stream)
         self.state: object = decider.initial(stream) if decider else None
@@ -159,30 +160,38 @@ class Verifier:
 
     def take(self, record: Record, *, closes: bool, key: StreamKey | None = None) -> None:
         """Check the next record; `closes`: its stream ends here. `key`: of a stream whose records are opened."""
-        if record.stream in self.archived:
-            self._events += 1
-            self._take_archived(record, self.archived[record.stream])
-        else:
-            self._take(record, closes, key)
+        stream = record.stream
+        self._events += 1
+        if stream in self.archived:
+            self._take_archived(record, self.archived[stream])
+            return
+        progress = self._running.get(stream) or self._begin(stream)
+        if not progress.broken and (problem := self._problem(record, progress, key)):
+            self._break(record, progress, problem)
+        if closes:
+            self._end(stream)
 
     def take_stored(self, record: StoredRecord) -> None:
         """As `take`, for a record that is not sealed."""
-        if record.stream in self.archived:
+        stream = record.stream
+        if stream in self.archived:
             self.take(entry_of(record).record, closes=record.closes)
-        else:
-            self._take(record, record.closes, None)
-
-    def _take(self, record: Record | StoredRecord, closes: bool, key: StreamKey | None) -> None:
+            return
         self._events += 1
-        progress = self._running.get(record.stream)
-        if progress is None:
-            progress = self._running[record.stream] = self._begun(record.stream)
-        if not progress.broken and (problem := self._problem(record, progress, key)):
-            progress.broken = True
-            progress.state = None
-            self._breaks.append(Break(record.stream, record.version, problem))
-        if closes:
-            self._end(record.stream)
+        progress = self._running.get(stream) or self._begin(stream)
+        if not progress.broken and (problem := self._stored_problem(record, progress)):
+            self._break(record, progress, problem)
+        if record.closes:
+            self._end(stream)
+
+    def _begin(self, stream: str) -> _Progress:
+        progress = self._running[stream] = _Progress(stream, self._decider(stream))
+        return progress
+
+    def _break(self, record: Record | StoredRecord, progress: _Progress, problem: str) -> None:
+        progress.broken = True
+        progress.state = None
+        self._breaks.append(Break(record.stream, record.version, problem))
 
     def _end(self, stream: str) -> None:
         progress = self._running.pop(stream)
@@ -234,50 +243,65 @@ class Verifier:
         self._breaks.append(Break("", 0, problem, shard))
 
     def _decider(self, stream: str) -> Decider | None:
-        return self._deciders.get(stream.partition("-")[0])
+        return self._deciders.get(game_of(stream))
 
-    def _begun(self, stream: str) -> _Progress:
-        return _Progress(stream, self._decider(stream))
+    def _stored_problem(self, record: StoredRecord, progress: _Progress) -> str:
+        version, digest, decider = record.version, record.hash, progress.decider
+        if version != progress.version + 1 or record.prev_hash != progress.hash:
+            return _misplaced(record, progress)
+        if recomputed(record) != digest:
+            return _CHANGED
+        progress.version, progress.hash = version, digest
+        if decider is None:
+            return ""
+        try:
+            event = read_event(decider, record.type, record.schema_version, record.data)
+            progress.state = decider.evolve(progress.state, event, record.time)
+            expected = record.state_hash
+            if expected is msgspec.UNSET:
+                expected = _metadata_of(record.metadata).state_hash
+        except Exception as error:  # any error of the rules on a stored event is a break
+            return _unfoldable(error)
+        if expected is None and not self._hashes_required:
+            return ""
+        return self._state_problem(expected or "", event, progress, None)
 
-    def _problem(self, record: Record | StoredRecord, progress: _Progress, key: StreamKey | None) -> str:
-        return self._chain_problem(record, progress) or self._fold_problem(record, progress, key)
-
-    def _chain_problem(self, record: Record | StoredRecord, progress: _Progress) -> str:
-        if record.version != progress.version + 1:
-            return f"version {record.version} follows {progress.version}"
-        if record.prev_hash != progress.hash:
-            return "prev_hash is not the hash of the previous record"
-        if is_partial(record):
-            self._withheld += 1
-            progress.partial = True
-        elif recomputed(record) != record.hash:
-            return "the hash does not match the record: it was changed after it was stored"
-        progress.version, progress.hash = record.version, record.hash
-        return ""
-
-    def _fold_problem(self, record: Record | StoredRecord, progress: _Progress, key: StreamKey | None) -> str:
+    def _problem(self, record: Record, progress: _Progress, key: StreamKey | None) -> str:
+        if problem := self._chain_problem(record, progress):
+            return problem
         decider = progress.decider
         if decider is None:
             return ""
         try:
-            if isinstance(record, StoredRecord):
-                event = read_event(decider, record.type, record.schema_version, record.data)
-                at, expected = record.at, record.state_hash
-            elif progress.sealable and is_sealed(record):
+            if progress.sealable and is_sealed(record):
                 return "" if key is None else "its key does not open it"
-            else:
-                event = read_event(decider, record.type, record.schema_version, readable(record).data)
-                at, expected = time_of(record), msgspec.UNSET
-            progress.state = decider.evolve(progress.state, event, at)
-            if expected is msgspec.UNSET:
-                expected = _metadata_of(record.metadata).state_hash
+            event = read_event(decider, record.type, record.schema_version, readable(record).data)
+            progress.state = decider.evolve(progress.state, event, time_of(record))
+            expected = _metadata_of(record.metadata).state_hash or ""
         except Exception as error:  # any error of the rules on a stored event is a break
-            return f"the rules cannot fold it: {type(error).__name__}: {error}"
-        if not expected:
-            due = self._hashes_required and carries_state_hash(decider.game, record.version, closes=event.closes)
-            return "the state hash is missing" if due else ""
-        if progress.partial or (key is None and isinstance(record, OpenedRecord) and record.sealed):
+            return _unfoldable(error)
+        if expected and key is None and isinstance(record, OpenedRecord) and record.sealed:
             return ""  # the record's own key opens it, and no state hash can be checked
+        return self._state_problem(expected, event, progress, key)
+
+    def _chain_problem(self, record: Record, progress: _Progress) -> str:
+        if record.version != progress.version + 1 or record.prev_hash != progress.hash:
+            return _misplaced(record, progress)
+        if is_partial(record):
+            self._withheld += 1
+            progress.partial = True
+        elif recomputed(record) != record.hash:
+            return _CHANGED
+        progress.version, progress.hash = record.version, record.hash
+        return ""
+
+    def _state_problem(self, expected: str, event: Event, progress: _Progress, key: StreamKey | None) -> str:
+        if not expected:
+            game = game_of(progress.stream)
+            due = self._hashes_required and carries_state_hash(game, progress.version, closes=event.closes)
+            return "the state hash is missing" if due else ""
+        if progress.partial:
+            return ""
         progress.agreed = True
         same = hash_of_state(progress.state, key) == expected
         return "" if same else "the state differs from the one that was played"
@@ -298,6 +322,19 @@ class Verifier:
         )
 
 
+_CHANGED: Final = "the hash does not match the record: it was changed after it was stored"
+
+
+def _misplaced(record: Record | StoredRecord, progress: _Progress) -> str:
+    if record.version != progress.version + 1:
+        return f"version {record.version} follows {progress.version}"
+    return "prev_hash is not the hash of the previous record"
+
+
+def _unfoldable(error: Exception) -> str:
+    return f"the rules cannot fold it: {type(error).__name__}: {error}"
+
+
 def _archived_problem(record: Record, archived: ArchivedStream) -> str:
     """The problem of a remaining record of an archived stream: only its last one, the result, may remain."""
     if record.type != GAME_END:
@@ -305,7 +342,7 @@ def _archived_problem(record: Record, archived: ArchivedStream) -> str:
     if (record.version, record.hash) != (archived.version, archived.hash):
         return f"it differs from the end of its archived stream: event {archived.version}, hash {archived.hash}"
     if recomputed(record) != record.hash:
-        return "the hash does not match the record: it was changed after it was stored"
+        return _CHANGED
     return ""
 
 
@@ -322,7 +359,7 @@ def rests(deciders: Mapping[str, Decider], record: Record | LastRecord) -> bool:
 
 
 def _event(deciders: Mapping[str, Decider], record: Record | LastRecord) -> type[Event] | None:
-    decider = deciders.get(record.stream.partition("-")[0])
+    decider = deciders.get(game_of(record.stream))
     return decider.events.get((record.type, record.schema_version)) if decider else None
 
 
@@ -386,17 +423,17 @@ async def verify_streams(
     """Verify one part of the streams, from first to last record. Raises LogUnavailable."""
     verifier, before = Verifier(deciders), 0
     verifier.expect_erased(erased)
-    for shard in range(log.shards):
+    shards = log.shards
+    for shard in range(shards):
         seen = 0
         async for entries in parts_of(log, shard, part, size=chunk):
             if register:
                 streams = {stream_of(entry) for entry in entries}
                 verifier.archived = await register.of([each for each in streams if not verifier.follows(each)])
             for entry in entries:
-                record = entry if isinstance(entry, StoredRecord) else entry.record
-                if log.shards > 1 and (home := shard_of(record.stream, log.shards)) != shard:
-                    problem = f"position {record.position} is of {record.stream}, which belongs to shard {home}"
-                    verifier.fault(problem, _named(log, shard))
+                if shards > 1 and (home := shard_of(stream := stream_of(entry), shards)) != shard:
+                    problem = f"position {position_of(entry)} is of {stream}, which belongs to shard {home}"
+                    verifier.fault(problem, shard)
                 if isinstance(entry, StoredRecord):
                     verifier.take_stored(entry)
                 else:

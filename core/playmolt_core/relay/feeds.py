@@ -6,14 +6,14 @@ from typing import Final, Protocol
 
 import msgspec
 from playmolt_schemas import subjects
-from playmolt_schemas.identifiers import SESSION_TYPES
+from playmolt_schemas.identifiers import SESSION_TYPES, game_of
 from playmolt_schemas.records import Record
 from playmolt_schemas.registry import games
 from playmolt_schemas.shards import of_shard
 
 from playmolt_core.bus.batches import StreamMessage
 from playmolt_core.bus.jetstream import StoredMessage, StreamState
-from playmolt_core.engine.feed import event_message, game_of, public_message
+from playmolt_core.engine.feed import event_message, public_message
 from playmolt_core.engine.messages import message, progress
 from playmolt_core.game import moderation
 from playmolt_core.game.decider import PUBLIC, Decider, read_event

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
+from playmolt_schemas.identifiers import game_of
 from playmolt_schemas.identity import ladder_of
 from playmolt_schemas.registry import bot_games
 from playmolt_schemas.stored.values import DEFAULT_PACE, Identity, Pace, Place
 
 from playmolt_core.db.ratings import RoleResult
-from playmolt_core.engine.feed import game_of
 from playmolt_core.game.fold import time_of
 from playmolt_core.game.seats.rules import FEWEST_TO_RATE
 from playmolt_core.log.port import LogEntry

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -20,6 +20,7 @@ from playmolt_core.log.port import LogEntry, NewRecord, Part, StoredStream, Stre
 from playmolt_core.log.stats import stats
 from playmolt_core.log.verify import Break, Verification, verified_by, verify, verify_streams
 from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.identifiers import rfc3339, rfc3339_texts
 from playmolt_schemas.records import ZERO_HASH, Metadata
 from playmolt_schemas.stored.event import Event
 
@@ -235,6 +236,14 @@ async def test_a_tail_that_was_cut_off_is_a_break_of_its_stream() -> None:
     result = await verify(Cut(log, {6: None}), RULES)
     assert (result.exact + result.unverified, result.diverged) == (2, 1)
     assert result.breaks == [Break("sum-3", 1, "its records end here, but its stream is at version 2")]
+
+
+def test_many_times_are_written_as_one_is() -> None:
+    korea = timezone(timedelta(hours=9))
+    times = [NOON, NOON.replace(microsecond=1), NOON.replace(microsecond=120_000), datetime(999, 1, 1, tzinfo=UTC)]
+    assert rfc3339_texts(times) == [rfc3339(at) for at in times]
+    assert rfc3339_texts(times)[0] == "2026-01-02T12:00:00.000000Z" == rfc3339(NOON.astimezone(korea))
+    assert rfc3339_texts([]) == []
 
 
 def _part_of(log: MemoryLog, part: Part, progress: Callable[[int], None]) -> Verification:

@@ -51,7 +51,7 @@ from playmolt_core.game.decider import (
     Resign,
     Viewer,
 )
-from playmolt_core.game.game import Changes, Game, ended
+from playmolt_core.game.game import Game, ended
 from playmolt_core.game.packs.entries import PackLibrary
 from playmolt_core.game.seats import ledger
 from playmolt_core.game.seats.recovery import commands_of, gathered
@@ -163,13 +163,13 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
 
     @override
     def evolve(self, state: S, event: Event, at: datetime) -> S:
-        after = super().evolve(state, event, at)
-        changes: Changes | None = None
+        changes = self.folds[type(event)](state, event, at)
         if isinstance(event, SeatedEvent):
-            changes = counted(state, event)
+            if event.counted or state.attendance:
+                changes = {**changes, **counted(state, event)}
         elif isinstance(event, StartingEvent) and event.unrated:
-            changes = {"unrated": event.unrated}
-        return replace(after, **changes) if changes else after
+            changes = {**changes, "unrated": event.unrated}
+        return replace(state, version=state.version + 1, **changes)
 
     @override
     def resigned(self, state: S, agent_id: str) -> bool:

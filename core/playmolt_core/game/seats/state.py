@@ -189,8 +189,6 @@ def entered(state: SeatedState, phase: str, round_: int, at: datetime) -> Change
 
 def counted(state: SeatedState, event: SeatedEvent) -> Changes:
     """The changes that every event of a seat causes in addition to its own: faults and missed deadlines."""
-    if not event.counted and not state.attendance:
-        return {}
     changes: Changes = {"faults": added(state.faults, event.counted)} if event.counted else {}
     if isinstance(event, Submitted) and state.awaited(event.agent_id):
         attendance = state.attends(event.agent_id)

@@ -79,6 +79,9 @@ SELECT w.number, w.version, s.stream,
 FROM unnest($1::bigint[], $2::integer[]) AS w (number, version)
 CROSS JOIN LATERAL (SELECT f.stream FROM log.stream AS f WHERE f.number = w.number AND f.shard = $3 LIMIT 1) AS s
 
+-- name: stream_types
+SELECT DISTINCT game FROM log.stream
+
 -- name: event_types
 SELECT code, name FROM log.event_type
 
