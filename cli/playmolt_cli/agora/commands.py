@@ -114,8 +114,8 @@ def plan(file: str | None, preset: str | None, example: bool, as_json: bool) -> 
 def check(file: str | None, preset: str | None, as_json: bool) -> None:
     """Compare Korean with English, and the conditions with each other, over all texts and rendered prompts.
 
-    Prints the certificate with the declared exceptions; with a plan, it also compares the seed events. An undeclared
-    difference gives exit status 1, and `run` refuses it.
+    Prints the certificate with the declared exceptions; with a plan, it also compares its seed events and the questions
+    that it asks aside. An undeclared difference gives exit status 1, and `run` refuses it.
 
     Example: playmolt agora check plan.yaml
     """
@@ -454,9 +454,11 @@ def _console(as_json: bool) -> Console:
 
 def _certificate(plan: Plan | None = None) -> "Certificate":
     from playmolt_agora_runner.checks import symmetry  # noqa: PLC0415 -- needed by few commands
+    from playmolt_agora_runner.plan import interview_faults  # noqa: PLC0415 -- needed by few commands
     from playmolt_agora_runner.plan import plan as plans  # noqa: PLC0415 -- as the next
 
-    return symmetry.check(seed_texts=plans.seed_texts(plan) if plan else ())
+    asked = tuple(interview_faults.texts_of(plan)) if plan and len(plan.languages) > 1 else ()
+    return symmetry.check(seed_texts=plans.seed_texts(plan) if plan else (), questions=asked)
 
 
 def _refuse_asymmetry() -> None:

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from playmolt_agora_runner.calls.experiment_status import FRESH_SECONDS
 from playmolt_cli.main import cli
 
-from core.tests.llm.fake_server import FakeServer, fenced, hang, reply, status
+from core.tests.llm.fake_server import Canned, FakeServer, ReceivedRequest, fenced, hang, reply, status
 from core.tests.waiting import wait_until
 from tests.integration.agora.experiment_operator import (
     EXPERIMENTS,
@@ -534,6 +534,56 @@ async def test_files_are_put_under_their_hash_and_a_plan_names_them(running: Sta
         locked = {file["path"]: file["sha256"] for file in state["folder"]["files"]}
         assert locked == {path: named[path] for path in ("personas/elder.toml", "worlds/pasture.toml")}
         assert state["spent"]["turns"] == 2
+
+
+TRUST = {
+    "id": "trust",
+    "at": [0, 1, 2],
+    "ask": {"ko": "이웃을 얼마나 믿습니까?", "en": "How much do you trust your neighbours?"},
+    "scale": {"from": 1, "to": 7},
+}
+
+
+class Echo:
+    """A model whose every reply follows from all that it was asked, so that one byte more would change all that
+    follows."""
+
+    def __call__(self, asked: ReceivedRequest) -> Canned:
+        digest = hashlib.sha256(json.dumps(asked.body, sort_keys=True).encode()).hexdigest()
+        if " interview:" in asked.turn:
+            return reply(json.dumps({"answer": 1 + int(digest, 16) % 7}), usage=(10, 5))
+        return reply(said(content=digest[:12]), usage=(10, 5))
+
+
+@pytest.mark.parametrize("decoding", ["prompt", "json_schema"])
+async def test_no_request_of_a_turn_differs_by_a_byte_where_questions_are_asked_aside(
+    running: Stack, server: FakeServer, decoding: str
+) -> None:
+    server.otherwise = Echo()
+    bodies: list[dict[str, Any]] = []
+    async with Operator(running) as operator:
+        for interviews in ([], [TRUST]):
+            body = plan(turns=2, runs=2) | {"interviews": interviews, "decoding": decoding}
+            dry = (await operator.sent(body, "?dry=1")).json()
+            server.forget()
+            server.otherwise = Echo()
+            experiment = await operator.finished(body)
+            state = await operator.now(experiment)
+            runs = {run["run"]: run["number"] for run in await operator.runs(experiment)}
+            assert state["spent"]["calls"] == dry["calls"] == len(server.received)
+            assert Decimal(state["spent"]["cost"]) <= Decimal(dry["cost"])
+            asked = [(*each.turn.split(" "), each.body) for each in server.received]
+            bodies.append({f"{runs[run]} {turn} {kind}": sent for run, turn, kind, sent in asked})
+        without, with_them = bodies
+        aside = {name for name in with_them if " interview:" in name}
+        assert len(aside) == 2 * 12 * 3
+        assert {name: sent for name, sent in with_them.items() if name not in aside} == without
+        for run in runs:
+            events = await operator.events(run)
+            answers = [data for kind, data in events if kind == "interviewed"]
+            assert {answer["parse_code"] for answer in answers} == {"ok"}
+            assert [answer["turn"] for answer in answers] == [0] * 12 + [1] * 12 + [2] * 12
+            assert all(answer["usage"]["prompt_tokens"] == 10 and answer["cost"] == "0.00002" for answer in answers)
 
 
 async def put(running: Stack, text: str, sha256: str, key: str | None = None) -> httpx.Response:

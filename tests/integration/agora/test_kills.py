@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from core.tests.llm.fake_server import FakeServer
+from core.tests.llm.fake_server import Canned, FakeServer, ReceivedRequest, reply
 from tests import platforms
 from tests.integration.agora.experiment_operator import (
     EXPERIMENTS,
@@ -40,22 +40,36 @@ def playmolt(*arguments: str) -> Any:
     return json.loads(done.stdout.strip().split("\n")[-1])
 
 
+WHY = {"id": "why", "at": [0, 2], "ask": {"ko": "왜?", "en": "Why?"}, "text": True}
+
+
+class Answering(Numbered):
+    """Numbers its answers to questions aside, too."""
+
+    def __call__(self, asked: ReceivedRequest) -> Canned:
+        if " interview:" not in asked.turn:
+            return super().__call__(asked)
+        self.number += 1
+        return reply(json.dumps({"answer": f"reply {self.number}"}), delay=self.delay, usage=self.usage)
+
+
 async def test_whatever_is_killed_no_turn_is_lost_or_taken_twice_and_the_bundle_verifies(
     stack: StackFactory, folder: Path
 ) -> None:
     async with FakeServer() as server:
         # Slow, so that the runs are not over before both replicas have had a turn.
-        server.otherwise = model = Numbered(delay=0.3)
+        server.otherwise = model = Answering(delay=0.3)
         catalogue = folder / "models.toml"
         catalogue.write_text(server.toml(input_price=1, output_price=2))
         running = stack("--engines", "2", PLAYMOLT_MODELS=str(catalogue))
         async with Operator(running) as operator:
-            experiment = await operator.open(plan(turns=2, runs=2, languages=("ko", "en")))
+            # The first 48 requests are questions aside, so that both kinds of questions are killed.
+            experiment = await operator.open(plan(turns=2, runs=2, languages=("ko", "en"), interviews=[WHY]))
             await asked(server, 12)
             await operator.until_shared()
             running.kill("agora-runner-1")
             model.delay = 0.05
-            await asked(server, 30)
+            await asked(server, 70)
             running.kill_tree()
             running.start()
             state = await operator.until(experiment, "finished")
@@ -63,15 +77,18 @@ async def test_whatever_is_killed_no_turn_is_lost_or_taken_twice_and_the_bundle_
             events = {run: await operator.events(run) for run in runs}
         requests = Counter((run, turn) for run, turn, _ in turns_asked(server))
         taken, lost = turns_taken(events), Counter[tuple[str, str]]()
+        answered = answers_given(events)
         for run in runs:
             for call in calls_of(events[run]):
                 if call["call"]["outcome"] == "lost":
-                    lost[run, f"{call['turn']}:{call['agent']}"] += call["call"]["lost"]
-        assert len(taken) == 96
+                    topic = call["call"].get("interview")
+                    lost[run, named(call["turn"], call["agent"], topic)] += call["call"]["lost"]
+        assert (len(taken), len(answered)) == (96, 96)
         assert set(taken.values()) == {1}, "no turn is taken twice"
-        assert set(requests) == set(taken)
+        assert set(answered.values()) == {1}, "no question is answered twice"
+        assert set(requests) == {*taken, *answered}
         # A worker killed between its mark and its request tells of one that no server got: one a run and kill at most.
-        unasked = sum(lost.values()) - (sum(requests.values()) - 96)
+        unasked = sum(lost.values()) - (sum(requests.values()) - 192)
         assert 0 <= unasked <= 2 * len(runs), "lost calls are told once, and only where one was made"
         for turn, count in requests.items():
             assert count <= 1 + lost[turn], "a reply that was whole is never asked again"
@@ -79,7 +96,7 @@ async def test_whatever_is_killed_no_turn_is_lost_or_taken_twice_and_the_bundle_
             call["call"]["reply"] for run in runs for call in calls_of(events[run]) if call["call"]["outcome"] == "ok"
         )
         assert set(logged.values()) == {1}, "each numbered reply is logged once"
-        assert len(logged) == 96
+        assert len(logged) == 192
         for run in runs:
             for record in turns_of(events[run]):
                 assert record["attempt"] == 1 + lost[run, f"{record['turn']}:{record['agent']}"]
@@ -99,6 +116,21 @@ async def test_whatever_is_killed_no_turn_is_lost_or_taken_twice_and_the_bundle_
         assert checked.returncode == 0, checked.stdout + checked.stderr
         assert "VERIFIED" in checked.stdout
         assert experiment in (bundle / "manifest.json").read_text()
+
+
+def named(turn: int, agent: str, topic: str | None = None) -> str:
+    """A turn or a question as the header of its request names it."""
+    return f"{turn}:{agent}" if topic is None else f"interview:{turn}:{agent}:{topic}"
+
+
+def answers_given(events: dict[str, Any]) -> Counter[tuple[str, str]]:
+    """Count each answer to a question aside of each run."""
+    return Counter(
+        (run, named(data["turn"], data["agent"], data["id"]))
+        for run, told in events.items()
+        for kind, data in told
+        if kind == "interviewed" and data["text"] is not None
+    )
 
 
 def turns_taken(events: dict[str, Any]) -> Counter[tuple[str, str]]:

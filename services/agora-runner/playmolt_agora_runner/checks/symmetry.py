@@ -53,13 +53,15 @@ class PackagedDifference(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     """What the check found.
 
-    `version` names the texts; `prompts` were rendered and `pairs` of texts compared, a plan's `seed_events` among them.
+    `version` names the texts; `prompts` were rendered and `pairs` of texts compared, among them a plan's `seed_events` and
+    `questions`.
     """
 
     version: str
     prompts: int
     pairs: int
     seed_events: int = 0
+    questions: int = 0
     exceptions: tuple[PackagedDifference, ...]
     faults: tuple[str, ...]
 
@@ -71,6 +73,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     def lines(self) -> tuple[str, ...]:
         head = f"texts {self.version}: {self.prompts} prompts rendered, {self.pairs} pairs compared"
         head += f", {self.seed_events} of them seed events of the plan" if self.seed_events else ""
+        head += f", {self.questions} of them texts of questions asked aside" if self.questions else ""
         declared = (
             f'declared {each.code}, {each.text}: "{each.ko}" / "{each.en}". {each.reason}' for each in self.exceptions
         )
@@ -109,15 +112,37 @@ class SeedText(msgspec.Struct, frozen=True):
             yield f"{where}: it speaks of {notion}, which {self.phase} has no more"
 
 
-def check(library: Library | None = None, seed_texts: Sequence[SeedText] = ()) -> Certificate:
+class QuestionText(msgspec.Struct, frozen=True):
+    """A text of a question that a plan asks aside, or of one of its choices; `field` is its place in the plan."""
+
+    field: str
+    ko: str
+    en: str
+
+    def faults(self) -> Iterator[str]:
+        """Where the languages differ."""
+        if outline(self.ko) != outline(self.en):
+            yield f"the numbers, ids or lines of Korean and English differ: {self.ko!r} / {self.en!r}"
+        for notion in sorted(_notions(self.ko, "ko") ^ _notions(self.en, "en")):
+            yield f"one language speaks of {notion}, the other does not: {self.ko!r} / {self.en!r}"
+
+
+def check(
+    library: Library | None = None, seed_texts: Sequence[SeedText] = (), questions: Sequence[QuestionText] = ()
+) -> Certificate:
     """Compare all texts, and those of a plan; `library` replaces the package's own texts, to try others."""
     checker = _Checker(library or texts.library())
-    faults = (*checker.faults(), *(fault for each in seed_texts for fault in each.faults()))
+    faults = (
+        *checker.faults(),
+        *(fault for each in seed_texts for fault in each.faults()),
+        *(f"{each.field}: {fault}" for each in questions for fault in each.faults()),
+    )
     return Certificate(
         version=texts.version(),
         prompts=checker.prompts,
-        pairs=checker.pairs + len(seed_texts),
+        pairs=checker.pairs + len(seed_texts) + len(questions),
         seed_events=len(seed_texts),
+        questions=len(questions),
         exceptions=_knowledge().exceptions,
         faults=tuple(dict.fromkeys(faults)),
     )

@@ -59,11 +59,6 @@ def compared(source: Source, pairs: Sequence[Pair], names: Sequence[str]) -> Sym
     return SymmetryResult(len(pairs), declared, tuple(faults))
 
 
-def compared_alone(pair: Pair) -> Iterator[PlanFault]:
-    """Compare the two texts of one place outside the folder, where no difference can be declared."""
-    return _faults(pair, (), ())
-
-
 def _declared(source: Source) -> tuple[DeclaredDifference, ...]:
     found = toml_file.read(source, PATH)
     if found is None:
@@ -104,8 +99,7 @@ def _faults(pair: Pair, declared: Sequence[DeclaredDifference], names: Sequence[
 
 
 def _differing(pair: Pair, how: str) -> PlanFault:
-    declare = f", or declare the difference in {PATH}" if pair.path else ""
-    message = f"Korean and English differ {how}; make them alike{declare}"
+    message = f"Korean and English differ {how}; make them alike, or declare the difference in {PATH}"
     return PlanFault(pair.field, message, code="asymmetric", file=pair.path.split(" / ")[0], line=pair.line)
 
 

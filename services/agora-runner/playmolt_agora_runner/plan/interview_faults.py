@@ -10,7 +10,7 @@ from playmolt_schemas.stored.agora.plan import LockedRoom, Plan
 from playmolt_schemas.stored.agora.turn import EVERYONE, Interview, InterviewChoices, InterviewScale
 from playmolt_schemas.text import trimmed
 
-from playmolt_agora_runner.folder import symmetry
+from playmolt_agora_runner.checks.symmetry import QuestionText
 from playmolt_agora_runner.plan import matrix
 
 _KINDS: Final = ("scale", "choices", "text")
@@ -30,7 +30,8 @@ def faults_of(plan: Plan, places: Sequence[int] | None = None) -> Iterator[PlanF
                 yield PlanFault(f"{at}.at", f"names turn {turn} {count} times")
         yield from _kind_faults(plan, interview, at)
         yield from _text_faults(plan, interview, at)
-        yield from _asymmetries(plan, interview, at)
+    for text in texts_of(plan, places) if len(plan.languages) > 1 else ():
+        yield from (PlanFault(text.field, fault, code="asymmetric") for fault in text.faults())
 
 
 def of_seats(plan: Plan, rooms: Sequence[LockedRoom], places: Sequence[int] | None = None) -> Iterator[PlanFault]:
@@ -103,15 +104,11 @@ def _text_faults(plan: Plan, interview: Interview, at: str) -> Iterator[PlanFaul
             yield PlanFault(f"{at}.ask.{language}", message, code="missing_text")
 
 
-def _asymmetries(plan: Plan, interview: Interview, at: str) -> Iterator[PlanFault]:
-    """Where Korean and English differ: the same check as that of the folder's texts."""
-    if len(plan.languages) < 2:
-        return
-    pairs = [(f"{at}.ask", interview.ask.ko, interview.ask.en)]
-    korean, english = interview.choices_in("ko"), interview.choices_in("en")
-    if isinstance(interview.choices, InterviewChoices) and len(korean) == len(english):
-        pairs += [(f"{at}.choices", ko, en) for ko, en in zip(korean, english, strict=True)]
-    for field, ko, en in pairs:
-        if trimmed(ko) and trimmed(en):
-            found = symmetry.compared_alone(symmetry.Pair("", field, ko, en))
-            yield from (PlanFault(fault.field, fault.message, code=fault.code) for fault in found)
+def texts_of(plan: Plan, places: Sequence[int] | None = None) -> Iterator[QuestionText]:
+    """The texts of all questions that are in both languages, also those of choices."""
+    for at, interview in _placed(plan, places):
+        pairs = [(f"{at}.ask", interview.ask.ko, interview.ask.en)]
+        korean, english = interview.choices_in("ko"), interview.choices_in("en")
+        if isinstance(interview.choices, InterviewChoices) and len(korean) == len(english):
+            pairs += [(f"{at}.choices", ko, en) for ko, en in zip(korean, english, strict=True)]
+        yield from (QuestionText(field, ko, en) for field, ko, en in pairs if trimmed(ko) and trimmed(en))
