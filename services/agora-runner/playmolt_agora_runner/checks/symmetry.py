@@ -53,8 +53,8 @@ class PackagedDifference(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     """What the check found.
 
-    `version` names the texts; `prompts` were rendered and `pairs` of texts compared, among them a plan's `seed_events` and
-    `questions`.
+    `version` names the texts; `prompts` were rendered and `pairs` of texts compared, among them a plan's
+    `seed_events` and `questions`.
     """
 
     version: str
