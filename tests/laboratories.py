@@ -7,7 +7,8 @@ from typing import Final
 
 from playmolt_agora.own_measures import trial
 from playmolt_agora.planning import power
-from playmolt_agora.service.server import Laboratory
+from playmolt_agora.service.server import Laboratory, serve
+from playmolt_core.ops import process
 from playmolt_schemas.agora.plan import PlanFault
 from playmolt_schemas.instrument.laboratory import Design, MeasureTrial, Power
 
@@ -28,8 +29,10 @@ class LocalLaboratory:
 async def served(at_once: int = 2, key: str = KEY, **changes: object) -> AsyncIterator[str]:
     """The address of a laboratory that does jobs in processes of their own."""
     laboratory = Laboratory(key, at_once, **changes)  # type: ignore[arg-type]
-    server = await asyncio.start_server(laboratory, "127.0.0.1", 0, limit=16_384)
+    sock, ending = process.listening("127.0.0.1", 0), asyncio.Event()
+    serving = asyncio.create_task(serve(laboratory, sock, ending))
     try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        yield f"http://127.0.0.1:{sock.getsockname()[1]}"
     finally:
-        server.close()
+        ending.set()
+        await serving

@@ -12,10 +12,9 @@ from playmolt_core.ops.process import listening
 from playmolt_core.ops.service import Start, run_service
 from playmolt_core.ops.telemetry import log
 
-from playmolt_agora.service.server import ENVIRONMENT, Laboratory
+from playmolt_agora.service.server import ENVIRONMENT, Laboratory, serve
 from playmolt_agora.service.settings import LaboratorySettings
 
-_HEAD_BYTES = 16_384
 _log = log("laboratory")
 
 
@@ -24,12 +23,14 @@ async def build(start: Start[LaboratorySettings]) -> None:
     settings = start.settings
     laboratory = Laboratory(settings.laboratory_key, settings.laboratory_at_once)
     sock = listening(settings.host, settings.laboratory_port, start.fd)
-    server = await asyncio.start_server(laboratory, sock=sock, limit=_HEAD_BYTES)
+    ending = asyncio.Event()
+    serving = asyncio.create_task(serve(laboratory, sock, ending))
     checks = await health.serve(settings.health_port, _ready, host=settings.host)
-    _log.info("ready", port=server.sockets[0].getsockname()[1])
+    _log.info("ready", port=sock.getsockname()[1])
     while not await _stopped(start.stopping, settings.laboratory_idle_seconds, laboratory):
         pass
-    server.close()
+    ending.set()
+    await serving
     await checks.close()
 
 

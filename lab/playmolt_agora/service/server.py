@@ -1,21 +1,26 @@
 """The laboratory's server: `POST /jobs/NAME` with its key is answered by a process of that job.
 
-The body and the answer lie in files, so that neither is held in memory. A caller that hangs up ends its job.
+The body and the answer are files, so that neither is held in memory. A caller that hangs up ends its job.
 """
 
 import asyncio
 import hmac
 import os
 import signal
+import socket
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
-from typing import IO, Final, NamedTuple
+from typing import IO, Any, Final
 
+import uvicorn
 from playmolt_core.ops import telemetry
+from playmolt_core.ops.connections import Bounds, ConnectionLimiter
+from playmolt_core.ops.http_protocol import BREAK_OFF, BoundedProtocol, HttpServer
 from playmolt_schemas.instrument.laboratory import JOBS, JobName
+from typing_extensions import override
 
 from playmolt_agora.service.job import COMPUTED
 
@@ -25,17 +30,23 @@ QUICK: Final[Mapping[JobName, Callable[[bytes], bytes]]] = {"pcs": COMPUTED["pcs
 """Jobs of milliseconds, done in a thread of the server: a person looks again and again."""
 BODY_BYTES: Final = 256 * 1024 * 1024
 WAITING_MOST: Final = 32
-_HEAD_BYTES: Final = 16_384
-_HEAD_SECONDS: Final = 10.0
 _BODY_SECONDS: Final = 60.0
 _QUIET_SECONDS: Final = 60.0
 """How long a caller may take nothing of an answer."""
+_CONNECTIONS: Final = 2 * WAITING_MOST
+_DRAIN_SECONDS: Final = 1
+"""Answers are sent to their end for so long when the server stops; a job that still runs is killed."""
 _CHUNK: Final = 1 << 16
 _SHOWN: Final = 2000
 _PREFIX: Final = "/jobs/"
 ENVIRONMENT: Final = {"OPENBLAS_NUM_THREADS": "1"}
 """Threads for products as small as ours cost more than they save."""
 _log = telemetry.log("laboratory")
+
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Coroutine[None, None, Message]]
+Send = Callable[[Message], Awaitable[None]]
 
 
 class _Refused(Exception):
@@ -46,9 +57,8 @@ class _Refused(Exception):
         self.status = status
 
 
-class _Call(NamedTuple):
-    job: JobName
-    bytes: int
+class _HungUpError(Exception):
+    """The caller closed the connection, or takes nothing of the answer."""
 
 
 class Laboratory:
@@ -57,7 +67,8 @@ class Laboratory:
     def __init__(
         self, key: str, at_once: int, *,
         seconds: Mapping[JobName, float] = JOBS, command: Sequence[str] = COMMAND,
-        waiting: int = WAITING_MOST, quick: Mapping[JobName, Callable[[bytes], bytes]] = QUICK,
+        waiting: int = WAITING_MOST, body_seconds: float = _BODY_SECONDS,
+        quick: Mapping[JobName, Callable[[bytes], bytes]] = QUICK,
         clock: Callable[[], float] | None = None,
     ) -> None:  # fmt: skip
         self._key = key.encode()
@@ -66,6 +77,7 @@ class Laboratory:
         self._command = tuple(command)
         self._quick = quick
         self._waiting = waiting
+        self._body_seconds = body_seconds
         self._clock = clock or asyncio.get_running_loop().time
         self._calls = 0
         self._quiet_since = self._clock()
@@ -75,72 +87,65 @@ class Laboratory:
         """The time since the last call ended; 0 while one is answered."""
         return 0.0 if self._calls else self._clock() - self._quiet_since
 
-    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer a connection, which carries one call."""
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """The ASGI application."""
         self._calls += 1
         try:
-            with suppress(OSError, asyncio.IncompleteReadError):
-                await self._served(reader, writer)
+            await self._served(scope, receive, send)
+        except (_HungUpError, asyncio.CancelledError):  # cancelled: the server stops
+            scope["extensions"][BREAK_OFF]["now"]()
         finally:
             self._calls -= 1
             self._quiet_since = self._clock()
-            writer.close()
 
-    async def _served(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _served(self, scope: Message, receive: Receive, send: Send) -> None:
         with tempfile.TemporaryFile() as body, tempfile.TemporaryFile() as answer:
             status = HTTPStatus.OK
             try:
-                call = await self._read(reader, body)
-                if call.job in self._quick:
-                    await self._computed(call.job, body, answer)
+                job = self._job(scope)
+                await self._read(receive, body)
+                if job in self._quick:
+                    await self._computed(job, body, answer)
                 else:
-                    await self._answered(call, reader, body, answer)
+                    await self._answered(job, receive, body, answer)
             except _Refused as refused:
                 status = HTTPStatus(refused.status)
                 answer.seek(0)
                 answer.truncate()
                 answer.write(str(refused).encode())
-            await _write(writer, status, answer)
+            await _write(send, status, answer)
 
-    async def _read(self, reader: asyncio.StreamReader, body: IO[bytes]) -> _Call:
-        try:
-            async with asyncio.timeout(_HEAD_SECONDS):
-                head = await reader.readuntil(b"\r\n\r\n")
-            call = self._call(head)
-            left = call.bytes
-            async with asyncio.timeout(_BODY_SECONDS):
-                while left:
-                    piece = await reader.read(min(left, _CHUNK))
-                    if not piece:
-                        raise _Refused(400, "the body ends early")
-                    body.write(piece)
-                    left -= len(piece)
-        except TimeoutError:
-            raise _Refused(408, "the call was not sent in time") from None
-        except asyncio.LimitOverrunError:
-            raise _Refused(431, "the headers are too long") from None
-        body.seek(0)
-        return call
-
-    def _call(self, head: bytes) -> _Call:
-        first, *lines = head.decode("latin-1").split("\r\n")
-        method, _, rest = first.partition(" ")
-        path = rest.partition(" ")[0]
-        fields = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-        given = fields.get("authorization", "").removeprefix("Bearer ").encode()
+    def _job(self, scope: Message) -> JobName:
+        """The job that a call asks for. Raises _Refused, before its body is read."""
+        fields: dict[bytes, bytes] = dict(scope["headers"])
+        given = fields.get(b"authorization", b"").removeprefix(b"Bearer ")
         if not self._key or not hmac.compare_digest(given, self._key):
             raise _Refused(401, "the key of the laboratory is wrong")
-        job = next((job for job in JOBS if path == f"{_PREFIX}{job}"), None)
-        if method != "POST" or job is None:
+        job = next((job for job in JOBS if scope["path"] == f"{_PREFIX}{job}"), None)
+        if scope["method"] != "POST" or job is None:
             raise _Refused(404, "no such job")
-        length = fields.get("content-length", "")
-        if not length.isdecimal():
+        if b"content-length" not in fields:
             raise _Refused(411, "Content-Length is missing")
-        if int(length) > BODY_BYTES:
+        if int(fields[b"content-length"]) > BODY_BYTES:
             raise _Refused(413, f"a body may have {BODY_BYTES} bytes")
         if self._calls > self._waiting:
             raise _Refused(503, "too many jobs wait")
-        return _Call(job, int(length))
+        return job
+
+    async def _read(self, receive: Receive, body: IO[bytes]) -> None:
+        """Write the body of a call into a file. Raises _Refused and _HungUpError."""
+        more = True
+        try:
+            async with asyncio.timeout(self._body_seconds):
+                while more:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise _HungUpError
+                    body.write(message["body"])
+                    more = message["more_body"]
+        except TimeoutError:
+            raise _Refused(408, "the call was not sent in time") from None
+        body.seek(0)
 
     async def _computed(self, job: JobName, body: IO[bytes], answer: IO[bytes]) -> None:
         try:
@@ -152,8 +157,9 @@ class Laboratory:
             _log.error("job_failed", job=job, said=repr(error))
             raise _Refused(500, f"{job} failed: {error!r}") from error
 
-    async def _answered(self, call: _Call, reader: asyncio.StreamReader, body: IO[bytes], answer: IO[bytes]) -> None:
-        gone = asyncio.create_task(reader.read(1))
+    async def _answered(self, job: JobName, receive: Receive, body: IO[bytes], answer: IO[bytes]) -> None:
+        # After the body a message comes only when the caller hangs up.
+        gone = asyncio.create_task(receive())
         try:
             slot = asyncio.create_task(self._slots.acquire())
             await asyncio.wait({slot, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -161,15 +167,15 @@ class Laboratory:
                 slot.cancel()
                 if slot.done() and not slot.cancelled():
                     self._slots.release()
-                raise ConnectionResetError("the caller hung up")
+                raise _HungUpError
             try:
-                await self._done(call.job, gone, body, answer)
+                await self._done(job, gone, body, answer)
             finally:
                 self._slots.release()
         finally:
             gone.cancel()
 
-    async def _done(self, job: JobName, gone: "asyncio.Task[bytes]", body: IO[bytes], answer: IO[bytes]) -> None:
+    async def _done(self, job: JobName, gone: "asyncio.Task[Message]", body: IO[bytes], answer: IO[bytes]) -> None:
         with tempfile.TemporaryFile() as said:
             process = await asyncio.create_subprocess_exec(
                 *self._command, job, stdin=body, stdout=answer, stderr=said,
@@ -183,7 +189,7 @@ class Laboratory:
             finally:
                 await _end(process, ended)
             if hung_up:
-                raise ConnectionResetError("the caller hung up")
+                raise _HungUpError
             if late:
                 raise _Refused(504, f"{job} took more than {self._seconds[job]:g} s")
             if process.returncode:
@@ -208,16 +214,53 @@ async def _end(process: asyncio.subprocess.Process, ended: "asyncio.Task[int]") 
         raise cancelled
 
 
-async def _write(writer: asyncio.StreamWriter, status: HTTPStatus, body: IO[bytes]) -> None:
+async def _write(send: Send, status: HTTPStatus, body: IO[bytes]) -> None:
+    """Send an answer and close. Raises _HungUpError."""
     length = body.seek(0, os.SEEK_END)
     body.seek(0)
-    writer.write(
-        f"HTTP/1.1 {status.value} {status.phrase}\r\nContent-Type: application/octet-stream\r\n"
-        f"Content-Length: {length}\r\nConnection: close\r\n\r\n".encode()
+    headers = [
+        (b"content-type", b"application/octet-stream"), (b"content-length", b"%d" % length), (b"connection", b"close"),
+    ]  # fmt: skip
+    try:
+        await send({"type": "http.response.start", "status": status.value, "headers": headers})
+        more = True
+        while more:
+            piece = body.read(_CHUNK)
+            more = bool(piece)
+            async with asyncio.timeout(_QUIET_SECONDS):
+                await send({"type": "http.response.body", "body": piece, "more_body": more})
+    except TimeoutError:
+        raise _HungUpError from None
+
+
+class _Protocol(BoundedProtocol):
+    @override
+    def body_bytes(self) -> int:
+        return BODY_BYTES
+
+
+async def serve(laboratory: Laboratory, sock: socket.socket, stopping: asyncio.Event) -> None:
+    """Serve until it has to stop; then answers that are sent are finished, and jobs are killed."""
+    within = Bounds(total=_CONNECTIONS, per_address=_CONNECTIONS, body=_BODY_SECONDS + 5, unread=_QUIET_SECONDS)
+    config = uvicorn.Config(
+        laboratory,
+        http=type("LaboratoryProtocol", (_Protocol,), {"limiter": ConnectionLimiter(within)}),
+        ws="none",
+        lifespan="off",
+        proxy_headers=False,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_DRAIN_SECONDS,
     )
-    while piece := body.read(_CHUNK):
-        writer.write(piece)
-        async with asyncio.timeout(_QUIET_SECONDS):
-            await writer.drain()
-    async with asyncio.timeout(_QUIET_SECONDS):
-        await writer.drain()
+    server = HttpServer(config)
+
+    async def stop() -> None:
+        await stopping.wait()
+        server.stop()
+
+    stopper = asyncio.create_task(stop())
+    try:
+        await server.serve(sockets=[sock])
+    finally:
+        stopper.cancel()

@@ -13,4 +13,4 @@ if __name__ == "__main__":
     time.sleep(asked.get("sleeps", 0))
     if asked.get("fails"):
         sys.exit("the design has no runs")
-    sys.stdout.write(json.dumps({"job": sys.argv[1]}))
+    sys.stdout.write(json.dumps({"job": sys.argv[1]} | {key: asked[key] for key in ("echoes",) if key in asked}))

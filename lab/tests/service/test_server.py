@@ -1,6 +1,7 @@
 """The laboratory's server: its key, its bounds, and what becomes of a job whose caller hangs up."""
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import Mapping
@@ -37,7 +38,8 @@ async def test_a_job_is_done_by_a_process_and_its_answer_comes_back() -> None:
         ("/jobs/power", {"authorization": "Bearer other"}, 401),
         ("/jobs/unknown", {}, 404),
         ("/", {}, 404),
-        ("/jobs/power", {"content-length": "many"}, 411),
+        ("/jobs/power", {"content-length": "many"}, 400),
+        ("/jobs/power", {"transfer-encoding": "chunked"}, 411),
         ("/jobs/power", {"content-length": str(BODY_BYTES + 1)}, 413),
     ],
 )
@@ -45,7 +47,7 @@ async def test_a_call_that_is_wrong_starts_nothing(
     path: str, headers: dict[str, str], status: int, tmp_path: Path
 ) -> None:
     async with served(command=JOB) as url:
-        if "content-length" not in headers:
+        if not {"content-length", "transfer-encoding"} & headers.keys():
             assert (await post(url, {"started": str(tmp_path / "pid")}, path, **headers))[0] == status
         else:
             assert await _raw(url, f"POST {path} HTTP/1.1", {"Authorization": f"Bearer {KEY}", **headers}) == status
@@ -55,11 +57,36 @@ async def test_a_call_that_is_wrong_starts_nothing(
 async def _raw(url: str, first: str, headers: Mapping[str, str]) -> int:
     port = int(url.rpartition(":")[2])
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    fields = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    fields = "".join(f"{name}: {value}\r\n" for name, value in {"Host": f"127.0.0.1:{port}", **headers}.items())
     writer.write(f"{first}\r\n{fields}\r\n".encode())
     line = await asyncio.wait_for(reader.readline(), 30)
     writer.close()
     return int(line.split(b" ")[1])
+
+
+async def test_a_head_has_its_bound_and_a_body_its_time(tmp_path: Path) -> None:
+    async with served(command=JOB, body_seconds=0.5) as url:
+        assert await _raw(url, "POST /jobs/power HTTP/1.1", {"X-Long": "x" * 20_000}) == 431
+        late = {"Authorization": f"Bearer {KEY}", "Content-Length": "9"}
+        assert await _raw(url, "POST /jobs/power HTTP/1.1", late) == 408
+        assert (await post(url, {}))[0] == 200
+
+
+async def test_a_large_body_and_a_large_answer_pass_unchanged() -> None:
+    text = "é" * 6_000_000
+    async with served(command=JOB) as url:
+        status, said = await post(url, {"echoes": text})
+    assert (status, json.loads(said)["echoes"] == text) == (200, True)
+
+
+async def test_a_stop_kills_the_jobs(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    async with served(command=JOB) as url:
+        call = asyncio.create_task(post(url, {"sleeps": 600, "started": str(pid)}))
+        await wait_until(lambda: pid.exists() and bool(pid.read_text("utf-8")), seconds=30)
+    (found,) = await asyncio.gather(call, return_exceptions=True)
+    assert isinstance(found, httpx2.RemoteProtocolError | httpx2.NetworkError)
+    assert _is_gone(pid)
 
 
 async def test_a_laboratory_without_a_key_answers_nobody() -> None:
