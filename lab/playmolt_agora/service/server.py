@@ -10,16 +10,17 @@ import signal
 import socket
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
-from typing import IO, Any, Final
+from typing import IO, Final
 
 import uvicorn
 from playmolt_core.ops import telemetry
 from playmolt_core.ops.connections import Bounds, ConnectionLimiter
 from playmolt_core.ops.http_protocol import BREAK_OFF, BoundedProtocol, HttpServer
 from playmolt_schemas.instrument.laboratory import JOBS, JobName
+from starlette.types import Receive, Scope, Send
 from typing_extensions import override
 
 from playmolt_agora.service.job import COMPUTED
@@ -42,11 +43,6 @@ _PREFIX: Final = "/jobs/"
 ENVIRONMENT: Final = {"OPENBLAS_NUM_THREADS": "1"}
 """Threads for products as small as ours cost more than they save."""
 _log = telemetry.log("laboratory")
-
-
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Coroutine[None, None, Message]]
-Send = Callable[[Message], Awaitable[None]]
 
 
 class _Refused(Exception):
@@ -87,7 +83,7 @@ class Laboratory:
         """The time since the last call ended; 0 while one is answered."""
         return 0.0 if self._calls else self._clock() - self._quiet_since
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The ASGI application."""
         self._calls += 1
         try:
@@ -98,7 +94,7 @@ class Laboratory:
             self._calls -= 1
             self._quiet_since = self._clock()
 
-    async def _served(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def _served(self, scope: Scope, receive: Receive, send: Send) -> None:
         with tempfile.TemporaryFile() as body, tempfile.TemporaryFile() as answer:
             status = HTTPStatus.OK
             try:
@@ -115,7 +111,7 @@ class Laboratory:
                 answer.write(str(refused).encode())
             await _write(send, status, answer)
 
-    def _job(self, scope: Message) -> JobName:
+    def _job(self, scope: Scope) -> JobName:
         """The job that a call asks for. Raises _Refused, before its body is read."""
         fields: dict[bytes, bytes] = dict(scope["headers"])
         given = fields.get(b"authorization", b"").removeprefix(b"Bearer ")
@@ -158,8 +154,7 @@ class Laboratory:
             raise _Refused(500, f"{job} failed: {error!r}") from error
 
     async def _answered(self, job: JobName, receive: Receive, body: IO[bytes], answer: IO[bytes]) -> None:
-        # After the body a message comes only when the caller hangs up.
-        gone = asyncio.create_task(receive())
+        gone = asyncio.create_task(_gone(receive))
         try:
             slot = asyncio.create_task(self._slots.acquire())
             await asyncio.wait({slot, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -175,7 +170,7 @@ class Laboratory:
         finally:
             gone.cancel()
 
-    async def _done(self, job: JobName, gone: "asyncio.Task[Message]", body: IO[bytes], answer: IO[bytes]) -> None:
+    async def _done(self, job: JobName, gone: "asyncio.Task[None]", body: IO[bytes], answer: IO[bytes]) -> None:
         with tempfile.TemporaryFile() as said:
             process = await asyncio.create_subprocess_exec(
                 *self._command, job, stdin=body, stdout=answer, stderr=said,
@@ -212,6 +207,11 @@ async def _end(process: asyncio.subprocess.Process, ended: "asyncio.Task[int]") 
             cancelled = error
     if cancelled is not None:
         raise cancelled
+
+
+async def _gone(receive: Receive) -> None:
+    """Wait until the caller hangs up: that alone is a message after the body."""
+    await receive()
 
 
 async def _write(send: Send, status: HTTPStatus, body: IO[bytes]) -> None:
