@@ -83,12 +83,12 @@ def render(scene: Scene, question: Interview) -> Prompt:
 
 
 def answer_schema(question: Interview, language: Language) -> dict[str, object]:
-    """The JSON Schema of the answer."""
+    """The JSON Schema of the answer. Numbers are listed, because not every server knows bounds of numbers."""
     ends = _ends(question, language)
     if ends is None:
         kind: dict[str, object] = {"type": "string"}
     else:
-        kind = {"type": "integer", "minimum": ends.from_, "maximum": ends.to}
+        kind = {"type": "integer", "enum": list(range(ends.from_, ends.to + 1))}
     return {"type": "object", "properties": {_KEY: kind}, "required": [_KEY], "additionalProperties": False}
 
 

@@ -135,6 +135,7 @@ class Stream(Scenario[State]):
             self.when(commands.ReportRunOpened(run=planned.run))
         self.model, self.store, self.budget = model, store, budget
         self.batch = False
+        self.wanted = list(THOUGHTS)
         self.calls = MemoryBatchCalls()
         self.steps: dict[str, Command] = {}
         self.payload: Any = None
@@ -167,7 +168,10 @@ class Stream(Scenario[State]):
         models: Any = self.model
         calls = DurableCalls(models, self.store.ledger, store, self.calls, sleep=lambda _: asyncio.sleep(0))
         model = JudgeModel(calls, models, catalogue, PromptStore(store))
-        await JudgeWorker(cast("Any", self), model, _thoughts)(cast("Any", self))
+        await JudgeWorker(cast("Any", self), model, self.thoughts)(cast("Any", self))
+
+    async def thoughts(self, _: ThoughtsRequest) -> list[Thought]:
+        return self.wanted
 
     async def facts(self, stream: str) -> Any:
         return None
@@ -183,10 +187,6 @@ class Stream(Scenario[State]):
 
 class _Snapshot(msgspec.Struct, frozen=True):
     state: State
-
-
-async def _thoughts(_: ThoughtsRequest) -> list[Thought]:
-    return list(THOUGHTS)
 
 
 @pytest.fixture(autouse=True)
@@ -211,6 +211,21 @@ async def test_every_thought_is_asked_once_with_its_name() -> None:
     stream.begin()
     await stream.work()
     assert len(stream.model.asked) == 6, "the same again asks nothing"
+
+
+async def test_an_answer_in_words_is_coded_apart_from_the_thought_of_the_same_turn() -> None:
+    stream = Stream(Model(), Store())
+    stream.wanted = [THOUGHTS[0], *(msgspec.structs.replace(THOUGHTS[0], interview=name) for name in ("why", "how"))]
+    stream.begin()
+    await stream.work()
+    asked = {request.turn.value for request in stream.model.asked if request.turn}
+    assert asked == {f"{ID} judge:agora-1:agent_01:0{topic} ask" for topic in ("", ":why", ":how")}
+    coded = [msgspec.to_builtins(event) for event, _, _ in stream.log if event.type == "judge_coded"]
+    assert sorted(event.get("interview", "") for event in coded) == ["", "how", "why"]
+    assert (stream.line.status, stream.line.coded) == ("done", 3)
+    stream.begin()
+    await stream.work()
+    assert len(stream.model.asked) == 3, "the same again asks nothing"
 
 
 async def test_a_kill_loses_what_was_on_its_way_and_no_reply() -> None:

@@ -83,6 +83,7 @@ def test_the_schema_asks_for_the_answer_alone(asked: Interview, kind: str) -> No
     schema: Any = interview.answer_schema(asked, "en")
     assert (list(schema["properties"]), schema["required"]) == (["answer"], ["answer"])
     assert schema["properties"]["answer"]["type"] == kind
+    assert schema["properties"]["answer"].get("enum") == {"trust": [*range(-3, 4)], "deal": [1, 2]}.get(asked.id)
 
 
 def test_the_prompt_ends_in_the_question(scene_of: Callable[..., Scene]) -> None:

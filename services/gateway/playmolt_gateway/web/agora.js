@@ -116,7 +116,8 @@ function preview(found) {
   return [
     faults.length ? el("div", { class: "notice", role: "alert" }, el("ul", {}, faults.map((fault) => el("li", {}, `${fault.field}: ${fault.message}`)))) : null,
     found.warnings.length ? el("ul", { class: "notice" }, found.warnings.map((text) => el("li", {}, text))) : null,
-    el("dl", { class: "facts" }, [["runs", found.runs], ["agora.agents", found.agents], ["agora.turns", found.turns], ["agora.calls", `${found.calls} – ${found.calls_most}`], ["agora.tokens", found.tokens], ["agora.cost", found.cost ?? t("unknown")]]
+    el("dl", { class: "facts" }, [["runs", found.runs], ["agora.agents", found.agents], ["agora.turns", found.turns], ["agora.calls", `${found.calls} – ${found.calls_most}`], ["agora.tokens", found.tokens], ["agora.cost", found.cost ?? t("unknown")],
+      ...(found.interviews ? [["agora.interviews", found.interviews]] : [])]
       .map(([name, value]) => [el("dt", {}, t(name)), el("dd", { class: "number" }, String(value))])),
     table(t("agora.matrix"), [t("agora.cell"), t("agora.language"), { number: t("runs") }, { number: t("agora.agents") }, { number: t("agora.turns") }],
       found.matrix.map((row) => [row.cell, word("language", row.language), { number: row.runs }, { number: row.agents }, { number: row.turns }])),

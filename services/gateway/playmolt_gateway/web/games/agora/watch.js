@@ -31,10 +31,14 @@ function seen(self) {
     self.seen.length ? el("ol", {}, [...self.seen].reverse().map((line) => el("li", { class: "speech" }, line))) : el("p", { class: "quiet" }, t("agora.nothing_seen")));
 }
 
-/** An agent's thoughts and whispers, each shown until its next turn. */
+/** An agent's thoughts, whispers and answers to questions asked aside, each shown until its next turn. */
 function secrets(records, seat) {
   const found = [];
-  for (const { version, data } of records) {
+  for (const { version, type, data } of records) {
+    if (type === "interviewed" && data.agent === seat) {
+      const answer = data.text ?? data.value ?? data.choice ?? data.parse_code;
+      found.push({ from: version, to: Infinity, text: t("secret.answer", { question: data.id, answer }) });
+    }
     const turn = data.record;
     if (!turn) continue;
     if (turn.agent === seat) {
