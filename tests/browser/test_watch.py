@@ -265,7 +265,8 @@ def test_an_experiment_is_checked_locked_run_watched_and_reported(reader: Reader
     page.get_by_label("Operator key").fill(OPERATOR_KEY)
     page.get_by_role("button", name="Enter").click()
     plan = json.loads(page.locator("textarea.code").input_value())
-    asked = {"id": "trust", "at": [0, 2], "ask": {"ko": "믿습니까?", "en": "Do you trust?"}, "scale": {"from": 1, "to": 7}}
+    words = {"ko": "믿습니까?", "en": "Do you trust?"}
+    asked = {"id": "trust", "at": [0, 2], "ask": words, "scale": {"from": 1, "to": 7}}
     page.locator("textarea.code").fill(json.dumps(plan | {"interviews": [asked]}))
     page.get_by_role("button", name="Check").click()
     expect(page.get_by_role("table", name="Matrix")).to_contain_text("scripted-social")
