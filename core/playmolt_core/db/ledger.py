@@ -93,7 +93,10 @@ class Ledger(Protocol):
         ...
 
     async def keep(self, entries: Sequence[Entry], stream: str, key: str, body: str) -> None:
-        """Store a reply under the key (hex SHA-256) of its request, delete the marker and correct accounts."""
+        """Store a reply under the key (hex SHA-256) of its request and correct accounts.
+
+        Its marker, and the question that waits for a batch under this key, are deleted.
+        """
         ...
 
     async def found(self, stream: str) -> InFlight | None:
@@ -109,36 +112,25 @@ class PgLedger(Ledger):
 
     @override
     async def reserve(self, entries: Sequence[Entry], mark: InFlight | None = None) -> ExhaustedAccount | None:
-        taken = [
-            [entry.account.name for entry in entries],
-            [entry.account.calls for entry in entries],
-            [entry.account.tokens for entry in entries],
-            [entry.account.money for entry in entries],
-            [entry.amount.tokens for entry in entries],
-            [entry.amount.money for entry in entries],
-        ]
+        taken = reservation(entries)
         if mark is None:
             short = await self._pool.row(_SQL["reserve"], *taken)
         else:
             place = (mark.stream, mark.turn, mark.agent, mark.ask, mark.logged, mark.tokens, mark.money)
             short = await self._pool.row(_SQL["reserve_marked"], *taken, *place)
-        return (
-            None
-            if short is None
-            else ExhaustedAccount(account=short[0], calls=short[1], tokens=short[2], money=short[3])
-        )
+        return None if short is None else exhausted(*short)
 
     @override
     async def settle(self, entries: Sequence[Entry], mark: InFlight | None = None) -> None:
         if mark is None:
-            await self._pool.fetch(_SQL["settle"], *_columns(entries))
+            await self._pool.fetch(_SQL["settle"], *correction(entries))
         else:
             taken = (mark.stream, mark.requests, mark.tokens, mark.money)
-            await self._pool.fetch(_SQL["settle_marked"], *_columns(entries), *taken)
+            await self._pool.fetch(_SQL["settle_marked"], *correction(entries), *taken)
 
     @override
     async def keep(self, entries: Sequence[Entry], stream: str, key: str, body: str) -> None:
-        await self._pool.fetch(_SQL["keep"], *_columns(entries), stream, bytes.fromhex(key), body)
+        await self._pool.fetch(_SQL["keep"], *correction(entries), stream, bytes.fromhex(key), body)
 
     @override
     async def found(self, stream: str) -> InFlight | None:
@@ -151,6 +143,24 @@ class PgLedger(Ledger):
         )
 
 
-def _columns(entries: Iterable[Entry]) -> list[list[object]]:
+def reservation(entries: Sequence[Entry]) -> list[list[object]]:
+    """The arguments of `limits.reserve`."""
+    return [
+        [account.name for account, _ in entries],
+        [account.calls for account, _ in entries],
+        [account.tokens for account, _ in entries],
+        [account.money for account, _ in entries],
+        [amount.tokens for _, amount in entries],
+        [amount.money for _, amount in entries],
+    ]
+
+
+def exhausted(account: str, calls: int, tokens: int, money: Decimal) -> ExhaustedAccount:
+    """A row of `limits.reserve`."""
+    return ExhaustedAccount(account=account, calls=calls, tokens=tokens, money=money)
+
+
+def correction(entries: Iterable[Entry]) -> list[list[object]]:
+    """The arguments of `limits.settle`."""
     rows = [(account.name, amount.calls, amount.tokens, amount.money) for account, amount in entries]
     return [list(column) for column in zip(*rows, strict=True)] if rows else [[], [], [], []]

@@ -1,6 +1,9 @@
-"""Requests that wait for a batch, stored outside the log so that they survive any crash."""
+"""Requests that wait for a batch, stored outside the log so that they survive any crash.
 
-from collections.abc import Mapping
+`Ledger.keep` deletes a request with its reply.
+"""
+
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final, NamedTuple, Protocol
@@ -8,6 +11,7 @@ from typing import Any, Final, NamedTuple, Protocol
 import msgspec
 from typing_extensions import override
 
+from playmolt_core.db.ledger import Entry, ExhaustedAccount, correction, exhausted, reservation
 from playmolt_core.db.pool import Pool, queries
 
 _SQL = queries("batch_calls")
@@ -45,9 +49,13 @@ class BatchCalls(Protocol):
     """Keys are hex SHA-256, `stream` is the experiment's. Methods raise LogUnavailable."""
 
     async def put(
-        self, key: str, stream: str, alias: str, body: Mapping[str, object], tokens: int, money: Decimal, at: datetime
-    ) -> None:
-        """Add a waiting request; an existing one stays unchanged."""
+        self, key: str, stream: str, alias: str, body: Mapping[str, object], tokens: int, money: Decimal, at: datetime,
+        entries: Sequence[Entry] = (),
+    ) -> ExhaustedAccount | None:  # fmt: skip
+        """Add a waiting request, and reserve on all accounts; on none and without the request if one cannot pay.
+
+        An existing request stays unchanged.
+        """
         ...
 
     async def found(self, key: str) -> BatchedCall | None: ...
@@ -68,11 +76,9 @@ class BatchCalls(Protocol):
         """No batch of this name exists: its requests must be sent without a batch."""
         ...
 
-    async def settled(self, key: str) -> None:
-        """Clear the reservation of a request."""
+    async def settled(self, key: str, entries: Sequence[Entry] = ()) -> None:
+        """Clear the reservation of a request and correct accounts."""
         ...
-
-    async def drop(self, key: str) -> None: ...
 
 
 class PgBatchCalls(BatchCalls):
@@ -83,10 +89,12 @@ class PgBatchCalls(BatchCalls):
 
     @override
     async def put(
-        self, key: str, stream: str, alias: str, body: Mapping[str, object], tokens: int, money: Decimal, at: datetime
-    ) -> None:
-        text = msgspec.json.encode(body).decode()
-        await self._pool.fetch(_SQL["put"], bytes.fromhex(key), stream, alias, text, tokens, money, at)
+        self, key: str, stream: str, alias: str, body: Mapping[str, object], tokens: int, money: Decimal, at: datetime,
+        entries: Sequence[Entry] = (),
+    ) -> ExhaustedAccount | None:  # fmt: skip
+        row = (bytes.fromhex(key), stream, alias, msgspec.json.encode(body).decode(), tokens, money, at)
+        short = await self._pool.row(_SQL["put"], *row, *reservation(entries))
+        return None if short is None else exhausted(*short)
 
     @override
     async def found(self, key: str) -> BatchedCall | None:
@@ -118,9 +126,5 @@ class PgBatchCalls(BatchCalls):
         await self._pool.fetch(_SQL["refused"], stream, name)
 
     @override
-    async def settled(self, key: str) -> None:
-        await self._pool.fetch(_SQL["settled"], bytes.fromhex(key))
-
-    @override
-    async def drop(self, key: str) -> None:
-        await self._pool.fetch(_SQL["drop"], bytes.fromhex(key))
+    async def settled(self, key: str, entries: Sequence[Entry] = ()) -> None:
+        await self._pool.fetch(_SQL["settled"], *correction(entries), bytes.fromhex(key))

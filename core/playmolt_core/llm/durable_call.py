@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import msgspec
@@ -107,14 +108,14 @@ class AccountExhausted(Exception):
         self.spent = spent
 
 
-async def reserve(ledger: Ledger, charges: Sequence[Charge], mark: InFlight | None = None) -> None:
-    """Reserve the worst case of a request on every account. Raises AccountExhausted."""
+async def reserve(
+    charges: Sequence[Charge], taken: Callable[[Sequence[Entry]], Awaitable[ExhaustedAccount | None]]
+) -> None:
+    """Reserve the worst case of a request on every account by `taken`. Raises AccountExhausted."""
     unpriced = next((charge for charge in charges if charge.unpriced), None)
     if unpriced is not None:
         raise AccountExhausted(unpriced, None)
-    if not charges and mark is None:
-        return
-    short = await ledger.reserve([Entry(charge.account, charge.worst) for charge in charges], mark)
+    short = await taken([Entry(charge.account, charge.worst) for charge in charges])
     if short is not None:
         raise AccountExhausted(next(charge for charge in charges if charge.account.name == short.account), short)
 
@@ -147,7 +148,8 @@ class DurableCall:
 
         async def send() -> None:
             await self.settle()
-            await reserve(self._ledger, self._charges, self._mark)
+            if self._charges or self._mark is not None:
+                await reserve(self._charges, lambda entries: self._ledger.reserve(entries, self._mark))
             if sending is None:
                 return
             try:
@@ -352,7 +354,6 @@ class DurableCalls:
         key = question.key
         if key is not None:
             if (found := await self._texts.reply(key)) is not None:
-                await self._dropped(key, batch)
                 return _kept(found)
             model = self._models.in_batches(question.request.alias) if batch else None
             if batch is not None and model is not None:
@@ -362,9 +363,9 @@ class DurableCalls:
         direct = scripted or self._models.unpaid(question.request.alias)
         if direct is None:
             return NoAnswer(reason="no_model")
-        return await self._directly(question, direct, batch)
+        return await self._directly(question, direct)
 
-    async def _directly(self, question: Question, model: Model, batch: Batch | None) -> Answer | NoAnswer:
+    async def _directly(self, question: Question, model: Model) -> Answer | NoAnswer:
         request, key = question.request, question.key
         charges = [*question.charges(), *self._models.charges(request)]
         call = DurableCall(self._ledger, charges, question.mark if key else None)
@@ -384,7 +385,6 @@ class DurableCalls:
         if key is not None and kept:
             # Before it is parsed or logged, and whatever it says.
             await call.keep(key, _body(said, attempts))
-            await self._dropped(key, batch)
         else:
             await call.settle()
         return Answer(said, tuple(attempts))
@@ -405,12 +405,10 @@ class DurableCalls:
         request = question.request
         if await self._batches.found(key) is None:
             at = self._models.now()
+            line, money = model.line(request), Decimal(question.cost or 0)
+            put = partial(self._batches.put, key, batch.stream, request.alias, line, question.tokens, money, at)
             try:
-                await reserve(self._ledger, [*question.charges(), *self._models.charges(request, at)])
-                money = Decimal(question.cost or 0)
-                await self._batches.put(
-                    key, batch.stream, request.alias, model.line(request), question.tokens, money, at
-                )
+                await reserve([*question.charges(), *self._models.charges(request, at)], put)
             except AccountExhausted as exhausted:
                 if exhausted.charge.refusal is None:
                     return NoAnswer(reason="exhausted", account=exhausted.spent)
@@ -424,19 +422,12 @@ class DurableCalls:
         attempt, said = (None, None) if call.answer is None else model.read(request, call.answer)
         if attempt is None or said is None or attempt.outcome in _UNANSWERED:
             if call.tokens:  # never released twice
-                await self._batches.settled(key)
-                await self._ledger.settle([Entry(charge.account, Amount() - charge.worst) for charge in charges])
+                await self._batches.settled(key, [Entry(each.account, Amount() - each.worst) for each in charges])
             return None
         attempts = [await self._stored(question, attempt) | {"batch": call.batch}]
         entries = [Entry(charge.account, charge.correction(attempt)) for charge in charges]
         await self._ledger.keep(entries, question.mark.stream, key, _body(said, attempts))
-        await self._dropped(key, batch)
         return Answer(said, tuple(attempts))
-
-    async def _dropped(self, key: str, batch: Batch | None) -> None:
-        """Forget that the question waits for a batch, once its reply is kept."""
-        if batch is not None:
-            await self._batches.drop(key)
 
 
 def _body(said: Reply | Failed, attempts: Sequence[StoredCall]) -> str:

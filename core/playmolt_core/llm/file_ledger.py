@@ -24,6 +24,8 @@ class MemoryLedger(Ledger):
         self.spent: dict[str, Amount] = {}
         self.marks: dict[str, InFlight] = {}
         self.replies: dict[str, str] = {}
+        self.waiting: dict[str, object] = {}
+        """Questions that wait for a batch, by the key of their reply."""
         self._open = 0
         self._changed = asyncio.Condition()
 
@@ -85,6 +87,7 @@ class MemoryLedger(Ledger):
     @override
     async def keep(self, entries: Sequence[Entry], stream: str, key: str, body: str) -> None:
         self.replies.setdefault(key, body)
+        self.waiting.pop(key, None)
         self.marks.pop(stream, None)
         await self._settle(entries)
 

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
+from playmolt_core.db.ledger import Account, Amount, Entry, ExhaustedAccount, Ledger
 from playmolt_core.llm.batch_calls import BatchCalls, BatchedCall
 
 STREAM = "experiment-00000000-0000-4000-8000-000000000001"
@@ -48,10 +49,18 @@ class BatchCallsContract:
         assert await calls.found(ONE) == BatchedCall(True, None, None, 7, Decimal("0.5"), AT)
         assert [call.key for call in await calls.waiting(STREAM)] == [TWO]
 
-    async def test_a_question_is_settled_and_dropped(self, calls: BatchCalls) -> None:
-        await put(calls, ONE)
-        await calls.settled(ONE)
+    async def test_a_question_is_reserved_and_settled_with_its_accounts_and_goes_with_its_reply(
+        self, calls: BatchCalls, ledger: Ledger
+    ) -> None:
+        account = Account(name="batches", calls=1)
+        call, release = Entry(account, Amount(Decimal("0.5"), 7, 1)), Entry(account, Amount(Decimal("-0.5"), -7, -1))
+        assert await calls.put(ONE, STREAM, "fake", BODY, 7, Decimal("0.5"), AT, [call]) is None
+        short = await calls.put(TWO, STREAM, "fake", BODY, 7, Decimal("0.5"), AT, [call])
+        assert short == ExhaustedAccount(account="batches", calls=1, tokens=7, money=Decimal("0.5"))
+        assert await calls.found(TWO) is None
+        await calls.settled(ONE, [release])
         assert await calls.found(ONE) == BatchedCall(False, None, None, 0, Decimal(0), AT)
-        await calls.drop(ONE)
-        await calls.drop(ONE)
-        assert await calls.found(ONE) is None
+        assert await calls.put(TWO, STREAM, "fake", BODY, 7, Decimal("0.5"), AT, [call]) is None
+        await ledger.keep([release], STREAM, TWO, "said")
+        assert await calls.found(TWO) is None
+        assert await ledger.reserve([call]) is None, "it was settled"

@@ -1,12 +1,14 @@
 """Questions that wait for a batch, in memory, for tests of who asks and who submits."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 import msgspec
+from playmolt_core.db.ledger import Entry, ExhaustedAccount
 from playmolt_core.llm.batch_calls import BatchCalls, BatchedCall, WaitingCall
+from playmolt_core.llm.file_ledger import MemoryLedger
 from typing_extensions import override
 
 
@@ -26,15 +28,20 @@ class _Row(msgspec.Struct):
 class MemoryBatchCalls(BatchCalls):
     """Passes the contract of the table."""
 
-    def __init__(self) -> None:
-        self.rows: dict[str, _Row] = {}
+    def __init__(self, ledger: MemoryLedger | None = None) -> None:
+        self._ledger = ledger or MemoryLedger()
+        self.rows = cast("dict[str, _Row]", self._ledger.waiting)
         self.age = 0.0
 
     @override
     async def put(
-        self, key: str, stream: str, alias: str, body: Mapping[str, Any], tokens: int, money: Decimal, at: datetime
-    ) -> None:
-        self.rows.setdefault(key, _Row(stream, alias, dict(body), tokens, money, at))
+        self, key: str, stream: str, alias: str, body: Mapping[str, Any], tokens: int, money: Decimal, at: datetime,
+        entries: Sequence[Entry] = (),
+    ) -> ExhaustedAccount | None:  # fmt: skip
+        short = await self._ledger.reserve(entries)
+        if short is None:
+            self.rows.setdefault(key, _Row(stream, alias, dict(body), tokens, money, at))
+        return short
 
     @override
     async def found(self, key: str) -> BatchedCall | None:
@@ -72,9 +79,6 @@ class MemoryBatchCalls(BatchCalls):
             row.answered = row.answered or row.name == name
 
     @override
-    async def settled(self, key: str) -> None:
+    async def settled(self, key: str, entries: Sequence[Entry] = ()) -> None:
         self.rows[key].tokens, self.rows[key].money = 0, Decimal(0)
-
-    @override
-    async def drop(self, key: str) -> None:
-        self.rows.pop(key, None)
+        await self._ledger.settle(entries)

@@ -2,6 +2,7 @@
 
 import pytest
 from playmolt_core.llm.batch_calls import BatchCalls
+from playmolt_core.llm.file_ledger import MemoryLedger
 
 from core.tests.llm.batch_calls_contract import BatchCallsContract
 from core.tests.llm.memory_batch_calls import MemoryBatchCalls
@@ -9,5 +10,9 @@ from core.tests.llm.memory_batch_calls import MemoryBatchCalls
 
 class TestMemoryBatchCalls(BatchCallsContract):
     @pytest.fixture
-    def calls(self) -> BatchCalls:
-        return MemoryBatchCalls()
+    def ledger(self) -> MemoryLedger:
+        return MemoryLedger()
+
+    @pytest.fixture
+    def calls(self, ledger: MemoryLedger) -> BatchCalls:
+        return MemoryBatchCalls(ledger)

@@ -35,7 +35,7 @@ from playmolt_legal.workers.model_worker import ModelWorker
 from playmolt_schemas.instrument.laboratory import Thought
 from playmolt_schemas.stored.agora.experiment import JudgeBudget, PinnedModel
 from playmolt_schemas.stored.agora.plan import Budget
-from playmolt_schemas.stored.agora.turn import RunSpec, Seat
+from playmolt_schemas.stored.agora.turn import ACTIONS, RunSpec, Seat
 from typing_extensions import override
 
 from core.tests.effect_scenario import EffectScenario, no_long_texts
@@ -140,7 +140,7 @@ async def turn(world: World) -> None:
         phase="phase1", language="en", agent="merchant_01", persona="merchant", persona_condition="with_persona",
         constraint_level=None, place="market", turn=12, turns=50, residents=12, residents_start=12, here=(),
         agents=("merchant_01", "merchant_02"), energy=100, energy_max=200, influence=0, rank="commoner", gini="0.00",
-        tax_rate=10, treasury=0,
+        tax_rate=10, treasury=0, actions=ACTIONS,
     )  # fmt: skip
     limits, asking = (
         Budget(calls=2, tokens=MOST),

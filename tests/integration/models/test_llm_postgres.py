@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 import asyncpg
 import pytest
 from playmolt_core.db.errors import LogUnavailable
+from playmolt_core.db.ledger import Ledger, PgLedger
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.effects.leases import Leases
 from playmolt_core.effects.postgres import PgLeases
@@ -14,7 +15,7 @@ from playmolt_core.llm.limits import Allowance, ModelLimits
 from playmolt_core.llm.postgres_limits import PgModelLimits
 
 from core.tests.effects.leases_contract import LeasesContract
-from core.tests.llm.batch_calls_contract import ONE, THREE, TWO, BatchCallsContract
+from core.tests.llm.batch_calls_contract import BatchCallsContract
 from core.tests.llm.limits_contract import LEASE, WINDOW, LearningContract, LimitsContract, Sleep
 
 
@@ -43,11 +44,12 @@ class TestPgModelLimits(LimitsContract, LearningContract):
 
 class TestPgBatchCalls(BatchCallsContract):
     @pytest.fixture
-    async def calls(self, pool: Pool) -> BatchCalls:
-        calls = PgBatchCalls(pool)
-        for key in (ONE, TWO, THREE):
-            await calls.drop(key)
-        return calls
+    def calls(self, pool: Pool) -> BatchCalls:
+        return PgBatchCalls(pool)
+
+    @pytest.fixture
+    def ledger(self, pool: Pool) -> Ledger:
+        return PgLedger(pool)
 
 
 class TestPgLeases(LeasesContract):

@@ -136,7 +136,7 @@ class Stream(Scenario[State]):
         self.model, self.store, self.budget = model, store, budget
         self.batch = False
         self.wanted = list(THOUGHTS)
-        self.calls = MemoryBatchCalls()
+        self.calls = MemoryBatchCalls(store.ledger)
         self.steps: dict[str, Command] = {}
         self.payload: Any = None
 

@@ -130,7 +130,7 @@ def ledger() -> MemoryLedger:
 @pytest.fixture
 def asking(model: Model, ledger: MemoryLedger) -> TurnModel:
     blobs: Any = Blobs(ledger)
-    calls = DurableCalls(cast("Any", model), ledger, blobs, MemoryBatchCalls())
+    calls = DurableCalls(cast("Any", model), ledger, blobs, MemoryBatchCalls(ledger))
     return TurnModel(calls, residents.cast(), CATALOGUE, blobs)
 
 
@@ -347,7 +347,7 @@ async def test_what_a_failed_request_had_reserved_is_free_for_its_repeat(
     """Seen: a budget that held one worst case stopped after a 500 without usage."""
     priced = msgspec.structs.replace(CATALOGUE.models["fake"], input_price=Decimal(1), output_price=Decimal(1))
     blobs: Any = Blobs(ledger)
-    calls = DurableCalls(cast("Any", model), ledger, blobs, MemoryBatchCalls())
+    calls = DurableCalls(cast("Any", model), ledger, blobs, MemoryBatchCalls(ledger))
     asking = TurnModel(calls, residents.cast(), Catalogue({"fake": priced}), blobs)
     model.usage = None
     await asking.turn(spec(), scene_of(), Budget(money="9"))

@@ -39,7 +39,8 @@ class Waiting:
             batch=True, input_price="2", output_price="4", batch_input_price="1", batch_output_price="2"
         )
         catalogue = Catalogue({"fake": entry})
-        self.server, self.calls, self.ledger = server, MemoryBatchCalls(), MemoryLedger()
+        self.server, self.ledger = server, MemoryLedger()
+        self.calls = MemoryBatchCalls(self.ledger)
         self.status = Status(LIMITS, None, "", batched=True)
         self.passes: Callable[[], None] = lambda: None
         self.now = datetime(2026, 11, 26, 23, 59, 58, tzinfo=UTC)

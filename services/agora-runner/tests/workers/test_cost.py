@@ -93,7 +93,7 @@ async def test_a_budget_holds_what_was_spent_and_the_worst_case_of_untold_replie
     ledger, account = MemoryLedger(), Account(name="e", money=Decimal(1), tokens=10_000, calls=100)
     charge = Charge(account=account, tokens=200, money=Decimal("0.1"), unanswered="nothing")
     for each in attempts:
-        await reserve(ledger, [charge])
+        await reserve([charge], ledger.reserve)
         attempt = attempted(each) if each["outcome"] != "lost" else None
         change = attempt and charge.correction(attempt)
         await ledger.settle([Entry(account, change or Amount(-charge.worst.money, -charge.tokens))])

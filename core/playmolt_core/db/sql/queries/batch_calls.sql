@@ -1,6 +1,12 @@
 -- name: put
-INSERT INTO lease.batch_call (key, stream, alias, body, tokens, money, at) VALUES ($1, $2, $3, $4, $5, $6, $7)
-ON CONFLICT DO NOTHING
+WITH short AS MATERIALIZED (
+  SELECT account, calls, tokens, money FROM limits.reserve($8, $9, $10, $11, $12, $13)
+), put AS (
+  INSERT INTO lease.batch_call (key, stream, alias, body, tokens, money, at)
+  SELECT $1::bytea, $2, $3, $4, $5::bigint, $6::numeric, $7::timestamptz WHERE NOT EXISTS (SELECT FROM short)
+  ON CONFLICT DO NOTHING
+)
+SELECT account, calls, tokens, money FROM short
 
 -- name: found
 SELECT answered, answer, batch, tokens, money, at FROM lease.batch_call WHERE key = $1
@@ -25,7 +31,7 @@ WHERE c.key = b.key AND b.stream = $1 AND b.batch = $2 AND NOT b.answered
 UPDATE lease.batch_call SET answered = true WHERE stream = $1 AND name = $2
 
 -- name: settled
-UPDATE lease.batch_call SET tokens = 0, money = 0 WHERE key = $1
-
--- name: drop
-DELETE FROM lease.batch_call WHERE key = $1
+WITH cleared AS (
+  UPDATE lease.batch_call SET tokens = 0, money = 0 WHERE key = $5
+)
+SELECT limits.settle($1, $2, $3, $4)

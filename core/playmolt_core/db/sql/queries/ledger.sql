@@ -29,6 +29,8 @@ WITH kept AS (
   INSERT INTO blob.reply (key, body) VALUES ($6, $7) ON CONFLICT DO NOTHING
 ), unmarked AS (
   DELETE FROM lease.in_flight WHERE stream = $5
+), answered AS (
+  DELETE FROM lease.batch_call WHERE key = $6
 )
 SELECT limits.settle($1, $2, $3, $4)
 
