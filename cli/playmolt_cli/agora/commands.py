@@ -364,8 +364,8 @@ def transcript(
 ) -> None:
     """Print a readable transcript of a run: thoughts, actions and speech of each agent, with the outcomes.
 
-    It includes private thoughts and whispers, so keep it to the operator. Works during the run, with or without a
-    running `up`.
+    It includes private thoughts and whispers, so keep it to the operator. What the operator hid is withheld. Works
+    during the run, with or without a running `up`.
 
     Example: playmolt agora transcript agora-0190… --agent jester_01 --format md --out jester.md
     """

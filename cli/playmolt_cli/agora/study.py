@@ -1,17 +1,24 @@
 """Analyses, bundles and transcripts of experiments, read from the log."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from playmolt_core.db.blobs import PgBlobs
+from playmolt_core.db.moderation import PgModeration
 from playmolt_core.db.pool import Pool, open_pool
+from playmolt_core.game.withholding import readable
 from playmolt_core.log.postgres import log_of
+from playmolt_core.log.withholding import Withholding
 from playmolt_schemas.instrument.laboratory import REPORT
+from playmolt_schemas.records import Record
+from playmolt_schemas.stored.agora.turn import TurnRecord
+from playmolt_schemas.text import WITHHELD
 
+from playmolt_cli.games import deciders
 from playmolt_cli.local.database import database
 from playmolt_cli.terminal.failures import Failure
 
@@ -136,12 +143,31 @@ async def _transcribed(run: str, agent: str | None, kind: "Format", data: Path |
                 raise Failure(
                     f"No run {run} in this log. `playmolt agora status EXPERIMENT` lists the runs of an experiment."
                 )
-            turns = assembly.turns_of({run: stored.records})
+            records = await _as_shown(pool, stored.records)
+            turns = assembly.turns_of({run: records})
             kept = [turn for turn in turns if agent in (None, turn.agent)]
             if agent is not None and not kept:
                 there = ", ".join(sorted({turn.agent for turn in turns}))
                 raise Failure(f"No agent {agent} took a turn in {run}. Choose from {there}.")
             shown = await PgBlobs(pool).texts(sorted({turn.prompt_hash for turn in kept})) if prompts else {}
+            for text in _hidden(assembly.turns_of({run: stored.records}), turns):
+                shown = {name: prompt.replace(text, WITHHELD) for name, prompt in shown.items()}
         finally:
             await pool.close()
     return transcript(kept, kind, title=assembly.run_note(stored.records).label, prompts=shown)
+
+
+async def _as_shown(pool: Pool, records: Sequence[Record]) -> Sequence[Record]:
+    """Records with a placeholder for what the operator hid: a transcript is read by others."""
+    withholding = Withholding(PgModeration(pool))
+    await withholding.refresh()
+    rules = deciders()["agora"]
+    return [readable(withholding.withheld.record(rules, record)) for record in records]
+
+
+def _hidden(said: Sequence[TurnRecord], shown: Sequence[TurnRecord]) -> Iterator[str]:
+    """What was hidden, as prompts quote it: they are JSON."""
+    for turn, other in zip(said, shown, strict=True):
+        if turn.content and turn.content != other.content:
+            yield turn.content
+            yield msgspec.json.encode(turn.content).decode()[1:-1]

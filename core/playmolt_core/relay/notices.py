@@ -183,7 +183,7 @@ def _of_tournament(
 def _of_decision(event: LoggedEvent, data: _EventData) -> Iterator[tuple[str, WebhookEvent, Mapping[str, object]]]:
     """For whom a decision is about. The reason is in the accounts alone, where it can be erased."""
     subject = data.subject or data.agent_id
-    if subject:
+    if type_of(subject) in ("agent", "owner"):
         shown: dict[str, object] = {"owner_id" if _is_owner(subject) else "agent_id": subject, "kind": event.type}
         if data.game_id is not None:
             shown["game_id"] = data.game_id

@@ -5,6 +5,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,7 +25,7 @@ from playmolt_schemas.text import WITHHELD
 from rich.console import Console
 
 from tests.browser.players import experiment
-from tests.integration.gateway.rows import OPERATOR_KEY, SECONDS, Guest, Json, Platform, Sse, refused, told
+from tests.integration.gateway.rows import OPERATOR_KEY, SECONDS, Guest, Json, Platform, Sse, eventually, refused, told
 from tests.integration.gateway.test_withholding import decide, differing, holding, restore
 
 NAME = "Zwischenzug Cup"
@@ -72,6 +73,8 @@ def test_the_name_of_a_tournament_is_hidden_renamed_and_given_back(platform: Pla
     told(platform.operator.ask("PATCH", f"/api/tournaments/{cup}", content=json.dumps({"name": f"{NAME} II"})))
     before = of_tournament(platform, cup)
     assert len(holding(before, NAME)) >= 6
+    # Times in feeds are of whole seconds.
+    eventually(lambda: f"{datetime.now(UTC).isoformat()[:19]}Z" > of_entry(before, cup), "the next second")
     report = decide(platform, "hide", kind="name", game_id=cup)
     after = of_tournament(platform, cup)
     assert holding(after, NAME) == []
@@ -130,6 +133,8 @@ def test_what_a_model_said_in_a_run_is_hidden(platform: Platform) -> None:
     assert holding(after, json.dumps(text)[1:-1]) == []
     assert WITHHELD in str(platform.events(run)[version - 1])
     assert text in str(platform.records(run, platform.operator)[version - 1]), "the operator's log keeps it"
+    transcript = platform.command("agora", "transcript", run, "--prompts").stdout
+    assert (text in transcript, WITHHELD in transcript) == (False, True)
     assert platform.command("log", "verify").returncode == 0
     for report in reports:
         restore(platform, report)
@@ -190,7 +195,11 @@ def test_a_speech_of_a_shared_jury_is_hidden_in_page_picture_transcript_and_log(
     text = speech["data"]["text"]
 
     def shown() -> dict[str, bytes]:
-        own = read(platform, [f"/api/jury/sessions/{verdict.session}/transcript?format=md"], verdict.owner)
+        session = f"/api/jury/sessions/{verdict.session}"
+        own = read(platform, [f"{session}/transcript?format=md", session], verdict.owner)
+        key = f"Bearer {verdict.owner.key}"
+        with Sse(platform.http, f"{platform.gateway}{session}/stream?after=0", Authorization=key) as feed:
+            own["stream"] = "\n".join(event for _, event in feed).encode()
         return verdict.shown() | own | read(platform, [f"{verdict.path}/log.jsonl", verdict.picture])
 
     before = shown()

@@ -14,7 +14,6 @@ from playmolt_core.engine.reads.sources import Reply, Sources, refusal
 from playmolt_core.engine.session_erasure import SessionErasure
 from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
 from playmolt_core.game.decider import Refused, S
-from playmolt_core.game.fold import Snapshot
 from playmolt_core.vault.vault import Erased
 
 _KEPT = 8
@@ -70,9 +69,10 @@ class ApiQueries(Generic[S]):
         if request.route in self._fetches:
             may = api.answer(snapshot.state, request)
             return may if isinstance(may, Refused) else await self._fetched(snapshot.state, request)
+        state = await self._sources.displayed(request.stream, snapshot)
         if request.route in api.slow:
-            return await self._made(api, snapshot, request)
-        return api.answer(snapshot.state, request)
+            return await self._made(api, state, snapshot.version, request)
+        return api.answer(state, request)
 
     async def _listed(self, api: GameApi[S], request: ApiRequest) -> ApiReply | Refused:
         fetch = self._fetches.get(request.route)
@@ -89,11 +89,11 @@ class ApiQueries(Generic[S]):
         """The answer about a session that does not exist."""
         return api.answer(self._sources.decider.initial(request.stream), request)
 
-    async def _made(self, api: GameApi[S], snapshot: Snapshot[S], request: ApiRequest) -> ApiReply | Refused:
+    async def _made(self, api: GameApi[S], state: S, version: int, request: ApiRequest) -> ApiReply | Refused:
         """Compute an answer in a thread; it is cached for repeated calls and for calls that fetch its other parts."""
         key = (
             request.stream,
-            snapshot.version,
+            version,
             request.route,
             request.agent_id,
             request.operator,
@@ -102,7 +102,7 @@ class ApiQueries(Generic[S]):
             request.hidden,
         )
         if key not in self._making:
-            self._making[key] = asyncio.create_task(asyncio.to_thread(_encoded, api, snapshot.state, request))
+            self._making[key] = asyncio.create_task(asyncio.to_thread(_encoded, api, state, request))
             while len(self._making) > _KEPT:
                 self._making.popitem(last=False)
         making = self._making[key]
