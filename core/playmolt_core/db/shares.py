@@ -74,6 +74,10 @@ class PgShares:
         row = await self._pool.row(_SQL["find"], token)
         return None if row is None else Share(row["stream"], row["owner"], _sections(row["sections"]))
 
+    async def is_shared(self, stream: str) -> bool:
+        """Whether an address shows this stream."""
+        return bool(await self._pool.value(_SQL["is_shared"], stream))
+
 
 def _hash(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()

@@ -12,7 +12,7 @@ from playmolt_schemas.identifiers import SESSION_TYPES, moderation_of, rfc3339, 
 from playmolt_schemas.records import ZERO_HASH, Metadata
 from playmolt_schemas.registry import watched_games
 from playmolt_schemas.stored import moderation as stored
-from playmolt_schemas.stored.event import Event, Shown, marks, texts
+from playmolt_schemas.stored.event import Event, Shown, has_author, marks, texts
 
 from playmolt_core.db.moderation import Decided, Decision, PgModeration, hidden_in
 from playmolt_core.db.pool import Connection, Pool, queries
@@ -176,7 +176,7 @@ def text_types(game: str) -> TextTypes | None:
     feed = messages.feed
     said = [event for event in feed.events if texts(event) and (event in feed.kinds or event.type in feed.written)]
     own = {event.type for event in said if any(mark.own for mark in _marks_of(event))}
-    whole = {event.type for event in said if not _has_author(event)}
+    whole = {event.type for event in said if not has_author(event)}
     return TextTypes(
         public=sorted({event.type for event in said} - own - whole),
         own=sorted(own),
@@ -188,11 +188,6 @@ def text_types(game: str) -> TextTypes | None:
 def _marks_of(event: type[Event]) -> Iterator[Shown]:
     found = marks(event)
     return (found[path[0]] for path in texts(event) if path[0] in found)
-
-
-def _has_author(event: type[Event]) -> bool:
-    """Whether an `agent_id` is beside the texts of an event: its own, or those of the elements of a list."""
-    return "agent_id" in event.__struct_fields__ or any("*" in path for path in texts(event))
 
 
 async def _name(connection: Connection, decision: Decision, subject: str) -> stored.Decided | Refused | None:

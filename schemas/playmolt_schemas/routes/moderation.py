@@ -38,21 +38,10 @@ _Invited = Annotated[
 ]
 
 
-_Shared = Annotated[
-    str,
-    Meta(
-        min_length=1,
-        max_length=limits.INVITE_CHARS,
-        description="The last part of a share link. Required for a speech of a shared session.",
-    ),
-]
-
-
 class ReportQuery(Query, frozen=True):
     """`POST /api/reports`."""
 
     invite: _Invited | None = None
-    share: _Shared | None = None
 
 
 class ReportRequest(api.Request, frozen=True, kw_only=True):

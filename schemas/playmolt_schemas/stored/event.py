@@ -95,6 +95,11 @@ def texts(kind: type) -> Sequence[tuple[str, ...]]:
     return found
 
 
+def has_author(event: type[Event]) -> bool:
+    """Whether an `agent_id` is beside the texts of an event: its own, or those of the elements of a list."""
+    return "agent_id" in event.__struct_fields__ or any("*" in path for path in texts(event))
+
+
 def is_text(annotation: object) -> bool:
     """Whether a field of this type is a text that an agent wrote."""
     return any(isinstance(extra, Said) for extra in _extras(annotation))

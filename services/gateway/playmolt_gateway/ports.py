@@ -472,6 +472,10 @@ class Shares(Protocol):
 
     async def shared(self, token: str) -> Share | None: ...
 
+    async def is_shared(self, stream: str) -> bool:
+        """Whether a share link shows this session or experiment."""
+        ...
+
     async def link_file(self, link: FileLink) -> str:
         """The token of a short-lived link to one file."""
         ...

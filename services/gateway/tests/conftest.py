@@ -438,6 +438,9 @@ class TwinStore:
         self.check()
         self.shares.pop(stream, None)
 
+    async def is_shared(self, stream: str) -> bool:
+        return stream in self.shares
+
     async def shared(self, token: str) -> Share | None:
         self.check()
         return next((share for known, share in self.shares.values() if known == token), None)

@@ -153,10 +153,6 @@ class Shared:
         self.path = urlsplit(url).path
         self.owner = owner
 
-    @property
-    def token(self) -> str:
-        return self.path.rpartition("/")[2]
-
     def shown(self) -> dict[str, bytes]:
         return read(self.platform, [self.path, f"{self.path}?lang=ko"])
 
@@ -164,12 +160,12 @@ class Shared:
     def picture(self) -> str:
         return f"{self.path}/picture.svg"
 
-    def reported(self, version: int, **query: str) -> Any:
-        body = json.dumps({"kind": "speech", "game_id": self.session, "version": version, "reason": "rude"})
-        return self.platform.nobody.ask("POST", "/api/reports", params=query, content=body)
+    def reported(self, version: int) -> Any:
+        body = {"kind": "speech", "game_id": self.session, "version": version, "reason": "rude"}
+        return self.platform.nobody.post("/api/reports", body)
 
     def hidden(self, version: int) -> str:
-        report = str(told(self.reported(version, share=self.token), 202)["id"])
+        report = str(told(self.reported(version), 202)["id"])
         decision = {"decision": "hide", "note": "house rule"}
         told(self.platform.operator.post(f"/api/admin/reports/{report}", decision))
         return report
@@ -204,8 +200,7 @@ def test_a_speech_of_a_shared_jury_is_hidden_in_page_picture_transcript_and_log(
 
     before = shown()
     assert len(holding(before, text)) >= 3
-    refused(verdict.reported(speech["version"]), 404, "not_found")
-    refused(verdict.reported(99_999, share=verdict.token), 404, "not_found")
+    refused(verdict.reported(99_999), 404, "not_found")
     report = verdict.hidden(speech["version"])
     after = shown()
     assert holding(after, text) == []
@@ -222,7 +217,6 @@ def test_a_speech_of_a_shared_jury_is_hidden_in_page_picture_transcript_and_log(
 def test_a_shared_report_with_a_hidden_text_is_withheld_whole(platform: Platform) -> None:
     shared = asyncio.run(_reported(platform))
     before = shared.shown()
-    refused(shared.reported(2), 404, "not_found")
     report = shared.hidden(2)
     after = shared.shown()
     title = re.findall(r"<title>(.*?)</title>", before[shared.path].decode())[0]
@@ -231,6 +225,8 @@ def test_a_shared_report_with_a_hidden_text_is_withheld_whole(platform: Platform
     assert platform.nobody.get(shared.picture).status_code == 404
     restore(platform, report)
     assert differing(before, shared.shown()) == set()
+    assert shared.owner.ask("DELETE", f"/api/sessions/{shared.session}/share").status_code == 204
+    refused(shared.reported(2), 404, "not_found")
 
 
 async def _reported(platform: Platform) -> Shared:

@@ -14,7 +14,7 @@ from playmolt_schemas.identifiers import SESSION_TYPES, TOURNAMENT_TYPES, WATCHE
 from playmolt_schemas.limits import REPORT_CHARS
 from playmolt_schemas.registry import watched_games
 from playmolt_schemas.routes import moderation as routes
-from playmolt_schemas.stored.event import marks, texts
+from playmolt_schemas.stored.event import has_author, marks, texts
 from playmolt_schemas.text import trimmed, unstorable
 
 from playmolt_gateway.access.auth import ANONYMOUS
@@ -50,15 +50,14 @@ def _speakers_in(game: str, message: Mapping[str, object]) -> Sequence[str] | No
     feed = games[game].feed
     for kind in (event for event in feed.events if event.type == message.get("type")):
         for path in texts(kind):
-            mark = marks(kind).get(path[0])
-            if mark is None:
+            if not has_author(kind):
                 said += [_MODEL] if message.get(path[-1]) else []
             elif path[0] in message:
                 said += _authors(message, path, "")
-            elif mark.own and not message.get("forfeit"):
+            elif marks(kind)[path[0]].own and not message.get("forfeit"):
                 said.append(str(message.get("agent_id", "")))
     found = [author for author in dict.fromkeys(said) if author]
-    return [author for author in found if type_of(author) == "agent"] if found else None
+    return [author for author in found if author != _MODEL] if found else None
 
 
 def _authors(value: object, path: Sequence[str], author: object) -> Iterator[str]:
@@ -196,12 +195,10 @@ async def _speakers(
 async def _shared(
     services: Services, request: CheckedRequest[routes.ReportQuery, routes.ReportRequest], game: str
 ) -> bool:
-    """Whether a session has this event, for the operator and for a reader of its share link."""
+    """Whether a session has this event and may be reported: by the operator, and by everybody while it is shared."""
     session, version = request.body.game_id or "", request.body.version or 1
-    if not request.caller.operator:
-        share = await services.within_deadline(services.shares.shared(request.query.share or ""))
-        if share is None or share.stream != session:
-            return False
+    if not request.caller.operator and not await services.within_deadline(services.shares.is_shared(session)):
+        return False
     answer = await services.bus.submit(
         game, "log", session, _encode({"after": version - 1, "limit": 1}), operator=True, trace=request.trace
     )

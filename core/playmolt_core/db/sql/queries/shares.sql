@@ -25,3 +25,6 @@ SELECT caller, path FROM account.file_link WHERE token_hash = $1 AND until > clo
 
 -- name: find
 SELECT stream, owner, sections FROM account.share WHERE token = $1
+
+-- name: is_shared
+SELECT EXISTS (SELECT FROM account.share WHERE stream = $1)
