@@ -136,6 +136,7 @@ def _happened(bundle: Bundle, stored: Stored) -> Iterator[Happened]:
     for record, data, at in stored:
         if record.type == "call_made":
             about = {"turn": data["turn"]}
+            about |= {name: data["call"][name] for name in ("interview",) if name in data["call"]}
             yield _called(bundle, record, at, data["call"], str(data["agent"]), str(data["agent"]), about)
         else:
             agent = data.get("agent") or (data["record"]["agent"] if record.type in _TURNS else "")

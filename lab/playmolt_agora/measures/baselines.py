@@ -74,13 +74,9 @@ def _counted(
 
 def _is_of(each: Answered, condition: str, item: str) -> bool:
     name, _, turn = item.partition("@")
-    arm, *parts = condition.split("/")
-    return (
-        each.id == name
-        and (not turn or each.turn == int(turn))
-        and each.phase == arm
-        and all(part in (each.set, each.language) for part in parts)
-    )
+    parts = ((), (each.set,), (each.language,), (each.model,), (each.model, each.language))
+    known = {"/".join(map(str, (each.phase, *part))) for part in parts}
+    return each.id == name and (not turn or each.turn == int(turn)) and condition in known
 
 
 def _answer(each: Answered) -> int | None:

@@ -97,7 +97,9 @@ class Interviews:
 
     def __init__(self, asked: Sequence[Answered], codes: Sequence[Code] = (), copies: Mapping[str, str] | None = None):
         self.asked = asked
-        self._codes = codes
+        self._codes: dict[tuple[str, int, str, str], list[Code]] = {}
+        for code in codes:
+            self._codes.setdefault(code.place, []).append(code)
         self.identical = _identical(asked, copies or {})
         planned = [each for each in asked if not each.exploratory] or list(asked)
         self.pooled = [each for each in planned if each.run not in self.identical]
@@ -112,7 +114,8 @@ class Interviews:
 
     def codes(self) -> list[Result]:
         """The table `interview_codes`."""
-        found = sorted(self._codes, key=lambda code: (*code.place, code.judge))
+        every = (code for codes in self._codes.values() for code in codes)
+        found = sorted(every, key=lambda code: (*code.place, code.judge))
         return [Result(msgspec.structs.asdict(code), runs=(code.run,), n=1, unit="answer") for code in found]
 
     def levels(self) -> list[Result]:
@@ -155,11 +158,9 @@ class Interviews:
                 yield str(choice), None if each.choice is None else float(each.choice == choice)
         else:
             yield "answered", float(each.text is not None)
-            for code in self._codes:
-                if code.place == each.place:
-                    labels = (code.survival, code.social)
-                    for label, found in zip(LABELS, labels, strict=True):
-                        yield f"{label}, {code.judge}", None if found is None else float(found)
+            for code in self._codes.get(each.place, ()):
+                for label, found in zip(LABELS, (code.survival, code.social), strict=True):
+                    yield f"{label}, {code.judge}", None if found is None else float(found)
 
 
 _COLUMNS: Final = tuple(name for name in Answered.__struct_fields__ if name not in ("choices", "coded"))

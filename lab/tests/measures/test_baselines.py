@@ -14,7 +14,9 @@ TRUST = Interview(id="trust", at=(0, 9), ask=ASK, scale=InterviewScale(from_=1, 
 DEAL = Interview(
     id="deal", at=(9,), ask=ASK, choices=InterviewChoices(ko=("나눈다", "갖는다"), en=("Share, all", "Keep"))
 )
-TERMS = BaselineTerms(conditions=("phase1", "phase1/ko"), items={"trust": TRUST, "trust@9": TRUST, "deal": DEAL})
+TERMS = BaselineTerms(
+    conditions=("phase1", "phase1/ko", "phase1/other/ko"), items={"trust": TRUST, "trust@9": TRUST, "deal": DEAL}
+)
 HEAD = "# source: a survey\n# licence: CC0\ncondition,item,answer,count\n"
 
 
@@ -148,3 +150,5 @@ def test_a_condition_and_a_time_choose_the_answers() -> None:
     assert row("phase1,trust,1,5\n", *given)["answers"] == 3
     assert row("phase1/ko,trust,1,5\n", *given)["answers"] == 2
     assert row("phase1/ko,trust@9,1,5\n", *given)["mean_model"] == 3
+    others = (*given, answers("r2", 2, model="other"))
+    assert row("phase1/other/ko,trust,1,5\n", *others)["runs"] == 1

@@ -51,11 +51,13 @@ class BaselineTerms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def terms_of(plan: Plan) -> BaselineTerms:
-    """The terms of a plan. A condition is a phase or room, or one of its sets or languages: `phase1`, `phase2/A`,
-    `pasture/ko`. An item is the id of a question, or `ID@TURN` for its answers after one turn."""
+    """The terms of a plan. A condition is a phase or room, or a part of it by set, model or language: `phase1`,
+    `phase2/A`, `pasture/ko`, `pasture/MODEL/ko`. An item is the id of a question; `ID@TURN` are its answers after one
+    turn."""
     conditions: list[str] = []
-    for name, languages, sets in _parts(plan):
-        conditions += [name, *(f"{name}/{each}" for each in (*sets, *languages))]
+    for name, models, languages, sets in _parts(plan):
+        conditions += [name, *(f"{name}/{each}" for each in (*sets, *languages, *models))]
+        conditions += [f"{name}/{model}/{language}" for model in models for language in languages]
     items: dict[str, Interview] = {}
     for interview in plan.interviews or ():
         if not interview.text:
@@ -63,15 +65,16 @@ def terms_of(plan: Plan) -> BaselineTerms:
     return BaselineTerms(conditions=tuple(conditions), items=items)
 
 
-def _parts(plan: Plan) -> Iterator[tuple[str, Sequence[str], Sequence[str]]]:
+def _parts(plan: Plan) -> Iterator[tuple[str, Sequence[str], Sequence[str], Sequence[str]]]:
+    """The name of each phase and room with its models, languages and sets."""
     for arm in ARMS:
         phase = getattr(plan.phases, arm)
         if phase and phase.runs:
-            languages = phase.languages or plan.languages
-            yield arm, languages, (getattr(phase, "sets", None) or "ABCD") if arm == "phase2" else ()
+            models, languages = phase.models or plan.models, phase.languages or plan.languages
+            yield arm, models, languages, (getattr(phase, "sets", None) or "ABCD") if arm == "phase2" else ()
     for room in plan.rooms or ():
         if room.runs:
-            yield room.name, room.languages or plan.languages, ()
+            yield room.name, room.models or plan.models, room.languages or plan.languages, ()
 
 
 def answers_of(interview: Interview) -> range:
