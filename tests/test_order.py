@@ -1,6 +1,7 @@
 """How tests are shared out among workers: what shares a platform stays together, and takes it down when it is done."""
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -73,3 +74,14 @@ def test_what_a_folder_shares_ends_with_its_last_test(pytester: pytest.Pytester)
     assert said == [
         "begun whole", "begun shared", "test 0", "test 1", "ended shared", "test 2", "ended whole",
     ]  # fmt: skip
+
+
+def test_a_file_that_cannot_be_imported_fails_a_run_of_workers(pytester: pytest.Pytester) -> None:
+    """Workers are forked from a process that has tried to import it already."""
+    pytester.makeini("[pytest]\naddopts = --import-mode=importlib")
+    pytester.makepyfile(test_broken="import there_is_no_such_module\ndef test_a() -> None: ...")
+    lines = ("import sys, pytest", f"sys.path.insert(0, {str(ROOT)!r})", "from tests import workers")
+    script = "\n".join((*lines, "workers._import_tests(['.'])", "raise SystemExit(pytest.main())"))
+    ended = pytester.run(sys.executable, "-c", script, timeout=120)
+    assert ended.ret == pytest.ExitCode.INTERRUPTED
+    ended.stdout.fnmatch_lines(["*ModuleNotFoundError*there_is_no_such_module*"])

@@ -12,7 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from contextlib import suppress
 from types import FrameType
 from typing import Any, Final, NoReturn
@@ -99,6 +99,18 @@ class _ImportsOnly:
     @pytest.hookimpl(tryfirst=True)
     def pytest_pycollect_makeitem(self) -> Sequence[pytest.Item]:
         return []
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """What cannot be imported stays in `sys.modules` as far as it came, and a worker would see no fault."""
+        report = yield
+        if report.failed:
+            for name, module in [*sys.modules.items()]:
+                if getattr(module, "__file__", None) == str(collector.path):
+                    del sys.modules[name]
+        return report
 
 
 def _import_tests(arguments: Sequence[str]) -> None:

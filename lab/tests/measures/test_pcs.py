@@ -7,7 +7,7 @@ from playmolt_agora.measures import pcs
 from playmolt_agora.measures.data.frame import frame
 from playmolt_agora.measures.divergence import count_jsd, jsd_parts, shares
 from playmolt_agora.measures.inference import attainable_p, bootstrap, permutation
-from playmolt_agora.measures.inference.sampling import intervals
+from playmolt_agora.measures.inference.looks import intervals
 from playmolt_schemas.stored.agora.turn import ACTIONS
 from scipy import stats
 from scipy.spatial import distance

@@ -3,7 +3,7 @@
 import pytest
 from playmolt_agora.measures.analysis import study
 from playmolt_agora.measures.data.frame import frame
-from playmolt_agora.measures.inference.sampling import intervals
+from playmolt_agora.measures.inference.looks import intervals
 from playmolt_agora.measures.repeats import Repeats
 
 ACTS = ("speak", "trade", "idle", "speak", "support", "move", "speak", "idle", "trade", "speak")
