@@ -16,7 +16,7 @@ def parsed(state: RunState, agent: str, found: Parsed) -> Parsed:
     """A reply as the world takes it: an action that the agent cannot take is not an act."""
     if found.code not in VALID_CODES:
         return Parsed(code=found.code)
-    return found if acts.open_to(state, agent, str(found.action)) else Parsed(code="invalid_action")
+    return found if found.action in acts.allowed(state, agent) else Parsed(code="invalid_action")
 
 
 def record(state: RunState, agent: str, reply: TurnReply, found: Parsed, deed: Deed | None) -> TurnRecord:

@@ -123,8 +123,7 @@ def _history(
 
 def _actions(state: RunState, agent: str, own: OwnScene | None) -> tuple[str, ...]:
     offered = (offer.name for offer in own.offers) if own else ()
-    allowed = (name for name in world.of(state).rows if acts.open_to(state, agent, name))
-    return tuple(dict.fromkeys((*offered, *allowed)))
+    return tuple(dict.fromkeys((*offered, *acts.allowed(state, agent))))
 
 
 def _own_scene(state: RunState, agent: str) -> OwnScene | None:
@@ -170,11 +169,11 @@ def _files(state: RunState, agent: str) -> dict[str, str]:
 def _offers(state: RunState, agent: str) -> tuple[Offer, ...]:
     """The actions of its place, including those it cannot pay for; the world's own before those of a shipped one."""
     attempt, feasible = ActAttempt(state, agent), acts.feasible(state, agent)
-    rows = sorted(attempt.world.rows.items(), key=lambda named: named[1].packaged)
+    rows = sorted(acts.allowed(state, agent).items(), key=lambda named: named[1].packaged)
     found = [
         _offer(attempt, name, row, possible=name in feasible)
         for name, row in rows
-        if row.listed and (row.packaged or acts.offered_at(attempt, row)) and acts.open_to(state, agent, name)
+        if row.listed and (row.packaged or acts.offered_at(attempt, row))
     ]
     contesting = [Offer(name=CONTEST, feasible=True)] if may_contest(state, agent) else []
     return (*found, *contesting)

@@ -48,13 +48,14 @@ def judged(attempt: ActAttempt, action: str) -> Deed:
     return _deed(attempt, row, amount)
 
 
-def open_to(state: RunState, agent: str, action: str) -> bool:
-    """Whether an action is one that the agent may attempt now: skills are the architect's, a contest some ranks'."""
-    row = world.of(state).rows.get(action)
-    return row is not None and _open_to(state, agent, row)
+def allowed(state: RunState, agent: str) -> dict[str, Row]:
+    """The actions that an agent may attempt now: skills are the architect's, a contest some ranks'."""
+    return {name: row for name, row in world.of(state).rows.items() if _open_to(state, agent, row)}
 
 
 def _open_to(state: RunState, agent: str, row: Row) -> bool:
+    if not row.rules:
+        return True
     if "architect" in row.rules and state.seat(agent).persona != "architect":
         return False
     return "contest" not in row.rules or may_contest(state, agent)
@@ -88,14 +89,11 @@ def null_effect(state: RunState, deed: Deed | None, applied: Effect) -> bool:
 
 def feasible(state: RunState, agent: str) -> tuple[str, ...]:
     """The actions that could have succeeded with the right target and amount (measures.md, 2)."""
-    attempt = ActAttempt(state, agent)
-    rows = attempt.world.rows
+    attempt, rows = ActAttempt(state, agent), allowed(state, agent)
     return tuple(name for name, row in rows.items() if row.listed and _possible(attempt, row))
 
 
 def _possible(attempt: ActAttempt, row: Row) -> bool:
-    if not _open_to(attempt.state, attempt.agent, row):
-        return False
     target: str | None = attempt.agent if "subsidy" in row.rules else None
     if row.target == "agent":
         target = next(iter(attempt.beside), None)

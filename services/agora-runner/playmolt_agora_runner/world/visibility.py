@@ -4,7 +4,7 @@ Public places are seen by all, an alley by those in it, an attempt that fails an
 thought is never seen.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -34,8 +34,37 @@ Witnessed = tuple[Observation, tuple[str, ...]]
 
 def of(state: RunState, event: Event) -> list[Witnessed]:
     """The observations of an event with their witnesses; `state` is the one before the event."""
-    happenings = _WITNESSED_BY.get(type(event))
-    return happenings(state, event) if happenings else []
+    match event:
+        case AgentActed():
+            return _acted(state, event)
+        case WhisperLeaked():
+            values = {"agent": event.agent, "target": event.target}
+            return [_witnessed(state, "leaked", values, event.heard_by)]
+        case EpochStarted():
+            found = (_witnessed(state, "happening", {"text": text}, state.living) for text in event.happenings)
+            return [(replace(happening, turn=event.turn), audience) for happening, audience in found]
+    return [_witnessed(state, kind, values, state.living) for kind, values in _news(event, state.rules.unit)]
+
+
+def _news(event: Event, unit: int) -> Iterator[tuple[str, dict[str, object]]]:
+    """What everybody learns of an event."""
+    match event:
+        case ActContested():
+            yield "undone", {"agents": event.by, "act": event.undone}
+        case CrisisStarted():
+            yield "crisis", {"crisis": event.crisis}
+        case BillboardPosted():
+            yield "billboard", {"agent": event.agent, "content": shown(event.content)}
+        case TaxChanged():
+            yield "tax", {"agent": event.agent, "rate": event.rate}
+        case RankChanged():
+            yield "rank", {"agent": event.agent, "rank": event.rank}
+        case AgentDied():
+            yield "death", {"agent": event.agent}
+        case MarketSettled():
+            yield "market", {"pool": event.pool // unit, "traders": len(event.trades)}
+            if event.overflow:
+                yield "overflow", {"amount": event.overflow // unit}
 
 
 def heard(agents: Mapping[str, Agent], witnessed: Iterable[Witnessed], kept: int = RECENT) -> dict[str, Agent]:
@@ -119,71 +148,8 @@ def hearing(state: RunState, record: TurnRecord, row: Row) -> tuple[str, ...]:
     return tuple(name for name, place in standing.items() if name != record.agent and (public or place in where))
 
 
-def _settled(state: RunState, event: MarketSettled) -> list[Witnessed]:
-    unit = state.rules.unit
-    witnessed = [_public(state, "market", {"pool": event.pool // unit, "traders": len(event.trades)})]
-    if event.overflow:
-        witnessed.append(_public(state, "overflow", {"amount": event.overflow // unit}))
-    return witnessed
-
-
-def _undone(state: RunState, event: ActContested) -> list[Witnessed]:
-    return [_public(state, "undone", {"agents": event.by, "act": event.undone})]
-
-
-def _public(state: RunState, kind: str, values: dict[str, Any], turn: int | None = None) -> Witnessed:
-    return _witnessed(state, kind, values, state.living, turn)
-
-
-def _witnessed(
-    state: RunState, kind: str, values: dict[str, Any], audience: tuple[str, ...], turn: int | None = None
-) -> Witnessed:
-    happening = Observation(
-        turn=state.turn if turn is None else turn, kind=kind, importance=state.rules.importance(kind), values=values
-    )
-    return happening, audience
-
-
-def _begun(state: RunState, event: EpochStarted) -> list[Witnessed]:
-    return [_public(state, "happening", {"text": text}, turn=event.turn) for text in event.happenings]
-
-
-def _crisis(state: RunState, event: CrisisStarted) -> list[Witnessed]:
-    return [_public(state, "crisis", {"crisis": event.crisis})]
-
-
-def _leaked(state: RunState, event: WhisperLeaked) -> list[Witnessed]:
-    return [_witnessed(state, "leaked", {"agent": event.agent, "target": event.target}, event.heard_by)]
-
-
-def _posted(state: RunState, event: BillboardPosted) -> list[Witnessed]:
-    return [_public(state, "billboard", {"agent": event.agent, "content": shown(event.content)})]
-
-
-def _taxed(state: RunState, event: TaxChanged) -> list[Witnessed]:
-    return [_public(state, "tax", {"agent": event.agent, "rate": event.rate})]
-
-
-def _ranked(state: RunState, event: RankChanged) -> list[Witnessed]:
-    return [_public(state, "rank", {"agent": event.agent, "rank": event.rank})]
-
-
-def _died(state: RunState, event: AgentDied) -> list[Witnessed]:
-    return [_public(state, "death", {"agent": event.agent})]
-
-
-_WITNESSED_BY: Final[Mapping[type[Event], Callable[[RunState, Any], list[Witnessed]]]] = {
-    AgentActed: _acted,
-    ActContested: _undone,
-    EpochStarted: _begun,
-    CrisisStarted: _crisis,
-    WhisperLeaked: _leaked,
-    BillboardPosted: _posted,
-    TaxChanged: _taxed,
-    RankChanged: _ranked,
-    AgentDied: _died,
-    MarketSettled: _settled,
-}
+def _witnessed(state: RunState, kind: str, values: dict[str, Any], audience: tuple[str, ...]) -> Witnessed:
+    return Observation(turn=state.turn, kind=kind, importance=state.rules.importance(kind), values=values), audience
 
 
 def hearers(
