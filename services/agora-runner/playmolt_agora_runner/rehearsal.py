@@ -80,9 +80,7 @@ def _reply(state: RunState, texts: Mapping[str, str]) -> TurnReply:
 def _said(scene: Scene, prompt: prompts.Prompt, state: RunState) -> str:
     messages = (ChatMessage("system", prompt.system), ChatMessage("user", prompt.user))
     turn = ScriptedTurn(ModelRequest(alias=_ALIAS, messages=messages, schema_name="turn"), state.run.seed)
-    if scene.own is not None:
-        return visitors.answer(_ALIAS, scene, turn).text
-    return residents.characters()[_ALIAS](turn).text
+    return visitors.cast(residents.cast(), _ALIAS, scene).character(turn)(turn).text
 
 
 def tried(plan: Plan | None, folder: PlanFolder, trial: TrialOf) -> PlanFolder:

@@ -15,10 +15,7 @@ _WAVERS: Final = 40
 
 def cast(known: Cast, alias: str, question: Interview, language: Language) -> Cast:
     """A cast in which an alias answers a question; no other model does."""
-    one = Cast()
-    if known.knows(alias):
-        one.add(partial(answer, alias, question, language), alias=alias)
-    return one
+    return residents.alone(known, alias, partial(answer, alias, question, language))
 
 
 def answer(alias: str, question: Interview, language: Language, turn: ScriptedTurn) -> Said:

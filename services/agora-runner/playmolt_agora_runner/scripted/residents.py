@@ -6,7 +6,7 @@ all now and then answer in another form than asked. They replace models when no 
 
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 from playmolt_core.llm.scripted.model import Cast, Character, Said, ScriptedTurn, generic
@@ -15,6 +15,7 @@ from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS, Action, Language
 from playmolt_agora_runner.turn import texts
 from playmolt_agora_runner.turn.parsed_prompt import ParsedPrompt, parse_prompt
 
+T = TypeVar("T")
 ALIASES: Final[tuple[str, ...]] = (
     "scripted",
     "scripted-steady",
@@ -139,6 +140,24 @@ def in_form(
     return Said(text)
 
 
+def alone(known: Cast, alias: str, character: Character) -> Cast:
+    """A cast in which a known alias plays a character; no other model does."""
+    one = Cast()
+    if known.knows(alias):
+        one.add(character, alias=alias)
+    return one
+
+
+def weighted(turn: ScriptedTurn, options: Sequence[T], weights: Sequence[int]) -> T:
+    """Draw an option by its weight."""
+    rest = turn.draw("action", sum(weights))
+    for option, weight in zip(options, weights, strict=True):
+        if rest < weight:
+            return option
+        rest -= weight
+    raise AssertionError("a draw below the sum falls into one of the weights")
+
+
 def _slip(profile: Profile, turn: ScriptedTurn, *, again: bool) -> str | None:
     """Draw in which other form to answer; who is asked again mostly takes care."""
     if again and turn.draw("careful", 5):
@@ -163,22 +182,13 @@ class _Player:
         self._words = _script().phrases(seen.language)
 
     def answer(self) -> Said:
-        slip = _slip(self._profile, self._turn, again=self._seen.again)
-        if slip == "refusal":
-            return Said(self._one("refusals"), refusal=True)
-        if slip == "garbled":
-            return Said(self._one("garbled"))
-        choice = self._choice()
+        slip, choice = _slip(self._profile, self._turn, again=self._seen.again), self._choice()
         if slip == "invalid":
             choice = _Choice(self._one("invalid"), choice.target, choice.content)
         if slip == "respelt":
             choice = self._respelt(choice)
-        text = self._written(choice)
-        if slip == "fenced":
-            return Said(f"```json\n{text}\n```")
-        if slip == "prose":
-            return Said(f"{self._one('intro')}\n{text}\n{self._one('outro')}")
-        return Said(text)
+        reply = {"thought": self._thought(choice), **msgspec.structs.asdict(choice)}
+        return in_form(self._profile, self._turn, reply, self._seen.language)
 
     def _choice(self) -> _Choice:
         if (
@@ -209,13 +219,7 @@ class _Player:
         return _Choice(skill, self._somebody(), str(1 + self._draw("amount", 9)))
 
     def _action(self) -> Action:
-        weights = [self._weight(action) for action in ACTIONS]
-        rest = self._draw("action", sum(weights))
-        for action, weight in zip(ACTIONS, weights, strict=True):
-            if rest < weight:
-                return action
-            rest -= weight
-        raise AssertionError("a draw below the sum falls into one of the weights")
+        return weighted(self._turn, ACTIONS, [self._weight(action) for action in ACTIONS])
 
     def _weight(self, action: Action) -> int:
         """An action's weight, 10,000 for indifference; never 0, so that every act can happen."""
@@ -273,15 +277,6 @@ class _Player:
         marked = persona is not None and self._draw("mark", 100) < self._pull()
         phrases = self._words.marks[persona] if persona is not None and marked else self._words.words
         return phrases[self._draw("words", len(phrases))]
-
-    def _written(self, choice: _Choice) -> str:
-        reply = {
-            "thought": self._thought(choice),
-            "action": choice.action,
-            "target": choice.target,
-            "content": choice.content,
-        }
-        return msgspec.json.encode(reply).decode()
 
     def _thought(self, choice: _Choice) -> str:
         """Name an aim that mostly fits the act."""

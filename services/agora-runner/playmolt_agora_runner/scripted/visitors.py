@@ -19,11 +19,8 @@ _OUTSIDE: Final = 100
 
 
 def cast(known: Cast, alias: str, scene: Scene) -> Cast:
-    """A cast in which an alias plays a scene; no other model does."""
-    one = Cast()
-    if known.knows(alias):
-        one.add(partial(answer, alias, scene), alias=alias)
-    return one
+    """The cast for a scene: in a world of a folder the alias receives what the scene offers, and no other plays."""
+    return known if scene.own is None else residents.alone(known, alias, partial(answer, alias, scene))
 
 
 def answer(alias: str, scene: Scene, turn: ScriptedTurn) -> Said:
@@ -34,7 +31,7 @@ def answer(alias: str, scene: Scene, turn: ScriptedTurn) -> Said:
 
 class _Visitor:
     def __init__(self, profile: residents.Profile, scene: Scene, turn: ScriptedTurn) -> None:
-        self._profile, self._scene, self._draw = profile, scene, turn.draw
+        self._profile, self._scene, self._turn, self._draw = profile, scene, turn, turn.draw
 
     def reply(self) -> dict[str, str | None]:
         offer = self._offer()
@@ -51,13 +48,7 @@ class _Visitor:
         own = self._scene.own
         offers = [each for each in own.offers if each.feasible] if own else []
         offers = offers or [Offer(name="idle")]
-        weights = [self._weight(offer) for offer in offers]
-        rest = self._draw("action", sum(weights))
-        for offer, weight in zip(offers, weights, strict=True):
-            if rest < weight:
-                return offer
-            rest -= weight
-        raise AssertionError("a draw below the sum falls into one of the weights")
+        return residents.weighted(self._turn, offers, [self._weight(offer) for offer in offers])
 
     def _weight(self, offer: Offer) -> int:
         """The weight of its name, or of its class."""

@@ -165,7 +165,7 @@ class TurnModel:
             turn=scene.turn,
             place=scene.agent,
             replicate=(spec.run, scene.turn, scene.agent),
-            cast=self._cast if scene.own is None else visitors.cast(self._cast, _alias(spec, scene), scene),
+            cast=visitors.cast(self._cast, _alias(spec, scene), scene),
         )
         found = await self._ladder(
             spec,
