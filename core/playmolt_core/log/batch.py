@@ -53,9 +53,9 @@ def follows(part: StreamAppend) -> bool:
 
 
 _USUAL = re.compile(
-    rb'\{"actor":"(?:agent-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}))?","causation":"([0-9a-f]{32})",'
-    rb'"command_id":"\2","correlation":"\2",(?:"request":"([0-9a-f]{32})",)?(?:"state_hash":("[0-9a-f]{64}"),)?'
-    rb'"trace":"([0-9a-f-]*)"\}'
+    r'\{"actor":"(?:agent-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}))?","causation":"([0-9a-f]{32})",'
+    r'"command_id":"\2","correlation":"\2",(?:"request":"([0-9a-f]{32})",)?(?:"state_hash":("[0-9a-f]{64}"),)?'
+    r'"trace":"([0-9a-f-]*)"\}'
 )
 """The metadata of almost every record; it is stored in columns."""
 
@@ -150,8 +150,9 @@ def _record(record: NewRecord) -> tuple[object, ...]:
         record.type, record.schema_version, record.data.decode(), record.at, bytes.fromhex(record.salt),
         bytes.fromhex(record.hash), record.closes, record.command != "",
     )  # fmt: skip
-    usual = _USUAL.fullmatch(record.metadata)
-    if not usual or record.command not in ("", usual[2].decode()):
-        return *fixed, record.command or None, None, None, None, record.metadata.decode()
-    actor, command, request, hashed, trace = [part.decode() if part else None for part in usual.groups()]
-    return *fixed, command, actor, bytes.fromhex(request) if request else None, trace, hashed
+    metadata = record.metadata.decode()
+    usual = _USUAL.fullmatch(metadata)
+    if not usual or record.command not in ("", usual[2]):
+        return *fixed, record.command or None, None, None, None, metadata
+    actor, command, request, hashed, trace = usual.groups()
+    return *fixed, command, actor, bytes.fromhex(request) if request else None, trace or None, hashed

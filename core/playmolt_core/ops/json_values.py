@@ -52,14 +52,14 @@ def whole_numbers(value: object) -> Any:
 
 
 def parse_json(body: bytes) -> object:
-    """Decode a JSON body. Raises ValueError.
+    """Decode a JSON body, with `whole_numbers` applied. Raises ValueError.
 
     A lone surrogate (`"\\ud800"`) is valid JSON that msgspec rejects. It is accepted here, and the rules then name the
     invalid field.
     """
     try:
-        return decode_json(body)
+        return decode_whole(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
         if b"\\u" not in body:
             raise
-        return json.loads(body, parse_constant=_refuse_constant)
+        return json.loads(body, parse_constant=_refuse_constant, parse_float=whole)

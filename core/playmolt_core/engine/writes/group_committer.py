@@ -216,10 +216,9 @@ class CommitQueue:
             group.outcomes.append(_outcome(command.pending.call, plan, plan.remember_on))
 
     def _group_for(self, plan: Plan) -> Group:
-        newest = (self._newest.get(change.entry.stream) for change in plan.changes)
-        touched = list(dict.fromkeys(group for group in newest if group is not None))
-        size = sum(len(group.commands) for group in touched)
-        if not touched or size >= self._limit or any(group.full for group in touched):
+        newest = [self._newest.get(change.entry.stream) for change in plan.changes]
+        touched = dict.fromkeys(filter(None, newest))
+        if not touched or _is_closed(touched, self._limit):
             for dependency in touched:
                 dependency.full = True
             group = Group()
@@ -281,6 +280,11 @@ class CommitQueue:
                 if self._newest.get(stream) is group:
                     del self._newest[stream]
         return groups
+
+
+def _is_closed(groups: Collection[Group], limit: int) -> bool:
+    """Whether no command can be added to a merger of these groups."""
+    return any(group.full for group in groups) or sum(len(group.commands) for group in groups) >= limit
 
 
 def _unit(group: Group) -> Unit:

@@ -23,7 +23,6 @@ from playmolt_core.engine.writes.record_chain import append
 from playmolt_core.engine.writes.seat_planner import SeatPlanner
 from playmolt_core.game.api import GameApi
 from playmolt_core.game.decider import Absent, Accepted, Act, Command, Decider, EndGame, Forfeit, Refused, Resign, S
-from playmolt_core.ops.json_values import whole_numbers
 
 
 class _FaultRequest(msgspec.Struct, frozen=True):
@@ -113,7 +112,7 @@ def _command(pending: PendingCall) -> Command:
     if pending.command is not None:
         return pending.command
     if call.op == "act":
-        return Act(agent_id=call.agent, action=whole_numbers(pending.carried()))
+        return Act(agent_id=call.agent, action=pending.carried())
     if call.op == "resign":
         return Resign(agent_id=call.agent)
     if call.op == "away":
