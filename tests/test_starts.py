@@ -6,7 +6,7 @@ import sys
 import pytest
 
 SDK = "opentelemetry.sdk"
-NUMERIC = ("numpy", "scipy", "polars", "pyarrow", "fpdf", "resvg_py", "fontTools")
+NUMERIC = ("numpy", "scipy", "polars", "pyarrow", "vl_convert", "jinja2", "pypdf", "fpdf", "resvg_py", "fontTools")
 MODELS = ("jsonschema", "playmolt_core.llm.scripted.model")
 
 

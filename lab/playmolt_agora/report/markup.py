@@ -11,9 +11,14 @@ _SHORT = 40
 NULL = "–"
 
 
+def cleaned(text: str) -> str:
+    """Text without the characters that neither HTML nor XML may contain."""
+    return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
 def escaped(text: object) -> str:
     """Text that is safe between tags and in quoted attributes, of HTML and of XML."""
-    return html.escape(_FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", str(text)))
+    return html.escape(cleaned(str(text)))
 
 
 def shown(value: object) -> str:

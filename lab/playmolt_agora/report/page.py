@@ -8,7 +8,7 @@ from playmolt_schemas.stored.agora.turn import VALID_CODES
 
 from playmolt_agora.report import markup, prose, provenance
 from playmolt_agora.report.chapters import confirmatory, exploratory, interviews, own
-from playmolt_agora.report.plots import contrasts, counts, drift, pcs, ritual, society, time
+from playmolt_agora.report.plots import contrasts, counts, drift, epochs, networks, pcs, ritual, time
 from playmolt_agora.report.plots.figure import Plot
 from playmolt_agora.report.sections import Section
 from playmolt_agora.report.study import StudyData, has_pcs, has_stage1, rows
@@ -173,10 +173,10 @@ def gallery(study: StudyData) -> dict[str, Plot]:
         (drift.entropy_figure, bool(rows(study.tables.get("drift")))),
         (drift.rolling_figure, drift.rolls(study)),
         (drift.washout_figure, bool(rows(study.tables.get("washout")))),
-        (society.support_figure, bool(study.turns)),
-        (society.whisper_figure, bool(study.turns)),
-        (society.gini_figure, bool(rows(study.tables.get("gini")))),
-        (society.treasury_figure, bool(rows(study.treasury))),
+        (networks.support_figure, bool(study.turns)),
+        (networks.whisper_figure, bool(study.turns)),
+        (epochs.gini_figure, bool(rows(study.tables.get("gini")))),
+        (epochs.treasury_figure, bool(rows(study.treasury))),
         (counts.parse_figure, bool(study.turns)),
         (counts.dissoc_figure, bool(rows(study.tables.get("dissoc")))),
         (contrasts.contrast_figure, bool(rows(study.tables.get("contrasts")))),

@@ -32,14 +32,14 @@ class Figure:
 
     @property
     def pdf(self) -> bytes:
-        from playmolt_agora.report.printing import formats  # noqa: PLC0415 -- loads what writes PDF
+        from playmolt_agora.report import vega  # noqa: PLC0415 -- loads what draws
 
-        return formats.pdf(self.svg, self.title)
+        return vega.pdf(self.svg, self.title)
 
     def png(self, dpi: int = _DPI) -> bytes:
-        from playmolt_agora.report.printing import formats  # noqa: PLC0415 -- as above
+        from playmolt_agora.report import vega  # noqa: PLC0415 -- as above
 
-        return formats.png(self.svg, dpi)
+        return vega.png(self.svg, dpi)
 
     def save(self, path: str | Path) -> None:
         """Write the picture in the format of the path's ending. ValueError for another one than svg, pdf, png."""

@@ -14,8 +14,7 @@ import pytest
 from playmolt_agora.bundle.seal import packed
 from playmolt_agora.measures.agreement import COLUMNS
 from playmolt_agora.measures.data.tables import BESIDE, TABLES
-from playmolt_agora.report import experiment_study
-from playmolt_agora.report.printing import formats
+from playmolt_agora.report import experiment_study, vega
 from playmolt_agora.report.study import StudyFault
 from playmolt_agora.studies.sources import study_in
 from playmolt_agora.studies.table import label_of
@@ -135,15 +134,16 @@ def test_figures_save_themselves(study: playmolt_agora.Study, tmp_path: Path) ->
 
 def test_a_pdf_carries_its_font_and_korean(study: playmolt_agora.Study) -> None:
     svg = study.figures["action-mix"].svg.replace(">speak<", ">발화<")
-    assert b"NotoSansKR" in formats.pdf(svg, "행동")
+    assert b"NotoSansKR" in vega.pdf(svg, "행동")
 
 
 def test_a_pdf_in_latin_letters_carries_no_more_than_these_and_equals_the_next(study: playmolt_agora.Study) -> None:
     figure = study.figures["action-mix"]
-    made = formats.pdf(figure.svg, figure.title)
+    made = vega.pdf(figure.svg, figure.title)
     assert b"NotoSansKR" in made
-    assert made == formats.pdf(figure.svg, figure.title)
-    assert len(made) < len(formats.pdf(figure.svg.replace(">speak<", ">발화<"), figure.title))
+    assert b"/Title" in made
+    assert made == vega.pdf(figure.svg, figure.title)
+    assert len(made) < len(vega.pdf(figure.svg.replace(">speak<", ">발화<"), figure.title))
 
 
 def test_text_is_legible_in_print(study: playmolt_agora.Study) -> None:

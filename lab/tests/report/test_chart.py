@@ -1,24 +1,15 @@
-"""Charts: axes that hold their data, series that can be told apart, pictures with a name."""
+"""Charts: series that can be told apart, pictures with a name, equal bytes, files for print."""
 
+import re
+import subprocess
+import sys
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from playmolt_agora.report.chart import (
-    BAND,
-    HUES,
-    INK,
-    SOFT,
-    ChartCanvas,
-    Panel,
-    Scale,
-    legend,
-    rounded_up,
-    style,
-    ticks,
-)
+from playmolt_agora.report import charts, vega
+from playmolt_agora.report.charts import BAND, HUES
 from playmolt_agora.report.plots.figure import ACTION_STYLES, PLACE_STYLES
+from playmolt_agora.report.vega import INK, SOFT, Spec
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -29,25 +20,20 @@ def luminance(hue: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-@given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6), st.integers(2, 8))
-@settings(max_examples=60)
-def test_ticks_are_few_ascending_and_inside(low: float, span: float, most: int) -> None:
-    found = ticks(low, low + span, most)
-    assert 1 <= len(found) <= most + 1 or not found
-    assert list(found) == sorted(set(found))
-    slack = span * 1e-3 + 1e-9
-    assert all(low - slack <= tick <= low + span + slack for tick in found)
-
-
-@given(st.floats(1e-9, 1e9))
-@settings(max_examples=60)
-def test_an_axis_ends_at_a_round_number_not_far_above_its_data(value: float) -> None:
-    assert value * (1 - 1e-6) <= rounded_up(value) <= 2 * value
-
-
-def test_an_empty_range_is_drawn_in_the_middle() -> None:
-    assert Scale(3, 3, 0, 100)(3) == 50
-    assert rounded_up(0) == 1
+def chart(*, name: str = "a <b> & 기록관 档案员", note: str = "a note <c>\x00") -> Spec:
+    """Blocks with notes beside lines, under names that are no markup."""
+    looks = charts.styles([name, "other"])
+    legend = charts.key(looks)
+    blocks = charts.bars(
+        [{"name": name, "note": note, **block} for block in charts.stacked([(name, 0.4, note), ("other", 0.6, note)])],
+        looks, legend=legend, thick=0.5, x={**charts.axis("lo", "x", domain=(0, 1)), "field": "lo"},
+        x2={"field": "hi"}, y=charts.band("name", [name]),
+    )  # fmt: skip
+    points = [{"series": name, "x": x, "y": -x / 10} for x in range(3)]
+    lines = charts.lines(points, looks, charts.axis("x"), charts.axis("y"), legend=legend)
+    return charts.grid(
+        [charts.panel([blocks], 200, 30, title=name, note=name), charts.panel(lines, 200, 30, title="lines")], 2
+    )
 
 
 @pytest.mark.parametrize("hue", [*HUES, INK, SOFT])
@@ -60,7 +46,7 @@ def test_the_band_lies_behind_what_is_drawn_on_it() -> None:
 
 
 def test_series_differ_in_more_than_colour() -> None:
-    looks = [style(number) for number in range(24)]
+    looks = [charts.style(number) for number in range(24)]
     assert len(set(looks)) == 24
     assert len({(look.dash, look.shape) for look in looks[:4]}) == 4
 
@@ -70,22 +56,42 @@ def test_actions_and_places_have_colours_of_their_own() -> None:
     assert len({look.hue for look in PLACE_STYLES.values()}) == 3
 
 
-def test_a_picture_is_xml_with_a_title_and_a_description() -> None:
-    drawing = ChartCanvas(200, 100)
-    panel = Panel(drawing, 20, 20, 150, 60, x=(0, 10), y=(0, 1))
-    panel.axes(title="<b>&", note="n", x_label="x", y_label="y")
-    panel.series([(0, 0), (10, 1)], style(0))
-    panel.band([(0, 0)], [(0, 1)])
-    panel.level(0.5)
-    legend(drawing, 0, 10, [("a name", style(number)) for number in range(9)], lines=True, right=200)
-    drawing.mark("bar", 5, 5, hue=INK)
-    picture = ElementTree.fromstring(drawing.svg("fig-x", "A < B & C", "words\x00"))  # noqa: S314 -- our own text
+def test_a_picture_is_xml_with_a_title_a_description_and_notes() -> None:
+    svg = vega.draw(chart(), "fig-x", "A < B & C", "words\x00")
+    picture = ElementTree.fromstring(svg)  # noqa: S314 -- our own text
     assert picture.attrib["role"] == "img"
     assert [picture.find(f"{SVG}{name}").text for name in ("title", "desc")] == ["A < B & C", "words�"]  # type: ignore[union-attr]
     assert picture.attrib["aria-labelledby"] == "fig-x-t fig-x-d"
+    assert [each.text for each in picture.iterfind(f".//{SVG}path/{SVG}title")] == ["a note <c>�"] * 2
+    texts = [each.text for each in picture.iter(f"{SVG}text")]
+    assert texts.count("a <b> & 기록관 档案员") == 4, "title, line under it, band and legend"
+    assert {"0.5", "−0.2", "other"} <= set(texts)
+    assert float(picture.attrib["width"]) == vega.WIDTH
 
 
-def test_a_line_of_one_point_is_not_a_line() -> None:
-    drawing = ChartCanvas(10, 10)
-    drawing.path([(1, 1)], hue=INK)
-    assert "polyline" not in drawing.svg("x", "x", "x")
+def test_a_picture_names_nothing_outside_and_has_no_id_but_its_own() -> None:
+    svg = vega.draw(chart(), "fig-x", "title", "words")
+    assert "http" not in svg.replace("http://www.w3.org/2000/svg", "")
+    assert not re.search(r"url\(|href|<script|<style|class=", svg)
+    assert re.findall(r' id="([^"]+)"', svg) == ["fig-x-t", "fig-x-d"]
+
+
+def test_a_chart_without_panels_is_an_empty_picture() -> None:
+    assert "<text" not in vega.draw(charts.grid([], 3), "x", "x", "x")
+
+
+def test_another_process_draws_equal_bytes() -> None:
+    """Where no font of the machine is known, too: those of the text's metrics are installed with the laboratory."""
+    program = (
+        "from lab.tests.report.test_chart import chart\n"
+        "from playmolt_agora.report import vega\n"
+        "svg = vega.draw(chart(), 'x', 'y', 'z')\n"
+        "import hashlib\n"
+        "print(*(hashlib.sha256(each).hexdigest() for each in (svg.encode(), vega.pdf(svg, 't'), vega.png(svg, 72))))"
+    )
+    done = [
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120)
+        for _ in range(2)
+    ]
+    assert done[0].stdout == done[1].stdout
+    assert len(done[0].stdout.split()) == 3

@@ -5,34 +5,30 @@ from typing import Any, Final
 
 from playmolt_schemas.stored.agora.turn import ACTIONS
 
-from playmolt_agora.report.chart import SOFT, ChartCanvas, Panel, Style, grid, legend, rounded_up, style, ticks
+from playmolt_agora.report import charts
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import CONDITIONS, WIDTH, Plot, drawn, in_order, phase_title, shown_runs
+from playmolt_agora.report.plots.figure import CONDITIONS, Plot, drawn, in_order, phase_title, shown_runs
 from playmolt_agora.report.study import StudyData, counted_rows
+from playmolt_agora.report.vega import Spec
 
-_LEFT: Final = 230.0
-_LINE: Final = 17.0
+_LINE: Final = 17
+_DELTA: Final = ("language", "model_a", "model_b", "delta", "ci_lo", "ci_hi", "p", "p_holm", "n", "n of")
 
 Line = Mapping[str, Any]
+Groups = Mapping[str, Sequence[Line]]
 
 
 def contrast_figure(study: StudyData) -> Plot:
     """Draw the divergence of the two sides of each contrast, per model, with its interval where there is one."""
-    found: Sequence[Line] = counted_rows(study, "contrast_intervals") or counted_rows(study, "contrasts")
-    models = in_order(row["model"] for row in found)
-    looks = {model: style(index) for index, model in enumerate(models)}
+    found = counted_rows(study, "contrast_intervals") or counted_rows(study, "contrasts")
     groups = _grouped(found)
-    alt = _alt("Divergence by contrast", groups, "jsd")
-    most = max((row.get(name) or 0.0 for row in found for name in ("jsd", "ci_hi")), default=0.0)
-    drawing, panel = _field(groups, looks, (0.0, min(1.0, rounded_up(most))), "Jensen–Shannon divergence, bits")
-    at = 0.0
-    for name, lines in groups.items():
-        at = _group(panel, at, name, lines, looks, "jsd")
+    most = max((row.get(name) or 0.0 for row in found for name in ("jsd", "ci_hi")), default=0.0) or 1.0
+    x = charts.axis("value", "Jensen–Shannon divergence, bits", domain=(0.0, min(1.0, most)))
     return drawn(
         "contrasts",
         "Contrasts of languages, personas and models",
-        drawing,
-        alt,
+        _field(groups, "jsd", x),
+        _alt("Divergence by contrast", groups, "jsd"),
         measure="contrasts",
         table="contrast_intervals" if study.further.get("contrast_intervals") else "contrasts",
         runs=shown_runs(study),
@@ -43,7 +39,7 @@ def contrast_figure(study: StudyData) -> Plot:
 
 def model_figure(study: StudyData) -> Plot:
     """Draw the differences of PCS between models, with their intervals."""
-    found = [
+    found: list[Line] = [
         {
             **row,
             "contrast": "PCS",
@@ -53,24 +49,17 @@ def model_figure(study: StudyData) -> Plot:
         }
         for row in counted_rows(study, "delta_pcs")
     ]
-    looks = {model: style(index) for index, model in enumerate(in_order(row["model"] for row in found))}
     groups = _grouped(found)
-    alt = _alt("Differences of PCS", groups, "delta")
-    drawing, panel = _field(groups, looks, _span(found, "delta"), "difference of PCS, bits")
-    drawing.line(panel.x(0), panel.top, panel.x(0), panel.top + panel.height, hue=SOFT, dash="3 3")
-    at = 0.0
-    for name, lines in groups.items():
-        at = _group(panel, at, name, lines, looks, "delta")
-    columns = ("language", "model_a", "model_b", "delta", "ci_lo", "ci_hi", "p", "p_holm", "n", "n of")
+    x = charts.axis("value", "difference of PCS, bits", domain=_span(found, "delta"))
     return drawn(
         "pcs-models",
         "Differences of PCS between models",
-        drawing,
-        alt,
+        _field(groups, "delta", x, charts.level(across="x", dashed=True)),
+        _alt("Differences of PCS", groups, "delta"),
         measure="delta_pcs",
         table="delta_pcs",
         runs=shown_runs(study, "stage1", "phase1"),
-        columns=columns,
+        columns=_DELTA,
         of=found,
     )
 
@@ -78,35 +67,23 @@ def model_figure(study: StudyData) -> Plot:
 def point_figure(study: StudyData) -> Plot:
     """Draw the differences of shares in percentage points, one panel a contrast, with intervals."""
     shares = counted_rows(study, "contrast_shares")
-    found: Sequence[Line] = [row for row in shares if row["contrast"] != "model"]
-    models = in_order(row["model"] for row in found)
-    looks = {model: style(index) for index, model in enumerate(models)}
+    found: list[Line] = [row for row in shares if row["contrast"] != "model"]
+    series = charts.styles(in_order(row["model"] for row in found))
     groups = _grouped(found)
-    alt = _alt("Differences of shares in percentage points", groups, "points", key="action")
-    count, columns = grid(len(groups), 3)
-    height = 26.0 * len(ACTIONS)
-    drawing = ChartCanvas(WIDTH, 50 + count * (height + 64))
-    legend(drawing, 10, 16, list(looks.items()), lines=True, right=WIDTH)
-    width = (WIDTH - 70 - (columns - 1) * 20) / columns
-    span = _span(found, "points")
-    inner = [tick for tick in ticks(*span) if abs(tick) < span[1]]
+    columns, width = charts.fitted(len(groups), 3, left=76, gap=20)
+    x = charts.axis("value", "percentage points", domain=_span(found, "points"))
+    panels = []
     for number, (name, lines) in enumerate(groups.items()):
-        row, column = divmod(number, columns)
-        left, top = 62 + column * (width + 20), 56 + row * (height + 64)
-        panel = Panel(drawing, left, top, width, height, x=span, y=(len(ACTIONS), 0))
-        panel.axes(title=name, x_label="percentage points", x_ticks=inner, y_ticks=())
-        drawing.line(panel.x(0), top, panel.x(0), top + height, hue=SOFT, dash="3 3")
-        for index, action in enumerate(ACTIONS):
-            if column == 0:
-                drawing.text(left - 8, panel.y(index + 0.5) + 4, action, size=10.8, anchor="end")
-            mine = [line for line in lines if line["action"] == action]
-            for place, line in enumerate(mine):
-                _spot(panel, panel.y(index + (place + 1) / (len(mine) + 1)), line, looks[line["model"]], "points")
+        y = charts.band("name", ACTIONS, labels=number % columns == 0)
+        marks = charts.dots([_dot(line, line["action"], "points") for line in lines], series, x, y, charts.key(series))
+        panels.append(
+            charts.panel([charts.level(across="x", dashed=True), *marks], width, 26 * len(ACTIONS), title=name)
+        )
     return drawn(
         "contrast-shares",
         "Contrasts in percentage points",
-        drawing,
-        alt,
+        charts.grid(panels, columns, gap=20),
+        _alt("Differences of shares in percentage points", groups, "points", key="action"),
         measure="contrast_shares",
         table="contrast_shares",
         runs=shown_runs(study),
@@ -115,32 +92,20 @@ def point_figure(study: StudyData) -> Plot:
     )
 
 
-def _field(
-    groups: Mapping[str, Sequence[Line]], looks: Mapping[str, Style], across: tuple[float, float], label: str
-) -> tuple[ChartCanvas, Panel]:
-    count = sum(len(lines) + 1 for lines in groups.values())
-    drawing = ChartCanvas(WIDTH, 120 + _LINE * count + 17 * (len(looks) // 4))
-    top = legend(drawing, 10, 16, list(looks.items()), lines=True, right=WIDTH) + 12
-    panel = Panel(drawing, _LEFT, top, WIDTH - _LEFT - 20, _LINE * count, x=across, y=(max(1, count), 0))
-    panel.axes(x_label=label, y_ticks=())
-    return drawing, panel
+def _field(groups: Groups, column: str, x: Spec, *behind: Spec) -> Spec:
+    """A band for each contrast, its models below each other."""
+    series = charts.styles(in_order(line["model"] for lines in groups.values() for line in lines))
+    marks = [_dot(line, name, column) for name, lines in groups.items() for line in lines]
+    room = charts.beside(groups)
+    legend = charts.key(series, room=room, titled=False)
+    height = _LINE * (len(series) + 1) * len(groups)
+    layers = [*behind, *charts.dots(marks, series, x, charts.band("name", list(groups), grid=True), legend)]
+    return charts.grid([charts.panel(layers, room, height)], 1)
 
 
-def _group(panel: Panel, at: float, name: str, lines: Sequence[Line], looks: Mapping[str, Style], column: str) -> float:
-    panel.drawing.text(_LEFT - 10, panel.y(at + 0.5 + len(lines) / 2), name, size=10.8, anchor="end")
-    for place, line in enumerate(lines):
-        _spot(panel, panel.y(at + place + 0.75), line, looks[line["model"]], column)
-    below = at + len(lines) + 1
-    panel.drawing.line(10, panel.y(below - 0.25), panel.left + panel.width, panel.y(below - 0.25), hue="#eceff2")
-    return below
-
-
-def _spot(panel: Panel, y: float, line: Line, look: Style, column: str) -> None:
-    if line.get("ci_lo") is not None and line.get("ci_hi") is not None:
-        panel.drawing.line(panel.x(line["ci_lo"]), y, panel.x(line["ci_hi"]), y, hue=look.hue, width=1.4)
-    if line.get(column) is not None:
-        hollow = bool(line.get("indicative"))
-        panel.drawing.mark(look.shape, panel.x(line[column]), y, hue=look.hue, size=4, hollow=hollow)
+def _dot(line: Line, name: str, column: str) -> dict[str, object]:
+    return {"name": name, "series": line["model"], "value": line.get(column), "lo": line.get("ci_lo"),
+            "hi": line.get("ci_hi"), "hollow": bool(line.get("indicative"))}  # fmt: skip
 
 
 def _grouped(found: Sequence[Line]) -> dict[str, list[Line]]:
@@ -160,11 +125,11 @@ def _name(row: Line) -> str:
 
 def _span(found: Sequence[Line], column: str) -> tuple[float, float]:
     values = [abs(row.get(name) or 0.0) for row in found for name in (column, "ci_lo", "ci_hi")]
-    end = rounded_up(max(values, default=0.0))
+    end = max(values, default=0.0) or 1.0
     return -end, end
 
 
-def _alt(title: str, groups: Mapping[str, Sequence[Line]], column: str, *, key: str = "model") -> str:
+def _alt(title: str, groups: Groups, column: str, *, key: str = "model") -> str:
     said = [
         f"{name}: {', '.join(f'{_who(line, key)} {shown(line[column])}' for line in lines)}"
         for name, lines in groups.items()

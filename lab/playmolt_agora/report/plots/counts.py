@@ -1,51 +1,47 @@
-"""Parse codes, the agreement of thought and act, and contrasts of languages and personas."""
+"""Parse codes, and the agreement of thought and act: shares of turns in stacked bars."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final, get_args
 
 from playmolt_schemas.instrument.definitions import rank_of
 from playmolt_schemas.stored.agora.turn import VALID_CODES, ParseCode
 
-from playmolt_agora.report import prose
-from playmolt_agora.report.chart import HUES, ChartCanvas, Panel, Style, legend
+from playmolt_agora.report import charts
+from playmolt_agora.report.charts import HUES, Style
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import WIDTH, Plot, percent, phase_title, shown_runs, shown_turns
+from playmolt_agora.report.plots.figure import Plot, drawn, percent, phase_title, shown_runs, shown_turns
 from playmolt_agora.report.study import StudyData, rows
 from playmolt_agora.report.tallies import parse_codes
+from playmolt_agora.report.vega import Spec
 
-CODES: Final[tuple[ParseCode, ...]] = get_args(ParseCode)
+CODES: Final[tuple[str, ...]] = get_args(ParseCode)
 _CODE_HUES: Final = ("#bcd3ea", "#7fb0dc", "#1765ad", "#0d3f6e", "#b8500f", "#a03050", "#7a4aa5", "#1b1f24", "#8f7a3c")
-_DISSOC: Final = (
-    ("dissoc_a", "A: thinks of survival, acts otherwise", HUES[1]),
-    ("dissoc_b", "B: thinks socially, acts to gain", HUES[3]),
-    ("dissoc_c", "C: thought and act agree", HUES[2]),
-    ("dissoc_u", "U: undecidable", "#c3c9d0"),
-)
-_LEFT: Final = 210.0
+_CODE_STYLES: Final = {code: Style(hue) for code, hue in zip(CODES, _CODE_HUES, strict=True)}
+_DISSOC: Final = {
+    "dissoc_a": ("A: thinks of survival, acts otherwise", HUES[1]),
+    "dissoc_b": ("B: thinks socially, acts to gain", HUES[3]),
+    "dissoc_c": ("C: thought and act agree", HUES[2]),
+    "dissoc_u": ("U: undecidable", "#c3c9d0"),
+}
+_DISSOC_STYLES: Final = {words: Style(hue) for words, hue in _DISSOC.values()}
 
 
 def parse_figure(study: StudyData) -> Plot:
     """Draw how replies were read, by model and language."""
     counts = parse_codes(shown_turns(study))
     bars = {
-        f"{model} · {language}": [(code, found[code]) for code in CODES] for (model, language), found in counts.items()
+        f"{model} · {language}": {code: found[code] for code in CODES} for (model, language), found in counts.items()
     }
-    looks: dict[str, Style] = {code: Style(hue, "", "square") for code, hue in zip(CODES, _CODE_HUES, strict=True)}
-    said = [f"{name}: {percent(_failed(dict(parts)))} failed" for name, parts in bars.items()]
-    alt = f"Stacked bars. {'; '.join(said)}." if said else "No turns."
-    return Plot(
-        name="parse-codes",
-        title="Parse codes by model and language",
-        caption=prose.CAPTIONS["parse-codes"],
-        alt=alt,
-        svg=_bars("parse-codes", "Parse codes by model and language", bars, looks, {code: code for code in CODES}, alt),
+    said = [f"{name}: {percent(_failed(parts))} failed" for name, parts in bars.items()]
+    return drawn(
+        "parse-codes",
+        "Parse codes by model and language",
+        _chart(bars, _CODE_STYLES),
+        f"Stacked bars. {'; '.join(said)}." if said else "No turns.",
         measure="parse",
         runs=shown_runs(study),
         columns=("model", "language", *CODES, "failed share"),
-        lines=tuple(
-            (model, language, *(found[code] for code in CODES), _failed(found))
-            for (model, language), found in counts.items()
-        ),
+        lines=tuple((*key, *(found[code] for code in CODES), _failed(found)) for key, found in counts.items()),
     )
 
 
@@ -58,26 +54,22 @@ def dissoc_figure(study: StudyData) -> Plot:
     """Draw whether thoughts and acts agree, by phase, model and language."""
     found = sorted(rows(study.tables.get("dissoc")), key=_order)
     bars = {
-        f"{phase_title(row['phase'])} · {row['model']} · {row['language']}": [
-            (name, row[name] or 0) for name, _, _ in _DISSOC
-        ]
+        f"{phase_title(row['phase'])} · {row['model']} · {row['language']}": {
+            words: row[name] or 0 for name, (words, _) in _DISSOC.items()
+        }
         for row in found
     }
-    looks = {name: Style(hue, "", "square") for name, _, hue in _DISSOC}
     said = [f"{name}: coherence {shown(row['coherence'])}" for name, row in zip(bars, found, strict=True)]
-    alt = f"Stacked bars of the code dissoc. {'; '.join(said)}." if said else "No turns."
-    columns = ("phase", "model", "language", *(name for name, _, _ in _DISSOC), "coherence")
-    return Plot(
-        name="dissoc",
-        title="Thought and act (code dissoc)",
-        caption=prose.CAPTIONS["dissoc"],
-        alt=alt,
-        svg=_bars("dissoc", "Thought and act", bars, looks, {name: words for name, words, _ in _DISSOC}, alt),
+    return drawn(
+        "dissoc",
+        "Thought and act (code dissoc)",
+        _chart(bars, _DISSOC_STYLES),
+        f"Stacked bars of the code dissoc. {'; '.join(said)}." if said else "No turns.",
         measure="dissoc",
         table="dissoc",
         runs=shown_runs(study),
-        columns=columns,
-        lines=tuple(tuple(row.get(column) for column in columns) for row in found),
+        columns=("phase", "model", "language", *_DISSOC, "coherence"),
+        of=found,
     )
 
 
@@ -85,22 +77,22 @@ def _order(row: Mapping[str, Any]) -> tuple[tuple[int, str], str, str]:
     return rank_of(row["phase"]), row["model"], row["language"]
 
 
-def _bars(
-    name: str, title: str, bars: Mapping[str, Sequence[tuple[str, int]]], looks: Mapping[str, Style],
-    words: Mapping[str, str], alt: str,
-) -> str:  # fmt: skip
-    height = 26.0 * len(bars)
-    drawing = ChartCanvas(WIDTH, 104 + height)
-    legend(drawing, 10, 16, [(words[each], looks[each]) for each in looks], lines=False, right=WIDTH)
-    panel = Panel(drawing, _LEFT, 56, WIDTH - _LEFT - 20, height, x=(0, 100), y=(len(bars), 0))
-    panel.axes(x_label="% of turns", y_ticks=())
-    for number, (heading, parts) in enumerate(bars.items()):
-        total, at = sum(times for _, times in parts), 0.0
-        drawing.text(_LEFT - 8, panel.y(number + 0.5) + 4, heading, size=10.8, anchor="end")
-        for each, times in parts:
-            if times:
-                left, right = panel.x(at), panel.x(at + 100 * times / total)
-                note = f"{each}: {times} ({percent(times / total)})"
-                drawing.rect(left, panel.y(number) + 4, right - left - 0.5, 18, hue=looks[each].hue, note=note)
-                at += 100 * times / total
-    return drawing.svg(f"fig-{name}", title, alt)
+def _chart(bars: Mapping[str, Mapping[str, int]], series: Mapping[str, Style]) -> Spec:
+    room = charts.beside(bars)
+    blocks: list[dict[str, object]] = []
+    for name, parts in bars.items():
+        total = sum(parts.values()) or 1
+        made = charts.stacked(
+            (each, 100 * times / total, f"{each}: {times} ({percent(times / total)})") for each, times in parts.items()
+        )
+        blocks += [{**block, "name": name} for block in made]
+    layer = charts.bars(
+        blocks,
+        series,
+        legend=charts.key(series, room=room, titled=False),
+        thick=0.7,
+        x=charts.axis("lo", "% of turns", domain=(0, 100)),
+        x2={"field": "hi"},
+        y=charts.band("name", list(bars)),
+    )
+    return charts.grid([charts.panel([layer], room, 26 * len(bars))], 1)

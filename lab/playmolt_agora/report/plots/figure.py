@@ -7,12 +7,10 @@ import msgspec
 from playmolt_schemas.instrument.definitions import COSTS_REAL, arm_of
 from playmolt_schemas.stored.agora.turn import ACTIONS, TurnRecord
 
-from playmolt_agora.report import prose
-from playmolt_agora.report.chart import HUES, ChartCanvas, Style, style
+from playmolt_agora.report import prose, vega
+from playmolt_agora.report.charts import HUES, Style, styles
 from playmolt_agora.report.study import RunNote, StudyData, Table, rows
 
-WIDTH: Final = 760.0
-"""Fits a printed page and a narrow column of a browser."""
 PHASES: Final[dict[str, str]] = {
     "stage1": "Stage 1",
     "phase1": "Phase 1",
@@ -20,11 +18,11 @@ PHASES: Final[dict[str, str]] = {
     "phase2": "Phase 2",
 }
 CONDITIONS: Final = {"": "", "with_persona": "personas", "no_persona": "no persona"}
-ACTION_STYLES: Final[dict[str, Style]] = {action: style(index) for index, action in enumerate(ACTIONS)}
+ACTION_STYLES: Final[dict[str, Style]] = styles(ACTIONS)
 PLACE_STYLES: Final = {
-    "plaza": Style(HUES[0], "", "circle"),
-    "market": Style(HUES[1], "6 3", "square"),
-    "alley": Style(HUES[3], "2 3", "triangle"),
+    "plaza": Style(HUES[0]),
+    "market": Style(HUES[1]),
+    "alley": Style(HUES[3]),
 }
 
 
@@ -55,7 +53,7 @@ def phase_title(phase: str) -> str:
 def drawn(
     name: str,
     title: str,
-    drawing: ChartCanvas,
+    chart: vega.Spec,
     alt: str,
     *,
     measure: str,
@@ -63,19 +61,21 @@ def drawn(
     table: str = "",
     columns: tuple[str, ...] = (),
     of: Iterable[Mapping[str, object]] = (),
+    lines: tuple[tuple[object, ...], ...] = (),
+    caption: str = "",
 ) -> Plot:
-    """A finished drawing as a figure. Its numbers are the `columns` of the rows `of`."""
+    """Draw a chart as a figure. Its numbers are `lines`, or the `columns` of the rows `of`."""
     return Plot(
         name=name,
         title=title,
-        caption=prose.CAPTIONS[name],
+        caption=caption or prose.CAPTIONS[name],
         alt=alt,
-        svg=drawing.svg(f"fig-{name}", title, alt),
+        svg=vega.draw(chart, f"fig-{name}", title, alt),
         measure=measure,
         runs=runs,
         table=table,
         columns=columns,
-        lines=tuple(tuple(row.get(column) for column in columns) for row in of),
+        lines=lines or tuple(tuple(row.get(column) for column in columns) for row in of),
     )
 
 

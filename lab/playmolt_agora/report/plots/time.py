@@ -1,18 +1,18 @@
 """What agents did and where they were, by time: shares in tenths of a run, or turn by turn where there are fewer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from playmolt_schemas.instrument.definitions import PLACES
 from playmolt_schemas.stored.agora.turn import ACTIONS
 
-from playmolt_agora.report import prose
-from playmolt_agora.report.chart import SOFT, ChartCanvas, Panel, Style, grid, legend
+from playmolt_agora.report import charts
+from playmolt_agora.report.charts import Style
 from playmolt_agora.report.plots.figure import (
     ACTION_STYLES,
     CONDITIONS,
     PLACE_STYLES,
-    WIDTH,
     Plot,
+    drawn,
     percent,
     phase_title,
     shown_runs,
@@ -20,81 +20,69 @@ from playmolt_agora.report.plots.figure import (
 )
 from playmolt_agora.report.study import StudyData
 from playmolt_agora.report.tallies import Cell, Mix, action_mix, occupancy
-
-_HEIGHT = 92.0
-_ROW = 146.0
+from playmolt_agora.report.vega import Spec
 
 
 def action_figure(study: StudyData) -> Plot:
     """Draw the action mix by phase, language, condition and model."""
     mixes = action_mix(shown_turns(study))
-    alt = _alt(mixes, ACTIONS, "action")
-    return Plot(
-        name="action-mix",
-        title="Action mix over time",
-        caption=prose.CAPTIONS["action-mix"],
-        alt=alt,
-        svg=_picture("action-mix", "Action mix over time", mixes, ACTIONS, ACTION_STYLES, alt),
+    return drawn(
+        "action-mix",
+        "Action mix over time",
+        _chart(mixes, ACTION_STYLES),
+        _alt(mixes, ACTIONS, "action"),
         measure="p",
         runs=shown_runs(study),
-        columns=("phase", "condition", "language", "model", "piece", "turns", *ACTIONS),
+        columns=(*_COLUMNS, *ACTIONS),
         lines=_lines(mixes, ACTIONS),
     )
 
 
 def place_figure(study: StudyData) -> Plot:
     mixes = occupancy(shown_turns(study))
-    alt = _alt(mixes, PLACES, "place")
-    return Plot(
-        name="occupancy",
-        title="Occupancy of places over time",
-        caption=prose.CAPTIONS["occupancy"],
-        alt=alt,
-        svg=_picture("occupancy", "Occupancy of places over time", mixes, PLACES, PLACE_STYLES, alt),
+    return drawn(
+        "occupancy",
+        "Occupancy of places over time",
+        _chart(mixes, PLACE_STYLES),
+        _alt(mixes, PLACES, "place"),
         measure="occupancy",
         runs=shown_runs(study),
-        columns=("phase", "condition", "language", "model", "piece", "turns", *PLACES),
+        columns=(*_COLUMNS, *PLACES),
         lines=_lines(mixes, PLACES),
     )
 
 
-def _picture(
-    name: str, title: str, mixes: Mapping[Cell, Mix], names: Sequence[str], looks: Mapping[str, Style], alt: str
-) -> str:
+_COLUMNS = ("phase", "condition", "language", "model", "piece", "turns")
+
+
+def _chart(mixes: Mapping[Cell, Mix], names: Mapping[str, Style]) -> Spec:
     models = len({cell[3] for cell in mixes})
-    count, columns = grid(len(mixes), models if 1 < models <= 4 else 4)
-    drawing = ChartCanvas(WIDTH, 42 + count * _ROW)
-    legend(drawing, 40, 16, [(each, looks[each]) for each in names], lines=False, right=WIDTH)
-    width = (WIDTH - 40 - (columns - 1) * 14) / columns
+    columns, width = charts.fitted(len(mixes), models if 1 < models <= 4 else 4, left=30, gap=14)
+    panels = []
     for number, (cell, mix) in enumerate(mixes.items()):
-        row, column = divmod(number, columns)
-        left, top = 40 + column * (width + 14), 66 + row * _ROW
         end = len(mix.counts)
-        panel = Panel(drawing, left, top, width, _HEIGHT, x=(0, end), y=(0, 1))
-        panel.axes(
-            title=_heading(cell), note=cell[3], x_ticks=(0, end / 2, end), y_ticks=(0, 0.5, 1), x_names=False,
-            y_names=column == 0,
-        )  # fmt: skip
-        _stack(panel, mix, names, looks)
-        for at, word, anchor in ((0, "start", "start"), (end, "end", "end")):
-            drawing.text(panel.x(at), top + _HEIGHT + 14, word, size=10.8, hue=SOFT, anchor=anchor)
-    return drawing.svg(f"fig-{name}", title, alt)
+        ends = {"values": [0, end], "labelFlush": True, "labelExpr": "datum.value ? 'end' : 'start'"}
+        shares = {"values": [0, 0.5, 1], "labelFlush": True, "labels": number % columns == 0}
+        blocks = charts.bars(
+            _blocks(mix, names),
+            names,
+            legend=charts.key(names),
+            x=charts.axis("at", domain=(0, end), nice=False, options=ends),
+            x2={"field": "to"},
+            y=charts.axis("lo", domain=(0, 1), options=shares),
+            y2={"field": "hi"},
+        )
+        panels.append(charts.panel([blocks], width, 92, title=_heading(cell), note=cell[3]))
+    return charts.grid(panels, columns, gap=14, below=60)
 
 
-def _stack(panel: Panel, mix: Mix, names: Sequence[str], looks: Mapping[str, Style]) -> None:
-    wide = panel.x(1) - panel.x(0)
+def _blocks(mix: Mix, names: Iterable[str]) -> list[dict[str, object]]:
+    found = []
     for position in range(len(mix.counts)):
-        below = 0.0
-        for each in names:
-            share = mix.share(position, each)
-            if not share:
-                continue
-            top, bottom = panel.y(below + share), panel.y(below)
-            note = f"{each}: {percent(share)}"
-            panel.drawing.rect(
-                panel.x(position) + 0.5, top, wide - 1, bottom - top - 0.4, hue=looks[each].hue, note=note
-            )
-            below += share
+        shares = ((each, mix.share(position, each) or 0.0) for each in names)
+        parts = charts.stacked((each, share, f"{each}: {percent(share)}") for each, share in shares)
+        found += [{**part, "at": position, "to": position + 1} for part in parts]
+    return found
 
 
 def _heading(cell: Cell) -> str:

@@ -1,0 +1,144 @@
+"""Who turned to whom: a circle of agents with their ties, and beside it the matrix of every pair."""
+
+import math
+from collections.abc import Mapping
+from typing import Final
+
+from playmolt_agora.report import charts, prose
+from playmolt_agora.report.charts import HUES
+from playmolt_agora.report.plots.figure import Plot, drawn, phase_title, shown_runs, shown_turns
+from playmolt_agora.report.study import StudyData
+from playmolt_agora.report.tallies import Network, networks
+from playmolt_agora.report.vega import INK, Spec
+
+_SIZE: Final = 172.0
+_THRESHOLD: Final = 0.02
+"""A tie that holds less of all acts is left to the matrix."""
+_CELL: Final = 14.0
+_STEPS: Final = 12
+"""Points of a curve."""
+
+Pair = tuple[str, str]
+Point = tuple[float, float]
+
+
+def support_figure(study: StudyData) -> Plot:
+    return _figure(study, "support")
+
+
+def whisper_figure(study: StudyData) -> Plot:
+    return _figure(study, "whisper")
+
+
+def _figure(study: StudyData, action: str) -> Plot:
+    found = {key: tie for key, tie in networks(shown_turns(study)).items() if key[2] == action}
+    panels = []
+    for (phase, language, _), tie in found.items():
+        total = sum(tie.ties.values())
+        kept = {pair: times for pair, times in tie.ties.items() if times >= _THRESHOLD * total}
+        few = len(tie.ties) - len(kept)
+        left_out = f", {few} pairs below 2 % of them not drawn" if few else ""
+        heading = f"{phase_title(phase)} · {language} · {total:,} {action}s{left_out}"
+        panels += [charts.panel(_circle(tie, kept, action), 2 * _SIZE, _SIZE, title=heading),
+                   charts.panel(_matrix(tie, action), _SIZE, _SIZE)]  # fmt: skip
+    said = [f"{phase_title(phase)} {language}: {_busiest(tie)}" for (phase, language, _), tie in found.items()]
+    return drawn(
+        f"network-{action}",
+        f"Network of {action}s",
+        charts.grid(panels, 2, gap=100, below=64),
+        f"Circle diagrams and matrices of successful {action}s. {'; '.join(said)}." if said else "No turns.",
+        caption=prose.CAPTIONS["network"].format(action=action),
+        measure=f"network.{action}",
+        runs=shown_runs(study),
+        columns=("phase", "language", "from", "to", "times"),
+        lines=tuple(
+            (phase_title(phase), language, sender, target, times)
+            for (phase, language, _), tie in found.items()
+            for (sender, target), times in sorted(tie.ties.items(), key=lambda item: (-item[1], item[0]))
+        ),
+    )
+
+
+def _busiest(tie: Network) -> str:
+    if not tie.ties:
+        return "none"
+    (sender, target), times = min(tie.ties.items(), key=lambda item: (-item[1], item[0]))
+    return f"{sum(tie.ties.values())} between {len(tie.ties)} pairs, most from {sender} to {target} ({times})"
+
+
+def _matrix(tie: Network, action: str) -> list[Spec]:
+    """Every pair: senders down, receivers across by their number."""
+    most = max(tie.ties.values(), default=1)
+    names = {agent: f"{agent} · {number}" for number, agent in enumerate(tie.agents, 1)}
+    cells = [
+        {"from": name, "to": number, "times": times or None, "dark": times > most / 2,
+         "note": f"{sender} to {target}: {times} {action}s"}
+        for sender, name in names.items() for number, target in enumerate(tie.agents, 1)
+        for times in [tie.ties.get((sender, target), 0)]
+    ]  # fmt: skip
+    x = charts.band("to", range(1, len(names) + 1), title="from (down) to (across)", orient="top", labelAngle=0,
+                    ticks=False, labelColor=INK, domain=False, titleAnchor="start")  # fmt: skip
+    y = charts.band("from", names.values(), title=None)
+    shade = {"field": "times", "type": "quantitative", "legend": None,
+             "scale": {"domain": [0, most], "range": ["#e8f0f7", HUES[0]]}}  # fmt: skip
+    found = [charts.layer({"type": "rect", "aria": True, "stroke": "#fff", "strokeWidth": 0.8, "invalid": None}, cells,
+                          x=x, y=y, fill={"condition": {"test": "!datum.times", "value": "#fff"}, **shade},
+                          **charts.NOTE)]  # fmt: skip
+    if _SIZE / max(1, len(names)) >= _CELL:
+        hue = {"condition": {"test": "datum.dark", "value": "#fff"}, "value": INK}
+        found.append(charts.layer({"type": "text", "fontSize": 11}, [cell for cell in cells if cell["times"]], x=x, y=y,
+                                  text={"field": "times"}, color=hue))  # fmt: skip
+    return found
+
+
+def _circle(tie: Network, kept: Mapping[Pair, int], action: str) -> list[Spec]:
+    count = max(1, len(tie.agents))
+    turns = {agent: 2 * math.pi * index / count for index, agent in enumerate(tie.agents)}
+    spots = {agent: (math.sin(turn), math.cos(turn)) for agent, turn in turns.items()}
+    most = max(tie.ties.values(), default=1)
+    received = {agent: sum(times for (_, to), times in tie.ties.items() if to == agent) for agent in tie.agents}
+    top = max(received.values(), default=0) or 1
+    x = {"field": "x", "type": "quantitative", "scale": {"domain": [-2.6, 2.6]}, "axis": None}
+    y = {"field": "y", "type": "quantitative", "scale": {"domain": [-1.3, 1.3]}, "axis": None}
+    curves = [
+        charts.layer({"type": "line", "aria": True, "color": HUES[0],
+                      "strokeWidth": 0.5 + 3.5 * times / most, "opacity": 0.15 + 0.75 * times / most},
+                     [{**point, "note": f"{sender} to {target}: {times} {action}s"}
+                      for point in _curve(spots[sender], spots[target])],
+                     x=x, y=y, order={"field": "step"}, **charts.NOTE)
+        for (sender, target), times in sorted(kept.items(), key=lambda item: (item[1], item[0]))
+        if sender in spots and target in spots
+    ]  # fmt: skip
+    dots = [
+        {"x": at[0], "y": at[1], "size": (6 + 10 * received[agent] / top) ** 2 * math.pi / 4}
+        for agent, at in spots.items()
+    ]
+    names = [
+        charts.layer({"type": "text", "align": align, "baseline": "middle", "fontSize": 11, "color": INK},
+                     [{"x": 1.16 * at[0], "y": 1.15 * at[1], "name": agent} for agent, at in spots.items()
+                      if _side(at) == align], x=x, y=y, text={"field": "name"})
+        for align in ("left", "center", "right")
+    ]  # fmt: skip
+    size = {"field": "size", "type": "quantitative", "scale": None}
+    return [*curves, charts.layer({"type": "circle", "color": INK, "opacity": 1}, dots, x=x, y=y, size=size), *names]
+
+
+def _side(at: Point) -> str:
+    return "center" if abs(at[0]) < 0.25 else "left" if at[0] > 0 else "right"
+
+
+def _curve(start: Point, end: Point) -> list[dict[str, object]]:
+    """A curve that leaves its sender and bends to the left of its way."""
+    dx, dy = end[0] - start[0], end[1] - start[1]
+    middle = ((start[0] + end[0]) / 2 - dy * 0.16, (start[1] + end[1]) / 2 + dx * 0.16)
+    return [
+        {
+            "step": step,
+            **{
+                name: (1 - part) ** 2 * a + 2 * part * (1 - part) * m + part**2 * b
+                for name, a, m, b in zip("xy", start, middle, end, strict=True)
+            },
+        }
+        for step in range(_STEPS + 1)
+        for part in [step / _STEPS]
+    ]

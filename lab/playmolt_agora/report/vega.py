@@ -1,0 +1,178 @@
+"""Vega-Lite specifications as SVG, PDF and PNG: offline, text stays text, equal specifications give equal bytes."""
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from io import BytesIO
+from typing import Final
+from xml.etree import ElementTree as ET
+
+import vl_convert
+from pylopdf_fonts_ko import sans_path as korean
+from pylopdf_fonts_zh_cn import sans_path as chinese
+from pypdf import PdfReader, PdfWriter
+from pypdf.generic import DictionaryObject, NameObject, PdfObject
+
+from playmolt_agora.report.markup import cleaned
+
+Spec = dict[str, object]
+
+WIDTH: Final = 760.0
+"""Fits a printed page and a narrow column of a browser."""
+WIDTH_MM: Final = 175.0
+INK: Final = "#1b1f24"
+SOFT: Final = "#57606a"
+GRID: Final = "#dfe3e8"
+_INCH_MM: Final = 25.4
+_POINTS: Final = 72.0
+_VERSION: Final = "6.4"
+_PRINTED: Final = "Noto Sans KR, Noto Sans SC"
+_FONT: Final = f"system-ui, -apple-system, 'Segoe UI', 'Noto Sans', {_PRINTED}, sans-serif"
+_NAMESPACE: Final = "http://www.w3.org/2000/svg"
+_SIZE: Final = re.compile(r' width="[\d.]+(?:mm)?" height="[\d.]+(?:mm)?"')
+_VIEW: Final = re.compile(r' viewBox="0 0 ([\d.]+) ([\d.]+)"')
+_LONG: Final = re.compile(r"-?\d+\.\d{2,}(?:e-?\d+)?")
+_DROPPED: Final = frozenset(
+    ("aria-hidden", "aria-label", "aria-roledescription", "class", "font-family", "pointer-events", "role")
+)
+_DEFAULTS: Final = frozenset((("opacity", "1"), ("stroke-miterlimit", "10"), ("transform", "translate(0,0)")))
+_CONFIG: Final[Spec] = {
+    "aria": False,
+    "background": None,
+    "font": "Noto Sans KR",
+    "padding": 4,
+    "view": {"stroke": None},
+    "axis": {
+        "domainColor": SOFT, "gridColor": GRID, "grid": False, "labelColor": SOFT, "labelFontSize": 11,
+        "labelLimit": 220, "tickColor": SOFT, "tickSize": 3, "titleColor": SOFT, "titleFontSize": 11,
+        "titleFontWeight": "normal",
+    },
+    "axisY": {"domain": False, "grid": True, "ticks": False},
+    "axisYBand": {"grid": False, "labelColor": INK, "labelPadding": 8, "ticks": False, "title": None},
+    "legend": {
+        "columnPadding": 16, "layout": {"top": {"anchor": "start", "direction": "horizontal", "margin": 20}},
+        "labelColor": INK, "labelFontSize": 11, "labelLimit": 330, "orient": "top",
+        "symbolOpacity": 1, "symbolSize": 90, "title": None,
+    },
+    "title": {"anchor": "start", "color": INK, "fontSize": 11, "fontWeight": 600, "frame": "group", "offset": 6,
+              "subtitleColor": SOFT, "subtitleFontSize": 11},
+}  # fmt: skip
+
+ET.register_namespace("", _NAMESPACE)
+
+
+def draw(spec: Spec, name: str, title: str, description: str) -> str:
+    """The picture with its name for readers who do not see it; `name` is unique on a page."""
+    root = ET.fromstring(_converted(json.dumps(_cleaned({**spec, "config": _CONFIG}))))  # noqa: S314 -- drawn here
+    _plain(root)
+    width, height = float(root.get("width", 0)), root.get("height", "0")
+    wide = f"{max(width, WIDTH):g}"
+    heads = [ET.Element("title", id=f"{name}-t"), ET.Element("desc", id=f"{name}-d")]
+    for head, words in zip(heads, (title, description), strict=True):
+        head.text = cleaned(words)
+    root[:0] = heads
+    root.attrib.clear()
+    root.attrib.update(
+        {"role": "img", "aria-labelledby": f"{name}-t {name}-d", "viewBox": f"0 0 {wide} {height}", "width": wide,
+         "height": height, "font-family": _FONT}
+    )  # fmt: skip
+    return ET.tostring(root, encoding="unicode")
+
+
+@cache
+def _fonts() -> None:
+    """The metrics of text are those of fonts that we install, on every machine."""
+    for path in (korean(), chinese()):
+        vl_convert.register_font_directory(str(path.parent))
+
+
+@lru_cache(maxsize=64)
+def _converted(spec: str) -> str:
+    _fonts()
+    return vl_convert.vegalite_to_svg(spec, vl_version=_VERSION, allowed_base_urls=[])
+
+
+def _cleaned(value: object) -> object:
+    """The converter ends the process at a null character."""
+    if isinstance(value, str):
+        return cleaned(value)
+    if isinstance(value, Mapping):
+        return {_cleaned(name): _cleaned(each) for name, each in value.items()}
+    return [_cleaned(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _plain(element: ET.Element) -> None:
+    """Keep what is seen, with short numbers; the description of a mark becomes what a pointer shows."""
+    for child in list(element):
+        _plain(child)
+        tag, note = child.tag.rpartition("}")[2], child.get("aria-label")
+        if child.get("class") in {"background", "foreground"} or (tag == "g" and not len(child)):
+            element.remove(child)
+            continue
+        if note and tag != "g":
+            ET.SubElement(child, f"{{{_NAMESPACE}}}title").text = note
+        child.attrib = {
+            key: _LONG.sub(_short, value.removesuffix("px"))
+            for key, value in child.attrib.items()
+            if key not in _DROPPED and (key, value) not in _DEFAULTS
+        }
+
+
+def _short(found: re.Match[str]) -> str:
+    return f"{round(float(found[0]), 2):g}"
+
+
+def size(svg: str) -> tuple[float, float]:
+    """Width and height in millimetres: as wide as a page's text, as high as that makes it."""
+    width, height = _pixels(svg)
+    return WIDTH_MM, round(height * WIDTH_MM / width, 1)
+
+
+def print_svg(svg: str) -> str:
+    """The picture as a separate file, with its size on paper."""
+    width, height = size(svg)
+    return _SIZE.sub(f' width="{width:g}mm" height="{height:g}mm"', svg, count=1)
+
+
+def png(svg: str, dpi: int = 300) -> bytes:
+    pixels = round(WIDTH_MM / _INCH_MM * dpi)
+    return vl_convert.svg_to_png(_sized(svg, 1), scale=pixels / _pixels(svg)[0] * _POINTS / dpi, ppi=dpi)
+
+
+def pdf(svg: str, title: str) -> bytes:
+    drawn = vl_convert.svg_to_pdf(_sized(svg, WIDTH_MM / _INCH_MM * _POINTS / _pixels(svg)[0]))
+    page = PdfReader(BytesIO(drawn)).pages[0]
+    _sort(page)
+    written, out = PdfWriter(), BytesIO()
+    written.add_page(page)
+    written.add_metadata({"/Title": title})
+    written.write(out)
+    return out.getvalue()
+
+
+def _sort(value: PdfObject) -> None:
+    """Put what a page consists of into one order: the converter's is another one in every process."""
+    if isinstance(value, DictionaryObject):
+        for name in sorted(value):
+            inner = value.raw_get(name)
+            del value[name]
+            value[NameObject(name)] = inner
+            if name != "/Parent":
+                _sort(value[name])
+
+
+def _sized(svg: str, scale: float) -> str:
+    """The picture on white with the fonts that are installed with it, in pixels or points."""
+    _fonts()
+    width, height = _pixels(svg)
+    sized = _SIZE.sub(f' width="{width * scale:.3f}" height="{height * scale:.3f}"', svg, count=1)
+    head, end, rest = sized.replace(_FONT.replace("'", "&apos;"), _PRINTED).partition(">")
+    return f'{head}{end}<rect width="100%" height="100%" fill="#fff"/>{rest}'.replace(_FONT, _PRINTED, 1)
+
+
+def _pixels(svg: str) -> tuple[float, float]:
+    found = _VIEW.search(svg)
+    if found is None:
+        raise ValueError("the picture has no size")
+    return float(found[1]), float(found[2])
