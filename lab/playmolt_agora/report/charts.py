@@ -42,7 +42,7 @@ def panel(
 ) -> Spec:  # fmt: skip
     """One framed chart; `note` is a second line under its title."""
     head: Spec = {"text": title, **({"subtitle": note} if note else {})}
-    return {"width": width, "height": height, "layer": list(layers), **({"title": head} if title else {})}
+    return {"width": width, "height": max(1, height), "layer": list(layers), **({"title": head} if title else {})}
 
 
 def grid(panels: Sequence[Spec], columns: int, *, gap: float = 34, below: float = 66) -> Spec:
@@ -77,7 +77,7 @@ def axis(
 
 def band(field: str, names: Iterable[object], **options: object) -> Spec:
     """A row or a column for each name, in this order."""
-    return {"field": field, "type": "nominal", "scale": {"domain": list(names), "padding": 0},
+    return {"field": field, "type": "nominal", "scale": {"domain": list(names) or [""], "padding": 0},
             "axis": {"title": None, "tickBand": "extent", **options}}  # fmt: skip
 
 
@@ -97,7 +97,7 @@ def looks(series: Mapping[str, Style], *channels: str, legend: Spec | None = Non
                 "domain": list(series),
                 "range": [getattr(each, of.get(channel, "hue")) for each in series.values()],
             },
-            "legend": legend,
+            "legend": legend if series else None,
         }
         for channel in channels
     }

@@ -76,8 +76,11 @@ def test_a_picture_names_nothing_outside_and_has_no_id_but_its_own() -> None:
     assert re.findall(r' id="([^"]+)"', svg) == ["fig-x-t", "fig-x-d"]
 
 
-def test_a_chart_without_panels_is_an_empty_picture() -> None:
+def test_a_chart_without_panels_or_bands_is_an_empty_picture() -> None:
     assert "<text" not in vega.draw(charts.grid([], 3), "x", "x", "x")
+    bars = charts.bars([], {}, legend=charts.key(()), x=charts.axis("x"), y=charts.band("name", []))
+    empty = charts.grid([charts.panel([bars], 100, 0)], 1)
+    assert vega.size(vega.draw(empty, "x", "x", "x"))[1] < 40
 
 
 def test_another_process_draws_equal_bytes() -> None:

@@ -101,26 +101,25 @@ def _circle(tie: Network, kept: Mapping[Pair, int], action: str) -> list[Spec]:
     x = {"field": "x", "type": "quantitative", "scale": {"domain": [-2.6, 2.6]}, "axis": None}
     y = {"field": "y", "type": "quantitative", "scale": {"domain": [-1.3, 1.3]}, "axis": None}
     curves = [
-        charts.layer({"type": "line", "aria": True, "color": HUES[0],
-                      "strokeWidth": 0.5 + 3.5 * times / most, "opacity": 0.15 + 0.75 * times / most},
-                     [{**point, "note": f"{sender} to {target}: {times} {action}s"}
-                      for point in _curve(spots[sender], spots[target])],
-                     x=x, y=y, order={"field": "step"}, **charts.NOTE)
+        {**point, "note": f"{sender} to {target}: {times} {action}s", "width": 0.5 + 3.5 * times / most,
+         "opacity": 0.15 + 0.75 * times / most}
         for (sender, target), times in sorted(kept.items(), key=lambda item: (item[1], item[0]))
         if sender in spots and target in spots
+        for point in _curve(spots[sender], spots[target])
     ]  # fmt: skip
     dots = [
-        {"x": at[0], "y": at[1], "size": (6 + 10 * received[agent] / top) ** 2 * math.pi / 4}
+        {"x": at[0], "y": at[1], "width": (6 + 10 * received[agent] / top) ** 2 * math.pi / 4}
         for agent, at in spots.items()
     ]
-    names = [
-        charts.layer({"type": "text", "align": align, "baseline": "middle", "fontSize": 11, "color": INK},
-                     [{"x": 1.16 * at[0], "y": 1.15 * at[1], "name": agent} for agent, at in spots.items()
-                      if _side(at) == align], x=x, y=y, text={"field": "name"})
-        for align in ("left", "center", "right")
+    names = [{"x": 1.16 * at[0], "y": 1.15 * at[1], "name": agent, "align": _side(at)} for agent, at in spots.items()]
+    plain = {name: {"field": name, "type": "quantitative", "scale": None} for name in ("width", "opacity")}
+    named: Spec = {"type": "text", "align": {"expr": "datum.align"}, "baseline": "middle", "fontSize": 11, "color": INK}
+    return [
+        charts.layer({"type": "line", "aria": True, "color": HUES[0]}, curves, x=x, y=y, order={"field": "step"},
+                     detail={"field": "note"}, strokeWidth=plain["width"], opacity=plain["opacity"], **charts.NOTE),
+        charts.layer({"type": "circle", "color": INK, "opacity": 1}, dots, x=x, y=y, size=plain["width"]),
+        charts.layer(named, names, x=x, y=y, text={"field": "name"}),
     ]  # fmt: skip
-    size = {"field": "size", "type": "quantitative", "scale": None}
-    return [*curves, charts.layer({"type": "circle", "color": INK, "opacity": 1}, dots, x=x, y=y, size=size), *names]
 
 
 def _side(at: Point) -> str:
