@@ -62,12 +62,16 @@ class PlanSource(msgspec.Struct, frozen=True):
     def folder(self, read: reading.ParsedPlan) -> PlanFolder:
         """Read the folder of a plan."""
         plan = read.plan
-        if plan is None or (self.beside is None and not plan.rooms and not plan.measures):
+        if plan is None:
             return PlanFolder()
-        if not plan.rooms and plan.measures is UNSET and not (self.beside and (self.beside / "measures").is_dir()):
+        named = {"measures": plan.measures, "baselines": plan.baselines}
+        if not plan.rooms and not any(chosen or (chosen is UNSET and self._has(at)) for at, chosen in named.items()):
             return PlanFolder()
         source = DiskSource(self.beside) if self.beside else FolderSource()
         return folder_reading.read(plan, source, read.rooms_at)
+
+    def _has(self, place: str) -> bool:
+        return self.beside is not None and (self.beside / place).is_dir()
 
     @property
     def reading(self) -> reading.ParsedPlan:
