@@ -9,7 +9,7 @@ from playmolt_schemas.stored.agora.turn import ConstraintLevel, Language, RunSpe
 
 from playmolt_agora_runner.turn.scene import Offer, OwnScene, Scene
 from playmolt_agora_runner.world import acts, world
-from playmolt_agora_runner.world.named_rules import ActAttempt, may_contest
+from playmolt_agora_runner.world.named_rules import RATE_MAX, ActAttempt, may_contest
 from playmolt_agora_runner.world.state import Agent, Observation, RunState
 from playmolt_agora_runner.world.world import Row, is_alley
 
@@ -180,16 +180,16 @@ def _offers(state: RunState, agent: str) -> tuple[Offer, ...]:
 
 
 def _offer(attempt: ActAttempt, name: str, row: Row, *, possible: bool) -> Offer:
-    amount, language = row.amount, attempt.state.run.language
+    language, (least, most) = attempt.state.run.language, _bounds(attempt, row)
     paid = "alley" not in row.rules or is_alley(attempt.place)
     return Offer(
         name=name,
         label=row.label.in_language(language),
         help=row.help.in_language(language),
-        target=row.target,
-        says=row.does in ("say", "whisper"),
-        least=None if amount is None else amount.min,
-        most=None if amount is None else amount.max,
+        target="agent" if "subsidy" in row.rules else row.target,
+        says=row.does in ("say", "whisper") or "billboard" in row.rules,
+        least=least,
+        most=most,
         goals=acts.goals(attempt, row) if row.target == "place" else (),
         fn_class=attempt.world.class_of(name),
         feasible=possible,
@@ -198,3 +198,14 @@ def _offer(attempt: ActAttempt, name: str, row: Row, *, possible: bool) -> Offer
         gain=row.gain if paid else Amounts(),
         give=row.give,
     )
+
+
+def _bounds(attempt: ActAttempt, row: Row) -> tuple[int | None, int | None]:
+    """The least and the most that the content may say, where it has to be a number."""
+    if row.amount is not None:
+        return row.amount.min, row.amount.max
+    if "set_tax" in row.rules:
+        return 0, RATE_MAX
+    if "subsidy" in row.rules:
+        return 1, max(1, attempt.state.treasury // attempt.state.rules.unit)
+    return None, None

@@ -16,6 +16,7 @@ from playmolt_agora_runner.plan import reading
 from playmolt_agora_runner.plan.preview import examined
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora.plan import FaultCode, PlanFault
+from playmolt_schemas.stored.agora.own_world import RuleName
 from playmolt_schemas.stored.agora.plan import Plan
 
 WORLD, PERSONA, EVENTS = "worlds/made.toml", "personas/made.toml", "events/made.toml"
@@ -85,6 +86,7 @@ ACTION = st.fixed_dictionaries(
         "take": st.dictionaries(st.sampled_from(RESOURCES), VALUE, max_size=1),
         "gain": AMOUNTS,
         "give": AMOUNTS,
+        "rules": some(get_args(RuleName)),
     },
 )
 REGROWTH = st.fixed_dictionaries(
@@ -136,6 +138,7 @@ DOCUMENT = st.fixed_dictionaries(
         "ranks": st.lists(RANK, min_size=1, max_size=3, unique_by=lambda rank: rank["from"]).map(ascending),
         "end": END,
         "like": st.sampled_from(["stage1", "phase1", "phase2"]),
+        "rules": some(get_args(RuleName)),
     },
 )
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, get_args
 
 import pytest
+from playmolt_agora_runner import rehearsal
 from playmolt_agora_runner.folder import reading as folder_reading
 from playmolt_agora_runner.folder.reading import PlanFolder
 from playmolt_agora_runner.folder.source import Source
@@ -78,6 +79,9 @@ class Played(Scenario[Any]):
         self.answer(action, target, content)
         return next(event for event in reversed(self.events()) if event.type in ("agent_acted", "turn_failed")).record
 
+    def prompt(self, agent: str) -> str:
+        return prompts.render(scenes.scene(self.state, agent)).user
+
     def turn(self) -> None:
         """To the end of this turn."""
         turn = self.state.turn
@@ -101,7 +105,7 @@ def pool() -> None:
     run.turn()
     (settled, *_) = run.events("market_settled")
     assert settled.shares == {FIRST: 31, SECOND: 3, ARCHITECT: 3, OBSERVER: 3}
-    assert "market" in prompts.render(scenes.scene(run.state, SECOND)).user.lower()
+    assert "market" in run.prompt(SECOND).lower()
 
 
 def elder() -> None:
@@ -137,7 +141,7 @@ def leak() -> None:
     (leaked,) = run.events("whisper_leaked")
     assert (leaked.agent, leaked.target, set(leaked.heard_by)) == (FIRST, SECOND, {ARCHITECT, OBSERVER})
     assert run.events("agent_acted")[-1].private
-    assert "secret" not in prompts.render(scenes.scene(run.state, OBSERVER)).user
+    assert "secret" not in run.prompt(OBSERVER)
 
 
 def ties() -> None:
@@ -164,13 +168,14 @@ def billboard() -> None:
     run.act(SECOND, "post", None, "Meet at noon")
     (posted,) = run.events("billboard_posted")
     assert (posted.content, posted.until - posted.turn) == ("Meet at noon", 2)
-    assert '"Meet at noon"' in prompts.render(scenes.scene(run.state, FIRST)).user
+    assert '"Meet at noon"' in run.prompt(FIRST)
 
 
 def set_tax() -> None:
     sell = row("sell", 'gain = { energy = 10 }\nrules = ["tax"]')
     run = Played(sell, row("decree", 'rules = ["set_tax"]'), head="tax_rate = 20\n")
     assert run.act(FIRST, "decree", None, "31").reason == "bad_value"
+    assert "decree <content: 0-30>" in run.prompt(SECOND)
     run.act(FIRST, "decree", None, "0%")
     assert [(event.before, event.rate) for event in run.events("tax_changed")] == [(20, 0)]
     assert run.act(SECOND, "sell").effect_applied == Effect(energy={SECOND: 10})
@@ -180,6 +185,7 @@ def subsidy() -> None:
     sell = row("sell", 'gain = { energy = 20 }\nrules = ["tax"]')
     run = Played(sell, row("grant", 'rules = ["subsidy"]'), head="tax_rate = 30\n")
     run.act(FIRST, "sell")
+    assert "grant <resident> <content: 1-6>" in run.prompt(FIRST)
     assert run.act(SECOND, "grant", OBSERVER, "7").reason == "not_enough_treasury"
     assert run.act(SECOND, "grant", OBSERVER, "6").effect_applied == Effect(energy={OBSERVER: 6}, treasury=-6)
     assert run.state.treasury == 0
@@ -203,7 +209,7 @@ def feedback() -> None:
     run.act(FIRST, "pray")
     kinds = {name: [each.kind for each in run.state.agents[name].recent] for name in (FIRST, SECOND)}
     assert (kinds[FIRST][-1], kinds[SECOND][-1]) == ("feedback", "did")
-    assert "pray" in prompts.render(scenes.scene(run.state, FIRST)).user
+    assert "pray" in run.prompt(FIRST)
 
 
 def speak_in_market() -> None:
@@ -274,6 +280,21 @@ def test_a_rule_that_is_unknown_or_does_not_fit_is_refused_with_its_line(
     line = text[: text.index(at) + len(at)].count("\n") + 1
     assert (fault.file, fault.line, fault.code) == (FILE, line, code), fault
     assert says in fault.message
+
+
+def test_scripted_models_find_what_such_actions_need() -> None:
+    rows = (
+        row("sell", 'gain = { energy = 20 }\nrules = ["tax"]'), row("post", 'rules = ["billboard"]'),
+        row("decree", 'rules = ["set_tax"]'), row("grant", 'rules = ["subsidy"]'),
+    )  # fmt: skip
+    plan, folder = read("tax_rate = 30\n" + TOWN + "".join(rows))
+    turns = [
+        turn
+        for turn in rehearsal.records(plan, folder.rooms, folder.texts)
+        if turn["action"] in ("sell", "post", "decree", "grant")
+    ]
+    assert {turn["action"] for turn in turns} == {"sell", "post", "decree", "grant"}
+    assert {turn["reason"] for turn in turns} <= {None, "no_target"}
 
 
 def test_the_architects_skills_are_read_in_a_world_like_a_shipped_one() -> None:
