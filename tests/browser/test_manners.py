@@ -6,7 +6,7 @@ import time
 
 import httpx
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, Request, Route, expect
 
 from tests.browser.conftest import OPERATOR_KEY, Ended, Reader, answer
 from tests.browser.players import SECONDS, Bots, Seat, experiment
@@ -48,12 +48,37 @@ def switched_at_once(page: Page, *languages: str) -> None:
     )
 
 
+class Requests:
+    """The requests of a page that are not answered, but for its feed, which stays open."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.open: set[Request] = set()
+        page.on("request", lambda one: self.open.add(one) if "/sse/" not in one.url else None)
+        page.on("requestfinished", self.ended)
+        page.on("requestfailed", self.ended)
+
+    def ended(self, one: Request) -> None:
+        self.open.discard(one)
+
+    def settled(self) -> None:
+        """Wait until half a second has passed without one."""
+        quiet = 0
+        for _ in range(10 * SECONDS):
+            self.page.wait_for_timeout(100)
+            quiet = 0 if self.open else quiet + 1
+            if quiet == 5:
+                return
+        raise AssertionError(f"still asking: {self.open}")
+
+
 def test_a_page_whose_language_changes_twice_is_drawn_once(reader: Reader, ended: Ended) -> None:
     page = reader(f"/watch/{ended.trial}")
     stands_at_the_end(page)
+    asked = Requests(page)
     switched_at_once(page, "ko", "zh", "en", "ko")
     expect(page.locator("main .row.apart .tag").first).to_have_text("종료")
-    page.wait_for_load_state("networkidle")
+    asked.settled()
     expect(page.locator("h1")).to_have_count(1)
     expect(page.locator(".timeline")).to_have_count(1)
     expect(page.locator("main")).to_have_count(1)
