@@ -85,17 +85,15 @@ class Interview(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, f
     at: Annotated[tuple[Annotated[int, Meta(ge=0, le=1000)], ...], Meta(min_length=1, max_length=100)]
     ask: InterviewAsk
     scale: InterviewScale | UnsetType = UNSET
-    choices: InterviewChoices | ChoiceTexts | UnsetType = UNSET
-    """A bare list is enough in a plan with one language."""
+    choices: InterviewChoices | UnsetType = UNSET
+    """In a plan with one language a bare list is read as well."""
     text: bool | UnsetType = UNSET
     who: Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]{0,31}$")] = EVERYONE
     code: bool | UnsetType = UNSET
 
     def choices_in(self, language: Language) -> tuple[str, ...]:
         """The choices in a language; none for a question of another kind."""
-        if isinstance(self.choices, InterviewChoices):
-            return self.choices.of(language)
-        return self.choices if isinstance(self.choices, tuple) else ()
+        return self.choices.of(language) if self.choices else ()
 
     def asks(self, seat: "Seat") -> bool:
         """Whether the agent of a seat is asked."""

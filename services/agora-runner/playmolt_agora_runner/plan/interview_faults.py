@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import UNSET
 from playmolt_schemas.agora.plan import PlanFault
 from playmolt_schemas.stored.agora.plan import LockedRoom, Plan
-from playmolt_schemas.stored.agora.turn import EVERYONE, Interview, InterviewChoices, InterviewScale
+from playmolt_schemas.stored.agora.turn import EVERYONE, Interview, InterviewScale
 from playmolt_schemas.text import trimmed
 
 from playmolt_agora_runner.checks.symmetry import QuestionText
@@ -76,14 +76,9 @@ def _kind_faults(plan: Plan, interview: Interview, at: str) -> Iterator[PlanFaul
 
 
 def _choice_faults(plan: Plan, interview: Interview, at: str) -> Iterator[PlanFault]:
-    bare = not isinstance(interview.choices, InterviewChoices)
-    if bare and len(plan.languages) > 1:
-        message = "is one list in a plan with two languages; give {ko: [...], en: [...]}"
-        yield PlanFault(at, message, code="missing_text")
-        return
     listed = {language: interview.choices_in(language) for language in plan.languages}
     for language, texts in listed.items():
-        place = at if bare else f"{at}.{language}"
+        place = f"{at}.{language}"
         if not texts:
             yield PlanFault(place, f"has no choices in {language}, a language of the plan", code="missing_text")
         elif len(texts) < _FEWEST:
@@ -109,6 +104,6 @@ def texts_of(plan: Plan, places: Sequence[int] | None = None) -> Iterator[Questi
     for at, interview in _placed(plan, places):
         pairs = [(f"{at}.ask", interview.ask.ko, interview.ask.en)]
         korean, english = interview.choices_in("ko"), interview.choices_in("en")
-        if isinstance(interview.choices, InterviewChoices) and len(korean) == len(english):
+        if interview.choices and len(korean) == len(english):
             pairs += [(f"{at}.choices", ko, en) for ko, en in zip(korean, english, strict=True)]
         yield from (QuestionText(field, ko, en) for field, ko, en in pairs if trimmed(ko) and trimmed(en))

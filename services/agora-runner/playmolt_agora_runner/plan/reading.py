@@ -58,6 +58,7 @@ def reading(body: object, imported: Mapping[str, str] | None = None) -> ParsedPl
     except document.Unreadable as error:
         return _unreadable(str(error))
     lines = document.lines(body) if isinstance(body, str) else {}
+    values = _with_choices(values)
     plan, faults = structs.partly(Plan, values)
     if plan is None:
         return ParsedPlan(None, ParsedPlan(None, (), lines).placed(faults), lines)
@@ -78,6 +79,21 @@ def reading(body: object, imported: Mapping[str, str] | None = None) -> ParsedPl
         and (fault.field == "hypotheses" or not any(each.startswith(f"{fault.field}[") for each in wrong))
     ]
     return ParsedPlan(plan, ParsedPlan(plan, (), lines).placed(faults), lines, rooms_at, interviews_at)
+
+
+def _with_choices(values: object) -> object:
+    """A bare list of choices belongs to the only language of the plan."""
+    if not isinstance(values, dict) or not isinstance(asked := values.get("interviews"), list):
+        return values
+    languages = values.get("languages")
+    only = languages[0] if isinstance(languages, list) and len(languages) == 1 else None
+    listed = [
+        {**each, "choices": {only: each["choices"]}}
+        if only is not None and isinstance(each, dict) and isinstance(each.get("choices"), list)
+        else each
+        for each in asked
+    ]
+    return {**values, "interviews": listed}
 
 
 def _kept(values: object, name: str, kind: type[msgspec.Struct]) -> tuple[int, ...] | None:

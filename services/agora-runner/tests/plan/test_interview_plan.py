@@ -66,7 +66,7 @@ def test_questions_of_every_kind_are_read() -> None:
         ({"scale": {"from": "1", "to": 7}}, "interviews[0].scale.from", "wrong_type"),
         ({"scale": {"from": 7, "to": 1}}, "interviews[0].scale", "out_of_range"),
         ({"scale": {"from": 0, "to": 100}}, "interviews[0].scale", "out_of_range"),
-        ({"scale": ..., "choices": ["a", "b"]}, "interviews[0].choices", "missing_text"),
+        ({"scale": ..., "choices": ["a", "b"]}, "interviews[0].choices", "wrong_type"),
         ({"scale": ..., "choices": {"ko": ["가", "나"], "en": ["a"]}}, "interviews[0].choices.en", "out_of_range"),
         (
             {"scale": ..., "choices": {"ko": ["가", "나"], "en": ["a", "b", "c"]}},
