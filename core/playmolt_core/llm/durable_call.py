@@ -10,10 +10,9 @@ the attempt in their log, and a lost request stays charged at its worst case.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import datetime
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -21,6 +20,7 @@ from playmolt_schemas.instrument.usage import held_by, with_call
 from playmolt_schemas.stored.agora.plan import Spent
 from typing_extensions import override
 
+from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.db.ledger import Account, Amount, Entry, ExhaustedAccount, InFlight, Ledger
 from playmolt_core.llm.attempts import recorded
 from playmolt_core.llm.batch_calls import ASKED_PLAINLY, BatchCalls, BatchedCall
@@ -37,6 +37,7 @@ from playmolt_core.llm.port import (
 )
 
 if TYPE_CHECKING:
+    from playmolt_core.llm.models import Models
     from playmolt_core.llm.openai.model import OpenAIModel
 
 StoredCall = dict[str, Any]
@@ -294,34 +295,14 @@ class LostCalls(msgspec.Struct, frozen=True):
     ask: int
 
 
-class Texts(Protocol):
-    """`PgBlobs`."""
-
-    async def put(self, texts: Sequence[str]) -> list[str]: ...
-
-    async def reply(self, key: str) -> str | None: ...
-
-
-class AllModels(Protocol):
-    """`Models`."""
-
-    def unpaid(self, alias: str) -> Model | None: ...
-
-    def charges(self, request: ModelRequest, batched_at: datetime | None = None) -> Sequence[Charge]: ...
-
-    def in_batches(self, alias: str) -> "OpenAIModel | None": ...
-
-    def now(self) -> datetime: ...
-
-
 class DurableCalls:
     """Asks questions whose replies are kept. Methods raise LogUnavailable."""
 
     def __init__(
         self,
-        models: AllModels,
+        models: "Models",
         ledger: Ledger,
-        texts: Texts,
+        texts: PgBlobs,
         batches: BatchCalls,
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
