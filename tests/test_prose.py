@@ -62,4 +62,4 @@ def test_a_paragraph_is_read_whole_with_the_line_of_its_beginning() -> None:
 
 
 def test_readme_and_docs_are_read() -> None:
-    assert {"README.md", "docs/bots.md", "docs/operating.md", "docs/decisions/shards.md"} <= set(pages(ROOT))
+    assert {"README.md", "docs/bots.md", "docs/operating.md", "docs/decisions/appends.md"} <= set(pages(ROOT))
