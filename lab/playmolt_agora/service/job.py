@@ -1,11 +1,15 @@
-"""One job of the laboratory, in a process of its own: `python -m playmolt_agora.service.job NAME`, body in, answer out.
+"""One job of the laboratory, in a process of its own: `python -m playmolt_agora.service.job NAME [FD]`, body in, answer
+out. It ends when the descriptor FD ends, since then the server is gone, and its time is bounded by nothing else.
 
 A job reads the log, never a state, and keeps nothing: after a crash it is repeated. Each loads what it needs: some
 libraries take tens of megabytes and half a second.
 """
 
 import asyncio
+import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -35,7 +39,15 @@ COMPUTED: Final[Mapping[str, Callable[[bytes], bytes]]] = {"power": _power, "tri
 """The jobs that read no log."""
 
 
-def main(name: str) -> None:
+def _end_with(server: int) -> None:
+    """Wait for the end of the server, then kill this process and those of its measures."""
+    os.read(server, 1)
+    os.killpg(0, signal.SIGKILL)
+
+
+def main(name: str, server: str = "") -> None:
+    if server:
+        threading.Thread(target=_end_with, args=(int(server),), daemon=True).start()
     body, out = sys.stdin.buffer.read(), sys.stdout.buffer
     if name in COMPUTED:
         out.write(COMPUTED[name](body))
@@ -47,4 +59,4 @@ def main(name: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:3])

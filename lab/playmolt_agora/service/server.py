@@ -26,7 +26,7 @@ from typing_extensions import override
 from playmolt_agora.service.job import COMPUTED
 
 COMMAND: Final = (sys.executable, "-P", "-m", "playmolt_agora.service.job")
-"""Starts a job; its name follows."""
+"""Starts a job; its name follows, and the descriptor that ends with the server."""
 QUICK: Final[Mapping[JobName, Callable[[bytes], bytes]]] = {"pcs": COMPUTED["pcs"]}
 """Jobs of milliseconds, done in a thread of the server: a person looks again and again."""
 BODY_BYTES: Final = 256 * 1024 * 1024
@@ -75,6 +75,8 @@ class Laboratory:
         self._waiting = waiting
         self._body_seconds = body_seconds
         self._clock = clock or asyncio.get_running_loop().time
+        # A job reads the end of this pipe when the server has ended, however it did.
+        self._alive = os.pipe()
         self._calls = 0
         self._quiet_since = self._clock()
 
@@ -173,8 +175,8 @@ class Laboratory:
     async def _done(self, job: JobName, gone: "asyncio.Task[None]", body: IO[bytes], answer: IO[bytes]) -> None:
         with tempfile.TemporaryFile() as said:
             process = await asyncio.create_subprocess_exec(
-                *self._command, job, stdin=body, stdout=answer, stderr=said,
-                start_new_session=True, env=os.environ | ENVIRONMENT,
+                *self._command, job, str(self._alive[0]), stdin=body, stdout=answer, stderr=said,
+                start_new_session=True, pass_fds=self._alive[:1], env=os.environ | ENVIRONMENT,
             )  # fmt: skip
             ended = asyncio.create_task(process.wait())
             try:

@@ -3,18 +3,25 @@
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import httpx
+from playmolt_agora.bundle import verify
+
 from core.tests.llm.fake_server import Canned, FakeServer, ReceivedRequest, reply
+from core.tests.waiting import wait_until
 from tests import platforms
 from tests.integration.agora.experiment_operator import (
     EXPERIMENTS,
     FIVE_TESTS,
+    Gated,
     Numbered,
     Operator,
     calls_of,
@@ -111,8 +118,8 @@ async def test_whatever_is_killed_no_turn_is_lost_or_taken_twice_and_the_bundle_
         assert "a plan" in (study / "report.html").read_text()
         assert len((study / "turns.jsonl").read_text().splitlines()) == 96
         await asyncio.to_thread(playmolt, "agora", "export", experiment, "--out", str(bundle), "--data", data)
-        verify = [sys.executable, "-I", str(bundle / "verify.py"), str(bundle)]
-        checked = await asyncio.to_thread(subprocess.run, verify, capture_output=True, text=True, timeout=60)
+        verifier = [sys.executable, "-I", str(bundle / "verify.py"), str(bundle)]
+        checked = await asyncio.to_thread(subprocess.run, verifier, capture_output=True, text=True, timeout=60)
         assert checked.returncode == 0, checked.stdout + checked.stderr
         assert "VERIFIED" in checked.stdout
         assert experiment in (bundle / "manifest.json").read_text()
@@ -150,3 +157,98 @@ async def test_a_plan_survives_the_process_that_examines_it(stack: StackFactory)
         assert (again.status_code, again.json()["experiment"]) == (201, found.json()["experiment"])
         assert len(await operator.get(EXPERIMENTS)) == 1
         assert (await operator.post(found.json()["experiment"], "stop")).status_code == 200
+
+
+async def test_a_laboratory_killed_in_a_report_a_look_and_a_bundle_costs_a_repeat(
+    stack: StackFactory, folder: Path
+) -> None:
+    compared = {arm: {"runs": 1, "turns": 1} for arm in ("stage1", "phase1")}
+    async with FakeServer() as server:
+        catalogue = folder / "models.toml"
+        catalogue.write_text(server.toml() + server.toml("held", model="held-model"))
+        running = stack(PLAYMOLT_MODELS=str(catalogue))
+        async with Operator(running) as operator:
+            with Gated(model="held-model") as server.otherwise:  # two runs are under way while the laboratory is killed
+                experiment = await operator.open(plan() | {"models": ["fake", "held"], "phases": compared})
+                await operator.until(experiment, lambda state: state["spent"]["turns"] == 24)
+                path = f"{EXPERIMENTS}/{experiment}"
+                report = asyncio.create_task(whole(operator, f"{path}/report"))
+                first = await kill_in_job(running, "study")
+                assert experiment in (await report).text
+                second = frozen(running)
+                look = asyncio.create_task(operator.post(experiment, "look"))
+                await wait_until(lambda: is_called(second), seconds=30)
+                os.kill(second, signal.SIGKILL)
+                looks = (await look).json()["looks"]
+                assert [seen["turns"] for seen in looks] == [24]
+            state = await operator.until(experiment, "finished")
+            bundle = asyncio.create_task(whole(operator, f"{path}/bundle"))
+            third = await kill_in_job(running, "study")
+            assert len({first, second, third}) == 3
+            (folder / "bundle.zip").write_bytes((await bundle).content)
+            runs = [run["run"] for run in await operator.runs(experiment)]
+            taken = turns_taken({run: await operator.events(run) for run in runs})
+            assert (len(taken), set(taken.values()), state["spent"]["turns"]) == (48, {1}, 48)
+            assert len(server.received) == 48, "no turn is asked again"
+    assert verify.main([str(folder / "bundle.zip")]) == 0
+
+
+async def whole(operator: Operator, path: str) -> httpx.Response:
+    """What is being generated, when it is there."""
+    async with asyncio.timeout(120):
+        while (answer := await operator.call("GET", path)).status_code == 202:
+            await asyncio.sleep(0.2)
+    assert answer.status_code == 200, answer.text
+    return answer
+
+
+async def kill_in_job(running: Stack, name: str) -> int:
+    """Kill the laboratory of a platform as soon as it does a job, which ends as well; gives the laboratory's id."""
+    found: list[int] = []
+    forks = above(running.run.processes["agora-runner-1"])[0]
+
+    def does() -> bool:
+        found[:] = [pid for pid in processes(f"playmolt_agora.service.job\0{name}\0") if forks in above(pid)]
+        return bool(found)
+
+    await wait_until(does, seconds=60)
+    job, laboratory = found[0], above(found[0])[0]
+    os.kill(laboratory, signal.SIGKILL)
+    await wait_until(lambda: not above(job), seconds=30)
+    return laboratory
+
+
+def frozen(running: Stack) -> int:
+    """Stop the laboratory, the one fork that `up` does not list, so that a call of it waits; gives its id."""
+    run = running.run
+    forks = above(run.processes["agora-runner-1"])[0]
+    (found,) = [pid for pid in processes("") if above(pid)[:1] == [forks] and pid not in run.processes.values()]
+    os.kill(found, signal.SIGSTOP)
+    return found
+
+
+def is_called(laboratory: int) -> bool:
+    """Whether somebody has a connection to a port that this process listens on."""
+    sockets = {os.readlink(path) for path in Path(f"/proc/{laboratory}/fd").iterdir()}
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text("utf-8").splitlines()[1:]]
+    ports = {row[1] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in sockets}
+    return any(row[1] in ports and row[3] == "01" for row in rows)
+
+
+def processes(words: str) -> list[int]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            if words.encode() in path.read_bytes():
+                found.append(int(path.parent.name))
+    return found
+
+
+def above(pid: int) -> list[int]:
+    """The parent of a process, its parent and so on; of a process that has ended none."""
+    found = []
+    with suppress(OSError):
+        while pid > 1:
+            pid = int(Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[1])
+            found.append(pid)
+    return found
