@@ -1,6 +1,7 @@
 """Named rules in a world of a plan's folder that begins empty: each is cited by a row and does what stage1.md says."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -232,6 +233,13 @@ def test_a_world_of_a_folder_cites_the_rule(rule: Callable[[], None]) -> None:
 
 def test_every_rule_is_declared_once_and_cited_above() -> None:
     assert set(get_args(RuleName)) == set(RULES) == {rule.__name__ for rule in CITED}
+
+
+def test_the_guide_lists_every_rule_with_its_values() -> None:
+    guide = (Path(__file__).parents[4] / "docs" / "agora-folder.md").read_text("utf-8").splitlines()
+    for name, rule in RULES.items():
+        (line,) = (each for each in guide if each.startswith(f"| `{name}` |"))
+        assert line.endswith(f"| {', '.join(f'`{value}`' for value in rule.sets) or '–'} |")
 
 
 def test_a_world_cites_what_no_action_needs() -> None:
