@@ -4,9 +4,13 @@ from typing import Any
 
 import httpx
 import pytest
+from playmolt_cli.agora.experiments_client import ExperimentsClient
+from playmolt_cli.agora.follow import follow
 from playwright.sync_api import Page, expect
+from rich.console import Console
 
 from tests.browser.conftest import PHONE, Ended, Reader, Run
+from tests.browser.players import experiment
 from tests.browser.test_access import faults, settled
 
 NOTE = "It insults a player."
@@ -220,3 +224,33 @@ def test_the_name_of_a_tournament_is_reported_and_hidden_on_its_open_page(
     shown.get_by_role("button", name="Decide").click()
     expect(shown).to_have_count(0)
     expect(page.get_by_role("heading", level=1)).to_have_text("[withheld]")
+
+
+def test_the_words_of_a_model_are_reported_from_its_run_and_withheld_there(
+    reader: Reader, platform: str, operator: dict[str, str], run: Run
+) -> None:
+    plan = {
+        "name": "rude models", "seed": "5", "models": ["scripted-social"], "languages": ["en"],
+        "phases": {"phase1": {"runs": 1, "turns": 1}},
+    }  # fmt: skip
+    lock = experiment(platform, run.operator_key, plan)
+    with ExperimentsClient(platform, run.operator_key) as client:
+        follow(client, lock, Console(quiet=True))
+        told = client.runs(lock).runs[0].run
+    page = reader(f"/watch/{told}", screen=PHONE)
+    expect(page.locator("main .row.apart .tag").first).to_have_text("Over")
+    page.get_by_role("button", name="Report", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    said = dialog.get_by_label("What do you report?").locator("option").first.inner_text()
+    words = said.partition("“")[2].rstrip("”")
+    dialog.get_by_label("What is wrong with it?").fill("a rude model")
+    dialog.get_by_role("button", name="Send report").click()
+    expect(dialog).to_have_count(0)
+    (row,) = [one for one in reports(platform, operator) if one["reason"] == "a rude model"]
+    assert (row["kind"], row["game_id"], row["agent_id"]) == ("speech", told, None)
+    page.goto(f"/watch/{told}?v={row['version']}")
+    expect(page.locator("#scene")).to_contain_text(words)
+    decision = {"decision": "hide", "note": NOTE}
+    path = f"{platform}/api/admin/reports/{row['id']}"
+    httpx.post(path, json=decision, headers=operator, timeout=30).raise_for_status()
+    expect(page.locator("#scene")).to_contain_text("[withheld]")
