@@ -111,14 +111,16 @@ class EngineBus:
         """See `engine.feed.Publish`.
 
         A batch that does not fit is tried again after a few milliseconds, because another engine's commit before it may
-        be on its way, and then left to the relay.
+        be on its way, and then left to the relay. The answers of the commit go ahead in the same write.
         """
-        for messages in (events, public):
-            behind = after
-            for batch in cut(messages):
-                last = messages is public and behind + len(batch) == after + len(public)
-                self._publish(_Part(shard, batch, behind, stored if last else None))
-                behind += len(batch)
+        with self._connection.in_one_write():
+            self._replies.send_all()
+            for messages in (events, public):
+                behind = after
+                for batch in cut(messages):
+                    last = messages is public and behind + len(batch) == after + len(public)
+                    self._publish(_Part(shard, batch, behind, stored if last else None))
+                    behind += len(batch)
 
     def _publish(self, part: _Part, tries: int = 0) -> None:
         def settle(failure: Fenced | BusUnavailable | None) -> None:

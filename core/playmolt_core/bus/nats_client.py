@@ -92,7 +92,10 @@ class NatsClient(Client):
 
     @contextmanager
     def in_one_write(self) -> Iterator[None]:
-        """Write everything that is sent within in one piece."""
+        """Write everything that is sent within in one piece, with what a surrounding block sends."""
+        if self._gathered is not None:
+            yield
+            return
         gathered = self._gathered = []
         try:
             yield

@@ -89,9 +89,10 @@ class Replies:
     def _send_soon(self) -> None:
         if not self._sending:
             self._sending = True
-            asyncio.get_running_loop().call_soon(self._send_all)
+            asyncio.get_running_loop().call_soon(self.send_all)
 
-    def _send_all(self) -> None:
+    def send_all(self) -> None:
+        """Send what is waiting now."""
         self._sending = False
         waiting, self._waiting = self._waiting, {}
         hints, self._hints = self._hints, {}
@@ -117,7 +118,7 @@ class Replies:
 
     async def close(self) -> None:
         """Send the queued answers."""
-        self._send_all()
+        self.send_all()
         with suppress(nats.errors.Error, TimeoutError, OSError):
             await delivered(self._connection, 1)
 

@@ -8,7 +8,12 @@ import pytest
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import ConnectionClosedError, MaxPayloadError, OutboundBufferLimitError
+from playmolt_core.bus.batches import BatchPublisher, StreamMessage
+from playmolt_core.bus.engine_bus import EngineBus
 from playmolt_core.bus.nats_client import NatsClient
+from playmolt_core.bus.service import Replies
+from playmolt_core.settings import Settings
+from playmolt_schemas.envelopes import Answer
 
 
 class Transport:
@@ -57,6 +62,22 @@ async def test_messages_of_one_write_go_out_together_in_their_order(client: Nats
         assert transport.written == []
     client.send("c", b"3")
     assert transport.written == [b"PUB a  1\r\n1\r\nPUB b  1\r\n2\r\n", b"PUB c  1\r\n3\r\n"]
+
+
+async def test_answers_go_ahead_of_a_commits_batches_in_the_same_write(
+    client: NatsClient, transport: Transport
+) -> None:
+    bus, replies = EngineBus(Settings(nats_url="nats://none"), "ox-engine"), Replies(client)
+    client._max_payload = 10_000
+    wired: Any = bus
+    wired._connection, wired._replies, wired._batches = client, replies, BatchPublisher(client)
+    replies.to("_INBOX.caller")(Answer(1, 200, b"{}"))
+    bus.publish(0, 7, [StreamMessage("events.a", b"E")], [StreamMessage("spectate.a", b"S")], lambda: None)
+    [written] = transport.written
+    places = [written.index(part) for part in (b"PUB _INBOX.caller", b"HPUB events.a", b"HPUB spectate.a")]
+    assert places == sorted(places)
+    await asyncio.sleep(0)
+    assert len(transport.written) == 1, "nothing is sent again"
 
 
 async def test_what_a_server_does_not_take_waits_and_nothing_passes_it(
