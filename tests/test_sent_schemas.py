@@ -9,12 +9,12 @@ import pytest
 from playmolt_cli.model_seats.requests import schema_of
 from playmolt_core.llm.openai.portable_schema import ITEMS_MOST, portable
 from playmolt_jury import replies
-from playmolt_legal import outputs, phases
+from playmolt_legal import outputs, phases, texts
 from playmolt_schemas.api import ActionOffer
 from playmolt_schemas.game_messages import Action
 from playmolt_schemas.games import ox, trial
 from playmolt_schemas.games.legal import Role
-from playmolt_schemas.stored.legal import CaseType
+from playmolt_schemas.stored.legal import CaseType, Language
 
 KEPT = {
     "type", "description", "properties", "required", "additionalProperties", "items", "prefixItems", "minItems",
@@ -137,3 +137,30 @@ def test_without_bounds_types_fields_and_choices_remain() -> None:
     schema = {"type": "array", "maxItems": 3, "items": TEXT | {"maxLength": 3}, "minItems": 1}
     assert portable(schema, bounds=False) == {"type": "array", "items": TEXT}
     assert msgspec.json.encode(portable(SENT["legal civil FACTS_STIPULATE"], bounds=False))
+
+
+def keys_out_of_order(schema: Mapping[str, Any], value: Any, shared: Mapping[str, Any]) -> Iterator[list[str]]:
+    schema = shared[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+    if isinstance(value, dict):
+        declared = schema["properties"]
+        if list(value) != [name for name in declared if name in value]:
+            yield list(value)
+        for name, part in value.items():
+            yield from keys_out_of_order(declared[name], part, shared)
+    elif isinstance(value, list) and isinstance(schema.get("items"), dict):
+        for part in value:
+            yield from keys_out_of_order(schema["items"], part, shared)
+
+
+@pytest.mark.parametrize("language", get_args(Language))
+@pytest.mark.parametrize("case_type", get_args(CaseType))
+def test_an_example_has_its_keys_in_the_order_of_its_schema(language: Language, case_type: CaseType) -> None:
+    """Grammar engines let a model write keys in that order alone, whatever the example in its prompt shows."""
+    roles = {
+        "opening_judge": "JUDGE_R1", "judge": "JUDGE_R2", "claimant": "CLAIMANT_R1", "verifier": "VERIFIER_R1",
+        f"opposing_{case_type}": "OPPOSING_R1", "final": phases.FINAL,
+    }  # fmt: skip
+    for task, phase in roles.items():
+        schema: Any = portable(outputs.phase_schema(phase, case_type))
+        wrong = keys_out_of_order(schema, texts.example(language, task), schema.get("$defs", {}))
+        assert list(wrong) == [], task
