@@ -30,7 +30,7 @@ $(RUN): requirements.lock VERSION pyproject.toml $(addsuffix /pyproject.toml,$(M
 	@$(firstword $(wildcard $(BIN)/python) $(PYTHON)) deploy/prerequisites.py
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(call install,requirements.lock $(if $(wildcard $(DEV)),requirements-dev.lock))
-	test -e $(DEV) || $(UV) pip uninstall --quiet setuptools uv
+	test -e $(DEV) || { deploy/prune.sh $(VENV)/lib && $(UV) pip uninstall --quiet setuptools uv; }
 	touch $@
 
 $(DEV): $(RUN) requirements-dev.lock

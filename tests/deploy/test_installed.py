@@ -50,3 +50,23 @@ def test_a_library_that_is_missing_is_named_in_one_line_with_its_command(library
     name, extra = re.findall(r"'([a-z-]+)\[([a-z]+)\]'", line)[0]
     manifest = (ROOT / {"playmolt": "sdk", "playmolt-lab": "lab"}[name] / "pyproject.toml").read_text("utf-8")
     assert re.search(rf"^{extra} = \[", manifest, re.MULTILINE), "the extra exists"
+
+
+def test_what_no_code_of_ours_reads_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    site = tmp_path / "python3.11" / "site-packages"
+    removed = {
+        "pyarrow/include/a.h", "pyarrow/tests/test_a.py", "pyarrow/libarrow_flight.so.2600",
+        "pyarrow/libarrow_s3.so.2600", "pyarrow/_flight.cpython-311.so", "pyarrow/_s3fs.cpython-311.so",
+        "numpy/_core/tests/a.py", "scipy/stats/tests/a.py",
+    }  # fmt: skip
+    kept = {
+        "pyarrow/libarrow.so.2600", "pyarrow/libparquet.so.2600", "pyarrow/flight.py", "numpy/testing/a.py",
+        "other/tests/a", "playmolt_agora/include/a.h", "numpy/_core/_multiarray_tests.so",
+    }  # fmt: skip
+    for name in removed | kept:
+        (site / name).parent.mkdir(parents=True, exist_ok=True)
+        (site / name).touch()
+    subprocess.run([ROOT / "deploy" / "prune.sh", tmp_path], check=True, timeout=30)
+    assert {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()} == kept
+    for recipe in ("Makefile", "deploy/Dockerfile"):
+        assert re.search(r"prune\.sh .*/lib\b|prune\.sh \$\(VENV\)/lib", (ROOT / recipe).read_text("utf-8")), recipe

@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# Removes from the libraries of an environment what nothing here reads: headers, tests of their own, and the parts of
+# pyarrow that talk to Flight servers and to S3. FOLDER is the environment's `lib`.
+set -euo pipefail
+folder=${1:?usage: deploy/prune.sh FOLDER}
+find "$folder" -depth -type d \( -path '*/pyarrow/include' -o -path '*/pyarrow/src' -o -path '*/pyarrow/tests' \
+  -o -path '*/numpy/tests' -o -path '*/numpy/*/tests' -o -path '*/scipy/*/tests' \) -exec rm -r {} +
+find "$folder" -path '*/pyarrow/*' \( -name 'libarrow_flight*' -o -name 'libarrow_python_flight*' -o -name '_flight*.so' \
+  -o -name 'libarrow_s3*' -o -name '_s3fs*.so' \) -delete
