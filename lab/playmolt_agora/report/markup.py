@@ -1,14 +1,18 @@
-"""HTML and SVG text: everything from outside is escaped here and nowhere else."""
+"""Markup from the templates, which escape all that comes from outside; values as readers see them."""
 
-import html
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Final
 
-_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff￾￿]")
-_NUMBER = re.compile(r"(< )?−?[0-9][0-9,]*(\.[0-9]+)?(/[0-9]+)?")
-_CODE = re.compile("`([^`\n]+)`")
-_SHORT = 40
-NULL = "–"
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+_FORBIDDEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+_NUMBER: Final = re.compile(r"(< )?−?[0-9][0-9,]*(\.[0-9]+)?(/[0-9]+)?")
+_CODE: Final = re.compile("`([^`\n]+)`")
+_SHORT: Final = 40
+NULL: Final = "–"
 
 
 def cleaned(text: str) -> str:
@@ -16,9 +20,43 @@ def cleaned(text: str) -> str:
     return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def escaped(text: object) -> str:
-    """Text that is safe between tags and in quoted attributes, of HTML and of XML."""
-    return html.escape(cleaned(str(text)))
+def counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def worded(text: str) -> Markup:
+    """A sentence; text between backticks is code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(cleaned(text)))))  # noqa: S704 -- escaped before
+
+
+def _finished(value: object) -> object:
+    return value if isinstance(value, Markup) else cleaned(str(value))
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("playmolt_agora.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True, finalize=_finished,
+    )  # fmt: skip
+    made.filters.update({"worded": worded, "counted": counted})
+    return made
+
+
+def rendered(template: str, **values: object) -> str:
+    """A whole page."""
+    return _environment().get_template(template).render(values)
+
+
+def part(name: str, *values: object) -> Markup:
+    """The macro of this name in `parts.html`."""
+    macro = getattr(_environment().get_template("parts.html").module, name)
+    return Markup(macro(*values))  # noqa: S704 -- escaped by the template
+
+
+def joined(parts: Iterable[str]) -> Markup:
+    """Parts one after another; what is no markup is escaped."""
+    return Markup("").join(parts)
 
 
 def shown(value: object) -> str:
@@ -41,44 +79,36 @@ def shown_p(value: float | None) -> str:
     return "< 0.0001" if value < 0.00005 else f"{value:.4f}"
 
 
-def table(caption: str, columns: Sequence[str], lines: Iterable[Sequence[object]], *, label: str | None = None) -> str:
+def table(
+    caption: str, columns: Sequence[str], lines: Iterable[Sequence[object]], *, label: str | None = None
+) -> Markup:
     """A table of plain values under its caption, in a frame that can be scrolled with the keyboard."""
-    listed_lines = [[shown(value) for value in line] for line in lines]
-    kinds = [_kind([line[number] for line in listed_lines]) for number in range(len(columns))]
-    head = "".join(f'<th scope="col"{kind}>{escaped(column)}</th>' for column, kind in zip(columns, kinds, strict=True))
-    body = "".join(
-        f"<tr>{''.join(f'<td{kind}>{escaped(cell)}</td>' for cell, kind in zip(line, kinds, strict=True))}</tr>"
-        for line in listed_lines
-    )
-    rest = body or f'<tr><td colspan="{len(columns)}">Nothing to show.</td></tr>'
-    return (
-        f'<div class="scroll" role="region" tabindex="0" aria-label="{escaped(label or caption)}"><table>'
-        f"<caption>{escaped(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{rest}</tbody></table></div>"
-    )
+    cells = [[shown(value) for value in line] for line in lines]
+    kinds = [_kind([line[number] for line in cells]) for number in range(len(columns))]
+    return part("table", caption, label or caption, columns, kinds, cells)
 
 
 def _kind(cells: Sequence[str]) -> str:
-    """Numbers are aligned; short words stay on one line."""
+    """Numbers (n) are aligned; short words (s) stay on one line."""
     if any(_NUMBER.fullmatch(cell) for cell in cells) and all(
         cell == NULL or _NUMBER.fullmatch(cell) for cell in cells
     ):
-        return ' class="n"'
-    return "" if any(len(cell) > _SHORT for cell in cells) else ' class="s"'
+        return "n"
+    return "" if any(len(cell) > _SHORT for cell in cells) else "s"
 
 
-def worded(text: str) -> str:
-    """A sentence, escaped; text between backticks is code."""
-    return _CODE.sub(r"<code>\1</code>", escaped(text))
+def paragraph(text: str, kind: str = "") -> Markup:
+    return part("paragraph", text, kind)
 
 
-def paragraph(text: str, kind: str = "") -> str:
-    return f'<p class="{escaped(kind)}">{worded(text)}</p>' if kind else f"<p>{worded(text)}</p>"
+def listed(items: Iterable[str]) -> Markup:
+    return part("listed", items)
 
 
-def listed(items: Iterable[str]) -> str:
-    return f"<ul>{''.join(f'<li>{worded(item)}</li>' for item in items)}</ul>"
+def heading(text: str) -> Markup:
+    return part("heading", text)
 
 
-def folded(summary: str, inner: str) -> str:
-    """What is shown when asked for; `inner` is markup."""
-    return f"<details><summary>{escaped(summary)}</summary>{inner}</details>"
+def folded(summary: str, inner: Markup) -> Markup:
+    """What is shown when asked for."""
+    return part("folded", summary, inner)

@@ -1,76 +1,53 @@
 """The report: one HTML file that opens offline, without scripts and without anything loaded from elsewhere."""
 
 from collections import Counter
-from collections.abc import Sequence
-from importlib.resources import files
+from collections.abc import Iterator
 
+from markupsafe import Markup
 from playmolt_schemas.stored.agora.turn import VALID_CODES
 
-from playmolt_agora.report import markup, prose, provenance
+from playmolt_agora.report import markup, prose
 from playmolt_agora.report.chapters import confirmatory, exploratory, interviews, own
 from playmolt_agora.report.plots import contrasts, counts, drift, epochs, networks, pcs, ritual, time
 from playmolt_agora.report.plots.figure import Plot
 from playmolt_agora.report.sections import Section
 from playmolt_agora.report.study import StudyData, has_pcs, has_stage1, rows
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
-
 
 def render(study: StudyData) -> str:
     """Equal studies give equal bytes; StudyFault when a table's columns differ in length."""
     drawn = gallery(study)
-    confirming = (confirmatory.registration(study), confirmatory.results(study, drawn), confirmatory.exclusions(study))
-    exploring = exploratory.sections(study, drawn)
-    sources = _sources(study)
     asked = interviews.section(study)
-    mine = (*((asked,) if asked else ()), *((own.section(study.own),) if study.own else ()))
-    style = files("playmolt_agora.report").joinpath("page.css").read_text("utf-8")
-    title = markup.escaped(f"{study.name}: report")
-    return "".join(
-        (
-            '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{title}</title><style>{style}</style></head><body>",
-            '<a class="skip" href="#content">Skip to the results</a>',
-            _header(study),
-            _contents((*confirming, *exploring, *mine, sources)),
-            '<main id="content" tabindex="-1">',
-            *(_section(section, "confirmatory") for section in confirming),
-            '<div class="divide" role="note"><h2 id="exploratory">Exploratory part</h2>',
-            markup.paragraph(prose.EXPLORATORY),
-            "</div>",
-            *(_section(section, "exploratory") for section in exploring),
-            *(_section(section, "exploratory") for section in mine),
-            _section(sources, "sources"),
-            "</main></body></html>\n",
-        )
+    return markup.rendered(
+        "page.html",
+        study=study,
+        prose=prose,
+        kind="confirmatory and exploratory" if confirmatory.is_confirmatory(study) else "exploratory",
+        warnings=[*_scripted(study), *_silent(study)],
+        identical=_identical(study),
+        notice=confirmatory.stage1_notice(study) if has_stage1(study) else Markup(),
+        confirming=[
+            confirmatory.registration(study),
+            confirmatory.results(study, drawn),
+            confirmatory.exclusions(study),
+        ],
+        exploring=[
+            *exploratory.sections(study, drawn),
+            *((asked,) if asked else ()),
+            *((own.section(study.own),) if study.own else ()),
+        ],
+        sources=_sources(study),
     )
 
 
-def _header(study: StudyData) -> str:
-    kind = "confirmatory and exploratory" if confirmatory.is_confirmatory(study) else "exploratory"
-    turns = provenance.counted(len(study.turns), "turn")
-    runs = provenance.counted(len(study.runs), "run")
-    return (
-        f"<header><p>PlayMolt Agora · {markup.escaped(kind)}</p><h1>{markup.escaped(study.name)}</h1>"
-        f"<p>{runs}, {turns} · made {markup.escaped(study.made_at)} · definitions "
-        f"<code>{markup.escaped(study.definitions)}</code></p>"
-        f"{_scripted(study)}{_silent(study)}{_identical(study)}"
-        f"{confirmatory.stage1_notice(study) if has_stage1(study) else ''}"
-        f"{markup.paragraph(prose.NULLS)}</header>"
-    )
-
-
-def _scripted(study: StudyData) -> str:
+def _scripted(study: StudyData) -> Iterator[str]:
     marked = sum(run.scripted for run in study.runs)
-    if not marked:
-        return ""
-    text = prose.SCRIPTED_ALL if marked == len(study.runs) else prose.SCRIPTED_SOME
-    return f'<p class="warning" role="note">{markup.escaped(text.format(count=marked, total=len(study.runs)))}</p>'
+    if marked:
+        text = prose.SCRIPTED_ALL if marked == len(study.runs) else prose.SCRIPTED_SOME
+        yield text.format(count=marked, total=len(study.runs))
 
 
-def _silent(study: StudyData) -> str:
+def _silent(study: StudyData) -> list[str]:
     """The arms without a valid turn: nothing of them is measured or tested."""
     turns: Counter[tuple[str, str]] = Counter()
     valid: Counter[tuple[str, str]] = Counter()
@@ -81,15 +58,14 @@ def _silent(study: StudyData) -> str:
     silent = [arm for arm in sorted(turns) if not valid[arm]]
     whole = {model for model, cell in silent if not cell}
     named = [(model, cell) for model, cell in silent if not cell or model not in whole]
-    said = [
+    return [
         prose.NO_VALID_TURN.format(arm=f"{model} in {cell}" if cell else model, turns=turns[model, cell])
         for model, cell in named
     ]
-    return "".join(f'<p class="warning" role="note">{markup.escaped(each)}</p>' for each in said)
 
 
-def _identical(study: StudyData) -> str:
-    """The cells with identical runs, and how many of their runs count."""
+def _identical(study: StudyData) -> list[str]:
+    """How many runs are identical, then each cell with such runs."""
     found = [row for row in rows(study.further.get("repeats")) if row["identical"]]
     lines = [
         prose.IDENTICAL_IN.format(
@@ -99,28 +75,12 @@ def _identical(study: StudyData) -> str:
         for row in found
     ]  # fmt: skip
     if not lines:
-        return ""
+        return []
     total = prose.IDENTICAL.format(
         identical=sum(row["identical"] for row in found),
         runs=sum(row["runs"] for row in rows(study.further.get("repeats"))),
     )
-    return f'<div class="warning" role="note"><p>{markup.escaped(total)}</p>{markup.listed(lines)}</div>'
-
-
-def _contents(sections: Sequence[Section]) -> str:
-    items = "".join(
-        f'<li><a href="#{markup.escaped(section.anchor)}">{markup.escaped(section.title)}</a></li>'
-        for section in sections
-    )
-    return f'<nav aria-label="Contents"><ul>{items}</ul></nav>'
-
-
-def _section(section: Section, kind: str) -> str:
-    anchor = markup.escaped(section.anchor)
-    return (
-        f'<section id="{anchor}" class="{kind}" aria-labelledby="{anchor}-h"><h2 id="{anchor}-h">'
-        f"{markup.escaped(section.title)}</h2>{section.body}</section>"
-    )
+    return [total, *lines]
 
 
 def _sources(study: StudyData) -> Section:
@@ -140,18 +100,17 @@ def _sources(study: StudyData) -> Section:
             for model in study.models
         ],
     )
-    items = "".join(
-        f"<li>{provenance.run_link(run, study.links)} · {markup.escaped(run.outcome)}</li>" for run in study.runs
-    )
     costs = markup.table(
         "Cost by cell and model",
         tuple(study.tables.get("costs", {})),
         [tuple(row.values()) for row in rows(study.tables.get("costs"))],
     )
-    return Section("sources", "Sources", f"{models}{_probes(study)}{costs}<h3>Runs</h3><ul>{items}</ul>")
+    return Section(
+        "sources", "Sources", models + _probes(study) + costs + markup.part("run_list", study.runs, study.links)
+    )
 
 
-def _probes(study: StudyData) -> str:
+def _probes(study: StudyData) -> Markup:
     """How often each model gave the same reply to the same prompt, where a pilot asked."""
     found = study.plan.get("probes") or []
     names = ("model", "prompts", "times", "alone", "first", "beside", "temperature", "cache_prompt", "at")

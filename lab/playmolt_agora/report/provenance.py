@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from markupsafe import Markup
 from playmolt_schemas.stored.agora.turn import ACTIONS
 
-from playmolt_agora.report.markup import escaped, folded
+from playmolt_agora.report.markup import part
 from playmolt_agora.report.study import Links, RunNote, StudyData, rows
 
 
@@ -57,29 +58,6 @@ def _distinct(stored: Sequence[Mapping[str, object]], column: str) -> str:
     return ", ".join(sorted({f"{row[column]}" for row in stored if row[column] is not None}))
 
 
-def source_markup(origin: Provenance, links: Links) -> str:
+def source_markup(origin: Provenance, links: Links) -> Markup:
     """The line under a figure, and folded in it the runs with links to their events."""
-    if not origin.runs:
-        return '<p class="source">Source: no run.</p>'
-    facts = "".join(f" · {escaped(name)} {escaped(value)}" for name, value in origin.facts.items())
-    marked = {"": "", "all": " · scripted runs only", "some": " · some of the runs are scripted"}[origin.scripted]
-    definition = f"<code>{escaped(origin.measure)}</code> of <code>{escaped(origin.version)}</code>"
-    span = f"{counted(len(origin.runs), 'run')}, {counted(origin.events, 'event')}"
-    line = f'<p class="source">Definition {definition} · {span}{facts}{escaped(marked)}</p>'
-    items = "".join(f"<li>{run_link(run, links)}</li>" for run in origin.runs)
-    return f'{line}<div class="runs">{folded("Runs and event ranges", f"<ul>{items}</ul>")}</div>'
-
-
-def run_link(run: RunNote, links: Links) -> str:
-    """A run's name with the range of its events, leading to them."""
-    marks = [word for word, holds in (("scripted", run.scripted), ("exploratory", run.exploratory)) if holds]
-    note = f" ({', '.join(marks)})" if marks else ""
-    span = f"events {run.first}–{run.last}" if run.last else "no events"
-    return (
-        f'<a href="{escaped(links.events(run.run, run.first))}">{escaped(run.label)}</a> '
-        f"<code>{escaped(run.run)}</code>, {span}{note}"
-    )
-
-
-def counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return part("source", origin, links)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import msgspec
+from markupsafe import Markup
 
 from playmolt_agora.report import markup, provenance
 from playmolt_agora.report.plots.figure import Plot
@@ -14,32 +15,23 @@ class Section(msgspec.Struct, frozen=True):
 
     anchor: str
     title: str
-    body: str
+    body: Markup
 
 
-def _figure(study: StudyData, figure: Plot) -> str:
+def _figure(study: StudyData, figure: Plot) -> Markup:
     """A figure with its caption, its source, and its numbers, collapsed."""
     origin = provenance.source(study, figure.measure, figure.runs, figure.table, seed=study.seed)
-    data = ""
-    if figure.columns:
-        numbers = markup.table(f"The numbers behind “{figure.title}”", figure.columns, figure.lines)
-        data = markup.folded("The numbers", numbers)
-    badge = '<span class="badge">scripted</span> ' if origin.scripted else ""
-    name, title = markup.escaped(figure.name), markup.escaped(figure.title)
-    caption = f"{badge}<strong>{title}.</strong> {markup.escaped(figure.caption)}"
-    return (
-        f'<figure id="{name}"><figcaption>{caption}</figcaption>'
-        f'<div class="plot" role="region" tabindex="0" aria-label="{title}, picture">{figure.svg}'
-        f"</div>{provenance.source_markup(origin, study.links)}{data}</figure>"
-    )
+    numbers = markup.table(f"The numbers behind “{figure.title}”", figure.columns, figure.lines)
+    data = markup.folded("The numbers", numbers) if figure.columns else Markup()
+    return markup.part("figure", figure, origin, study.links, data)
 
 
-def figures_markup(study: StudyData, drawn: Mapping[str, Plot], *names: str) -> str:
+def figures_markup(study: StudyData, drawn: Mapping[str, Plot], *names: str) -> Markup:
     """The named figures, as far as there were data for them."""
-    return "".join(_figure(study, drawn[name]) for name in names if name in drawn)
+    return markup.joined(_figure(study, drawn[name]) for name in names if name in drawn)
 
 
-def rows_markup(caption: str, lines: Sequence[Mapping[str, object]], columns: Sequence[str] = ()) -> str:
+def rows_markup(caption: str, lines: Sequence[Mapping[str, object]], columns: Sequence[str] = ()) -> Markup:
     """Rows as a table; without named columns those of the first row, less what is null everywhere."""
     known = columns or [
         column for column in (lines[0] if lines else ()) if any(line[column] is not None for line in lines)

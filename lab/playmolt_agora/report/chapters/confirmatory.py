@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from markupsafe import Markup
+
 from playmolt_agora.report import markup, prose, provenance
 from playmolt_agora.report.plots.figure import Plot, registered_runs
 from playmolt_agora.report.sections import Section, figures_markup, rows_markup
@@ -28,7 +30,7 @@ def registration(study: StudyData) -> Section:
     return Section("registration", "Registration", _preregistered(study) + _deviations(study) + _prompts_cut(study))
 
 
-def _preregistered(study: StudyData) -> str:
+def _preregistered(study: StudyData) -> Markup:
     registered = study.registered
     if registered is None:
         return markup.paragraph(prose.NOT_REGISTERED, "notice")
@@ -44,16 +46,16 @@ def _preregistered(study: StudyData) -> str:
         ("Logged looks before the end", str(study.looks)),
     )
     changed = (
-        ""
+        Markup()
         if not registered.definitions or registered.definitions == study.definitions
         else markup.paragraph(prose.DEFINITIONS_CHANGED, "notice")
     )
-    return "".join(
+    return markup.joined(
         (
-            "" if is_confirmatory(study) else markup.paragraph(prose.NOT_REGISTERED, "notice"),
+            Markup() if is_confirmatory(study) else markup.paragraph(prose.NOT_REGISTERED, "notice"),
             changed,
-            _facts(facts),
-            "".join(markup.paragraph(f"{name}: {text}") for name, text in registered.hypotheses.items()),
+            markup.part("facts", facts),
+            markup.joined(markup.paragraph(f"{name}: {text}") for name, text in registered.hypotheses.items()),
             markup.table(
                 "Registered tests",
                 ("test", "α", "smallest p it can reach"),
@@ -61,29 +63,22 @@ def _preregistered(study: StudyData) -> str:
             ),
             (markup.paragraph("Remarks of the plan:") + markup.listed(registered.remarks))
             if registered.remarks
-            else "",
-            markup.folded("The plan as it was locked", f"<pre>{markup.escaped(registered.plan_text)}</pre>"),
+            else Markup(),
+            markup.folded("The plan as it was locked", markup.part("verbatim", registered.plan_text)),
         )
     )
 
 
-def _facts(facts: Sequence[tuple[str, str]]) -> str:
-    items = "".join(
-        f"<dt>{markup.escaped(name)}</dt><dd>{markup.escaped(value or markup.NULL)}</dd>" for name, value in facts
-    )
-    return f"<dl>{items}</dl>"
-
-
-def _deviations(study: StudyData) -> str:
+def _deviations(study: StudyData) -> Markup:
     if not study.deviations:
-        return "<h3>Deviations</h3>" + markup.paragraph(prose.NO_DEVIATION)
+        return markup.heading("Deviations") + markup.paragraph(prose.NO_DEVIATION)
     lines = [(deviation.at, deviation.version, deviation.text) for deviation in study.deviations]
-    return "<h3>Deviations</h3>" + markup.table("Changes after the lock", ("at", "event", "what"), lines)
+    return markup.heading("Deviations") + markup.table("Changes after the lock", ("at", "event", "what"), lines)
 
 
-def _prompts_cut(study: StudyData) -> str:
+def _prompts_cut(study: StudyData) -> Markup:
     """Servers that cut their prompts: what the model was asked is not what the log says."""
-    return "".join(
+    return markup.joined(
         markup.paragraph(prose.PROMPTS_CUT.format(alias=alias, count=count), "notice")
         for alias, count in study.prompt_cut.items()
     )
@@ -100,13 +95,17 @@ def results(study: StudyData, drawn: Mapping[str, Plot]) -> Section:
         "Confirmatory results",
         markup.paragraph(prose.CONFIRMATORY)
         + tests_markup(study, "Registered tests: statistic, p, and p by Holm", found)
-        + (markup.paragraph(f"Registered but without a result: {', '.join(missing)}.", "notice") if missing else "")
+        + (
+            markup.paragraph(f"Registered but without a result: {', '.join(missing)}.", "notice")
+            if missing
+            else Markup()
+        )
         + markup.paragraph(prose.HOLM)
-        + (pcs_markup(study, drawn) if any(name.startswith("pcs:") for name in names) else ""),
+        + (pcs_markup(study, drawn) if any(name.startswith("pcs:") for name in names) else Markup()),
     )
 
 
-def tests_markup(study: StudyData, caption: str, found: Sequence[dict[str, Any]]) -> str:
+def tests_markup(study: StudyData, caption: str, found: Sequence[dict[str, Any]]) -> Markup:
     """Rows of the table `tests` with the level each was registered at."""
     levels = {test.name: test.alpha for test in study.registered.tests} if study.registered else {}
     lines = [
@@ -135,14 +134,16 @@ def _verdict(row: dict[str, Any], alpha: str | None) -> str | None:
     return "holds" if p <= float(alpha) else "not shown"
 
 
-def pcs_markup(study: StudyData, drawn: Mapping[str, Plot]) -> str:
+def pcs_markup(study: StudyData, drawn: Mapping[str, Plot]) -> Markup:
     """PCS with its figures, companions and leave-one-run-out values, under the notice that Stage 1 asks for."""
     found = rows(study.tables.get("pcs"))
     if not has_pcs(study):
-        return f"<h3>Phantom Cost Sensitivity</h3>{markup.paragraph(prose.NO_PCS)}"
-    indicative = markup.paragraph(prose.INDICATIVE, "notice") if any(row.get("indicative") for row in found) else ""
+        return markup.heading("Phantom Cost Sensitivity") + markup.paragraph(prose.NO_PCS)
+    indicative = (
+        markup.paragraph(prose.INDICATIVE, "notice") if any(row.get("indicative") for row in found) else Markup()
+    )
     parts = [
-        "<h3>Phantom Cost Sensitivity</h3>",
+        markup.heading("Phantom Cost Sensitivity"),
         stage1_notice(study),
         figures_markup(study, drawn, "pcs", "pcs-parts"),
         markup.paragraph(prose.CELLS_DESCRIPTIVE),
@@ -150,7 +151,7 @@ def pcs_markup(study: StudyData, drawn: Mapping[str, Plot]) -> str:
         indicative,
         rows_markup("PCS with one run left out", counted_rows(study, "pcs_left_out")),
     ]
-    return "".join(parts)
+    return markup.joined(parts)
 
 
 _COMPANIONS: Final = (
@@ -160,7 +161,7 @@ _COMPANIONS: Final = (
 )  # fmt: skip
 
 
-def _companions(found: Sequence[dict[str, object]]) -> str:
+def _companions(found: Sequence[dict[str, object]]) -> Markup:
     """One column a cell: there are more figures than cells."""
     head = ("figure", *(f"{row['model']} · {row['language']}" for row in found))
     lines = [(name, *(_figure(name, row.get(name)) for row in found)) for name in _COMPANIONS]
@@ -171,7 +172,7 @@ def _figure(name: str, value: Any) -> object:
     return markup.shown_p(value) if name in {"p_perm", "p_min"} else value
 
 
-def stage1_notice(study: StudyData) -> str:
+def stage1_notice(study: StudyData) -> Markup:
     """The sentence that every report with Stage 1 carries, and the file where counts were imported."""
     notice = prose.STAGE1.format(stage1=study.stage1)
     if study.stage1_import is not None:
@@ -188,11 +189,11 @@ def exclusions(study: StudyData) -> Section:
     body = markup.paragraph(prose.EXCLUSIONS) + markup.table(
         "Left the confirmatory set", ("run", "model", "turns", "failed", "share"), lines
     )
-    return Section("exclusions", "Exclusions", body + (_both_ways(study) if study.unexcluded else ""))
+    return Section("exclusions", "Exclusions", body + (_both_ways(study) if study.unexcluded else Markup()))
 
 
-def _both_ways(study: StudyData) -> str:
-    return "".join(_beside(study, *each) for each in _BOTH_WAYS)
+def _both_ways(study: StudyData) -> Markup:
+    return markup.joined(_beside(study, *each) for each in _BOTH_WAYS)
 
 
 _BOTH_WAYS: Final = (
@@ -209,7 +210,7 @@ _BOTH_WAYS: Final = (
 """Each table of the confirmatory set: caption, name, key, and its figures by their headings."""
 
 
-def _beside(study: StudyData, caption: str, name: str, key: tuple[str, ...], figures: Mapping[str, str]) -> str:
+def _beside(study: StudyData, caption: str, name: str, key: tuple[str, ...], figures: Mapping[str, str]) -> Markup:
     kept, every = (
         {tuple(row[column] for column in key): row for row in rows(table)}
         for table in (study.tables.get(name), study.unexcluded.get(f"unexcluded_{name}"))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from markupsafe import Markup
 from playmolt_schemas.instrument.definitions import rank_of
 
 from playmolt_agora.measures import interaction
@@ -47,14 +48,14 @@ def sections(study: StudyData, drawn: Mapping[str, Plot]) -> tuple[Section, ...]
     return tuple(section for section in found if section.body)
 
 
-def _behaviour(study: StudyData, drawn: Mapping[str, Plot]) -> str:
+def _behaviour(study: StudyData, drawn: Mapping[str, Plot]) -> Markup:
     return figures_markup(study, drawn, "action-mix", "occupancy")
 
 
-def _rates(study: StudyData, _: Mapping[str, Plot]) -> str:
+def _rates(study: StudyData, _: Mapping[str, Plot]) -> Markup:
     found = sorted((row for row in rows(study.tables.get("shares")) if row["level"] == "cell"), key=_cell_order)
     if not found:
-        return ""
+        return Markup()
     keys = ("phase", "set", "model", "language", "persona", "action")
     numbers = (
         "count", "succeeded", "t_valid", "p", "feasible", "q", "q_heard", "exposure", "r_seed", "r_literal",
@@ -75,10 +76,10 @@ def _cell_order(row: dict[str, Any]) -> tuple[tuple[int, str], str, str, str]:
     return rank_of(row["phase"]), row["set"] or "", row["model"], row["language"]
 
 
-def _tests(study: StudyData, drawn: Mapping[str, Plot]) -> str:
+def _tests(study: StudyData, drawn: Mapping[str, Plot]) -> Markup:
     names = confirmatory.registered_tests(study)
     found = [row for row in rows(study.tables.get("tests")) if row["test"] not in names and row["n"]]
-    body = confirmatory.tests_markup(study, "Tests that were not registered", found) if found else ""
+    body = confirmatory.tests_markup(study, "Tests that were not registered", found) if found else Markup()
     if any(row["n"] for row in rows(study.further.get("unadjusted"))):
         body += rows_markup(
             "H1 and H2 with no model's mean subtracted (descriptive)", rows(study.further["unadjusted"])
@@ -93,10 +94,10 @@ def _tests(study: StudyData, drawn: Mapping[str, Plot]) -> str:
     return body
 
 
-def _ritual(study: StudyData, drawn: Mapping[str, Plot]) -> str:
+def _ritual(study: StudyData, drawn: Mapping[str, Plot]) -> Markup:
     found = shown_rows(study, study.tables.get("ri"))
     if not found:
-        return ""
+        return Markup()
     degenerate = any(row.get("degenerate_by_design") for row in found)
     grouped = [row for row in found if row["level"] != "agent"]
     columns = ("level", "phase", "set", "language", "run", "model", "persona", "ritual", "t_valid", "a_success",
@@ -105,7 +106,7 @@ def _ritual(study: StudyData, drawn: Mapping[str, Plot]) -> str:
     return (
         figures_markup(study, drawn, "ri-star")
         + _strong(grouped)
-        + (markup.paragraph(prose.DEGENERATE, "notice") if degenerate else "")
+        + (markup.paragraph(prose.DEGENERATE, "notice") if degenerate else Markup())
         + markup.folded("The index and its companions, run by run", rows_markup("Ritual Index", lines, columns))
         + rows_markup("Does it fade? (ri_ext)", counted_rows(study, "ri_ext"))
     )
@@ -118,12 +119,12 @@ def _flagged(row: dict[str, object]) -> str | None:
     return f"{value:.4f}{', degenerate_by_design' if row.get('degenerate_by_design') else ''}"
 
 
-def _strong(grouped: Sequence[dict[str, Any]]) -> str:
+def _strong(grouped: Sequence[dict[str, Any]]) -> Markup:
     found = [
         row for row in grouped if row["level"] == "run_persona" and row.get("persona") and row["phase"] == "phase2"
     ]
     if not found:
-        return ""
+        return Markup()
     groups = (("strongly instructed", True), ("all other personas", False))
     lines = []
     for name, strong in groups:
@@ -133,22 +134,22 @@ def _strong(grouped: Sequence[dict[str, Any]]) -> str:
     return markup.paragraph(prose.STRONG) + markup.table("Strongly instructed personas apart, Phase 2", head, lines)
 
 
-def _drift(study: StudyData, drawn: Mapping[str, Plot]) -> str:
+def _drift(study: StudyData, drawn: Mapping[str, Plot]) -> Markup:
     return figures_markup(study, drawn, "drift", "entropy", "rolling", "washout")
 
 
-def _society(study: StudyData, drawn: Mapping[str, Plot]) -> str:
+def _society(study: StudyData, drawn: Mapping[str, Plot]) -> Markup:
     return figures_markup(study, drawn, "network-support", "network-whisper", "gini", "treasury")
 
 
-def _codes(study: StudyData, drawn: Mapping[str, Plot]) -> str:
+def _codes(study: StudyData, drawn: Mapping[str, Plot]) -> Markup:
     return markup.paragraph(prose.TWO_CODES) + figures_markup(study, drawn, "parse-codes", "dissoc")
 
 
-def _coding(study: StudyData, _: Mapping[str, Plot]) -> str:
+def _coding(study: StudyData, _: Mapping[str, Plot]) -> Markup:
     found = rows(study.tables.get("kappa"))
     if not found:
-        return ""
+        return Markup()
     judges = [
         (each.alias, each.model, each.coded, each.failed, each.spent.calls, each.spent.cost_text)
         for each in study.judges
@@ -158,30 +159,30 @@ def _coding(study: StudyData, _: Mapping[str, Plot]) -> str:
     return (
         markup.paragraph(prose.KAPPA)
         + rows_markup("Agreement of every pair of coders", found, tuple(study.tables["kappa"]))
-        + (markup.table("Judges", head, judges) if judges else "")
+        + (markup.table("Judges", head, judges) if judges else Markup())
         + provenance.source_markup(origin, study.links)
     )
 
 
-def _contrasts(study: StudyData, drawn: Mapping[str, Plot]) -> str:
+def _contrasts(study: StudyData, drawn: Mapping[str, Plot]) -> Markup:
     body = figures_markup(study, drawn, "contrasts", "contrast-shares", "pcs-models")
     for name, table in study.further.items():
-        note = markup.paragraph(prose.SENSITIVITY) if name == "headline" else ""
+        note = markup.paragraph(prose.SENSITIVITY) if name == "headline" else Markup()
         if name not in _DRAWN and rows(table):
             body += note + _whole(_FURTHER.get(name, name.replace("_", " ").capitalize()), counted_rows(study, name))
     return body
 
 
-def _whole(caption: str, found: Sequence[dict[str, object]]) -> str:
+def _whole(caption: str, found: Sequence[dict[str, object]]) -> Markup:
     """A table; a long one is folded, so that it does not bury what follows."""
     made = rows_markup(caption, found)
     return made if len(found) <= _LONG else markup.folded(f"{caption} ({len(found)} rows)", made)
 
 
-def _interaction(study: StudyData, _: Mapping[str, Plot]) -> str:
+def _interaction(study: StudyData, _: Mapping[str, Plot]) -> Markup:
     found = rows(study.tables.get("pint"))
     if not found:
-        return ""
+        return Markup()
     cells = {run.run: f"{run.cell} #{run.number}" for run in study.runs}
     origin = provenance.source(study, "pint", study.runs, "pint")
     return (
@@ -192,12 +193,12 @@ def _interaction(study: StudyData, _: Mapping[str, Plot]) -> str:
     )
 
 
-def _pilots(study: StudyData, found: Sequence[dict[str, object]]) -> str:
+def _pilots(study: StudyData, found: Sequence[dict[str, object]]) -> Markup:
     """Pool the pilots of Phase 2, whose length they set; a fork repeats turns that are counted already."""
     names = {run.run for run in study.runs if run.exploratory and run.phase == "phase2" and run.parent is None}
     mine = [row for row in found if row["run"] in names]
     if not mine:
-        return ""
+        return Markup()
     pooled = interaction.pilots(mine)
     lines = (
         ("pilot runs of Phase 2", pooled.runs),
@@ -211,16 +212,12 @@ def _pilots(study: StudyData, found: Sequence[dict[str, object]]) -> str:
     return markup.table("The pilots together", ("figure", "value"), lines)
 
 
-def _forks(study: StudyData, _: Mapping[str, Plot]) -> str:
-    return "".join(_fork(study, fork) for fork in forks(study))
+def _forks(study: StudyData, _: Mapping[str, Plot]) -> Markup:
+    return markup.joined(_fork(study, fork) for fork in forks(study))
 
 
-def _fork(study: StudyData, fork: Fork) -> str:
-    run = fork.run
-    head = (
-        f"<h3>{markup.escaped(run.cell)} #{run.number}: {markup.escaped(fork.change)}</h3>"
-        f"<p>{provenance.run_link(run, study.links)}; it repeats its parent up to event {fork.version}.</p>"
-    )
+def _fork(study: StudyData, fork: Fork) -> Markup:
+    head = markup.part("fork", fork, study.links)
     if fork.first is None:
         first = markup.paragraph("No act differs from the parent's.")
     else:

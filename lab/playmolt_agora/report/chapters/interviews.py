@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
+from markupsafe import Markup
 from playmolt_schemas.instrument.baseline_file import BaselineRow
 from playmolt_schemas.stored.agora.turn import Interview, InterviewScale
 
@@ -28,10 +29,10 @@ def section(study: StudyData) -> Section | None:
     """The chapter; None for a plan that asks nothing aside."""
     if not study.plan.get("interviews"):
         return None
-    return Section("interviews", TITLE, "".join((*_asked(study), *_changes(study), *_people(study))))
+    return Section("interviews", TITLE, markup.joined((*_asked(study), *_changes(study), *_people(study))))
 
 
-def _asked(study: StudyData) -> Iterator[str]:
+def _asked(study: StudyData) -> Iterator[Markup]:
     yield markup.paragraph(prose.INTERVIEWS)
     questions = msgspec.convert(study.plan["interviews"], tuple[Interview, ...])
     columns = ("id", "turns", "answer", "who", "question")
@@ -53,7 +54,7 @@ def _words(question: Interview) -> str:
     return " / ".join(text for text in (question.ask.ko, question.ask.en) if text)
 
 
-def _silent(study: StudyData) -> Iterator[str]:
+def _silent(study: StudyData) -> Iterator[Markup]:
     """The arms without an answer: nothing is said of them but that."""
     counted: dict[tuple[str, str, str], list[int]] = {}
     for row in rows(study.tables.get("interviews")):
@@ -67,7 +68,7 @@ def _silent(study: StudyData) -> Iterator[str]:
             )
 
 
-def _changes(study: StudyData) -> Iterator[str]:
+def _changes(study: StudyData) -> Iterator[Markup]:
     changes = rows(study.tables.get("interview_changes"))
     if changes:
         yield markup.paragraph(prose.INTERVIEW_CHANGES, "notice")
@@ -88,11 +89,11 @@ def _changes(study: StudyData) -> Iterator[str]:
         yield markup.paragraph(prose.INTERVIEW_CODES.format(coded=found, answers=len(codes)))
 
 
-def _people(study: StudyData) -> Iterator[str]:
+def _people(study: StudyData) -> Iterator[Markup]:
     compared = rows(study.tables.get("baselines"))
     if not study.baselines:
         return
-    yield "<h3>Distance to people</h3>"
+    yield markup.heading("Distance to people")
     yield markup.paragraph(prose.BASELINES, "notice")
     lines = [
         (each.name, each.source, each.licence, sum(row.count for row in each.rows), _most(each.rows))
@@ -113,7 +114,7 @@ def _most(counted: Sequence[BaselineRow]) -> int:
     return max(people.values(), default=0)
 
 
-def _table(caption: str, columns: tuple[str, ...], lines: Sequence[Mapping[str, object]]) -> str:
+def _table(caption: str, columns: tuple[str, ...], lines: Sequence[Mapping[str, object]]) -> Markup:
     """Without columns that are null everywhere."""
     known = [column for column in columns if any(line[column] is not None for line in lines)]
     return markup.table(caption, known, [[line[column] for column in known] for line in lines])

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 import msgspec
+from markupsafe import Markup
 from msgspec import UNSET
 from playmolt_schemas.stored.agora.world import Rules
 
@@ -21,10 +22,10 @@ _ABOUT = (
 
 
 def section(own: OwnContent) -> Section:
-    return Section("own", TITLE, "".join(_parts(own)))
+    return Section("own", TITLE, markup.joined(_parts(own)))
 
 
-def _parts(own: OwnContent) -> Iterator[str]:
+def _parts(own: OwnContent) -> Iterator[Markup]:
     yield markup.paragraph(_ABOUT)
     files = [(file.path, file.bytes, file.sha256[:_DIGITS]) for file in own.folder.files]
     yield markup.table("Files of the plan's folder", ("file", "bytes", "hash"), files)
@@ -35,7 +36,7 @@ def _parts(own: OwnContent) -> Iterator[str]:
         yield _measure(result)
 
 
-def _worlds(own: OwnContent) -> Iterator[str]:
+def _worlds(own: OwnContent) -> Iterator[Markup]:
     for room in {room.world: room for room in own.rooms}.values():
         if room.rules is not UNSET:
             rules = msgspec.to_builtins(msgspec.convert(room.rules, Rules))
@@ -43,14 +44,14 @@ def _worlds(own: OwnContent) -> Iterator[str]:
             yield markup.folded(f"World {room.world}", markup.table(f"Rules of {room.world}", ("rule", "value"), lines))
 
 
-def _texts(own: OwnContent, place: str, title: str) -> Iterator[str]:
+def _texts(own: OwnContent, place: str, title: str) -> Iterator[Markup]:
     paths = [path for path in own.texts if path.startswith(f"{place}/")]
     if paths:
         yield markup.table(title, ("file", "text"), [(path, own.texts[path]) for path in paths])
 
 
-def _measure(result: OwnResult) -> str:
-    head = f"<h3>{markup.escaped(f'Measure {result.name}')}</h3>"
+def _measure(result: OwnResult) -> Markup:
+    head = markup.heading(f"Measure {result.name}")
     if result.code is not None or result.declared is None:
         return head + markup.paragraph(f"{result.code}: {result.detail}", "warning")
     labels = {name: label["en"] for name, label in result.declared.labels.items()}

@@ -7,7 +7,7 @@ from typing import Final, Literal
 import msgspec
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
-from playmolt_agora.report.markup import escaped
+from playmolt_agora.report.markup import rendered
 
 Format = Literal["text", "md", "html"]
 FORMATS: Final[tuple[Format, ...]] = ("text", "md", "html")
@@ -69,18 +69,8 @@ def _markdown(blocks: Iterable[tuple[TurnRecord, Lines]], title: str) -> str:
 
 
 def _html(blocks: Iterable[tuple[TurnRecord, Lines]], title: str) -> str:
-    articles = "".join(
-        f'<article data-turn="{turn.turn}" data-order="{turn.order}" data-agent="{escaped(turn.agent)}">'
-        f"<h2>{escaped(' · '.join(_head(turn)))}</h2><dl>"
-        + "".join(f"<dt>{name}</dt><dd>{escaped(text)}</dd>" for name, text in lines)
-        + "</dl></article>\n"
-        for turn, lines in blocks
-    )
     return (
-        f'<!doctype html>\n<html><head><meta charset="utf-8"><title>{escaped(title)}</title>'
-        "<style>body{font-family:sans-serif;max-width:50rem;margin:2rem auto}h2{font-size:1rem}"
-        "dd{white-space:pre-wrap;overflow-wrap:anywhere}dt{color:#57606a}</style></head><body>\n"
-        f"<h1>{escaped(title)}</h1>\n{articles}</body></html>\n"
+        rendered("transcript.html", title=title, blocks=((turn, _head(turn), lines) for turn, lines in blocks)) + "\n"
     )
 
 
