@@ -55,7 +55,7 @@ def part(name: str, *values: object) -> Markup:
 
 
 def joined(parts: Iterable[str]) -> Markup:
-    """Parts one after another; what is no markup is escaped."""
+    """Parts one after another; plain text is escaped."""
     return Markup("").join(parts)
 
 
