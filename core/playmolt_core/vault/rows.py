@@ -23,12 +23,6 @@ class KeyRow(msgspec.Struct, frozen=True, kw_only=True):
     erased_at: datetime | None = None
 
 
-class OwnedSession(msgspec.Struct, frozen=True, kw_only=True):
-    stream: str
-    created_at: datetime
-    erased_at: datetime | None
-
-
 async def enter(connection: Connection, role: str) -> None:
     """Within a transaction, switch a connection that has a role to the role of the vault."""
     if role:
@@ -63,12 +57,6 @@ class PgKeyRows:
         """The rows that exist."""
         async with self._reaching() as vault:
             return [_row(*row) for row in await vault.fetch(_SQL["read"], list(streams))]
-
-    async def owned(self, owner: str, limit: int) -> Sequence[OwnedSession]:
-        """An owner's sessions, newest first, erased ones too."""
-        async with self._reaching() as vault:
-            rows = await vault.fetch(_SQL["owned"], owner, limit)
-        return [OwnedSession(stream=stream, created_at=made, erased_at=erased) for stream, made, erased in rows]
 
     async def erase(self, stream: str) -> datetime | None:
         """Empty a session's row for ever and return when that was; None if there is no row."""

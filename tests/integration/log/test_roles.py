@@ -151,7 +151,6 @@ FUNCTIONS = {
     "lease.report_faults": "SELECT lease.report_faults('ox-1')",
     "vault.make": "SELECT vault.make('{}', '{}', '{}', '{}')",
     "vault.read": "SELECT vault.read('{}')",
-    "vault.owned": "SELECT vault.owned('agent-a')",
     "vault.outdated": "SELECT vault.outdated('k', 1)",
     "vault.needed": "SELECT vault.needed()",
     "pack.bring": f"SELECT pack.bring('{'a' * 64}', '')",
@@ -250,7 +249,7 @@ ALLOWED: dict[str, set[object]] = {
         ("SELECT", "log.archived"), *(("SELECT", table) for table in _DERIVED), ("SELECT", "projection.progress"),
         "account.models", *_BLOBS, *_DECISIONS, ("SELECT", "log.decision"), "log.owners",
     },
-    "playmolt_vault": {"vault.make", "vault.read", "vault.owned", "vault.outdated", "vault.needed"},
+    "playmolt_vault": {"vault.make", "vault.read", "vault.outdated", "vault.needed"},
 }  # fmt: skip
 TABLE_TRIES = [
     ((operation, table), statement.format(table=table, column=column))
@@ -375,7 +374,7 @@ async def test_append_looks_into_no_schema_of_its_caller(database_url: str) -> N
         " AND n.nspname IN ('log', 'limits', 'lease', 'account', 'projection', 'blob', 'vault', 'pack')"
     )
     await connection.close()
-    assert len(rows) == 80
+    assert len(rows) == 79
     for row in rows:
         assert "search_path=pg_catalog, pg_temp" in row["proconfig"], row["name"]
 

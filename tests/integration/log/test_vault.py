@@ -51,7 +51,6 @@ async def test_a_key_is_kept_wrapped_and_found_again(vault: Vault, pool: Pool) -
         await vault.key("legal-2")
     assert await vault.key("ox-1") is None
     assert vault.new("ox-1") is None
-    assert [session.stream for session in await vault.rows.owned("agent-a", 10)] == [JURY, LEGAL]  # type: ignore[attr-defined]
 
 
 async def test_an_erased_session_has_no_key_for_ever(vault: Vault, pool: Pool) -> None:

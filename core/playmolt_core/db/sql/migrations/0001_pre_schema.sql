@@ -688,14 +688,6 @@ BEGIN
   RETURN QUERY SELECT * FROM vault.key AS k WHERE k.stream = ANY (p_streams);
 END $$;
 
--- The sessions of an owner, of the login's own types.
-CREATE FUNCTION vault.owned(p_owner text) RETURNS TABLE (stream text, created_at timestamptz, erased_at timestamptz)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-  SELECT k.stream, k.created_at, k.erased_at FROM vault.key AS k
-  WHERE k.owner = p_owner
-    AND log.type_of(k.stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(k.stream)]))
-$$;
-
 -- Empties the row of a session and returns when that was; null if there is no row. A repeat returns the same.
 CREATE FUNCTION vault.erase(p_stream text) RETURNS timestamptz
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -737,7 +729,7 @@ REVOKE ALL ON vault.key FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA vault FROM PUBLIC;
 GRANT USAGE ON SCHEMA vault TO playmolt_vault;
 GRANT EXECUTE ON FUNCTION
-  vault.make, vault.read, vault.owned, vault.erase, vault.outdated, vault.rewrap, vault.needed
+  vault.make, vault.read, vault.erase, vault.outdated, vault.rewrap, vault.needed
 TO playmolt_vault;
 
 -- The owner of a session is stored here alone; the owner of an experiment, in its first record.

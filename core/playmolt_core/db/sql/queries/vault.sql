@@ -4,9 +4,6 @@ SELECT * FROM vault.make($1, $2, $3, $4)
 -- name: read
 SELECT stream, owner, kek, wrapped, created_at, erased_at FROM vault.read($1)
 
--- name: owned
-SELECT stream, created_at, erased_at FROM vault.owned($1) ORDER BY created_at DESC, stream DESC LIMIT $2
-
 -- name: erase
 SELECT vault.erase($1)
 
