@@ -134,7 +134,7 @@ def _own_scene(state: RunState, agent: str) -> OwnScene | None:
     language, place = state.run.language, state.agents[agent].place
     shown = {
         name: state.resources.get(name, 0)
-        for name, each in own.resources.items()
+        for name, each in world.of(state).resources.items()
         if each.shown and each.place in (None, place)
     }
     rank = own.rank(state.agents[agent].influence)

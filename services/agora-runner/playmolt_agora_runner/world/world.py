@@ -6,12 +6,13 @@ of its rows (`worlds/*.toml`). What cannot be a row is a named rule that a row c
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Final, Literal
 
 import msgspec
 from msgspec import UNSET
+from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.instrument import lexicon as coding
 from playmolt_schemas.stored.agora.own_world import (
     Amounts,
@@ -36,7 +37,7 @@ _RANKS: Final = (("commoner", 1, False), ("notable", 2, False), ("elder", 3, Tru
 _COUNTED: Final[dict[str, tuple[RuleName, ...]]] = {"trade": ("pool",), "support": ("ties",)}
 """What a row of a plan's folder cites by its name alone."""
 _LINES: Final = {"say": "spoke", "whisper": "whispered", "move": "moved", "none": "did"}
-_KEPT: Final = 64
+_KEPT: Final = 1024
 _made: OrderedDict[int, tuple[Rules, "World"]] = OrderedDict()
 
 
@@ -125,9 +126,15 @@ def made(rules: Rules, base: PhaseName) -> World:
         return known[1]
     if len(_made) >= _KEPT:
         _made.popitem(last=False)
-    found = _world(rules, base)
+    found = _of_stored(canonical_json(rules), base)
     _made[id(rules)] = (rules, found)
     return found
+
+
+@lru_cache(maxsize=64)
+def _of_stored(rules: bytes, base: PhaseName) -> World:
+    """Runs of a cell have equal rules and share their world."""
+    return _world(msgspec.json.decode(rules, type=Rules), base)
 
 
 def is_public(place: str) -> bool:
@@ -142,6 +149,13 @@ def is_alley(place: str) -> bool:
 
 def _world(rules: Rules, base: PhaseName) -> World:
     own = rules.own or OwnWorld(packaged=True, places={name: _place(rules, name) for name in rules.places})
+    own = msgspec.structs.replace(
+        own,
+        places={name: own.places[name] for name in rules.places},
+        # Stored tables have their names in this order.
+        actions=dict(sorted(own.actions.items())),
+        resources=dict(sorted(own.resources.items())),
+    )
     kept = {field: getattr(own, field) for field in OwnWorld.__struct_fields__ if field != "ranks"}
     cited = {rule for action in own.actions.values() for rule in action.rules or ()}
     treasury = rules.market or bool(cited & {"tax", "set_tax", "subsidy"})

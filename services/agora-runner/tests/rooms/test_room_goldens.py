@@ -117,13 +117,13 @@ ACTIONS = ("speak", "trade", "support", "whisper", "move", "idle", "dig", "gift"
 SKILLS = ("build_billboard", "adjust_tax", "grant_subsidy", "contest", "fly")
 GOLDEN = {
     "commons": [
-        "fd669a76a15b801c6872797e17c5b1217b664d2b545580213eaa318f0b28c95a",
-        "bc81bade00b6dc367d1105675eebd0c6ee700cddb1dd173fe5fd2fbe65351902",
+        "d464be20311e2953b64e651e224e1bc4d5e59f3202b3bdcb4a8224a3386a0b25",
+        "a4bcdbf148b11c254d848552fc2007c1d4b7efb60a5eb3835e3c01ed5e38f37a",
         "47 of 96",
     ],
     "ranked": [
-        "8693e4ebb36aebf8433da4845e146a9fb4f224533c3e2b507a3765ae79298853",
-        "4273d5f2e5ed736a8c66e52fa15ed40d8ce1c58256b1168db601ae6c2a739b7b",
+        "2e4ae31e155c0d654499a23222af7370dc1539ed4138c1a2667ced3b7bca3f8d",
+        "25f72b553c66e9deefd47564739ab9841ce85fead6bfaec4c1c636348d4c0afc",
         "104 of 200",
     ],
     "shadowed": [
@@ -132,9 +132,9 @@ GOLDEN = {
         "78 of 200",
     ],
     "empty": [
-        "8375f0e6847ee63fa762c3952b95ffe6e223eba79c0b4e44e4791471692945e9",
-        "ffeb1b2a7bbae546d4525f67b424239745430512ce1291be9683fc9fddb33d68",
-        "47 of 108",
+        "fb46d1673a6d81041b77aa79371b875d49c3e9a3c804e0deaac3de113ea3e144",
+        "d49cd9f59ff9a296345bc09848d20287488138c4696fa8cb7254e6616ef29c0d",
+        "59 of 116",
     ],
     "bare": [
         "88200ea2636f2118bb2b535583d353bba5c7d4504fd051a5fe56d68b314c6716",

@@ -13,7 +13,7 @@ from playmolt_agora_runner.plan import matrix
 from playmolt_agora_runner.run import commands
 from playmolt_agora_runner.run.effects import effect_id
 from playmolt_agora_runner.run.rules import Agora
-from playmolt_agora_runner.turn import scenes
+from playmolt_agora_runner.turn import prompts, scenes
 from playmolt_agora_runner.turn.reply_parser import Parsed, TurnReply
 from playmolt_core.game.decider import Accepted, read_event
 from playmolt_core.game.fold import state_hash
@@ -111,6 +111,9 @@ def test_the_log_folds_to_the_same_state_and_the_end_comes(plan: Plan, folder: P
         assert canonical_json(read) == stored
         state = RULES.evolve(state, read, at)
         assert state_hash(state) == state_hash(after)
+        if state.next_agent is not None:
+            shown = (prompts.render(scenes.scene(each, state.next_agent)) for each in (state, after))
+            assert next(shown) == next(shown), "a run that is read back goes on with the same prompts"
 
 
 def test_the_same_seed_is_the_same_run(plan: Plan, folder: PlanFolder) -> None:

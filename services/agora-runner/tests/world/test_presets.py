@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_agora_runner.run import commands
-from playmolt_agora_runner.world import worlds
+from playmolt_agora_runner.world import world, worlds
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.stored.agora.world import Rules
 
@@ -98,6 +98,13 @@ def test_a_rule_that_is_unknown_or_out_of_range_is_a_fault_that_names_it(
     overrides: dict[str, Any], fields: tuple[str, ...]
 ) -> None:
     assert faults("stage1", overrides) == fields
+
+
+def test_runs_with_equal_rules_share_their_world() -> None:
+    one, other = (world.made(changed("stage1", pool=26), "stage1") for _ in range(2))
+    assert one is other
+    assert one.rows["trade"].gain.energy == 4
+    assert world.made(changed("stage1", rewards={"trade": 9}), "stage1").rows["trade"].gain.energy == 9
 
 
 def test_death_needs_real_energy() -> None:
