@@ -33,6 +33,8 @@ class FoldReport(msgspec.Struct, frozen=True):
     differences: list[FoldDifference]
     erased: int = 0
     """Sessions with an erasure record; they cannot be folded."""
+    withheld: int = 0
+    """Streams of a public copy in which something is withheld: from there on they fold, but to no state to compare."""
 
 
 class Folds:
@@ -50,6 +52,10 @@ class Folds:
     @property
     def streams(self) -> int:
         return len(self._seen)
+
+    @property
+    def withheld(self) -> int:
+        return len(self._partial)
 
     def take(self, entry: LogEntry) -> None:
         """Fold the next record of its stream and compare; remains of an archived stream are skipped."""
@@ -96,7 +102,7 @@ async def check(log: ShardReader, deciders: Mapping[str, Decider], progress: Cal
             folds.take(entry)
         events += len(chunk)
         progress(events)
-    return FoldReport(folds.streams, events, list(folds.differences.values()), folds.erased)
+    return FoldReport(folds.streams, events, list(folds.differences.values()), folds.erased, folds.withheld)
 
 
 def fold_records(records: Iterable[Record], deciders: Mapping[str, Decider]) -> FoldReport:
@@ -105,4 +111,4 @@ def fold_records(records: Iterable[Record], deciders: Mapping[str, Decider]) -> 
     for record in records:
         folds.take(LogEntry(record=record, closes=closes(deciders, record)))
         events += 1
-    return FoldReport(folds.streams, events, list(folds.differences.values()), folds.erased)
+    return FoldReport(folds.streams, events, list(folds.differences.values()), folds.erased, folds.withheld)

@@ -159,7 +159,11 @@ def check(redecide: bool, files: Sequence[Path], data: Path | None, as_json: boo
         for difference in checked.differences:
             click.echo(f"DIFFERS  {difference.stream} event {difference.version}: {difference.problem}")
         erased = f", {checked.erased} erased" if checked.erased else ""
-        click.echo(f"{checked.events} events in {checked.streams} streams, {len(checked.differences)} differ{erased}")
+        withheld = f"; {checked.withheld} have withheld records, and their later states were not compared"
+        click.echo(
+            f"{checked.events} events in {checked.streams} streams, {len(checked.differences)} differ{erased}"
+            f"{withheld if checked.withheld else ''}"
+        )
     if checked.differences:
         raise SystemExit(1)
 

@@ -111,6 +111,9 @@ async def test_of_a_public_copy_withheld_events_are_named_and_all_others_judged(
     read = CliRunner().invoke(cli, ["log", "check", "--redecide", str(copy)])
     assert f"WITHHELD {ENDED} event 9: cannot be decided again" in read.stdout
 
+    folded = CliRunner().invoke(cli, ["log", "check", str(copy)])
+    assert (folded.exit_code, "1 have withheld records" in folded.stdout) == (0, True)
+
     submit = Ox.submit
 
     def refusing(self: Ox, state: Any, seat: Any, action: Any) -> Any:
