@@ -8,7 +8,7 @@ holds: H1 without effect keeps its slope, H2 its level Jester.
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import product
-from math import comb, prod
+from math import comb, prod, sqrt
 from typing import Final
 
 import msgspec
@@ -17,13 +17,15 @@ from playmolt_schemas.agora.plan import PlannedTest
 from playmolt_schemas.instrument.definitions import TIE, windows
 from playmolt_schemas.instrument.laboratory import Design, LevelTest, Power, Stratum
 from playmolt_schemas.stored.agora.plan import Hypothesis
+from scipy import special  # type: ignore[import-untyped]  # scipy ships no types
+from scipy.optimize import brentq  # type: ignore[import-untyped]
 
 from playmolt_agora.measures import ritual
 from playmolt_agora.measures.divergence import Floats, count_jsd, smoothing
 from playmolt_agora.measures.inference import attainable_p, hypotheses, permutation
 from playmolt_agora.measures.inference.hypotheses import AgentOf
 from playmolt_agora.measures.inference.streams import stream
-from playmolt_agora.planning import attainable, equivalence
+from playmolt_agora.planning import attainable
 from playmolt_agora.simulation import populations
 
 DRAWS: Final = 1000
@@ -33,6 +35,8 @@ _MANY: Final = 60
 """Runs beyond which only a registered test is worth the time of its draws."""
 _WIDEST: Final = 0.999
 _LEVEL_RUNS: Final = 2
+MARGIN: Final = 0.02
+"""H2b, that slopes are level (measures.md, section 5): a slope within ± this much a window is."""
 _ARRANGEMENTS: Final = 1999
 _LISTED: Final = 5000
 _AT_ONCE: Final = 100
@@ -67,8 +71,28 @@ def power(design: Design) -> Power:
 
 
 def _level_test(runs: int) -> LevelTest:
-    sd = equivalence.level_sd(runs)
-    return LevelTest(sd=sd, needed=equivalence.level_sd_for(runs), power=equivalence.level_power(runs, sd))
+    sd = level_sd(runs)
+    return LevelTest(sd=sd, needed=level_sd_for(runs), power=level_power(runs, sd))
+
+
+def level_sd(runs: int, alpha: float = 0.05) -> float:
+    """The observed SD of slopes below which H2b passes when their mean is 0; 2 runs or more."""
+    return MARGIN * sqrt(runs) / float(special.stdtrit(runs - 1, 1 - alpha))
+
+
+def level_power(runs: int, sd: float, alpha: float = 0.05) -> float:
+    """The power of H2b at a true mean of 0 and a true SD of slopes."""
+    quantile = float(special.stdtrit(runs - 1, 1 - alpha))
+    # Over the observed SD: its square is chi2 with runs - 1 degrees of freedom.
+    steps = (np.arange(2000) + 0.5) / 2000
+    observed = sd * np.sqrt(special.chdtri(runs - 1, 1 - steps) / (runs - 1))
+    room = np.maximum(0.0, MARGIN - quantile * observed / sqrt(runs))
+    return float(np.mean(2 * special.ndtr(room * sqrt(runs) / sd) - 1))
+
+
+def level_sd_for(runs: int, wanted: float = 0.8, alpha: float = 0.05) -> float:
+    """The true SD of slopes at which H2b has that power."""
+    return float(brentq(lambda sd: level_power(runs, sd, alpha) - wanted, 1e-4, 1.0))
 
 
 def judged(design: Design, tests: Sequence[PlannedTest]) -> tuple[PlannedTest, ...]:

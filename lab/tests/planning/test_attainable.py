@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from playmolt_agora.measures.inference import attainable_p, permutation
-from playmolt_agora.planning import attainable, equivalence
-from playmolt_agora.planning.power import power
+from playmolt_agora.planning import attainable
+from playmolt_agora.planning.power import MARGIN, level_power, level_sd, level_sd_for, power
 from playmolt_agora_runner.plan import plan as plans
 from playmolt_agora_runner.plan import reading
 from playmolt_agora_runner.plan.design import design
@@ -108,18 +108,18 @@ def test_windows_are_rounded_half_up(turns: int, windows: int) -> None:
 
 class TestPower:
     def test_six_runs(self) -> None:
-        assert equivalence.level_sd(6) == pytest.approx(0.0243, abs=5e-5)
-        assert equivalence.level_sd_for(6) == pytest.approx(0.014, abs=5e-4)
-        assert equivalence.level_power(6, 0.0243) == pytest.approx(0.22, abs=5e-3)
+        assert level_sd(6) == pytest.approx(0.0243, abs=5e-5)
+        assert level_sd_for(6) == pytest.approx(0.014, abs=5e-4)
+        assert level_power(6, 0.0243) == pytest.approx(0.22, abs=5e-3)
 
     def test_it_is_what_simulation_finds(self) -> None:
         draws = np.random.default_rng(4).normal(0, 0.02, size=(40_000, 6))
         half = 2.015048 * draws.std(axis=1, ddof=1) / np.sqrt(6)
-        passed = np.abs(draws.mean(axis=1)) + half < equivalence.MARGIN
-        assert equivalence.level_power(6, 0.02) == pytest.approx(float(passed.mean()), abs=0.01)
+        passed = np.abs(draws.mean(axis=1)) + half < MARGIN
+        assert level_power(6, 0.02) == pytest.approx(float(passed.mean()), abs=0.01)
 
     def test_more_runs_have_more(self) -> None:
-        assert equivalence.level_power(12, 0.02) > equivalence.level_power(6, 0.02)
+        assert level_power(12, 0.02) > level_power(6, 0.02)
 
 
 class TestPlannedTests:
