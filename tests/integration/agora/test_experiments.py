@@ -306,7 +306,7 @@ async def test_a_model_that_is_away_pauses_its_runs_and_never_fills_turns(runnin
     ):
         experiment = await operator.open(plan())
         run = ""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(90):  # the pause is of five seconds
             while not run or (await anybody.get(f"/api/games/{run}/state")).json()["paused"] != "model_away":
                 run = (await operator.runs(experiment))[0]["run"]
                 listed = (await anybody.get(RUNS)).json()["runs"]
@@ -314,6 +314,8 @@ async def test_a_model_that_is_away_pauses_its_runs_and_never_fills_turns(runnin
                 await asyncio.sleep(0.1)
         line = next(line for line in (await anybody.get(RUNS)).json()["runs"] if line["game_id"] == run)
         assert line["phase"] == "paused", "everybody sees it"
+        early = await anybody.get(f"/api/games/{run}/state?seat=merchant_01")
+        assert (early.status_code, early.json()["code"]) == (409, "not_finished")
         asked = ["agora", "status", experiment, "--json", "--data", str(running.folder.path)]
         told = await asyncio.to_thread(CliRunner().invoke, cli, asked, env={"DATABASE_URL": ""})
         assert told.exit_code == 0, told.output
@@ -321,9 +323,6 @@ async def test_a_model_that_is_away_pauses_its_runs_and_never_fills_turns(runnin
         assert (standing["run"], standing["status"]) == (run, "open")
         assert "503" in standing["paused"]["reason"]
         assert standing["paused"]["until"].endswith("Z")
-        early = await anybody.get(f"/api/games/{run}/state?seat=merchant_01")
-        assert (early.status_code, early.json()["code"]) == (409, "not_finished")
-        assert len(turns_of(await operator.events(run))) == 1
         state = await operator.until(experiment, "finished")
         assert state["prompt_cut"]["fake"] >= 10, "ten tokens are no whole prompt"
         asked = ["doctor", "--json", "--data", str(running.folder.path)]
@@ -335,6 +334,7 @@ async def test_a_model_that_is_away_pauses_its_runs_and_never_fills_turns(runnin
         events = await operator.events(run)
         kinds = [kind for kind, _ in events]
         assert (kinds.count("run_paused"), kinds.count("run_resumed"), kinds.count("turn_failed")) == (1, 1, 0)
+        assert len(turns_of(events[: kinds.index("run_paused")])) == 1
         outcomes = Counter(data["call"]["outcome"] for data in calls_of(events))
         assert outcomes == {"ok": 12, "server_error": 4}
 
