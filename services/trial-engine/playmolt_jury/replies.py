@@ -1,5 +1,6 @@
 """Replies of the model: their JSON Schemas, their parsing, and the tools a juror may call."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, get_args
 
@@ -16,6 +17,8 @@ CAST: Final = "cast_vote"
 CHAT_HISTORY: Final = "chat_history"
 IMPACTS: Final[tuple[Impact, ...]] = get_args(Impact)
 _IDS: Final = 32
+_OBJECT: Final = re.compile(r'(?:```\w*\s*)?[{[]\s*[{[]?\s*"\w+"\s*:')
+"""The beginning of JSON, in a code fence or not: small models write tool calls that no parser takes."""
 
 
 class InvalidReply(ValueError):
@@ -38,6 +41,14 @@ def read_text(reply: str) -> str:
         raise InvalidReply("the answer is empty: say something")
     if unstorable(text):
         raise InvalidReply("the answer holds NUL or half of a surrogate pair: leave it out")
+    return text
+
+
+def read_words(reply: str) -> str:
+    """Parses a juror's answer in words; InvalidReply also if it is a broken tool call or another object."""
+    text = read_text(reply)
+    if _OBJECT.match(text):
+        raise InvalidReply("the answer is JSON, or a tool call that cannot be read: answer in words alone")
     return text
 
 

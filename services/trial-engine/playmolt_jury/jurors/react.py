@@ -149,14 +149,14 @@ def _chat(context: _TurnContext) -> Requests[JurorTurn]:
     now = turn_events.chat_changes(state, turn, topics)[-1].after
     struck = stance.hits(turn.text, state.juror(turn.juror_id).weakness.trigger_keywords)
     messages = prompts.chat(state, context.material, turn, topics=topics, now=now, struck=struck)
-    text = yield from context.with_tools(context.request(messages, turn.name), replies.read_text)
+    text = yield from context.with_tools(context.request(messages, turn.name), replies.read_words)
     return JurorTurn(effect_id=turn.id, topics=topics, tools=tuple(context.box.uses), text=text or "")
 
 
 def _present(context: _TurnContext) -> Requests[JurorTurn]:
     state, turn = context.state, context.turn
     messages = prompts.present(state, context.material, turn, now=turn_events.evidence_change(state, turn).after)
-    text = yield from context.with_tools(context.request(messages, turn.name), replies.read_text)
+    text = yield from context.with_tools(context.request(messages, turn.name), replies.read_words)
     return JurorTurn(effect_id=turn.id, tools=tuple(context.box.uses), text=text or "")
 
 

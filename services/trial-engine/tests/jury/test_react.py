@@ -281,6 +281,21 @@ def test_a_reply_that_was_cut_is_not_asked_for_again(persuading: Any) -> None:
     assert (failed.code, failed.detail) == ("invalid_reply", "raise `max_tokens`")
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        '{"tool": "lookup_evidence", "arguments": {"evidence_ids": ["E1"]}}}',
+        '```json\n{"name": "lookup_evidence", "parameters": {"evidence_ids": ["E1"',
+        '[{"text": "I am not sure."}',
+    ],
+)
+def test_a_tool_call_that_cannot_be_read_is_no_answer_of_a_juror(persuading: Any, written: str) -> None:
+    persuading.said["chat"] = in_turn(written, "I doubt it.")
+    assert persuading.chat()["reply"] == "I doubt it."
+    assert headers(persuading)[-1] == "chat:ophiuchus repair"
+    assert "answer in words alone" in persuading.requests[-1].messages[-1].content
+
+
 def test_a_repair_offers_no_tools_and_keeps_what_was_found(persuading: Any) -> None:
     persuading.said["chat"] = in_turn(lookup("E1"), " ", "There.")
     assert persuading.chat()["reply"] == "There."
