@@ -44,7 +44,7 @@ class Status(msgspec.Struct, frozen=True):
 
 
 class ExperimentStatuses:
-    """Reads an experiment at most twice a second: a stop takes effect within one more turn."""
+    """Reads an experiment at most twice a second: after a stop, turns may begin for `FRESH_SECONDS`."""
 
     def __init__(self, engines: Mapping[str, Engine]) -> None:
         self._engines = engines
