@@ -19,13 +19,16 @@ export class Narration {
 
   /** The line of a message, or "". Without a sentence it is made of the type and the fields. */
   line(message) {
-    for (const one of [message, ...list(message.participants)]) {
-      this.call(idOf(one), one.name);
-      if (one.kind === "person" && idOf(one)) this.people.add(idOf(one));
-    }
+    for (const one of [message, ...list(message.participants)]) this.meet(one);
     if (message.type === "progress") return "";
     const sentence = this.#chosen(message);
     return sentence === null ? this.#byName(message) : this.#filled(sentence, message);
+  }
+
+  /** Remember the name of an agent, and whether it is a person. */
+  meet(one) {
+    this.call(idOf(one), one.name);
+    if (one.kind === "person" && idOf(one)) this.people.add(idOf(one));
   }
 
   /** Remember a name. */

@@ -79,7 +79,7 @@ export class Seat {
     // Who has just sat down has missed nothing.
     if (!this.seen) this.#saw(state.version);
     this.state = state;
-    for (const one of state.participants ?? []) this.narration.call(one.id, one.name);
+    for (const one of state.participants ?? []) this.narration.meet(one);
     try {
       await this.#catchUp();
     } catch (error) {
@@ -239,7 +239,7 @@ export class Seat {
 
   #draw() {
     const { state } = this;
-    for (const one of state.participants ?? []) this.narration.call(one.id, one.name);
+    for (const one of state.participants ?? []) this.narration.meet(one);
     if (this.over) this.#say("");
     this.fillOwn(state.self, () => ownSeat(state));
     const [above, below] = this.view.played?.(state, state.self.id) ?? firstOf(this.view.scene(state, undefined, state.self.id));
