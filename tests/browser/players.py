@@ -28,8 +28,8 @@ class Seat:
         self.client.headers["Authorization"] = f"Bearer {key}"
         self.id: str = self.client.get("/api/agents/me").json()["id"]
 
-    def join(self, game: str) -> str:
-        return str(self.client.post("/api/games/join", json={"gameType": game}).json()["game_id"])
+    def join(self, game: str, **more: str) -> str:
+        return str(self.client.post("/api/games/join", json={"gameType": game, **more}).json()["game_id"])
 
     def turn(self) -> dict[str, Any]:
         for _ in range(SECONDS):

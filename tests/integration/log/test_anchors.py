@@ -2,7 +2,9 @@
 
 import base64
 import json
+import threading
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -163,6 +165,19 @@ async def test_another_key_does_not_go_on_in_a_file(pool: Pool, place: Path, key
     await anchors.append(PostgresHeads(pool), AnchorFile(place), key, AT)
     with pytest.raises(BadAnchor, match="another key"):
         await anchors.append(PostgresHeads(pool), AnchorFile(place), Ed25519PrivateKey.generate(), AT)
+
+
+def test_processes_that_create_the_key_at_once_get_the_same(tmp_path: Path) -> None:
+    path, together = tmp_path / "anchor-key.pem", threading.Barrier(8)
+
+    def create(_: int) -> bytes:
+        together.wait()
+        return anchors.signing_key(path).private_bytes_raw()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(create, range(8)))) == 1
+    assert [each.name for each in tmp_path.iterdir()] == ["anchor-key.pem"]
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_key_is_made_for_its_owner_alone_and_kept(tmp_path: Path) -> None:

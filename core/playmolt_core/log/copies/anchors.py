@@ -8,7 +8,9 @@ import base64
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Final, Protocol
 
 import msgspec
@@ -132,14 +134,24 @@ class BadAnchor(ValueError):
     """A line is not an anchor, or differs from the one that was signed."""
 
 
+def _create(path: Path) -> None:
+    """Write a new key whole, unless another process was first."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    made = Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    with NamedTemporaryFile(dir=path.parent, prefix=path.name) as file:  # mode 600
+        file.write(made)
+        file.flush()
+        with suppress(FileExistsError):
+            os.link(file.name, path)
+
+
 def signing_key(path: Path) -> Ed25519PrivateKey:
-    """The key of a file (PKCS 8, PEM), which is created with mode 600 if missing. Raises BadKey."""
+    """The key of a file (PKCS 8, PEM), which is created with mode 600 if missing. Raises BadKey.
+
+    Of several processes that create it at once, all get the key of the first.
+    """
     if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        made = Ed25519PrivateKey.generate()
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-        return made
+        _create(path)
     if path.stat().st_mode & _OTHERS:
         raise BadKey(f"{path} is accessible to other users: give it mode 600")
     try:
