@@ -82,7 +82,7 @@ async def test_a_jury_votes_on_a_chain_outside(stack: Callable[..., Stack], anvi
 
 async def _until_sent(anvil: Any) -> None:
     """Mine block after block until a vote waits, which then never comes into one."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(150):
         while not any(sent["input"].startswith(_VOTE) for sent in _waiting(anvil)):
             anvil.ask("evm_mine")
             await asyncio.sleep(0.2)
