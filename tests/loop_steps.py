@@ -20,6 +20,9 @@ from types import FrameType
 from typing import Any, Final
 
 MOST_SECONDS: Final = 0.020
+ONCE_SECONDS: Final = 0.100
+"""A step that happened once may take up to this: the first use of memory after a fork, and what the host of a virtual
+machine takes away, count as processor time."""
 _SAMPLE_SECONDS: Final = 0.002
 FOLDER: Final = "LOOP_STEPS"
 """A variable of the process that services are forked from: where they write, if there is such a folder."""
@@ -81,7 +84,7 @@ class _Watch:
             return  # it starts
         service, step = Path(sys.argv[0]).parent.name, getattr(named, "__qualname__", repr(named))
         with self._file.open("a", encoding="utf-8") as file:
-            file.write(f"{service}: {taken * 1000:.0f} ms in {step}: {where}\n")
+            file.write(f"{taken * 1000:.0f} ms in {service}, {step}: {where}\n")
 
 
 def install(service: Any) -> None:
@@ -100,8 +103,13 @@ def install(service: Any) -> None:
 
 
 def steps(folder: Path) -> list[str]:
-    """What services have written so far."""
-    return sorted(line for file in folder.glob("*") for line in file.read_text("utf-8").splitlines())
+    """What services have written so far, without short steps that happened once."""
+    written = [line.split(" ms in ", 1) for file in folder.glob("*") for line in file.read_text("utf-8").splitlines()]
+    times = Counter(step.split(": ")[0] for _, step in written)
+    kept = (
+        (step, taken) for taken, step in written if times[step.split(": ")[0]] > 1 or float(taken) > ONCE_SECONDS * 1000
+    )
+    return sorted(f"{step}: {taken} ms" for step, taken in kept)
 
 
 @contextmanager

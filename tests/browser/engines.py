@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -42,6 +42,23 @@ def until(condition: Callable[[], Any], what: str, seconds: float = ANSWER_SECON
     while not condition():
         assert time.monotonic() < end, f"{what}: not within {seconds} s"
         time.sleep(0.05)
+
+
+class _PageLeft(Exception):
+    """The page went elsewhere before it answered."""
+
+
+def _of_one_page(question: Callable[[], Any]) -> Any:
+    """The answer of the page that is there in the end: a question that a page leaves open is asked of the next."""
+    answers: list[Any] = []
+
+    def is_answered() -> bool:
+        with suppress(_PageLeft):
+            answers.append(question())
+        return bool(answers)
+
+    until(is_answered, "a page that stays")
+    return answers[0]
 
 
 class Engine(Protocol):
@@ -180,6 +197,8 @@ class Firefox:
         body = json.dumps([0, self._sent, command, parameters]).encode()
         self._socket.sendall(b"%d:%s" % (len(body), body))
         _, _, error, value = self._receive()
+        if error is not None and any(words in error["message"] for words in ("was unloaded", "destroyed before query")):
+            raise _PageLeft(error["message"])
         assert error is None, error
         return value
 
@@ -194,7 +213,7 @@ class Firefox:
         self._send("WebDriver:Navigate", {"url": url})
 
     def ask(self, script: str) -> Any:
-        return self._run("content", script)
+        return _of_one_page(lambda: self._run("content", script))
 
     def resize(self, width: int, height: int) -> None:
         self._send("Marionette:SetContext", {"value": "content"})
@@ -234,6 +253,8 @@ class WebKit:
 
     def _send(self, path: str, body: Mapping[str, Any]) -> Any:
         answer = self._client.post(self._session + path, json=body)
+        if "before the unload event" in answer.text:
+            raise _PageLeft(answer.text)
         assert answer.status_code == 200, answer.text
         return answer.json()["value"]
 
@@ -242,7 +263,7 @@ class WebKit:
         self._send("/url", {"url": url})
 
     def ask(self, script: str) -> Any:
-        return self._send("/execute/sync", {"script": script, "args": []})
+        return _of_one_page(lambda: self._send("/execute/sync", {"script": script, "args": []}))
 
     def resize(self, width: int, height: int) -> None:
         self._send("/window/rect", {"width": width, "height": height})
