@@ -364,6 +364,8 @@ def transcript(
 ) -> None:
     """Print a readable transcript of a run: thoughts, actions and speech of each agent, with the outcomes.
 
+    Questions asked aside follow the turn after which they were asked, marked as outside the run.
+
     It includes private thoughts and whispers, so keep it to the operator. What the operator hid is withheld. Works
     during the run, with or without a running `up`.
 

@@ -146,15 +146,17 @@ async def _transcribed(run: str, agent: str | None, kind: "Format", data: Path |
             records = await _as_shown(pool, stored.records)
             turns = assembly.turns_of({run: records})
             kept = [turn for turn in turns if agent in (None, turn.agent)]
-            if agent is not None and not kept:
+            asides = [aside for aside in assembly.asides_of(records) if agent in (None, aside.event.agent)]
+            if agent is not None and not kept and not asides:
                 there = ", ".join(sorted({turn.agent for turn in turns}))
                 raise Failure(f"No agent {agent} took a turn in {run}. Choose from {there}.")
-            shown = await PgBlobs(pool).texts(sorted({turn.prompt_hash for turn in kept})) if prompts else {}
+            hashes = {turn.prompt_hash for turn in kept} | {aside.event.prompt_hash for aside in asides}
+            shown = await PgBlobs(pool).texts(sorted(hashes)) if prompts else {}
             for text in _hidden(assembly.turns_of({run: stored.records}), turns):
                 shown = {name: prompt.replace(text, WITHHELD) for name, prompt in shown.items()}
         finally:
             await pool.close()
-    return transcript(kept, kind, title=assembly.run_note(stored.records).label, prompts=shown)
+    return transcript(kept, kind, title=assembly.run_note(stored.records).label, prompts=shown, asides=asides)
 
 
 async def _as_shown(pool: Pool, records: Sequence[Record]) -> Sequence[Record]:

@@ -40,6 +40,7 @@ from playmolt_agora.measures.data.tables import INTERVIEWS
 from playmolt_agora.measures.gini import LoggedGini
 from playmolt_agora.measures.interviews import Answered, Code, Interviews
 from playmolt_agora.measures.repeats import Repeats
+from playmolt_agora.report.printing.transcript import Aside
 from playmolt_agora.report.study import (
     DeviationNote,
     JudgeNote,
@@ -128,21 +129,26 @@ def turns_of(runs: Runs) -> tuple[TurnRecord, ...]:
 
 def interviews_of(runs: Runs) -> tuple[Answered, ...]:
     """All questions that agents were asked aside, in the order of the log."""
-    return tuple(each for records in runs.values() for each in _asked(records))
+    return tuple(_answered(spec, aside) for records in runs.values() for spec, aside in _asked(records))
 
 
-def _asked(records: Sequence[Record]) -> Iterator[Answered]:
+def asides_of(records: Sequence[Record]) -> tuple[Aside, ...]:
+    """The questions asked aside in a run, as its transcript shows them."""
+    return tuple(aside for _, aside in _asked(records))
+
+
+def _asked(records: Sequence[Record]) -> Iterator[tuple[RunSpec, Aside]]:
     spec: RunSpec | None = None
     for event in _read(records, run_events.EVENTS, "run_opened", "interviewed"):
         if isinstance(event, run_events.RunOpened):
             spec = event.spec
         elif isinstance(event, Interviewed) and spec is not None:
-            yield _answered(spec, event)
+            seat = next(seat for seat in spec.seats if seat.agent == event.agent)
+            yield spec, Aside(seat, next(each for each in spec.interviews or () if each.id == event.id), event)
 
 
-def _answered(spec: RunSpec, event: Interviewed) -> Answered:
-    seat = next(seat for seat in spec.seats if seat.agent == event.agent)
-    question = next(each for each in spec.interviews or () if each.id == event.id)
+def _answered(spec: RunSpec, aside: Aside) -> Answered:
+    seat, question, event = aside
     choices = question.choices_in(spec.language)
     return Answered(
         run=spec.run,

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ import pytest
 from playmolt_agora.bundle import verify
 from playmolt_agora.measures.data.tables import csv_text
 from playmolt_agora.report import page
-from playmolt_agora.report.assembly import interview_prompts
+from playmolt_agora.report.assembly import asides_of, interview_prompts, turns_of
+from playmolt_agora.report.printing.transcript import FORMATS, transcript
 from playmolt_agora.report.study import StudyData, rows
 
 from lab.tests.bundle.conftest import Played, answered, exported, play
@@ -176,6 +178,45 @@ def test_the_bundle_holds_the_table_and_every_prompt(asked: Played, tmp_path: Pa
         f"interviews.csv: lacks question trust {name}",
         f"interviews.csv: has question trust {name}, unlike the log",
     ]
+
+
+def test_a_transcript_shows_questions_in_their_place_as_outside_the_run(asked: Played) -> None:
+    run, records = next(
+        (run, records) for run, records in asked.runs.items() if asides_of(records)[0].event.language == "en"
+    )
+    turns, asides = turns_of({run: records}), asides_of(records)
+    text = transcript(turns, "text", title="t", asides=asides)
+    blocks = text.removesuffix("\n\n").split("\n\n")
+    heads = [block.split("]")[0].removeprefix("[") for block in blocks]
+    every = ["0.trust", "0.deal", *(f"1.{order}" for order in range(1, 13)), "1.deal",
+             *(f"2.{order}" for order in range(1, 13)), "2.trust", "2.why"]  # fmt: skip
+    assert list(dict.fromkeys(heads)) == every
+    assert {head: heads.count(head) for head in every if head[-1].isalpha()} == {
+        "0.trust": 12, "0.deal": 2, "1.deal": 2, "2.trust": 12, "2.why": 2,
+    }  # fmt: skip
+    assert all((" · outside the run" in block) == block.split("]")[0][-1].isalpha() for block in blocks)
+    by_kind = {head: block for head, block in zip(heads, blocks, strict=True) if "answer: " in block}
+    assert re.search(r"\nasks: Do you trust them\?\nanswer: [1-7] \(1 to 7\)\nresult: ok$", by_kind["2.trust"])
+    assert re.search(r"\nanswer: (1 \(Share\)|2 \(Keep\))\n", by_kind["1.deal"])
+    without = [transcript(turns, kind, title="t") for kind in FORMATS]
+    for kind, plain in zip(FORMATS, without, strict=True):
+        lines = iter(transcript(turns, kind, title="t", asides=asides).splitlines())
+        assert all(line in lines for line in plain.splitlines()), "the turns are as they were"
+    page = transcript(turns, "html", title="t", asides=asides)
+    assert (page.count("<article "), page.count("<aside ")) == (24, len(asides))
+    assert '<aside data-turn="2" data-question="why" data-agent="' in page
+
+
+def test_what_was_asked_aside_and_not_answered_shows_its_reply_and_steers_no_page(asked: Played) -> None:
+    aside = next(aside for aside in asides_of(next(iter(asked.runs.values()))) if aside.question.id == "trust")
+    event = msgspec.structs.replace(aside.event, parse_code="refusal", value=None, raw_reply="<b>no</b>\n*never*")
+    failed = aside._replace(event=event)
+    shown = transcript([], "text", title="t", asides=[failed])
+    assert shown.endswith("result: refusal\nraw: <b>no</b>\n  *never*\n\n")
+    assert r"- raw: \<b\>no\</b\>" in transcript([], "md", title="t", asides=[failed])
+    assert "<b>" not in transcript([], "html", title="t", asides=[failed])
+    prompted = transcript([], "text", title="t", asides=[failed], prompts=asked.prompts)
+    assert prompted.index("system: ") < prompted.index("user: ") < prompted.index("asks: ")
 
 
 def test_a_text_is_no_formula_for_a_spreadsheet() -> None:

@@ -1,6 +1,7 @@
 """Play in batches: one holds the next call of every open run, and a platform that is killed submits none twice."""
 
-import asyncio
+import json
+from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -10,12 +11,14 @@ from playmolt_core.db.pool import open_pool
 
 from core.tests.llm.batch_server import BatchServer
 from core.tests.llm.fake_server import Canned, FakeServer, reply
+from core.tests.waiting import wait_until
 from tests.integration.agora.experiment_operator import Operator, calls_of, said, turns_of
 from tests.platforms import Stack
 
 StackFactory = Callable[..., Stack]
-STEPS = 4
-"""Two turns of two agents."""
+QUESTION = "Do you trust them?"
+STEPS = 6
+"""A question aside and two turns, of two agents."""
 PLAN: dict[str, Any] = {
     "name": "batches",
     "seed": "7",
@@ -31,18 +34,21 @@ PLAN: dict[str, Any] = {
             "seats": [{"persona": "merchant", "count": 2}],
         }
     ],
+    "interviews": [{"id": "trust", "at": [0], "ask": {"en": QUESTION}, "scale": {"from": 1, "to": 7}}],
 }
 
 
 class Says:
-    """A model that leaves the first line of the second batch unanswered."""
+    """A model that leaves a question aside and a turn unanswered, each the third of its kind."""
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.asked = Counter[bool]()
 
     def __call__(self, body: dict[str, Any]) -> Canned | None:
-        self.asked += 1
-        return None if self.asked == 3 else reply(said(), usage=(1000, 100))
+        aside = QUESTION in body["messages"][1]["content"]
+        self.asked[aside] += 1
+        answer = json.dumps({"answer": 5}) if aside else said()
+        return None if self.asked[aside] == 3 else reply(answer, usage=(1000, 100))
 
 
 async def counted(running: Stack) -> tuple[int, Decimal]:
@@ -69,28 +75,35 @@ async def test_each_batch_holds_the_next_call_of_every_run_and_a_kill_submits_no
         running = stack(PLAYMOLT_MODELS=str(catalogue), PLAYMOLT_DAY_MONEY="1", PLAYMOLT_KEY_DAY_TOKENS="1")
         async with Operator(running) as operator:
             experiment = await operator.open(PLAN)
-            async with asyncio.timeout(60):
-                while len(stand_in.batches) < 2:
-                    await asyncio.sleep(0.01)
-            running.kill_tree()  # maybe before it heard of the batch
+            await wait_until(lambda: len(stand_in.batches) == 2, seconds=60)
+            running.kill("agora-runner-1")  # in the questions aside, maybe before it heard of the batch
+            await wait_until(lambda: len(stand_in.batches) == 4, seconds=90)
+            running.kill_tree()  # likewise in the turns
             running.start()
             state = await operator.until(experiment, "finished")
             told = await operator.events(experiment)
             runs = [run["run"] for run in await operator.runs(experiment)]
             events = {run: await operator.events(run) for run in runs}
             day = await counted(running)
-        assert len(stand_in.batches) == STEPS
-        assert [len(stand_in.lines(batch)) for batch in stand_in.batches] == [2] * STEPS
-        assert len(stand_in.plain) == 1, "what a batch did not answer is asked plainly"
+        sent = [[line["custom_id"] for line in stand_in.lines(batch)] for batch in stand_in.batches]
+        keys = [key for batch in sent for key in batch]
+        assert len(keys) == len(set(keys)) == 2 * STEPS, "no call is submitted twice"
+        assert [len(batch) for batch in sent] == [2] * STEPS
+        aside = ["interview:" in request.turn for request in stand_in.plain]
+        assert aside == [True, False], "what a batch did not answer is asked plainly"
         submitted = [data for kind, data in told if kind == "batch_submitted"]
         assert submitted == [{"batch": batch, "model": "fake", "calls": 2} for batch in stand_in.batches]
         ended = [(data["done"], data["failed"]) for kind, data in told if kind == "batch_ended"]
-        assert ended == [(2, 0), (1, 1), (2, 0), (2, 0)]
+        assert ended == [(2, 0), (1, 1), (2, 0), (1, 1), (2, 0), (2, 0)]
         turns = [turn for run in runs for turn in turns_of(events[run])]
         assert {(turn["parse_code"], turn["attempt"]) for turn in turns} == {("ok", 1)}
-        assert len(turns) == 2 * STEPS
+        assert len(turns) == 8
+        answers = [data for run in runs for kind, data in events[run] if kind == "interviewed"]
+        assert [(data["parse_code"], data["value"]) for data in answers] == [("ok", 5)] * 4
+        assert sorted(data["cost"] for data in answers) == ["0.0012"] * 3 + ["0.0024"]
         calls = [call["call"] for run in runs for call in calls_of(events[run])]
-        assert sorted(call["cost"] for call in calls) == ["0.0012"] * 7 + ["0.0024"]
+        assert sorted(call["cost"] for call in calls) == ["0.0012"] * 10 + ["0.0024"] * 2
         assert {call.get("batch") for call in calls} == {*stand_in.batches, None}
-        assert (state["spent"]["calls"], state["spent"]["known"]) == (8, "0.0108")
-        assert day == (8, Decimal("0.0108"))
+        assert Counter(call.get("interview") for call in calls) == {"trust": 4, None: 8}
+        assert (state["spent"]["calls"], state["spent"]["known"]) == (12, "0.0168")
+        assert day == (12, Decimal("0.0168"))

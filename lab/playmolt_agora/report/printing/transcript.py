@@ -1,11 +1,15 @@
-"""A run as people read it: what each agent thought, did and said, turn by turn, as text, Markdown or HTML."""
+"""A run as people read it: what each agent thought, did and said, turn by turn, as text, Markdown or HTML.
+
+Questions that were asked aside follow the turn after which they were asked, marked as outside the run.
+"""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, Literal, NamedTuple
 
 import msgspec
-from playmolt_schemas.stored.agora.turn import TurnRecord
+from playmolt_schemas.stored.agora.run import Interviewed
+from playmolt_schemas.stored.agora.turn import Interview, InterviewScale, Seat, TurnRecord
 
 from playmolt_agora.report.markup import rendered
 
@@ -14,22 +18,46 @@ FORMATS: Final[tuple[Format, ...]] = ("text", "md", "html")
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!<>|~&])")
 
 _ACT: Final = re.compile(r"[\w-]+( → [\w-]+)?")
+_OUTSIDE: Final = "outside the run"
 
-Lines = Sequence[tuple[str, str]]
-"""Name and text, in the order shown."""
+
+class Aside(NamedTuple):
+    """A question, whom it was asked, and what was answered."""
+
+    seat: Seat
+    question: Interview
+    event: Interviewed
+
+
+class _Block(NamedTuple):
+    """A turn, or a question with its id. `head` begins with its number; `lines` are name and text."""
+
+    turn: int
+    order: int | None
+    agent: str
+    question: str | None
+    head: tuple[str, ...]
+    lines: Sequence[tuple[str, str]]
 
 
 def transcript(
-    turns: Iterable[TurnRecord], kind: Format, *, title: str, prompts: Mapping[str, str] | None = None
+    turns: Iterable[TurnRecord],
+    kind: Format,
+    *,
+    title: str,
+    prompts: Mapping[str, str] | None = None,
+    asides: Iterable[Aside] = (),
 ) -> str:
-    """Turns in order of turn and order; `prompts` is hash → text as it was hashed, where they are to be shown."""
+    """Turns in order of turn and order, and after each the questions asked then, in the order of the log.
+
+    `prompts` is hash → text as it was hashed, where they are to be shown.
+    """
     found = sorted(turns, key=lambda turn: (turn.turn, turn.order))
-    return _WRITERS[kind](((turn, tuple(_lines(turn, prompts or {}))) for turn in found), title)
+    blocks = [*(_turn(turn, prompts or {}) for turn in found), *(_aside(aside, prompts or {}) for aside in asides)]
+    return _WRITERS[kind](sorted(blocks, key=lambda block: (block.turn, block.order is None)), title)
 
 
-def _lines(turn: TurnRecord, prompts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    if turn.prompt_hash in prompts:
-        yield from _prompt(prompts[turn.prompt_hash])
+def _turn(turn: TurnRecord, prompts: Mapping[str, str]) -> _Block:
     failed = turn.action is None
     parts = {
         "thought": turn.thought,
@@ -38,40 +66,61 @@ def _lines(turn: TurnRecord, prompts: Mapping[str, str]) -> Iterator[tuple[str, 
         "result": turn.parse_code if failed else "ok" if turn.success else turn.reason,
         "raw": turn.raw_reply if failed else None,
     }
-    yield from ((name, text) for name, text in parts.items() if text is not None)
+    head = f"{turn.turn}.{turn.order}", turn.agent, turn.model, turn.place_before
+    return _Block(turn.turn, turn.order, turn.agent, None, head, _lines(prompts.get(turn.prompt_hash), parts))
 
 
-def _prompt(text: str) -> Iterator[tuple[str, str]]:
-    yield from msgspec.json.decode(text, type=dict[str, str]).items()
+def _aside(aside: Aside, prompts: Mapping[str, str]) -> _Block:
+    question, event = aside.question, aside.event
+    answer = _answer(question, event)
+    parts = {
+        "asks": question.ask.of(event.language),
+        "answer": answer,
+        "result": event.parse_code if answer is None else "ok",
+        "raw": event.raw_reply if answer is None else None,
+    }
+    head = f"{event.turn}.{question.id}", event.agent, aside.seat.model, _OUTSIDE
+    return _Block(event.turn, None, event.agent, question.id, head, _lines(prompts.get(event.prompt_hash), parts))
 
 
-def _head(turn: TurnRecord) -> tuple[str, ...]:
-    return f"{turn.turn}.{turn.order}", turn.agent, turn.model, turn.place_before
+def _answer(question: Interview, event: Interviewed) -> str | None:
+    if event.choice is not None:
+        return f"{event.choice} ({question.choices_in(event.language)[event.choice - 1]})"
+    if event.value is not None and isinstance(question.scale, InterviewScale):
+        return f"{event.value} ({question.scale.from_} to {question.scale.to})"
+    return event.text
 
 
-def _text(blocks: Iterable[tuple[TurnRecord, Lines]], _: str) -> str:
+def _lines(prompt: str | None, parts: Mapping[str, str | None]) -> tuple[tuple[str, str], ...]:
+    shown = msgspec.json.decode(prompt, type=dict[str, str]) if prompt is not None else {}
+    return (*shown.items(), *((name, text) for name, text in parts.items() if text is not None))
+
+
+def _text(blocks: Iterable[_Block], _: str) -> str:
     return "".join(
-        f"[{_head(turn)[0]}] {' · '.join(_head(turn)[1:])}\n"
-        + "".join(f"{name}: {_indented(text)}\n" for name, text in lines)
+        f"[{block.head[0]}] {' · '.join(block.head[1:])}\n"
+        + "".join(f"{name}: {_indented(text)}\n" for name, text in block.lines)
         + "\n"
-        for turn, lines in blocks
+        for block in blocks
     )
 
 
-def _markdown(blocks: Iterable[tuple[TurnRecord, Lines]], title: str) -> str:
-    """Only what an agent wrote is escaped, also where a prompt quotes it."""
+def _markdown(blocks: Iterable[_Block], title: str) -> str:
+    """Only what an agent wrote is escaped, also where a prompt quotes it, and the words of a question."""
     return f"# {title}\n\n" + "".join(
-        f"### {' · '.join(_head(turn))}\n\n"
-        + "".join(f"- {name}: {_indented(_literal(text) if _is_free(name, text) else text)}\n" for name, text in lines)
+        f"### {' · '.join(block.head)}\n\n"
+        + "".join(f"- {name}: {_listed(name, text)}\n" for name, text in block.lines)
         + "\n"
-        for turn, lines in blocks
+        for block in blocks
     )
 
 
-def _html(blocks: Iterable[tuple[TurnRecord, Lines]], title: str) -> str:
-    return (
-        rendered("transcript.html", title=title, blocks=((turn, _head(turn), lines) for turn, lines in blocks)) + "\n"
-    )
+def _listed(name: str, text: str) -> str:
+    return _indented(_literal(text) if _is_free(name, text) else text)
+
+
+def _html(blocks: Iterable[_Block], title: str) -> str:
+    return rendered("transcript.html", title=title, blocks=blocks) + "\n"
 
 
 def _is_free(name: str, text: str) -> bool:
