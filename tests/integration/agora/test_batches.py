@@ -77,10 +77,10 @@ async def test_each_batch_holds_the_next_call_of_every_run_and_a_kill_submits_no
             experiment = await operator.open(PLAN)
             await wait_until(lambda: len(stand_in.batches) == 2, seconds=60)
             running.kill("agora-runner-1")  # in the questions aside, maybe before it heard of the batch
-            await wait_until(lambda: len(stand_in.batches) == 4, seconds=90)
+            await wait_until(lambda: len(stand_in.batches) == 4, seconds=120)
             running.kill_tree()  # likewise in the turns
             running.start()
-            state = await operator.until(experiment, "finished")
+            state = await operator.until(experiment, "finished", seconds=180)
             told = await operator.events(experiment)
             runs = [run["run"] for run in await operator.runs(experiment)]
             events = {run: await operator.events(run) for run in runs}

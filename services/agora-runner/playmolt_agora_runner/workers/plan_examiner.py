@@ -5,6 +5,7 @@ import hashlib
 import json
 import sys
 import uuid
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple, Protocol
 
@@ -22,11 +23,12 @@ from playmolt_schemas.codes import MISMATCH, Code, FieldFault, problem_bytes
 from playmolt_agora_runner.experiment import commands, views
 from playmolt_agora_runner.experiment.api import is_dry, unknown, with_files
 from playmolt_agora_runner.experiment.state import State
-from playmolt_agora_runner.workers.examination import ExaminedResult
+from playmolt_agora_runner.workers.examination import ExaminedResult, Findings
 from playmolt_agora_runner.workers.files import PlanFiles
 
 IDLE_SECONDS: Final = 5.0
 """How soon a process finds a job that another one left."""
+FINDINGS_KEPT: Final = 64
 _log = telemetry.log("plans")
 _BUSY: Final = Refused(Code.UNAVAILABLE, "Too many plans are waiting to be examined. Retry in a minute.")
 _FAILED: Final = Refused(Code.UNAVAILABLE, "The plan could not be examined; the runner's log says why. Send it again.")
@@ -61,7 +63,8 @@ class Lock(NamedTuple):
 class PlanExaminer:
     """Answers calls about plans at once, and examines the plans in the background: see `run`.
 
-    A plan whose process was killed is examined again. `models` is the file of the catalogue.
+    A plan whose process was killed is examined again. One that was examined before, byte for byte, is examined with
+    what the laboratory found then, as a plan that is sent dry and then for real. `models` is the file of the catalogue.
     """
 
     def __init__(
@@ -76,6 +79,7 @@ class PlanExaminer:
         self._held = held
         self._holder = uuid.uuid4().hex
         self._came = asyncio.Event()
+        self._findings: OrderedDict[bytes, Findings] = OrderedDict()
 
     async def complete(self, request: ApiRequest) -> ApiReply | Refused:
         """Answer `POST …/experiments`: the result, or 202 while the plan is examined. Raises LogUnavailable."""
@@ -153,6 +157,8 @@ class PlanExaminer:
 
     async def _in_a_process(self, stream: str, request: bytes) -> ExaminedResult | tuple[int | None, bytes]:
         asked = json.loads(request)
+        content = hashlib.sha256(json.dumps([asked["plan"], asked["files"]]).encode()).digest()
+        asked["findings"] = msgspec.to_builtins(self._findings.get(content, Findings()))
         asked["files"] = await self._files.texts(asked["files"])
         asked["models"] = self._models
         process = await _started()
@@ -174,7 +180,16 @@ class PlanExaminer:
         if process.returncode:
             _log.error("examination_failed", plan=stream, said=said.decode(errors="replace")[-2000:])
             return _problem(_FAILED)
-        return msgspec.json.decode(out, type=ExaminedResult)
+        examined = msgspec.json.decode(out, type=ExaminedResult)
+        if examined.findings is not None:
+            self._keep(content, examined.findings)
+        return examined
+
+    def _keep(self, content: bytes, findings: Findings) -> None:
+        self._findings[content] = findings
+        self._findings.move_to_end(content)
+        if len(self._findings) > FINDINGS_KEPT:
+            self._findings.popitem(last=False)
 
 
 async def _started() -> asyncio.subprocess.Process:
