@@ -22,6 +22,14 @@ TOGETHER = {
 }  # fmt: skip
 """Folder → its files that do without the platform which the others share. The others are one piece: in two workers they
 would start that platform twice. Every other file is a piece of its own."""
+PARTS = {
+    "tests/browser": (
+        ("test_jury.py", "test_legal.py", "test_watch.py"),
+        ("test_me.py", "test_moderation.py", "test_play.py"),
+    ),
+}  # fmt: skip
+"""Folder → groups of its files. Each group is a piece with a platform of its own, called after its first file: as one
+piece they would last longer than all the rest. The other files of the folder are one more piece."""
 EACH = ("cli/tests/test_demo.py", "tests/integration/log/test_failover.py")
 """Files whose tests bring up platforms of their own: each test is a piece."""
 PROCESSES = (
@@ -67,8 +75,8 @@ SLOW = (
 """Those that compute for more than two and a half seconds, or wait for more than four."""
 LONGEST = (
     "tests/integration/platform", "tests/integration/gateway", "tests/clients", "tests/browser",
-    "tests/integration/platform/test_bench.py", "cli/tests/test_demo.py", "tests/integration/jury/test_sessions.py",
-    "tests/integration/legal/test_sessions.py",
+    "tests/browser/test_me.py", "tests/browser/test_jury.py", "tests/integration/platform/test_bench.py",
+    "cli/tests/test_demo.py", "tests/integration/jury/test_sessions.py", "tests/integration/legal/test_sessions.py",
     "tests/integration/agora", "tests/integration/legal", "tests/integration/jury", "tests/integration",
     "tests/sixth_game", "tests/deploy", "tests/deploy/",
 )  # fmt: skip
@@ -84,7 +92,8 @@ def piece(nodeid: str) -> str:
     folder = next((folder for folder in TOGETHER if file.startswith(f"{folder}/")), None)
     if folder is None or file.removeprefix(f"{folder}/") in TOGETHER[folder]:
         return file
-    return folder
+    parts = PARTS.get(folder, ())
+    return next((f"{folder}/{part[0]}" for part in parts if file.removeprefix(f"{folder}/") in part), folder)
 
 
 def is_fast(file: str) -> bool:

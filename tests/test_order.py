@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.order import EACH, LONGEST, PROCESSES, SLOW, TOGETHER, Shared, in_order, is_fast, piece
+from tests.order import EACH, LONGEST, PARTS, PROCESSES, SLOW, TOGETHER, Shared, in_order, is_fast, piece
 
 pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parents[1]
@@ -26,6 +26,7 @@ def ordered(*nodeids: str) -> list[str]:
 def test_whatever_is_named_is_there() -> None:
     named = [*EACH, *LONGEST, *PROCESSES, *SLOW, *TOGETHER]
     named += [f"{folder}/{file}" for folder, files in TOGETHER.items() for file in files]
+    named += [f"{folder}/{file}" for folder, parts in PARTS.items() for part in parts for file in part]
     assert [path for path in named if not (ROOT / path).exists()] == []
 
 
@@ -37,22 +38,24 @@ def test_fast_are_unit_tests_that_start_no_process_and_take_no_time() -> None:
 @pytest.mark.parametrize(
     ("nodeid", "expected"),
     [
-        ("tests/browser/test_watch.py::test_a", "tests/browser"),
+        ("tests/browser/test_access.py::test_a", "tests/browser"),
+        ("tests/browser/test_jury.py::test_a", "tests/browser/test_jury.py"),
+        ("tests/browser/test_watch.py::test_a", "tests/browser/test_jury.py"),
         ("tests/integration/gateway/audit/test_names.py::test_a[::]", "tests/integration/gateway/audit"),
         ("tests/integration/platform/test_soak.py::test_a", "tests/integration/platform/test_soak.py"),
         ("core/tests/test_settings.py::TestA::test_b", "core/tests/test_settings.py"),
         ("cli/tests/test_demo.py::test_a[EUC-KR]", "cli/tests/test_demo.py::test_a[EUC-KR]"),
     ],
 )
-def test_a_piece_is_a_file_a_folder_that_shares_or_a_test_by_itself(nodeid: str, expected: str) -> None:
+def test_a_piece_is_a_file_a_folder_that_shares_a_part_of_it_or_a_test_by_itself(nodeid: str, expected: str) -> None:
     assert piece(nodeid) == expected
 
 
 def test_what_waits_for_processes_comes_first_and_the_larger_file_before_the_smaller() -> None:
     few, many, page, game = "core/a.py::a", "core/b.py::", "tests/browser/a.py::", "tests/integration/gateway/a.py::a"
-    alone = "tests/integration/platform/test_soak.py::a"
-    assert ordered(few, alone, f"{many}a", f"{page}a", f"{many}b", game, f"{page}b") == [
-        game, f"{page}a", f"{page}b", alone, f"{many}a", f"{many}b", few,
+    alone, part = "tests/integration/platform/test_soak.py::a", "tests/browser/test_legal.py::a"
+    assert ordered(few, alone, f"{many}a", part, f"{page}a", f"{many}b", game, f"{page}b") == [
+        game, f"{page}a", f"{page}b", part, alone, f"{many}a", f"{many}b", few,
     ]  # fmt: skip
 
 
@@ -65,14 +68,15 @@ def test_what_a_folder_shares_ends_with_its_last_test(pytester: pytest.Pytester)
         (pytester.path / folder / "conftest.py").write_text(
             shared.format("", body).replace("def shared", f"def {name}")
         )
-    for number, path in enumerate(("browser/test_a", "browser/test_b", "test_c")):
+    for number, path in enumerate(("browser/test_a", "browser/test_b", "browser/test_jury", "test_c")):
         fixtures = "whole, shared" if "browser" in path else "whole"
         (pytester.path / "tests" / f"{path}.py").write_text(f"def test_it({fixtures}):\n    print('test {number}')\n")
     result = pytester.runpytest_inprocess("-s", "-p", "no:randomly", "-p", "no:cacheprovider", plugins=[Shared()])
-    result.assert_outcomes(passed=3)
+    result.assert_outcomes(passed=4)
     said = re.findall(r"(?:begun|ended) \w+|test \d$", result.stdout.str(), re.MULTILINE)
     assert said == [
-        "begun whole", "begun shared", "test 0", "test 1", "ended shared", "test 2", "ended whole",
+        "begun whole", "begun shared", "test 0", "test 1", "ended shared", "begun shared", "test 2", "ended shared",
+        "test 3", "ended whole",
     ]  # fmt: skip
 
 
