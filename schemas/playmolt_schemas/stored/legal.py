@@ -41,8 +41,8 @@ MediaType = Literal[
     "application/hwp+zip",
 ]
 NoteKind = Literal[
-    "picture", "recognised", "insertion", "deletion", "moved", "comment", "hidden", "unidentified", "pages", "type",
-    "extension",
+    "picture", "recognised", "insertion", "deletion", "moved", "comment", "hidden", "embedded", "unidentified", "pages",
+    "type", "extension",
 ]  # fmt: skip
 """What a reader of an upload's text has to know about its file."""
 NOTE_CHARS: Final = 300

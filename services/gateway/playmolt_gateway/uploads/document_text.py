@@ -22,6 +22,27 @@ def symbol(code: int) -> str:
     return _SYMBOLS.get(code, "▪")
 
 
+_SYMBOL_FONTS: Final = ("symbol", "wingdings", "webdings", "marlett", "mt extra", "zapfdingbats")
+_GREEK: Final = "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ......αβχδεφγηιϕκλμνοπθρστυϖωξψζ"
+_MATHS: Final = {0xA3: "≤", 0xA5: "∞", 0xAE: "→", 0xB1: "±", 0xB3: "≥", 0xB4: "×", 0xB8: "÷", 0xB9: "≠", 0xBB: "≈",
+                 0xD5: "∏", 0xD6: "√", 0xE5: "∑", 0xF2: "∫"}  # fmt: skip
+
+
+def symbol_of(font: str, code: int) -> str:
+    """A letter that a document takes from a font by its number: of private use in a symbol font, else itself."""
+    name = font.strip().lower()
+    place = code - 0xF000 if code >= 0xF000 else code
+    if not name.startswith(_SYMBOL_FONTS):
+        letter = chr(place if 0xF000 < code <= 0xF0FF else code)
+        return letter if letter.isprintable() else symbol(code)
+    if name == "symbol":
+        if place in range(ord("A"), ord("z") + 1) and (letter := _GREEK[place - ord("A")]) != ".":
+            return letter
+        if place in _MATHS or 0x20 <= place < 0x40:
+            return _MATHS.get(place, chr(place))
+    return symbol(code)
+
+
 class Changes:
     """Counts stretches of a document: text of one kind without a break is one.
 
@@ -47,7 +68,7 @@ class Changes:
 
     def notes(self) -> tuple[Note, ...]:
         counts = self._counts | Counter(moved=self._counts["moved_away"])
-        kinds: tuple[NoteKind, ...] = ("insertion", "deletion", "moved", "comment", "hidden", "picture")
+        kinds: tuple[NoteKind, ...] = ("insertion", "deletion", "moved", "comment", "hidden", "picture", "embedded")
         return tuple(Note(kind, counts[kind]) for kind in kinds if counts[kind])
 
 

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from playmolt_gateway.uploads.document_text import Changes, Lines, symbol
+from playmolt_gateway.uploads.document_text import Changes, Lines, symbol_of
+from playmolt_gateway.uploads.docx_equations import EQUATIONS, parts_in_line
 from playmolt_gateway.uploads.docx_styles import Lists, Styles, named, switch, value
 from playmolt_gateway.uploads.list_marks import numbered
 from playmolt_gateway.uploads.outcome import Note, refuse
@@ -14,6 +15,9 @@ from playmolt_gateway.uploads.zip_parts import Element, ZipParts, attribute, bes
 
 _Kinds = frozenset[str]
 _HEXADECIMAL: Final = re.compile("[0-9A-Fa-f]{1,4}")
+_REFERENCES: Final = ("footnoteReference", "endnoteReference")
+_ON: Final = ("1", "true", "on")
+_DIGITS: Final = 9
 _NONE: Final[_Kinds] = frozenset()
 _CHANGES: Final = {"ins": "insertion", "del": "deletion", "moveTo": "moved", "moveFrom": "moved_away"}
 _LEFT_OUT: Final = frozenset(("deletion", "moved_away", "hidden"))
@@ -73,10 +77,16 @@ class _Document:
         self.settings = settings.root if settings else None
         self.changes = Changes()
         self.notes: dict[str, Mapping[str, Element]] = {}
-        self.numbers = {"footnote": 0, "endnote": 0}
-        for kind in self.numbers:
+        paragraphs = part.root.iter(beside(part.root, "p"))
+        ends = (*(child(each, "pPr", "sectPr") for each in paragraphs), child(part.root, "body", "sectPr"))
+        self._sections = [each for each in ends if each is not None]
+        self._section = 0
+        """Place of the section that is being read."""
+        self._numbers = {"footnote": 0, "endnote": 0}
+        for kind in self._numbers:
             found = part.of_type(f"{kind}s")
             self.notes[kind] = {attribute(each, "id"): each for each in named(found.root if found else None, kind)}
+            self._numbers[kind] = self._first(kind) - 1
 
     def read(self) -> tuple[str, tuple[Note, ...]]:
         body = child(self._part.root, "body")
@@ -92,7 +102,7 @@ class _Document:
     def _shown_at_the_edge(self, kind: str) -> Iterator[Element]:
         """The headers or footers that some page shows."""
         even = bool(switch(self.settings, "evenAndOddHeaders"))
-        for section in self._part.root.iter(beside(self._part.root, "sectPr")):
+        for section in self._sections:
             first = bool(switch(section, "titlePg"))
             for reference in named(section, f"{kind}Reference"):
                 shown = {"first": first, "even": even}.get(attribute(reference, "type"), True)
@@ -100,15 +110,32 @@ class _Document:
                 if part is not None:
                     yield part.root
 
-    def note(self, kind: str, identifier: str) -> str:
-        """A footnote or endnote with its number; they are counted in the order of their marks."""
+    def note(self, kind: str, identifier: str, mark: str = "") -> str:
+        """A footnote or endnote with its number, or with a mark of its own; numbers are counted in the order of the
+        text."""
         element = self.notes[kind].get(identifier)
         if element is None:
             return ""
-        self.numbers[kind] += 1
-        form = value(self.settings, f"{kind}Pr", "numFmt") or ("decimal" if kind == "footnote" else "lowerRoman")
+        if not mark:
+            self._numbers[kind] += 1
+            form = self._note_property(kind, "numFmt") or ("decimal" if kind == "footnote" else "lowerRoman")
+            mark = numbered(self._numbers[kind], form)
         text = _Story(self).read(element).one_line()
-        return f"［{numbered(self.numbers[kind], form)}: {text}］" if text else ""
+        return f"［{mark}: {text}］" if text else ""
+
+    def section_ends(self) -> None:
+        self._section += 1
+        for kind in self._numbers:
+            if self._note_property(kind, "numRestart") == "eachSect":
+                self._numbers[kind] = self._first(kind) - 1
+
+    def _first(self, kind: str) -> int:
+        start = self._note_property(kind, "numStart") or ""
+        return int(start) if start.isascii() and start.isdigit() and len(start) < _DIGITS else 1
+
+    def _note_property(self, kind: str, name: str) -> str | None:
+        own = next((value(each, f"{kind}Pr", name) for each in self._sections[self._section :]), None)
+        return own if own is not None else value(self.settings, f"{kind}Pr", name)
 
 
 class _Story:
@@ -133,6 +160,10 @@ class _Story:
             "footnoteReference": self._note,
             "endnoteReference": self._note,
             "commentReference": self._comment,
+            "altChunk": self._embedded,
+            "subDoc": self._embedded,
+            "contentPart": self._embedded,
+            **dict.fromkeys(EQUATIONS, self._equation),
             "AlternateContent": self._alternate,
             "drawing": self._shape,
             "pict": self._shape,
@@ -168,6 +199,8 @@ class _Story:
         if not ending & _LEFT_OUT:
             self._lines.end(self._list_mark(properties))
         self._style = outer
+        if child(properties, "sectPr") is not None:
+            self._document.section_ends()
 
     def _list_mark(self, properties: Element | None) -> str:
         document = self._document
@@ -185,7 +218,13 @@ class _Story:
         return kinds | {"hidden"} if hidden else kinds
 
     def _run(self, element: Element, kinds: _Kinds) -> None:
-        self._inside(element, self._shown_as(child(element, "rPr"), kinds))
+        kinds = self._shown_as(child(element, "rPr"), kinds)
+        for each in element:
+            if local(str(each.tag)) in _REFERENCES and attribute(each, "customMarkFollows", "0") in _ON:
+                own = "".join(text.text or "" for text in named(element, "t"))
+                self._note(each, kinds, own.strip() or "*")
+                return
+        self._inside(element, kinds)
 
     def _write(self, text: str, kinds: _Kinds) -> None:
         if not text or (self._balanced and not all(self._fields)):
@@ -202,7 +241,7 @@ class _Story:
     def _symbol(self, element: Element, kinds: _Kinds) -> None:
         code = attribute(element, "char")
         if _HEXADECIMAL.fullmatch(code):
-            self._write(symbol(int(code, 16)), kinds)
+            self._write(symbol_of(attribute(element, "font"), int(code, 16)), kinds)
 
     def _field(self, element: Element, kinds: _Kinds) -> None:
         if kinds & {"deletion", "moved_away"}:
@@ -216,10 +255,23 @@ class _Story:
         elif self._fields and kind == "end":
             self._fields.pop()
 
-    def _note(self, element: Element, kinds: _Kinds) -> None:
+    def _note(self, element: Element, kinds: _Kinds, mark: str = "") -> None:
         if not kinds & _LEFT_OUT:
             kind = local(element.tag).removesuffix("Reference")
-            self._write(self._document.note(kind, attribute(element, "id")), kinds)
+            self._write(self._document.note(kind, attribute(element, "id"), mark), kinds)
+
+    def _embedded(self, element: Element, kinds: _Kinds) -> None:
+        """Another document or drawing at this place; it is not read."""
+        del element
+        if not kinds & _LEFT_OUT:
+            self._document.changes.add("embedded")
+
+    def _equation(self, element: Element, kinds: _Kinds) -> None:
+        for part in parts_in_line(element):
+            if isinstance(part, str):
+                self._write(part, kinds)
+            else:
+                self._inside(part, kinds)
 
     def _comment(self, element: Element, kinds: _Kinds) -> None:
         del element, kinds
@@ -235,6 +287,9 @@ class _Story:
 
     def _shape(self, element: Element, kinds: _Kinds) -> None:
         """A drawing: the text boxes in it, or else a picture."""
+        written = [attribute(each, "string") for each in element.iter() if local(str(each.tag)) == "textpath"]
+        if not kinds & _LEFT_OUT:
+            self._lines.box(filter(None, written))
         boxes = list(_boxes(element))
         for box in boxes:
             self._lines.box(_Story(self._document, kinds).read(box).finished())

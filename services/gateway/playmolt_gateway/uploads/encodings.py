@@ -3,7 +3,7 @@
 import codecs
 import re
 import unicodedata
-from collections.abc import Iterator
+from functools import cache
 from typing import Final, NamedTuple
 
 from playmolt_gateway.uploads.outcome import FileText, refuse
@@ -30,9 +30,22 @@ _NAMES: Final = frozenset(
         *(f"iso8859-{number}" for number in (*range(1, 12), 13, 14, 15, 16)),
     )
 )  # fmt: skip
+_HAN: Final = ("CJK", "KANGXI")
 _INSIDE: Final = re.compile(r"(?<=[A-Za-z])[^\x00-\x7f]+(?=[a-z])")
+_WINDOWS: Final = re.compile(r"^(?:x-)?windows-(?=\d)", re.IGNORECASE)
 _LINE_CHARS: Final = 200
 _SPACES: Final = "\t\n\v\f\r"
+_COMMON_SHARE: Final = 0.8
+"""The share of everyday characters among the Han of a real text; another encoding's bytes give rare ones."""
+_BIG5_COMMON: Final = range(0xA440, 0xC67F)
+_ARCHAIC: Final = re.compile("[\u3165-\u3183]")
+"""Letters that no Korean of today writes; the bytes of Japanese in EUC-JP give them."""
+_PARTICLES: Final = frozenset("는은이가을를의에다고하지로서도한기자사시리어나해인아라정대있수그")
+_PARTICLE_SHARE: Final = 0.2
+_PARTICLES_FEWEST: Final = 3
+"""Hangul of a real text is to two fifths made of `_PARTICLES`; Chinese read as Korean to one in 500."""
+_ESCAPES: Final = ((b"\x1b$)C", "iso2022_kr"), (b"\x1b$B", "iso2022_jp"), (b"\x1b$@", "iso2022_jp"))
+"""Marks of encodings of seven bits, whose bytes are ASCII too."""
 
 
 class _Read(NamedTuple):
@@ -51,41 +64,78 @@ def read_text(content: bytes, encoding: str, media_type: str) -> FileText:
 
 def _named(content: bytes, encoding: str) -> _Read:
     try:
-        name = codecs.lookup(encoding).name
+        name = codecs.lookup(_WINDOWS.sub("cp", encoding)).name
     except (LookupError, ValueError):
         name = ""
     if name not in _NAMES:
         raise refuse("encoding", "unknown", line=encoding[:40])
     text = _decoded(content, name)
-    if text is None:
+    if text is None or any(unicodedata.category(char) in ("Cn", "Cs") for char in set(text)):
         raise refuse("encoding", "wrong", line=name.replace("_", "-"))
     return _Read(text, name.replace("_", "-"), 1)
 
 
 def _found(content: bytes) -> _Read:
+    if marked := _marked(content):
+        return marked
+    if (text := _decoded(content, "utf-8")) is not None and "\0" not in text:
+        return _Read(text, "utf-8", 1)
+    found = _utf_16(content) if 0 in content else _of_two_bytes(content)
+    if found is None and 0 in content:
+        raise refuse("format", "binary")
+    return found or _guess(content)
+
+
+def _marked(content: bytes) -> _Read | None:
     for mark, name in _MARKS:
         if content.startswith(mark) and (text := _decoded(content, name)) is not None:
             return _Read(text, name, 1)
-    if (text := _decoded(content, "utf-8")) is not None and "\0" not in text:
-        return _Read(text, "utf-8", 1)
-    for name in _zero_sides(content):
-        if (text := _decoded(content, name)) is not None and _is_text(text):
-            return _Read(text, name, 1)
-    if 0 in content:
-        raise refuse("format", "binary")
-    for name, scripts in (("cp949", ("HANGUL",)), ("gb18030", ("CJK", "KANGXI"))):
-        text = _decoded(content, name)
-        if text is not None and (share := _share(text, scripts)) >= _SHARE:
-            return _Read(text, name, share)
-    return _guess(content)
+    for mark, name in _ESCAPES:
+        if mark in content and (text := _decoded(content, name)) is not None:
+            return _Read(text, name.replace("_", "-"), _GUESSED)
+    return None
 
 
-def _zero_sides(content: bytes) -> Iterator[str]:
-    """UTF-16 by the side on which its ASCII letters have zero bytes."""
-    if len(content) % 2 == 0 and 0 in content:
-        first, second = content[::2].count(0), content[1::2].count(0)
-        if first != second:
-            yield "utf-16-le" if second > first else "utf-16-be"
+def _of_two_bytes(content: bytes) -> _Read | None:
+    """CP949 or GB18030: the bytes of a text of the one are often a text of the other."""
+    korean, chinese = _decoded(content, "cp949"), _decoded(content, "gb18030")
+    if korean is not None and not _ARCHAIC.search(korean) and (share := _share(korean, ("HANGUL",))) >= _SHARE:
+        return _Read(korean, "cp949", share)
+    if chinese is None or (share := _share(chinese, _HAN)) < _SHARE or not _is_chinese(chinese):
+        return None
+    if korean is not None and _is_korean(korean):
+        return _Read(korean, "cp949", _GUESSED)  # Korean with many Han characters
+    return _Read(chinese, "gb18030", share)
+
+
+def _utf_16(content: bytes) -> _Read | None:
+    """UTF-16 without a mark: in the order in which more of it is ASCII, Hangul or Han."""
+    texts = ((name, _decoded(content, name)) for name in ("utf-16-le", "utf-16-be"))
+    readable = [(name, text) for name, text in texts if text is not None and _is_text(text)]
+    name, text = max(readable, key=lambda each: sum(map(_is_usual, each[1])), default=("", ""))
+    return _Read(text, name, 1) if name else None
+
+
+def _is_usual(char: str) -> bool:
+    return char < "\x7f" or "\u3000" <= char <= "\u303f" or "\u4e00" <= char <= "\u9fff" or "가" <= char <= "힣"
+
+
+def _is_chinese(text: str) -> bool:
+    """Whether the Han characters of a text are everyday ones, of either script."""
+    han = [char for char in text if "\u4e00" <= char <= "\u9fff"]
+    return _is_text(text) and sum(map(_is_everyday, han)) >= _COMMON_SHARE * len(han)
+
+
+@cache
+def _is_everyday(char: str) -> bool:
+    return bool(char.encode("gb2312", "ignore")) or int.from_bytes(char.encode("big5", "ignore")) in _BIG5_COMMON
+
+
+def _is_korean(text: str) -> bool:
+    """Whether a text of Hangul and Han characters has the syllables that every Korean text has."""
+    hangul = [char for char in text if "가" <= char <= "힣"]
+    particles = [char for char in hangul if char in _PARTICLES]
+    return len(set(particles)) >= _PARTICLES_FEWEST and len(particles) >= _PARTICLE_SHARE * len(hangul)
 
 
 def _is_text(text: str) -> bool:
@@ -108,6 +158,9 @@ def _share(text: str, scripts: tuple[str, ...]) -> float:
 
 
 def _guess(content: bytes) -> _Read:
+    traditional = _decoded(content, "big5")
+    if traditional is not None and _share(traditional, _HAN) >= _SHARE and _is_chinese(traditional):
+        return _Read(traditional, "big5", _GUESSED)
     from charset_normalizer import from_bytes  # noqa: PLC0415 -- few files need it
 
     best = from_bytes(content).best()

@@ -14,7 +14,6 @@ _PDF_WITHIN: Final = 1024
 _OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ZIPS: Final = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 _HEADS: Final[tuple[tuple[bytes, str], ...]] = (
-    (b"{\\rtf", "rtf"),
     (b"HWP Document File", "hwp"),
     (b"\x89PNG\r\n", "picture"),
     (b"\xff\xd8\xff", "picture"),
@@ -50,10 +49,15 @@ _STREAMS: Final[tuple[tuple[str, str], ...]] = (
 """Streams of OLE files that name their program."""
 _OPEN_DOCUMENTS: Final = (("text", "odt"), ("spreadsheet", "sheet"), ("presentation", "slides"))
 _MAIL_FIRST: Final = re.compile(
-    rb"(?:Return-Path|Received|Delivered-To|From|To|Subject|Date|Message-ID|MIME-Version|X-[\w-]+): ", re.IGNORECASE
+    rb"(?:From \S+@\S+ .*\n)?"
+    rb"(?:Return-Path|Received|Delivered-To|From|To|Subject|Date|Message-ID|MIME-Version|X-[\w-]+): ",
+    re.IGNORECASE,
 )
 _MAIL_ALSO: Final = re.compile(rb"^(?:MIME-Version|Message-ID|Received|Content-Type): ", re.IGNORECASE | re.MULTILINE)
-_WEB: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<!doctype html|<html[\s>])", re.IGNORECASE)
+_MARKUP: Final = rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*-->\s*)*"
+_WEB: Final = re.compile(_MARKUP + rb"(?:<!doctype html|<html[\s>])", re.IGNORECASE | re.DOTALL)
+_DRAWING: Final = re.compile(_MARKUP + rb"(?:<!doctype svg|<svg[\s>])", re.IGNORECASE | re.DOTALL)
+_RTF: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{\\rtf")
 _XML: Final = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*<\?xml[^>]*>.{0,500}(<HWPML|progid=\"Word\.Document\"|<office:document)", re.DOTALL
 )
@@ -77,15 +81,21 @@ def kind_of(content: bytes) -> Kind:
         raise refuse("format", "picture")
     if _PDF in content[:_PDF_WITHIN]:
         return "pdf"
-    begins = content[:4096]
-    if _WEB.match(begins):
-        raise refuse("format", "web")
-    if found := _XML.match(begins):
-        raise refuse("format", {b"<HWPML": "hwp", b"<office:document": "odt"}.get(found[1], "doc"))
+    if name := _markup(content[:4096]):
+        raise refuse("format", name)
     head = re.split(rb"\r?\n\r?\n", content[:65536], maxsplit=1)[0]
     if _MAIL_FIRST.match(head) and len(_MAIL_ALSO.findall(head)) > 1:
         raise refuse("format", "mail")
     return "text"
+
+
+def _markup(begins: bytes) -> str:
+    """The format of a text that is markup for a program; "" for a text."""
+    named = ((_WEB, "web"), (_DRAWING, "picture"), (_RTF, "rtf"))
+    if name := next((name for pattern, name in named if pattern.match(begins)), ""):
+        return name
+    found = _XML.match(begins)
+    return {b"<HWPML": "hwp", b"<office:document": "odt"}.get(found[1], "doc") if found else ""
 
 
 def _zip_kind(content: bytes) -> Kind:

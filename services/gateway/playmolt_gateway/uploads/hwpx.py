@@ -31,7 +31,6 @@ _IGNORED: Final = frozenset(
         "parameters",
         "memogroup",
         "shapeComment",
-        "script",
         "titleMark",
         "listItem",
     )
@@ -169,7 +168,15 @@ class _Story:
             "p": self._paragraph,
             "t": self._text,
             "mainText": self._text,
+            "script": self._text,
             "compose": lambda each: self._write(attribute(each, "composeText")),
+            "textart": lambda each: self._lines.box([attribute(each, "text")]),
+            "checkBtn": self._button,
+            "radioBtn": self._button,
+            "edit": self._field,
+            "comboBox": lambda each: self._write(attribute(each, "selectedValue")),
+            "autoNum": self._number,
+            "video": self._picture,
             "tbl": self._table,
             "footNote": self._note,
             "endNote": self._note,
@@ -253,6 +260,21 @@ class _Story:
     def _picture(self, element: Element) -> None:
         self._document.changes.add("picture")
         self._inside(element)
+
+    def _button(self, element: Element) -> None:
+        box = "☒" if attribute(element, "value") == "CHECKED" else "☐"
+        self._write(f"{box} {attribute(element, 'caption')}".rstrip())
+
+    def _field(self, element: Element) -> None:
+        for each in named(element, "text"):
+            self._text(each)
+
+    def _number(self, element: Element) -> None:
+        """A number that counts by itself, of a table or page; a note has its own in its mark."""
+        if attribute(element, "numType") not in ("FOOTNOTE", "ENDNOTE") and attribute(element, "num").isdecimal():
+            form = child(element, "autoNumFormat")
+            name = attribute(form, "type") if form is not None else ""
+            self._write(numbered(int(attribute(element, "num")[:9]), _FORMATS.get(name, "decimal")))
 
     def _switch(self, element: Element) -> None:
         """One of several forms of the same content."""

@@ -8,8 +8,8 @@ Reason = Literal[
     "password", "unreadable_text", "no_text", "format", "encoding", "too_large", "unreadable", "empty", "pages"
 ]
 NoteKind = Literal[
-    "picture", "recognised", "insertion", "deletion", "moved", "comment", "hidden", "unidentified", "pages", "type",
-    "extension",
+    "picture", "recognised", "insertion", "deletion", "moved", "comment", "hidden", "embedded", "unidentified", "pages",
+    "type", "extension",
 ]  # fmt: skip
 
 PDF: Final = "application/pdf"

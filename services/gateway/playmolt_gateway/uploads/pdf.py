@@ -14,6 +14,7 @@ from pypdf.generic import DictionaryObject, PdfObject
 from playmolt_gateway.uploads.document_text import symbol
 from playmolt_gateway.uploads.outcome import PDF, FileText, Note, NoteKind, Question, refuse
 from playmolt_gateway.uploads.page_ranges import page_numbers, written
+from playmolt_gateway.uploads.pdf_annotations import Annotations, files_within, is_drawn_by_its_reader
 from playmolt_gateway.uploads.pdf_fonts import Fonts, install
 
 _PICTURE_SHARE: Final = 0.5
@@ -44,6 +45,8 @@ def read_pdf(content: bytes, question: Question) -> FileText:
         raise refuse("password", "pdf") from error
     if reader.is_encrypted and reader.decrypt("") == PasswordType.NOT_DECRYPTED:
         raise refuse("password", "pdf")
+    if is_drawn_by_its_reader(reader):
+        raise refuse("unreadable_text")
     count = len(reader.pages)
     chosen = page_numbers(question.pages, count)
     pages = _Pages(reader, question)
@@ -61,6 +64,7 @@ class _Pages:
     def __init__(self, reader: PdfReader, question: Question) -> None:
         self._reader, self._question = reader, question
         self._fonts = Fonts()
+        self._annotations = Annotations()
         self._texts: list[str] = []
         self._chars = 0
         self._begun = time.process_time()
@@ -82,9 +86,11 @@ class _Pages:
             self._worded = True
             if looked.pictured and looked.under > looked.over:
                 self._recognised.append(number)
-        if text:
-            self._texts.append(text)
-            self._chars += len(text)
+        written_on = self._annotations.lines(page)
+        self._worded |= bool(written_on)
+        if text or written_on:
+            self._texts.append("\n".join([*filter(None, [text]), *written_on]))
+            self._chars += len(self._texts[-1])
         if self._chars > self._question.chars and time.process_time() - self._begun > _COUNT_SECONDS:
             raise refuse("too_large", "more_chars", count=self._question.chars, most=self._question.chars)
 
@@ -106,7 +112,13 @@ class _Pages:
             ("picture", self._pictures), ("recognised", self._recognised)
         )  # fmt: skip
         notes = [Note(kind, len(numbers), written(numbers)) for kind, numbers in listed if numbers]
-        return (*notes, Note("unidentified", self._unidentified)) if self._unidentified else tuple(notes)
+        counted: tuple[tuple[NoteKind, int], ...] = (
+            ("comment", self._annotations.comments),
+            ("hidden", self._annotations.hidden),
+            ("embedded", self._annotations.files + files_within(self._reader)),
+            ("unidentified", self._unidentified),
+        )
+        return (*notes, *(Note(kind, count) for kind, count in counted if count))
 
 
 @cache

@@ -29,7 +29,8 @@ _FORM_DEPTH: Final = 8
 _LEGACY: Final[Mapping[str, str]] = {
     "KSC-EUC": "euc_kr", "KSCms-UHC": "cp949", "KSCms-UHC-HW": "cp949", "KSCpc-EUC": "euc_kr", "GBKp-EUC": "gbk",
     "GBpc-EUC": "gbk", "B5pc": "big5", "HKscs-B5": "big5hkscs", "ETen-B5": "cp950", "90msp-RKSJ": "cp932",
-    "90pv-RKSJ": "cp932", "EUC": "euc_jp", "UniKS-UTF16": "utf-16-be", "UniAKR-UTF16": "utf-16-be",
+    "90pv-RKSJ": "cp932", "83pv-RKSJ": "cp932", "EUC": "euc_jp", "UniKS-UTF16": "utf-16-be",
+    "UniAKR-UTF16": "utf-16-be",
     "UniJIS2004-UTF16": "utf-16-be", "UniKS-UTF8": "utf-8", "UniGB-UTF8": "utf-8", "UniCNS-UTF8": "utf-8",
     "UniJIS-UTF8": "utf-8", "UniKS-UTF32": "utf-32-be", "UniGB-UTF32": "utf-32-be", "UniCNS-UTF32": "utf-32-be",
     "UniJIS-UTF32": "utf-32-be",
@@ -130,6 +131,12 @@ def _prepare_composite(font: DictionaryObject, *, mapped: bool) -> None:
         font[NameObject("/Encoding")] = _ENCODING
     elif isinstance(encoding, NameObject) and encoding in ("/Identity-H", "/Identity-V"):
         font[NameObject("/Encoding")] = NameObject(f"{_ENCODING}{_collection(font)}")
+    elif not isinstance(encoding, NameObject) or not _is_known(encoding):
+        font[NameObject("/Encoding")] = _ENCODING  # pypdf would read all others as UTF-16
+
+
+def _is_known(encoding: str) -> bool:
+    return encoding in _cmap._predefined_cmap or "-UCS2-" in encoding  # noqa: SLF001 -- as in `install`
 
 
 def _collection(font: DictionaryObject) -> str:

@@ -76,8 +76,9 @@ def _bounded(found: FileText, question: Question) -> FileText:
         if len(chosen) < len(pages):
             notes = (*notes, Note("pages", len(chosen), f"{written(chosen)}/{len(pages)}"))
     if not _shows(text):
-        pictured = any(note.kind == "picture" for note in notes)
-        raise refuse("empty" if found.media_type == TEXT else "no_text", "pictures" if pictured else "")
+        kinds = {note.kind for note in notes}
+        why = next((why for kind, why in (("picture", "pictures"), ("embedded", "embedded")) if kind in kinds), "")
+        raise refuse("empty" if found.media_type == TEXT else "no_text", why)
     if len(text) > question.chars:
         raise refuse("too_large", "chars", count=len(text), most=question.chars)
     if (length := len(msgspec.json.encode(text))) > question.text_bytes:

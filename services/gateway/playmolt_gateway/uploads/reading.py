@@ -67,7 +67,10 @@ async def read_upload(body: object, reader: FileReader) -> ReadUpload | Faults:
 
 def _decoded(fields: BodyFields) -> bytes:
     encoded = fields.body.get("content")
-    if not isinstance(encoded, str) or not encoded:
+    if encoded == "":
+        fields.faults.append(fault_of(Unread("empty")))
+        return b""
+    if not isinstance(encoded, str):
         fields.fault("content", "must be a string: the file as base64", "base64")
         return b""
     try:

@@ -50,7 +50,7 @@ _SIZES: Final[Mapping[str, str]] = {
 }
 _ENCODINGS: Final[Mapping[str, str]] = {
     "unknown": 'cannot be read as "{line}", an unknown encoding. Name one such as "cp949", "gb18030" or "utf-16"',
-    "wrong": 'is not a text in the encoding "{line}". Name another encoding, or leave it out',
+    "wrong": 'is not a text in the encoding "{line}". Name another encoding, leave it out, or paste the text',
 }
 _GUESS: Final = (
     'is a text in an encoding that is not certain. As "{name}" it begins: “{line}”. If that is right, name it as '
@@ -60,11 +60,13 @@ _OTHERS: Final[Mapping[str, str]] = {
     "unreadable_text": "Its text cannot be extracted reliably. Print it to PDF again, or paste the text.",
     "unreadable": "cannot be read: it is damaged, or it takes too much time or memory. Print it to PDF again, or paste "
     "the text",
-    "empty": "has no visible character",
+    "empty": "has no visible character. Choose another file",
 }
 _NO_TEXT: Final[Mapping[str, str]] = {
     "pictures": "has no text: its pages are pictures. Recognise their text with OCR software, or type what they show",
-    "": "has no text",
+    "embedded": "has no text of its own: its text is in a document within it. Open it in its program, save it again "
+    "and send that",
+    "": "has no text. Choose another file, or type what it says",
 }
 
 

@@ -156,6 +156,44 @@ def pdf_files():
     with pikepdf.open(io.BytesIO(plain)) as file:
         made_composite(file, collection="Korea1")
         yield "korea1.pdf", saved(file)
+    yield "noted_form.pdf", noted_form()
+    yield "drawn_form.pdf", drawn_form()
+
+
+def form(made, _):
+    made.drawString(60, 780, "Statement of claim")
+    fields = made.acroForm
+    fields.textfield(name="claimant", value="Hong Gildong", x=60, y=700, width=200, height=20)
+    fields.textfield(name="respondent", value="", x=60, y=670, width=200, height=20)
+    fields.checkbox(name="oral", checked=True, x=60, y=640)
+    fields.checkbox(name="interpreter", checked=False, x=60, y=610)
+    fields.choice(name="court", value="Seoul", options=["Seoul", "Busan"], x=60, y=570, width=100, height=20)
+    fields.radio(name="track", value="fast", selected=True, x=60, y=540)
+    fields.radio(name="track", value="multi", selected=False, x=90, y=540)
+
+
+def noted_form():
+    """A form with what people put on pages: typed notes, sticky notes, highlights, attached files."""
+    with pikepdf.open(io.BytesIO(canvas(form))) as file:
+        for kind, text, flags in (
+            ("FreeText", "received 2 March", 4), ("Text", "see page 3", 4), ("Highlight", "wrong", 4),
+            ("Highlight", "", 4), ("Popup", "see page 3", 4), ("FreeText", "not shown", 2),
+        ):  # fmt: skip
+            note = pikepdf.Dictionary(
+                Type=pikepdf.Name.Annot, Subtype=pikepdf.Name(f"/{kind}"), Rect=[60, 60, 300, 90], Contents=text,
+                F=flags, DA="/Helv 12 Tf",
+            )  # fmt: skip
+            file.pages[0].Annots.append(file.make_indirect(note))
+        file.attachments["ledger.txt"] = pikepdf.AttachedFileSpec(file, b"attached")
+        return saved(file)
+
+
+def drawn_form():
+    """A dynamic XFA form: its pages say that another program is needed."""
+    with pikepdf.open(io.BytesIO(canvas(lambda made, _: made.drawString(60, 780, "Please wait...")))) as file:
+        file.Root.NeedsRendering = True
+        file.Root.AcroForm = pikepdf.Dictionary(Fields=pikepdf.Array(), XFA=file.make_stream(b"<xdp/>"))
+        return saved(file)
 
 
 def names_of_its_own():

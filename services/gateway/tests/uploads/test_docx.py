@@ -1,12 +1,13 @@
 """DOCX as Word shows it: the order, tables, lists, notes, changes, text boxes, fields, headers."""
 
 import io
+import re
 import zipfile
 
 import pytest
 from playmolt_gateway.uploads.list_marks import numbered
 
-from services.gateway.tests.uploads.documents import counts, docx, lines, p, r, zipped
+from services.gateway.tests.uploads.documents import counts, docx, lines, p, r, refusal, zipped
 
 BULLETS = (
     '<w:abstractNum w:abstractNumId="1"><w:lvl w:ilvl="0"><w:start w:val="1"/><w:numFmt w:val="decimal"/>'
@@ -207,3 +208,62 @@ def test_the_strict_edition_of_the_standard_is_read_alike() -> None:
     }
     assert b"purl.oclc.org" in strict["_rels/.rels"]
     assert (lines(zipped(strict)), counts(zipped(strict))) == (["strict and read"], {"insertion": 1})
+
+
+NOTES = '<w:footnote w:id="2"><w:p>' + r("first") + '</w:p></w:footnote><w:footnote w:id="3"><w:p>' + r("second")
+NOTES += "</w:p></w:footnote>"
+
+
+def noted(number: int, more: str = "", mark: str = "") -> str:
+    return f'<w:r><w:footnoteReference w:id="{number}"{more}/><w:t>{mark}</w:t></w:r>'
+
+
+def test_a_note_has_the_mark_that_word_shows() -> None:
+    own = p(r("word") + noted(2, ' w:customMarkFollows="1"', "†") + r(" more") + noted(3))
+    assert lines(docx(own, footnotes=NOTES)) == ["word［†: first］ more［1: second］"]
+    late = '<w:footnotePr><w:numStart w:val="7"/></w:footnotePr>'
+    assert lines(docx(p(r("word") + noted(2)), footnotes=NOTES, settings=late)) == ["word［7: first］"]
+    again = '<w:footnotePr><w:numFmt w:val="upperRoman"/><w:numRestart w:val="eachSect"/></w:footnotePr>'
+    former = f"<w:sectPrChange><w:sectPr>{late}</w:sectPr></w:sectPrChange>"
+    body = p(r("a") + noted(2), f"<w:sectPr>{again}{former}</w:sectPr>") + p(r("b") + noted(3))
+    assert lines(docx(body, footnotes=NOTES, sections=again)) == ["a［I: first］", "b［I: second］"]
+
+
+@pytest.mark.parametrize(
+    ("equation", "shown"),
+    [
+        ("<m:f><m:num>1</m:num><m:den>2</m:den></m:f>", "1/2"),
+        ("<m:f><m:num>3,000+a</m:num><m:den>12</m:den></m:f>", "(3,000+a)/12"),
+        ("<m:sSup><m:e>1.05</m:e><m:sup>n</m:sup></m:sSup>", "1.05^n"),
+        ("<m:sSubSup><m:e>x</m:e><m:sub>i</m:sub><m:sup>2</m:sup></m:sSubSup>", "x_i^2"),
+        ("<m:d><m:e>a</m:e></m:d>", "(a)"),
+        ('<m:d><m:dPr><m:begChr m:val="["/><m:endChr m:val="]"/></m:dPr><m:e>a</m:e><m:e>b</m:e></m:d>', "[a|b]"),
+        ("<m:rad><m:deg/><m:e>2</m:e></m:rad>", "√(2)"),
+        ('<m:nary><m:naryPr><m:chr m:val="∑"/></m:naryPr><m:sub>i=1</m:sub><m:sup>n</m:sup><m:e>x</m:e></m:nary>',
+         "∑_(i=1)^n x"),
+        ("<m:m><m:mr><m:e>1</m:e><m:e>2</m:e></m:mr><m:mr><m:e>3</m:e><m:e>4</m:e></m:mr></m:m>", "1, 2; 3, 4"),
+    ],
+)  # fmt: skip
+def test_an_equation_is_read_with_its_signs(equation: str, shown: str) -> None:
+    space = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+    written = re.sub(r">([^<>]+)<", r"><m:r><m:t>\1</m:t></m:r><", equation)
+    assert lines(docx(p(r("is ") + f"<m:oMath {space}>{written}</m:oMath>"))) == [f"is {shown}"]
+
+
+def test_documents_within_the_document_are_counted() -> None:
+    chunk = '<w:altChunk r:id="rId9"/>'
+    within = docx(p(r("before")) + chunk + p("<w:subDoc/>" + r("after")))
+    assert (lines(within), counts(within)) == (["before", "after"], {"embedded": 2})
+    assert refusal(docx(chunk)) == ("no_text", "embedded")
+
+
+def test_letters_taken_by_number_are_those_of_their_font() -> None:
+    letters = (("Arial", "00A7"), ("바탕", "AC00"), ("Symbol", "F061"), ("Symbol", "F0A3"), ("Wingdings", "F0FE"))
+    symbols = "".join(f'<w:r><w:sym w:font="{font}" w:char="{code}"/></w:r>' for font, code in letters)
+    assert lines(docx(p(symbols))) == ["§가α≤☑"]
+
+
+def test_a_watermark_is_read_with_its_header() -> None:
+    mark = '<w:r><w:pict><v:shape><v:textpath string="사본 COPY"/></v:shape></w:pict></w:r>'
+    shown = '<w:headerReference w:type="default" r:id="header1"/>'
+    assert lines(docx(p(r("body")), sections=shown, header1=p(mark))) == ["body", "사본 COPY"]

@@ -82,3 +82,50 @@ def test_texts_are_composed_and_hold_no_controls() -> None:
     assert found.text == "김민수 "
     assert refusal(b" \n ") == ("empty", "")
     assert refusal(b"a\0\1\2b") == ("format", "binary")
+
+
+MIXED = "原告는 被告가 契約에 따른 代金을 支給하지 아니하였다고 主張한다."
+TAIWANESE = "原告主張被告未依約交付貨物，應賠償新臺幣三百萬元。被告請求駁回原告之訴。"
+JAPANESE = "原告は被告が契約に基づく代金を支払わなかったと主張する。"
+
+
+@pytest.mark.parametrize(
+    ("content", "guess", "line"),
+    [
+        (MIXED.encode("cp949"), "cp949", MIXED),
+        (TAIWANESE.encode("big5"), "big5", TAIWANESE),
+        ("原告主張被告未依約交付".encode("big5"), "big5", "原告主張被告未依約交付"),
+        (JAPANESE.encode("cp932"), "cp932", JAPANESE),
+        ("원고는 대금을 지급하였다고 주장한다.".encode("johab"), "johab", "원고는 대금을 지급하였다고 주장한다."),
+        ("원고는 주장한다.".encode("iso2022_kr"), "iso2022-kr", "원고는 주장한다."),
+    ],
+)
+def test_other_encodings_are_guessed_and_never_read_as_korean_or_chinese(content: bytes, guess: str, line: str) -> None:
+    found = read(content, QUESTION)
+    assert isinstance(found, Unread)
+    assert (found.reason, found.name, found.line) == ("encoding", guess, line)
+
+
+def test_japanese_is_not_read_as_korean() -> None:
+    assert refusal(JAPANESE.encode("euc_jp"))[0] == "encoding"
+
+
+def test_traditional_characters_in_gb18030_are_read() -> None:
+    assert text(TAIWANESE.encode("gb18030")).text == TAIWANESE
+
+
+@pytest.mark.parametrize("words", ["각하 가격 가능 가가가가", "一一一一一一 一丁", "원고는피고가지급하지않았다고가"])
+@pytest.mark.parametrize("name", ["utf-16-le", "utf-16-be"])
+def test_zero_bytes_on_both_sides_do_not_swap_the_bytes_of_utf_16(words: str, name: str) -> None:
+    found = text(words.encode(name))
+    assert (found.text, found.encoding) == (words, name)
+
+
+def test_names_of_windows_are_encodings_and_swapped_bytes_are_refused() -> None:
+    found = read("가나다".encode("cp949"), Question(100, 1000, encoding="windows-949"))
+    assert isinstance(found, FileText)
+    assert (found.text, found.encoding) == ("가나다", "cp949")
+    swapped = "원고는 주장한다".encode("utf-16")
+    found = read(swapped, Question(100, 1000, encoding="utf-16-be"))
+    assert isinstance(found, Unread)
+    assert (found.reason, found.name, found.line) == ("encoding", "wrong", "utf-16-be")

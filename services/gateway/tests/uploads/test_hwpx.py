@@ -89,3 +89,14 @@ def test_letters_with_annotations_and_lists_without_a_place_in_the_spine() -> No
 def test_a_document_with_a_password_says_so() -> None:
     manifest = '<odf:manifest xmlns:odf="x"><odf:file-entry><odf:encryption-data/></odf:file-entry></odf:manifest>'
     assert refusal(hwpx("", **{"META-INF/manifest.xml": manifest})) == ("password", "hwpx")
+
+
+def test_what_hancom_office_draws_as_text_is_read() -> None:
+    number = '<hp:ctrl><hp:autoNum num="3" numType="TABLE"/></hp:ctrl>'
+    body = hp(
+        "<hp:t>값 </hp:t><hp:equation><hp:shapeComment>수식</hp:shapeComment><hp:script>1 over 2</hp:script>"
+        "</hp:equation><hp:t>, 표 </hp:t>" + number
+        + '<hp:t> </hp:t><hp:checkBtn value="CHECKED" caption="동의"/><hp:checkBtn value="UNCHECKED" caption="거부"/>'
+        '<hp:edit><hp:text>입력</hp:text></hp:edit><hp:comboBox selectedValue="둘"/>'
+    ) + hp('<hp:textart text="글맵시"/>')  # fmt: skip
+    assert lines(hwpx(body)) == ["값 1 over 2, 표 3 ☒ 동의☐ 거부입력둘", "글맵시"]

@@ -1,10 +1,16 @@
 """Files that other libraries made (`make_files.py`)."""
 
+import io
 from pathlib import Path
 
 import pytest
 from playmolt_gateway.uploads.outcome import FileText, Question
 from playmolt_gateway.uploads.program import read
+from pypdf import PdfWriter
+from pypdf.generic import ArrayObject as Array
+from pypdf.generic import DictionaryObject as Dictionary
+from pypdf.generic import NameObject as Name
+from pypdf.generic import StreamObject
 
 from services.gateway.tests.uploads.documents import QUESTION, lines, refusal, text
 from services.gateway.tests.uploads.make_texts import CHINESE, ENGLISH, KOREAN
@@ -28,7 +34,7 @@ def test_a_pdf_that_opens_everywhere_is_read(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [("user_password", "password"), ("no_map", "unreadable_text"), ("own_glyph_names", "unreadable_text"),
-     ("own_codes", "unreadable_text"),
+     ("own_codes", "unreadable_text"), ("drawn_form", "unreadable_text"),
      ("scan", "no_text")],
 )  # fmt: skip
 def test_a_pdf_that_cannot_be_evidence_says_why(name: str, reason: str) -> None:
@@ -54,6 +60,39 @@ def test_recognised_text_is_read_and_told() -> None:
     found = text(made("recognised.pdf"))
     assert KOREAN in found.text
     assert [(note.kind, note.count, note.detail) for note in found.notes] == [("recognised", 1, "1")]
+
+
+def test_what_was_filled_in_and_typed_on_a_pdf_is_read_and_the_rest_is_counted() -> None:
+    found = text(made("noted_form.pdf"))
+    assert found.text.splitlines() == [
+        "Statement of claim", "claimant: Hong Gildong", "oral: ☒", "interpreter: ☐", "court: Seoul", "track: fast",
+        "received 2 March",
+    ]  # fmt: skip
+    assert {note.kind: note.count for note in found.notes} == {"comment": 2, "hidden": 1, "embedded": 1}
+
+
+@pytest.mark.parametrize(
+    ("encoding", "codec", "words"),
+    [("KSC-Johab-H", "johab", ""), ("CNS-EUC-H", "big5", ""), ("Unknown-H", "utf-16-be", ""),
+     ("83pv-RKSJ-H", "cp932", "契約"), ("UniKS-UCS2-V", "utf-16-be", "契約"), ("GBKp-EUC-V", "gbk", "契約")],
+)  # fmt: skip
+def test_an_encoding_that_is_not_known_gives_no_letters(encoding: str, codec: str, words: str) -> None:
+    writer = PdfWriter()
+    page = writer.add_blank_page(300, 300)
+    font = Dictionary(
+        {Name("/Type"): Name("/Font"), Name("/Subtype"): Name("/Type0"), Name("/BaseFont"): Name("/X"),
+         Name("/Encoding"): Name(f"/{encoding}"), Name("/DescendantFonts"): Array()}
+    )  # fmt: skip
+    page[Name("/Resources")] = Dictionary({Name("/Font"): Dictionary({Name("/F1"): font})})
+    shown = StreamObject()
+    shown.set_data(b"BT /F1 12 Tf 20 200 Td <" + "契約".encode(codec).hex().encode() + b"> Tj ET")
+    page[Name("/Contents")] = writer._add_object(shown)
+    made_of_it = io.BytesIO()
+    writer.write(made_of_it)
+    if words:
+        assert text(made_of_it.getvalue()).text == words
+    else:
+        assert refusal(made_of_it.getvalue())[0] == "unreadable_text"
 
 
 def test_some_pages_are_taken() -> None:
@@ -87,5 +126,5 @@ def test_an_hwpx_of_python_hwpx() -> None:
 
 
 def test_every_file_is_read_within_the_bounds() -> None:
-    assert sorted(path.suffix for path in FILES.iterdir()) == [".docx", ".hwp", ".hwpx", *[".pdf"] * 16]
+    assert sorted(path.suffix for path in FILES.iterdir()) == [".docx", ".hwp", ".hwpx", *[".pdf"] * 18]
     assert QUESTION.chars == 100_000

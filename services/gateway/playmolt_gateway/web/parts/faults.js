@@ -27,6 +27,7 @@ const REASONS = [
   [/is a presentation\./i, "fault.file.format.slides"],
   [/is a web page\./i, "fault.file.format.web"],
   [/is a ZIP archive\./i, "fault.file.format.zip"],
+  [/has no text of its own/i, "fault.file.no_text.embedded"],
   [/has no text: its pages are pictures/i, "fault.file.no_text.pictures"],
   [/must name pages of the file.*its last page is ([\d,]+)/i, "fault.file.pages"],
   [/is an HWPX document with a password\./i, "fault.file.password.hwpx"],
