@@ -102,14 +102,6 @@ class PgModeration:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def bans_of(self, agent_ids: Sequence[str]) -> Mapping[str, Ban]:
-        """The bans in force of agents, by their ids: of the agent's own and its owner's the one that ends last."""
-        found: dict[str, Ban] = {}
-        for agent_id, subject, until in await self._pool.fetch(_SQL["bans_of"], agent_ids):
-            if agent_id not in found or _later(until, found[agent_id].until):
-                found[agent_id] = Ban(subject, until)
-        return found
-
     async def bans(self, subjects: Sequence[str]) -> Mapping[str, Ban]:
         """The bans in force of exactly these agents and owners, by their ids."""
         rows = await self._pool.fetch(_SQL["bans"], subjects)
@@ -136,10 +128,6 @@ class PgModeration:
             else HiddenText(subject, version, agent_id, flag, at)
             for subject, version, agent_id, flag, handle, at in rows
         ]
-
-
-def _later(one: datetime | None, other: datetime | None) -> bool:
-    return other is not None and (one is None or one > other)
 
 
 async def hidden_in(connection: Connection, game_id: str) -> set[tuple[int, str]]:

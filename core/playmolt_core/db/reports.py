@@ -34,7 +34,7 @@ class NewReport(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def digest(self) -> bytes:
         """The same for reports of the same thing for the same reason, whatever game its name was seen in."""
-        place = [self.game_id, self.version] if self.kind == "speech" else []
+        place = [] if self.kind != "speech" and (self.agent_id or self.owner_id) else [self.game_id, self.version]
         return bytes.fromhex(digest([self.kind, *place, self.agent_id, self.owner_id, self.reason]))
 
 

@@ -246,6 +246,14 @@ class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
         return isinstance(self.request, Media) or (bool(self.service) and self.request not in (None, NoFields))
 
     @property
+    def bodiless(self) -> bool:
+        """Whether it also works without a body, which then counts as `{}`: a POST of which no field is required."""
+        request = self.request
+        if self.method != "POST" or not (isinstance(request, type) and issubclass(request, msgspec.Struct)):
+            return False
+        return not any(field.required for field in msgspec.structs.fields(request))
+
+    @property
     def names_one(self) -> bool:
         """Whether the path has an `{id}`."""
         return "{id}" in self.path

@@ -45,7 +45,7 @@ def _entries(text: str) -> Iterator[str]:
     for line in text.splitlines():
         entry = line.strip()
         if entry and not entry.startswith("#"):
-            yield search_key(entry)
+            yield search_key(without_invisible(entry)[0] or entry)
 
 
 def read_words(file: Path) -> BlockedWords:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -345,6 +346,32 @@ class TestReports:
             answer = await self.decide(platform, report, "restore", note="a mistake")
             assert (answer.status_code, answer.json()["decision"]) == (200, "restore")
         assert [(one.kind, one.field) for one in platform.moderation.decisions[1:]] == [("restore", back)]
+
+    @pytest.mark.parametrize("kind", ["name", "agent", "speech"])
+    @pytest.mark.parametrize(
+        "decisions", [("hide", "ban"), ("ban", "hide"), ("hide", "dismiss"), ("hide", "ban", "dismiss")], ids="-".join
+    )
+    async def test_a_restore_finds_what_is_in_force_whatever_was_decided_last(
+        self, platform: Any, kind: str, decisions: Sequence[str]
+    ) -> None:
+        """The ban, too, if it was decided last or the report is about the agent as a whole."""
+        agent_id, _ = platform.agent()
+        self.speech(platform, agent_id)
+        about = {"game_id": GAME, "version": 1} if kind == "speech" else {"agent_id": agent_id}
+        report = await self.reported(platform, kind=kind, **about)
+        for decision in (*decisions, "restore"):
+            assert (await self.decide(platform, report, decision)).status_code == 200
+        assert not platform.moderation.withheld
+        unbanned = kind == "agent" or decisions[-1] == "ban" or "ban" not in decisions
+        assert (agent_id not in platform.moderation.in_force) == unbanned
+
+    async def test_another_report_restores_what_is_hidden(self, platform: Any) -> None:
+        agent_id, _ = platform.agent()
+        one = await self.reported(platform, kind="name", agent_id=agent_id)
+        await self.decide(platform, one, "rename")
+        other = await self.reported(platform, kind="name", agent_id=agent_id, reason="it is harmless")
+        assert (await self.decide(platform, other, "restore")).status_code == 200
+        assert not platform.moderation.withheld
 
     async def test_a_speech_is_hidden_and_its_speaker_banned(self, platform: Any) -> None:
         agent_id, _ = platform.agent()

@@ -495,6 +495,16 @@ async def test_people_join_public_games_where_the_operator_allows_it(
         assert (joined.json().get("code") == "people_closed") is not public
 
 
+@pytest.mark.parametrize(("body", "paused"), [(b"", True), (b"{}", True), (b'{"paused": false}', False)])
+async def test_a_pause_needs_no_body(platform: Any, body: bytes, paused: bool) -> None:
+    _, key = platform.agent("Ada")
+    platform.bus.engine = lambda *_: (200, {})
+    answer = await platform.send("POST", f"/api/tournaments/{TOURNAMENT}/pause", content=body, headers=key)
+    assert answer.status_code == 200
+    ((_, call),) = ((kind, call) for kind, call in platform.bus.calls if call.op == "command")
+    assert json.loads(call.body)["body"] == {"paused": paused}
+
+
 async def test_a_turn_is_asked_for_in_one_game(platform: Any, game: str, problem: Any) -> None:
     _, key = platform.agent("Ada")
     platform.bus.engine = lambda *_: (200, {"turn": None, "games": []})

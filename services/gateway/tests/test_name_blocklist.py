@@ -37,6 +37,16 @@ def test_only_whole_words_are_found(file: Path, name: str) -> None:
     assert not NameBlocklist(str(file)).blocks(name)
 
 
+@pytest.mark.parametrize("entry", ["می\u200cخوره", "क्\u200dष", "sl\u00adur", "👩\u200d🚀", "\u200bslur"])
+def test_joiners_of_an_entry_do_not_count(tmp_path: Path, entry: str) -> None:
+    """Keyboards put them in, and others leave them out."""
+    file = tmp_path / "words.txt"
+    file.write_text(entry, "utf-8")
+    for name in (entry, "".join(char for char in entry if char not in "\u200b\u200c\u200d\u00ad")):
+        assert NameBlocklist(str(file)).blocks(f"a {name} bot"), ascii(name)
+    assert not NameBlocklist(str(file)).blocks("sl ur")
+
+
 def test_without_a_file_every_name_is_allowed() -> None:
     assert not NameBlocklist("").blocks("slur")
 

@@ -29,6 +29,7 @@ class TwinModeration:
         self._store = store
         self.decisions: list[Decision] = []
         self.in_force: dict[str, Ban] = {}
+        self.withheld: set[tuple[str | None, int | None, str]] = set()
         self.told: list[tuple[str, Notice]] = []
 
     async def decide(self, decision: Decision) -> Decided | Refused:
@@ -36,11 +37,19 @@ class TwinModeration:
         subject = decision.agent_id or decision.owner_id or ""
         if decision.field != "speech" and not self._store.exists(subject):
             return NO_SUBJECT
+        place = decision.game_id, decision.version, subject
+        is_ban = decision.kind == "ban" or (decision.kind == "restore" and decision.field in ("agent", "owner"))
+        if decision.kind == "restore" and (subject not in self.in_force if is_ban else place not in self.withheld):
+            return Decided("moderation-1", 0)
         self.decisions.append(decision)
         if decision.kind == "ban":
             self.in_force[subject] = Ban(subject, decision.until)
-        elif decision.kind == "restore" and decision.field in ("agent", "owner"):
-            self.in_force.pop(subject, None)
+        elif is_ban:
+            del self.in_force[subject]
+        elif decision.kind == "restore":
+            self.withheld.discard(place)
+        else:
+            self.withheld.add(place)
         kind = _EVENTS[decision.kind, decision.field]
         self.told.insert(0, (subject, Notice(kind, decision.game_id, decision.until, decision.note, decision.at)))
         return Decided("moderation-1", len(self.decisions))

@@ -221,24 +221,24 @@ async def test_the_name_of_an_owner_is_replaced_and_given_back(log: PostgresLog,
     assert await owners.names([OWNER]) == {OWNER: "Rude & Co"}
 
 
-async def test_bans_of_an_agent_are_its_own_and_its_owners(log: PostgresLog, pool: Pool) -> None:
+async def test_bans_of_an_agent_and_of_its_owner_are_two(log: PostgresLog, pool: Pool) -> None:
     del log
     moderation, accounts = PgModeration(pool), PgAccounts(pool)
     await PgOwnership(pool).claim(OWNER, key("ada"), command(), "")
     soon, later = (datetime.now(UTC) + timedelta(hours=hours) for hours in (1, 2))
-    assert await moderation.bans_of([ADA, BOB]) == {}
+    subjects = [ADA, BOB, OWNER]
+    assert await moderation.bans(subjects) == {}
     await decided(pool, decision("ban", "agent", agent_id=ADA, until=soon))
-    assert await moderation.bans_of([ADA, BOB]) == {ADA: Ban(ADA, soon)}
+    assert await moderation.bans(subjects) == {ADA: Ban(ADA, soon)}
     await decided(pool, decision("ban", "owner", owner_id=OWNER, until=later))
-    assert await moderation.bans_of([ADA, BOB]) == {ADA: Ban(OWNER, later)}
-    assert await moderation.bans([OWNER, BOB]) == {OWNER: Ban(OWNER, later)}
+    assert await moderation.bans(subjects) == {ADA: Ban(ADA, soon), OWNER: Ban(OWNER, later)}
     assert {key("ada"), key("owner")} <= set(await accounts.void_keys(60))
     await decided(pool, decision("ban", "agent", agent_id=ADA))
-    assert await moderation.bans_of([ADA]) == {ADA: Ban(ADA, None)}
+    assert await moderation.bans([ADA]) == {ADA: Ban(ADA, None)}
     assert not (await decided(pool, decision("ban", "agent", agent_id=ADA))).changed
     await decided(pool, decision("restore", "agent", agent_id=ADA))
     await decided(pool, decision("restore", "owner", owner_id=OWNER))
-    assert await moderation.bans_of([ADA]) == {}
+    assert await moderation.bans(subjects) == {}
 
 
 async def test_a_ban_ends_by_itself(log: PostgresLog, pool: Pool) -> None:
@@ -247,7 +247,7 @@ async def test_a_ban_ends_by_itself(log: PostgresLog, pool: Pool) -> None:
     await decided(pool, decision("ban", "agent", agent_id=ADA, until=datetime.now(UTC) + timedelta(seconds=0.3)))
 
     async def over() -> bool:
-        return await moderation.bans_of([ADA]) == {}
+        return await moderation.bans([ADA]) == {}
 
     await wait_until(over)
 

@@ -34,6 +34,14 @@ async def test_equal_reports_at_once_are_one_row(reports: PgReports) -> None:
     assert await reports.report("report-none") is None
 
 
+async def test_reports_of_two_tournaments_for_one_reason_are_two(reports: PgReports) -> None:
+    """A name that was seen in two games is one; the name of a tournament is named by its game_id."""
+    cups = [NewReport(kind="name", game_id=f"tournament-{n}", reason="a slur") for n in (1, 2)]
+    seen = [NewReport(kind="name", game_id=f"ox-{n}", agent_id="agent-1", reason="a slur") for n in (1, 2)]
+    ids = [await reports.add(f"report-{n}", new, COMMANDS[n], "") for n, new in enumerate((*cups, *seen))]
+    assert ids == ["report-0", "report-1", "report-2", "report-2"]
+
+
 async def test_a_repeated_command_counts_once_also_at_once(reports: PgReports) -> None:
     ids = await asyncio.gather(*(reports.add(f"report-{n}", SPEECH, COMMANDS[0], "ab" * 32) for n in range(6)))
     assert len(set(ids)) == 1

@@ -172,7 +172,7 @@ def _operation(route: Route, schemas: _SchemaIndex) -> dict[str, Any]:
         "responses": _responses(route, schemas),
     }
     if route.request is not None:
-        required = bool(schemas.components.get(getattr(route.request, "__name__", ""), {}).get("properties", True))
+        required = not route.bodiless
         kind = route.request.content_type if isinstance(route.request, Media) else JSON
         schema = {"type": "string"} if isinstance(route.request, Media) else schemas.of(route.request)
         operation["requestBody"] = {"required": required, "content": {kind: {"schema": schema}}}

@@ -19,7 +19,7 @@ from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import RUN_TYPES, SESSION_TYPES, TOURNAMENT_TYPES, WATCHED_TYPES, type_of
 from playmolt_schemas.limits import IDEMPOTENCY_KEY_CHARS
-from playmolt_schemas.routes.route import Auth, Load, Media, NoFields, Query, Route
+from playmolt_schemas.routes.route import Auth, Load, Media, Query, Route
 from playmolt_schemas.text import composed, unstorable
 from starlette.requests import Request
 from starlette.types import Receive, Scope
@@ -215,7 +215,7 @@ async def _checked_body(
     if isinstance(route.request, Media):
         text = _text(body)
         return text if isinstance(text, HttpProblem) else (text, CommandId("", ""))
-    if not body and (route.service or route.request is NoFields):
+    if not body and (route.service or route.bodiless):
         body = b"{}"
     value = parse(body)
     if isinstance(value, HttpProblem):

@@ -2,7 +2,7 @@
 
 import asyncio
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -39,6 +39,7 @@ _NO_REPORT: Final = HttpProblem(
 _NO_BAN: Final = HttpProblem(
     Code.NOT_FOUND, "No ban is in force under this id. It is the id of the agent or owner that is banned."
 )
+_NOTHING_TO_RESTORE: Final = "is not possible: nothing of what was reported is hidden, renamed or banned"
 _NOBODY: Final = HttpProblem(Code.NOT_FOUND, "No agent or owner has this id. Find agents with GET /api/admin/agents.")
 _encode = msgspec.json.encode
 
@@ -87,10 +88,12 @@ async def _decided(services: Services, request: CheckedRequest[Query, routes.Dec
         found["decision"] = wanted
     if found or isinstance(until, str) or isinstance(wanted, str):
         return _refused(found)
-    if wanted is not None:
-        refused = await _decide(services, wanted, trimmed(body.note), until)
-        if refused is not None:
+    made = [await _decide(services, one, trimmed(body.note), until) for one in wanted]
+    if True not in made:
+        for refused in (one for one in made if isinstance(one, HttpProblem)):
             return refused
+        if body.decision == "restore" and report.decision in (None, "dismiss"):
+            return _refused({"decision": _NOTHING_TO_RESTORE})
     decided = await services.within_deadline(
         services.reports.decide(report.id, body.decision, trimmed(body.note), until)
     )
@@ -108,19 +111,29 @@ class _Wanted(msgspec.Struct, frozen=True, kw_only=True):
     owner_id: str | None = None
 
 
-def _wanted(report: Report, decision: routes.ReportDecision) -> _Wanted | str | None:
-    """What to decide in the log; None for nothing, and a text for a decision that does not fit the report."""
-    if decision == "dismiss" or report.decision == decision == "restore":
-        return None
-    kind: Kind = decision
-    taken_back = report.decision if decision == "restore" else decision
-    if taken_back in (None, "dismiss"):
-        return "is not possible: no hide, rename or ban was decided about this report"
-    if taken_back == "ban":
-        return _of_whom(report, kind)
+def _wanted(report: Report, decision: routes.ReportDecision) -> Sequence[_Wanted] | str:
+    """What to decide in the log; a text for a decision that does not fit the report.
+
+    A restore takes back the hide or rename of what was reported, whoever decided it; the ban only if it was the last
+    decision about this report, or the report is about the agent or owner as a whole.
+    """
+    if decision == "dismiss":
+        return ()
+    if decision == "ban":
+        ban = _of_whom(report, "ban")
+        return ban if isinstance(ban, str) else (ban,)
+    if report.kind == "speech" and decision == "rename":
+        return "does not fit a speech: hide it, or ban its speaker"
+    text = _of_text(report, decision)
+    if decision == "restore" and (report.decision == "ban" or report.kind in ("agent", "owner")):
+        ban = _of_whom(report, "restore")
+        return (text,) if isinstance(ban, str) else (ban, text)
+    return (text,)
+
+
+def _of_text(report: Report, kind: Kind) -> _Wanted:
+    """A decision about the speech or the name that is reported."""
     if report.kind == "speech":
-        if kind == "rename":
-            return "does not fit a speech: hide it, or ban its speaker"
         return _Wanted(
             kind=kind, field="speech", game_id=report.game_id, version=report.version, agent_id=report.agent_id
         )
@@ -153,8 +166,9 @@ def _refused(found: Mapping[str, str]) -> HttpProblem:
     return bad_request(f"Fix the request body and retry: {listed}.", *faults(found))
 
 
-async def _decide(services: Services, wanted: _Wanted, note: str, until: datetime | None = None) -> HttpProblem | None:
-    """Make a decision, and let every gateway and game follow it before the answer; returns the refusal."""
+async def _decide(services: Services, wanted: _Wanted, note: str, until: datetime | None = None) -> HttpProblem | bool:
+    """Make a decision, and let every gateway and game follow it before the answer; returns the refusal, or whether it
+    changed anything."""
     decision = Decision(**msgspec.structs.asdict(wanted), note=note, until=until, at=datetime.now(UTC))
     decided = await services.within_deadline(services.moderation.decide(decision))
     if isinstance(decided, Refused):
@@ -162,13 +176,13 @@ async def _decide(services: Services, wanted: _Wanted, note: str, until: datetim
     await services.bus.hint(decided.stream)
     subject = wanted.agent_id or wanted.owner_id
     if wanted.field == "speech" or subject is None:
-        return None
+        return decided.changed
     services.owner_names.forget(subject)
     services.keys.forget(subject)
     await publish_void_key(services, subject)
     if wanted.kind == "ban":
         await _leave_seats(services, wanted)
-    return None
+    return decided.changed
 
 
 async def _leave_seats(services: Services, banned: _Wanted) -> None:
@@ -234,8 +248,9 @@ async def _banned(services: Services, body: routes.BanRequest) -> bytes | HttpPr
         return _NOBODY
     field: Field = "agent" if body.agent_id else "owner"
     wanted = _Wanted(kind="ban", field=field, agent_id=body.agent_id, owner_id=body.owner_id)
-    if refused := await _decide(services, wanted, trimmed(body.note), until):
-        return refused
+    decided = await _decide(services, wanted, trimmed(body.note), until)
+    if isinstance(decided, HttpProblem):
+        return decided
     made = routes.BanMade(
         id=subject, agent_id=body.agent_id, owner_id=body.owner_id, until=rfc3339(until) if until else None,
         note=trimmed(body.note),
@@ -256,4 +271,5 @@ async def end_ban(services: Services, request: CheckedRequest) -> Reply:
         if kind == "agent"
         else _Wanted(kind="restore", field="owner", owner_id=subject)
     )
-    return await _decide(services, wanted, "") or Response(status_code=204)
+    decided = await _decide(services, wanted, "")
+    return decided if isinstance(decided, HttpProblem) else Response(status_code=204)

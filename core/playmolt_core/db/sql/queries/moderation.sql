@@ -23,11 +23,6 @@ SELECT account.neutral_handle($1)
 -- name: moderate
 SELECT log.moderate($1, $2, $3, $4, $5)
 
--- name: bans_of
-SELECT a.id, b.subject, b.until
-FROM account.agent AS a JOIN account.ban AS b ON b.subject IN (a.id, a.owner_id)
-WHERE a.id = ANY ($1) AND b.banned AND (b.until IS NULL OR b.until > clock_timestamp())
-
 -- name: bans
 SELECT b.subject, b.until FROM account.ban AS b
 WHERE b.subject = ANY ($1) AND b.banned AND (b.until IS NULL OR b.until > clock_timestamp())
