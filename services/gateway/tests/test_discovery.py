@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import feedparser
 import pytest
+from playmolt_core.db.moderation import Decision
 from playmolt_core.db.projections import FinishedPage, RecentGame
 from playmolt_gateway.pages.atom import Entry, Feed, Kept, name_of
 from playmolt_gateway.routes.discovery import SITEMAP_GAMES
@@ -215,6 +216,20 @@ async def test_a_feed_of_an_agent_has_its_games(served: Any, problem: Any) -> No
     assert [entry.id for entry in read.entries] == [name_of(GAME)]
     for unknown in ("agent-1", "%00", "x" * 300):
         assert problem(await served.send("GET", f"/feeds/agents/{unknown}.atom")) == (404, "not_found")
+
+
+async def test_a_rename_is_a_change_of_a_feed_without_games(platform: Any) -> None:
+    """A reader sees the title of the feed."""
+    agent, _ = platform.agent("Ada")
+    at = datetime.now(UTC) + timedelta(hours=1)
+
+    async def updated() -> datetime:
+        read = feedparser.parse((await platform.send("GET", f"/feeds/agents/{agent}.atom")).content)
+        return datetime.fromisoformat(read.feed.updated)
+
+    assert datetime(2020, 1, 1, tzinfo=UTC) < await updated() < at, "the agent was registered"
+    await platform.moderation.decide(Decision(kind="rename", field="name", agent_id=agent, at=at))
+    assert await updated() == at.replace(microsecond=0)
 
 
 CUP = "tournament-0190c3f8-1111-7222-8333-444455556666"

@@ -33,7 +33,8 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class Feed(msgspec.Struct, frozen=True, kw_only=True):
-    """A feed; `address` is its own, `page` that of the page which shows the same."""
+    """A feed; `address` is its own, `page` that of the page which shows the same. `changed` is the time of the newest
+    change of what it shows beside its entries."""
 
     id: str
     title: str
@@ -42,10 +43,11 @@ class Feed(msgspec.Struct, frozen=True, kw_only=True):
     address: str
     page: str
     entries: Sequence[Entry]
+    changed: datetime = _BEGINNING
 
     def document(self) -> bytes:
         """The feed as XML."""
-        changed = max((entry.changed for entry in self.entries), default=_BEGINNING)
+        changed = max((self.changed, *(entry.changed for entry in self.entries)))
         lines = [
             '<?xml version="1.0" encoding="utf-8"?>',
             f'<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="{self.language}">',

@@ -153,10 +153,12 @@ async def agent_feed(services: Services, request: CheckedRequest) -> Reply:
     games = [FinishedPage(game.game_id, game.ended_at) for game in recent]
 
     async def make() -> bytes:
+        renamed = await services.within_deadline(services.moderation.changed([agent]))
         return Feed(
             id=name_of(agent), title=f"{profile.name} · PlayMolt", author=profile.name, language=language,
             address=address, page=f"{origin}/agents/{agent}",
             entries=await _entries(services, games, origin, language),
+            changed=max((profile.created_at, *renamed.values())),
         ).document()  # fmt: skip
 
     key = address, profile.name, await _revision(services), tuple(games)
