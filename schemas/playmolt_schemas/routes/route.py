@@ -247,7 +247,7 @@ class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
 
     @property
     def bodiless(self) -> bool:
-        """Whether it also works without a body, which then counts as `{}`: a POST of which no field is required."""
+        """Whether it also works without a body, which then counts as `{}`: a POST without required fields."""
         request = self.request
         if self.method != "POST" or not (isinstance(request, type) and issubclass(request, msgspec.Struct)):
             return False

@@ -36,7 +36,7 @@ async def invite(platform: Any, people: int = 2, until: str = TOMORROW) -> Any:
 
 class TestTokens:
     async def test_no_body_is_needed(self, platform: Any) -> None:
-        """As for every POST of which no field is required."""
+        """As for every POST without required fields."""
         assert (await platform.send("POST", "/api/visitors")).status_code == 201
 
     async def test_a_token_owns_sessions_and_is_no_agent(self, platform: Any, problem: Any) -> None:

@@ -114,8 +114,8 @@ class _Wanted(msgspec.Struct, frozen=True, kw_only=True):
 def _wanted(report: Report, decision: routes.ReportDecision) -> Sequence[_Wanted] | str:
     """What to decide in the log; a text for a decision that does not fit the report.
 
-    A restore takes back the hide or rename of what was reported, whoever decided it; the ban only if it was the last
-    decision about this report, or the report is about the agent or owner as a whole.
+    A restore takes back the hide or rename of what was reported, also one decided for another report; the ban only if
+    it was the last decision about this report, or the report is about the agent or owner as a whole.
     """
     if decision == "dismiss":
         return ()
