@@ -6,11 +6,11 @@ from typing import Final
 
 import msgspec
 import numpy as np
+from numpy.typing import ArrayLike
 from playmolt_schemas.instrument.definitions import BOOTSTRAPS, INTERVAL_RUNS, TIE
 from playmolt_schemas.instrument.lexicon import Cues, dissoc
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
-from playmolt_agora.measures import dissociation
 from playmolt_agora.measures.data.frame import Integers
 from playmolt_agora.measures.data.results import Result
 from playmolt_agora.measures.divergence import Floats
@@ -85,7 +85,7 @@ def _rows(labels: Mapping[str, Mapping[str, Mapping[Place, object]]], seed: str)
                 "coder_b": other,
                 "n": len(both),
                 "agree": float(np.trace(whole) / len(both)) if both else None,
-                "kappa": dissociation.cohens_kappa(whole),
+                "kappa": cohens_kappa(whole),
                 "ci_lo": span.low,
                 "ci_hi": span.high,
             }
@@ -109,6 +109,17 @@ def _interval(counts: Integers, generator: np.random.Generator) -> bootstrap.Int
     times = np.zeros((BOOTSTRAPS, size), dtype=np.int64)
     np.add.at(times, (np.arange(BOOTSTRAPS)[:, None], drawn), 1)
     return bootstrap.interval(_kappas(np.tensordot(times, counts, axes=1)), size, size)
+
+
+def cohens_kappa(matrix: ArrayLike) -> float | None:
+    """Agreement of two coders beyond chance, from their square table of counts; None for no counts or p_e = 1."""
+    counts = np.asarray(matrix, dtype=np.float64)
+    total = counts.sum()
+    if total == 0:
+        return None
+    observed = float(np.trace(counts) / total)
+    expected = float(counts.sum(axis=0) @ counts.sum(axis=1) / total**2)
+    return None if 1 - expected <= TIE else (observed - expected) / (1 - expected)
 
 
 def _kappas(counts: Integers) -> Floats:

@@ -12,7 +12,7 @@ from typing import Final
 from playmolt_schemas.instrument import definitions
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
-from playmolt_agora.measures import adherence, dissociation, drift, interaction, networks, pcs, rates, ritual, washout
+from playmolt_agora.measures import adherence, descriptive, drift, pcs, ritual, washout
 from playmolt_agora.measures import gini as inequality
 from playmolt_agora.measures.data import treatments
 from playmolt_agora.measures.data.frame import Frame, frame
@@ -77,7 +77,7 @@ def study(
     Equal records, seed and definitions give equal results.
     """
     turns = frame(records)
-    parsed = treatments.parse_rows(turns)
+    parsed = descriptive.parse(turns)
     excluded = treatments.excluded(parsed)
     repeated = Repeats(turns)
     pooled = repeated.once(_pooled(turns))
@@ -92,7 +92,7 @@ def study(
         **_confirmatory(kept, cells, seed, tested, repeated),
         "parse": parsed,
         "gini": inequality.rows(ginis),
-        "shares": [*rates.agents(turns), *rates.cells(pooled)],
+        "shares": [*descriptive.shares(turns, "agent"), *descriptive.shares(pooled, "cell")],
     }
     beside = {
         **_beside(turns, pooled, cells, seed),
@@ -159,17 +159,17 @@ def _pooled(turns: Frame) -> Frame:
 
 def _by_run(turns: Frame, seed: str) -> Found:
     return {
-        "ri": ritual.rows(turns),
+        "ri": descriptive.rituals(turns),
         "drift": drift.rows(turns, seed),
         "shared_model": hypotheses.shared_models(turns),
-        "pint": interaction.rows(turns),
+        "pint": descriptive.interaction(turns),
     }
 
 
 def _pooled_rows(turns: Frame, seed: str) -> Found:
     return {
         "washout": washout.rows(turns, seed),
-        "dissoc": dissociation.rows(turns),
+        "dissoc": descriptive.dissociation(turns),
         "contrasts": contrasts.rows(contrasts.found(turns)),
     }
 
@@ -197,8 +197,8 @@ def _beside(turns: Frame, pooled: Frame, cells: Sequence[pcs.PcsCell], seed: str
         "entropy": drift.by_model(pooled),
         "rolling": drift.rolling(turns),
         "adherence": adherence.rows(turns),
-        "network": networks.edges(turns),
-        "occupancy": networks.occupancy(turns),
+        "network": descriptive.network(turns),
+        "occupancy": descriptive.occupancy(turns),
     }
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from playmolt_schemas.instrument.definitions import FIRST_TURNS, IDLE_ABOVE, INTERACTIONS_PER_AGENT
+from playmolt_schemas.instrument.definitions import IDLE_ABOVE, INTERACTIONS_PER_AGENT
 
-from playmolt_agora.measures.data.frame import IDLE, SPEAK, SUPPORT, TRADE, WHISPER, Bools, Frame
-from playmolt_agora.measures.data.results import Result, ratio
+from playmolt_agora.measures.data.frame import SPEAK, SUPPORT, TRADE, WHISPER, Bools, Frame
+from playmolt_agora.measures.data.results import ratio
 
 
 def interactions(turns: Frame) -> Bools:
@@ -58,28 +58,4 @@ def pilots(found: Sequence[Mapping[str, Any]]) -> Pilots:
         t_rule=turn_rule(met, valid),
         idle_runs=_idle_runs(early),
         seed_events=seed_events_advised(early),
-    )
-
-
-def rows(turns: Frame) -> list[Result]:
-    """The table `pint`, a row per run."""
-    groups = turns.groups(lambda seat: seat.run)
-    return [_row(run, groups[run]) for run in sorted(groups)]
-
-
-def _row(run: str, group: Frame) -> Result:
-    valid, met = int(group.valid.sum()), int(interactions(group).sum())
-    early = group.valid & (group.turn <= FIRST_TURNS)
-    return Result(
-        {
-            "run": run,
-            "valid": valid,
-            "interactions": met,
-            "p_int": ratio(met, valid),
-            "t_rule": turn_rule(met, valid),
-            "early_idle": ratio(int((early & (group.action == IDLE)).sum()), int(early.sum())),
-        },
-        runs=(run,),
-        n=valid,
-        unit="turn",
     )

@@ -1,18 +1,17 @@
 """Acts for gain that gain nothing: the Ritual Index and whether it fades (`measures.md`, section 5)."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 from playmolt_schemas.instrument.definitions import PERMUTATIONS
 
-from playmolt_agora.measures.data.frame import SUPPORT, TRADE, Bools, Frame, Integers, Seat
-from playmolt_agora.measures.data.results import Result, number, ratio
+from playmolt_agora.measures.data.frame import SUPPORT, TRADE, Bools, Frame
+from playmolt_agora.measures.data.results import Result, number
 from playmolt_agora.measures.divergence import Floats
 from playmolt_agora.measures.inference import logit, permutation
 from playmolt_agora.measures.inference.streams import stream
 
-Level = Literal["agent", "run_model", "run_persona"]
 Group = Literal["model", "persona"]
 
 
@@ -23,18 +22,6 @@ class Rate(NamedTuple):
     model: str
     persona: str
     ri_star: float
-
-
-def rows(turns: Frame) -> list[Result]:
-    """The table `ri`: by agent, by model of a run, by persona of a run."""
-    sums = _sums(turns)
-    with_persona = [at for at, seat in enumerate(turns.seats) if seat.persona is not None]
-    everyone = list(range(len(turns.seats)))
-    return [
-        *_level("agent", turns, sums, everyone, lambda seat: seat),
-        *_level("run_model", turns, sums, everyone, lambda seat: (seat.phase, seat.set, seat.run, seat.model)),
-        *_level("run_persona", turns, sums, with_persona, lambda seat: (seat.phase, seat.set, seat.run, seat.persona)),
-    ]
 
 
 def fading(turns: Frame, seed: str) -> list[Result]:
@@ -95,59 +82,14 @@ def varies(history: Bools) -> bool:
     return bool(history.any() and not history.all())
 
 
-def _sums(turns: Frame) -> dict[str, Integers]:
-    success = turns.instrumental & turns.success
-    return {
-        "t_valid": turns.tally(turns.valid),
-        "a_success": turns.tally(success),
-        "ritual": turns.tally(turns.ritual),
-        "ritual_infeasible": turns.tally(turns.instrumental & ~turns.success),
-        "feasible_a": turns.tally(_possible(turns)),
-    }
-
-
-def _possible(turns: Frame) -> Bools:
+def possible(turns: Frame) -> Bools:
+    """The valid turns on which an act of class A was feasible."""
     return turns.valid & (turns.feasible[:, TRADE] | turns.feasible[:, SUPPORT])
 
 
-def _level(
-    level: Level, turns: Frame, sums: dict[str, Integers], chosen: list[int], key: Callable[[Seat], object]
-) -> list[Result]:
-    groups: dict[Any, list[int]] = {}
-    for at in chosen:
-        groups.setdefault(key(turns.seats[at]), []).append(at)
-    return [
-        _row(level, turns.seats[seats[0]], {name: int(values[seats].sum()) for name, values in sums.items()})
-        for seats in groups.values()
-    ]
-
-
-def _row(level: Level, seat: Seat, counted: dict[str, int]) -> Result:
-    return Result(
-        {
-            "level": level,
-            "phase": seat.phase,
-            "set": seat.set,
-            "run": seat.run,
-            "model": None if level == "run_persona" else seat.model,
-            "language": seat.language,
-            "persona": None if level == "run_model" else seat.persona,
-            "agent": seat.agent if level == "agent" else None,
-            **counted,
-            "ri_seed": ratio(counted["ritual"], counted["a_success"]),
-            "degenerate_by_design": seat.phase == "phase2",
-            "ri_star": ratio(counted["ritual"], counted["t_valid"]),
-            "ri_opp": ratio(counted["ritual"], counted["feasible_a"]),
-        },
-        runs=(seat.run,),
-        n=counted["t_valid"],
-        unit="turn",
-    )
-
-
 def _fading(set_: str, model: str, group: Frame, seed: str) -> Result:
-    possible = _possible(group)
-    histories = {seat: group.ritual[possible & (group.seat == at)] for at, seat in enumerate(group.seats)}
+    could = possible(group)
+    histories = {seat: group.ritual[could & (group.seat == at)] for at, seat in enumerate(group.seats)}
     kept = {seat: history for seat, history in histories.items() if varies(history)}
     beta = slope(list(kept.values()))
     left_out = [

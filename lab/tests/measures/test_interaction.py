@@ -1,6 +1,7 @@
 import pytest
+from playmolt_agora.measures import descriptive
 from playmolt_agora.measures.data.frame import frame
-from playmolt_agora.measures.interaction import Pilots, pilots, rows, seed_events_advised, turn_rule
+from playmolt_agora.measures.interaction import Pilots, pilots, seed_events_advised, turn_rule
 
 
 @pytest.mark.parametrize(
@@ -12,7 +13,7 @@ def test_how_long_phase_2_lasts(met, valid, length):
 
 
 def test_the_small_log(small_log):
-    row = rows(frame(small_log))[0].row
+    row = descriptive.interaction(frame(small_log))[0].row
     assert (row["valid"], row["interactions"]) == (13, 5)
     assert row["p_int"] == pytest.approx(5 / 13, abs=1e-12)
     assert row["t_rule"] == 130
@@ -29,11 +30,11 @@ def test_when_pilots_stand_idle(shares, advised):
 
 def test_idle_among_the_first_five_turns(turn):
     records = [turn(turn=at, action="idle" if at < 5 else "speak") for at in range(1, 10)]
-    assert rows(frame(records))[0].row["early_idle"] == 0.8
+    assert descriptive.interaction(frame(records))[0].row["early_idle"] == 0.8
 
 
 def test_a_run_of_failed_turns_has_no_share(turn):
-    row = rows(frame([turn(parse_code="timeout")]))[0].row
+    row = descriptive.interaction(frame([turn(parse_code="timeout")]))[0].row
     assert (row["valid"], row["p_int"], row["t_rule"], row["early_idle"]) == (0, None, 200, None)
 
 

@@ -1,5 +1,5 @@
 import pytest
-from playmolt_agora.measures import rates
+from playmolt_agora.measures import descriptive
 from playmolt_agora.measures.data.frame import frame
 
 
@@ -19,7 +19,7 @@ def by_action(results):
     ],
 )
 def test_the_small_log(small_log, action, count, p, r_seed, q, r_dyad):
-    row = by_action(rates.agents(frame(small_log)))[action]
+    row = by_action(descriptive.shares(frame(small_log), "agent"))[action]
     assert row["count"] == count
     assert (row["t_all"], row["t_valid"], row["exposure"], row["dyad_exposure"]) == (14, 13, 70, 11)
     for name, expected in (("p", p), ("r_seed", r_seed), ("q", q), ("r_dyad", r_dyad)):
@@ -28,7 +28,7 @@ def test_the_small_log(small_log, action, count, p, r_seed, q, r_dyad):
 
 
 def test_attempts_and_successes_appear_side_by_side(small_log):
-    rows = by_action(rates.agents(frame(small_log)))
+    rows = by_action(descriptive.shares(frame(small_log), "agent"))
     assert {action: (row["count"], row["succeeded"]) for action, row in rows.items()} == {
         "speak": (2, 2),
         "trade": (4, 3),
@@ -42,7 +42,7 @@ def test_attempts_and_successes_appear_side_by_side(small_log):
 def test_r_says_more_speech_in_phase_2_where_shares_are_equal(turns):
     phase1 = turns([30, 0, 0, 0, 0, 20], phase="phase1", set=None, residents=12, residents_start=12, turns_planned=50)
     phase2 = turns([60, 0, 0, 0, 0, 40], run="run-2")
-    spoken = [row.row for row in rates.agents(frame(phase1 + phase2)) if row.row["action"] == "speak"]
+    spoken = [row.row for row in descriptive.shares(frame(phase1 + phase2), "agent") if row.row["action"] == "speak"]
     assert [row["r_seed"] for row in spoken] == [pytest.approx(0.0545, abs=5e-5), pytest.approx(0.12, abs=1e-12)]
     assert [row["p"] for row in spoken] == [0.6, 0.6]
 
@@ -65,7 +65,7 @@ def test_r_where_residents_die(turn):
         for agent, life in lives.items()
         for at, living in enumerate(life, 1)
     ]
-    row = by_action(rates.cells(frame(records)))["support"]
+    row = by_action(descriptive.shares(frame(records), "cell"))["support"]
     assert (row["count"], row["exposure"]) == (12, 323)
     assert row["r_seed"] == pytest.approx(6 / 161.5, abs=1e-12)
     assert row["r_literal"] == pytest.approx(0.0109, abs=5e-5)
@@ -73,20 +73,20 @@ def test_r_where_residents_die(turn):
 
 def test_a_cell_is_a_ratio_of_sums_over_its_agents(turns):
     records = turns([9, 0, 0, 0, 0, 0], agent="agent_01") + turns([0, 0, 0, 0, 0, 1], agent="agent_02")
-    row = by_action(rates.cells(frame(records)))["speak"]
+    row = by_action(descriptive.shares(frame(records), "cell"))["speak"]
     assert row["p"] == 0.9
     assert row["r_literal"] == pytest.approx(9 / (2 * 100 * 5), abs=1e-12)
     assert (row["run"], row["persona"], row["agent"]) == (None, None, None)
 
 
 def test_without_valid_turns_nothing_is_divided(turn):
-    rows = by_action(rates.agents(frame([turn(parse_code="timeout", residents=1, residents_start=1)])))
+    rows = by_action(descriptive.shares(frame([turn(parse_code="timeout", residents=1, residents_start=1)]), "agent"))
     names = ("p", "r_seed", "r_literal", "q", "q_heard", "r_dyad")
     assert {name: rows["speak"][name] for name in names} == dict.fromkeys(names)
     assert rows["speak"]["t_all"] == 1
 
 
 def test_a_skill_is_neither_an_action_nor_a_failure(turn):
-    rows = by_action(rates.agents(frame([turn(action="adjust_tax"), turn(turn=2)])))
+    rows = by_action(descriptive.shares(frame([turn(action="adjust_tax"), turn(turn=2)]), "agent"))
     assert rows["idle"]["t_valid"] == 1
     assert rows["idle"]["t_all"] == 2

@@ -3,7 +3,7 @@ import statistics
 
 import numpy as np
 import pytest
-from playmolt_agora.measures import ritual
+from playmolt_agora.measures import descriptive, ritual
 from playmolt_agora.measures.data.frame import frame
 from playmolt_agora.measures.inference import permutation
 
@@ -24,16 +24,16 @@ def merchant(turn, trades, supports, feasible, total=100):
 
 
 def test_the_small_log(small_log):
-    row = only(ritual.rows(frame(small_log)))
+    row = only(descriptive.rituals(frame(small_log)))
     assert (row["ritual"], row["ritual_infeasible"], row["a_success"], row["feasible_a"]) == (4, 1, 4, 10)
     assert (row["ri_seed"], row["ri_star"], row["ri_opp"]) == (1, pytest.approx(4 / 13, abs=1e-12), 0.4)
     assert row["degenerate_by_design"] is True
 
 
 def test_a_merchant_and_a_jester_differ_in_ri_star_alone(turn):
-    busy = only(ritual.rows(frame(merchant(turn, 40, 10, 95))))
+    busy = only(descriptive.rituals(frame(merchant(turn, 40, 10, 95))))
     assert (busy["ri_seed"], busy["ri_star"], busy["ri_opp"]) == (1.0, 0.5, pytest.approx(0.526, abs=5e-4))
-    wild = only(ritual.rows(frame(merchant(turn, 5, 0, 95))))
+    wild = only(descriptive.rituals(frame(merchant(turn, 5, 0, 95))))
     assert (wild["ri_seed"], wild["ri_star"]) == (1.0, 0.05)
 
 
@@ -43,13 +43,13 @@ def test_an_act_that_changed_something_is_not_a_ritual(turn):
         turn(turn=1, action="support", null_effect=False, **key),
         turn(turn=2, action="trade", place_before="market", **key),
     ]
-    row = only(ritual.rows(frame(acts)))
+    row = only(descriptive.rituals(frame(acts)))
     assert (row["ritual"], row["a_success"], row["ri_seed"], row["degenerate_by_design"]) == (1, 2, 0.5, False)
 
 
 def test_no_successful_act_and_no_valid_turn_are_null(turn):
-    assert only(ritual.rows(frame([turn()])))["ri_seed"] is None
-    row = only(ritual.rows(frame([turn(parse_code="refusal")])))
+    assert only(descriptive.rituals(frame([turn()])))["ri_seed"] is None
+    row = only(descriptive.rituals(frame([turn(parse_code="refusal")])))
     assert (row["ri_star"], row["ri_opp"]) == (None, None)
 
 
@@ -60,7 +60,7 @@ def test_rows_by_model_and_by_persona_of_a_run(turn):
         turn(agent="agent_03", model="E", persona="jester"),
         turn(agent="agent_04", model="E", persona=None),
     ]
-    rows = [each.row for each in ritual.rows(frame(records))]
+    rows = [each.row for each in descriptive.rituals(frame(records))]
     models = {row["model"]: row["ri_star"] for row in rows if row["level"] == "run_model"}
     personas = {row["persona"]: row["ri_star"] for row in rows if row["level"] == "run_persona"}
     assert models == {"E": pytest.approx(1 / 3, abs=1e-12), "M": 0.0}

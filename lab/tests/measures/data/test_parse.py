@@ -1,4 +1,5 @@
 import pytest
+from playmolt_agora.measures import descriptive
 from playmolt_agora.measures.data import treatments
 from playmolt_agora.measures.data.frame import frame
 
@@ -9,17 +10,17 @@ def records(turn, failed, total, **key):
 
 @pytest.mark.parametrize(("failed", "total", "out"), [(20, 100, False), (21, 100, True), (1, 5, False), (2, 9, True)])
 def test_more_than_a_fifth_failed_is_excluded(turn, failed, total, out):
-    row = treatments.parse_rows(frame(records(turn, failed, total)))[0].row
+    row = descriptive.parse(frame(records(turn, failed, total)))[0].row
     assert (row["turns"], row["failed"], row["refusal"], row["ok"]) == (total, failed, failed, total - failed)
     assert row["fail_share"] == failed / total
     assert row["excluded"] is out
 
 
 def test_models_of_one_run_are_judged_apart(turn):
-    found = treatments.parse_rows(frame(records(turn, 5, 9, model="M", agent="agent_01") + records(turn, 0, 9)))
+    found = descriptive.parse(frame(records(turn, 5, 9, model="M", agent="agent_01") + records(turn, 0, 9)))
     assert treatments.excluded(found) == {("run-1", "M")}
 
 
 def test_a_skill_has_not_failed(turn):
-    row = treatments.parse_rows(frame([turn(action="grant_subsidy")]))[0].row
+    row = descriptive.parse(frame([turn(action="grant_subsidy")]))[0].row
     assert (row["failed"], row["ok"]) == (0, 1)

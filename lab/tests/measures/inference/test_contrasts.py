@@ -1,7 +1,7 @@
 import unicodedata
 
 import pytest
-from playmolt_agora.measures import adherence, networks
+from playmolt_agora.measures import adherence, descriptive
 from playmolt_agora.measures.data.frame import frame
 from playmolt_agora.measures.divergence import count_jsd
 from playmolt_agora.measures.inference import contrasts
@@ -74,7 +74,7 @@ def test_models_of_the_same_runs_are_drawn_together(turns):
 
 
 def test_who_supports_and_whispers_to_whom(small_log):
-    edges = [each.row for each in networks.edges(frame(small_log))]
+    edges = [each.row for each in descriptive.network(frame(small_log))]
     assert [(edge["kind"], edge["target"], edge["attempts"], edge["succeeded"]) for edge in edges] == [
         ("support", "agent_04", 1, 1),
         ("whisper", "agent_02", 1, 0),
@@ -84,7 +84,7 @@ def test_who_supports_and_whispers_to_whom(small_log):
 
 def test_where_agents_are(turn):
     records = [turn(agent="a", place_before="alley_b"), turn(agent="b", place_before="alley_c"), turn(agent="c")]
-    rows = {each.row["place"]: each.row["agents"] for each in networks.occupancy(frame(records))}
+    rows = {each.row["place"]: each.row["agents"] for each in descriptive.occupancy(frame(records))}
     assert rows == {"plaza": 1, "market": 0, "alley": 2}
 
 
