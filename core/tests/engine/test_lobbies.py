@@ -278,6 +278,15 @@ async def test_a_table_of_other_seats_than_the_games_is_refused(agents: tuple[st
         assert (status, refused["code"]) == (400, "invalid_request")
 
 
+async def test_the_terms_of_a_table_are_checked_without_a_game() -> None:
+    log = MemoryLog()
+    async with engine_on(log) as engine:
+        assert await call(engine, "seat_table", TABLE, table() | {"check": True}) == (200, {})
+        assert (await call(engine, "state", TABLE))[0] == 404
+        assert await log.load(LOBBY) is None
+        assert (await call(engine, "seat_table", TABLE, table("a", "b")))[0] == 200
+
+
 async def test_only_a_table_is_seated_by_the_service_that_seats_them() -> None:
     """A call of another kind on its subject is ignored."""
     async with engine_on(MemoryLog()) as engine:

@@ -2,19 +2,21 @@
 
 from playmolt_core.db.tables import PgSeasons, PgTables
 from playmolt_core.effects.leased_effect import Worker
+from playmolt_core.engine.committed_reads import CommittedReads
 from playmolt_core.engine.settings import EngineSettings
+from playmolt_core.engine.writes.command_handler import Complete
 from playmolt_core.ops.service import run_service
 from playmolt_core.service.process import HostedGame, ServiceContext, hosting
 
 from playmolt_tournament import effects
-from playmolt_tournament.api import LIST, TournamentApi
+from playmolt_tournament.api import CHANGE, LIST, OPEN, TournamentApi
 from playmolt_tournament.listing import TournamentList
 from playmolt_tournament.rules import Tournament
 from playmolt_tournament.state import State
 from playmolt_tournament.workers.results import GameWatcher
 from playmolt_tournament.workers.rounds import RoundWorker
 from playmolt_tournament.workers.seasons import SeasonWorker
-from playmolt_tournament.workers.tables import TableWorker
+from playmolt_tournament.workers.tables import PackCheck, TableWorker
 
 
 def build(context: ServiceContext) -> HostedGame[State]:
@@ -28,7 +30,16 @@ def build(context: ServiceContext) -> HostedGame[State]:
         effects.CLOSE_SEASON: SeasonWorker(PgSeasons(context.pool)),
     }
     fetches = {LIST: TournamentList(context.log, context.engines)}
-    return HostedGame(rules, TournamentApi(rules), workers, fetches)
+
+    async def present(tournament: str) -> State | None:
+        """The engine is there by the time it is first asked."""
+        streams: CommittedReads[State] = context.engines["tournament"].committed
+        snapshot = await streams.snapshot(tournament)
+        return snapshot.state if snapshot else None
+
+    packs = PackCheck(context.tables, present)
+    completes: dict[str, Complete] = {OPEN: packs.opened, CHANGE: packs.changed}
+    return HostedGame(rules, TournamentApi(rules), workers, fetches, completes)
 
 
 if __name__ == "__main__":

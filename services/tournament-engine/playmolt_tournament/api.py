@@ -24,7 +24,8 @@ NO_TOURNAMENT: Final = Refused(
 )
 JOIN: Final = routes.JOIN_TOURNAMENT.name
 LIST: Final = routes.LIST_TOURNAMENTS.name
-_OPEN: Final = routes.OPEN_TOURNAMENT.name
+OPEN: Final = routes.OPEN_TOURNAMENT.name
+CHANGE: Final = routes.CHANGE_TOURNAMENT.name
 _READ: Final = routes.READ_TOURNAMENT.name
 _EMPTY: Final = ApiReply(b"{}")
 
@@ -60,8 +61,8 @@ def _takes_part(state: State, agent_id: str) -> bool:
 
 
 _COMMANDS: Final[Mapping[str, Callable[[ApiRequest], Command]]] = {
-    _OPEN: _created,
-    routes.CHANGE_TOURNAMENT.name: lambda asked: commands.ChangeTournament(terms=asked.body, by=_by(asked)),
+    OPEN: _created,
+    CHANGE: lambda asked: commands.ChangeTournament(terms=asked.body, by=_by(asked)),
     routes.CANCEL_TOURNAMENT.name: lambda asked: commands.CancelTournament(by=_by(asked)),
     routes.START_TOURNAMENT.name: lambda asked: commands.StartTournament(by=_by(asked)),
     JOIN: _joined,
@@ -74,7 +75,7 @@ _COMMANDS: Final[Mapping[str, Callable[[ApiRequest], Command]]] = {
 class TournamentApi(GameApi[State]):
     """Answers a change with an empty document: the gateway reads the state after it."""
 
-    opens = frozenset((_OPEN,))
+    opens = frozenset((OPEN,))
     writes = frozenset(_COMMANDS)
     unbound = frozenset((LIST,))
 
@@ -83,7 +84,7 @@ class TournamentApi(GameApi[State]):
 
     @override
     def command(self, state: State, request: ApiRequest) -> Command | Refused | None:
-        if not state.version and request.route != _OPEN:
+        if not state.version and request.route != OPEN:
             return NO_TOURNAMENT
         return _COMMANDS[request.route](request)
 

@@ -147,6 +147,19 @@ async def test_refusals_say_what_is_wrong(stack: Stack, organizer: Organizer) ->
         organizer.opens(name="\u202e")
 
 
+@pytest.mark.parametrize("game_type", ["ox", "trial"])
+def test_a_pack_that_does_not_exist_is_refused_at_once(organizer: Organizer, game_type: str) -> None:
+    """Not at the start, when its entrants are there."""
+    with pytest.raises(Refused, match="pack does not exist"):
+        organizer.opens(game_type=game_type, pack="unknown")
+    cup = organizer.opens(game_type=game_type, starts_at=TOMORROW)
+    with pytest.raises(Refused, match="pack does not exist"):
+        organizer.client.call(routes.CHANGE_TOURNAMENT, cup, body={"pack": "unknown"})
+    changed = organizer.client.call(routes.CHANGE_TOURNAMENT, cup, body={"pack": None, "language": "ko"})
+    assert (changed.pack, changed.language) == (None, "ko")
+    organizer.client.call(routes.CANCEL_TOURNAMENT, cup)
+
+
 async def test_an_agent_takes_part_in_one_tournament_of_a_type(stack: Stack, organizer: Organizer) -> None:
     first, second = (organizer.opens() for _ in range(2))
     trial = organizer.opens(game_type="trial")

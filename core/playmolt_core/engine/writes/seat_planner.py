@@ -90,6 +90,8 @@ class TableRequest(msgspec.Struct, frozen=True, kw_only=True):
     pack: str | None = None
     deadline_seconds: int | None = None
     rated: bool = True
+    check: bool = False
+    """Only check whether such a game can be created: nothing is stored, and the seats do not count."""
 
     def config(self) -> dict[str, object]:
         """Its part of the configuration of the new game."""
@@ -151,6 +153,10 @@ class SeatPlanner(Generic[S]):
     def _seat_table(self, pending: PendingCall, lobby: CachedStream[Lobby], known: Known) -> Planned:
         """Create a tournament's game with all its agents, so that it starts at once."""
         asked = pending.decoded(TableRequest)
+        if asked.check:
+            create = Create(seed=draw_seed(), config=self._config | asked.config())
+            decision = self._decider.decide(self._decider.initial(pending.call.target), create, self._now())
+            return refusal(lobby, decision) if isinstance(decision, Refused) else Plan((Change(lobby),), 200, b"{}")
         if not len({seat.id for seat in asked.seats}) == len(asked.seats) == self._decider.needed:
             detail = f"Fix the request body and retry: seats must name {self._decider.needed} different agents."
             return refusal(lobby, Refused(Code.INVALID_REQUEST, detail))

@@ -4,7 +4,7 @@ Game id and command id follow from tournament, round, table and attempt, so that
 game. House bots are numbered by the place of their seat in the round: no two tables of a round share one.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
 import msgspec
@@ -12,7 +12,8 @@ from playmolt_core.bus.port import BusUnavailable, EngineCalls
 from playmolt_core.db.accounts import Agent
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.effects.leased_effect import LeasedEffect
-from playmolt_core.game.decider import EndGame
+from playmolt_core.game.api import ApiRequest
+from playmolt_core.game.decider import EndGame, Refused
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code, Problem
@@ -116,6 +117,48 @@ class TableWorker:
             return detail
         # An agent still plays a game of another tournament, or the engine is busy: the effect is retried.
         raise LogUnavailable(f"{answer.status}: {detail}")
+
+
+class PackCheck:
+    """Asks a game's engine whether a tournament can play with its pack, before it is announced or changed."""
+
+    def __init__(self, engines: EngineCalls, present: Callable[[str], Awaitable[State | None]]) -> None:
+        """`present` returns the state of a tournament."""
+        self._engines = engines
+        self._present = present
+
+    async def opened(self, request: ApiRequest) -> Mapping[str, object] | Refused:
+        """The body of `open_tournament`, or the refusal. Raises LogUnavailable."""
+        body: Mapping[str, object] = request.body
+        return await self._refused(request, body) or body
+
+    async def changed(self, request: ApiRequest) -> Mapping[str, object] | Refused:
+        """The body of `change_tournament`, or the refusal. Raises LogUnavailable."""
+        body: Mapping[str, object] = request.body
+        state = await self._present(request.stream)
+        if state is None or not {"pack", "language"} & body.keys():
+            return body
+        return await self._refused(request, {**msgspec.to_builtins(state.terms), **body}) or body
+
+    async def _refused(self, request: ApiRequest, terms: Mapping[str, object]) -> Refused | None:
+        if not terms.get("pack"):
+            return None
+        game, command_id = str(terms["game_type"]), digest(["check_pack", request.stream, request.command_id])[:32]
+        asked = {name: terms[name] for name in ("pack", "language") if terms.get(name)}
+        place = {"id": request.stream, "round": 1}
+        body = _encode({"tournament": place, "seats": [], "check": True, **asked})
+        try:
+            answer = await self._engines.submit(
+                game, "seat_table", id_of_command(game, command_id), body, command_id=command_id
+            )
+        except BusUnavailable as error:
+            raise LogUnavailable(str(error)) from error
+        if answer.status == 200:
+            return None
+        problem = msgspec.json.decode(answer.body, type=Problem)
+        if answer.status != Code.INVALID_REQUEST.status:
+            raise LogUnavailable(f"{answer.status}: {problem.detail}")
+        return Refused(Code.INVALID_REQUEST, problem.detail, tuple(problem.errors))
 
 
 def _body(tournament: str, state: State, place: TableToSeat, agents: Sequence[Agent], banned: Collection[str]) -> bytes:
