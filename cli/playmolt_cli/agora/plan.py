@@ -139,7 +139,7 @@ def examined(found: PlanSource, *, keys: bool = False) -> Preview:
 def text_of(preset: str | None) -> str:
     """The text of a preset, or of the commented example. Raises Failure."""
     try:
-        return reading.preset(preset) if preset else reading.example()
+        return reading.preset(preset or "example")
     except LookupError as error:
         raise Failure(str(error.args[0])) from None
 

@@ -20,14 +20,15 @@ from playmolt_agora_runner.experiment import commands as experiment_commands
 from playmolt_agora_runner.experiment import preregistration
 from playmolt_agora_runner.experiment.forking import registered_spec
 from playmolt_agora_runner.experiment.rules import Experiment
-from playmolt_agora_runner.run import asides, commands
+from playmolt_agora_runner.run import commands
 from playmolt_agora_runner.run.effects import AgentInterview, AgentTurn, effect, effect_id
 from playmolt_agora_runner.run.rules import Agora
-from playmolt_agora_runner.scripted import interviewees, residents
+from playmolt_agora_runner.scripted import residents, visitors
 from playmolt_agora_runner.turn import interview, prompts, reply_parser
 from playmolt_agora_runner.turn.interview import InterviewReply
 from playmolt_agora_runner.turn.reply_parser import TurnReply
 from playmolt_agora_runner.turn.scenes import scene
+from playmolt_agora_runner.workers.model_worker import scene_aside
 from playmolt_agora_runner.world.state import RunState
 from playmolt_core.game.decider import Accepted, Command, Decider
 from playmolt_core.llm.catalogue import Catalogue
@@ -148,12 +149,12 @@ def answer(run: RunState, shown: dict[str, str]) -> commands.TakeInterview:
     assert due is not None
     asked = due.payload
     assert isinstance(asked, AgentInterview)
-    prompt = interview.render(asides.scene(run, asked.agent), asked.interview)
+    prompt = interview.render(scene_aside(run, asked.agent), asked.interview)
     digest = prompts.prompt_hash(prompt.system, prompt.user)
     shown[digest] = prompts.prompt_text(prompt.system, prompt.user)
     alias, language = run.seat(asked.agent).model, run.run.language
     request = ModelRequest(alias=alias, messages=(ChatMessage("user", prompt.user),))
-    said = interviewees.answer(alias, asked.interview, language, ScriptedTurn(request, f"{run.run.seed}"))
+    said = visitors.answer_aside(alias, asked.interview, language, ScriptedTurn(request, f"{run.run.seed}"))
     read = interview.read(said.text, asked.interview, language, refused=said.refusal)
     reply = InterviewReply(
         answer=read,

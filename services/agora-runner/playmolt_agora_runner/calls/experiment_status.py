@@ -1,8 +1,8 @@
-"""What workers read of an experiment and its runs: its status before each turn, the events of a run, and the accounts
-that pay for its calls."""
+"""What workers read of an experiment and its runs: its status before each turn, the events of a run, the accounts that
+pay for its calls, and the keys of their replies."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Final
@@ -10,12 +10,15 @@ from typing import Final
 import msgspec
 from playmolt_core.db.ledger import Account, ExhaustedAccount
 from playmolt_core.engine.engine import Engine
+from playmolt_core.llm.catalogue import Catalogue
+from playmolt_core.llm.port import ModelRequest
 from playmolt_core.log.folding import facts_of
 from playmolt_core.log.port import StreamReader
+from playmolt_schemas.canonical import digest
 from playmolt_schemas.instrument.usage import Charge
 from playmolt_schemas.stored.agora.plan import Budget, Limits, Plan, Spent
 from playmolt_schemas.stored.agora.run import PauseCode
-from playmolt_schemas.stored.agora.turn import RunSpec
+from playmolt_schemas.stored.agora.turn import RunSpec, SamplingSettings
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.text import decimal_text
 
@@ -109,6 +112,27 @@ def accounts_of(spec: RunSpec, limits: Budget) -> list[Account]:
 def _account(name: str, limits: Limits) -> Account:
     money = None if limits.money is None else Decimal(limits.money)
     return Account(name=name, calls=limits.calls, tokens=limits.tokens, money=money)
+
+
+def reply_key(
+    request: ModelRequest, catalogue: Catalogue, sampling: SamplingSettings, replicate: Sequence[object]
+) -> str:
+    """Name a request with its replicate, so that equal prompts of two replicates are two calls.
+
+    A replicate names the question and its place in the ladder, not how often it was tried: a reply that came once is
+    found ever after.
+    """
+    entry = catalogue.models.get(request.alias)
+    named = {
+        "model": entry.model if entry else "",
+        "base_url": entry.base_url if entry else "",
+        "messages": request.messages,
+        "sampling": sampling,
+        "decoding": request.decoding,
+        "schema": request.schema,
+        "replicate": replicate,
+    }
+    return digest(named)
 
 
 def account_reached(account: ExhaustedAccount | None, spec: RunSpec, limits: Budget, charge: Charge) -> LimitReached:

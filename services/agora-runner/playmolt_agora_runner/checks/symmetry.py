@@ -27,10 +27,7 @@ _PLACES: Final[Mapping[PhaseName, tuple[str, ...]]] = {
     "phase2": ("plaza", "market", "alley"),
 }
 _SECTION: Final = re.compile(r"^(?=\[|### |---$)", re.MULTILINE)
-_PLAIN: Final = {
-    "texts": dict.fromkeys(("status", "reminder", "tips", "macro"), False),
-    "trade_stars": False,
-}
+_PLAIN: Final = {"texts": dict.fromkeys(("status", "reminder", "tips", "macro"), False), "trade_stars": False}
 """Stage 1 without what speaks of survival."""
 _ENERGIES: Final = (15, 25, 40, 75, 160)
 """One in each band of the status lines."""

@@ -1,6 +1,5 @@
 """One question to a judge: sent once, its reply stored before it is parsed, every request counted and budgeted."""
 
-import hashlib
 from collections.abc import Awaitable, Callable
 from decimal import Decimal
 from functools import partial
@@ -15,7 +14,6 @@ from playmolt_core.llm.durable_call import Answer, Batch, DurableCalls, NoAnswer
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import Failed, ModelRequest, Reply
 from playmolt_core.llm.scripted.model import Cast, Said, ScriptedModel, ScriptedTurn
-from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.instrument.laboratory import Thought
 from playmolt_schemas.instrument.lexicon import cues
@@ -26,7 +24,7 @@ from playmolt_schemas.stored.agora.turn import Language
 
 from playmolt_agora_runner import budget
 from playmolt_agora_runner.budget import Prices
-from playmolt_agora_runner.calls.experiment_status import spent_of
+from playmolt_agora_runner.calls.experiment_status import reply_key, spent_of
 from playmolt_agora_runner.coding import judgement
 from playmolt_agora_runner.coding.judgement import Judgement, thought_in
 from playmolt_agora_runner.experiment.state import Judge
@@ -140,17 +138,8 @@ class JudgeModel:
         return JudgeReply(prompt_hash=named, calls=found.attempts, halt=_halt(found, judge, worst))
 
     def _key(self, experiment: str, request: ModelRequest, plan: Plan, thought: Thought) -> str:
-        entry = self._catalogue.models.get(request.alias)
-        named = {
-            "model": entry.model if entry else "",
-            "base_url": entry.base_url if entry else "",
-            "messages": request.messages,
-            "sampling": plan.sampling,
-            "decoding": request.decoding,
-            "schema": request.schema,
-            "replicate": ["judge", experiment, thought.run, thought.turn, thought.agent, *_topic(thought)],
-        }
-        return hashlib.sha256(canonical_json(named)).hexdigest()
+        replicate = ["judge", experiment, thought.run, thought.turn, thought.agent, *_topic(thought)]
+        return reply_key(request, self._catalogue, plan.sampling, replicate)
 
 
 def _worst_case(request: ModelRequest, judge: Judge) -> Charge:

@@ -1,7 +1,6 @@
 """What a judge is asked about a thought, and what its reply says: the labels of the lexicons, or why there are none."""
 
 import json
-from collections.abc import Iterator
 from functools import cache
 from typing import Final, Literal
 
@@ -12,13 +11,11 @@ from playmolt_schemas.stored.agora.turn import Language
 from playmolt_schemas.text import trimmed
 
 from playmolt_agora_runner.turn import prompts, texts
-from playmolt_agora_runner.turn.spelling import spelling
+from playmolt_agora_runner.turn.reply_parser import declines, decoded, objects
 
 JudgeCode = Literal["ok", "ok_fenced", "ok_canonicalised", "parse_error", "timeout", "refusal", "cut"]
 """How the reply was read, by the names of the ladder of turns."""
 LABELS: Final = ("survival", "social")
-_OPENINGS: Final = 64
-"""How many braces of a reply are tried as the beginning of its object."""
 _YES: Final = frozenset(("true", "yes", "1", "예"))
 _NO: Final = frozenset(("false", "no", "0", "아니오"))
 
@@ -66,14 +63,13 @@ def thought_in(shown: str) -> str:
 def read(text: str) -> Judgement:
     """The labels of a reply: one object with both and nothing else, or the only labels in it."""
     whole = trimmed(text.removeprefix("\ufeff"))
-    exact = _decoded(whole, 0)
+    exact = decoded(_DECODER, whole, 0)
     if exact is not None and exact[1] == len(whole):
         return _judgement(exact[0], "ok")
-    found = {label for label in map(_labels, _objects(whole)) if label is not None}
+    found = {label for label in map(_labels, objects(_DECODER, whole)) if label is not None}
     if len(found) == 1:
         return Judgement("ok_fenced", *next(iter(found)))
-    declines = not found and whole.lower().replace("’", "'").lstrip("\"'*# ").startswith(spelling().refusals)
-    return Judgement("refusal" if declines else "parse_error")
+    return Judgement("refusal" if not found and declines(whole) else "parse_error")
 
 
 def _judgement(value: object, code: JudgeCode) -> Judgement:
@@ -99,25 +95,6 @@ def _labels(value: object) -> tuple[bool, bool] | None:
 def _label(value: object) -> bool | None:
     word = str(value).strip().lower() if isinstance(value, str | bool | int) else ""
     return True if word in _YES else False if word in _NO else None
-
-
-def _objects(text: str) -> Iterator[object]:
-    start = -1
-    for _ in range(_OPENINGS):
-        start = text.find("{", start + 1)
-        if start < 0:
-            return
-        decoded = _decoded(text, start)
-        if decoded is not None:
-            yield decoded[0]
-            start = decoded[1] - 1
-
-
-def _decoded(text: str, start: int) -> tuple[object, int] | None:
-    try:
-        return _DECODER.raw_decode(text, start)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -45,7 +45,7 @@ def look(state: State, command: commands.Look) -> Decision:
         measure=command.measure[:BY_CHARS],
         intervals={cell: ends for cell, ends in command.intervals.items() if ends is not None},
         adaptive=True,
-        finished=effects.ended_of_matrix(state),
+        finished=len(effects.ended_of_matrix(state)),
     )
     return Accepted((looked, *_additions(state, command, looked.number)))
 

@@ -58,17 +58,12 @@ class ReportRunProgress(Command, frozen=True, kw_only=True):
     models: Mapping[str, Spent] = {}
 
 
-class ReportRunFinished(Command, frozen=True, kw_only=True):
+class ReportRunFinished(ReportRunProgress, frozen=True, kw_only=True):
     """A run has ended; `version` and `hash` are those of the last record of its stream."""
 
-    run: str
     outcome: str
     version: int
     hash: str
-    spent: Spent
-    acts: Mapping[str, int] = {}
-    noticed: Noticed = Noticed()
-    models: Mapping[str, Spent] = {}
 
 
 class StopForBudget(Command, frozen=True, kw_only=True):

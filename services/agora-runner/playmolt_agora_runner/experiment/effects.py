@@ -74,7 +74,7 @@ def _of_runs(state: State) -> Iterator[Effect[Payload]]:
         if run.status == "planned":
             yield Effect(id=open_effect(state, run), kind=OPEN, due=state.since, payload=RunToOpen(run.run))
     if state.plan and state.plan.adaptive and look_is_due(state):
-        runs = tuple(run.run for run in _ended_of_matrix(state))
+        runs = tuple(run.run for run in ended_of_matrix(state))
         look = LookDue(state.plan, state.plan.adaptive, state.seed, runs)
         yield Effect(id=look_effect(state), kind=LOOK, due=state.since, payload=look)
     if (eye := watch(state)) is not None:
@@ -104,7 +104,7 @@ def open_effect(state: State, run: Run) -> str:
 
 def look_effect(state: State) -> str:
     """Name the look that adaptive sampling waits for: 32 hex digits, another one once more runs have ended."""
-    return digest([LOOK, state.game_id, ended_of_matrix(state)])[:32]
+    return digest([LOOK, state.game_id, len(ended_of_matrix(state))])[:32]
 
 
 def judge_effect(state: State, number: int) -> str:
@@ -119,10 +119,6 @@ def look_is_due(state: State) -> bool:
     return all(run.status == "finished" for run in of_matrix) and state.looked != len(of_matrix)
 
 
-def ended_of_matrix(state: State) -> int:
-    """Count the ended runs that count for the matrix."""
-    return len(_ended_of_matrix(state))
-
-
-def _ended_of_matrix(state: State) -> list[Run]:
+def ended_of_matrix(state: State) -> list[Run]:
+    """The ended runs that count for the matrix."""
     return [run for run in state.runs if run.status == "finished" and run.parent is None]

@@ -26,15 +26,7 @@ from playmolt_schemas.text import trimmed, unstorable
 from typing_extensions import override
 
 from playmolt_agora_runner import budget
-from playmolt_agora_runner.experiment import (
-    adaptive,
-    coding,
-    commands,
-    effects,
-    forking,
-    interim_pcs,
-    run_reports,
-)
+from playmolt_agora_runner.experiment import adaptive, coding, commands, effects, forking, interim_pcs, run_reports
 from playmolt_agora_runner.experiment.state import BY_CHARS, DEVIATIONS_MOST, FOLDS, State, game_over
 from playmolt_agora_runner.turn import texts
 

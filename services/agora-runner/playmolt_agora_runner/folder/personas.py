@@ -10,8 +10,7 @@ from playmolt_schemas.stored.agora.plan import Name
 from playmolt_schemas.stored.agora.turn import ConstraintLevel, Language, Persona
 
 from playmolt_agora_runner.folder import toml_file
-from playmolt_agora_runner.folder.source import Source
-from playmolt_agora_runner.folder.toml_file import TomlFile
+from playmolt_agora_runner.folder.source import KeyLines, Source
 from playmolt_agora_runner.turn.scene import Scene
 
 PACKAGED: Final[tuple[str, ...]] = get_args(Persona)
@@ -55,17 +54,13 @@ def read(source: Source, name: str, languages: Sequence[Language]) -> OwnPersona
     return persona
 
 
-def of_text(text: str) -> OwnPersona:
-    """A persona of a text that was locked, hence read without a fault before."""
-    return msgspec.toml.decode(text, type=OwnPersona)
-
-
 def dressed(scene: Scene, texts: Mapping[str, str]) -> Scene:
     """A scene with the texts of its folder, path → text."""
     path = f"personas/{scene.persona}.toml"
     if path in texts:
-        text = of_text(texts[path]).in_language(scene.language)
-        scene = msgspec.structs.replace(scene, persona_text=text)
+        # Read without a fault when it was locked.
+        persona = msgspec.toml.decode(texts[path], type=OwnPersona)
+        scene = msgspec.structs.replace(scene, persona_text=persona.in_language(scene.language))
     own = scene.own
     if own is None:
         return scene
@@ -78,36 +73,13 @@ EVENTS_MOST: Final = 200
 
 def read_events(source: Source, name: str, languages: Sequence[Language]) -> dict[int, OwnEvent]:
     """The events of a file by their place in it; those at fault are left out, and the source has the faults."""
-    found = toml_file.read(source, f"events/{name}.toml")
-    if found is None:
-        return {}
-    listed = found.values.get("event", [])
-    unknown = [key for key in found.values if key != "event"]
-    source.faults += [found.at.fault(key, "unknown key; the only key is [[event]]", "unknown_key") for key in unknown]
-    if not isinstance(listed, list):
-        source.faults.append(found.at.fault("event", "must be a list of tables: write [[event]]", "wrong_type"))
-        return {}
-    if len(listed) > EVENTS_MOST:
-        source.faults.append(found.at.fault("event", f"has {len(listed)} events; the limit is {EVENTS_MOST}"))
-        return {}
-    kept: dict[int, OwnEvent] = {}
-    for number, values in enumerate(listed):
-        event = _event(source, found, number, values, languages)
-        kept |= {} if event is None else {number: event}
-    return kept
-
-
-def _event(
-    source: Source, file: TomlFile, number: int, values: object, languages: Sequence[Language]
-) -> OwnEvent | None:
-    field = f"event[{number}]"
-    event = toml_file.converted(OwnEvent, values, file.at, field)
-    if isinstance(event, list):
-        source.faults += event
-        return None
+    path = f"events/{name}.toml"
+    found = toml_file.listed(source, path, "event", OwnEvent, EVENTS_MOST)
+    lines = KeyLines(path, toml_file.lines(source.used.get(path, "")))
     source.faults += [
-        file.at.fault(f"{field}.{language}", f"has no text in {language}, a language of the plan", "missing_text")
+        lines.fault(f"event[{number}].{language}", f"has no text in {language}, a language of the plan", "missing_text")
+        for number, event in found.items()
         for language in languages
         if not event.in_language(language).strip()
     ]
-    return event
+    return found

@@ -196,7 +196,7 @@ class _FolderReader:
     def _pair(self, path: str, field: str, ko: str, en: str) -> list[symmetry.Pair]:
         """A pair of texts with its line; none if one is missing, which is reported separately."""
         line = KeyLines(path, toml_file.lines(self._source.used[path])).line(field)
-        return [symmetry.both(path, field, {"ko": ko, "en": en}, line)] if ko.strip() and en.strip() else []
+        return [symmetry.Pair(path, field, ko, en, line)] if ko.strip() and en.strip() else []
 
     def _taken(self, path: str) -> None:
         if path in self._source.names():

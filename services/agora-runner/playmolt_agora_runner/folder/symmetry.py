@@ -1,7 +1,7 @@
 """Whether the Korean and the English texts of a plan's folder say the same, line by line (agora-folder, 4)."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Final
 
@@ -54,32 +54,10 @@ class SymmetryResult(msgspec.Struct, frozen=True):
 
 def compared(source: Source, pairs: Sequence[Pair], names: Sequence[str]) -> SymmetryResult:
     """Compare all pairs; `names` are those of actions and places, which both languages have to say."""
-    declared = _declared(source) if PATH in source.names() else ()
+    found = toml_file.listed(source, PATH, "declared", DeclaredDifference) if PATH in source.names() else {}
+    declared = tuple(found.values())
     faults = [fault for pair in pairs for fault in _faults(pair, declared, names)]
     return SymmetryResult(len(pairs), declared, tuple(faults))
-
-
-def _declared(source: Source) -> tuple[DeclaredDifference, ...]:
-    found = toml_file.read(source, PATH)
-    if found is None:
-        return ()
-    listed: object = found.values.get("declared", [])
-    source.faults += [
-        found.at.fault(key, "unknown key; the only key is [[declared]]", "unknown_key")
-        for key in found.values
-        if key != "declared"
-    ]
-    if not isinstance(listed, list):
-        source.faults.append(found.at.fault("declared", "must be a list of tables: write [[declared]]", "wrong_type"))
-        return ()
-    kept = []
-    for number, values in enumerate(listed):
-        each = toml_file.converted(DeclaredDifference, values, found.at, f"declared[{number}]")
-        if isinstance(each, list):
-            source.faults += each
-        else:
-            kept.append(each)
-    return tuple(kept)
 
 
 def _faults(pair: Pair, declared: Sequence[DeclaredDifference], names: Sequence[str]) -> Iterator[PlanFault]:
@@ -130,7 +108,3 @@ def _said(mark: tuple[str, tuple[str, ...]] | None) -> str:
     if mark is None:
         return "nothing"
     return f"{mark[0]} ({', '.join(mark[1])})" if mark[1] else mark[0]
-
-
-def both(path: str, field: str, texts: Mapping[str, str], line: int | None = None) -> Pair:
-    return Pair(path, field, texts.get("ko", ""), texts.get("en", ""), line)

@@ -9,7 +9,7 @@ from playmolt_schemas.stored.agora.own_world import Both, OwnWorld
 from playmolt_schemas.stored.agora.turn import Language
 
 from playmolt_agora_runner.folder.source import KeyLines, Source
-from playmolt_agora_runner.folder.symmetry import Pair, both
+from playmolt_agora_runner.folder.symmetry import Pair
 from playmolt_agora_runner.turn.prompts import SLOTS
 
 _SLOT: Final = re.compile(r"\{([a-z_]+)\}")
@@ -21,7 +21,7 @@ def of_world(source: Source, own: OwnWorld, at: KeyLines, languages: Sequence[La
     # A missing or invalid text is reported separately.
     faulty = tuple(fault.field for fault in source.faults if fault.file == at.path)
     pairs = [
-        both(at.path, field, {"ko": text.ko, "en": text.en}, at.line(field))
+        Pair(at.path, field, text.ko, text.en, at.line(field))
         for field, name, text in _short(own)
         if not any(each == f"{field}{name}" or each.startswith(f"{field}{name}.") for each in faulty)
     ]
@@ -36,7 +36,8 @@ def of_world(source: Source, own: OwnWorld, at: KeyLines, languages: Sequence[La
                 if text is not None and not faults:
                     read[language] = text
         if len(read) > 1:
-            pairs.append(both(" / ".join(f"texts/{files[language]}" for language in languages), "", read))
+            paths = " / ".join(f"texts/{files[language]}" for language in languages)
+            pairs.append(Pair(paths, "", read["ko"], read["en"]))
     return pairs
 
 

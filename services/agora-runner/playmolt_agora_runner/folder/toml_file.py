@@ -87,6 +87,33 @@ def partly(kind: type[S], values: object, at: KeyLines, field: str) -> tuple[S |
         return None, faults or [_fault(error, at, field)]
 
 
+def listed(source: Source, path: str, key: str, kind: type[S], most: int | None = None) -> dict[int, S]:
+    """The tables `[[key]]` of a file that has nothing else, by their place; those at fault are left out.
+
+    The source gets the faults.
+    """
+    found = read(source, path)
+    if found is None:
+        return {}
+    at, values = found.at, found.values.get(key, [])
+    unknown = [name for name in found.values if name != key]
+    source.faults += [at.fault(name, f"unknown key; the only key is [[{key}]]", "unknown_key") for name in unknown]
+    if not isinstance(values, list):
+        source.faults.append(at.fault(key, f"must be a list of tables: write [[{key}]]", "wrong_type"))
+        return {}
+    if most is not None and len(values) > most:
+        source.faults.append(at.fault(key, f"has {len(values)} {key}s; the limit is {most}"))
+        return {}
+    kept: dict[int, S] = {}
+    for number, each in enumerate(values):
+        one = converted(kind, each, at, f"{key}[{number}]")
+        if isinstance(one, list):
+            source.faults += one
+        else:
+            kept[number] = one
+    return kept
+
+
 def _value(kind: object, value: object, at: KeyLines, field: str) -> tuple[tuple[Any, ...], list[PlanFault]]:
     """The value in a tuple, nothing where there is none, and the faults."""
     parts = [part for part in (kind, *get_args(kind)) if isinstance(part, type) and issubclass(part, msgspec.Struct)]

@@ -7,7 +7,7 @@ from typing import Final
 
 from playmolt_core.game import draws
 from playmolt_schemas.stored.agora.plan import HomePolicy, Pairs, Plan, Square, SquareAgent, SquareRun
-from playmolt_schemas.stored.agora.turn import Persona, SetName
+from playmolt_schemas.stored.agora.turn import Persona
 
 from playmolt_agora_runner.plan import plan as plans
 
@@ -39,45 +39,24 @@ def place(run: int, unit: int, models: int) -> int:
 
 def squares(plan: Plan) -> tuple[Square, ...]:
     """The squares of a plan's sets: one for the sets with personas, one for those without."""
-    names = plans.sets(plan)
+    names, models, runs = plans.sets(plan), labels(plan), _runs(plan)
     with_persona = tuple(name for name in names if name in plans.WITH_PERSONA)
     without = tuple(name for name in names if name not in plans.WITH_PERSONA)
     made = []
     if with_persona:
-        made.append(_square_a(plan, with_persona))
+        seats = condition_a(models, runs, pairs=plan.pairs, home_policy=plan.home_policy)
+        reasons = reasons_a(len(models), runs, plan.pairs)
+        made.append(Square(
+            sets=with_persona, condition="A", models=models, runs=seats, margins=margins_a(seats),
+            balanced=not reasons, reasons=reasons,
+        ))  # fmt: skip
     if without:
-        made.append(_square_b(plan, without))
+        seats, reasons = condition_b(models, runs), reasons_b(runs)
+        made.append(Square(
+            sets=without, condition="B", models=models, runs=seats, margins=margins_b(seats),
+            balanced=not reasons, reasons=reasons,
+        ))  # fmt: skip
     return tuple(made)
-
-
-def _square_a(plan: Plan, sets: tuple[SetName, ...]) -> Square:
-    models, runs = labels(plan), _runs(plan)
-    seats = condition_a(models, runs, pairs=plan.pairs, home_policy=plan.home_policy)
-    reasons = reasons_a(len(models), runs, plan.pairs)
-    return Square(
-        sets=sets,
-        condition="A",
-        models=models,
-        runs=seats,
-        margins=margins_a(seats),
-        balanced=not reasons,
-        reasons=reasons,
-    )
-
-
-def _square_b(plan: Plan, sets: tuple[SetName, ...]) -> Square:
-    models, runs = labels(plan), _runs(plan)
-    seats = condition_b(models, runs)
-    reasons = reasons_b(runs)
-    return Square(
-        sets=sets,
-        condition="B",
-        models=models,
-        runs=seats,
-        margins=margins_b(seats),
-        balanced=not reasons,
-        reasons=reasons,
-    )
 
 
 def _runs(plan: Plan) -> int:

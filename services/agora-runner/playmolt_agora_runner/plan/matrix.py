@@ -11,7 +11,7 @@ from playmolt_schemas.agora.plan import Arm
 from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.instrument.definitions import ARMS
 from playmolt_schemas.stored.agora.plan import LockedRoom, Plan
-from playmolt_schemas.stored.agora.turn import Language, Persona, PersonaCondition, RunSpec, Seat, SetName
+from playmolt_schemas.stored.agora.turn import Language, Persona, RunSpec, Seat, SetName
 
 from playmolt_agora_runner.plan import latin_squares
 from playmolt_agora_runner.plan import plan as plans
@@ -82,71 +82,44 @@ def run_id(experiment: str, cell: str, number: int) -> str:
 def run_seed(plan: Plan, number: int) -> str:
     """A run's seed as a decimal string: it follows from plan and number alone, so that a plan run twice meets the
     same chances, and so do the runs of one number in every cell (stage1.md, invariant 6)."""
-    return _seed(f"{len(plan.seed)},{plan.seed},{number}")
-
-
-def _seed(text: str) -> str:
+    text = f"{len(plan.seed)},{plan.seed},{number}"
     return str(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big"))
 
 
 def spec(plan: Plan, experiment: str, cell: Cell, number: int) -> RunSpec:
     """The specification of one run; `number` goes past the cell's planned runs where runs are added."""
-    seats = seats_of(plan, cell, number)
-    if cell.room is not None:
-        return _room_spec(plan, experiment, cell.room, cell, number, seats)
-    if cell.arm is None:
+    seats, room = seats_of(plan, cell, number), cell.room
+    if room is not None:
+        phase, rules = room.name, dict(room.changes)
+    elif cell.arm is not None:
+        phase, rules = plans.world(cell.arm), _rules(plan, cell.arm)
+    else:
         raise LookupError(f"{cell.name} is of no phase and of no room")
-    condition: PersonaCondition = "no_persona" if seats[0].persona is None else "with_persona"
-    return RunSpec(
+    made = RunSpec(
         experiment=experiment,
         run=run_id(experiment, cell.name, number),
         number=number,
         cell=cell.name,
-        phase=plans.world(cell.arm),
+        phase=phase,
         set=cell.set,
-        language=cell.language,
-        persona_condition=condition,
-        seed=run_seed(plan, number),
-        turns=cell.turns,
-        seats=seats,
-        rules=_rules(plan, cell.arm),
-        decoding=plan.decoding,
-        sampling=plan.sampling,
-        reask=plan.reask,
-        exploratory=plan.exploratory,
-        scripted=any(is_scripted(seat.model) for seat in seats),
-        interviews=plan.interviews,
-    )
-
-
-def _room_spec(
-    plan: Plan, experiment: str, room: LockedRoom, cell: Cell, number: int, seats: tuple[Seat, ...]
-) -> RunSpec:
-    """The specification of a room's run: it contains the whole world."""
-    return RunSpec(
-        experiment=experiment,
-        run=run_id(experiment, cell.name, number),
-        number=number,
-        cell=cell.name,
-        phase=room.name,
-        set=None,
         language=cell.language,
         persona_condition="with_persona" if any(seat.persona for seat in seats) else "no_persona",
         seed=run_seed(plan, number),
         turns=cell.turns,
         seats=seats,
-        rules=dict(room.changes),
+        rules=rules,
         decoding=plan.decoding,
         sampling=plan.sampling,
         reask=plan.reask,
         exploratory=plan.exploratory,
         scripted=any(is_scripted(seat.model) for seat in seats),
         interviews=plan.interviews,
-        base=room.base,
-        world=room.rules,
-        files=room.files,
-        levels=room.levels or UNSET,
     )
+    if room is None:
+        return made
+    # The specification of a room's run contains the whole world.
+    levels = room.levels or UNSET
+    return msgspec.structs.replace(made, base=room.base, world=room.rules, files=room.files, levels=levels)
 
 
 def specs(plan: Plan, experiment: str, rooms: Rooms = ()) -> tuple[RunSpec, ...]:

@@ -6,6 +6,9 @@ from playmolt_schemas.agora.plan import PlannedTest, Preview
 from playmolt_schemas.stored.agora.plan import Square
 
 _WIDTH_MAX = 60
+_TEST_COLUMNS = (
+    "test", "", "n", "labelings", "alpha", "size", "power", "attainable p", "reachable", "effect", "dispersion",
+)  # fmt: skip
 
 
 def printout(preview: Preview) -> str:
@@ -97,22 +100,7 @@ def _tests(tests: Sequence[PlannedTest]) -> Iterator[str]:
         for test in tests
     ]
     if rows:
-        yield from _table(
-            (
-                "test",
-                "",
-                "n",
-                "labelings",
-                "alpha",
-                "size",
-                "power",
-                "attainable p",
-                "reachable",
-                "effect",
-                "dispersion",
-            ),
-            rows,
-        )
+        yield from _table(_TEST_COLUMNS, rows)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

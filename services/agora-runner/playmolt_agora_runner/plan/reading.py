@@ -37,18 +37,14 @@ class ParsedPlan(msgspec.Struct, frozen=True):
         return tuple(msgspec.structs.replace(fault, line=document.line_of(fault.field, self.lines)) for fault in faults)
 
 
-def read(text: str, imported: Mapping[str, str] | None = None) -> Plan | Faults:
-    """Read a plan from YAML or JSON; else give all its faults, each under the name of its field.
+def read(body: object, imported: Mapping[str, str] | None = None) -> Plan | Faults:
+    """Read a plan, from YAML, JSON or a parsed request; else give all its faults, each under the name of its field.
 
     `imported` is file name → text for the file that `stage1_import` may name. What is given holds no shorthand: short
     names of hypotheses are written out, an imported file's counts are included.
     """
-    return _sound(reading(text, imported))
-
-
-def read_document(values: object, imported: Mapping[str, str] | None = None) -> Plan | Faults:
-    """Read a plan that has been parsed already, as a request's body is; else as `read`."""
-    return _sound(reading(values, imported))
+    found = reading(body, imported)
+    return found.plan if found.plan is not None and not found.faults else found.faults
 
 
 def reading(body: object, imported: Mapping[str, str] | None = None) -> ParsedPlan:
@@ -105,10 +101,6 @@ def _kept(values: object, name: str, kind: type[msgspec.Struct]) -> tuple[int, .
     return None if len(kept) == len(listed) else kept
 
 
-def _sound(found: ParsedPlan) -> Plan | Faults:
-    return found.plan if found.plan is not None and not found.faults else found.faults
-
-
 def _loaded(text: str) -> object:
     if len(text.encode("utf-8", "surrogatepass")) > PLAN_BYTES:
         raise document.Unreadable(f"a plan has at most {PLAN_BYTES} bytes")
@@ -128,7 +120,7 @@ def text_of(values: object) -> str:
 
 def preset(name: str) -> str:
     """The text of a plan that comes with the software: `white-room`, `white-room-stage1`, `pilots`, `pilot-real`,
-    `example`.
+    `example`, which explains every field.
 
     LookupError names those there are.
     """
@@ -140,11 +132,6 @@ def preset(name: str) -> str:
 @cache
 def presets() -> tuple[str, ...]:
     return tuple(sorted(entry.name.removesuffix(".yaml") for entry in _PLANS.iterdir() if entry.name.endswith(".yaml")))
-
-
-def example() -> str:
-    """A commented plan that names every field."""
-    return preset("example")
 
 
 def imports(text: str) -> tuple[str, ...]:

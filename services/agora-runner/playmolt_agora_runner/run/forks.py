@@ -15,7 +15,7 @@ from playmolt_schemas.stored.agora.run import (
     RunResumed,
     TurnFailed,
 )
-from playmolt_schemas.stored.agora.turn import RunSpec, TurnRecord
+from playmolt_schemas.stored.agora.turn import RunSpec
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.text import unstorable
 
@@ -66,10 +66,7 @@ def _acts(events: Iterable[Event]) -> list[AgentActed]:
 
 
 def _own(spec: RunSpec, event: Event) -> Event:
-    if isinstance(event, AgentActed | TurnFailed):
-        return replace(event, record=_record(spec, event.record))
-    return event
-
-
-def _record(spec: RunSpec, record: TurnRecord) -> TurnRecord:
-    return replace(record, experiment=spec.experiment, run=spec.run, cell=spec.cell, exploratory=spec.exploratory)
+    if not isinstance(event, AgentActed | TurnFailed):
+        return event
+    own = {"experiment": spec.experiment, "run": spec.run, "cell": spec.cell, "exploratory": spec.exploratory}
+    return replace(event, record=replace(event.record, **own))

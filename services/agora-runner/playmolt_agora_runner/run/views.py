@@ -20,12 +20,7 @@ from playmolt_schemas.agora.feed import (
 )
 from playmolt_schemas.feed_messages import FeedMessage, PublicMessage
 from playmolt_schemas.game_messages import GameAbortedMessage
-from playmolt_schemas.stored.agora.run import (
-    AgentActed,
-    EpochStarted,
-    GameAborted,
-    TurnFailed,
-)
+from playmolt_schemas.stored.agora.run import AgentActed, EpochStarted, GameAborted, TurnFailed
 from playmolt_schemas.stored.agora.turn import TurnRecord
 from playmolt_schemas.stored.event import Event
 

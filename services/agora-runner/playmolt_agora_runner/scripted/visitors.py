@@ -1,6 +1,7 @@
-"""Scripted models in worlds of a plan's folder: they choose among what can be done at their place.
+"""Scripted models in worlds of a plan's folder, which choose among what can be done at their place, and asked aside.
 
-A prompt there is written by a researcher, in whatever form; so they receive only what it offers.
+A prompt there is written by a researcher, in whatever form; so they receive only what it offers. Asked aside, each has
+a leaning of its own on every question, and wavers around it.
 """
 
 from collections.abc import Sequence
@@ -8,7 +9,9 @@ from functools import partial
 from typing import Final
 
 import msgspec
+from playmolt_core.game import draws
 from playmolt_core.llm.scripted.model import Cast, Said, ScriptedTurn
+from playmolt_schemas.stored.agora.turn import Interview, InterviewScale, Language
 
 from playmolt_agora_runner.scripted import residents
 from playmolt_agora_runner.turn.scene import Offer, Scene
@@ -16,6 +19,8 @@ from playmolt_agora_runner.turn.scene import Offer, Scene
 _CLASSES: Final = {"A": ("trade", "support"), "B": ("speak", "whisper"), "C": ("move", "idle")}
 """The actions that share the weight of a class."""
 _OUTSIDE: Final = 100
+_WAVERS: Final = 40
+"""The percentage of answers aside beside the leaning."""
 
 
 def cast(known: Cast, alias: str, scene: Scene) -> Cast:
@@ -27,6 +32,30 @@ def answer(alias: str, scene: Scene, turn: ScriptedTurn) -> Said:
     """An act that can be done, drawn by the profile's weights, in the profile's form."""
     visitor = _Visitor(residents.profile(alias), scene, turn)
     return residents.in_form(residents.profile(alias), turn, visitor.reply(), scene.language)
+
+
+def cast_aside(known: Cast, alias: str, question: Interview, language: Language) -> Cast:
+    """A cast in which an alias answers a question; no other model does."""
+    return residents.alone(known, alias, partial(answer_aside, alias, question, language))
+
+
+def answer_aside(alias: str, question: Interview, language: Language, turn: ScriptedTurn) -> Said:
+    """An answer near the leaning of the alias, in its profile's form; it depends on the request and the seed alone."""
+    profile, choices = residents.profile(alias), question.choices_in(language)
+    if isinstance(question.scale, InterviewScale):
+        least, most = sorted((question.scale.from_, question.scale.to))
+        return residents.in_form(profile, turn, {"answer": _near(alias, question, turn, least, most)}, language)
+    if choices:
+        return residents.in_form(profile, turn, {"answer": _near(alias, question, turn, 1, len(choices))}, language)
+    words = residents.phrases(language).social + residents.phrases(language).plain
+    return residents.in_form(profile, turn, {"answer": words[turn.draw("answer", len(words))]}, language)
+
+
+def _near(alias: str, question: Interview, turn: ScriptedTurn, least: int, most: int) -> int:
+    leaning = least + draws.below("interview", f"{alias}/{question.id}", most - least + 1)
+    if turn.draw("wavers", 100) >= _WAVERS:
+        return leaning
+    return min(most, max(least, leaning + (1 if turn.draw("side", 2) else -1)))
 
 
 class _Visitor:

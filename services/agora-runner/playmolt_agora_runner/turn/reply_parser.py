@@ -186,18 +186,18 @@ def find_object(text: str, has_key: HasKey) -> FoundObject:
     whole = trimmed(text.removeprefix("\ufeff"))
     if not whole:
         raise NoObject("empty")
-    exact = _decoded(_EXACT, whole, 0)
+    exact = decoded(_EXACT, whole, 0)
     if exact is not None and exact[1] == len(whole) and isinstance(exact[0], _Pairs):
         inner = _unwrapped(exact[0], has_key)
         return FoundObject(inner, alone=inner is exact[0])
     # Objects without the key are braces in prose; without another object, the first shows what is missing.
-    objects = [_unwrapped(pairs, has_key) for pairs in _objects(whole)]
-    keyed = [pairs for pairs in objects if _has(pairs, has_key)]
-    if not objects:
-        raise NoObject("refusal" if _declines(whole) else "no_object")
+    inside = [_unwrapped(found, has_key) for found in objects(_LENIENT, whole) if isinstance(found, _Pairs)]
+    keyed = [pairs for pairs in inside if _has(pairs, has_key)]
+    if not inside:
+        raise NoObject("refusal" if declines(whole) else "no_object")
     if any(pairs != keyed[0] for pairs in keyed):
         raise NoObject("several")
-    return FoundObject((keyed or objects)[0], alone=False)
+    return FoundObject((keyed or inside)[0], alone=False)
 
 
 def _has(pairs: _Pairs, has_key: HasKey) -> bool:
@@ -212,20 +212,21 @@ def _unwrapped(pairs: _Pairs, has_key: HasKey) -> _Pairs:
     return pairs
 
 
-def _objects(text: str) -> Iterator[_Pairs]:
+def objects(decoder: json.JSONDecoder, text: str) -> Iterator[object]:
     """The objects inside a text, outermost first; braces in prose and in strings are passed over."""
     start = -1
     for _ in range(_OPENINGS):
         start = text.find("{", start + 1)
         if start < 0:
             return
-        decoded = _decoded(_LENIENT, text, start)
-        if decoded is not None and isinstance(decoded[0], _Pairs):
-            yield decoded[0]
-            start = decoded[1] - 1
+        found = decoded(decoder, text, start)
+        if found is not None:
+            yield found[0]
+            start = found[1] - 1
 
 
-def _decoded(decoder: json.JSONDecoder, text: str, start: int) -> tuple[object, int] | None:
+def decoded(decoder: json.JSONDecoder, text: str, start: int) -> tuple[object, int] | None:
+    """What begins at a place, and where it ends; None if that is not JSON."""
     try:
         return decoder.raw_decode(text, start)
     except (ValueError, RecursionError):
@@ -245,7 +246,7 @@ _LENIENT: Final = json.JSONDecoder(
 )
 
 
-def _declines(text: str) -> bool:
+def declines(text: str) -> bool:
     return text.lower().replace("’", "'").lstrip("\"'*# ").startswith(spelling().refusals)
 
 

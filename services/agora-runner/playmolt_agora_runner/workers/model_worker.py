@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Final
 
 from msgspec.structs import replace
@@ -18,25 +19,30 @@ from playmolt_core.log.port import StreamReader
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.instrument.usage import by_model, lost_call, lost_of, with_call
 from playmolt_schemas.stored.agora.plan import Noticed, Spent
-from playmolt_schemas.stored.agora.run import CallMade
+from playmolt_schemas.stored.agora.run import AgentDied, CallMade
 from playmolt_schemas.stored.event import Event
 
 from playmolt_agora_runner.calls.experiment_status import ExperimentStatuses, events_of
 from playmolt_agora_runner.experiment import commands as experiments
 from playmolt_agora_runner.experiment import preregistration
-from playmolt_agora_runner.run import asides, commands, effects
+from playmolt_agora_runner.run import commands, effects
 from playmolt_agora_runner.run.effects import AgentInterview, AgentTurn, RunReport
+from playmolt_agora_runner.run.fold import evolve
 from playmolt_agora_runner.turn import scenes
 from playmolt_agora_runner.turn.interview import InterviewReply
 from playmolt_agora_runner.turn.reply_parser import TurnReply
+from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.workers.run_usage import Notices, acts_of, requests_recorded, spent_of
 from playmolt_agora_runner.workers.turn_model import Halt, TurnModel
+from playmolt_agora_runner.world import epoch
 from playmolt_agora_runner.world.state import RunState
 
 STEP_SECONDS: Final = 0.25
 MOST_SECONDS: Final = 3.0
 """A single replica takes every run after this long."""
 _FORGET: Final = 5000
+_NO_TIME: Final = datetime(2000, 1, 1, tzinfo=UTC)
+"""No scene depends on the time."""
 
 
 LIMITED_PAUSES: Final = 11
@@ -174,7 +180,7 @@ class ModelWorker:
         if status.halted is not None:
             return Halt(code=status.halted, detail=status.detail)
         if isinstance(turn, AgentInterview):
-            return await self._asking.interview(turn, asides.scene(state, turn.agent), status.budget, logged)
+            return await self._asking.interview(turn, scene_aside(state, turn.agent), status.budget, logged)
         return await self._asking.turn(turn.spec, scenes.scene(state, turn.agent), status.budget, lost, logged)
 
     async def _pause(
@@ -246,6 +252,19 @@ class ModelWorker:
         )
         await leased.submit(finished, "experiment", effect=effect, to=(self._experiments, report.spec.experiment))
         await leased.submit(commands.EndRun(effect_id=effect.id), effect=effect)
+
+
+def scene_aside(state: RunState, agent: str) -> Scene:
+    """An agent's scene for a question asked aside: the next epoch as it begins, also after the last one.
+
+    An agent that would die before it acts sees what it would see until then. LookupError for an unknown agent.
+    """
+    at = replace(state, stage="opening")
+    event: Event | None = epoch.begun(at)
+    while event is not None and not (isinstance(event, AgentDied) and event.agent == agent):
+        at = evolve(at, event, _NO_TIME)
+        event = epoch.next_event(at) if at.stage in ("crisis", "morning") else None
+    return scenes.scene(at, agent)
 
 
 def _topic(asked: AgentTurn | AgentInterview) -> str | None:

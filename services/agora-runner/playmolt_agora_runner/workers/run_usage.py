@@ -39,9 +39,9 @@ class Notices:
         )
 
 
-def counted(events: Iterable[Event]) -> Spent:
-    """Count calls, tokens, money and turns; those that a fork took over from its parent are not its own."""
-    spent = Spent()
+def spent_of(events: Iterable[Event], replayed: int) -> Spent:
+    """Count calls, tokens, money and turns; the `replayed` turns that a fork took over are not its own."""
+    spent = Spent(turns=-replayed)
     for event in events:
         if isinstance(event, CallMade):
             spent = with_call(spent, event.call)
@@ -52,12 +52,6 @@ def counted(events: Iterable[Event]) -> Spent:
 
 def acts_of(events: Iterable[Event]) -> Counter[str]:
     return Counter(str(event.record.action) for event in events if isinstance(event, AgentActed))
-
-
-def spent_of(events: Iterable[Event], replayed: int) -> Spent:
-    """Count what a run has taken itself."""
-    spent = counted(events)
-    return replace(spent, turns=spent.turns - replayed)
 
 
 def requests_recorded(

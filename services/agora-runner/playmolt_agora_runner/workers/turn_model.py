@@ -17,7 +17,6 @@ from playmolt_core.llm.conversation import asked_again, driven, repairing
 from playmolt_core.llm.durable_call import Answer, Batch, DurableCalls, LostCalls, Question
 from playmolt_core.llm.port import ChatMessage, ModelRequest, Reply
 from playmolt_core.llm.scripted.model import Cast, ScriptedModel
-from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.instrument.usage import is_call, with_call
 from playmolt_schemas.stored.agora.plan import Budget, Spent
@@ -26,10 +25,10 @@ from playmolt_schemas.stored.agora.turn import RunSpec, Tokens
 
 from playmolt_agora_runner import budget
 from playmolt_agora_runner.budget import LimitReached
-from playmolt_agora_runner.calls.experiment_status import ExperimentStatuses, account_reached, accounts_of
+from playmolt_agora_runner.calls.experiment_status import ExperimentStatuses, account_reached, accounts_of, reply_key
 from playmolt_agora_runner.folder.personas import dressed
 from playmolt_agora_runner.run.effects import AgentInterview
-from playmolt_agora_runner.scripted import interviewees, visitors
+from playmolt_agora_runner.scripted import visitors
 from playmolt_agora_runner.turn import interview, prompts, reply_parser
 from playmolt_agora_runner.turn.interview import InterviewReply
 from playmolt_agora_runner.turn.prompts import Prompt
@@ -196,7 +195,7 @@ class TurnModel:
             turn=due.turn,
             place=due.place,
             replicate=(spec.run, due.turn, due.agent, "interview", asked_about.id),
-            cast=interviewees.cast(self._cast, _alias(spec, scene), asked_about, spec.language),
+            cast=visitors.cast_aside(self._cast, _alias(spec, scene), asked_about, spec.language),
             labels={"interview": asked_about.id},
         )
         found = await self._ladder(
@@ -281,11 +280,11 @@ class TurnModel:
         prices = budget.prices_of(alias, self._catalogue.models.get(alias))
         size = sum(len(message.content.encode()) for message in request.messages)
         worst = budget.worst_case(size, len(request.messages), request.max_tokens, prices)
-        scripted = is_scripted(alias)
+        scripted, replicate = is_scripted(alias), [*question.replicate, place.ask]
         found = await self._calls.ask(
             Question(
                 request=request,
-                key=None if scripted else self._key(spec, question, place.ask),
+                key=None if scripted else reply_key(request, self._catalogue, spec.sampling, replicate),
                 prompt=question.prompt,
                 mark=place,
                 accounts=accounts_of(spec, limits),
@@ -320,24 +319,6 @@ class TurnModel:
         status = await self._statuses.of(experiment) if self._statuses else None
         code = status.halted if status else None
         return Halt(code=code or "stopped", detail=status.detail if status else "")
-
-    def _key(self, spec: RunSpec, question: TurnQuestion, ask: int) -> str:
-        """Name a request with its replicate, so that equal prompts of two replicates are two calls.
-
-        `ask` is its place in the ladder, not how often it was tried: a reply that came once is found ever after.
-        """
-        request = question.request
-        entry = self._catalogue.models.get(request.alias)
-        named = {
-            "model": entry.model if entry else "",
-            "base_url": entry.base_url if entry else "",
-            "messages": request.messages,
-            "sampling": spec.sampling,
-            "decoding": spec.decoding,
-            "schema": request.schema,
-            "replicate": [*question.replicate, ask],
-        }
-        return hashlib.sha256(canonical_json(named)).hexdigest()
 
 
 def _alias(spec: RunSpec, scene: Scene) -> str:

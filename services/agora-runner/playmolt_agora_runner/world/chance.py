@@ -4,7 +4,6 @@ Draws use the run's number, not its id: the same seed then gives the same crises
 a fork continues the random streams of its parent.
 """
 
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -30,11 +29,7 @@ def leaks(spec: RunSpec, turn: int, agent: str, probability: Fraction) -> bool:
 
 
 def homes(spec: RunSpec) -> tuple[str, ...]:
-    return draws.shuffle(spec.seed, _name(spec, "placement", 0), _homes(spec))
-
-
-def _homes(spec: RunSpec) -> Sequence[str]:
-    return tuple(seat.home for seat in spec.seats)
+    return draws.shuffle(spec.seed, _name(spec, "placement", 0), tuple(seat.home for seat in spec.seats))
 
 
 def _name(spec: RunSpec, subject: str, turn: int) -> str:

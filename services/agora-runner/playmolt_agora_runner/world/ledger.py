@@ -6,7 +6,7 @@ from typing import Final
 
 from playmolt_schemas.stored.agora.own_world import OwnWorld, Resource
 
-from playmolt_agora_runner.world.state import Agent, RunState
+from playmolt_agora_runner.world.state import RunState
 
 _DIGITS: Final = 12
 
@@ -14,7 +14,7 @@ _DIGITS: Final = 12
 def balances(state: RunState) -> dict[str, int]:
     """The energy of the living by which the world reckons: the real one, or the shadow's."""
     shadow = state.rules.energy.ledger == "shadow"
-    return {name: _held(agent, shadow=shadow) for name, agent in state.agents.items() if agent.alive}
+    return {name: agent.shadow if shadow else agent.energy for name, agent in state.agents.items() if agent.alive}
 
 
 def moved(held: Mapping[str, int], steps: Iterable[tuple[str, int]], ceiling: int) -> dict[str, int]:
@@ -34,10 +34,6 @@ def decimal(value: Fraction, digits: int = _DIGITS) -> str:
     rounded = (2 * value.numerator * scale + value.denominator) // (2 * value.denominator)
     whole, rest = divmod(rounded, scale)
     return f"{whole}.{rest:0{digits}d}"
-
-
-def _held(agent: Agent, *, shadow: bool) -> int:
-    return agent.shadow if shadow else agent.energy
 
 
 def regrown(resource: Resource, held: int) -> int:

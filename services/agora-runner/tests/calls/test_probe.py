@@ -42,7 +42,7 @@ class SilentServer(Model):
 
 
 def plan() -> Plan:
-    found = reading.read_document(PLAN)
+    found = reading.read(PLAN)
     assert isinstance(found, Plan)
     return found
 

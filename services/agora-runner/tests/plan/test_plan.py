@@ -82,7 +82,7 @@ class TestPresets:
         assert not any(test.confirmatory for test in found.tests)
 
     def test_the_example_names_every_field(self) -> None:
-        text = reading.example()
+        text = reading.preset("example")
         assert seen(text).faults == ()
         missing = [name for name in Plan.__struct_fields__ if f"{name}:" not in text]
         assert missing == []
@@ -110,7 +110,7 @@ class TestReading:
         assert (plan.budget.money, plan.budget.per_run.money) == ("2.5", "1")
 
     def test_a_body_with_floats_reads_as_its_decimals(self) -> None:
-        plan = reading.read_document(document(sampling={"temperature": 0.1, "max_tokens": 50}))
+        plan = reading.read(document(sampling={"temperature": 0.1, "max_tokens": 50}))
         assert isinstance(plan, Plan)
         assert plan.sampling.temperature == "0.1"
         assert '"temperature":0.1' not in reading.text_of(document(sampling={"temperature": 0.1}))
@@ -226,13 +226,13 @@ class TestReading:
     @settings(max_examples=50)
     def test_no_value_breaks_the_reader(self, value: Any) -> None:
         base = document()
-        found = reading.read_document({**base, **value} if isinstance(value, dict) else value)
+        found = reading.read({**base, **value} if isinstance(value, dict) else value)
         if isinstance(found, Plan):
             assert preview(found, NONE, power=power).turns > 0
             assert b"e+" not in canonical_json(found)
 
     def test_nothing_that_is_stored_holds_a_float(self) -> None:
-        plan = reading.read_document(document(phases={"stage1": {"rules": {"decay": {"step": 0.25}}}}))
+        plan = reading.read(document(phases={"stage1": {"rules": {"decay": {"step": 0.25}}}}))
         assert isinstance(plan, Plan)
         assert plan.phases.stage1
         assert plan.phases.stage1.rules == {"decay": {"step": "0.25"}}

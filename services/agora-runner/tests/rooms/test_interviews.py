@@ -7,12 +7,13 @@ import msgspec
 from playmolt_agora_runner.folder.personas import dressed
 from playmolt_agora_runner.folder.reading import PlanFolder
 from playmolt_agora_runner.plan import costs, matrix
-from playmolt_agora_runner.run import asides, commands, effects
+from playmolt_agora_runner.run import commands, effects
 from playmolt_agora_runner.run.effects import AgentInterview, AgentTurn
 from playmolt_agora_runner.run.rules import Agora
 from playmolt_agora_runner.turn import interview, prompts, scenes
 from playmolt_agora_runner.turn.interview import Answer, InterviewReply
 from playmolt_agora_runner.turn.reply_parser import Parsed, TurnReply
+from playmolt_agora_runner.workers.model_worker import scene_aside
 from playmolt_core.game.decider import Accepted, Command
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.stored.agora.plan import Plan
@@ -49,7 +50,7 @@ def test_herders_are_asked_with_the_scene_of_their_pasture(plan: Plan, folder: P
         payload, name = (due.payload, due.id) if due else (None, "")
         following = None
         if isinstance(payload, AgentInterview):
-            scene = dressed(asides.scene(state, payload.agent), folder.texts)
+            scene = dressed(scene_aside(state, payload.agent), folder.texts)
             question = interview.render(scene, TRUST).user
             above = question.partition("\n---\n")[0]
             assert prompts.render(scene).user.startswith(f"{above}\n---\n")

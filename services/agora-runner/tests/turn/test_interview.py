@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from msgspec import UNSET
-from playmolt_agora_runner.scripted import interviewees, residents
+from playmolt_agora_runner.scripted import residents, visitors
 from playmolt_agora_runner.turn import interview, prompts
 from playmolt_agora_runner.turn.scene import OwnScene, Scene
 from playmolt_core.llm.port import ChatMessage, ModelRequest
@@ -119,7 +119,7 @@ def test_scripted_models_answer_by_their_profile_and_the_seed(asked: Interview) 
         for number in range(60):
             messages = (ChatMessage("system", "s"), ChatMessage("user", f"question {number}"))
             turn = ScriptedTurn(ModelRequest(alias=alias, messages=messages), seed)
-            found.append(interview.read(interviewees.answer(alias, asked, "en", turn).text, asked, "en"))
+            found.append(interview.read(visitors.answer_aside(alias, asked, "en", turn).text, asked, "en"))
         return found
 
     steady, again, other, reseeded = (
@@ -144,7 +144,7 @@ def test_a_profile_leans_the_same_way_in_every_run() -> None:
         values = []
         for number in range(40):
             turn = ScriptedTurn(ModelRequest(alias="scripted", messages=(ChatMessage("user", str(number)),)), seed)
-            found = interview.read(interviewees.answer("scripted", wide, "en", turn).text, wide, "en").value
+            found = interview.read(visitors.answer_aside("scripted", wide, "en", turn).text, wide, "en").value
             values += [] if found is None else [found]
         means.add(round(sum(values) / len(values)))
     assert max(means) - min(means) <= 1

@@ -5,10 +5,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_agora_runner.run import asides, commands, effects
+from playmolt_agora_runner.run import commands, effects
 from playmolt_agora_runner.run.effects import AgentInterview, AgentTurn
 from playmolt_agora_runner.turn import interview, prompts, scenes
 from playmolt_agora_runner.turn.interview import Answer, InterviewReply
+from playmolt_agora_runner.workers.model_worker import scene_aside
 from playmolt_core.game.decider import PUBLIC
 from playmolt_schemas.stored.agora.run import CallMade, Interviewed
 from playmolt_schemas.stored.agora.turn import Interview, InterviewAsk, InterviewScale
@@ -84,7 +85,7 @@ def test_the_scene_is_the_one_that_the_agent_sees_next(runs: Any, phase: str) ->
     while isinstance(due(run), AgentTurn):
         run.answer()
     assert (run.state.turn, run.state.next_agent) == (1, None)
-    shown = {agent: asides.scene(run.state, agent) for agent in run.state.living}
+    shown = {agent: scene_aside(run.state, agent) for agent in run.state.living}
     while isinstance(due(run), AgentInterview):
         run.when(commands.TakeInterview(effect_id=effects.effect_id(run.state) or "", reply=answered()))
     first = str(run.state.next_agent)
