@@ -30,6 +30,8 @@ _RETRY: Final = Retry(attempts=1000, seconds=60.0, base=0.5, cap=0.5)
 """Waits for a platform that is restarting."""
 _POLL_SECONDS: Final = 0.5
 _LINE_SECONDS: Final = 5.0
+_SETTLE_SECONDS: Final = 60.0
+"""How long the report of a stopped panel waits for the turns in progress, whose calls it counts."""
 _PLAN: Final = "plan.toml"
 _RUN: Final = "run.json"
 _LOCK: Final = ".lock"
@@ -178,7 +180,7 @@ def _refuse_change(plan: Path, text: str, out: Path) -> None:
     try:
         former = tomllib.loads((out / _PLAN).read_text("utf-8"))
         present = tomllib.loads(text)
-    except (FileNotFoundError, tomllib.TOMLDecodeError):
+    except (FileNotFoundError, ValueError, RecursionError):
         return  # nothing to compare, or the platform names the fault
     changed = [name for name in sorted({*former, *present} - {"budget"}) if former.get(name) != present.get(name)]
     if changed:
@@ -209,14 +211,18 @@ def _fault_line(plan: Path, fault: Mapping[str, Any]) -> str:
 
 
 def _followed(client: Client, view: PanelView, show: Console) -> PanelView:
-    printed, last = "", float("-inf")
-    while view.state == "running":
+    printed, last, settled_by = "", float("-inf"), float("inf")
+    while view.state == "running" or (view.settling and time.monotonic() < settled_by):
         time.sleep(_POLL_SECONDS)
         view = client.call(routes.READ_PANEL, view.id)
         line, now = _line(view), time.monotonic()
+        if view.state != "running":
+            settled_by = min(settled_by, now + _SETTLE_SECONDS)
         if line != printed and now - last >= _LINE_SECONDS:
             show.print(line, highlight=False)
             printed, last = line, now
+    if view.settling:
+        show.print(f"{view.settling} juries have a turn in progress; its calls are not in this report", highlight=False)
     return view
 
 

@@ -85,7 +85,8 @@ class PanelStopView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PanelView(msgspec.Struct, frozen=True, kw_only=True):
-    """`GET /api/jury/panels/{id}`. `n` counts all juries of the plan, `played` those that are over."""
+    """`GET /api/jury/panels/{id}`. `n` counts all juries of the plan, `played` those that are over. `settling` counts
+    the juries of a stopped panel whose turn in progress may not be over, so that `spent` may still grow."""
 
     id: str
     state: PanelState
@@ -95,6 +96,7 @@ class PanelView(msgspec.Struct, frozen=True, kw_only=True):
     played: int
     missing: int
     stopped: PanelStopView | None
+    settling: int
     budget: PanelBudget
     spent: PanelSpent
     version: int

@@ -131,7 +131,8 @@ class JuryPlayed(Event, frozen=True, kw_only=True):
 
 
 class JurySetAside(Event, frozen=True, kw_only=True):
-    """A jury was left unfinished when the panel stopped; `spent` is what it has cost so far."""
+    """A jury was left unfinished when the panel stopped; `spent` is what it has cost so far. `session` is empty if it
+    had not been opened."""
 
     type: ClassVar[str] = "jury_set_aside"
     script: str

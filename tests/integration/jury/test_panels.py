@@ -5,7 +5,6 @@ import fcntl
 import io
 import json
 import os
-import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -227,17 +226,6 @@ def run(hall: Stack, folder: Path, text: str, *words: str) -> Done:
     return playmolt(*command, environment=environment, seconds=150)
 
 
-def calls_of(hall: Stack, panel: str, at_least: int) -> int:
-    """The calls that a stopped panel has made, once they are so many, or after half a minute."""
-    end = time.monotonic() + 30
-    while True:
-        answer = httpx.get(f"{hall.run.gateway}/api/jury/panels/{panel}", headers=operators(hall), timeout=30)
-        calls = int(answer.raise_for_status().json()["spent"]["calls"])
-        if calls >= at_least or time.monotonic() > end:
-            return calls
-        time.sleep(0.2)
-
-
 def test_a_budget_that_ends_in_the_middle_stops_the_command_and_a_raised_one_goes_on(
     hall: Stack, tmp_path: Path
 ) -> None:
@@ -248,9 +236,7 @@ def test_a_budget_that_ends_in_the_middle_stops_the_command_and_a_raised_one_goe
     assert done.returncode == 1, done.stderr
     first = json.loads((tmp_path / "out" / "panel.json").read_text())
     assert first["stopped"]["by"] == "budget"
-    assert first["spent"]["calls"] <= 50
-    # What unfinished juries asked is counted once they are set aside, which may come after this report.
-    assert 30 <= calls_of(hall, first["panel"], at_least=30) <= 50
+    assert 30 <= first["spent"]["calls"] <= 50
     changed = run(hall, tmp_path, budget(5000).replace("n = 6", "n = 7"))
     assert changed.returncode == 2
     assert "Only the budget may change" in changed.stderr

@@ -1,6 +1,7 @@
 """The lines of keys and tables in a TOML text, which tomllib does not provide."""
 
 import re
+import tomllib
 from typing import Final
 
 from playmolt_core.game.packs.faults import Lines, Path
@@ -12,6 +13,21 @@ _STRING: Final = re.compile(
 _KEY: Final = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|'[^'\n]*'|[A-Za-z0-9_-]+")
 _PLAIN: Final = re.compile(r"[^,\]}\n#]*")
 _QUOTES: Final = "\"'"
+
+
+_LINE: Final = re.compile(r"at line (\d+)")
+_LONG_NUMBER: Final = re.compile(r"[0-9_]{4301,}")
+"""More digits than Python reads; tomllib's error for it is none of TOML."""
+
+
+def syntax_fault(text: str, error: ValueError | RecursionError) -> tuple[int, str]:
+    """The line of an error of tomllib, and what is wrong there."""
+    if isinstance(error, RecursionError):
+        return 1, "nested too deeply; write it with fewer brackets within brackets"
+    if not isinstance(error, tomllib.TOMLDecodeError) and (long := _LONG_NUMBER.search(text)):
+        return text.count("\n", 0, long.start()) + 1, "a number of too many digits; shorten it"
+    found = _LINE.search(str(error))
+    return int(found[1]) if found else text.count("\n") + 1, str(error)
 
 
 def lines_of(text: str) -> Lines:

@@ -1,7 +1,6 @@
 """A case as a set of files: their faults and the parsed pack (jury.md, Bring your own)."""
 
 import json
-import re
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -13,7 +12,7 @@ import msgspec
 from playmolt_core.game.packs.faults import InvalidPack, PackFault, PackFlaw, located
 from playmolt_core.game.packs.frame import PACK, PackFrame, frame_flaws, limit_flaws, text_of
 from playmolt_core.game.packs.shapes import built, misshapen
-from playmolt_core.game.packs.toml_lines import lines_of
+from playmolt_core.game.packs.toml_lines import lines_of, syntax_fault
 from playmolt_schemas.canonical import Files, digest, files_digest
 from playmolt_schemas.limits import PACK_FILE_BYTES, PACK_FILES
 
@@ -34,7 +33,6 @@ STRUCTURE: Final = "structure.toml"
 _DATA_FILES: Final = (
     "prompts.json", *(f"{kind}.{language}.json" for kind in ("lexicon", "scripted") for language in get_args(Language))
 )  # fmt: skip
-_LINE: Final = re.compile(r"at line (\d+)")
 _LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
 
 
@@ -156,6 +154,7 @@ class _PackReader:
         )
 
     def _parse(self, path: str, content: bytes) -> None:
+        text = ""
         try:
             text = text_of(content)
             self._values[path] = tomllib.loads(text)
@@ -163,10 +162,9 @@ class _PackReader:
         except UnicodeDecodeError as error:
             line = content.count(b"\n", 0, error.start) + 1
             self._faults.append(PackFault(path, line, "syntax", "the file is not UTF-8: save it as UTF-8"))
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
-            found = _LINE.search(str(error))
-            line = int(found[1]) if found else content.count(b"\n") + 1
-            self._faults.append(PackFault(path, line, "syntax", f"invalid TOML: {error}"))
+        except (ValueError, RecursionError) as error:
+            line, reason = syntax_fault(text, error)
+            self._faults.append(PackFault(path, line, "syntax", f"invalid TOML: {reason}"))
 
     def _shaped(self, path: str, kind: object, missing: Literal["missing_key", "missing_text"] = "missing_key") -> Any:
         """The file's content as that type; None if the file is missing or has another shape."""

@@ -7,7 +7,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, Final, get_args
 
 from playmolt_core.game.packs.faults import Lines, Path
-from playmolt_core.game.packs.toml_lines import lines_of
+from playmolt_core.game.packs.toml_lines import lines_of, syntax_fault
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.games.jury_panels import PanelFault, PanelFaultCode
 from playmolt_schemas.stored.jury import Language
@@ -30,11 +30,14 @@ ROUNDS_MOST: Final = 8
 SEED_MOST: Final = 2**53
 CALLS_MOST: Final = 10**12
 _TEMPERATURE_MOST: Final = 2
+_PLACES_MOST: Final = 20
+"""Decimal places of a temperature, and the digits of an amount that is looked at."""
+_SHOWN_BELOW: Final = 10**20
 _SCRIPT: Final = re.compile(r"[A-Za-z0-9_-]{1,20}")
-_LINE: Final = re.compile(r"at line (\d+)")
 _DECIMAL: Final = re.compile(r"\d{1,9}(\.\d{1,9})?")
 _NAMES: Final[Mapping[type, str]] = {
-    str: "a text in quotes", int: "a whole number", bool: "true or false", dict: "a table", list: "a list",
+    str: "a text in quotes", int: "a whole number", bool: "true or false", list: "a list",
+    dict: "tables: begin each step with [[scripts.A]], where A is the script",
 }  # fmt: skip
 _KEYS: Final = (
     "case", "language", "n", "seed", "jurors", "scripts", "deliberation", "budget", "compare", "shuffle", "chain",
@@ -58,6 +61,8 @@ def case_of(plan: object) -> str:
 
 def read(plan: object, cases: Cases, aliases: Collection[str]) -> PanelPlan | tuple[PanelFault, ...]:
     """The plan in a TOML text, or in a table that was read from one, which has no lines; else every fault of it."""
+    if isinstance(plan, str):
+        plan = plan.removeprefix("\ufeff")
     values = _parsed(plan)
     if isinstance(values, PanelFault):
         return (values,)
@@ -84,10 +89,9 @@ def _parsed(plan: object) -> Table | PanelFault:
         return PanelFault("plan", "must be the text of a TOML file", line=None, code="wrong_type")
     try:
         return tomllib.loads(plan, parse_float=Decimal)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        found = _LINE.search(str(error))
-        line = int(found[1]) if found else plan.count("\n") + 1
-        return PanelFault("plan", f"is not valid TOML: {error}", line=line, code="syntax")
+    except (ValueError, RecursionError) as error:
+        line, reason = syntax_fault(plan, error)
+        return PanelFault("plan", f"is not valid TOML: {reason}", line=line, code="syntax")
 
 
 class _Reader:
@@ -150,7 +154,7 @@ class _Reader:
     def _number(self, values: Table, path: Path, least: int, most: int, default: int | None = None) -> int:
         value = self._typed(values, path, int, default)
         if value is not None and not least <= value <= most:
-            self.fault(path, "out_of_bounds", f"is {value}; choose {least} to {most}")
+            self.fault(path, "out_of_bounds", f"is {_shown(value)}; choose {least} to {most}")
         return value or 0
 
     def _chain(self, values: Table) -> PanelChain:
@@ -277,7 +281,7 @@ class _Reader:
             self.fault(("deliberation",), "wrong_type", "must be a number of rounds, or true for those of the case")
             return 0
         if not 0 <= value <= ROUNDS_MOST:
-            self.fault(("deliberation",), "out_of_bounds", f"is {value}; choose 0 to {ROUNDS_MOST}, or true")
+            self.fault(("deliberation",), "out_of_bounds", f"is {_shown(value)}; choose 0 to {ROUNDS_MOST}, or true")
         return value
 
     def _budget(self, value: object) -> PanelBudget:
@@ -293,7 +297,7 @@ class _Reader:
 
     def _decimal(self, path: Path, value: object) -> str | None:
         """Money as decimal text; numbers of TOML are exact here."""
-        text = value if isinstance(value, str) else f"{value:f}" if _is_number(value) else ""
+        text = value if isinstance(value, str) else f"{value:f}" if _is_number(value) and _is_short(value) else ""
         if not _DECIMAL.fullmatch(text):
             self.fault(path, "wrong_type", 'must be an amount from 0, such as 2.50 or "2.50"')
             return None
@@ -321,10 +325,10 @@ class _Reader:
             number = Decimal(value) if isinstance(value, str) or _is_number(value) else None  # type: ignore[arg-type]
         except InvalidOperation:
             number = None
-        if number is None or not 0 <= number <= _TEMPERATURE_MOST:
+        if number is None or not _is_short(number) or not 0 <= number <= _TEMPERATURE_MOST:
             self.fault(("temperature",), "out_of_bounds", f"must be a number from 0 to {_TEMPERATURE_MOST}")
             return None
-        return f"{number:f}"
+        return f"{abs(number):f}"
 
 
 def _ids(material: Material | None) -> list[str]:
@@ -334,3 +338,15 @@ def _ids(material: Material | None) -> list[str]:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | Decimal | float) and not isinstance(value, bool)
+
+
+def _shown(value: int) -> str:
+    """Python writes no number of more than 4,300 digits."""
+    return str(value) if abs(value) < _SHOWN_BELOW else "too large" if value > 0 else "too small"
+
+
+def _is_short(value: object) -> bool:
+    """Whether a number can be written with few digits: `1e-999999999` takes as many bytes."""
+    found = Decimal(value)  # type: ignore[arg-type]
+    parts = found.as_tuple()
+    return isinstance(parts.exponent, int) and parts.exponent >= -_PLACES_MOST and found.adjusted() <= _PLACES_MOST

@@ -108,6 +108,9 @@ class _Play:
     async def run(self) -> None:
         """Play until the jury is over or the panel stops; then report it, or set it aside."""
         try:
+            if not await self._running():
+                await self._set_aside()
+                return
             if not await self._opened():
                 return
             while not (state := await self._state()).over:
@@ -196,8 +199,11 @@ class _Play:
         await self._leased.submit(stop, f"halt/{self._panel.stops}")
 
     async def _set_aside(self) -> None:
-        spent = spent_on(await self._juries.events(self._stream))
-        left = JurySetAside(script=self._place.script, number=self._place.number, session=self._stream, spent=spent)
+        opened = await self._juries.now(self._stream) is not None
+        left = JurySetAside(
+            script=self._place.script, number=self._place.number, session=self._stream if opened else "",
+            spent=spent_on(await self._juries.events(self._stream)),
+        )  # fmt: skip
         await self._leased.submit(SetAside(left=left), f"aside/{self._panel.stops}")
 
     async def _submit(self, command: Command, step: str) -> None:

@@ -36,7 +36,7 @@ from playmolt_jury.panels.order import order_of, seed_of
 from playmolt_jury.panels.state import FOLDS, State, name_of
 
 PLAY: Final = "play_jury"
-"""`Effect.kind` of a jury to play; its payload is a PanelPlace."""
+"""`Effect.kind` of a jury to play, or to set aside if the panel has stopped; its payload is a PanelPlace."""
 AT_ONCE: Final = 32
 """The most juries of a panel that are played at a time."""
 NO_PANEL: Final = Refused(Code.NOT_FOUND, "This panel does not exist. Open one with POST /api/jury/panels.")
@@ -131,9 +131,9 @@ class Panel(Game[State]):
 
     @override
     def effects(self, state: State) -> Sequence[Effect[PanelPlace]]:
-        if state.plan is None or state.since is None or state.status != "running":
+        if state.plan is None or state.since is None or state.over:
             return ()
-        places = islice(_open_places(state, state.plan), AT_ONCE)
+        places = _at_hand(state, state.plan)
         return tuple(Effect(id=effect_of(place), kind=PLAY, due=state.since, payload=place) for place in places)
 
     @override
@@ -201,10 +201,17 @@ def panel_view(state: State) -> PanelView:
         played=len(state.played),
         missing=sum(jury.outcome == "missing" for jury in state.played.values()),
         stopped=state.stopped,
+        settling=sum(1 for _ in _at_hand(state, state.plan)) if state.status == "stopped" else 0,
         budget=state.budget,
         spent=state.spent,
         version=state.version,
     )
+
+
+def _at_hand(state: State, plan: PanelPlan) -> Iterator[PanelPlace]:
+    """The juries that are played now; of a stopped panel those that may have been and are not set aside yet."""
+    places = islice(_open_places(state, plan), AT_ONCE)
+    return (place for place in places if name_of(place.number, place.script) not in state.settled)
 
 
 def _open_places(state: State, plan: PanelPlan) -> Iterator[PanelPlace]:

@@ -55,6 +55,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     played: dict[JuryName, PlayedJury] = {}
     aside: dict[JuryName, PanelSpent] = {}
     """What the unfinished juries had cost when the panel stopped."""
+    settled: frozenset[JuryName] = frozenset()
+    """The juries that were found not to go on since the panel stopped."""
     finished_spent: PanelSpent = PanelSpent()
 
     @property
@@ -97,7 +99,11 @@ def _played(state: State, event: JuryPlayed, _: datetime) -> Changes:
 
 
 def _set_aside(state: State, event: JurySetAside, _: datetime) -> Changes:
-    return {"aside": {**state.aside, name_of(event.number, event.script): event.spent}}
+    name = name_of(event.number, event.script)
+    aside = {**state.aside, name: event.spent} if event.session else state.aside
+    if state.status != "stopped":  # resumed in the meantime: the jury goes on
+        return {"aside": aside}
+    return {"aside": aside, "settled": state.settled | {name}}
 
 
 def _without(state: State, name: JuryName) -> dict[JuryName, PanelSpent]:
@@ -112,7 +118,7 @@ def _stopped(state: State, event: PanelStopped, _: datetime) -> Changes:
 
 
 def _resumed(_: State, event: PanelResumed, at: datetime) -> Changes:
-    return {"status": "running", "stopped": None, "budget": event.budget, "since": at}
+    return {"status": "running", "stopped": None, "budget": event.budget, "since": at, "settled": frozenset()}
 
 
 def _finished(_: State, __: PanelFinished, ___: datetime) -> Changes:

@@ -68,6 +68,15 @@ def changed(old: str, new: str) -> str:
         (changed("n = 20", 'n = 20\nchain = "all"'), 3, "plan.chain", "wrong_type"),
         (changed("n = 20", "n = 20\nshuffle = 1"), 3, "plan.shuffle", "wrong_type"),
         (changed("n = 20", "n = 20\ntemperature = 3"), 3, "plan.temperature", "out_of_bounds"),
+        (changed("n = 20", "n = 20\ntemperature = nan"), 3, "plan.temperature", "out_of_bounds"),
+        (changed("n = 20", 'n = 20\ntemperature = "sNaN"'), 3, "plan.temperature", "out_of_bounds"),
+        (changed("n = 20", "n = 20\ntemperature = 1e-999999999"), 3, "plan.temperature", "out_of_bounds"),
+        (changed("n = 20", f"n = 0x{'f' * 5000}"), 2, "plan.n", "out_of_bounds"),
+        (changed("n = 20", f"n = 20\ndeliberation = 0x{'f' * 5000}"), 3, "plan.deliberation", "out_of_bounds"),
+        (changed("seed = 3", f"seed = {'9' * 5000}"), 3, "plan", "syntax"),
+        (changed("seed = 3", f"seed = {'[' * 5000}"), 1, "plan", "syntax"),
+        (changed("money = 2.50", "money = 1e999999999"), 7, "plan.budget.money", "wrong_type"),
+        (changed("money = 2.50", "money = nan"), 7, "plan.budget.money", "wrong_type"),
         (changed("money = 2.50", "money = -1"), 7, "plan.budget.money", "wrong_type"),
         (changed("money = 2.50", "money = true"), 7, "plan.budget.money", "wrong_type"),
         (changed("calls = 100", "call = 100"), 8, "plan.budget.call", "unknown_key"),
@@ -132,3 +141,7 @@ def test_only_the_budget_may_differ_between_two_plans_of_one_panel() -> None:
     assert isinstance(raised, PanelPlan)
     assert isinstance(other, PanelPlan)
     assert plans.identity(one) == plans.identity(raised) != plans.identity(other)
+
+
+def test_the_mark_of_some_editors_is_no_fault() -> None:
+    assert read("\ufeff" + SOUND) == read(SOUND)

@@ -18,13 +18,22 @@ from playmolt_jury import rules
 from playmolt_jury.jurors import scripted
 from playmolt_jury.panels import plan as plans
 from playmolt_jury.panels.player import JuryPlayer
-from playmolt_jury.panels.rules import PLAY, OpenPanel, Panel, ResumePanel, StopPanel, session_of
+from playmolt_jury.panels.rules import (
+    PLAY,
+    OpenPanel,
+    Panel,
+    ResumePanel,
+    SetAside,
+    StopPanel,
+    panel_view,
+    session_of,
+)
 from playmolt_jury.panels.state import State
 from playmolt_jury.workers.model_worker import ModelWorker
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.stored.jury import AttemptMade
-from playmolt_schemas.stored.panels import JuryPlayed, PanelPlan
+from playmolt_schemas.stored.panels import JuryPlayed, JurySetAside, PanelPlan, PanelSpent
 
 JURY, PANEL = rules.jury(), Panel()
 NAME = "panel-00000000-0000-4000-8000-000000000001"
@@ -214,7 +223,11 @@ async def test_a_spent_budget_stops_the_panel_and_a_resume_goes_on() -> None:
     assert table.state.stopped
     assert table.state.stopped.by == "budget"
     assert table.state.spent.calls > 0
-    assert not PANEL.effects(table.state)
+    assert panel_view(table.state).settling == 1
+    while PANEL.effects(table.state):
+        await table.play()
+    assert panel_view(table.state).settling == 0
+    assert len(table.juries.stored) == 1
     spent = False
     raised = replace(table.plan, budget=replace(table.plan.budget, calls=900))
     await table.panels.submit(NAME, ResumePanel(plan=raised), "resume")
@@ -276,8 +289,41 @@ async def test_a_stop_leaves_the_jury_for_later() -> None:
     assert snapshot
     effect = PANEL.effects(table.state)[0]
     await table.panels.submit(NAME, StopPanel(by="owner", detail="stopped"), "stop")
-    assert not PANEL.effects(table.state)
+    await table.play()
     assert session_of(effect.payload) not in table.juries.stored
+    assert effect not in PANEL.effects(table.state)
+    await table.panels.submit(NAME, ResumePanel(), "resume")
+    assert PANEL.effects(table.state)[0].id == effect.id
+
+
+async def test_a_jury_that_is_set_aside_after_the_resume_goes_on() -> None:
+    table = Table()
+    await table.open()
+    await table.panels.submit(NAME, StopPanel(by="owner", detail="stopped"), "stop")
+    await table.panels.submit(NAME, ResumePanel(), "resume")
+    left = JurySetAside(script="A", number=1, session="", spent=PanelSpent())
+    await table.panels.submit(NAME, SetAside(left=left), "late")
+    assert len(PANEL.effects(table.state)) == 2
+
+
+@pytest.mark.parametrize("at", [2, 7, 15])
+async def test_a_panel_that_is_stopped_and_killed_counts_what_its_juries_have_cost(at: int) -> None:
+    table = Table()
+    await table.open()
+    table.left = at
+    with pytest.raises(Killed):
+        await table.play()
+    await table.panels.submit(NAME, StopPanel(by="owner", detail="stopped"), "stop")
+    asked = len(table.model.requests)
+    while PANEL.effects(table.state):
+        await table.play(attempt=2)
+    assert len(table.model.requests) == asked
+    (stored,) = table.juries.stored.values()
+    assert table.state.spent.calls == sum(isinstance(event, AttemptMade) for event in stored)
+    assert panel_view(table.state).settling == 0
+    for script in table.panels.stored[NAME]:
+        if isinstance(script, JurySetAside):
+            assert bool(script.session) == (script.number == 1)
 
 
 async def test_a_full_day_stops_the_panel_before_a_jury_is_opened() -> None:
