@@ -69,5 +69,6 @@ def platform() -> Iterator[Stack]:
     own = {**OWN_SERVERS, "PLAYMOLT_PHASE_DEADLINE_SECONDS": str(DEADLINE_SECONDS), "PLAYMOLT_PEOPLE": "true"}
     with tempfile.TemporaryDirectory(prefix="playmolt-clients-", ignore_cleanup_errors=True) as folder:
         Path(folder).chmod(0o755)
+        own["PLAYMOLT_DATASETS"] = str(Path(folder) / "datasets")
         with Stack(Path(folder) / "data", environment=own) as stack:
             yield stack

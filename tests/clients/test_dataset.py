@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import threading
@@ -146,12 +147,17 @@ def test_the_same_range_gives_the_same_bytes(played: Played, dataset: Path, tmp_
         assert (tmp_path / "again" / path).read_bytes() == (dataset / path).read_bytes(), path
 
 
+@pytest.mark.parametrize("published", [False, True])
 def test_mlcroissant_takes_its_metadata_without_a_warning_and_reads_its_records(
-    foreign_python: Path, played: Played, dataset: Path
+    foreign_python: Path, played: Played, dataset: Path, tmp_path: Path, published: bool
 ) -> None:
+    metadata = "croissant.json"
+    if published:
+        shutil.copytree(dataset, played.stack.folder.path.parent / "datasets" / "games")
+        metadata = f"{played.stack.run.gateway}/datasets/games/croissant.json"
     done = subprocess.run(
-        [foreign_python, HERE / "croissant_reader.py", "croissant.json"], cwd=dataset, capture_output=True, text=True,
-        timeout=SECONDS, check=False,
+        [foreign_python, HERE / "croissant_reader.py", metadata], cwd=dataset, capture_output=True, text=True,
+        timeout=SECONDS, check=False, env={**os.environ, "CROISSANT_CACHE": str(tmp_path)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     found = {one["name"]: one["rows"] for one in map(json.loads, done.stdout.splitlines())}

@@ -56,6 +56,24 @@ async def test_the_files_are_sent_as_they_are(folder: Path) -> None:
     assert (part.status_code, part.content) == (206, b"PAR1")
 
 
+async def test_the_metadata_that_is_sent_names_the_addresses_of_the_files(folder: Path) -> None:
+    """In the folder they are relative, and a reader of a URL does not resolve them."""
+    platform = Platform(datasets=str(folder))
+    written = {
+        "name": "n", "description": "d", "url": "https://a.example/",
+        "distribution": [{"contentUrl": path, "sha256": "x"} for path in (*FILES, "https://b.example/c")],
+    }  # fmt: skip
+    file = folder / "november" / "croissant.json"
+    file.write_text(json.dumps(written))
+    sent = (await platform.send("GET", "/datasets/november/croissant.json?utm_source=x")).json()
+    addresses = [f"http://gateway/datasets/november/{path}" for path in FILES]
+    assert [one.pop("contentUrl") for one in sent["distribution"]] == [*addresses, "https://b.example/c"]
+    assert sent | {"distribution": None} == written | {"distribution": None}
+    for other in ({"name": "n", "description": "d"}, {"name": "n", "description": "d", "distribution": 7}):
+        file.write_text(json.dumps(other))
+        assert (await platform.send("GET", "/datasets/november/croissant.json")).json() == other
+
+
 @pytest.mark.parametrize(
     "path",
     [

@@ -4,12 +4,14 @@ import re
 from html import escape
 from pathlib import Path
 from typing import Final
+from urllib.parse import urljoin
 
 import msgspec
 from playmolt_schemas.skill import PageLanguage, page_texts
 
+CROISSANT: Final = "croissant.json"
 METADATA: Final = {
-    "croissant.json": "application/ld+json",
+    CROISSANT: "application/ld+json",
     "manifest.json": "application/json",
     "CITATION.cff": "text/yaml; charset=utf-8",
 }
@@ -35,6 +37,10 @@ class _Description(msgspec.Struct, frozen=True):
     license: str = ""
 
 
+_document_of = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_distribution_of = msgspec.json.Decoder(list[dict[str, object]]).decode
+
+
 class Dataset(msgspec.Struct, frozen=True):
     """A dataset: the name of its folder, and what its own files say of it."""
 
@@ -54,7 +60,7 @@ def datasets_in(folder: Path) -> list[Dataset]:
 def _dataset(folder: Path) -> Dataset | None:
     try:
         manifest = msgspec.json.decode((folder / "manifest.json").read_bytes(), type=_Manifest)
-        described = msgspec.json.decode((folder / "croissant.json").read_bytes(), type=_Description)
+        described = msgspec.json.decode((folder / CROISSANT).read_bytes(), type=_Description)
     except (OSError, msgspec.MsgspecError):
         return None
     return Dataset(folder.name, described.description, described.license, len(manifest.games), manifest.files)
@@ -69,6 +75,24 @@ def file_in(folder: Path, dataset: str, path: str) -> Path | None:
         return None
     file = folder / dataset / path
     return file if file.is_file() and not file.is_symlink() else None
+
+
+def served_metadata(written: bytes, address: str) -> bytes:
+    """A dataset's `croissant.json` with the whole addresses of its files below `address`.
+
+    In the folder they are relative to it, and readers of a URL do not resolve them.
+    """
+    try:
+        document = _document_of(written)
+        files = _distribution_of(document["distribution"])
+    except (KeyError, msgspec.MsgspecError):
+        return written
+    placed = [
+        {**file, "contentUrl": urljoin(f"{address}/", url)} if isinstance(url := file.get("contentUrl"), str) else file
+        for file in files
+    ]
+    document["distribution"] = msgspec.Raw(msgspec.json.encode(placed))
+    return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
 
 
 def datasets_html(datasets: list[Dataset], language: PageLanguage) -> str:
