@@ -1,12 +1,13 @@
 """`report.html`: a panel's figures for people, in the language of its case. Every text is escaped."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 from playmolt_schemas.games.jury_panels import (
     ArgumentResult,
     ComparisonResult,
@@ -41,8 +42,9 @@ _STYLE: Final = (
     "svg line.middle{stroke:var(--quiet)}svg .guilt{fill:var(--guilt)}svg .innocence{fill:var(--innocence)}"
     "svg .interval{stroke:var(--ink);fill:none;stroke-width:1.5}"
     "dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem}dt{color:var(--quiet)}dd{margin:0}"
-    "code{overflow-wrap:anywhere}"
+    "code{overflow-wrap:anywhere}:lang(ko){word-break:keep-all}"
 )
+_LANGUAGES: Final[Mapping[Language, str]] = {"en": "English", "ko": "한국어", "zh": "中文"}
 _MINUS: Final = "\u2212"
 _SMALL_P: Final = 0.001
 _MANY: Final = 12
@@ -81,39 +83,42 @@ def _head(source: ReportSource, found: PanelReport, say: TranscriptTexts) -> str
     played, planned = len(source.juries), found.n * len(source.plan.scripts)
     notices = []
     if found.stopped:
-        notices.append(f"{say(f'stopped.{found.stopped.by}')} {found.stopped.detail}")
+        notices.append(say("between").join((say(f"stopped.{found.stopped.by}"), say("stopped.goes_on"))))
     elif played < planned:
         notices.append(say("unfinished", played=played, n=planned))
     if found.missing:
         notices.append(say("missing", n=found.missing))
     notices += found.warnings
     shown = "".join(f'<p class="notice">{escape(notice)}</p>' for notice in notices)
+    if found.stopped and found.stopped.by != "owner":
+        shown += f'<p class="notice" lang="en">{escape(found.stopped.detail)}</p>'  # the words of a model or a limit
     return f'<p class="quiet">{escape(say("lead", played=played))}</p>{shown}'
 
 
 def _verdicts(found: PanelReport, say: TranscriptTexts) -> str:
     bars = [
-        Bar(label=say("script", name=name), value=each.share, low=each.lo, high=each.hi, note=_percent(each.share))
+        Bar(label=say("script", name=name), value=each.share, low=each.lo, high=each.hi, note=_percent(each.share, say))
         for name, each in found.scripts.items()
     ]
+    scale = replace(SHARES, ticks=tuple((value, _percent(value, say)) for value, _ in SHARES.ticks))
     sentences = "".join(
         f"<p><strong>{escape(say('script', name=name))}.</strong> {escape(_verdict(each, say))}</p>"
         for name, each in found.scripts.items()
     )
-    return _section(say("verdicts"), drawn(say("verdicts"), bars, SHARES) + sentences)
+    return _section(say("verdicts"), drawn(say("verdicts"), bars, scale) + sentences)
 
 
 def _verdict(each: ScriptResult, say: TranscriptTexts) -> str:
     if not each.n:
         return say("verdicts.none")
-    said = [say("verdicts.of", guilty=each.guilty, n=each.n, share=_percent(each.share))]
+    said = [say("verdicts.of", guilty=each.guilty, n=each.n, share=_percent(each.share, say))]
     if each.lo is not None:
-        said.append(say("verdicts.interval", lo=_percent(each.lo), hi=_percent(each.hi)))
+        said.append(say("verdicts.interval", lo=_percent(each.lo, say), hi=_percent(each.hi, say)))
     if each.n > 1 and each.distinct == 1:
         said.append(say("verdicts.same"))
     elif each.distinct < each.n:
         said.append(say("verdicts.courses", distinct=each.distinct, n=each.n))
-    return " ".join(said)
+    return say("between").join(said)
 
 
 def _comparison(found: ComparisonResult, say: TranscriptTexts) -> str:
@@ -128,13 +133,13 @@ def _comparison(found: ComparisonResult, say: TranscriptTexts) -> str:
     ]  # fmt: skip
     if found.p is None:
         said.append(say("comparison.untested"))
-        return _section(say("comparison"), _paragraph(" ".join(said)))
+        return _section(say("comparison"), _paragraph(say("between").join(said)))
     said.append(say("comparison.clear" if found.p <= LEVEL else "comparison.unclear", p=_p(found.p, sign="= ")))
     power = say(
-        "comparison.power", pairs=found.pairs, size=_percent(found.size), power=_percent(found.power),
+        "comparison.power", pairs=found.pairs, size=_percent(found.size, say), power=_percent(found.power, say),
         p_min=_p(found.p_min),
     )  # fmt: skip
-    return _section(say("comparison"), f'{_paragraph(" ".join(said))}<p class="quiet">{escape(power)}</p>')
+    return _section(say("comparison"), f'{_paragraph(say("between").join(said))}<p class="quiet">{escape(power)}</p>')
 
 
 def _arguments(source: ReportSource, found: PanelReport, say: TranscriptTexts) -> str:
@@ -185,7 +190,7 @@ def _flips(source: ReportSource, found: PanelReport, say: TranscriptTexts) -> st
 
 def _deliberation(found: PanelReport, say: TranscriptTexts) -> str:
     def sentence(name: str, share: float | None) -> str:
-        said = say("deliberation.none") if share is None else say("deliberation.share", share=_percent(share))
+        said = say("deliberation.none") if share is None else say("deliberation.share", share=_percent(share, say))
         return f"<p><strong>{escape(say('script', name=name))}.</strong> {escape(said)}</p>"
 
     parts = (sentence(name, each.share) for name, each in found.deliberation.items() if found.scripts[name].n)
@@ -237,7 +242,7 @@ def _plan(source: ReportSource, found: PanelReport, say: TranscriptTexts) -> str
     facts = (
         ("plan.case", f"{source.title} ({plan.case})"),
         ("plan.digest", plan.case_digest),
-        ("plan.language", plan.language),
+        ("plan.language", _LANGUAGES[plan.language]),
         ("plan.models", models),
         ("plan.temperature", plan.temperature or say("plan.default")),
         ("plan.rounds", plan.deliberation),
@@ -288,8 +293,8 @@ def _rows(heads: Sequence[str], rows: Iterable[Sequence[object]], *, texts: Sequ
     return f'<div class="wide"><table>{named}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.0f} %"
+def _percent(share: float | None, say: TranscriptTexts) -> str:
+    return "–" if share is None else say("percent", n=f"{100 * share:.0f}")
 
 
 def _signed(value: float | None, digits: int) -> str:

@@ -13,12 +13,14 @@ from playmolt_core.llm.port import ModelRequest
 from playmolt_core.llm.scripted.model import Cast, ScriptedModel
 from playmolt_schemas.games.jury_panels import PanelPreview
 from playmolt_schemas.identifiers import SCRIPTED, is_scripted
+from playmolt_schemas.stored.jury import Language
 from playmolt_schemas.stored.panels import PanelPlan
 from playmolt_schemas.text import decimal_text
 
 from playmolt_jury import commands
 from playmolt_jury.effects import next_turns
 from playmolt_jury.jurors import react, scripted
+from playmolt_jury.panels.page import panel_texts
 from playmolt_jury.panels.rules import AT_ONCE, places, script_of
 from playmolt_jury.rules import Jury
 from playmolt_jury.state import State, Turn
@@ -28,11 +30,6 @@ _CALL_SECONDS: Final = 4.0
 """How long a call of a model takes, as a rule of thumb."""
 _SCRIPTED_SECONDS: Final = 0.01
 _HOUR: Final = 3600.0
-NO_SEED: Final = (
-    "Nothing in these juries depends on their seed, since the temperature is 0: all juries of a script are one jury. "
-    "The report will have no interval and no p. Raise the temperature, or set n = 2."
-)
-_UNPRICED: Final = "has no price in the catalogue, so its cost is unknown"
 
 
 class _Usage(msgspec.Struct):
@@ -48,21 +45,21 @@ def varies(plan: PanelPlan) -> bool:
     return plan.temperature is None or Decimal(plan.temperature) != 0
 
 
-def warnings(plan: PanelPlan, catalogue: Catalogue) -> Iterator[str]:
+def warnings(plan: PanelPlan, catalogue: Catalogue, language: Language) -> Iterator[str]:
     """What the author of a plan should know before anything is asked."""
+    say = panel_texts(language)
     if not varies(plan):
-        yield NO_SEED
-    unpriced = [alias for alias in dict.fromkeys(plan.jurors.values()) if not _priced(alias, catalogue)]
-    for alias in unpriced:
-        yield f"{alias} {_UNPRICED}." + (
-            " Under a budget of money it cannot be called." if plan.budget.money is not None else ""
-        )
+        yield say("warning.no_seed")
+    limited = "_budget" if plan.budget.money is not None else ""
+    for alias in dict.fromkeys(plan.jurors.values()):
+        if not _priced(alias, catalogue):
+            yield say(f"warning.unpriced{limited}", alias=alias)
     if plan.compare is None and len(plan.scripts) > 1:
         a, b = list(plan.scripts)[:2]
-        yield f'No scripts are compared. Add compare = ["{a}", "{b}"] for a test.'
+        yield say("warning.not_compared", a=a, b=b)
     lengths = {len(plan.scripts[name]) for name in plan.compare or ()}
     if plan.shuffle and len(lengths) > 1:
-        yield "The compared scripts have different numbers of steps, so the two juries of a pair have different orders."
+        yield say("warning.orders")
 
 
 def preview(jury: Jury, plan: PanelPlan, catalogue: Catalogue) -> PanelPreview:
@@ -83,7 +80,7 @@ def preview(jury: Jury, plan: PanelPlan, catalogue: Catalogue) -> PanelPreview:
         cost=decimal_text(sum(known, Decimal(0))) if len(known) == len(costs) else None,
         hours=round(max(_seconds(alias, usage.calls, catalogue) for alias, usage in by_model.items()) / _HOUR, 4),
         power=None,
-        warnings=tuple(warnings(plan, catalogue)),
+        warnings=tuple(warnings(plan, catalogue, "en")),
     )
 
 

@@ -84,7 +84,7 @@ class PanelReports:
             titles={item.id: item.title for item in material.evidence} if material else {},
             names={juror.id: juror.name for juror in material.jurors} if material else {},
             varies=varies(plan),
-            warnings=tuple(warnings(plan, self._catalogue)),
+            warnings=tuple(warnings(plan, self._catalogue, plan.language)),
             stopped=state.stopped,
             spent=state.spent,
             juries=tuple(event for event in events if isinstance(event, JuryPlayed)),
