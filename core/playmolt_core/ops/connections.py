@@ -10,6 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from itertools import islice
 from math import ceil, inf
@@ -31,7 +32,7 @@ def address_of(peer: str | None, headers: Headers, trusted: Iterable[Network]) -
 
     Every proxy appends its peer, so X-Forwarded-For is read from its end, as long as the proxy that wrote is trusted.
     """
-    address = read_address(peer) if peer else None
+    address = _address_of_peer(peer) if peer else None
     nets = tuple(trusted)
     if not nets or address is None or not any(address in net for net in nets):
         return address
@@ -64,6 +65,9 @@ def read_address(text: str) -> Address | None:
         return None
     return (address.ipv4_mapped or address) if isinstance(address, IPv6Address) else address
 
+
+_address_of_peer = lru_cache(1_024)(read_address)
+"""Read once for the requests of a connection."""
 
 HEAD_BYTES: Final = 16 * 1024
 HEADER_LINES: Final = 100

@@ -23,6 +23,7 @@ from playmolt_core.log.port import Appended, Unit
 from playmolt_core.service.process import until_stopped
 from playmolt_schemas.envelopes import Answer, Call, Op
 from playmolt_schemas.shards import shard_of
+from playmolt_schemas.stored.values import Fault
 
 from core.tests.counting import Counting
 from core.tests.waiting import loop_turns, wait_until
@@ -40,6 +41,11 @@ class ScriptedLog(MemoryLog):
         self.batches: list[int] = []
         self.commands: list[int] = []
         self.units: list[Sequence[Unit]] = []
+        self.counted: list[str] = []
+
+    async def counted_faults(self, stream: str) -> Sequence[Fault]:
+        self.counted.append(stream)
+        return await super().counted_faults(stream)
 
     async def append(self, units: Sequence[Unit]) -> Sequence[Appended | None]:
         self.asked.set()
@@ -673,3 +679,15 @@ async def test_an_action_passes_the_files_of_the_architecture_page_once_and_in_o
 
 
 _VALUES = {"pending_call.py", "plans.py", "cached_stream.py", "stream_cache.py", "messages.py", "lobbies.py"}
+
+
+@pytest.mark.parametrize("counted", [False, True])
+async def test_the_end_of_a_game_loads_its_faults_only_if_there_are_some(
+    player: Player, log: ScriptedLog, counted: bool
+) -> None:
+    game = await player.game()
+    if counted:
+        assert await log.note_fault(game, Fault(agent_id="a", kind="bot", what="refused"))
+    status, ended = await player.call("act", game, {"add": 10}, agent="a")
+    assert (status, ended["phase"]) == (200, "end")
+    assert log.counted == [game] * counted

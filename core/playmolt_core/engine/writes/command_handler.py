@@ -145,7 +145,7 @@ class CommandHandler(Generic[S]):
 
     async def _decided(self, pending: PendingCall, planned: Planned | None = None, tries: int = 0) -> None:
         """Decide a call that has to wait, until it is answered. Without `planned`, plan it first."""
-        known = NOTHING
+        known = replace(NOTHING, conflicted=planned is None)
         while pending.seconds_left() >= 0 and tries <= _MAX_TRIES:
             planned = planned or self._planned(pending, known, tries)
             if planned is None:
@@ -161,7 +161,7 @@ class CommandHandler(Generic[S]):
             if isinstance(found, Known):
                 known = found
                 continue
-            known = replace(known, faults=None, not_in_log=None)
+            known = replace(known, faults=None, not_in_log=None, conflicted=True)
             tries = 0 if found == "lost" else tries + 1
             if tries > _CALM_TRIES:
                 await asyncio.sleep(min(random.uniform(0, 0.005 * 2**tries), 0.5))  # noqa: S311 -- jitter, not security

@@ -87,7 +87,7 @@ class Planner(Generic[S]):
     def _decide(self, pending: PendingCall, entry: CachedStream[S], known: Known, command: Command) -> Planned:
         at = max(self._now(), entry.head.at)
         decision = self._decider.decide(entry.head.state, command, at)
-        if decision.events and decision.events[-1].closes:
+        if known.conflicted and decision.events and decision.events[-1].closes:
             if known.faults is None:
                 return NeedFaults(entry.stream)
             if known.faults:

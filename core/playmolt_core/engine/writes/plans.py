@@ -28,6 +28,9 @@ class Known(msgspec.Struct, frozen=True):
     """The version of the lobby's snapshot before which the log has no outcome of this command."""
     addresses: tuple[tuple[str, ...], bool] = ((), False)
     """Agents, and whether two of them were registered from one address."""
+    conflicted: bool = False
+    """A plan of the call was not stored. The log does not store the end of a game without its counted faults, so they
+    are loaded only then."""
     afresh: bool = False
     """Decide it again although its outcome is stored, because the outcome had no result."""
 

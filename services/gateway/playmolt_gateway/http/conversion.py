@@ -1,7 +1,7 @@
 """Strict conversion of bodies and query values to their declared types, with a readable fault per field."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
 from urllib.parse import unquote_plus
@@ -162,6 +162,13 @@ def _typed(text: str, annotation: str) -> object:
     return text
 
 
+@cache
+def _annotations(kind: type[msgspec.Struct]) -> Mapping[str, str]:
+    """The declared types of a query's parameters."""
+    hints = get_type_hints(kind)
+    return {field.encode_name: str(hints[field.name]) for field in msgspec.structs.fields(kind)}
+
+
 def parse_query(
     query_string: bytes, kind: Any, *, overruled: Collection[str] = (), lenient: bool = False
 ) -> Any | HttpProblem:
@@ -171,8 +178,7 @@ def parse_query(
     """
     if not query_string or kind.unread:
         return kind()
-    names = {field.encode_name: field.name for field in msgspec.structs.fields(kind)}
-    hints = get_type_hints(kind)
+    names = _annotations(kind)
     values: dict[str, Any] = {}
     for name, text in _pairs(query_string):
         if (name in overruled and name in names) or (lenient and name not in names):
@@ -185,5 +191,5 @@ def parse_query(
                 f"Unknown query parameter {name[:64]!r}. Known: {known}.",
                 FieldFault(name[:64], "is unknown"),
             )
-        values[name] = _typed(text, str(hints[names[name]]))
+        values[name] = _typed(text, names[name])
     return convert(values, kind)

@@ -289,7 +289,21 @@ CREATE FUNCTION log.own_types() RETURNS text[] LANGUAGE sql STABLE SET search_pa
   ) END
 $$;
 
--- The same, as the lowest bits of the streams' numbers.
+-- Whether this session's login may append to a stream: faster than a look into `log.own_types`.
+CREATE FUNCTION log.writes(p_stream text) RETURNS boolean LANGUAGE sql STABLE
+RETURN coalesce(pg_has_role(session_user, to_regrole('playmolt_game_' || log.type_of(p_stream)), 'MEMBER'), false);
+
+CREATE FUNCTION log.check_login(p_streams text[]) RETURNS void
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF NOT pg_has_role(session_user, 'playmolt_owner', 'MEMBER')
+    AND EXISTS (SELECT FROM unnest(p_streams) AS s (stream) WHERE NOT log.writes(s.stream))
+  THEN
+    RAISE EXCEPTION '% may not append to these streams', session_user USING ERRCODE = 'insufficient_privilege';
+  END IF;
+END $$;
+
+-- The same types, as the lowest bits of the streams' numbers.
 CREATE FUNCTION log.own_codes() RETURNS bigint[] LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT array_agg(log.code_of(t.name)) FROM unnest(log.own_types()) AS t (name) HAVING log.own_types() IS NOT NULL
 $$;
@@ -390,21 +404,19 @@ SET enable_mergejoin = off
 SET jit = off
 AS $$
 DECLARE
-  mine   CONSTANT text[] := log.own_types();
+  every  CONSTANT boolean := pg_has_role(session_user, 'playmolt_owner', 'MEMBER');
   base   bigint;
   stored bigint;
   placed bigint := 0;
   broken text;
 BEGIN
   bases := '{}';
-  -- Only of its own types a login may write, outcomes included.
-  IF mine IS NOT NULL AND EXISTS (
-    SELECT FROM unnest(p_parts) AS p WHERE log.type_of(p.stream) <> ALL (mine)
-    UNION ALL SELECT FROM unnest(p_checked) AS p WHERE log.type_of(p.stream) <> ALL (mine)
-    UNION ALL SELECT FROM unnest(p_rows) AS p WHERE log.type_of(p.stream) <> ALL (mine)
-    UNION ALL SELECT FROM unnest(p_outcomes) AS p WHERE log.type_of(p.stream) <> ALL (mine)
-  ) THEN
-    RAISE EXCEPTION '% may not append to these streams', session_user USING ERRCODE = 'insufficient_privilege';
+  -- Only of its own types a login may write, outcomes included. Parts with records are checked where they are stored.
+  IF cardinality(p_checked) + cardinality(p_rows) + cardinality(p_outcomes) > 0 THEN
+    PERFORM log.check_login(ARRAY(
+      SELECT p.stream FROM unnest(p_checked) AS p
+      UNION ALL SELECT p.stream FROM unnest(p_rows) AS p UNION ALL SELECT p.stream FROM unnest(p_outcomes) AS p
+    ));
   END IF;
 
   IF cardinality(p_checked) > 0 THEN
@@ -460,7 +472,9 @@ BEGIN
       FROM unnest(p_parts) WITH ORDINALITY AS p (unit, stream, expected, followed, records, nth)
       CROSS JOIN LATERAL (
         SELECT f.number, f.shard FROM log.stream AS f
-        WHERE f.stream = p.stream AND f.shard = p_shards[i] AND NOT f.archived AND f.erased_at IS NULL LIMIT 1
+        WHERE f.stream = p.stream AND f.shard = p_shards[i] AND NOT f.archived AND f.erased_at IS NULL
+          AND (every OR log.writes(p.stream))
+        LIMIT 1
       ) AS s
       CROSS JOIN LATERAL unnest(p.records) WITH ORDINALITY AS r (
         type, schema_version, data, at, salt, hash, closes, decides, command, actor, request, trace, metadata, nth
@@ -474,6 +488,7 @@ BEGIN
       END;
       GET DIAGNOSTICS stored = ROW_COUNT;
       IF stored <> p_amounts[i] THEN
+        PERFORM log.check_login(ARRAY(SELECT p.stream FROM unnest(p_parts) AS p));
         SELECT array_agg(DISTINCT p.unit) INTO refused
         FROM unnest(p_parts) AS p LEFT JOIN log.stream AS s ON s.stream = p.stream
         WHERE (s.archived OR s.erased_at IS NOT NULL) IS NOT FALSE
@@ -498,6 +513,7 @@ BEGIN
       RETURN;
     WHEN unique_violation THEN
       GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
+      PERFORM log.check_login(ARRAY(SELECT p.stream FROM unnest(p_parts) AS p));
       refused := log.conflicts(p_parts);
       IF broken NOT LIKE 'record%pkey' OR refused = '{}' THEN
         RAISE;
