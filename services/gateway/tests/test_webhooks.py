@@ -78,6 +78,23 @@ class TestRoutes:
         assert [one["field"] for one in answer.json()["errors"]] == [field]
         assert (await platform.send("GET", PATH, headers=key)).status_code == 404
 
+    @pytest.mark.parametrize(
+        ("events", "field", "fault"),
+        [
+            ([], "events", "must be a list of at least 1 item, each one of turn, "),
+            ("turn", "events", "must be a list, each one of turn, "),
+            (["turn", "won"], "events[1]", "must be one of turn, "),
+        ],
+    )
+    async def test_a_refused_list_of_events_says_what_it_lacks(
+        self, owned: Any, events: Any, field: str, fault: str
+    ) -> None:
+        platform, _, key = owned
+        answer = await put(platform, key, events=events)
+        (found,) = answer.json()["errors"]
+        assert found["field"] == field
+        assert found["message"].startswith(fault)
+
     async def test_a_private_address_is_refused_where_callbacks_are_public(self, platform: Any, problem: Any) -> None:
         _, key = await made(platform)
         for url in (URL, "https://127.0.0.1/", "https://localhost/", "http://example.org/"):

@@ -92,11 +92,16 @@ def _path(inside: str | None, name: str) -> str:
 
 
 def _wanted(fault: str, kind: object, field: str) -> str:
-    annotation = _annotation(kind, field)
+    name, _, item = field.partition("[")
+    annotation = _annotation(kind, name)
+    match = _BOUND.match(fault)
     if choices := tuple(dict.fromkeys(_choices(annotation))):
-        return f"one of {', '.join(choice or 'empty' for choice in choices)}"
+        listed = f"one of {', '.join(choice or 'empty' for choice in choices)}"
+        if item or not _is_list(annotation):
+            return listed
+        return f"{_bound(match[1], match[2], match[3], '') if match else _KINDS['array']}, each {listed}"
     meant = next((note.extra["is"] for note in _notes(annotation) if note.extra), "")
-    if match := _BOUND.match(fault):
+    if match:
         return _bound(match[1], match[2], match[3], meant)
     expected = fault.removeprefix("Expected `").partition("`")[0]
     return (
@@ -132,6 +137,11 @@ def _notes(annotation: object) -> Iterator[msgspec.Meta]:
         if isinstance(part, msgspec.Meta):
             yield part
         yield from _notes(part)
+
+
+def _is_list(annotation: object) -> bool:
+    """Whether a type is a list, or may be one."""
+    return get_origin(annotation) is list or any(map(_is_list, get_args(annotation)))
 
 
 def _choices(annotation: object) -> Iterator[str]:
