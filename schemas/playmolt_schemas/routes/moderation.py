@@ -106,7 +106,7 @@ class Reports(msgspec.Struct, frozen=True):
 
 
 class DecisionRequest(api.Request, frozen=True, kw_only=True):
-    """`POST /api/admin/reports/{id}`. `restore` takes back the report's hide, rename or ban."""
+    """`POST /api/admin/reports/{id}`. `restore` takes a hide, rename or ban back."""
 
     decision: Annotated[ReportDecision, Meta(description="What to do about it.")]
     note: Note

@@ -139,7 +139,7 @@ class Reports {
 function decisions(one) {
   const known = one.agent_id || one.owner_id;
   const fitting = EFFECTS.filter((name) => (name !== "ban" || known) && (name !== "rename" || one.kind !== "speech"));
-  return [...fitting, "dismiss", ...(EFFECTS.includes(one.decision) ? ["restore"] : [])];
+  return [...fitting, "dismiss", ...(one.decision && one.decision !== "restore" ? ["restore"] : [])];
 }
 
 function decided(one) {
