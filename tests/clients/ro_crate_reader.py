@@ -46,7 +46,11 @@ def read(crate: Path) -> dict[str, object]:
     found = ROCrate(str(crate))
     root = found.root_dataset
     authors = root.get("author") or []
+    kept = json.loads((crate / "ro-crate-metadata.json").read_bytes())
+    again = found.metadata.generate()
     return {
+        "written_again_as_it_was": again["@context"] == kept["@context"]
+        and {each["@id"]: each for each in again["@graph"]} == {each["@id"]: each for each in kept["@graph"]},
         "name": root["name"],
         "published": root["datePublished"],
         "license": root["license"] if isinstance(root["license"], str) else root["license"]["name"],

@@ -118,7 +118,9 @@ def test_the_validator_takes_a_bundle_and_refuses_a_broken_one(
 
 
 def _shows(read: dict[str, Any], crate: Path) -> None:
-    """What rocrate reads are the authors, the licence, the dates of the log and every file."""
+    """What rocrate reads are the authors, the licence, the dates of the log and every file, and all of it is kept
+    when rocrate writes the crate again."""
+    assert read["written_again_as_it_was"]
     assert (read["name"], read["license"]) == ("attributed", "CC-BY-4.0")
     assert read["authors"] == [
         ["https://orcid.org/0000-0002-1825-0097", "Josiah Carberry", "Brown University"],

@@ -134,6 +134,15 @@ QUIRKS: dict[str, Quirk] = {
         requests=4,
         detail="not a chat completion",
     ),
+    "streams_and_ends_before_its_end": away(
+        stream(*_PIECES[:1], chunk({"content": "I vote not "}), done=""), "the stream ended before the reply"
+    ),
+    "streams_an_error_without_its_name": away(
+        stream(*_PIECES[:1], chunk({"content": "I vote not "}), {"message": "overloaded"}, done=""), "overloaded"
+    ),
+    "streams_without_a_reason": Quirk(
+        answer=stream(chunk({"content": "I vote guilty."})), text="I vote guilty.", words=True, usage=None
+    ),
     # content
     "content_in_parts": Quirk(answer=message(content=[{"type": "text", "text": GOOD}])),
     "content_in_two_parts": Quirk(

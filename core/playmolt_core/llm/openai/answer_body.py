@@ -16,8 +16,9 @@ _DIGITS: Final = 400
 
 
 def document_of(body: bytes) -> object:
-    """The document in a body. Raises ValueError or RecursionError if there is none."""
-    text = _bare(body.decode("utf-8", "replace"))
+    """The document in a body. Raises ValueError or RecursionError if there is none, or if it ends before its reply."""
+    received = body.decode("utf-8", "replace")
+    text = _bare(received)
     try:
         return _decoded(text)
     except ValueError:
@@ -25,7 +26,26 @@ def document_of(body: bytes) -> object:
         if not events:
             raise
     whole = next((event for event in events if _is_whole(event)), None)
-    return _put_together(event for event in events if isinstance(event, dict)) if whole is None else whole
+    if whole is not None:
+        return whole
+    made = _put_together(event for event in events if isinstance(event, dict))
+    if "choices" in made and "error" not in made and not _has_ended(received, events):
+        return made | {"error": _failure(events[-1])}
+    return made
+
+
+def _has_ended(received: str, events: list[object]) -> bool:
+    lines = (line.removeprefix("data:").strip() for line in _LINE.split(received))
+    return _DONE in lines or any(_is_over(event) for event in events)
+
+
+def _failure(last: object) -> object:
+    """The error of a stream that ended without `finish_reason` and without an end marker: clients of most languages
+    take it for whole."""
+    words = last.get("message") if isinstance(last, dict) and "choices" not in last else None
+    if isinstance(words, str):
+        return last
+    return {"message": "the stream ended before the reply: neither a finish_reason nor [DONE]", "code": "stream_cut"}
 
 
 def _decoded_events(text: str) -> list[object]:

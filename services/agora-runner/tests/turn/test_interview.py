@@ -9,9 +9,12 @@ from msgspec import UNSET
 from playmolt_agora_runner.scripted import residents, visitors
 from playmolt_agora_runner.turn import interview, prompts
 from playmolt_agora_runner.turn.scene import OwnScene, Scene
+from playmolt_core.llm.openai.portable_schema import portable
 from playmolt_core.llm.port import ChatMessage, ModelRequest
 from playmolt_core.llm.scripted.model import ScriptedTurn
 from playmolt_schemas.stored.agora.turn import Interview, InterviewAsk, InterviewChoices, InterviewScale
+
+from tests.test_sent_schemas import unheld
 
 ASK = InterviewAsk(ko="얼마나 {믿}습니까?", en="How much do you {trust}?")
 TRUST = Interview(id="trust", at=(0,), ask=ASK, scale=InterviewScale(from_=-3, to=3))
@@ -83,6 +86,7 @@ def test_the_schema_asks_for_the_answer_alone(asked: Interview, kind: str) -> No
     schema: Any = interview.answer_schema(asked, "en")
     assert (list(schema["properties"]), schema["required"]) == (["answer"], ["answer"])
     assert schema["properties"]["answer"]["type"] == kind
+    assert list(unheld(portable(schema))) == []
     assert schema["properties"]["answer"].get("enum") == {"trust": [*range(-3, 4)], "deal": [1, 2]}.get(asked.id)
 
 
