@@ -7,7 +7,7 @@ import pytest
 
 TOGETHER = {
     "tests/browser": (),
-    "tests/clients": ("test_ratings.py",),
+    "tests/clients": ("test_parquet_readers.py", "test_ratings.py", "test_ro_crate.py", "test_trace_receivers.py"),
     "tests/deploy": (
         "test_arrows.py", "test_connections.py", "test_hardening.py", "test_image.py", "test_listing.py",
         "test_references.py",
@@ -24,9 +24,10 @@ TOGETHER = {
 would start that platform twice. Every other file is a piece of its own."""
 PARTS = {
     "tests/browser": (
-        ("test_jury.py", "test_legal.py", "test_watch.py"),
+        ("test_jury.py", "test_legal.py", "test_manners.py", "test_readers.py", "test_watch.py"),
         ("test_me.py", "test_moderation.py", "test_play.py"),
     ),
+    "tests/clients": (("test_inspect.py", "test_dataset.py"),),
 }  # fmt: skip
 """Folder → groups of its files. Each group is a piece with a platform of its own, called after its first file: as one
 piece they would last longer than all the rest. The other files of the folder are one more piece."""
@@ -75,7 +76,9 @@ SLOW = (
 """Those that compute for more than two and a half seconds, or wait for more than four."""
 LONGEST = (
     "tests/integration/platform", "tests/integration/gateway", "tests/clients", "tests/browser",
-    "tests/browser/test_me.py", "tests/browser/test_jury.py", "tests/integration/platform/test_bench.py",
+    "tests/browser/test_me.py", "tests/browser/test_jury.py", "tests/clients/test_inspect.py",
+    "tests/clients/test_ro_crate.py", "tests/clients/test_trace_receivers.py", "tests/clients/test_ratings.py",
+    "tests/integration/platform/test_bench.py",
     "cli/tests/test_demo.py", "tests/integration/jury/test_sessions.py", "tests/integration/legal/test_sessions.py",
     "tests/integration/agora", "tests/integration/legal", "tests/integration/jury", "tests/integration",
     "tests/sixth_game", "tests/deploy", "tests/deploy/",

@@ -22,7 +22,7 @@ from tests.platforms import Stack
 OPERATOR_KEY = "the-operator-of-the-pages"
 DESK = {"width": 1280, "height": 900}
 PHONE = {"width": 360, "height": 740}
-WAIT_MS = 45_000
+WAIT_MS = 90_000
 
 Reader = Callable[..., Page]
 

@@ -7,13 +7,14 @@ webkit2gtk-driver xvfb`. A machine without them tries Chromium alone.
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -32,16 +33,28 @@ const said = Cc["@mozilla.org/consoleAPI-storage;1"].getService(Ci.nsIConsoleAPI
   .filter((one) => ["error", "warn"].includes(one.level)).map((one) => [one.filename, String(one.arguments[0])]);
 return [...thrown, ...said].filter(([source]) => source.startsWith("http")).map(([, text]) => text);"""
 """The browser's own scripts, which no page causes, have other sources."""
+_STORES: Final = "Services.prefs.setBoolPref('dom.storage.enabled', {});"
+_FORGET: Final = """
+const done = arguments[arguments.length - 1];
+Services.clearData.deleteData(Ci.nsIClearDataService.CLEAR_ALL, () => {
+  Services.console.reset();
+  Cc["@mozilla.org/consoleAPI-storage;1"].getService(Ci.nsIConsoleAPIStorage).clearEvents();
+  done();
+});"""
 _UNUSED_SECONDS: Final = 5
 """After this time every engine has warned of what was preloaded and never used."""
 
 
 def until(condition: Callable[[], Any], what: str, seconds: float = ANSWER_SECONDS) -> None:
-    """Wait for a condition; a synchronous one, since these browsers are driven from tests without an event loop."""
-    end = time.monotonic() + seconds
+    """Wait for a condition; a synchronous one, since these browsers are driven from tests without an event loop.
+
+    A question takes an engine milliseconds of a processor: the longer the wait, the more seldom it is asked.
+    """
+    end, pause = time.monotonic() + seconds, 0.05
     while not condition():
         assert time.monotonic() < end, f"{what}: not within {seconds} s"
-        time.sleep(0.05)
+        time.sleep(pause)
+        pause = min(pause * 1.5, 0.5)
 
 
 class _PageLeft(Exception):
@@ -81,6 +94,12 @@ class Engine(Protocol):
 
     def touch(self, x: float, y: float) -> None:
         """Touch a point of what is in view."""
+
+    def storing_nothing(self) -> AbstractContextManager[None]:
+        """Pages meanwhile store nothing, where the engine has a preference for that."""
+
+    def forget(self) -> None:
+        """Leave all pages, and forget what they stored and complained of."""
 
 
 KEYS: Final[Mapping[str, str]] = {"Tab": "\ue004", "Enter": "\ue007", "ArrowDown": "\ue015", "Space": " "}
@@ -136,8 +155,13 @@ class Chromium:
     """A context of the browser of the other tests."""
 
     def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._begin()
+
+    def _begin(self) -> None:
         self._heard: list[str] = []
-        self._context = browser.new_context(has_touch=True)
+        self._context = self._browser.new_context(has_touch=True)
+        self._context.set_default_timeout(1000 * ANSWER_SECONDS)
 
     def _hear(self, message: ConsoleMessage) -> None:
         # A page that says that something does not exist has that status itself.
@@ -174,6 +198,16 @@ class Chromium:
     def complaints(self) -> list[str]:
         self.page.wait_for_timeout(_UNUSED_SECONDS * 1000)
         return self._heard
+
+    def storing_nothing(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def forget(self) -> None:
+        self._context.close()
+        self._begin()
+
+    def close(self) -> None:
+        self._context.close()
 
 
 class Firefox:
@@ -233,6 +267,25 @@ class Firefox:
         time.sleep(_UNUSED_SECONDS)
         return list(self._run("chrome", _CONSOLE))
 
+    @contextmanager
+    def storing_nothing(self) -> Iterator[None]:
+        self._run("chrome", _STORES.format("false"))
+        try:
+            yield
+        finally:
+            self._run("chrome", _STORES.format("true"))
+
+    def forget(self) -> None:
+        self._send("Marionette:SetContext", {"value": "content"})
+        left = self._send("WebDriver:GetWindowHandles", {})
+        last = self._send("WebDriver:NewWindow", {"type": "tab", "focus": True})["handle"]
+        for handle in left:
+            self._send("WebDriver:SwitchToWindow", {"handle": handle})
+            self._send("WebDriver:CloseWindow", {})
+        self._send("WebDriver:SwitchToWindow", {"handle": last})
+        self._send("Marionette:SetContext", {"value": "chrome"})
+        self._send("WebDriver:ExecuteAsyncScript", {"script": _FORGET, "args": []})
+
     def close(self) -> None:
         self._read.close()
         self._socket.close()
@@ -284,6 +337,17 @@ class WebKit:
         heard = [line for line in lines if line.startswith("CONSOLE") and (" ERROR" in line or " WARN" in line)]
         return [line for line in heard if _LAST_WORD not in line]
 
+    def storing_nothing(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def forget(self) -> None:
+        for page in self._visited[:1]:  # one whose storage can be reached: a picture's cannot
+            self._send("/url", {"url": page})
+            self.ask("localStorage.clear(); sessionStorage.clear();")
+        self._send("/url", {"url": "about:blank"})
+        self._visited.clear()
+        (self._folder / "console").unlink(missing_ok=True)
+
     def close(self) -> None:
         self._client.delete(self._session)
         self._client.close()
@@ -305,11 +369,11 @@ def _process(command: list[str], log: Path, **environment: str) -> Iterator["sub
 
 
 @contextmanager
-def firefox(preferences: Mapping[str, str | int | bool] | None = None) -> Iterator[Firefox]:
+def firefox() -> Iterator[Firefox]:
     """A Firefox with a profile of its own."""
     with tempfile.TemporaryDirectory(prefix="playmolt-firefox-", ignore_cleanup_errors=True) as name:
         profile = Path(name)
-        set_ones = {"marionette.port": 0, "app.update.enabled": False, **(preferences or {})}
+        set_ones = {"marionette.port": 0, "app.update.enabled": False}
         lines = (f"user_pref({json.dumps(key)}, {json.dumps(value)});\n" for key, value in set_ones.items())
         (profile / "user.js").write_text("".join(lines), encoding="utf-8")
         command = ["firefox-esr", "--headless", "--marionette", "--remote-allow-system-access", "--no-remote"]
@@ -331,14 +395,20 @@ def webkit() -> Iterator[WebKit]:
         folder = Path(name)
         display = folder / "display"
         stack.enter_context(_process(["Xvfb", "-displayfd", "1", "-screen", "0", "1280x900x24"], display))
-        until(lambda: display.read_text().strip().isdigit(), "a screen", START_SECONDS)
+        until(lambda: _number(display), "a screen", START_SECONDS)
         port = free_port()
-        screen = {"DISPLAY": f":{display.read_text().strip()}", "HOME": name, "GDK_BACKEND": "x11"}
+        screen = {"DISPLAY": f":{_number(display)}", "HOME": name, "GDK_BACKEND": "x11"}
         stack.enter_context(_process(["WebKitWebDriver", f"--port={port}"], folder / "log", **screen))
         until(lambda: _listens(port), "WebKit", START_SECONDS)
         browser = WebKit(port, folder, screen)
         stack.callback(browser.close)
         yield browser
+
+
+def _number(display: Path) -> str:
+    """The number of the screen, once it is there; before it Xvfb says which ones other processes have."""
+    found = re.search(r"^(\d+)\n\Z", display.read_text(encoding="utf-8"), re.MULTILINE)
+    return found[1] if found else ""
 
 
 def _listens(port: int) -> bool:

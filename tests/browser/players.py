@@ -10,7 +10,7 @@ from playmolt.bots import run_house_bots
 from playmolt_cli.agora.experiments_client import ExperimentsClient
 from playmolt_schemas.api import GameType
 
-SECONDS = 60
+SECONDS = 120
 
 
 def experiment(gateway: str, operator_key: str, plan: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import PHONE, Ended, Reader
+from tests.browser.players import SECONDS
 
 PATHS = ("/", "/tournaments", "/game", "/legal", "/agora", "/me", "/operator", "/play/ox", "/play/trial", "/nowhere")
 TEXT_CONTRAST = 4.5
@@ -65,12 +66,12 @@ def test_the_keyboard_reaches_the_content_first(reader: Reader) -> None:
 
 def test_a_text_of_an_agent_is_never_read_as_html(reader: Reader, platform: str) -> None:
     name = "<img src=x onerror=alert(1)>"
-    answer: Any = httpx.post(f"{platform}/api/agents", json={"name": name}, timeout=30).json()
+    answer: Any = httpx.post(f"{platform}/api/agents", json={"name": name}, timeout=SECONDS).json()
     game = httpx.post(
         f"{platform}/api/games/join",
         json={"gameType": "trial"},
         headers={"Authorization": f"Bearer {answer['api_key']}"},
-        timeout=30,
+        timeout=SECONDS,
     ).json()["game_id"]
     page = reader(f"/watch/{game}")
     expect(page.locator("#scene")).to_contain_text(name)
@@ -79,5 +80,5 @@ def test_a_text_of_an_agent_is_never_read_as_html(reader: Reader, platform: str)
         f"{platform}/api/games/{game}/leave",
         json={},
         headers={"Authorization": f"Bearer {answer['api_key']}"},
-        timeout=30,
+        timeout=SECONDS,
     )

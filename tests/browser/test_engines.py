@@ -1,35 +1,43 @@
-"""Every page in every engine that is installed here: its words are shown and nothing is refused, thrown or blocked."""
+"""Every engine that is installed here: it shows the words of every page, complains of nothing, and a person plays."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import httpx
 import pytest
 from playwright.sync_api import Browser
 
-from tests.browser.conftest import OPERATOR_KEY, Ended
-from tests.browser.engines import OTHERS, Chromium, Engine, shown, until
+from tests.browser.conftest import OPERATOR_KEY, PHONE, Ended
+from tests.browser.engines import OTHERS, Chromium, Engine, WebKit, shown, tab_to, tap, until
 from tests.browser.players import SECONDS, Seat, experiment
+from tests.browser.test_play import OVER, SEND, TURN
 
-ENGINES = ("chromium", *OTHERS)
 PLAN = {
     "name": "short", "models": ["scripted-trader"], "languages": ["en"], "exploratory": True,
     "phases": {"phase1": {"runs": 1, "turns": 2}},
 }  # fmt: skip
 
 
-@contextmanager
-def running(name: str, browser: Browser, **given: Any) -> Iterator[Engine]:
-    """An engine; skips the test where it is not installed."""
-    if name == "chromium":
-        yield Chromium(browser)
+@pytest.fixture(scope="module", params=("chromium", *OTHERS))
+def started(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Engine]:
+    """An engine; skips its tests where it is not installed."""
+    if request.param == "chromium":
+        chromium = Chromium(browser)
+        yield chromium
+        chromium.close()
         return
-    installed, start = OTHERS[name]
+    installed, start = OTHERS[request.param]
     if not installed:
-        pytest.skip(f"{name} is not installed")
-    with start(**given) as engine:
+        pytest.skip(f"{request.param} is not installed")
+    with start() as engine:
         yield engine
+
+
+@pytest.fixture
+def engine(started: Engine) -> Iterator[Engine]:
+    """One that remembers nothing: starting it takes as long as a test of it."""
+    yield started
+    started.forget()
 
 
 class Owned(NamedTuple):
@@ -81,15 +89,101 @@ def pages(ended: Ended, owned: Owned, agent: str) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("name", ENGINES)
-def test_the_console_of_every_page_is_empty(
-    name: str, browser: Browser, platform: str, ended: Ended, owned: Owned
-) -> None:
+def test_the_console_of_every_page_is_empty(engine: Engine, platform: str, ended: Ended, owned: Owned) -> None:
     agent = httpx.get(f"{platform}/api/games/{ended.ox}/state", timeout=SECONDS).json()["participants"][0]["id"]
-    with running(name, browser) as engine:
+    engine.visit(f"{platform}/privacy")
+    engine.ask(f"localStorage.setItem('playmolt.key', '{owned.key}')")
+    for path, selector in pages(ended, owned, agent).items():
+        engine.visit(platform + path)
+        shown(engine, selector)
+    assert engine.complaints() == []
+
+
+def test_an_engine_that_stores_nothing_shows_every_page(engine: Engine, platform: str, ended: Ended) -> None:
+    with engine.storing_nothing():
         engine.visit(f"{platform}/privacy")
-        engine.ask(f"localStorage.setItem('playmolt.key', '{owned.key}')")
-        for path, selector in pages(ended, owned, agent).items():
+        for path, selector in {"/": ".games a", f"/watch/{ended.ox}": "svg.picture", "/legal": "main button"}.items():
             engine.visit(platform + path)
             shown(engine, selector)
+
+
+Give = Callable[[Engine, str, str], None]
+"""Answers the turn that is shown: the selector of its choice or "", and the selector of its text or ""."""
+
+
+def by_keyboard(engine: Engine, choice: str, text: str) -> None:
+    if choice:
+        tab_to(engine, choice)
+        # The second of two: to keep a side, as the one switch of a game is soon used.
+        engine.press("Space", "ArrowDown")
+    if text:
+        tab_to(engine, text)
+        engine.press(*"so")
+    tab_to(engine, SEND)
+    engine.press("Enter")
+
+
+def by_touch(engine: Engine, choice: str, text: str) -> None:
+    if choice:
+        tap(engine, f"{TURN} .choice:last-of-type")
+    if text:
+        tap(engine, text)
+        engine.press(*"so")
+    tap(engine, SEND)
+
+
+def played(engine: Engine, gives: Sequence[Give]) -> int:
+    """Answer every turn until the game is over, two turns by each of these means; gives how many there were."""
+    turns = list[str]()
+    while turn := _next(engine, turns[-1] if turns else ""):
+        give = gives[len(turns) // 2 % len(gives)]
+        turns.append(turn)
+        fields = ("input[type=radio]", "textarea", "input[type=text]")
+        fits = engine.ask(f"return {[*fields]}.map((name) => Boolean(document.querySelector(`{TURN} ${{name}}`)))")
+        choice, *texts = (f"{TURN} {name}" if there else "" for name, there in zip(fields, fits, strict=True))
+        give(engine, choice, next(filter(None, texts), ""))
+    return len(turns)
+
+
+def _next(engine: Engine, last: str) -> str:
+    """The turn that is shown after another one; "" when the game is over."""
+    another = f"document.querySelector('{TURN}:not([data-turn=\"{last}\"])')"
+    over = f'document.querySelector("{OVER}")'
+    until(lambda: engine.ask(f"return Boolean({another} ?? {over})"), "the next turn, or the end")
+    return str(engine.ask(f"return {another}?.dataset.turn ?? ''"))
+
+
+def test_a_person_plays_on_a_phone_in_every_engine(engine: Engine, platform: str) -> None:
+    engine.visit(f"{platform}/play/ox")
+    engine.resize(PHONE["width"], PHONE["height"])
+    tab_to(engine, "input[name=name]")
+    engine.press(*"Ada")
+    tab_to(engine, "main button.first")
+    engine.press("Enter")
+    shown(engine, SEND)
+    tab_to(engine, f"{TURN} input[type=text]")
+    engine.press(*"half an ans")
+    engine.ask("window.before = true; location.reload();")
+    kept = f"!window.before && document.querySelector('{TURN} input[type=text]')?.value"
+    until(lambda: engine.ask(f"return {kept}") == "half an ans", "a reload")
+    assert played(engine, (by_keyboard, by_touch)) == 10
+    shown(engine, f"main a[href='/watch/{_game(engine)}']")
+    tap(engine, "section[aria-labelledby=turn] button.first")
+    shown(engine, "section[aria-labelledby=new]")
+
+    engine.visit(f"{platform}/play/trial?lang=ko")
+    engine.resize(PHONE["width"], PHONE["height"])
+    tap(engine, "section[aria-labelledby=new] button.first")
+    # An opening, three arguments; then a rebuttal, a vote or the sentence.
+    assert played(engine, (by_touch,)) == 5
+    words = str(engine.ask("return document.querySelector('main').innerText"))
+    assert "게임이 끝났습니다" in words
+    game = httpx.get(f"{platform}/api/games/{_game(engine)}/state", timeout=SECONDS).json()
+    assert [seat["kind"] for seat in game["participants"]].count("person") == 1
+    assert game["language"] == "ko"
+    if not isinstance(engine, WebKit):  # whose console is that of a second browser, without this person
         assert engine.complaints() == []
+
+
+def _game(engine: Engine) -> str:
+    return str(engine.ask("return new URLSearchParams(location.search).get('game')"))

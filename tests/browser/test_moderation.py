@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from rich.console import Console
 
 from tests.browser.conftest import PHONE, Ended, Reader, Run
-from tests.browser.players import experiment
+from tests.browser.players import SECONDS, experiment
 from tests.browser.test_access import faults, settled
 
 NOTE = "It insults a player."
@@ -22,18 +22,18 @@ def operator(run: Run) -> dict[str, str]:
 
 
 def reports(platform: str, operator: dict[str, str], state: str = "open") -> list[dict[str, Any]]:
-    answer = httpx.get(f"{platform}/api/admin/reports", params={"state": state}, headers=operator, timeout=30)
+    answer = httpx.get(f"{platform}/api/admin/reports", params={"state": state}, headers=operator, timeout=SECONDS)
     found: list[dict[str, Any]] = answer.json()["reports"]
     return found
 
 
 def registered(platform: str, name: str) -> dict[str, Any]:
-    made: dict[str, Any] = httpx.post(f"{platform}/api/agents", json={"name": name}, timeout=30).json()
+    made: dict[str, Any] = httpx.post(f"{platform}/api/agents", json={"name": name}, timeout=SECONDS).json()
     return made
 
 
 def reported(platform: str, **body: Any) -> str:
-    answer = httpx.post(f"{platform}/api/reports", json={"reason": "spam", **body}, timeout=30)
+    answer = httpx.post(f"{platform}/api/reports", json={"reason": "spam", **body}, timeout=SECONDS)
     assert answer.status_code == 202, answer.text
     return str(answer.json()["id"])
 
@@ -128,7 +128,7 @@ def test_the_operator_decides_a_report_and_takes_it_back(
     row.get_by_label("Note").fill(NOTE)
     row.get_by_role("button", name="Decide").click()
     expect(row).to_have_count(0)
-    assert httpx.get(f"{platform}/api/agents/{agent['id']}", timeout=30).json()["name"].startswith("agent-")
+    assert httpx.get(f"{platform}/api/agents/{agent['id']}", timeout=SECONDS).json()["name"].startswith("agent-")
     page.get_by_label("State").select_option("decided")
     row = page.locator(f"[data-report='{report}']")
     expect(row).to_contain_text(NOTE)
@@ -137,7 +137,7 @@ def test_the_operator_decides_a_report_and_takes_it_back(
     row.get_by_label("Note").fill("a mistake")
     row.get_by_role("button", name="Decide").click()
     expect(row).to_contain_text("a mistake")
-    assert httpx.get(f"{platform}/api/agents/{agent['id']}", timeout=30).json()["name"] == "another rude name"
+    assert httpx.get(f"{platform}/api/agents/{agent['id']}", timeout=SECONDS).json()["name"] == "another rude name"
 
 
 def test_a_ban_has_an_end(reader: Reader, platform: str, operator: dict[str, str], run: Run) -> None:
@@ -157,7 +157,7 @@ def test_a_ban_has_an_end(reader: Reader, platform: str, operator: dict[str, str
     (decided,) = [one for one in reports(platform, operator, "decided") if one["id"] == report]
     assert (decided["decision"], decided["until"][:4]) == ("ban", "2099" if decided["until"] > "2099" else "2098")
     key = {"Authorization": f"Bearer {agent['api_key']}"}
-    assert httpx.get(f"{platform}/api/games", headers=key, timeout=30).status_code == 403
+    assert httpx.get(f"{platform}/api/games", headers=key, timeout=SECONDS).status_code == 403
 
 
 @pytest.mark.parametrize("language", ["ko", "zh"])
@@ -179,13 +179,13 @@ def test_the_page_of_the_operator_is_legible_and_its_key_stays_in_the_tab(
 
 
 def test_an_owner_reads_why_it_was_banned(reader: Reader, platform: str, operator: dict[str, str]) -> None:
-    owner = httpx.post(f"{platform}/api/owners", json={"name": "Ada"}, timeout=30).json()
+    owner = httpx.post(f"{platform}/api/owners", json={"name": "Ada"}, timeout=SECONDS).json()
     page = reader("/me")
     page.locator("section[aria-labelledby=open] input[type=password]").fill(owner["owner_key"])
     page.keyboard.press("Enter")
     expect(page.locator("#owner")).to_be_visible()
     body = {"owner_id": owner["id"], "note": NOTE, "until": "2099-01-01T00:00:00Z"}
-    httpx.post(f"{platform}/api/admin/bans", json=body, headers=operator, timeout=30).raise_for_status()
+    httpx.post(f"{platform}/api/admin/bans", json=body, headers=operator, timeout=SECONDS).raise_for_status()
     page.reload()
     expect(page.locator("[aria-labelledby=notices]")).to_contain_text(NOTE)
     assert faults(page) == []
@@ -202,7 +202,7 @@ def test_the_name_of_a_tournament_is_reported_and_hidden_on_its_open_page(
         "min_entrants": 2,
         "max_entrants": 9,
     }
-    made = httpx.post(f"{platform}/api/tournaments", json=terms, headers=operator, timeout=30)
+    made = httpx.post(f"{platform}/api/tournaments", json=terms, headers=operator, timeout=SECONDS)
     cup = made.json()["id"]
     page = reader(f"/tournaments/{cup}", screen=PHONE)
     expect(page.get_by_role("heading", level=1)).to_have_text("A rude cup")
@@ -252,5 +252,5 @@ def test_the_words_of_a_model_are_reported_from_its_run_and_withheld_there(
     expect(page.locator("#scene")).to_contain_text(words)
     decision = {"decision": "hide", "note": NOTE}
     path = f"{platform}/api/admin/reports/{row['id']}"
-    httpx.post(path, json=decision, headers=operator, timeout=30).raise_for_status()
+    httpx.post(path, json=decision, headers=operator, timeout=SECONDS).raise_for_status()
     expect(page.locator("#scene")).to_contain_text("[withheld]")

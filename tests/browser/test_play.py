@@ -7,13 +7,12 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import PHONE, Reader, answer
-from tests.browser.engines import Engine, shown, tab_to, tap, until
+from tests.browser.engines import until
 from tests.browser.players import SECONDS, Seat
 from tests.browser.test_access import faults
-from tests.browser.test_engines import ENGINES, running
 from tests.browser.test_manners import HIDE
 from tests.browser.test_me import create, violations
 from tests.browser.test_refused import REFUSALS
@@ -23,93 +22,6 @@ TURN = "[data-turn]"
 OVER = ".button[href^='/watch/']"
 SEND = f"{TURN} button.first"
 KEY = "playmolt.person"
-
-Give = Callable[[Engine, str, str], None]
-"""Answers the turn that is shown: the selector of its choice or "", and the selector of its text or ""."""
-
-
-def by_keyboard(engine: Engine, choice: str, text: str) -> None:
-    if choice:
-        tab_to(engine, choice)
-        # The second of two: to keep a side, as the one switch of a game is soon used.
-        engine.press("Space", "ArrowDown")
-    if text:
-        tab_to(engine, text)
-        engine.press(*"so be it")
-    tab_to(engine, SEND)
-    engine.press("Enter")
-
-
-def by_touch(engine: Engine, choice: str, text: str) -> None:
-    if choice:
-        tap(engine, f"{TURN} .choice:last-of-type")
-    if text:
-        tap(engine, text)
-        engine.press(*"so be it")
-    tap(engine, SEND)
-
-
-def played(engine: Engine, give: Give) -> int:
-    """Answer every turn until the game is over; gives how many there were."""
-    turns = list[str]()
-    while turn := _next(engine, turns[-1] if turns else ""):
-        turns.append(turn)
-        fits = {
-            name: engine.ask(f"return Boolean(document.querySelector('{TURN} {name}'))")
-            for name in ("input[type=radio]", "input[type=text]", "textarea")
-        }
-        text = next((f"{TURN} {name}" for name in ("textarea", "input[type=text]") if fits[name]), "")
-        give(engine, f"{TURN} input[type=radio]" if fits["input[type=radio]"] else "", text)
-    return len(turns)
-
-
-def _next(engine: Engine, last: str) -> str:
-    """The turn that is shown after another one; "" when the game is over."""
-    another = f"document.querySelector('{TURN}:not([data-turn=\"{last}\"])')"
-    over = f'document.querySelector("{OVER}")'
-    until(lambda: engine.ask(f"return Boolean({another} ?? {over})"), "the next turn, or the end")
-    return str(engine.ask(f"return {another}?.dataset.turn ?? ''"))
-
-
-@pytest.mark.parametrize("name", ENGINES)
-def test_a_person_plays_on_a_phone_in_every_engine(name: str, browser: Browser, platform: str) -> None:
-    with running(name, browser) as engine:
-        engine.visit(f"{platform}/play/ox")
-        engine.resize(PHONE["width"], PHONE["height"])
-        tab_to(engine, "input[name=name]")
-        engine.press(*"Ada")
-        tab_to(engine, "main button.first")
-        engine.press("Enter")
-        shown(engine, SEND)
-        tab_to(engine, f"{TURN} input[type=text]")
-        engine.press(*"half an ans")
-        engine.ask("window.before = true; location.reload();")
-        kept = f"!window.before && document.querySelector('{TURN} input[type=text]')?.value"
-        until(lambda: engine.ask(f"return {kept}") == "half an ans", "a reload")
-        assert played(engine, by_keyboard) == 10
-        shown(engine, f"main a[href='/watch/{_game(engine)}']")
-
-        tap(engine, "section[aria-labelledby=turn] button.first")
-        shown(engine, "section[aria-labelledby=new]")
-        tap(engine, "main button.first")
-        assert played(engine, by_touch) == 10
-
-        engine.visit(f"{platform}/play/trial?lang=ko")
-        engine.resize(PHONE["width"], PHONE["height"])
-        tap(engine, "section[aria-labelledby=new] button.first")
-        assert played(engine, by_touch) == 5  # an opening, three arguments; then a rebuttal, a vote or the sentence
-        words = str(engine.ask("return document.querySelector('main').innerText"))
-        assert "게임이 끝났습니다" in words
-        game = httpx.get(f"{platform}/api/games/{_game(engine)}/state", timeout=SECONDS).json()
-        assert [seat["kind"] for seat in game["participants"]].count("person") == 1
-        assert game["language"] == "ko"
-        if name != "webkit":  # whose console is that of a second browser, without this person
-            assert engine.complaints() == []
-
-
-def _game(engine: Engine) -> str:
-    return str(engine.ask("return new URLSearchParams(location.search).get('game')"))
-
 
 Persons = Callable[..., "Person"]
 

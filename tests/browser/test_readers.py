@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Route, expect
 
 from tests.browser.conftest import WAIT_MS, Ended, Reader, archive_of
-from tests.browser.players import Seat
+from tests.browser.players import SECONDS, Seat
 
 BROKEN = "(one) => getComputedStyle(one).wordBreak"
 
@@ -131,7 +131,9 @@ def test_the_page_of_an_absent_seat_says_how_it_comes_back(
     page.goto(f"/watch/{game}")
     notice = page.locator("main .notice").first
     expect(notice).to_contain_text(said)
-    expect(notice).to_contain_text(httpx.get(f"{platform}/api/games/{game}/state").json()["participants"][1]["name"])
+    expect(notice).to_contain_text(
+        httpx.get(f"{platform}/api/games/{game}/state", timeout=SECONDS).json()["participants"][1]["name"]
+    )
     for seat in seats:
         seat.close()
 
@@ -156,7 +158,7 @@ def test_a_game_that_has_been_still_is_not_called_live(reader: Reader, platform:
 
 
 def test_a_profile_shows_its_face(reader: Reader, platform: str, ended: Ended) -> None:
-    agent = httpx.get(f"{platform}/api/games/{ended.ox}/state").json()["participants"][0]["id"]
+    agent = httpx.get(f"{platform}/api/games/{ended.ox}/state", timeout=SECONDS).json()["participants"][0]["id"]
     face = reader(f"/agents/{agent}").locator("main img.avatar")
     expect(face).to_be_visible()
     assert face.evaluate("(one) => one.decode().then(() => one.naturalWidth)") > 0

@@ -105,13 +105,16 @@ def test_a_game_says_why_it_is_not_rated(
         answer = route.fetch()
         route.fulfill(response=answer, json=answer.json() | state)
 
+    page = reader("/nowhere")
+    page.route(f"**/api/games/{game}/state*", change)
     for language, words in UNRATED[reason].items():
-        page = reader("/")
-        page.route(f"**/api/games/{game}/state*", change)
         page.goto(f"/watch/{game}?lang={language}")
         expect(page.locator("#rating")).to_contain_text(words)
         expect(page.locator("#scene")).not_to_be_empty()
         assert faults(page) == []
+
+
+def test_a_rated_game_says_nothing_of_its_rating(reader: Reader, ended: Ended) -> None:
     rated = reader(f"/watch/{ended.trial}")
     expect(rated.locator("#scene")).not_to_be_empty()
     expect(rated.locator("#rating")).to_be_hidden()

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import OPERATOR_KEY, Reader, answer
+from tests.browser.players import SECONDS
 
 PAGES = {"/legal": "section[aria-labelledby=open] button.first", "/game": ".story button.first"}
 WAITS = {"en": "Try again in 30 minutes.", "ko": "30분 후에 다시 시도하세요.", "zh": "请在30分钟后重试。"}
@@ -36,8 +37,8 @@ def test_a_page_says_how_long_to_wait(reader: Reader, path: str, language: str) 
 def test_a_code_from_a_link_opens_a_session_and_no_agent(reader: Reader, platform: str, path: str) -> None:
     body = {"people": 1, "until": (datetime.now(UTC) + timedelta(hours=1)).isoformat()}
     operator = {"Authorization": f"Bearer {OPERATOR_KEY}"}
-    made = httpx.post(f"{platform}/api/admin/invites", json=body, headers=operator, timeout=30).json()
-    before = httpx.get(f"{platform}/api/agents", timeout=30).json()
+    made = httpx.post(f"{platform}/api/admin/invites", json=body, headers=operator, timeout=SECONDS).json()
+    before = httpx.get(f"{platform}/api/agents", timeout=SECONDS).json()
     page, asked = reader(f"{path}#invite={made['code']}"), list[str]()
     assert made["code"] not in page.url
     page.on("request", lambda request: asked.append(request.url + request.headers.get("referer", "")))
@@ -45,8 +46,8 @@ def test_a_code_from_a_link_opens_a_session_and_no_agent(reader: Reader, platfor
     begin(page, path)
     page.wait_for_url(f"**{path}?session=*")
     assert not [address for address in asked if made["code"] in address]
-    assert httpx.get(f"{platform}/api/agents", timeout=30).json() == before
-    used = httpx.post(f"{platform}/api/visitors", json={"invite_code": made["code"]}, timeout=30)
+    assert httpx.get(f"{platform}/api/agents", timeout=SECONDS).json() == before
+    used = httpx.post(f"{platform}/api/visitors", json={"invite_code": made["code"]}, timeout=SECONDS)
     assert used.status_code == 404
     page.goto(path)
     key = page.evaluate("localStorage.getItem('playmolt.key')")
@@ -54,7 +55,7 @@ def test_a_code_from_a_link_opens_a_session_and_no_agent(reader: Reader, platfor
     answer(page, yes=True)
     expect(page.get_by_role("button", name="Delete this browser's key")).to_have_count(0)
     assert page.evaluate("localStorage.getItem('playmolt.key')") is None
-    listed = httpx.get(f"{platform}/api/sessions", headers={"Authorization": f"Bearer {key}"}, timeout=30)
+    listed = httpx.get(f"{platform}/api/sessions", headers={"Authorization": f"Bearer {key}"}, timeout=SECONDS)
     assert listed.status_code == 401
 
 

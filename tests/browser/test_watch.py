@@ -171,10 +171,10 @@ def test_what_the_operator_hides_leaves_an_open_page_and_comes_back(
     seats[0].act(type="speak", text="a zugzwangmarker")
     page = reader(f"/watch/{game}", language=language)
     expect(page.locator("#scene")).to_contain_text("zugzwangmarker")
-    events = httpx.get(f"{platform}/api/games/{game}/events").json()["events"]
+    events = httpx.get(f"{platform}/api/games/{game}/events", timeout=SECONDS).json()["events"]
     version = next(event["version"] for event in events if "zugzwangmarker" in str(event))
     body = {"kind": "speech", "game_id": game, "version": version, "reason": "rude"}
-    report = httpx.post(f"{platform}/api/reports", json=body).json()["id"]
+    report = httpx.post(f"{platform}/api/reports", json=body, timeout=SECONDS).json()["id"]
     for decision, gone, shown in (("hide", "zugzwangmarker", withheld), ("restore", withheld, "zugzwangmarker")):
         decided = httpx.post(
             f"{platform}/api/admin/reports/{report}", json={"decision": decision, "note": "rule 3"},
@@ -197,7 +197,7 @@ def test_what_the_operator_hides_leaves_pages_that_were_opened_after_the_end(
     (game,) = {seat.join("trial") for seat in seats}
     seats[0].act(type="speak", text="a zugzwangmarker")
     operator.post(f"/api/admin/games/{game}/end", json={"reason": "a test"}).raise_for_status()
-    events = httpx.get(f"{platform}/api/games/{game}/events").json()["events"]
+    events = httpx.get(f"{platform}/api/games/{game}/events", timeout=SECONDS).json()["events"]
     version = next(event["version"] for event in events if "zugzwangmarker" in str(event))
     page, beside = reader(f"/watch/{game}"), reader(f"/embed/{game}?v={version}")
     expect(page.locator("main .row.apart .tag").first).to_have_text("Over")
@@ -341,7 +341,7 @@ def test_pcs_is_looked_at_while_an_experiment_runs(reader: Reader) -> None:
 
 
 def test_the_log_of_a_game_is_checked_by_the_browser_itself(reader: Reader, ended: Ended, platform: str) -> None:
-    text = httpx.get(f"{platform}/api/games/{ended.trial}/log").text
+    text = httpx.get(f"{platform}/api/games/{ended.trial}/log", timeout=SECONDS).text
     records = [json.loads(line) for line in text.splitlines()]
     page = reader(f"/watch/{ended.trial}")
     stands_at_the_end(page)
@@ -516,7 +516,7 @@ def test_a_profile_shows_the_ratings_of_slow_games_beside_those_of_quick_ones(
     reader: Reader, ended: Ended, platform: str
 ) -> None:
     page = reader("/games?lang=en")
-    seat = httpx.get(f"{platform}/api/games/{ended.ox}/state", timeout=30).json()["participants"][0]
+    seat = httpx.get(f"{platform}/api/games/{ended.ox}/state", timeout=SECONDS).json()["participants"][0]
     profile = f"/agents/{seat['id']}"
     rating = {"rating": 1560.5, "uncertainty": 240.0, "games": 3, "version": "v2", "provisional": True}
     agent = {

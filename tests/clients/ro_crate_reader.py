@@ -7,9 +7,14 @@ JSON-LD context of RO-Crate 1.2, put into the validator's own cache: without it 
 import json
 import sys
 import tempfile
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import requests
+from rdflib.plugins.sparql import prepareQuery
+from rdflib.plugins.sparql.processor import SPARQLProcessor
+from rdflib.plugins.sparql.sparql import Query
 from requests_cache import CachedResponse, CachedSession
 from rocrate.rocrate import ROCrate
 from rocrate_validator.services import validate
@@ -26,6 +31,25 @@ def filled(cache: Path, context: bytes) -> None:
         body._content = context  # requests-cache makes one from a response of the network alone
         body.request.method, body.request.url = "GET", ADDRESS
         session.cache.responses[key] = body
+
+
+@cache
+def prepared(query: str, names: tuple[tuple[str, str], ...], base: str | None) -> Query:
+    return prepareQuery(query, dict(names), base)
+
+
+def reading_queries_once() -> None:
+    """The validator asks a few queries hundreds of times, and reading them takes most of its time."""
+    asked = SPARQLProcessor.query
+
+    def query(
+        of: SPARQLProcessor, text: str | Query, bindings: object = None, names: Mapping[str, str] | None = None,
+        base: str | None = None, **more: object,
+    ) -> object:  # fmt: skip
+        known = text if isinstance(text, Query) else prepared(text, tuple(sorted((names or {}).items())), base)
+        return asked(of, known, bindings, names, base, **more)
+
+    SPARQLProcessor.query = query
 
 
 def checked(crate: Path, cache: Path) -> dict[str, object]:
@@ -65,6 +89,7 @@ def read(crate: Path) -> dict[str, object]:
 
 
 def main() -> None:
+    reading_queries_once()
     context = Path(sys.argv[1]).read_bytes()
     with tempfile.TemporaryDirectory() as folder:
         cache = Path(folder) / "cache"

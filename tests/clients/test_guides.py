@@ -23,7 +23,7 @@ SEATS = {"ox": 5, "trial": 6}
 
 
 def guide(url: str, game: str, language: str = "en") -> str:
-    answer = httpx.get(f"{url}/skills/{game}.md", params={"lang": language})
+    answer = httpx.get(f"{url}/skills/{game}.md", params={"lang": language}, timeout=SECONDS)
     assert answer.headers["content-language"] == language
     return answer.text
 

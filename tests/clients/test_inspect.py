@@ -15,7 +15,7 @@ import pytest
 from playmolt.client import Client
 from playmolt_schemas.routes import jury, legal
 
-from tests.browser.conftest import launched
+from tests.browser.conftest import WAIT_MS, launched
 from tests.clients.parquet_values import differences
 from tests.integration.legal.command import playmolt
 from tests.integration.legal.person import LEASE
@@ -26,7 +26,7 @@ SECONDS = 200
 SECRET = "a choice that is nobody's business yet"
 PLAN = {
     "name": "inspected", "seed": "7", "models": ["scripted-steady", "scripted-wild"], "languages": ["en"],
-    "phases": {"stage1": {"runs": 1, "turns": 2}},
+    "exploratory": True, "phases": {"stage1": {"runs": 1, "turns": 2}},
 }  # fmt: skip
 FORMS: tuple[dict[str, Any], ...] = (
     {"focus_issues": [], "goal": "risk_minimization", "stance": "neutral"},
@@ -275,6 +275,7 @@ def test_the_viewer_shows_them(exported: Exported, viewer: str) -> None:
     file = exported.found["jury"]["file"]
     with launched() as browser:
         page = browser.new_page(locale="en-US")  # with a POSIX locale the viewer's numbers stop it
+        page.set_default_timeout(WAIT_MS)
         faults: list[str] = []
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.goto(viewer)

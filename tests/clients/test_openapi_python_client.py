@@ -24,7 +24,7 @@ PLAYER = Path(__file__).with_name("generated_player.py")
 def generated(platform: Stack, foreign_python: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The folder of the client, and what its generator said."""
     folder = tmp_path_factory.mktemp("generated")
-    (folder / "openapi.json").write_bytes(httpx.get(f"{platform.run.gateway}/openapi.json").content)
+    (folder / "openapi.json").write_bytes(httpx.get(f"{platform.run.gateway}/openapi.json", timeout=SECONDS).content)
     command = [
         foreign_python.with_name("openapi-python-client"), "generate", "--meta", "none",
         "--path", folder / "openapi.json", "--output-path", folder / "playmolt_client",

@@ -35,9 +35,9 @@ def packages() -> Path:
     return folder / "node_modules"
 
 
-@pytest.fixture
-def project(packages: Path, tmp_path: Path) -> Path:
-    folder = tmp_path / "typescript"
+@pytest.fixture(scope="module")
+def project(packages: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("project") / "typescript"
     copy_source(folder)
     (folder / "node_modules").symlink_to(packages)
     run(folder, NPM, "run", "--silent", "generate")

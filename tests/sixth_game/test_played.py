@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import Reader, launched
 from tests.browser.conftest import reader as reader  # noqa: PLC0414 -- a fixture
+from tests.browser.players import SECONDS
 from tests.platforms import MIGRATED, copied_cluster
 from tests.sixth_game.conftest import Told
 
@@ -58,11 +59,11 @@ def results(platform: str, told: Told) -> list[dict[str, Any]]:
 def test_bots_play_it_to_the_end_and_it_is_listed(platform: str, results: list[dict[str, Any]]) -> None:
     assert sorted(result["points"] for result in results) == [20, 40, 100]
     assert {result["phase"] for result in results} == {"end"}
-    listed = httpx.get(f"{platform}/api/games?gameType=auction&phase=end").json()["games"]
+    listed = httpx.get(f"{platform}/api/games?gameType=auction&phase=end", timeout=SECONDS).json()["games"]
     assert [game["game_id"] for game in listed] == [results[0]["game_id"]]
-    board = httpx.get(f"{platform}/api/leaderboard?gameType=auction").json()["leaderboard"]
+    board = httpx.get(f"{platform}/api/leaderboard?gameType=auction", timeout=SECONDS).json()["leaderboard"]
     assert [row["points"] for row in board] == [100, 40, 20]
-    assert httpx.get(f"{platform}/skills/auction.md").text.startswith("# The auction")
+    assert httpx.get(f"{platform}/skills/auction.md", timeout=SECONDS).text.startswith("# The auction")
 
 
 def test_its_log_is_verified_and_replayed(stack: Stack, results: list[dict[str, Any]], told: Told) -> None:
