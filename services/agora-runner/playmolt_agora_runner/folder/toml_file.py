@@ -74,10 +74,10 @@ def partly(kind: type[S], values: object, at: KeyLines, field: str) -> tuple[S |
     for name, value in values.items():
         if name not in fields:
             faults.append(
-                at.fault(_join(field, name), f"unknown key; allowed keys are {', '.join(fields)}", "unknown_key")
+                at.fault(join(field, name), f"unknown key; allowed keys are {', '.join(fields)}", "unknown_key")
             )
             continue
-        found, wrong = _value(fields[name].type, value, at, _join(field, name))
+        found, wrong = _value(fields[name].type, value, at, join(field, name))
         sound |= dict.fromkeys([name], *found) if found else {}
         faults += wrong
     try:
@@ -136,18 +136,24 @@ def _choices(kind: object) -> tuple[str, ...]:
 
 
 def _fault(error: msgspec.ValidationError, at: KeyLines, field: str, choices: tuple[str, ...] = ()) -> PlanFault:
+    message, place = explained(error)
+    known = f"; choose from {', '.join(choices)}" if "enum value" in message else ""
+    return at.fault(field + place, message + known, code_of(message, "unknown_key"))
+
+
+def explained(error: msgspec.ValidationError) -> tuple[str, str]:
+    """What is wrong, and the path of the value that it is wrong with."""
     match = _AT.fullmatch(str(error))
     message, place = match.groups() if match else (str(error), "")
-    message = message[:1].lower() + message[1:]
-    known = f"; choose from {', '.join(choices)}" if "enum value" in message else ""
-    return at.fault(field + (place or ""), message + known, _code(message))
+    return message[:1].lower() + message[1:], place or ""
 
 
-def _code(message: str) -> FaultCode:
+def code_of(message: str, unknown: FaultCode) -> FaultCode:
+    """msgspec reports types as `Expected int, got str`."""
     if "unknown field" in message:
-        return "unknown_key"
+        return unknown
     return "wrong_type" if ", got" in message or "missing required" in message else "out_of_range"
 
 
-def _join(field: str, name: str) -> str:
+def join(field: str, name: str) -> str:
     return f"{field}.{name}" if field else name

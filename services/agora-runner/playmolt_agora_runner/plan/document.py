@@ -1,7 +1,7 @@
 """A plan's text as plain values: YAML or JSON, decimals kept exact, nothing taken that a reader could misread."""
 
 import json
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from decimal import Decimal
 from typing import Any, Final
 
@@ -61,13 +61,6 @@ def lines(text: str) -> dict[str, int]:
                 found[f"{path}[{at}]"] = value.start_mark.line + 1
                 waiting.append((f"{path}[{at}]", value))
     return found
-
-
-def line_of(field: str, lines: Mapping[str, int]) -> int | None:
-    """The line of a field, or of the nearest enclosing one in the text."""
-    while field and field not in lines:
-        field = field[: max(field.rfind("."), field.rfind("["), 0)]
-    return lines.get(field)
 
 
 def plain(value: object) -> Any:

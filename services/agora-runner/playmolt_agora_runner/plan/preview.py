@@ -1,6 +1,6 @@
 """Preview of a plan: matrix, costs, squares, attainable p, warnings, and reasons for refusal."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Final
 
@@ -28,24 +28,17 @@ from playmolt_agora_runner.world import worlds
 _NO_FOLDER: Final = PlanFolder()
 
 
-def preview(plan: Plan, catalogue: Catalogue, aliases: Collection[str] | None = None, *, power: PowerOf) -> Preview:
-    """Work out a plan that reads without a fault."""
-    return examined(ParsedPlan(plan), catalogue, aliases, power=power)
-
-
 def examined(
     found: ParsedPlan,
     catalogue: Catalogue,
-    aliases: Collection[str] | None = None,
     folder: PlanFolder = _NO_FOLDER,
     *,
     power: PowerOf,
 ) -> Preview:
     """Work a plan out. `faults` names every reason why it would be refused; the rest is filled in regardless.
 
-    What follows from a field at fault is left out, no more. `catalogue` prices the models; `aliases` are the scripted
-    models there are (those that come with the software). `folder` is what was made of the plan's folder,
-    `power` computes the power of its tests.
+    What follows from a field at fault is left out, no more. `catalogue` prices the models, `folder` is what was
+    made of the plan's folder, `power` computes the power of its tests.
     """
     plan = found.plan
     if plan is None:
@@ -60,9 +53,8 @@ def examined(
     found_power = _power(plan, spoilt, power)
     tests = found_power.tests if found_power else ()
     rows = tuple(_row(cell) for cell in matrix.cells(plan, sound)) if sized else ()
-    known = residents.ALIASES if aliases is None else aliases
     refusals = [
-        *(() if spoilt.any("models") else _model_faults(plan, catalogue, known)),
+        *(() if spoilt.any("models") else _model_faults(plan, catalogue)),
         *(interview_faults.of_seats(plan, folder.rooms, found.interviews_at) if whole else ()),
         *(() if plan.allow_unbalanced else _square_faults(squared)),
         *_effect_faults(plan, found_power),
@@ -176,12 +168,12 @@ def _opening_faults(plan: Plan, folder: PlanFolder) -> Iterator[PlanFault]:
                 yield PlanFault(place, f"{fault.field} {fault.message}")
 
 
-def _model_faults(plan: Plan, catalogue: Catalogue, aliases: Collection[str]) -> Iterator[PlanFault]:
+def _model_faults(plan: Plan, catalogue: Catalogue) -> Iterator[PlanFault]:
     money = plan.budget.money is not None or plan.budget.per_run.money is not None
     for model in plans.all_models(plan):
         entry = catalogue.models.get(model)
-        if entry is None and not (is_scripted(model) and model in aliases):
-            known = ", ".join([*catalogue.models, *sorted(aliases)])
+        if entry is None and not (is_scripted(model) and model in residents.ALIASES):
+            known = ", ".join([*catalogue.models, *sorted(residents.ALIASES)])
             yield PlanFault("models", f"{model} is not in the catalogue; it has {known}", code="unknown_model")
         elif money and not budget.prices_of(model, entry).known:
             message = f"{model} has no price: give it input_price and output_price, or limit tokens or calls"

@@ -14,6 +14,7 @@ from playmolt_schemas.stored.agora.plan import Author, Hypothesis, Plan, RoomPla
 from playmolt_schemas.stored.agora.turn import Interview
 from playmolt_schemas.text import trimmed, unstorable
 
+from playmolt_agora_runner.folder.source import KeyLines
 from playmolt_agora_runner.plan import attribution, document, stage1_import, structs
 from playmolt_agora_runner.plan.faults import faults_of
 from playmolt_agora_runner.plan.plan import known_tests
@@ -34,7 +35,8 @@ class ParsedPlan(msgspec.Struct, frozen=True):
     """The same of the questions asked aside."""
 
     def placed(self, faults: Iterable[PlanFault]) -> tuple[PlanFault, ...]:
-        return tuple(msgspec.structs.replace(fault, line=document.line_of(fault.field, self.lines)) for fault in faults)
+        at = KeyLines("", self.lines)
+        return tuple(msgspec.structs.replace(fault, line=at.line(fault.field)) for fault in faults)
 
 
 def read(body: object, imported: Mapping[str, str] | None = None) -> Plan | Faults:

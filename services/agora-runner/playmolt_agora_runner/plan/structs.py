@@ -1,21 +1,21 @@
 """Plain values into structs, naming every field at fault by its path."""
 
-import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from types import UnionType
 from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 
 import msgspec
-from playmolt_schemas.agora.plan import FaultCode, PlanFault
+from playmolt_schemas.agora.plan import PlanFault
 from playmolt_schemas.body_fields import Faults
 from playmolt_schemas.text import decimal_text
+
+from playmolt_agora_runner.folder.toml_file import code_of, explained, join
 
 S = TypeVar("S", bound=msgspec.Struct)
 
 _AMOUNTS: Final = frozenset(("seed", "alpha", "money", "width", "temperature", "top_p", "effect", "dispersion"))
 """Fields that hold a number as its text."""
-_PLACE = re.compile(r"(.*?)(?: - at `(?:key in )?\$(.*)`)?", re.DOTALL)
 _NAME_CHARS: Final = 40
 
 
@@ -37,7 +37,7 @@ def partly(kind: type[S], values: object, path: str = "") -> tuple[S | None, lis
     declared = {field.encode_name: field for field in msgspec.structs.fields(kind)}
     faults = [
         PlanFault(
-            _join(path, str(name)[:_NAME_CHARS]),
+            join(path, str(name)[:_NAME_CHARS]),
             f"unknown field; allowed fields are {', '.join(declared)}",
             code="unknown_field",
         )
@@ -47,13 +47,13 @@ def partly(kind: type[S], values: object, path: str = "") -> tuple[S | None, lis
     found: dict[str, Any] = {}
     for name, field in declared.items():
         if name in values:
-            read_values, wrong = _field(field.type, _texts(name, values[name]), _join(path, name))
+            read_values, wrong = _field(field.type, _texts(name, values[name]), join(path, name))
             faults += wrong
             found |= dict.fromkeys([field.name], *read_values) if read_values else {}
             if not read_values and field.required and (stand_in := _least(field.type)) is not None:
                 found[field.name] = stand_in
         elif field.required:
-            faults.append(PlanFault(_join(path, name), "is required", code="wrong_type"))
+            faults.append(PlanFault(join(path, name), "is required", code="wrong_type"))
     whole = all(field.name in found or not field.required for field in declared.values())
     return kind(**found) if whole else None, faults
 
@@ -101,19 +101,11 @@ def _list(kind: object, each: object, values: list[object], path: str) -> tuple[
 
 
 def _fault(error: msgspec.ValidationError, path: str) -> PlanFault:
-    match = _PLACE.fullmatch(str(error))
-    message, place = match.groups() if match else (str(error), "")
-    name = (path + (place or "")).rpartition(".")[2]
+    message, place = explained(error)
+    code, name = code_of(message, "unknown_field"), (path + place).rpartition(".")[2]
     if "matching regex" in message and name in _AMOUNTS:
         message = "expected a decimal number such as 5 or 0.25"
-    return PlanFault(path + (place or ""), message[:1].lower() + message[1:], code=_code(message))
-
-
-def _code(message: str) -> FaultCode:
-    """msgspec reports types as `Expected int, got str`."""
-    if "unknown field" in message:
-        return "unknown_field"
-    return "wrong_type" if ", got" in message or "missing required" in message else "out_of_range"
+    return PlanFault(path + place, message, code=code)
 
 
 def _nested(value: object) -> object:
@@ -128,7 +120,3 @@ def _nested(value: object) -> object:
 def _texts(name: str, value: Any) -> Any:
     is_number = isinstance(value, int | Decimal) and not isinstance(value, bool)
     return decimal_text(Decimal(value)) if is_number and name in _AMOUNTS else value
-
-
-def _join(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name

@@ -9,7 +9,7 @@ from playmolt_schemas.stored.agora.turn import Parent, Persona, RunSpec, Seat
 
 CHANGES: Final = "model=ALIAS, model=AGENT:ALIAS, persona=AGENT:PERSONA (or none), content=TEXT"
 CONTENT_CHARS: Final = 2000
-_PERSONAS: Final[tuple[Persona, ...]] = get_args(Persona)
+PERSONAS: Final[tuple[str, ...]] = get_args(Persona)
 
 
 class InvalidChange(ValueError):
@@ -56,11 +56,11 @@ def _model(parent: RunSpec, value: str) -> tuple[Seat, ...]:
 
 def _persona(parent: RunSpec, value: str) -> tuple[Seat, ...]:
     agent, _, name = value.partition(":")
-    persona = next((known for known in _PERSONAS if known == name), None)
+    own = (path.removeprefix("personas/") for path in parent.files or () if path.startswith("personas/"))
+    known = (*PERSONAS, *(file.removesuffix(".toml") for file in own))
+    persona = name if name in known else None
     if persona is None and name != "none":
-        raise InvalidChange(
-            f"{name[:40]!r} is not a persona; there are {', '.join(_PERSONAS)}, none, as in AGENT:PERSONA"
-        )
+        raise InvalidChange(f"{name[:40]!r} is not a persona; there are {', '.join(known)}, none, as in AGENT:PERSONA")
     return _changed(parent, agent, lambda seat: replace(seat, persona=persona))
 
 

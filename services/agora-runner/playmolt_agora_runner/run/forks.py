@@ -1,7 +1,6 @@
 """A fork: the parent's events up to a version as the events of a new run, one thing changed."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
 
 from msgspec.structs import replace
 from playmolt_schemas.codes import FieldFault
@@ -19,18 +18,19 @@ from playmolt_schemas.stored.agora.turn import RunSpec
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.text import unstorable
 
+from playmolt_agora_runner.world import world
+
 _NOT_TAKEN = (CallMade, Interviewed, RunPaused, RunResumed, RunEnded)
 """Events that a fork does not inherit: its parent's calls, interviews, pauses and end."""
-
-_SAYING: Final = ("speak", "whisper", "build_billboard")
 
 
 def faults(spec: RunSpec, events: Sequence[Event], content: str | None) -> Iterator[FieldFault]:
     """Why a spec cannot continue from a parent's events."""
-    parent = events[0].spec if events and isinstance(events[0], RunOpened) else None
-    if parent is None:
+    opened = events[0] if events else None
+    if not isinstance(opened, RunOpened):
         yield FieldFault("events", "must be the parent's events, starting with the first")
         return
+    parent = opened.spec
     if spec.parent is None:
         yield FieldFault("parent", "must name the run, the version and the change")
     for name in ("phase", "set", "language", "seed", "number", "turns", "rules", "world", "files"):
@@ -38,10 +38,17 @@ def faults(spec: RunSpec, events: Sequence[Event], content: str | None) -> Itera
             yield FieldFault(name, "must be the parent's")
     if [(seat.agent, seat.home) for seat in spec.seats] != [(seat.agent, seat.home) for seat in parent.seats]:
         yield FieldFault("seats", "must be the parent's agents at the parent's homes")
-    if content is not None and (not _acts(events) or _acts(events)[-1].record.action not in _SAYING):
-        yield FieldFault("content", f"needs a version whose last act is one of {', '.join(_SAYING)}")
+    saying = _saying(opened)
+    if content is not None and (not _acts(events) or _acts(events)[-1].record.action not in saying):
+        yield FieldFault("content", f"needs a version whose last act is one of {', '.join(saying)}")
     if content is not None and (unstorable(content) or not content.strip()):
         yield FieldFault("content", "must contain more than white space, and no NUL or lone surrogate")
+
+
+def _saying(opened: RunOpened) -> tuple[str, ...]:
+    """The actions of a run's world whose content is a text that agents read."""
+    rows = world.made(opened.rules, opened.spec.packaged).rows
+    return tuple(name for name, row in rows.items() if row.does in ("say", "whisper") or "billboard" in row.rules)
 
 
 def taken_over(spec: RunSpec, events: Sequence[Event], content: str | None) -> tuple[Event, ...]:

@@ -1,19 +1,18 @@
 """Checks of a run's specification, and its first event."""
 
 from collections.abc import Iterator
-from typing import Final, get_args
 
 import msgspec
 from msgspec.structs import replace
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.stored.agora.run import RunOpened
-from playmolt_schemas.stored.agora.turn import Persona, RunSpec, Seat
+from playmolt_schemas.stored.agora.turn import RunSpec, Seat
 from playmolt_schemas.stored.agora.world import Rules
 
+from playmolt_agora_runner.run.branch import PERSONAS
 from playmolt_agora_runner.turn import scenes
 from playmolt_agora_runner.world import chance, world, worlds
 
-PERSONAS: Final[tuple[str, ...]] = get_args(Persona)
 TURNS_MAX = 1000
 SEATS_MAX = 200
 

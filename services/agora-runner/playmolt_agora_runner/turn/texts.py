@@ -44,7 +44,6 @@ class RoomPhrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     energy: str
     influence: str
     named: str
-    unknown_action: str
     labels: Mapping[str, str]
     reasons: Mapping[str, str]
 

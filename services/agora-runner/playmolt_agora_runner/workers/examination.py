@@ -85,16 +85,16 @@ def result(
     faults = trial_faults(plan, files, laboratory.trial) if measured else ()
     found = locking.examine(plan, catalogue, files, faults, power=laboratory.power)
     if isinstance(found, Refused):
-        return _refused(found)
+        return refused(found)
     if dry:
         return ExaminedResult(200, msgspec.Raw(msgspec.json.encode(found.preview)))
     locked = locking.lock(experiment, OPERATOR, found, catalogue)
-    return _refused(locked) if isinstance(locked, Refused) else ExaminedResult(201, preregistered=locked)
+    return refused(locked) if isinstance(locked, Refused) else ExaminedResult(201, preregistered=locked)
 
 
-def _refused(refused: Refused) -> ExaminedResult:
-    problem = problem_bytes(refused.code, refused.detail, refused.errors)
-    return ExaminedResult(refused.code.status, msgspec.Raw(problem))
+def refused(found: Refused) -> ExaminedResult:
+    problem = problem_bytes(found.code, found.detail, found.errors)
+    return ExaminedResult(found.code.status, msgspec.Raw(problem))
 
 
 def _laboratory() -> Laboratory:

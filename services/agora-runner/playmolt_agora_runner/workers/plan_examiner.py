@@ -18,12 +18,12 @@ from playmolt_core.game.decider import Refused
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.ops import telemetry
 from playmolt_schemas.agora.plan import EXAMINE_SECONDS, PlanUnderWay
-from playmolt_schemas.codes import MISMATCH, Code, FieldFault, problem_bytes
+from playmolt_schemas.codes import MISMATCH, Code, FieldFault
 
 from playmolt_agora_runner.experiment import commands, views
 from playmolt_agora_runner.experiment.api import is_dry, unknown, with_files
 from playmolt_agora_runner.experiment.state import State
-from playmolt_agora_runner.workers.examination import ExaminedResult, Findings
+from playmolt_agora_runner.workers.examination import ExaminedResult, Findings, refused
 from playmolt_agora_runner.workers.files import PlanFiles
 
 IDLE_SECONDS: Final = 5.0
@@ -131,31 +131,29 @@ class PlanExaminer:
 
     async def _examined(self, stream: str, request: bytes) -> None:
         try:
-            status, answer = await self._worked_out(stream, request)
+            found = await self._worked_out(stream, request)
         except asyncio.CancelledError:
             await asyncio.shield(self._jobs.give_back(stream, self._holder))
             raise
-        if status is not None:
-            await self._jobs.finish(stream, self._holder, status, answer)
+        if found is not None:
+            await self._jobs.finish(stream, self._holder, found.status, bytes(found.answer))
 
-    async def _worked_out(self, stream: str, request: bytes) -> tuple[int | None, bytes]:
-        """Status and body; no status: another process has taken the job, or the experiment could not be written."""
+    async def _worked_out(self, stream: str, request: bytes) -> ExaminedResult | None:
+        """None: another process has taken the job, or the experiment could not be written."""
         found = await self._in_a_process(stream, request)
-        if not isinstance(found, ExaminedResult):
+        if found is None or found.preregistered is None:
             return found
-        if found.preregistered is None:
-            return found.status, bytes(found.answer)
         opened = await self._lock().submit(
             stream, commands.OpenExperiment(preregistered=found.preregistered), _command_id(stream)
         )
         if not isinstance(opened, Refused):
-            return 201, b""
+            return found
         if opened.code is Code.UNAVAILABLE:
             await self._jobs.give_back(stream, self._holder)
-            return None, b""
-        return _problem(opened)
+            return None
+        return refused(opened)
 
-    async def _in_a_process(self, stream: str, request: bytes) -> ExaminedResult | tuple[int | None, bytes]:
+    async def _in_a_process(self, stream: str, request: bytes) -> ExaminedResult | None:
         asked = json.loads(request)
         content = hashlib.sha256(json.dumps([asked["plan"], asked["files"]]).encode()).digest()
         asked["findings"] = msgspec.to_builtins(self._findings.get(content, Findings()))
@@ -171,15 +169,15 @@ class PlanExaminer:
                 if working.done():
                     break
                 if clock() >= end:
-                    return _problem(_too_long(self._seconds))
+                    return refused(_too_long(self._seconds))
                 if not await self._jobs.hold(stream, self._holder):
-                    return None, b""
+                    return None
         finally:
             await _ended(process, working)
         out, said = working.result()
         if process.returncode:
             _log.error("examination_failed", plan=stream, said=said.decode(errors="replace")[-2000:])
-            return _problem(_FAILED)
+            return refused(_FAILED)
         examined = msgspec.json.decode(out, type=ExaminedResult)
         if examined.findings is not None:
             self._keep(content, examined.findings)
@@ -230,7 +228,3 @@ def _command_id(stream: str) -> str:
 def _too_long(seconds: float) -> Refused:
     fault = FieldFault("", f"takes more than {seconds:g} seconds to examine: plan fewer runs, tests or measures")
     return Refused(Code.INVALID_REQUEST, f"The plan {fault.message}.", (fault,))
-
-
-def _problem(refused: Refused) -> tuple[int, bytes]:
-    return refused.code.status, problem_bytes(refused.code, refused.detail, refused.errors)

@@ -98,11 +98,6 @@ class World(OwnWorld, frozen=True, kw_only=True):
         """How many events are stored for an agent's prompt: a heavy utterance stays longer."""
         return self.shown + max((rank.speaking_weight for rank in self.ranks), default=1) - 1
 
-    def cites(self, action: str | None, rule: RuleName) -> bool:
-        """Whether an action's row cites a named rule; an action that the world does not have cites none."""
-        row = self.rows.get(action or "")
-        return row is not None and rule in row.rules
-
     def base_of(self, action: str) -> str | None:
         """The action under which measures count an action; None if they do not count it."""
         row = self.rows.get(action)

@@ -14,8 +14,9 @@ from playmolt_agora_runner.plan import attribution, reading
 from playmolt_agora_runner.plan import plan as plans
 from playmolt_agora_runner.plan.document import Unreadable, load
 from playmolt_agora_runner.plan.latin_squares import labels
-from playmolt_agora_runner.plan.preview import preview
+from playmolt_agora_runner.plan.preview import examined
 from playmolt_agora_runner.plan.printout import printout
+from playmolt_agora_runner.plan.reading import ParsedPlan
 from playmolt_agora_runner.scripted import residents
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_schemas.agora.plan import Preview
@@ -51,11 +52,11 @@ def faults(text: str | None = None, **changes: Any) -> dict[str, str]:
 def seen(text: str, catalogue: Catalogue = NONE) -> Preview:
     plan = reading.read(text)
     assert isinstance(plan, Plan), plan
-    return preview(plan, catalogue, power=power)
+    return examined(ParsedPlan(plan), catalogue, power=power)
 
 
 def refused(**changes: Any) -> dict[str, str]:
-    return {fault.field: fault.message for fault in preview(read(**changes), NONE, power=power).faults}
+    return {fault.field: fault.message for fault in examined(ParsedPlan(read(**changes)), NONE, power=power).faults}
 
 
 class TestPresets:
@@ -228,7 +229,7 @@ class TestReading:
         base = document()
         found = reading.read({**base, **value} if isinstance(value, dict) else value)
         if isinstance(found, Plan):
-            assert preview(found, NONE, power=power).turns > 0
+            assert examined(ParsedPlan(found), NONE, power=power).turns > 0
             assert b"e+" not in canonical_json(found)
 
     def test_nothing_that_is_stored_holds_a_float(self) -> None:
@@ -257,7 +258,9 @@ class TestReading:
         plan = read(hypotheses=["Archivists drift.", "H2"])
         assert plans.claims(plan) == ("Archivists drift.",)
         assert [entry.test for entry in plans.hypotheses(plan)] == ["H2"]
-        assert any("recorded, not tested" in warning for warning in preview(plan, NONE, power=power).warnings)
+        assert any(
+            "recorded, not tested" in warning for warning in examined(ParsedPlan(plan), NONE, power=power).warnings
+        )
 
     @pytest.mark.parametrize("name", reading.presets())
     def test_what_was_read_reads_again_as_itself(self, name: str) -> None:
@@ -283,7 +286,7 @@ class TestStage1Import:
         assert (run.run, run.model, run.language) == ("s1", "scripted-steady", "ko")
         assert run.counts == {"speak": 10, "trade": 52, "support": 0, "whisper": 0, "move": 0, "idle": 0}
         assert plans.stage1_runs(plan, "scripted-steady", "ko") == 1
-        assert any("counts.csv" in warning for warning in preview(plan, NONE, power=power).warnings)
+        assert any("counts.csv" in warning for warning in examined(ParsedPlan(plan), NONE, power=power).warnings)
 
     def test_the_mark_that_spreadsheets_begin_a_file_with_is_not_part_of_it(self) -> None:
         assert self.imported("\ufeff" + self.CSV) == self.imported(self.CSV)
@@ -339,7 +342,7 @@ class TestStage1Import:
 
 class TestRefusals:
     def test_a_plan_without_hypotheses_is_taken_and_tests_nothing(self) -> None:
-        found = preview(read(), NONE, power=power)
+        found = examined(ParsedPlan(read()), NONE, power=power)
         assert found.faults == ()
         assert not any(test.confirmatory for test in found.tests)
         assert any("No hypotheses name a test" in warning for warning in found.warnings)
@@ -389,7 +392,9 @@ class TestRefusals:
         assert "2 models over 3 personas" in refused(**two)["phases.phase2"]
         assert refused(**two, allow_unbalanced=True) == {}
         plan = read(**two, allow_unbalanced=True)
-        assert any("2 models over 3 personas" in warning for warning in preview(plan, NONE, power=power).warnings)
+        assert any(
+            "2 models over 3 personas" in warning for warning in examined(ParsedPlan(plan), NONE, power=power).warnings
+        )
         assert "not a multiple of 3" in refused(phases={"phase2": {"runs": 4, "sets": ["C"]}})["phases.phase2"]
 
 
@@ -403,10 +408,10 @@ class TestMoney:
             ModelEntry,
         )
         plan = read(models=["paid"], phases={"phase1": {"runs": 1, "turns": 10}}, languages=["en"], **changes)
-        return preview(plan, Catalogue({"paid": priced}), power=power)
+        return examined(ParsedPlan(plan), Catalogue({"paid": priced}), power=power)
 
     def test_scripted_models_cost_nothing_and_are_marked(self) -> None:
-        found = preview(read(), NONE, power=power)
+        found = examined(ParsedPlan(read()), NONE, power=power)
         assert (found.cost, found.cost_most, found.scripted) == ("0", "0", True)
         assert all(model.scripted and model.cost == "0" for model in found.models)
         assert any("Scripted models" in warning for warning in found.warnings)
@@ -440,8 +445,8 @@ class TestMoney:
         )
         phases = {"phase1": {"runs": 1, "turns": 10}}
         plain, batched = (
-            preview(
-                read(models=["paid"], phases=phases, languages=["en"], batch={"play": on}),
+            examined(
+                ParsedPlan(read(models=["paid"], phases=phases, languages=["en"], batch={"play": on})),
                 Catalogue({"paid": entry}),
                 power=power,
             )
@@ -467,7 +472,7 @@ class TestMoney:
 
 class TestWarnings:
     def warned(self, **changes: Any) -> str:
-        return "\n".join(preview(read(**changes), NONE, power=power).warnings)
+        return "\n".join(examined(ParsedPlan(read(**changes)), NONE, power=power).warnings)
 
     def test_adjust_tax_only_switches(self) -> None:
         assert "adjust_tax only switches" in self.warned()
@@ -503,7 +508,7 @@ def test_a_preview_prints_all_that_was_asked_for() -> None:
     for part in ("30 runs, 288 agents, 18,000 turns", "Sets A, B: Model × Persona, balanced", "0.03125",
                  "persona × model", "warning: ", "scripted"):  # fmt: skip
         assert part in text
-    refusing = preview(read(models=["nobody"]), NONE, power=power)
+    refusing = examined(ParsedPlan(read(models=["nobody"])), NONE, power=power)
     assert "models: nobody is not in the catalogue" in printout(refusing)
 
 
