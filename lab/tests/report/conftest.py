@@ -15,6 +15,8 @@ PERSONAS = ("archivist", "merchant", "jester")
 CODES = ("ok", "ok", "ok", "ok", "ok_fenced", "ok_canonicalised", "reasked", "parse_error", "refusal")
 WEIGHTS = {"stage1": (10, 40, 20, 5, 5, 10), "phase1": (35, 5, 30, 10, 3, 7), "phase2": (25, 12, 20, 10, 15, 10)}
 EXPERIMENT = "experiment-6f1b7a52-7a0e-5a55-9a53-1d6f5f0c0001"
+SIZE = 6
+"""Agents of a run. To draw the networks of twelve takes three times as long."""
 
 Rows = list[dict[str, Any]]
 
@@ -23,7 +25,7 @@ def table(rows: Rows) -> dict[str, list[Any]]:
     return {column: [row[column] for row in rows] for column in rows[0]} if rows else {}
 
 
-def turn(note: RunNote, draw: random.Random, number: int, seat: int, size: int) -> TurnRecord:
+def turn(note: RunNote, draw: random.Random, number: int, seat: int) -> TurnRecord:
     """One turn of a made-up society."""
     phase, agent = note.phase, f"agent_{seat + 1:02}"
     model = MODELS[note.number % 3] if phase != "phase2" else MODELS[(seat + note.number) % 3]
@@ -31,21 +33,21 @@ def turn(note: RunNote, draw: random.Random, number: int, seat: int, size: int) 
     code = draw.choice(CODES)
     acted = code not in {"parse_error", "refusal"}
     with_persona = phase != "phase2" or note.cell.split("/")[1] in "AB"
-    target = f"agent_{draw.randrange(size) + 1:02}" if action in {"support", "whisper"} else None
+    target = f"agent_{draw.randrange(SIZE) + 1:02}" if action in {"support", "whisper"} else None
     place = draw.choices(("plaza", "market", "alley_a"), (5, 3, 2))[0]
     return TurnRecord(
         experiment=EXPERIMENT, run=note.run, cell=note.cell, set=note.cell[-1] if phase == "phase2" else None,  # type: ignore[arg-type]
         phase=phase, language=note.language, turn=number, order=seat, agent=agent, model=model,
         model_asked=model, model_answered=model, persona=PERSONAS[seat % 3] if with_persona else None,
         persona_condition="with_persona" if with_persona else "no_persona", constraint_level=None,
-        home_location="plaza", place_before=place, place_after=place, others_here=(), residents=size,
+        home_location="plaza", place_before=place, place_after=place, others_here=(), residents=SIZE,
         prompt_hash="0" * 64, raw_reply="{}", parse_code=code, attempt=1, thought=None,  # type: ignore[arg-type]
         action=action if acted else None, action_base=action if acted else None, target=target if acted else None,
         content=None, success=acted, reason=None,
         feasible_actions=ACTIONS, effect_applied=Effect(), effect_shadow=Effect(), resource_effect=0, null_effect=True,
         fn_class="A", dissoc="U", decoding="prompt", sampling=SamplingSettings(), tokens=Tokens(), cost="0",
         latency_ms=1,
-        cache_hit=False, residents_start=size, turns_planned=20, exploratory=note.exploratory, cue_s=False, cue_o=False,
+        cache_hit=False, residents_start=SIZE, turns_planned=20, exploratory=note.exploratory, cue_s=False, cue_o=False,
     )  # fmt: skip
 
 
@@ -81,9 +83,8 @@ def turns_of(runs: tuple[RunNote, ...]) -> tuple[TurnRecord, ...]:
     """Every run's turns; the fork's are its parent's up to turn 8."""
     made: list[TurnRecord] = []
     for note in runs:
-        size = 6 if note.phase == "phase2" else 12
         draw = random.Random(note.run)
-        own = [turn(note, draw, number, seat, size) for number in range(1, 21) for seat in range(size)]
+        own = [turn(note, draw, number, seat) for number in range(1, 21) for seat in range(SIZE)]
         if note.parent:
             first = [each for each in made if each.run == note.parent.run and each.turn <= 8]
             own = [msgspec.structs.replace(each, run=note.run) for each in first] + [

@@ -20,7 +20,6 @@ from core.tests.waiting import wait_until
 from tests import platforms
 from tests.integration.agora.experiment_operator import (
     EXPERIMENTS,
-    FIVE_TESTS,
     Gated,
     Numbered,
     Operator,
@@ -145,18 +144,31 @@ def turns_taken(events: dict[str, Any]) -> Counter[tuple[str, str]]:
     return Counter((run, f"{turn['turn']}:{turn['agent']}") for run, told in events.items() for turn in turns_of(told))
 
 
-async def test_a_plan_survives_the_process_that_examines_it(stack: StackFactory) -> None:
-    running = stack()
-    async with Operator(running) as operator:
-        sent = await operator.call("POST", EXPERIMENTS, FIVE_TESTS, **{"Idempotency-Key": "once"})
-        assert sent.status_code == 202, sent.text
-        running.kill("agora-runner-1")
-        found = await operator.looked_for(sent)
-        assert (found.status_code, found.json()["status"]) == (200, "running")
-        again = await operator.call("POST", EXPERIMENTS, FIVE_TESTS, **{"Idempotency-Key": "once"})
-        assert (again.status_code, again.json()["experiment"]) == (201, found.json()["experiment"])
-        assert len(await operator.get(EXPERIMENTS)) == 1
-        assert (await operator.post(found.json()["experiment"], "stop")).status_code == 200
+async def test_a_plan_survives_the_process_that_examines_it(stack: StackFactory, folder: Path) -> None:
+    """The laboratory is stopped meanwhile: so the examination takes as long as it must, and costs nothing."""
+    compared = {arm: {"runs": 5, "turns": 2} for arm in ("stage1", "phase1")}
+    tested = plan() | {"phases": compared, "hypotheses": ["pcs:fake"]}
+    async with FakeServer() as server:
+        catalogue = folder / "models.toml"
+        catalogue.write_text(server.toml())
+        running = stack(PLAYMOLT_MODELS=str(catalogue))
+        with Gated() as server.otherwise:  # the runs are under way until they are stopped
+            async with Operator(running) as operator:
+                assert (await operator.sent(tested | {"seed": "8"}, "?dry=1")).status_code == 200
+                laboratory = frozen(running)
+                try:
+                    sent = await operator.call("POST", EXPERIMENTS, tested, **{"Idempotency-Key": "once"})
+                    assert sent.status_code == 202, sent.text
+                    await wait_until(lambda: is_called(laboratory), seconds=60)
+                    running.kill("agora-runner-1")
+                finally:
+                    os.kill(laboratory, signal.SIGCONT)
+                found = await operator.looked_for(sent)
+                assert (found.status_code, found.json()["status"]) == (200, "running")
+                again = await operator.call("POST", EXPERIMENTS, tested, **{"Idempotency-Key": "once"})
+                assert (again.status_code, again.json()["experiment"]) == (201, found.json()["experiment"])
+                assert len(await operator.get(EXPERIMENTS)) == 1
+                assert (await operator.post(found.json()["experiment"], "stop")).status_code == 200
 
 
 async def test_a_laboratory_killed_in_a_report_a_look_and_a_bundle_costs_a_repeat(
