@@ -13,7 +13,9 @@ from playmolt_core.effects.leases import MemoryLeases
 from playmolt_core.engine import pending_call
 from playmolt_core.engine.engine import Engine
 from playmolt_core.engine.pending_call import BadBody
+from playmolt_core.engine.reads.api_queries import SESSIONS, Without
 from playmolt_core.engine.settings import EngineSettings
+from playmolt_core.game.api import ApiRequest
 from playmolt_core.log.memory import MemoryLog
 from playmolt_core.log.port import StoredFacts
 from playmolt_core.ops.json_values import parse_json
@@ -51,15 +53,19 @@ class Engines:
         self.leases = MemoryLeases()
         self.worker = Worker()
         self.engines: list[Engine] = []
+        self.left_out: set[str] = set()
 
     def engine(self) -> Engine:
         engine = Engine(
             Asking(), self.log, EngineSettings(), lambda _: None,
-            api=AskingApi(), workers={"answer": self.worker}, leases=self.leases,
+            api=AskingApi(), workers={"answer": self.worker}, leases=self.leases, fetches={"list": self.without},
         )  # fmt: skip
         engine.start()
         self.engines.append(engine)
         return engine
+
+    async def without(self, _: object, __: ApiRequest) -> Without | None:
+        return Without(frozenset(self.left_out)) if self.left_out else None
 
     async def call(self, op: Op, target: str, body: Any, **options: Any) -> Reply:
         engine = options.pop("engine", self.engines[0])
@@ -170,6 +176,14 @@ async def test_a_list_holds_the_callers_own(engines: Engines) -> None:
     await engines.opened()
     assert (await engines.query("list", "")).body == b'["weather"]'
     assert (await engines.query("list", "", agent="bob")).body == b"[]"
+
+
+async def test_sessions_that_are_left_out_push_no_others_out_of_the_list(engines: Engines) -> None:
+    own = await engines.opened()
+    engines.left_out = {await engines.opened() for _ in range(SESSIONS)}
+    assert (await engines.query("list", "")).body == b'["weather"]'
+    engines.left_out.add(own)
+    assert (await engines.query("list", "")).body == b"[]"
 
 
 async def test_the_question_is_stored_before_it_is_answered(engines: Engines) -> None:

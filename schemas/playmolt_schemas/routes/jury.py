@@ -44,11 +44,22 @@ class TranscriptQuery(Query, frozen=True):
     format: TranscriptFormat = "md"
 
 
+NO_PANELS: Final = "none"
+"""The value of `panel` that leaves juries of panels out."""
+
+
 class ListQuery(Query, frozen=True):
     """`GET /api/jury/sessions`."""
 
     panel: (
-        Annotated[str, Meta(max_length=80, description="List the juries of this panel instead of your own sessions.")]
+        Annotated[
+            str,
+            Meta(
+                max_length=80,
+                description="List the juries of this panel instead of your own sessions; `none`: your own sessions"
+                " without the juries of panels.",
+            ),
+        ]
         | None
     ) = None
 

@@ -68,7 +68,7 @@ def build(context: ServiceContext[JurySettings]) -> HostedGame[State]:
         CHAIN_EFFECT: ChainWorker(chain, context.log),
     }
     documents = SessionDocuments(jury, context.log)
-    fetches: dict[str, Fetch] = {**documents.fetches(), **uploaded.fetches(), LIST: PanelJuries(panel)}
+    fetches: dict[str, Fetch] = {**documents.fetches(), **uploaded.fetches(), LIST: PanelJuries(panel, context.log)}
     return HostedGame(
         jury, JuryApi(jury, aliases), workers, fetches, {OPEN: uploaded.complete}, uploaded.prepare,
         lambda: uploaded.tidy(settings.pack_sweep_seconds),

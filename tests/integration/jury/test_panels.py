@@ -107,6 +107,10 @@ async def test_a_panel_is_played_listed_and_reported_to_its_owner_alone(hall: St
         ("A", 1), ("B", 1), ("A", 2), ("B", 2),
     ]  # fmt: skip
     assert len({each["panel"]["seed"] for each in listed}) == 2
+    own = await owner.client.post("/api/jury/sessions", json={"language": "en"}, headers=owner.headers)
+    assert {each["id"] for each in await sessions(owner)} == {own.json()["id"], *(each["id"] for each in listed)}
+    answer = await owner.client.get("/api/jury/sessions?panel=none", headers=owner.headers)
+    assert [each["id"] for each in answer.json()["sessions"]] == [own.json()["id"]]
     for each in listed:
         records = await logged(owner, each["id"])
         assert records[0]["data"]["panel"] == each["panel"]

@@ -17,10 +17,21 @@ from playmolt_core.game.decider import Refused, S
 from playmolt_core.vault.vault import Erased
 
 _KEPT = 8
-_SESSIONS = 100
+SESSIONS = 100
+"""The longest list of sessions."""
 
-Fetch = Callable[[Any, ApiRequest], Awaitable[ApiReply | Refused | None]]
-"""Fetches the answer of a route for a state; None, of a list alone: it is that of the caller's own sessions."""
+_PAGES = 40
+"""The most pages of a list that are looked through for sessions that are not left out."""
+
+
+class Without(msgspec.Struct, frozen=True):
+    """The caller's own sessions are listed, but not these."""
+
+    streams: frozenset[str]
+
+
+Fetch = Callable[[Any, ApiRequest], Awaitable[ApiReply | Refused | Without | None]]
+"""Fetches the answer of a route for a state. Of a list alone: `Without`, or None for all sessions of the caller."""
 
 
 class ApiQueries(Generic[S]):
@@ -77,11 +88,14 @@ class ApiQueries(Generic[S]):
     async def _listed(self, api: GameApi[S], request: ApiRequest) -> ApiReply | Refused:
         fetch = self._fetches.get(request.route)
         listed = await fetch(None, request) if fetch else None
-        return listed or _newest(api, await self._sessions_of(request), request)
+        if listed is None or isinstance(listed, Without):
+            left_out = listed.streams if listed else frozenset[str]()
+            return _newest(api, await self._sessions_of(request, left_out), request)
+        return listed
 
     async def _fetched(self, state: S | None, request: ApiRequest) -> ApiReply | Refused:
         found = await self._fetches[request.route](state, request)
-        if found is None:
+        if found is None or isinstance(found, Without):
             raise LookupError(f"{request.route} was not answered")
         return found
 
@@ -113,11 +127,18 @@ class ApiQueries(Generic[S]):
             self._making.pop(key, None)
             raise
 
-    async def _sessions_of(self, request: ApiRequest) -> list[S | ErasedSession]:
+    async def _sessions_of(self, request: ApiRequest, left_out: frozenset[str]) -> list[S | ErasedSession]:
         owner = None if request.operator else request.agent_id
         game, log = self._sources.decider.game, self._sources.log
-        found = await log.games(game, phase=None, before=None, limit=_SESSIONS, opened_by=owner)
-        rows = [await self._row(each.stream) for each in found]
+        listed: list[str] = []
+        before = None
+        for _ in range(_PAGES):
+            found = await log.games(game, phase=None, before=before, limit=SESSIONS, opened_by=owner)
+            listed += [each.stream for each in found if each.stream not in left_out]
+            if len(found) < SESSIONS or len(listed) >= SESSIONS:
+                break
+            before = (found[-1].created_at, found[-1].stream)
+        rows = [await self._row(stream) for stream in listed[:SESSIONS]]
         return [row for row in rows if row is not None]
 
     async def _row(self, stream: str) -> S | ErasedSession | None:

@@ -2,19 +2,21 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Final
 
+from playmolt_core.engine.reads.api_queries import Without
 from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Refused
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.log.folding import facts_of
-from playmolt_core.log.port import StreamReader
+from playmolt_core.log.port import GameIndex, StreamReader
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.jury import JurySessions
 from playmolt_schemas.games.jury_panels import PanelJury, PanelReportPending
+from playmolt_schemas.routes.jury import NO_PANELS
 from playmolt_schemas.routes.route import HTML, JSON, PARQUET
 from playmolt_schemas.stored.panels import JuryPlayed, PanelPlace, PanelPlan
 
@@ -22,7 +24,7 @@ from playmolt_jury.panels.api import owns
 from playmolt_jury.panels.preview import varies, warnings
 from playmolt_jury.panels.process import ReportFailed, rendered
 from playmolt_jury.panels.report import ReportSource
-from playmolt_jury.panels.rules import AT_ONCE, NO_PANEL, Panel, places, session_of
+from playmolt_jury.panels.rules import AT_ONCE, NO_PANEL, Panel, places, session_of, sessions_of
 from playmolt_jury.panels.state import State, name_of
 from playmolt_jury.rules import Jury
 
@@ -31,6 +33,8 @@ _MEDIA: Final = {"json": JSON, "html": HTML, "parquet": PARQUET}
 _KEPT: Final = 8
 _SHOWN_SECONDS: Final = 2.0
 """How long a call waits for its report; then the answer is 202."""
+_PANELS: Final = 100
+"""The newest panels of a key whose juries its list of sessions can leave out."""
 ReadPanel = Callable[[str], Awaitable[Snapshot[State] | None]]
 
 
@@ -92,20 +96,33 @@ class PanelReports:
 
 
 class PanelJuries:
-    """Serves `GET /api/jury/sessions?panel=ID`: the juries of a panel that were opened, in the order of play."""
+    """Serves `GET /api/jury/sessions?panel=ID`: the juries of a panel that were opened, in the order of play. With
+    `panel=none` they are left out of the caller's own sessions."""
 
-    def __init__(self, read: ReadPanel) -> None:
+    def __init__(self, read: ReadPanel, games: GameIndex) -> None:
         self._read = read
+        self._games = games
 
-    async def __call__(self, _: object, request: ApiRequest) -> ApiReply | Refused | None:
-        """None without `panel`: then the sessions of the caller are listed."""
+    async def __call__(self, _: object, request: ApiRequest) -> ApiReply | Refused | Without | None:
+        """None without `panel`: then all sessions of the caller are listed."""
         panel = request.query.get("panel")
         if not panel:
             return None
+        if panel == NO_PANELS:
+            return Without(frozenset([one async for one in self._juries_of(request)]))
         found = await self._read(str(panel))
         if found is None or found.state.plan is None or not owns(found.state, request):
             return NO_PANEL
         return ApiReply(JurySessions(tuple(_rows(found.state, found.state.plan))))
+
+    async def _juries_of(self, request: ApiRequest) -> AsyncIterator[str]:
+        """The juries of the caller's panels, also those that may not have been opened."""
+        owner = None if request.operator else request.agent_id
+        for each in await self._games.games("panel", phase=None, before=None, limit=_PANELS, opened_by=owner):
+            found = await self._read(each.stream)
+            if found is not None and found.state.plan is not None:
+                for session in sessions_of(found.state, found.state.plan):
+                    yield session
 
 
 def _rows(state: State, plan: PanelPlan) -> Iterator[PanelJury]:

@@ -165,6 +165,12 @@ def session_of(place: PanelPlace) -> str:
     return id_of_command("jury", effect_of(place))
 
 
+def sessions_of(state: State, plan: PanelPlan) -> Iterator[str]:
+    """The ids of a panel's juries: of those that are over, and of those that may have been opened."""
+    yield from (jury.session for jury in state.played.values())
+    yield from map(session_of, islice(_open_places(state, plan), AT_ONCE))
+
+
 def places(panel: str, plan: PanelPlan) -> Iterator[PanelPlace]:
     """All juries in the order of play: a pair's halves beside each other, so that a stop leaves few halves alone."""
     for number in range(1, plan.n + 1):

@@ -70,7 +70,7 @@ async function start(main) {
 async function mine() {
   if (!key()) return null;
   try {
-    const { sessions } = await get("/api/jury/sessions");
+    const { sessions } = await get("/api/jury/sessions?panel=none");
     if (!sessions.length) return null;
     return el("section", { class: "card", "aria-labelledby": "mine" }, el("h2", { id: "mine" }, t("game.mine")),
       el("ul", { class: "games" }, sessions.map((one) => one.phase === "erased" ? erasedLine(one) : el("li", {},
