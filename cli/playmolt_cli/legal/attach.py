@@ -1,6 +1,7 @@
 """`playmolt legal attach`: shows what the server reads of a file, then uploads it."""
 
 import base64
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -52,10 +53,16 @@ def _attach(client: Client, session: Session, file: str, options: AttachOptions)
     """Upload a file; why it was refused, or ""."""
     words = LegalTexts(session.language)
     name = words.say("pasted") if file == STDIN else Path(file).name
+    try:
+        content, size = _content(file)
+    except OSError as error:
+        return f"{file}: {error.strerror}"
+    if size > UPLOAD_BYTES:
+        return f"{name}: {_too_large(size, session.language)}"
     request = UploadRequest(
         title=options.title or name,
         kind=options.kind,
-        content=base64.b64encode(_content(file)).decode(),
+        content=base64.b64encode(content).decode(),
         encoding=options.encoding or msgspec.UNSET,
         pages=options.pages or msgspec.UNSET,
     )
@@ -78,14 +85,18 @@ def _attach(client: Client, session: Session, file: str, options: AttachOptions)
     return ""
 
 
-def _content(file: str) -> bytes:
-    try:
-        if file == STDIN:
-            return sys.stdin.buffer.read(UPLOAD_BYTES + 1)
-        with open(file, "rb") as opened:
-            return opened.read(UPLOAD_BYTES + 1)
-    except OSError as error:
-        raise Failure(f"{file}: {error.strerror}") from error
+def _content(file: str) -> tuple[bytes, int]:
+    """The bytes of a file, no more than are needed to see that they are too many, and its size. Raises OSError."""
+    if file == STDIN:
+        content = sys.stdin.buffer.read(UPLOAD_BYTES + 1)
+        return content, len(content)
+    with open(file, "rb") as opened:
+        content = opened.read(UPLOAD_BYTES + 1)
+        return content, max(len(content), os.fstat(opened.fileno()).st_size)
+
+
+def _too_large(size: int, language: Language) -> str:
+    return page_texts(language)["fault.file.too_large.bytes"].format(a=f"{size:,}", b=f"{UPLOAD_BYTES:,}")
 
 
 def _size(words: LegalTexts, read: Upload) -> str:

@@ -9,9 +9,10 @@ import pytest
 from click.testing import CliRunner
 from playmolt.client import Client
 from playmolt_cli.legal.attach import AttachOptions, attach_files, in_words
+from playmolt_cli.terminal.failures import Failure
 from playmolt_gateway.uploads import refusals
 from playmolt_schemas.codes import FieldFault
-from playmolt_schemas.games.legal import Session, UploadNote, UploadText
+from playmolt_schemas.games.legal import UPLOAD_BYTES, Session, UploadNote, UploadText
 from playmolt_schemas.routes.legal import ADD_EVIDENCE
 
 
@@ -70,3 +71,23 @@ def test_a_file_is_shown_and_uploaded_when_the_person_agrees(
     assert "letter.txt: text/plain, 9,000자, cp949" in done.stderr
     assert all(said in done.stderr for said in ("메모(제외): 1개.", "전체 9,000자 중 앞 6,000자만", "(이하 10줄)"))
     assert ("E1  letter.txt" in done.stdout) == (len(dry) == 2)
+
+
+def test_a_file_that_cannot_be_sent_says_why_and_holds_up_no_other(tmp_path: Path) -> None:
+    platform, large = Platform(), tmp_path / "scan.pdf"
+    (tmp_path / "letter.txt").write_text("text")
+    with large.open("wb") as file:
+        file.truncate(UPLOAD_BYTES + 5_000_000)
+    session = cast("Session", SimpleNamespace(id="legal-1", language="ko"))
+    options = AttachOptions(
+        title=None, kind="evidence", encoding=None, pages=None, dry=False, asking=False, as_json=True
+    )
+    files = [str(tmp_path / name) for name in ("none.txt", "scan.pdf", "letter.txt")]
+    with pytest.raises(Failure) as refused:
+        attach_files(cast("Client", platform), session, files, options)
+    missing, too_large = str(refused.value).splitlines()
+    assert missing.startswith(files[0])
+    assert too_large.startswith(
+        f"scan.pdf: 파일이 {UPLOAD_BYTES + 5_000_000:,}바이트로, 한도인 {UPLOAD_BYTES:,}바이트를"
+    )
+    assert platform.dry == [False]
