@@ -338,6 +338,8 @@ def test_pcs_is_looked_at_while_an_experiment_runs(reader: Reader) -> None:
         page.wait_for_timeout(200)
     expect(seen).to_contain_text("phase1/scripted-trader/en")
     expect(page.locator("details summary", has_text="looks")).to_be_visible()
+    page.get_by_role("button", name="Stop").click()  # its runs would take the processor from all later tests
+    expect(page.locator("dl.facts").first).to_contain_text("Stopped")
 
 
 def test_the_log_of_a_game_is_checked_by_the_browser_itself(reader: Reader, ended: Ended, platform: str) -> None:
