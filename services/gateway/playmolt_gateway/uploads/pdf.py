@@ -14,7 +14,7 @@ from pypdf.generic import DictionaryObject, PdfObject
 from playmolt_gateway.uploads.document_text import symbol
 from playmolt_gateway.uploads.outcome import PDF, FileText, Note, NoteKind, Question, refuse
 from playmolt_gateway.uploads.page_ranges import page_numbers, written
-from playmolt_gateway.uploads.pdf_annotations import Annotations, files_within, is_drawn_by_its_reader
+from playmolt_gateway.uploads.pdf_annotations import EMPTY_BOX, Annotations, files_within, is_drawn_by_its_reader
 from playmolt_gateway.uploads.pdf_fonts import Fonts, install
 
 _PICTURE_SHARE: Final = 0.5
@@ -87,7 +87,7 @@ class _Pages:
             if looked.pictured and looked.under > looked.over:
                 self._recognised.append(number)
         written_on = self._annotations.lines(page)
-        self._worded |= bool(written_on)
+        self._worded |= any(not line.endswith(EMPTY_BOX) for line in written_on)
         if text or written_on:
             self._texts.append("\n".join([*filter(None, [text]), *written_on]))
             self._chars += len(self._texts[-1])

@@ -7,6 +7,7 @@ from typing import Final
 from pypdf import PageObject, PdfReader
 from pypdf.generic import ArrayObject, DictionaryObject, PdfObject, StreamObject, create_string_object
 
+EMPTY_BOX: Final = "☐"
 _MOST: Final = 5000
 _PARENTS: Final = 16
 _FILES_MOST: Final = 1000
@@ -111,7 +112,7 @@ def _box(widget: DictionaryObject, *, radio: bool) -> str:
     on = state is not None and str(state) != "/Off"
     if radio:
         return str(state).removeprefix("/") if on else ""
-    return "☒" if on else "☐"
+    return "☒" if on else EMPTY_BOX
 
 
 def _chosen(widget: DictionaryObject, value: str) -> str:

@@ -11,6 +11,7 @@ from pypdf.generic import ArrayObject as Array
 from pypdf.generic import DictionaryObject as Dictionary
 from pypdf.generic import NameObject as Name
 from pypdf.generic import StreamObject
+from pypdf.generic import TextStringObject as Text
 
 from services.gateway.tests.uploads.documents import QUESTION, lines, refusal, text
 from services.gateway.tests.uploads.make_texts import CHINESE, ENGLISH, KOREAN
@@ -69,6 +70,20 @@ def test_what_was_filled_in_and_typed_on_a_pdf_is_read_and_the_rest_is_counted()
         "received 2 March",
     ]  # fmt: skip
     assert {note.kind: note.count for note in found.notes} == {"comment": 2, "hidden": 1, "embedded": 1}
+
+
+@pytest.mark.parametrize(("state", "told"), [("/Off", None), ("/Yes", "agreed: ☒")])
+def test_a_scan_with_boxes_alone_is_still_one_of_pictures(state: str, told: str | None) -> None:
+    writer = PdfWriter(clone_from=FILES / "scan.pdf")
+    box = {"/Subtype": "/Widget", "/FT": "/Btn", "/AS": state, "/V": state}
+    widget = Dictionary({Name(key): Name(value) for key, value in box.items()} | {Name("/T"): Text("agreed")})
+    writer.pages[0][Name("/Annots")] = Array([widget])
+    written = io.BytesIO()
+    writer.write(written)
+    if told is None:
+        assert refusal(written.getvalue()) == ("no_text", "pictures")
+    else:
+        assert text(written.getvalue()).text == told
 
 
 @pytest.mark.parametrize(
