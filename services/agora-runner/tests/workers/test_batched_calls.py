@@ -8,7 +8,9 @@ from typing import Any, cast
 
 import pytest
 from playmolt_agora_runner.calls.experiment_status import Status
+from playmolt_agora_runner.run.effects import AgentInterview
 from playmolt_agora_runner.scripted import residents
+from playmolt_agora_runner.turn.interview import InterviewReply
 from playmolt_agora_runner.turn.reply_parser import TurnReply
 from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.workers.turn_model import Halt, TurnModel
@@ -25,7 +27,7 @@ from playmolt_schemas.stored.agora.plan import Budget
 from core.tests.llm.fake_server import FakeServer, reply
 from core.tests.llm.memory_batch_calls import MemoryBatchCalls
 
-from .test_asking import ACT, Blobs, Killed, spec
+from .test_asking import ACT, ASIDE, Blobs, Killed, spec
 
 LIMITS = Budget(money="1")
 TODAY, TOMORROW = account_of("2026-11-26"), account_of("2026-11-27")
@@ -230,3 +232,42 @@ async def test_a_question_that_the_day_does_not_hold_waits_for_no_batch_and_does
     assert (waiting.calls.rows, waiting.account.calls, waiting.account.money) == ({}, 0, Decimal(0))
     waiting.now += timedelta(seconds=2)
     assert isinstance(await waiting.turn(scene_of()), TurnReply)
+
+
+async def test_a_question_aside_travels_in_batches_and_is_paid_once_whenever_it_is_killed(
+    waiting: Waiting, scene_of: Callable[..., Scene]
+) -> None:
+    due = AgentInterview(spec(), 11, "merchant_01", ASIDE)
+    said = ["no object at all", '{"answer": 5}']
+    submitted: list[str] = []
+
+    async def asked() -> InterviewReply | Halt:
+        return await waiting.asking.interview(due, scene_of(), LIMITS)
+
+    def killed() -> None:
+        raise Killed
+
+    for _ in range(2):  # between submission and answer, once for each call of the ladder
+        waiting.passes = killed
+        with pytest.raises(Killed):
+            await asked()
+        submitted += waiting.calls.rows
+        worst = waiting.account
+        with pytest.raises(Killed):
+            await asked()
+        assert waiting.account == worst, "the question is found where it waits, and reserves nothing more"
+        waiting.answered(said.pop(0))
+        if said:
+            with pytest.raises(Killed):
+                await asked()  # the first reply is kept, and the second question waits
+    found = await asked()
+    assert isinstance(found, InterviewReply)
+    assert (found.answer.code, found.answer.value, found.cost) == ("reasked", 5, "0.0024")
+    assert [call["batch"] for call in found.attempts] == ["batch_1"] * 2, "each call is logged once"
+    assert len(set(submitted)) == 2, "the call that asks again is another one"
+    assert (waiting.account.calls, waiting.account.money) == (2, Decimal("0.0024"))
+    assert (waiting.calls.rows, waiting.ledger.marks, waiting.server.received) == ({}, {}, [])
+    assert await waiting.asking.lost(spec(), 11, due.place, LIMITS, 0) is None
+    again = await asked()
+    assert isinstance(again, InterviewReply)
+    assert (again.answer, waiting.account.calls) == (found.answer, 2)
