@@ -17,7 +17,7 @@ from playmolt_schemas.stored.agora.turn import ConstraintLevel, Language
 
 from playmolt_agora_runner.folder import personas, symmetry, texts, toml_file, world_checks, world_file
 from playmolt_agora_runner.folder.personas import OwnPersona
-from playmolt_agora_runner.folder.source import KeyLines, Source, locked, of_whole, sha256
+from playmolt_agora_runner.folder.source import KeyLines, Source, locked, of_whole, sha256, twice
 from playmolt_agora_runner.folder.symmetry import SymmetryResult
 from playmolt_agora_runner.folder.world_file import World
 from playmolt_agora_runner.world import worlds
@@ -81,7 +81,7 @@ class _FolderReader:
         before = len(self.faults) + len(self._source.faults)
         at = f"rooms[{self._rooms_at[(self._plan.rooms or ()).index(room)]}]"
         self.faults += self._room_faults(room, at)
-        languages = room.languages or self._plan.languages
+        languages = tuple(dict.fromkeys(room.languages or self._plan.languages))
         held = [seat for seat in room.seats if seat.persona is not None]
         for seat in held:
             self._persona(str(seat.persona), languages)
@@ -137,9 +137,12 @@ class _FolderReader:
         for number, seat in enumerate(room.seats):
             if seat.model is not None and room.mix != "all":
                 yield PlanFault(f"{at}.seats[{number}].model", "is allowed only with mix: all")
-        for name in ("models", "languages"):
-            if getattr(room, name) == ():
+        for name, values in (("models", room.models), ("languages", room.languages), ("events", room.events)):
+            if values == () and name != "events":
                 yield PlanFault(f"{at}.{name}", "is empty")
+            # Models that share a room take its seats in turn, some of them more often if they are named more often.
+            if name != "models" or room.mix == "one":
+                yield from twice(f"{at}.{name}", values or ())
 
     def _persona(self, name: str, languages: Sequence[Language]) -> OwnPersona | None:
         path = f"personas/{name}.toml"

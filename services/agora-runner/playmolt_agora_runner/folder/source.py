@@ -2,7 +2,8 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -103,6 +104,13 @@ def sha256(text: str) -> str:
 
 def fault(path: str, message: str, code: FaultCode) -> PlanFault:
     return PlanFault("", message, code=code, file=path)
+
+
+def twice(field: str, values: Iterable[str]) -> Iterator[PlanFault]:
+    """A fault for each value that a list of the plan names more than once."""
+    for value, count in Counter(values).items():
+        if count > 1:
+            yield PlanFault(field, f"names {value} {count} times")
 
 
 class KeyLines(msgspec.Struct, frozen=True):

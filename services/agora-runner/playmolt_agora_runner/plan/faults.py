@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from msgspec import UNSET
@@ -11,6 +11,7 @@ from playmolt_schemas.instrument.definitions import ARMS
 from playmolt_schemas.stored.agora.plan import RUNS, PhasePlan, Plan, RoomPlan, Stage1Import
 from playmolt_schemas.text import has_line_breaks_or_controls, trimmed
 
+from playmolt_agora_runner.folder.source import twice
 from playmolt_agora_runner.plan import interview_faults, stage1_import
 from playmolt_agora_runner.plan import plan as plans
 from playmolt_agora_runner.world import worlds
@@ -19,9 +20,12 @@ _DECIMAL: Final = re.compile(r"\d{1,3}(\.\d{1,6})?", re.ASCII)
 _MOST_TOKENS: Final = 100_000
 
 
-def faults_of(plan: Plan, interviews_at: Sequence[int] | None = None) -> Iterator[PlanFault]:
+def faults_of(
+    plan: Plan, interviews_at: Sequence[int] | None = None, *, rooms_read: bool = True
+) -> Iterator[PlanFault]:
+    """The faults that the plan alone shows. Without `rooms_read` it may have runs in rooms that could not be read."""
     yield from _name_faults(plan)
-    yield from _phase_faults(plan)
+    yield from _phase_faults(plan, rooms_read=rooms_read)
     yield from _hypothesis_faults(plan)
     yield from _sampling_faults(plan)
     yield from _import_faults(plan)
@@ -52,25 +56,20 @@ def _name_faults(plan: Plan) -> Iterator[PlanFault]:
         yield PlanFault("name", "must contain a character other than white space")
     if has_line_breaks_or_controls(plan.name):
         yield PlanFault("name", "contains a control, line separator or bidi control character")
-    yield from _twice("models", plan.models)
-    yield from _twice("languages", plan.languages)
+    yield from twice("models", plan.models)
+    yield from twice("languages", plan.languages)
 
 
-def _twice(field: str, values: Iterable[str]) -> Iterator[PlanFault]:
-    for value, count in Counter(values).items():
-        if count > 1:
-            yield PlanFault(field, f"names {value} {count} times")
-
-
-def _phase_faults(plan: Plan) -> Iterator[PlanFault]:
-    if not any(plans.phase_of(plan, phase) for phase in ARMS) and not any(room.runs for room in plan.rooms or ()):
+def _phase_faults(plan: Plan, *, rooms_read: bool) -> Iterator[PlanFault]:
+    in_phases = any(plans.phase_of(plan, phase) for phase in ARMS)
+    if rooms_read and not in_phases and not any(room.runs for room in plan.rooms or ()):
         yield PlanFault("phases", f"at least one of {', '.join(ARMS)}, or one of `rooms`, must have runs")
     for phase in ARMS:
         found: PhasePlan | None = getattr(plan.phases, phase)
         if found is None:
             continue
-        yield from _twice(f"phases.{phase}.models", found.models or ())
-        yield from _twice(f"phases.{phase}.languages", found.languages or ())
+        yield from twice(f"phases.{phase}.models", found.models or ())
+        yield from twice(f"phases.{phase}.languages", found.languages or ())
         yield from (PlanFault(f"phases.{phase}.{field}", "is empty") for field in ("models", "languages", "sets")
                     if getattr(found, field, None) == ())  # fmt: skip
         rules = worlds.rules(plans.world(phase), plans.overrides(phase, found.rules))
@@ -105,7 +104,7 @@ def _set_faults(plan: Plan) -> Iterator[PlanFault]:
     phase = plan.phases.phase2
     if phase is None or not phase.sets:
         return
-    yield from _twice("phases.phase2.sets", phase.sets)
+    yield from twice("phases.phase2.sets", phase.sets)
     spoken = phase.languages or plan.languages
     for name in phase.sets:
         if plans.SET_LANGUAGES[name] not in spoken:
@@ -127,7 +126,7 @@ def _hypothesis_faults(plan: Plan) -> Iterator[PlanFault]:
             yield PlanFault("hypotheses", f"{hypothesis.test}: alpha {hypothesis.alpha} must be between 0 and 1")
         if hypothesis.dispersion is not UNSET and not float(hypothesis.dispersion) < 1:
             yield PlanFault("hypotheses", f"{hypothesis.test}: dispersion {hypothesis.dispersion} must be below 1")
-    yield from _twice("hypotheses", (hypothesis.test for hypothesis in chosen))
+    yield from twice("hypotheses", (hypothesis.test for hypothesis in chosen))
 
 
 def _sampling_faults(plan: Plan) -> Iterator[PlanFault]:

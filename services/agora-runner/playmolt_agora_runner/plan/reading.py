@@ -69,9 +69,10 @@ def reading(body: object, imported: Mapping[str, str] | None = None) -> ParsedPl
     wrong = tuple(fault.field for fault in faults if fault.code != "unknown_field")
     # What is left of a list with faults in it says nothing; hypotheses are read one by one.
     inside = tuple(fault.field for fault in faults if fault.field.startswith("interviews["))
+    alone = faults_of(plan, interviews_at, rooms_read=not any(field.startswith("rooms") for field in wrong))
     faults += [
         fault
-        for fault in chain(faults_of(plan, interviews_at), attribution.faults(plan, _kept(values, "authors", Author)))
+        for fault in chain(alone, attribution.faults(plan, _kept(values, "authors", Author)))
         if fault.field not in wrong
         and not any(each.startswith(f"{fault.field}.") for each in inside)
         and (fault.field == "hypotheses" or not any(each.startswith(f"{fault.field}[") for each in wrong))

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from shutil import copytree
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -256,3 +257,14 @@ def test_the_rooms_without_a_fault_are_in_the_matrix(folder: PlanFolder) -> None
     found = examined_plan(text, folder, folder.texts)
     assert {row.phase for row in found.matrix} == {"second"}
     assert [fault.field for fault in found.faults] == ["rooms[0].seats[0].count"]
+
+
+@pytest.mark.parametrize(
+    "change", [{"runs": 1001}, {"turns": 0}, {"name": "Upper"}, {"seats": []}, {"colour": 1, "runs": -1}]
+)
+def test_a_plan_of_rooms_alone_has_one_fault_for_each_fault_of_a_room(change: dict[str, Any]) -> None:
+    room = {"name": "r", "world": "phase1", "runs": 1, "seats": [{"persona": "merchant"}]}
+    found = reading.reading({"name": "n", "models": ["scripted"], "rooms": [room | change]})
+    assert [fault.field for fault in found.faults] == [f"rooms[0].{name}" for name in change]
+    none = reading.reading({"name": "n", "models": ["scripted"], "rooms": [room | {"runs": 0}]})
+    assert [fault.field for fault in none.faults] == ["phases"]

@@ -172,3 +172,25 @@ class TestUnreachable:
         assert self.found(rooms, well) == []
         broken = (well, ('to = ["p1"]', "to = []"), ('hears = ["well"]', 'hears = ["well"]\nto = ["p0"]'))
         assert self.found(rooms, *broken) == ["places.p1", "places.p2", "places.p3", "places.well"]
+
+
+@pytest.mark.parametrize(
+    ("room", "field", "name"),
+    [
+        ({"models": ["scripted-wild", "scripted-wild"]}, "models", "scripted-wild"),
+        ({"languages": ["en", "ko", "en"]}, "languages", "en"),
+        ({"events": ["seasons", "seasons"]}, "events", "seasons"),
+    ],
+)
+def test_what_a_room_names_twice_would_be_two_runs_of_one_id(
+    rooms: Rooms, room: dict[str, Any], field: str, name: str
+) -> None:
+    found = rooms({"name": "other"}, room)
+    assert [(fault.field, fault.message) for fault in found.faults] == [(f"rooms[1].{field}", f"names {name} 2 times")]
+
+
+def test_models_that_share_a_room_may_take_seats_more_often(rooms: Rooms) -> None:
+    shared = {"mix": "all", "models": ["scripted-wild", "scripted-wild", "scripted-steady"], "seats": [{"count": 3}]}
+    found = rooms(shared)
+    assert found.faults == ()
+    assert [seat.model for seat in found.rooms[0].seats] == shared["models"]
