@@ -123,7 +123,10 @@ QUIRKS: dict[str, Quirk] = {
         reasoning="hmm",
     ),
     "streams_an_error": away(
-        stream(*_PIECES[:2], {"error": {"message": "out of memory", "code": 500}}), "out of memory"
+        stream(*_PIECES[:1], {"error": {"message": "out of memory", "code": 500}}), "out of memory"
+    ),
+    "streams_an_error_after_words": away(
+        stream(*_PIECES[:2], {"error": {"message": "out of memory", "code": 500}}), "out of memory", "malformed"
     ),
     "streams_and_breaks_behind_its_end": Quirk(answer=stream(*_PIECES, done='data: {"choi'), usage=None),
     "streams_and_breaks_before_its_end": Quirk(
@@ -135,10 +138,14 @@ QUIRKS: dict[str, Quirk] = {
         detail="not a chat completion",
     ),
     "streams_and_ends_before_its_end": away(
-        stream(*_PIECES[:1], chunk({"content": "I vote not "}), done=""), "the stream ended before the reply"
+        stream(*_PIECES[:1], chunk({"content": "I vote not "}), done=""),
+        "the stream ended before the reply",
+        "malformed",
     ),
     "streams_an_error_without_its_name": away(
-        stream(*_PIECES[:1], chunk({"content": "I vote not "}), {"message": "overloaded"}, done=""), "overloaded"
+        stream(*_PIECES[:1], chunk({"content": "I vote not "}), {"message": "overloaded"}, done=""),
+        "overloaded",
+        "malformed",
     ),
     "streams_without_a_reason": Quirk(
         answer=stream(chunk({"content": "I vote guilty."})), text="I vote guilty.", words=True, usage=None

@@ -30,7 +30,7 @@ def document_of(body: bytes) -> object:
         return whole
     made = _put_together(event for event in events if isinstance(event, dict))
     if "choices" in made and "error" not in made and not _has_ended(received, events):
-        return made | {"error": _failure(events[-1])}
+        return made | {"error": _error_at_the_end(events[-1])}
     return made
 
 
@@ -39,13 +39,12 @@ def _has_ended(received: str, events: list[object]) -> bool:
     return _DONE in lines or any(_is_over(event) for event in events)
 
 
-def _failure(last: object) -> object:
-    """The error of a stream that ended without `finish_reason` and without an end marker: clients of most languages
-    take it for whole."""
-    words = last.get("message") if isinstance(last, dict) and "choices" not in last else None
-    if isinstance(words, str):
+def _error_at_the_end(last: object) -> object:
+    """The error of a stream that ended without `finish_reason` and without an end marker. Clients of most languages
+    take such a stream for whole."""
+    if isinstance(last, dict) and "choices" not in last and isinstance(last.get("message"), str):
         return last
-    return {"message": "the stream ended before the reply: neither a finish_reason nor [DONE]", "code": "stream_cut"}
+    raise ValueError("the stream ended before the reply, without finish_reason and [DONE]")
 
 
 def _decoded_events(text: str) -> list[object]:

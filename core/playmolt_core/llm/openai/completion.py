@@ -53,7 +53,7 @@ def read_completion(body: bytes) -> Completion:
     model, usage = _text(document.get("model")), _usage(document.get("usage"))
     found = error_in(document, choice)
     if found is not None or choice is None:
-        return _failed(found or ServerError(), body, model, usage)
+        return _failed(found or ServerError(), body, model, usage, paid=usage is None and _has_written(choice))
     message = choice.get("message") or choice.get("delta")
     if not isinstance(message, dict):
         message = {"content": message if isinstance(message, str) else choice.get("text")}
@@ -178,10 +178,19 @@ def arguments_text(arguments: object) -> str:
     return storable(json_text(arguments or {}), limit=None)
 
 
-def _failed(error: ServerError, body: bytes, model: str | None, usage: Usage | None) -> Completion:
+def _has_written(choice: Mapping[str, object] | None) -> bool:
+    """Whether the model had written a part of its reply."""
+    message = (choice.get("message") or choice.get("delta")) if choice else None
+    if isinstance(message, dict):
+        return any(value for name, value in message.items() if name != "role")
+    return bool(message)
+
+
+def _failed(error: ServerError, body: bytes, model: str | None, usage: Usage | None, *, paid: bool) -> Completion:
+    """`paid`: without figures, a server's error after a part of the reply may have cost as much as a whole one."""
     coded = f" {error.code}" if error.code else ""
     return Completion(
-        outcome=error.outcome,
+        outcome="malformed" if paid and error.outcome == "server_error" else error.outcome,
         detail=storable(f"the server answered 200 with an error{coded}: {error.full_message}"),
         text=storable(body[:2000].decode(errors="replace")),
         model=model,
