@@ -120,6 +120,11 @@ def _value(kind: object, value: object, at: KeyLines, field: str) -> tuple[tuple
     if parts and isinstance(value, Mapping):
         found, faults = partly(parts[0], value, at, field)
         return () if found is None else (msgspec.to_builtins(found),), faults
+    if get_origin(kind) is dict and isinstance(value, Mapping):
+        # Entry by entry: msgspec names the table alone.
+        entries = {name: _value(get_args(kind)[1], each, at, join(field, name)) for name, each in value.items()}
+        sound = {name: read_values[0] for name, (read_values, _) in entries.items() if read_values}
+        return (sound,), [fault for _, wrong in entries.values() for fault in wrong]
     try:
         msgspec.convert(value, kind)
     except msgspec.ValidationError as error:

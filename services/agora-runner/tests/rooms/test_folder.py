@@ -268,3 +268,19 @@ def test_a_plan_of_rooms_alone_has_one_fault_for_each_fault_of_a_room(change: di
     assert [fault.field for fault in found.faults] == [f"rooms[0].{name}" for name in change]
     none = reading.reading({"name": "n", "models": ["scripted"], "rooms": [room | {"runs": 0}]})
     assert [fault.field for fault in none.faults] == ["phases"]
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "field"),
+    [
+        (PASTURE, 'take = { grass = "amount" }', "take = { grass = -1 }", "actions.harvest.take.grass"),
+        (PASTURE, 'take = { grass = "amount" }', "take.grass = 1.5", "actions.harvest.take.grass"),
+        (PASTURE, "resource = { grass = 0 }", "resource = { grass = true }", "end.resource.grass"),
+        ("events/seasons.toml", "{ grass = 15 }", '{ grass = "much" }', "event[0].resources.grass"),
+    ],
+)
+def test_a_fault_in_a_table_of_numbers_names_its_entry(
+    changed: Callable[[str, str, str], PlanFolder], path: str, old: str, new: str, field: str
+) -> None:
+    found = [(fault.file, fault.field, fault.line is not None) for fault in changed(path, old, new).faults]
+    assert found == [(path, field, True)]
