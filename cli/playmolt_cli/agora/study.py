@@ -105,8 +105,7 @@ async def _analysed(out: Path, say: Report, pool: Pool, gathered: "StudyRecords"
     from playmolt_agora.report import experiment_study  # noqa: PLC0415 -- as above
 
     say(f"{len(gathered.runs)} runs read; analyzing")
-    texts = await experiment_study.folder_texts(gathered, PgBlobs(pool))
-    study = await asyncio.to_thread(experiment_study.analysed, gathered, None, texts)
+    study = await experiment_study.study_of(gathered, PgBlobs(pool))
     files = experiment_study.write(study, out, printed=True)
     say(f"{len(files)} files in {out}")
     return AnalysisResult(out / REPORT, _measures(study))
@@ -119,7 +118,8 @@ async def _exported(out: Path, say: Report, pool: Pool, gathered: "StudyRecords"
 
     say(f"{len(gathered.runs)} runs read; analyzing")
     try:
-        digest = await experiment_study.export(gathered, PgBlobs(pool), out)
+        blobs = PgBlobs(pool)
+        digest = await experiment_study.export(gathered, await experiment_study.study_of(gathered, blobs), blobs, out)
     except Unsealable as error:
         raise Failure(str(error)) from error
     say(f"sealed {digest}")

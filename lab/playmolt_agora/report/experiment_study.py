@@ -92,7 +92,7 @@ async def folder_texts(gathered: StudyRecords, blobs: Texts) -> dict[str, str]:
     return {file.path: found[file.sha256] for file in folder.files if file.sha256 in found}
 
 
-def analysed(gathered: StudyRecords, links: Links | None = None, texts: Mapping[str, str] | None = None) -> StudyData:
+def analysed(gathered: StudyRecords, texts: Mapping[str, str] | None = None) -> StudyData:
     """Measure the turns, also by the plan's own measures; takes seconds of processor time.
 
     `texts` are those of the locked folder.
@@ -110,7 +110,6 @@ def analysed(gathered: StudyRecords, links: Links | None = None, texts: Mapping[
         gathered.runs,
         analysis,
         made_at=rfc3339(datetime.now(UTC)),
-        links=links,
         baselines=_baselines(gathered, texts or {}),
     )
     return msgspec.structs.replace(found, own=_own(gathered, texts or {}, turns))
@@ -148,15 +147,24 @@ def write(study: StudyData, out: Path, *, printed: bool = False) -> tuple[Path, 
     files = write_tables(tables, study.turns, out, study.provenance)
     own = results.write(study.own.measures, out) if study.own else ()
     report, described = out / REPORT, out / STUDY
-    report.write_text(page.render(study), encoding="utf-8")
+    drawn = gallery(study)
+    report.write_text(page.render(study, drawn), encoding="utf-8")
     described.write_bytes(msgspec.json.format(msgspec.json.encode(study.described), indent=1))
-    return (*files, *own, *formats.write(study, gallery(study), out, printed=printed), described, report)
+    return (*files, *own, *formats.write(study, drawn, out, printed=printed), described, report)
 
 
-async def export(gathered: StudyRecords, blobs: Texts, out: Path) -> str:
-    """Write a sealed bundle into a folder; gives the hash of its manifest. Raises Unsealable and LogUnavailable."""
+async def study_of(gathered: StudyRecords, blobs: Texts) -> StudyData:
+    """Measure the turns with the texts of the locked folder, in a thread. Raises LogUnavailable."""
     texts = await folder_texts(gathered, blobs)
-    study = await asyncio.to_thread(analysed, gathered, Links(place="bundle"), texts)
+    return await asyncio.to_thread(analysed, gathered, texts=texts)
+
+
+async def export(gathered: StudyRecords, study: StudyData, blobs: Texts, out: Path) -> str:
+    """Write the study as a sealed bundle into a folder; gives the hash of its manifest.
+
+    Raises Unsealable and LogUnavailable.
+    """
+    study = msgspec.structs.replace(study, links=Links(place="bundle"))
     asked = {turn.prompt_hash for turn in study.turns} | assembly.judges_prompts(gathered.experiment)
     asked |= assembly.interview_prompts(gathered.runs)
     prompts = await _prompts(blobs, asked)
@@ -165,7 +173,7 @@ async def export(gathered: StudyRecords, blobs: Texts, out: Path) -> str:
         experiment=gathered.experiment,
         runs=gathered.runs,
         prompts=prompts,
-        folder=texts,
+        folder=study.own.texts if study.own else {},
         models=study.models,
         made_at=study.made_at,
         definitions=study.definitions,

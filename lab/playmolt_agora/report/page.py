@@ -1,7 +1,7 @@
 """The report: one HTML file that opens offline, without scripts and without anything loaded from elsewhere."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from markupsafe import Markup
 from playmolt_schemas.stored.agora.turn import VALID_CODES
@@ -14,9 +14,12 @@ from playmolt_agora.report.sections import Section
 from playmolt_agora.report.study import StudyData, has_pcs, has_stage1, rows
 
 
-def render(study: StudyData) -> str:
-    """Equal studies give equal bytes; StudyFault when a table's columns differ in length."""
-    drawn = gallery(study)
+def render(study: StudyData, figures: Mapping[str, Plot] | None = None) -> str:
+    """Equal studies give equal bytes; StudyFault when a table's columns differ in length.
+
+    `figures` are those of its `gallery`, where they are already drawn.
+    """
+    drawn = gallery(study) if figures is None else figures
     asked = interviews.section(study)
     return markup.rendered(
         "page.html",

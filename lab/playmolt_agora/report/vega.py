@@ -5,16 +5,17 @@ import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from io import BytesIO
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from xml.etree import ElementTree as ET
 
 import vl_convert
 from pylopdf_fonts_ko import sans_path as korean
 from pylopdf_fonts_zh_cn import sans_path as chinese
-from pypdf import PdfReader, PdfWriter
-from pypdf.generic import DictionaryObject, NameObject, PdfObject
 
 from playmolt_agora.report.markup import cleaned
+
+if TYPE_CHECKING:
+    from pypdf.generic import PdfObject
 
 Spec = dict[str, object]
 
@@ -141,6 +142,8 @@ def png(svg: str, dpi: int = 300) -> bytes:
 
 
 def pdf(svg: str, title: str) -> bytes:
+    from pypdf import PdfReader, PdfWriter  # noqa: PLC0415 -- a report without PDF has no use for it
+
     drawn = vl_convert.svg_to_pdf(_sized(svg, WIDTH_MM / _INCH_MM * _POINTS / _pixels(svg)[0]))
     page = PdfReader(BytesIO(drawn)).pages[0]
     _sort(page)
@@ -151,8 +154,10 @@ def pdf(svg: str, title: str) -> bytes:
     return out.getvalue()
 
 
-def _sort(value: PdfObject) -> None:
+def _sort(value: "PdfObject") -> None:
     """Put what a page consists of into one order: the converter's is another one in every process."""
+    from pypdf.generic import DictionaryObject, NameObject  # noqa: PLC0415 -- as above
+
     if isinstance(value, DictionaryObject):
         for name in sorted(value):
             inner = value.raw_get(name)

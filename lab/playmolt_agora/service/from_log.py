@@ -65,10 +65,10 @@ async def study(pool: Pool, body: bytes, out: BinaryIO) -> None:
     with tempfile.TemporaryDirectory(prefix="playmolt-agora-") as name:
         folder = Path(name)
         gathered, blobs = await experiment_study.gather(await log_of(pool), request.experiment), PgBlobs(pool)
-        texts = await experiment_study.folder_texts(gathered, blobs)
-        experiment_study.write(experiment_study.analysed(gathered, texts=texts), folder)
+        made = await experiment_study.study_of(gathered, blobs)
+        experiment_study.write(made, folder)
         bundle = folder / _BUNDLE_FOLDER
-        await experiment_study.export(gathered, blobs, bundle)
+        await experiment_study.export(gathered, made, blobs, bundle)
         seal.packed(bundle, folder / BUNDLE)
         with tarfile.open(fileobj=out, mode="w|") as archive:
             for each in STUDY_FILES:
