@@ -15,6 +15,7 @@ from playmolt_agora.measures import ritual
 from playmolt_agora.measures.data.frame import Bools
 from playmolt_agora.measures.divergence import Floats
 from playmolt_agora.measures.inference import attainable_p, hypotheses, permutation
+from playmolt_agora.measures.pcs import DeltaPcs
 
 
 class Pcs(NamedTuple):
@@ -28,15 +29,6 @@ class Pcs(NamedTuple):
     p_min: float
     floor_iid: float
     floor_null: float
-
-
-class DeltaPcs(NamedTuple):
-    """One model's divergence less another's; no interval and no p below three runs an arm and where no run differs."""
-
-    delta: float
-    ci_lo: float | None
-    ci_hi: float | None
-    p: float | None
 
 
 class Test(NamedTuple):
@@ -85,8 +77,7 @@ def delta_pcs(
 ) -> DeltaPcs:
     """The difference of two models, each (stage1, phase1), a − b. It draws nothing; `rng` is taken as everywhere."""
     del rng
-    found = divergences.difference(_cell(*a), _cell(*b))
-    return DeltaPcs(found.delta, found.low, found.high, found.p)
+    return divergences.difference(_cell(*a), _cell(*b))
 
 
 def ri_star(rows: Any, factor: ritual.Group, rng: np.random.Generator | None = None) -> Test:

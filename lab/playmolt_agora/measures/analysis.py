@@ -102,30 +102,19 @@ def study(
     }
     whole = _confirmatory(planned, everyone, seed, tested, repeated) if excluded else {}
     other = {f"unexcluded_{name}": rows for name, rows in whole.items()}
-    store = _Store(seed, _exploratory(turns), _failing(excluded), _copies(repeated), events or {})
-    sources = {**main, **beside, **other}
+    apart, failing = (*_exploratory(turns), *_copies(repeated)), _failing(excluded)
+
+    def provenance(name: str, rows: Sequence[Result]) -> Table:
+        left_out = () if name in DESCRIPTIVE else apart
+        return provenance_of(rows, seed, left_out + (failing if name in CHOSEN else ()), events or {})
+
     return Analysis(
         tables=_laid(main, TABLES),
         beside=_laid(beside, BESIDE),
         unexcluded=_laid(other, {f"unexcluded_{name}": TABLES[name] for name in whole}),
-        provenance={name: store.provenance(name, rows) for name, rows in sources.items()},
+        provenance={name: provenance(name, rows) for name, rows in {**main, **beside, **other}.items()},
         excluded=tuple(sorted(excluded)),
     )
-
-
-@dataclass(frozen=True)
-class _Store:
-    seed: str
-    exploratory: tuple[str, ...]
-    failing: tuple[str, ...]
-    copies: tuple[str, ...]
-    events: Mapping[str, tuple[int, int]]
-
-    def provenance(self, name: str, rows: Sequence[Result]) -> Table:
-        left_out = () if name in DESCRIPTIVE else (*self.exploratory, *self.copies)
-        if name in CHOSEN:
-            left_out += self.failing
-        return provenance_of(rows, self.seed, left_out, self.events)
 
 
 def provenance_of(

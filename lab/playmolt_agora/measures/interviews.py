@@ -206,7 +206,7 @@ def _change(group: Group, measured: Sequence[Measured], identical: int, seed: st
     runs = tuple(sorted(by_run))
     changes = np.array([sum(by_run[run]) / len(by_run[run]) for run in runs], dtype=np.float64)
     valid = sum(map(len, by_run.values()))
-    tested = permutation.sign_flips_both(changes, stream(seed, "interview", *map(str, group)))
+    tested = permutation.sign_flips(changes, stream(seed, "interview", *map(str, group)), two_sided=True)
     spread = _interval(changes, seed, group)
     row = {
         **group._asdict(),

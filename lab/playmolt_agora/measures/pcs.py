@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from math import comb
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -43,12 +44,12 @@ class Arm:
         return Arm(self.runs[:at] + self.runs[at + 1 :], np.delete(self.counts, at, axis=0))
 
 
-class Difference(NamedTuple):
-    """A difference of two divergences, its interval and its p."""
+class DeltaPcs(NamedTuple):
+    """One model's divergence less another's; no interval and no p below three runs an arm and where no run differs."""
 
     delta: float
-    low: float | None = None
-    high: float | None = None
+    ci_lo: float | None = None
+    ci_hi: float | None = None
     p: float | None = None
 
 
@@ -99,11 +100,10 @@ class PcsCell:
     def test(self, generator: np.random.Generator) -> tuple[permutation.PermutationTest, float]:
         """The exact permutation test of run labels, and the mean of its distribution: the floor at these very sizes."""
         values, complete = permutation.relabelled(self.stage1.counts, self.phase1.counts, self._divergence, generator)
-        p: float | None = (permutation.exact_p if complete else permutation.drawn_p)(values, self.pcs or 0.0)
-        if repeats.all_equal(self.stage1.counts, self.phase1.counts):
-            p = None
-        count = permutation.labelings(len(self.stage1.runs), len(self.phase1.runs))
-        return permutation.PermutationTest(p, count), float(values.mean())
+        p = (permutation.exact_p if complete else permutation.drawn_p)(values, self.pcs or 0.0)
+        alike = repeats.all_equal(self.stage1.counts, self.phase1.counts)
+        count = comb(len(self.stage1.runs) + len(self.phase1.runs), len(self.stage1.runs))
+        return permutation.PermutationTest(None if alike else p, count), float(values.mean())
 
     def each_left_out(self) -> tuple[Floats, Floats] | None:
         """The divergence without each run of either arm; None below three runs an arm."""
@@ -279,32 +279,23 @@ def differences(all_cells: Sequence[PcsCell]) -> list[Result]:
     return rows
 
 
-def difference(one: PcsCell, other: PcsCell) -> Difference:
+def difference(one: PcsCell, other: PcsCell) -> DeltaPcs:
     """What one model's PCS is above another's, with its interval and test; these are None below three runs an arm."""
     value = (one.pcs or 0.0) - (other.pcs or 0.0)
     mine, others = one.each_left_out(), other.each_left_out()
     if mine is None or others is None:
-        return Difference(value)
+        return DeltaPcs(value)
     a, b = one.pcs or 0.0, other.pcs or 0.0
     spread = jackknife.Spread(value, [*(each - b for each in mine), *(a - each for each in others)])
     low, high = spread.interval(-1.0, 1.0)
-    return Difference(value, low, high, spread.p())
+    return DeltaPcs(value, low, high, spread.p())
 
 
 def _difference(one: PcsCell, other: PcsCell) -> Result:
     arms = (one.stage1, one.phase1, other.stage1, other.phase1)
-    found = difference(one, other)
+    named = {"model_a": one.model, "model_b": other.model, "language": one.language}
     return Result(
-        {
-            "model_a": one.model,
-            "model_b": other.model,
-            "language": one.language,
-            "delta": found.delta,
-            "ci_lo": found.low,
-            "ci_hi": found.high,
-            "p": found.p,
-            "p_holm": None,
-        },
+        {**named, **difference(one, other)._asdict(), "p_holm": None},
         runs=tuple(run for each in arms for run in each.runs),
         n=sum(each.n for each in arms),
         unit="run",

@@ -20,7 +20,8 @@ class RunGroup(NamedTuple):
     phase: str
     set: str | None
     language: str
-    models: str
+    model: str
+    """Its models, joined."""
     exploratory: bool
 
 
@@ -33,9 +34,7 @@ class Repeats:
     @property
     def copies(self) -> dict[str, str]:
         """Run → the first run that it is identical to, without those first ones."""
-        return {
-            run: alike[0] for classes in self.groups.values() for alike in classes for run in alike[1:]
-        }  # fmt: skip
+        return {run: alike[0] for classes in self.groups.values() for alike in classes for run in alike[1:]}
 
     def once(self, turns: Frame) -> Frame:
         """The turns without those of copies."""
@@ -53,7 +52,7 @@ class Repeats:
         arms = [
             classes
             for group, classes in self.groups.items()
-            if (group.models, group.language, group.exploratory) == (model, language, False)
+            if (group.model, group.language, group.exploratory) == (model, language, False)
             and group.phase in ("stage1", "phase1")
         ]
         several = any(len(alike) > 1 for classes in arms for alike in classes)
@@ -65,11 +64,7 @@ class Repeats:
         for group, classes in self.groups.items():
             runs = tuple(sorted(run for alike in classes for run in alike))
             row = {
-                "phase": group.phase,
-                "set": group.set,
-                "language": group.language,
-                "model": group.models,
-                "exploratory": group.exploratory,
+                **group._asdict(),
                 "runs": len(runs),
                 "identical": sum(len(alike) for alike in classes if len(alike) > 1),
                 "distinct": len(classes),

@@ -31,12 +31,6 @@ class MeasureResult(msgspec.Struct, frozen=True, kw_only=True):
     line: int | None = None
 
 
-class _Head(msgspec.Struct, frozen=True):
-    code: FaultCode | None
-    detail: str = ""
-    line: int | None = None
-
-
 def measured(
     declared: MeasureDeclaration, turns: object, *, seconds: float | None = None, before: str = ""
 ) -> MeasureResult:
@@ -94,9 +88,9 @@ class _Child:
         line, _, rest = self._said.partition(b"\n")
         if not line:
             return self._died(process.returncode)
-        head = msgspec.json.decode(line, type=_Head)
+        head = msgspec.json.decode(line, type=MeasureResult)
         if head.code is not None:
-            return MeasureResult(code=head.code, detail=head.detail, line=head.line)
+            return head
         return MeasureResult(table=import_module("pyarrow").ipc.open_stream(rest).read_all())
 
     def _died(self, status: int) -> MeasureResult:
@@ -111,12 +105,8 @@ class _Child:
         pipe = process.stdin
         if pipe is None:
             return
-        task = {
-            "text": self._declared.text,
-            "memory_mb": self._declared.memory_mb,
-            "seconds": self._declared.seconds,
-            "rows": ROWS_MOST,
-        }
+        limits = {name: getattr(self._declared, name) for name in ("text", "memory_mb", "seconds")}
+        task = {**limits, "rows": ROWS_MOST}
         try:
             pipe.write(msgspec.json.encode(task) + b"\n")
             with import_module("pyarrow").ipc.new_stream(pipe, self._turns.schema) as writer:

@@ -35,7 +35,7 @@ def tests(design: Design) -> tuple[PlannedTest, ...]:
     named = design.named
     found = {test: attainable_of(design, test) for test in design.tests}
     return tuple(
-        _judged(_planned(test, found[test], named.get(test), exploratory=design.exploratory), p_holm)
+        _planned(test, found[test], p_holm, named.get(test), exploratory=design.exploratory)
         for test, p_holm in _corrected(found).items()
         if test in named or found[test].p is not None
     )
@@ -88,8 +88,12 @@ def _pcs(design: Design, model: str) -> Attainable:
     return Attainable(f"{sizes} runs, {spoken}", *labelings)
 
 
-def _planned(test: str, found: Attainable, hypothesis: Hypothesis | None, *, exploratory: bool) -> PlannedTest:
+def _planned(
+    test: str, found: Attainable, p_holm: float | None, hypothesis: Hypothesis | None, *, exploratory: bool
+) -> PlannedTest:
     alpha = hypothesis.alpha if hypothesis else _DEFAULT_ALPHA
+    p = None if found.p is None else float(found.p)
+    least = p if p_holm is None else p_holm
     return PlannedTest(
         test=test,
         confirmatory=hypothesis is not None and not exploratory,
@@ -97,10 +101,10 @@ def _planned(test: str, found: Attainable, hypothesis: Hypothesis | None, *, exp
         family=attainable_p.family(test),
         n=found.n,
         labelings=found.labelings,
-        p_min=None if found.p is None else float(found.p),
+        p_min=p,
         p_exact=None if found.p is None else f"{found.p.numerator}/{found.p.denominator}",
-        p_holm=None,
-        reachable=False,
+        p_holm=p_holm,
+        reachable=least is not None and least <= float(alpha) + 1e-12,
         note=found.note,
     )
 
@@ -112,9 +116,3 @@ def _corrected(found: Mapping[str, Attainable]) -> dict[str, float | None]:
         {test: None if each.p is None else float(each.p) for test, each in members.items()}
     )
     return {test: adjusted.get(test) for test in found}
-
-
-def _judged(test: PlannedTest, p_holm: float | None) -> PlannedTest:
-    p = p_holm if p_holm is not None else test.p_min
-    reachable = p is not None and p <= float(test.alpha) + 1e-12
-    return msgspec.structs.replace(test, p_holm=p_holm, reachable=reachable)

@@ -50,9 +50,6 @@ _DEFAULTS: Final[Mapping[str, tuple[str, str]]] = {
     "H2": ("0.1", "0.014"),
 }
 
-_Strata = tuple[tuple[int, int, int, int], ...]
-"""(Stage 1 runs, Phase 1 runs, turns of a Stage 1 run, turns of a Phase 1 run) of each language."""
-
 
 def stated(hypothesis: Hypothesis | None, test: str) -> tuple[str, str]:
     """Effect and dispersion of a test, as its hypothesis has them or by default."""
@@ -155,22 +152,15 @@ def _rate(own: Floats, others: Sequence[Floats], alpha: float) -> float:
 
 def _drawn(design: Design, test: str, effect: str, dispersion: str) -> _Drawn:
     family, _, what = test.partition(":")
-    size, sd = min(float(effect), _most_effect(family)), min(float(dispersion), _WIDEST)
+    # No divergence exceeds that of the two populations.
+    largest = populations.most_divergence() if family == "pcs" else 1.0
+    size, sd = min(float(effect), largest), min(float(dispersion), _WIDEST)
     if family == "pcs":
-        return _pcs(tuple(map(_counted, design.pcs.get(what, ()))), size, sd, f"{design.seed}|{test}")
+        return _pcs(design.pcs.get(what, ()), size, sd, f"{design.seed}|{test}")
     agents = _agents(design)
     if family == "ri_star":
         return _ritual(agents, what == "model", size, sd, design.turns, design.seed)
     return _instruction(agents, test, size, sd, windows(design.turns), design.seed)
-
-
-def _most_effect(family: str) -> float:
-    """No divergence exceeds that of the two populations."""
-    return populations.most_divergence() if family == "pcs" else 1.0
-
-
-def _counted(stratum: Stratum) -> tuple[int, int, int, int]:
-    return stratum.stage1, stratum.phase1, stratum.stage1_turns, stratum.phase1_turns
 
 
 def _agents(design: Design) -> tuple[AgentOf, ...]:
@@ -183,14 +173,15 @@ def _agents(design: Design) -> tuple[AgentOf, ...]:
 
 
 @cache
-def _pcs(strata: _Strata, effect: float, rho: float, seed: str) -> _Drawn:
-    alpha = max(smoothing(one * first, two * second) for one, two, first, second in strata)
-    listed = prod(comb(one + two, one) for one, two, *_ in strata) <= _LISTED
+def _pcs(strata: tuple[Stratum, ...], effect: float, rho: float, seed: str) -> _Drawn:
+    alpha = max(smoothing(each.stage1 * each.stage1_turns, each.phase1 * each.phase1_turns) for each in strata)
+    sizes = [(each.stage1, each.phase1) for each in strata]
+    listed = prod(comb(one + two, one) for one, two in sizes) <= _LISTED
 
     def ps(divergence: float) -> Floats:
         rng = stream(seed, "power", f"{divergence:g}")
         shares = populations.between(divergence)
-        chosen = [_labels(one, two, listed=listed, rng=rng) for one, two, *_ in strata]
+        chosen = [_labels(one, two, listed=listed, rng=rng) for one, two in sizes]
         parts = [np.concatenate(_pcs_draws(stratum, inside, shares, rho, alpha, rng))
                  for stratum, inside in zip(strata, chosen, strict=True)]  # fmt: skip
         if not listed:
@@ -213,15 +204,14 @@ def _labels(one: int, two: int, *, listed: bool, rng: np.random.Generator) -> Fl
 
 
 def _pcs_draws(
-    stratum: tuple[int, int, int, int], inside: Floats, shares: Floats, rho: float, alpha: float,
-    rng: np.random.Generator,
-) -> list[Floats]:  # fmt: skip
-    one, two, first, second = stratum
+    stratum: Stratum, inside: Floats, shares: Floats, rho: float, alpha: float, rng: np.random.Generator
+) -> list[Floats]:
+    sides = ((populations.STAGE1, stratum.stage1, stratum.stage1_turns), (shares, stratum.phase1, stratum.phase1_turns))
     found = []
     for _ in range(DRAWS // _AT_ONCE):
         arms = [
             populations.counts(rng, population, runs * _AT_ONCE, rho, turns).reshape(_AT_ONCE, runs, -1)
-            for population, runs, turns in ((populations.STAGE1, one, first), (shares, two, second))
+            for population, runs, turns in sides
         ]
         rows = np.concatenate(arms, axis=1)
         found.append(np.asarray(count_jsd(inside @ rows, (1 - inside) @ rows, alpha)))

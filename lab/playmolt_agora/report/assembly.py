@@ -263,21 +263,10 @@ def agreement_of(
 def runs_table(notes: Sequence[RunNote], turns: Sequence[TurnRecord]) -> Table:
     """Every run with its label."""
     taken = Counter(turn.run for turn in turns)
-    return {
-        "run": [note.run for note in notes],
-        "label": [note.label for note in notes],
-        "cell": [note.cell for note in notes],
-        "phase": [note.phase for note in notes],
-        "set": [note.set for note in notes],
-        "model": [note.model for note in notes],
-        "language": [note.language for note in notes],
-        "number": [note.number for note in notes],
-        "turns": [taken[note.run] for note in notes],
-        "exploratory": [note.exploratory for note in notes],
-        "outcome": [note.outcome for note in notes],
-        "known": [note.known for note in notes],
-        "unknown_calls": [note.unknown_calls for note in notes],
-    }
+    names = ("run", "label", "cell", "phase", "set", "model", "language", "number")
+    rest = ("exploratory", "outcome", "known", "unknown_calls")
+    first, last = ({name: [getattr(note, name) for note in notes] for name in each} for each in (names, rest))
+    return {**first, "turns": [taken[note.run] for note in notes], **last}
 
 
 def event_ranges(runs: Runs) -> dict[str, tuple[int, int]]:
@@ -301,18 +290,17 @@ def ginis(runs: Runs) -> tuple[LoggedGini, ...]:
 
 def treasuries(runs: Runs) -> Table:
     """The treasury after each epoch, in energy: run, epoch, treasury."""
-    return _columns(
-        ("run", "epoch", "treasury"), [line for run, records in runs.items() for line in _settled(run, records)]
-    )
+    found = (row for run, records in runs.items() for row in _settled(run, records))
+    return table(("run", "epoch", "treasury"), found)
 
 
-def _settled(run: str, records: Sequence[Record]) -> Iterator[tuple[str, int, float]]:
+def _settled(run: str, records: Sequence[Record]) -> Iterator[dict[str, object]]:
     unit = 1
     for event in _read(records, run_events.EVENTS, "run_opened", "market_settled"):
         if isinstance(event, run_events.RunOpened):
             unit = event.rules.unit
         elif isinstance(event, MarketSettled):
-            yield run, event.turn, event.treasury / unit
+            yield {"run": run, "epoch": event.turn, "treasury": event.treasury / unit}
 
 
 def run_note(records: Sequence[Record], spent: Spent | None = None) -> RunNote:
@@ -439,10 +427,6 @@ def _read(records: Sequence[Record], known: Mapping[tuple[str, int], type[Event]
         if reader is None:
             raise StudyFault(f"{record.stream}, version {record.version}: {record.type} is not a known event")
         yield msgspec.json.decode(record.data, type=reader)
-
-
-def _columns(names: Sequence[str], lines: Sequence[tuple[object, ...]]) -> Table:
-    return {name: [line[number] for line in lines] for number, name in enumerate(names)}
 
 
 def codings(recorded: Sequence[Event], turns: Iterable[TurnRecord]) -> list[CodedThought]:

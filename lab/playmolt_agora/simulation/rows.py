@@ -25,11 +25,8 @@ _DRIFTING: Final = 0.04
 _RITUAL: Final = 0.15
 
 
-class SimulationRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One point. `lo` and `hi` bound the rate by Clopper and Pearson at 99 %.
-
-    `ok` says that they meet what is promised; nothing is promised of power.
-    """
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a point is in its test's grid. Numbers are decimal texts."""
 
     test: str
     scenario: str
@@ -37,6 +34,18 @@ class SimulationRow(msgspec.Struct, frozen=True, kw_only=True):
     n: str
     dispersion: str
     effect: str
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return (self.test, self.scenario, self.quantity, self.n, self.dispersion, self.effect)
+
+
+class SimulationRow(Place, frozen=True, kw_only=True):
+    """One point. `lo` and `hi` bound the rate by Clopper and Pearson at 99 %.
+
+    `ok` says that they meet what is promised; nothing is promised of power.
+    """
+
     draws: int
     estimate: float
     lo: float
@@ -47,20 +56,10 @@ class SimulationRow(msgspec.Struct, frozen=True, kw_only=True):
     method: str
     seed: str
 
-    @property
-    def key(self) -> tuple[str, ...]:
-        return (self.test, self.scenario, self.quantity, self.n, self.dispersion, self.effect)
 
+class Point(Place, frozen=True, kw_only=True):
+    """A point before its draws."""
 
-class Point(msgspec.Struct, frozen=True, kw_only=True):
-    """A point before its draws. Numbers are decimal texts, as in the row."""
-
-    test: str
-    scenario: str
-    quantity: str
-    n: str
-    dispersion: str
-    effect: str
     method: str
     trial: Callable[[], Trial]
     promised: tuple[float, float] | None = None
@@ -105,18 +104,13 @@ def bounds(hits: int, draws: int) -> tuple[float, float]:
 
 
 def _row(point: Point, draws: int, seed: str) -> SimulationRow:
-    rng = stream(seed, "simulate", point.test, point.scenario, point.quantity, point.n, point.dispersion, point.effect)
+    rng = stream(seed, "simulate", *point.key)
     trial = point.trial()
     hits = sum(bool(trial(rng)) for _ in range(draws))  # a numpy count would make numpy values of all that follows
     low, high = bounds(hits, draws)
     promised = point.promised
     return SimulationRow(
-        test=point.test,
-        scenario=point.scenario,
-        quantity=point.quantity,
-        n=point.n,
-        dispersion=point.dispersion,
-        effect=point.effect,
+        **{name: getattr(point, name) for name in Place.__struct_fields__},
         draws=draws,
         estimate=hits / draws,
         lo=low,

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playmolt_agora.measures.inference.permutation import sign_flips_both
+from playmolt_agora.measures.inference.permutation import sign_flips
 from playmolt_agora.measures.interviews import Answered, Interviews
 
 
@@ -36,7 +36,7 @@ def change(answers: Sequence[Answered], **copies: str) -> dict[str, Any]:
     [([1.0, 2.0, 3.0], 2 / 8), ([1.0, 2.0, -3.0], 1.0), ([1.0, 2.0, 4.0, -0.5], 4 / 16), ([1.0], 1.0), ([], None)],
 )
 def test_signs_are_flipped_in_every_way_on_both_sides(differences: list[float], p: float | None) -> None:
-    found = sign_flips_both(np.array(differences), np.random.default_rng(0))
+    found = sign_flips(np.array(differences), np.random.default_rng(0), two_sided=True)
     assert found.p == p
     assert found.labelings == (2 ** len(differences) if differences else None)
 

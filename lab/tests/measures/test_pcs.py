@@ -109,7 +109,7 @@ def test_runs_that_are_all_alike_have_no_interval_and_no_p():
     assert pcs.test([cell], "seed")[1] == permutation.PermutationTest(None, 20)
     other = pcs.PcsCell("M", "ko", arm("s", [[300, 300]] * 3), arm("p", [[100, 500]] * 3))
     found = pcs.difference(cell, other)
-    assert (found.delta < 0, found.low, found.high, found.p) == (True, None, None, None)
+    assert (found.delta < 0, found.ci_lo, found.ci_hi, found.p) == (True, None, None, None)
 
 
 def test_no_interval_below_three_runs_an_arm():

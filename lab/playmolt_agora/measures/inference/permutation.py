@@ -15,8 +15,6 @@ from playmolt_schemas.instrument.definitions import DRAWS, EXACT_EXCHANGES, EXAC
 from playmolt_agora.measures.data.frame import Integers
 from playmolt_agora.measures.divergence import Floats
 
-Relabeling = tuple[Floats, Floats]
-
 
 class PermutationTest(msgspec.Struct, frozen=True):
     """A p with the number of arrangements there are."""
@@ -33,11 +31,6 @@ def exact_p(values: Floats, observed: float) -> float:
 def drawn_p(values: Floats, observed: float) -> float:
     """Monte Carlo p of drawn arrangements."""
     return float((1 + np.count_nonzero(values >= observed - TIE)) / (1 + values.size))
-
-
-def labelings(first: int, second: int) -> int:
-    """Count the ways to label runs as two arms of these sizes."""
-    return comb(first + second, first)
 
 
 def members(size: int, chosen: int, generator: np.random.Generator) -> tuple[Floats, bool]:
@@ -72,7 +65,7 @@ def two_arms(
     """
     if not strata or any(min(len(first), len(second)) == 0 for first, second in strata):
         return PermutationTest(None, None)
-    count = prod(labelings(len(first), len(second)) for first, second in strata)
+    count = prod(comb(len(first) + len(second), len(first)) for first, second in strata)
     observed = sum(float(statistic(first.sum(axis=0)[None], second.sum(axis=0)[None])[0]) for first, second in strata)
     parts: list[Floats] = []
     exact = True
@@ -86,29 +79,17 @@ def two_arms(
     return PermutationTest(drawn_p(np.sum(drawn, axis=0), observed), count)
 
 
-def sign_flips(differences: Floats, generator: np.random.Generator) -> PermutationTest:
-    """One-sided test that differences lie above 0: their signs are flipped in every way."""
+def sign_flips(differences: Floats, generator: np.random.Generator, *, two_sided: bool = False) -> PermutationTest:
+    """Test that differences lie above 0, or away from it: their signs are flipped in every way, or drawn."""
     n = differences.size
     if n == 0:
         return PermutationTest(None, None)
-    if 2**n <= EXACT_LIMIT:
-        signs = np.array(list(product((1.0, -1.0), repeat=n)))
-        return PermutationTest(exact_p(signs @ differences / n, float(differences.mean())), 2**n)
-    signs = generator.choice((1.0, -1.0), size=(DRAWS, n))
-    return PermutationTest(drawn_p(signs @ differences / n, float(differences.mean())), 2**n)
-
-
-def sign_flips_both(differences: Floats, generator: np.random.Generator) -> PermutationTest:
-    """Two-sided: the distance of the mean from 0 under every way to flip the signs."""
-    n = differences.size
-    if n == 0:
-        return PermutationTest(None, None)
-    observed = abs(float(differences.mean()))
-    if 2**n <= EXACT_LIMIT:
-        signs = np.array(list(product((1.0, -1.0), repeat=n)))
-        return PermutationTest(exact_p(np.abs(signs @ differences) / n, observed), 2**n)
-    signs = generator.choice((1.0, -1.0), size=(DRAWS, n))
-    return PermutationTest(drawn_p(np.abs(signs @ differences) / n, observed), 2**n)
+    exact = 2**n <= EXACT_LIMIT
+    signs = np.array(list(product((1.0, -1.0), repeat=n))) if exact else generator.choice((1.0, -1.0), size=(DRAWS, n))
+    means, observed = signs @ differences / n, float(differences.mean())
+    if two_sided:
+        means, observed = np.abs(means), abs(observed)
+    return PermutationTest((exact_p if exact else drawn_p)(means, observed), 2**n)
 
 
 class Exchange:
