@@ -7,6 +7,7 @@ from playmolt_schemas.instrument.definitions import arm_of, is_valid
 from playmolt_schemas.instrument.laboratory import Thought
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
+from playmolt_agora.measures.data.results import grouped
 from playmolt_agora.measures.inference.streams import stream
 from playmolt_agora.measures.interviews import Answered
 
@@ -58,9 +59,7 @@ def sample(thoughts: Sequence[Thought], seed: str, size: int = SHEET_ROWS) -> li
 
     Every stratum gives as many as any other until it has no more.
     """
-    strata: dict[tuple[str, str, str], list[Thought]] = {}
-    for thought in thoughts:
-        strata.setdefault((thought.phase, thought.language, thought.model), []).append(thought)
+    strata = grouped(thoughts, lambda thought: (thought.phase, thought.language, thought.model))
     queues = [
         [found[at] for at in stream(seed, "agreement", *key).permutation(len(found))]
         for key, found in sorted(strata.items())

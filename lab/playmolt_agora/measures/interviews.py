@@ -11,7 +11,7 @@ import numpy as np
 from playmolt_schemas.instrument.definitions import BOOTSTRAPS, TIE, rank_of
 from playmolt_schemas.stored.agora.turn import AnswerCode, Language
 
-from playmolt_agora.measures.data.results import Result, number
+from playmolt_agora.measures.data.results import Result, grouped, number
 from playmolt_agora.measures.divergence import Floats
 from playmolt_agora.measures.inference import bootstrap, permutation
 from playmolt_agora.measures.inference.streams import stream
@@ -85,10 +85,16 @@ class Group(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """An answer as a number; None where there is none."""
+    """An answer as a number, or whether it is `answer`; None where there is none."""
 
     asked: Answered
+    answer: str | None
     value: float | None
+
+    @property
+    def group(self) -> Group:
+        each = self.asked
+        return Group(each.id, self.answer, each.phase, each.set, each.model, each.language)
 
 
 class Interviews:
@@ -97,9 +103,7 @@ class Interviews:
 
     def __init__(self, asked: Sequence[Answered], codes: Sequence[Code] = (), copies: Mapping[str, str] | None = None):
         self.asked = asked
-        self._codes: dict[tuple[str, int, str, str], list[Code]] = {}
-        for code in codes:
-            self._codes.setdefault(code.place, []).append(code)
+        self._codes = grouped(codes, lambda code: code.place)
         self.identical = _identical(asked, copies or {})
         planned = [each for each in asked if not each.exploratory] or list(asked)
         self.pooled = [each for each in planned if each.run not in self.identical]
@@ -122,8 +126,7 @@ class Interviews:
         """The table `interview_levels`: the mean answer after each turn, or the share of each choice or label."""
         found = []
         for group, measured in self._groups().items():
-            for turn in sorted({each.asked.turn for each in measured}):
-                here = [each for each in measured if each.asked.turn == turn]
+            for turn, here in sorted(grouped(measured, lambda each: each.asked.turn).items()):
                 values = [each.value for each in here if each.value is not None]
                 runs = tuple(sorted({each.asked.run for each in here}))
                 row = {
@@ -143,12 +146,9 @@ class Interviews:
         return len({each.run for each in self._alike if _of(each, group)})
 
     def _groups(self) -> dict[Group, list[Measured]]:
-        found: dict[Group, list[Measured]] = {}
-        for each in sorted(self.pooled, key=_order):
-            for answer, value in self._values(each):
-                group = Group(each.id, answer, each.phase, each.set, each.model, each.language)
-                found.setdefault(group, []).append(Measured(each, value))
-        return found
+        asked = sorted(self.pooled, key=_order)
+        measured = (Measured(each, answer, value) for each in asked for answer, value in self._values(each))
+        return grouped(measured, lambda each: each.group)
 
     def _values(self, each: Answered) -> Iterator[tuple[str | None, float | None]]:
         if each.kind == "scale":
@@ -176,10 +176,8 @@ def _of(each: Answered, group: Group) -> bool:
 
 def _identical(asked: Iterable[Answered], copies: Mapping[str, str]) -> dict[str, str]:
     """Run → the first run with the same turns and the same answers."""
-    said: dict[str, list[tuple[Hashable, ...]]] = {}
-    for each in asked:
-        said.setdefault(each.run, []).append(each.said)
-    answers = {run: tuple(sorted(found, key=repr)) for run, found in said.items()}
+    said = grouped(asked, lambda each: each.run)
+    answers = {run: tuple(sorted((each.said for each in found), key=repr)) for run, found in said.items()}
     first: dict[tuple[str, Hashable], str] = {}
     found: dict[str, str] = {}
     for run in sorted(answers):

@@ -9,6 +9,7 @@ from playmolt_schemas.instrument.definitions import SMOOTHING, is_valid
 from playmolt_schemas.stored.agora.turn import ACTIONS, TurnRecord
 
 from playmolt_agora.measures import drift
+from playmolt_agora.measures.data.results import grouped
 from playmolt_agora.measures.divergence import count_jsd
 from playmolt_agora.report.study import RunNote, StudyData
 
@@ -30,9 +31,7 @@ class Fork(msgspec.Struct, frozen=True, kw_only=True):
 
 def forks(study: StudyData) -> tuple[Fork, ...]:
     """The forks of a study whose parent is in it, too."""
-    by_run: dict[str, list[TurnRecord]] = {}
-    for turn in study.turns:
-        by_run.setdefault(turn.run, []).append(turn)
+    by_run = grouped(study.turns, lambda turn: turn.run)
     return tuple(
         _fork(run, by_run[run.parent.run], by_run.get(run.run, []))
         for run in study.runs

@@ -101,10 +101,6 @@ def paragraph(text: str, kind: str = "") -> Markup:
     return part("paragraph", text, kind)
 
 
-def listed(items: Iterable[str]) -> Markup:
-    return part("listed", items)
-
-
 def heading(text: str) -> Markup:
     return part("heading", text)
 

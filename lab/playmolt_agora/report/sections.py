@@ -36,9 +36,10 @@ def rows_markup(caption: str, lines: Sequence[Mapping[str, object]], columns: Se
     known = columns or [
         column for column in (lines[0] if lines else ()) if any(line[column] is not None for line in lines)
     ]
-    return markup.table(caption, known, [[_cell(column, line.get(column)) for column in known] for line in lines])
+    return markup.table(caption, known, [[cell(column, line.get(column)) for column in known] for line in lines])
 
 
-def _cell(column: str, value: object) -> object:
+def cell(column: str, value: object) -> object:
+    """A value of a column; p is written as p."""
     is_p = column in {"p_perm", "p_holm", "p_min"}
     return markup.shown_p(value) if is_p and isinstance(value, int | float) else value

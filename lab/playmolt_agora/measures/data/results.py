@@ -1,11 +1,13 @@
 """Rows of results with what they were computed from, and how rows become a table."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 Table = dict[str, list[object]]
 """Columns in their order, each a list of equal length; what has no value is None."""
 
@@ -30,6 +32,14 @@ def number(value: Any) -> float | None:
 def ratio(above: float, below: float) -> float | None:
     """Divide; an empty denominator gives None, never 0."""
     return None if below == 0 else float(above / below)
+
+
+def grouped(values: Iterable[V], key: Callable[[V], K]) -> dict[K, list[V]]:
+    """Values by key, in the order in which the keys first occur."""
+    found: dict[K, list[V]] = {}
+    for value in values:
+        found.setdefault(key(value), []).append(value)
+    return found
 
 
 def table(columns: Sequence[str], rows: Iterable[dict[str, object]]) -> Table:

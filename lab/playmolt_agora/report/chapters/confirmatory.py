@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from playmolt_agora.report import markup, prose, provenance
 from playmolt_agora.report.plots.figure import Plot, registered_runs
-from playmolt_agora.report.sections import Section, figures_markup, rows_markup
+from playmolt_agora.report.sections import Section, cell, figures_markup, rows_markup
 from playmolt_agora.report.study import StudyData, counted_rows, has_pcs, rows
 
 PARTS: Final = {"H1": ("H1a", "H1b"), "H2": ("H2a", "H2b")}
@@ -45,15 +45,11 @@ def _preregistered(study: StudyData) -> Markup:
         ("Exclusions", " ".join(registered.exclusions)),
         ("Logged looks before the end", str(study.looks)),
     )
-    changed = (
-        Markup()
-        if not registered.definitions or registered.definitions == study.definitions
-        else markup.paragraph(prose.DEFINITIONS_CHANGED, "notice")
-    )
+    changed = registered.definitions and registered.definitions != study.definitions
     return markup.joined(
         (
             Markup() if is_confirmatory(study) else markup.paragraph(prose.NOT_REGISTERED, "notice"),
-            changed,
+            markup.paragraph(prose.DEFINITIONS_CHANGED, "notice") if changed else Markup(),
             markup.part("facts", facts),
             markup.joined(markup.paragraph(f"{name}: {text}") for name, text in registered.hypotheses.items()),
             markup.table(
@@ -61,7 +57,7 @@ def _preregistered(study: StudyData) -> Markup:
                 ("test", "α", "smallest p it can reach"),
                 [(test.name, test.alpha, test.p_min) for test in registered.tests],
             ),
-            (markup.paragraph("Remarks of the plan:") + markup.listed(registered.remarks))
+            (markup.paragraph("Remarks of the plan:") + markup.part("listed", registered.remarks))
             if registered.remarks
             else Markup(),
             markup.folded("The plan as it was locked", markup.part("verbatim", registered.plan_text)),
@@ -164,12 +160,8 @@ _COMPANIONS: Final = (
 def _companions(found: Sequence[dict[str, object]]) -> Markup:
     """One column a cell: there are more figures than cells."""
     head = ("figure", *(f"{row['model']} · {row['language']}" for row in found))
-    lines = [(name, *(_figure(name, row.get(name)) for row in found)) for name in _COMPANIONS]
+    lines = [(name, *(cell(name, row.get(name)) for row in found)) for name in _COMPANIONS]
     return markup.table("PCS and its companions per model and language", head, lines)
-
-
-def _figure(name: str, value: Any) -> object:
-    return markup.shown_p(value) if name in {"p_perm", "p_min"} else value
 
 
 def stage1_notice(study: StudyData) -> Markup:
@@ -189,11 +181,11 @@ def exclusions(study: StudyData) -> Section:
     body = markup.paragraph(prose.EXCLUSIONS) + markup.table(
         "Left the confirmatory set", ("run", "model", "turns", "failed", "share"), lines
     )
-    return Section("exclusions", "Exclusions", body + (_both_ways(study) if study.unexcluded else Markup()))
-
-
-def _both_ways(study: StudyData) -> Markup:
-    return markup.joined(_beside(study, *each) for each in _BOTH_WAYS)
+    return Section(
+        "exclusions",
+        "Exclusions",
+        body + markup.joined(_beside(study, *each) for each in (_BOTH_WAYS if study.unexcluded else ())),
+    )
 
 
 _BOTH_WAYS: Final = (
@@ -223,8 +215,5 @@ def _beside(study: StudyData, caption: str, name: str, key: tuple[str, ...], fig
 
 
 def _values(row: dict[str, Any] | None, names: Iterable[str]) -> list[object]:
-    found = [None if row is None else row.get(name) for name in names]
-    return [
-        markup.shown_p(value) if name in {"p", "p_holm", "p_perm"} else value
-        for name, value in zip(names, found, strict=True)
-    ]
+    found = {name: None if row is None else row.get(name) for name in names}
+    return [markup.shown_p(value) if name in {"p", "p_holm", "p_perm"} else value for name, value in found.items()]

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from playmolt_schemas.stored.agora.turn import ACTIONS
 
+from playmolt_agora.measures.data.results import grouped
 from playmolt_agora.report import charts
 from playmolt_agora.report.markup import shown
 from playmolt_agora.report.plots.figure import CONDITIONS, Plot, drawn, in_order, phase_title, shown_runs
@@ -21,7 +22,7 @@ Groups = Mapping[str, Sequence[Line]]
 def contrast_figure(study: StudyData) -> Plot:
     """Draw the divergence of the two sides of each contrast, per model, with its interval where there is one."""
     found = counted_rows(study, "contrast_intervals") or counted_rows(study, "contrasts")
-    groups = _grouped(found)
+    groups = grouped(found, _name)
     most = max((row.get(name) or 0.0 for row in found for name in ("jsd", "ci_hi")), default=0.0) or 1.0
     x = charts.axis("value", "Jensen–Shannon divergence, bits", domain=(0.0, min(1.0, most)))
     return drawn(
@@ -49,7 +50,7 @@ def model_figure(study: StudyData) -> Plot:
         }
         for row in counted_rows(study, "delta_pcs")
     ]
-    groups = _grouped(found)
+    groups = grouped(found, _name)
     x = charts.axis("value", "difference of PCS, bits", domain=_span(found, "delta"))
     return drawn(
         "pcs-models",
@@ -69,7 +70,7 @@ def point_figure(study: StudyData) -> Plot:
     shares = counted_rows(study, "contrast_shares")
     found: list[Line] = [row for row in shares if row["contrast"] != "model"]
     series = charts.styles(in_order(row["model"] for row in found))
-    groups = _grouped(found)
+    groups = grouped(found, _name)
     columns, width = charts.fitted(len(groups), 3, left=76, gap=20)
     x = charts.axis("value", "percentage points", domain=_span(found, "points"))
     panels = []
@@ -106,13 +107,6 @@ def _field(groups: Groups, column: str, x: Spec, *behind: Spec) -> Spec:
 def _dot(line: Line, name: str, column: str) -> dict[str, object]:
     return {"name": name, "series": line["model"], "value": line.get(column), "lo": line.get("ci_lo"),
             "hi": line.get("ci_hi"), "hollow": bool(line.get("indicative"))}  # fmt: skip
-
-
-def _grouped(found: Sequence[Line]) -> dict[str, list[Line]]:
-    groups: dict[str, list[Line]] = {}
-    for row in found:
-        groups.setdefault(_name(row), []).append(row)
-    return groups
 
 
 def _name(row: Line) -> str:

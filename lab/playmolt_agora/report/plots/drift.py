@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from playmolt_agora.measures.data.results import grouped
 from playmolt_agora.report import charts
 from playmolt_agora.report.charts import BAND, HUES, Style, styles
 from playmolt_agora.report.markup import shown
@@ -52,23 +53,18 @@ def drift_figure(study: StudyData) -> Plot:
 
 
 def _null(lines: Sequence[Line], x: Spec, y: Spec) -> Spec:
-    by_window: dict[int, list[float]] = {}
-    for line in lines:
-        if line["id_null"] is not None:
-            by_window.setdefault(line["window"], []).append(line["id_null"])
     legend: Spec = {**charts.key(_NULL_STYLE), "symbolType": "square"}
-    edges = [{"x": window, "y": min(found), "to": max(found), "series": _NULL} for window, found in by_window.items()]
+    known = grouped((line for line in lines if line["id_null"] is not None), lambda line: line["window"])
+    nulls = {window: [line["id_null"] for line in found] for window, found in known.items()}
+    edges = [{"x": window, "y": min(found), "to": max(found), "series": _NULL} for window, found in nulls.items()]
     return charts.layer({"type": "area", "opacity": 0.75}, edges, x=x, y=y, y2={"field": "to"},
                         **charts.looks(_NULL_STYLE, "color", legend=legend))  # fmt: skip
 
 
 def _drawn(lines: Sequence[Line], column: str, series: str, x: Spec, y: Spec, *, at: str = "window") -> list[Spec]:
     """A thin line for each run, and the mean of the runs."""
-    points: list[Line] = []
-    for run in in_order(line["run"] for line in lines):
-        points += [
-            {**point, "run": run} for point in _means([line for line in lines if line["run"] == run], column, at)
-        ]
+    runs = sorted(grouped(lines, lambda line: line["run"]).items())
+    points = [{**point, "run": run} for run, found in runs for point in _means(found, column, at)]
     points += _means(lines, column, at)
     known = _ENTROPY if series in _ENTROPY else _DRIFT_STYLES
     return charts.lines([{**point, "series": series} for point in points], known, x, y, marks=at == "window",
@@ -122,9 +118,8 @@ def washout_figure(study: StudyData) -> Plot:
     """Draw how far actions with a persona exceed those of the same model without, by window."""
     found = rows(study.tables.get("washout"))
     series = styles(in_order(line["model"] for line in found))
-    groups: dict[str, list[Line]] = {}
-    for line in sorted(found, key=lambda line: (line["persona"], line["language"])):
-        groups.setdefault(f"{line['persona']} · {line['language']}", []).append(line)
+    ordered = sorted(found, key=lambda line: (line["persona"], line["language"]))
+    groups = grouped(ordered, lambda line: f"{line['persona']} · {line['language']}")
     columns, width = charts.fitted(len(groups), 2)
     span = _span([line["pw_excess"] for line in found])
     panels = []
@@ -151,10 +146,8 @@ def washout_figure(study: StudyData) -> Plot:
 
 
 def _by_persona(found: Sequence[Line]) -> dict[str, list[Line]]:
-    groups: dict[str, list[Line]] = {}
-    for row in sorted(found, key=lambda row: (row["persona"] or "", row["language"])):
-        groups.setdefault(row["persona"] or "no persona", []).append(row)
-    return groups
+    ordered = sorted(found, key=lambda row: (row["persona"] or "", row["language"]))
+    return grouped(ordered, lambda row: row["persona"] or "no persona")
 
 
 def _windows(lines: Sequence[Line]) -> Spec:
@@ -171,11 +164,9 @@ def _span(values: Sequence[float | None]) -> tuple[float, float]:
 
 def _means(lines: Sequence[Line], column: str, at: str = "window") -> list[Line]:
     """The mean of what is known at each place."""
-    found: dict[int, list[float]] = {}
-    for line in sorted(lines, key=lambda line: int(line[at])):
-        if line[column] is not None:
-            found.setdefault(line[at], []).append(line[column])
-    return [{"x": place, "y": mean(values)} for place, values in found.items()]
+    known = sorted((line for line in lines if line[column] is not None), key=lambda line: int(line[at]))
+    places = grouped(known, lambda line: line[at])
+    return [{"x": place, "y": mean([line[column] for line in found])} for place, found in places.items()]
 
 
 def _alt(title: str, groups: Mapping[str, Sequence[Line]], column: str) -> str:

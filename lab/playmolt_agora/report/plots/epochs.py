@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from playmolt_schemas.instrument.definitions import COSTS_REAL, arm_of, rank_of
 
+from playmolt_agora.measures.data.results import grouped
 from playmolt_agora.report import charts
 from playmolt_agora.report.charts import DASHES, HUES, Style
 from playmolt_agora.report.markup import shown
@@ -63,10 +64,11 @@ def _groups(study: StudyData, found: Sequence[dict[str, Any]], column: str, keys
 
 
 def _means(points: Points) -> Points:
-    found: dict[tuple[str, int], list[float]] = {}
-    for point in points:
-        found.setdefault((point["series"], point["x"]), []).append(point["y"])
-    return [{"series": series, "x": epoch, "y": mean(values)} for (series, epoch), values in found.items()]
+    found = grouped(points, lambda point: (point["series"], point["x"]))
+    return [
+        {"series": series, "x": epoch, "y": mean([point["y"] for point in here])}
+        for (series, epoch), here in found.items()
+    ]
 
 
 def _alt(title: str, groups: dict[str, Points]) -> str:

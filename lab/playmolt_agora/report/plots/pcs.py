@@ -25,38 +25,32 @@ Cells = Sequence[Mapping[str, Any]]
 
 def estimate_figure(study: StudyData) -> Plot:
     """Draw PCS per model and language with interval, leave-one-run-out range and floors."""
-    cells = [{**cell, "name": _name(cell)} for cell in rows(study.tables.get("pcs"))]
-    return drawn(
-        "pcs",
-        "PCS per model and language",
-        charts.grid([_panel(_estimates, cells, 34)], 1),
-        _estimates_alt(cells),
-        measure="pcs",
-        table="pcs",
-        runs=shown_runs(study, "stage1", "phase1"),
-        columns=_COLUMNS,
-        of=cells,
-    )
+    return _figure(study, "pcs", "PCS per model and language", "pcs", _estimates, _estimates_alt, 34, _COLUMNS)
 
 
 def parts_figure(study: StudyData) -> Plot:
     """Draw how much each action contributes to PCS."""
-    cells = [{**cell, "name": _name(cell)} for cell in rows(study.tables.get("pcs"))]
+    columns = ("model", "language", *(f"contrib_{action}" for action in ACTIONS), "pcs", "ci_lo", "ci_hi")
+    return _figure(study, "pcs-parts", "PCS by action", "pcs.contrib", _parts, _parts_alt, 38, columns)
+
+
+def _figure(
+    study: StudyData, name: str, title: str, measure: str, layers: Callable[[Cells], list[Spec]],
+    alt: Callable[[Cells], str], line: float, columns: tuple[str, ...],
+) -> Plot:  # fmt: skip
+    cells = [{**cell, "name": f"{cell['model']} · {cell['language']}"} for cell in rows(study.tables.get("pcs"))]
+    panel = charts.panel(layers(cells), _room(cells), line * len(cells))
     return drawn(
-        "pcs-parts",
-        "PCS by action",
-        charts.grid([_panel(_parts, cells, 38)], 1),
-        _parts_alt(cells),
-        measure="pcs.contrib",
+        name,
+        title,
+        charts.grid([panel], 1),
+        alt(cells),
+        measure=measure,
         table="pcs",
         runs=shown_runs(study, "stage1", "phase1"),
-        columns=("model", "language", *(f"contrib_{action}" for action in ACTIONS), "pcs", "ci_lo", "ci_hi"),
+        columns=columns,
         of=cells,
     )
-
-
-def _panel(layers: Callable[[Cells], list[Spec]], cells: Cells, line: float) -> Spec:
-    return charts.panel(layers(cells), _room(cells), line * len(cells))
 
 
 def _room(cells: Cells) -> float:
@@ -117,10 +111,6 @@ def _floors(cells: Cells, x: Spec, y: Spec, legend: Spec | None, **mark: object)
 def _across(cells: Cells, title: str) -> Spec:
     ends = [cell.get(name) or 0.0 for cell in cells for name in ("pcs", "ci_hi", "loro_max", *_FLOORS)]
     return charts.axis("", title, domain=(0.0, min(1.0, max(ends, default=0.0) or 1.0)))
-
-
-def _name(cell: Mapping[str, object]) -> str:
-    return f"{cell['model']} · {cell['language']}"
 
 
 def _with(cells: Cells, *columns: str) -> list[Mapping[str, Any]]:

@@ -2,9 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from playmolt_schemas.instrument.definitions import PLACES
-from playmolt_schemas.stored.agora.turn import ACTIONS
-
 from playmolt_agora.report import charts
 from playmolt_agora.report.charts import Style
 from playmolt_agora.report.plots.figure import (
@@ -26,29 +23,32 @@ from playmolt_agora.report.vega import Spec
 def action_figure(study: StudyData) -> Plot:
     """Draw the action mix by phase, language, condition and model."""
     mixes = action_mix(shown_turns(study))
-    return drawn(
-        "action-mix",
-        "Action mix over time",
-        _chart(mixes, ACTION_STYLES),
-        _alt(mixes, ACTIONS, "action"),
-        measure="p",
-        runs=shown_runs(study),
-        columns=(*_COLUMNS, *ACTIONS),
-        lines=_lines(mixes, ACTIONS),
-    )
+    return _figure(study, mixes, "action-mix", "Action mix over time", "action", ACTION_STYLES, "p")
 
 
 def place_figure(study: StudyData) -> Plot:
     mixes = occupancy(shown_turns(study))
+    return _figure(study, mixes, "occupancy", "Occupancy of places over time", "place", PLACE_STYLES, "occupancy")
+
+
+def _figure(
+    study: StudyData,
+    mixes: Mapping[Cell, Mix],
+    name: str,
+    title: str,
+    noun: str,
+    parts: Mapping[str, Style],
+    measure: str,
+) -> Plot:
     return drawn(
-        "occupancy",
-        "Occupancy of places over time",
-        _chart(mixes, PLACE_STYLES),
-        _alt(mixes, PLACES, "place"),
-        measure="occupancy",
+        name,
+        title,
+        _chart(mixes, parts),
+        _alt(mixes, tuple(parts), noun),
+        measure=measure,
         runs=shown_runs(study),
-        columns=(*_COLUMNS, *PLACES),
-        lines=_lines(mixes, PLACES),
+        columns=(*_COLUMNS, *parts),
+        lines=_lines(mixes, tuple(parts)),
     )
 
 
