@@ -46,7 +46,7 @@ ANY_CEILINGS: Final = {
     "playmolt_core": 178,
     "playmolt": 45,
     "playmolt_cli": 135,
-    "playmolt_agora": 121,
+    "playmolt_agora": 115,
     "playmolt_agora_runner": 79,
     "playmolt_devchain": 12,
     "playmolt_gateway": 112,
