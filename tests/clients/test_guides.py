@@ -18,7 +18,7 @@ from tests.clients.conftest import DEADLINE_SECONDS
 from tests.clients.late_proxy import late
 from tests.platforms import Stack
 
-SECONDS = 100
+SECONDS = 200
 SEATS = {"ox": 5, "trial": 6}
 
 

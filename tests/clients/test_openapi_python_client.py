@@ -11,7 +11,7 @@ import pytest
 
 from tests.platforms import Stack
 
-SECONDS = 100
+SECONDS = 200
 NO_JSON = {
     "*/*", "application/atom+xml", "application/x-ndjson", "application/xml", "application/zip", "image/png",
     "image/svg+xml", "image/x-icon",

@@ -137,7 +137,7 @@ async def _ask() -> None:
 
 
 def _of_phoenix(url: str) -> list[dict[str, Any]]:
-    answer = httpx.get(f"{url}/v1/projects/default/spans", params={"limit": 50}, timeout=30)
+    answer = httpx.get(f"{url}/v1/projects/default/spans", params={"limit": 50}, timeout=60)
     if answer.status_code == 404:  # before the first span
         return []
     found: list[dict[str, Any]] = answer.raise_for_status().json()["data"]
@@ -171,14 +171,14 @@ def _of_mlflow(url: str) -> list[dict[str, Any]]:
     """Traces with their spans, in the order of time."""
     place = {"type": "MLFLOW_EXPERIMENT", "mlflow_experiment": {"experiment_id": "0"}}
     body = {"locations": [place]}
-    answer = httpx.post(f"{url}/api/3.0/mlflow/traces/search", json=body, timeout=30).raise_for_status().json()
+    answer = httpx.post(f"{url}/api/3.0/mlflow/traces/search", json=body, timeout=60).raise_for_status().json()
     found = sorted(answer.get("traces", []), key=lambda each: str(each["request_time"]))
     return [_trace(url, each["trace_id"]) for each in found]
 
 
 def _trace(url: str, identifier: str) -> dict[str, Any]:
     query = {"trace_id": identifier}
-    answer = httpx.get(f"{url}/api/3.0/mlflow/traces/get", params=query, timeout=30).raise_for_status().json()
+    answer = httpx.get(f"{url}/api/3.0/mlflow/traces/get", params=query, timeout=60).raise_for_status().json()
     found: dict[str, Any] = answer["trace"]
     return found
 

@@ -17,7 +17,7 @@ from playmolt_gateway.routes.documents import openapi_bytes
 from deploy.release.typescript import MADE, SOURCE, copy_source
 from tests.platforms import Stack
 
-SECONDS = 110
+SECONDS = 200
 NPM, NODE, GIT = shutil.which("npm"), shutil.which("node"), shutil.which("git")
 
 

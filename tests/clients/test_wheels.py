@@ -11,7 +11,7 @@ import pytest
 from tests.platforms import Stack
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 100
+SECONDS = 200
 UV = Path(sys.prefix) / "bin" / "uv"
 PLAY = """
 import asyncio, sys

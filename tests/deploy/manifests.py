@@ -46,7 +46,9 @@ def _kept() -> Path:
 def _rendering(name: str, folder: Path) -> Path:
     kept = _kept() / f"{name}.yaml"
     if not kept.exists():
-        done = subprocess.run([kubectl(), "kustomize", folder], capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            [kubectl(), "kustomize", folder], capture_output=True, text=True, timeout=120, check=False
+        )
         assert done.returncode == 0, done.stderr
         assert done.stderr == ""
         with NamedTemporaryFile("w", dir=kept.parent, encoding="utf-8", delete=False) as new:

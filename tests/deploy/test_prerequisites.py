@@ -35,7 +35,7 @@ def _setup(folder: Path, python: str) -> subprocess.CompletedProcess[str]:
         (folder / member / "pyproject.toml").touch()
     return subprocess.run(
         [MAKE, "setup", f"PYTHON={python}"],
-        cwd=folder, capture_output=True, encoding="utf-8", timeout=60, check=False,
+        cwd=folder, capture_output=True, encoding="utf-8", timeout=120, check=False,
         env={name: value for name, value in os.environ.items() if name not in ("MAKELEVEL", "MAKEFLAGS", "MFLAGS")},
     )  # fmt: skip
 
@@ -75,4 +75,4 @@ def test_a_python_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_this_machine_is_taken() -> None:
-    subprocess.run([sys.executable, ROOT / "deploy/prerequisites.py"], check=True, timeout=30)
+    subprocess.run([sys.executable, ROOT / "deploy/prerequisites.py"], check=True, timeout=120)

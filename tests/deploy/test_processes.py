@@ -27,7 +27,7 @@ SERVICES = {"gateway", "spectator", "relay", *ENGINES}
 def call(cluster: Cluster, path: str, body: Json | None = None, key: str = "") -> Json:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     answer = httpx.request(
-        "GET" if body is None else "POST", cluster.url("gateway") + path, json=body, headers=headers, timeout=60
+        "GET" if body is None else "POST", cluster.url("gateway") + path, json=body, headers=headers, timeout=120
     )
     assert answer.is_success, answer.text
     found: Json = answer.json()
@@ -67,7 +67,7 @@ def test_an_action_goes_its_whole_way(cluster: Cluster) -> None:
 
     until(copied, "the relay's copies", 15)
     assert probe.get(f"{cluster.url('spectator')}/healthz")[0] == 200
-    with httpx.stream("GET", f"{cluster.url('spectator')}/sse/lobby", timeout=60) as feed:
+    with httpx.stream("GET", f"{cluster.url('spectator')}/sse/lobby", timeout=120) as feed:
         assert any(joined["game_id"] in line for line in islice(feed.iter_lines(), 20))
 
 
@@ -150,7 +150,7 @@ async def nats_as(cluster: Cluster, user: str, password: str) -> tuple[Client, l
         password=password,
         inbox_prefix=f"_INBOX.{user}".encode(),
         allow_reconnect=False,
-        connect_timeout=60,
+        connect_timeout=120,
         error_cb=heard,
     )
     return client, faults
@@ -189,7 +189,7 @@ def test_nobody_gets_in_with_another_password(cluster: Cluster) -> None:
     host, port = "127.0.0.1", cluster.nats.clients[0]
     for password, answer in (("gateway", "-ERR"), ("relay", "PONG")):
         asked = {"user": "relay", "pass": cluster.secrets[f"{password}-credentials"]["nats-password"], "verbose": False}
-        with socket.create_connection((host, port), timeout=60) as wire, wire.makefile("rb") as lines:
+        with socket.create_connection((host, port), timeout=120) as wire, wire.makefile("rb") as lines:
             assert lines.readline().startswith(b"INFO ")
             wire.sendall(f"CONNECT {json.dumps(asked)}\r\nPING\r\n".encode())
             assert lines.readline().decode().startswith(answer)
@@ -199,7 +199,7 @@ async def test_streams_lie_on_all_three_servers(cluster: Cluster) -> None:
     client, _ = await nats_as(cluster, "admin", cluster.secrets["admin-credentials"]["nats-password"])
     try:
         for stream in ("EVENTS", "SPECTATE"):
-            told = json.loads((await client.request(f"$JS.API.STREAM.INFO.{stream}", timeout=60)).data)
+            told = json.loads((await client.request(f"$JS.API.STREAM.INFO.{stream}", timeout=120)).data)
             assert told["config"]["num_replicas"] == 3
             assert len(told["cluster"]["replicas"]) == 2
     finally:
@@ -215,7 +215,7 @@ def test_the_embedded_chain_answers_its_probes_and_calls_from_other_pods(cluster
             path = container[kind]["httpGet"]["path"]
             until(lambda path=path: probe.get(f"http://127.0.0.1:{port}{path}")[0] == 200, kind)  # type: ignore[misc]
         asked = {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []}
-        answer = httpx.post(f"http://127.0.0.1:{port}/", json=asked, headers={"Host": "chain:8545"}, timeout=60)
+        answer = httpx.post(f"http://127.0.0.1:{port}/", json=asked, headers={"Host": "chain:8545"}, timeout=120)
         assert answer.json()["result"] == hex(20557)
     finally:
         assert child.end(process, signal.SIGTERM, 15)

@@ -78,7 +78,7 @@ def job_of(step: str, cronjob: str, objects: list[Json]) -> list[str]:
     job |= {"spec": named(objects, "CronJob", cronjob)["spec"]["jobTemplate"]["spec"]}
     done = subprocess.run(
         [kubectl(), "patch", "--local", "--filename", "-", "--type", "json", "--output", "json", "--patch", patch],
-        input=json.dumps(job), capture_output=True, text=True, timeout=60, check=True,
+        input=json.dumps(job), capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
     (container,) = json.loads(done.stdout)["spec"]["template"]["spec"]["containers"]
     found: list[str] = container["command"]

@@ -121,7 +121,7 @@ async def test_a_file_that_is_no_ca_is_named(servers: Nats, folder: Path) -> Non
 
 
 def test_a_client_without_tls_is_let_in_nowhere(servers: Nats) -> None:
-    with socket.create_connection(("127.0.0.1", servers.clients[0]), timeout=60) as wire:
+    with socket.create_connection(("127.0.0.1", servers.clients[0]), timeout=120) as wire:
         lines = wire.makefile("rb")
         assert json.loads(lines.readline().removeprefix(b"INFO "))["tls_required"] is True
         said = json.dumps({"user": USER, "pass": PASSWORD, "verbose": True, "protocol": 1})
@@ -164,7 +164,7 @@ def test_a_renewed_certificate_is_shown_without_a_restart(servers: Nats, folder:
 
 
 def _shown(port: int, authority: Authority) -> int:
-    with socket.create_connection(("127.0.0.1", port), timeout=60) as wire:
+    with socket.create_connection(("127.0.0.1", port), timeout=120) as wire:
         wire.recv(65_536)
         context = ssl.create_default_context(cafile=str(authority.file))
         with context.wrap_socket(wire, server_hostname="localhost") as secured:
@@ -201,7 +201,7 @@ def database(folder: Path, ours: Authority) -> Iterator[str]:
 
 def _offers_tls(port: int) -> bool:
     """A server reads the rules of entry before it offers TLS."""
-    with socket.create_connection(("127.0.0.1", port), timeout=60) as wire:
+    with socket.create_connection(("127.0.0.1", port), timeout=120) as wire:
         wire.sendall(struct.pack("!ii", 8, 80877103))
         return wire.recv(1) == b"S"
 
@@ -252,10 +252,10 @@ async def test_a_database_that_cannot_prove_its_name_is_away(
 async def test_the_database_lets_nobody_in_without_tls(database: str, mode: str) -> None:
     where = f"{database}?sslmode={mode}"
     if mode == "require":
-        await (await asyncpg.connect(where, timeout=60)).close()
+        await (await asyncpg.connect(where, timeout=120)).close()
     else:
         with pytest.raises(asyncpg.InvalidAuthorizationSpecificationError, match="rejects connection"):
-            await asyncpg.connect(where, timeout=60)
+            await asyncpg.connect(where, timeout=120)
 
 
 def test_every_pod_that_speaks_to_a_server_has_its_authority_and_no_private_key() -> None:

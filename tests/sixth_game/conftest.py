@@ -39,7 +39,7 @@ def told(installed: Mapping[str, str]) -> Told:
 
     def run(*arguments: str) -> str:
         done = subprocess.run(
-            [sys.executable, *arguments], env=installed, capture_output=True, text=True, timeout=60, check=False
+            [sys.executable, *arguments], env=installed, capture_output=True, text=True, timeout=120, check=False
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout

@@ -158,7 +158,9 @@ def test_its_engine_is_deployed_by_the_generator(told: Told, tmp_path: Path) -> 
         told(
             "-m", "playmolt_cli", "deploy", "auction", str(folder), "--on", target, "--overlays", str(K8S / "overlays")
         )  # fmt: skip
-        done = subprocess.run([kubectl(), "kustomize", folder], capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            [kubectl(), "kustomize", folder], capture_output=True, text=True, timeout=120, check=False
+        )
         assert (done.returncode, done.stderr) == (0, "")
         objects = list(yaml.load_all(done.stdout, Loader=yaml.CSafeLoader))
         assert "Deployment/auction-house" in {name_of(one) for one in objects}
@@ -191,6 +193,6 @@ def test_no_line_outside_its_folder_names_it() -> None:
         ":!tests/sixth_game",
         ":!spec",
     ]
-    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert found.stderr == ""
     assert found.stdout.split() == []
