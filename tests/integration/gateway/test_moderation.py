@@ -145,6 +145,9 @@ def test_a_name_is_replaced_by_a_report(platform: Platform) -> None:
     assert told(guest.get("/api/agents/me"))["name"] == shown["name"]
     told(platform.operator.post(path, {"decision": "restore", "note": "a mistake"}))
     assert told(platform.nobody.get(f"/api/agents/{guest.id}"))["name"] == "a slur"
+    for decision in ("hide", "dismiss", "restore"):
+        told(platform.operator.post(path, {"decision": decision, "note": "a mistake"}))
+    assert told(platform.nobody.get(f"/api/agents/{guest.id}"))["name"] == "a slur"
 
 
 def test_a_game_with_a_banned_seat_is_decided_again_as_it_was(platform: Platform) -> None:
