@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from msgspec.structs import replace
 from playmolt_core.bus.connection import check_server
-from playmolt_core.db.migrate import counted_shards, migrate
+from playmolt_core.db.migrate import counted_shards
 from playmolt_core.db.pool import close, connect
 from playmolt_core.llm.catalogue import load
 from playmolt_core.settings import sound
@@ -19,6 +19,7 @@ from playmolt_jury.chain import deployer_key
 from playmolt_cli.local.folder import Folder
 from playmolt_cli.local.services import Counts
 from playmolt_cli.local.supervisor import Supervisor
+from playmolt_cli.migrate import migrated
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import PORT, data_option, read_settings
 
@@ -48,7 +49,7 @@ def _migrate(url: str, shards: int | None) -> int:
 
 
 async def _migrated(url: str, shards: int | None) -> tuple[list[str], int]:
-    applied = await migrate(url, "all", shards=shards)
+    applied = await migrated(url, "all", shards)
     connection = await connect(url)
     try:
         return applied, await counted_shards(connection, shards)

@@ -66,7 +66,7 @@ def read_plan(path: Path, catalogue: Catalogue, models: Models) -> Plan:
         document = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
         _refuse([f"{path}: {error.strerror or error}"])
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         _refuse([f"{path}: not valid TOML: {error}"])
     if errors := list(Draft202012Validator(msgspec.json.schema(MatchPlan)).iter_errors(document)):
         rest = _without(document, errors)

@@ -160,7 +160,7 @@ def _tables(path: str) -> tuple[Mapping[str, object], list[str]]:
         raise InvalidCatalogue(
             f"PLAYMOLT_MODELS={path}: {error.strerror or error}; use the path of a readable TOML file"
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidCatalogue(f"{path}: invalid TOML: {error}") from error
     faults = [f"{name}: unknown; use only [models.ALIAS] tables" for name in document if name != "models"]
     models = document.get("models", {})

@@ -110,7 +110,14 @@ def test_keys_are_looked_for_only_where_models_are_asked(tmp_path: Path) -> None
         load(path, {"NOT_THERE": ""})
 
 
-@pytest.mark.parametrize("text", ["[models", "models = 1", "[models]\na = 1"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[models", "models = 1", "[models]\na = 1",
+        pytest.param(f"n = {'1' * 5000}", id="more digits than Python reads"),
+        pytest.param(f"n = {'[' * 5000}", id="nested too deeply"),
+    ],
+)  # fmt: skip
 def test_what_is_not_a_catalogue_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(InvalidCatalogue, match=r"models\.toml"):
         load(written(tmp_path, text))

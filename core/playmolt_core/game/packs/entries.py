@@ -12,7 +12,7 @@ from playmolt_schemas.stored.values import GameLanguage
 from playmolt_core.game.packs import shapes
 from playmolt_core.game.packs.faults import InvalidPack, Lines, PackFault, PackFlaw, located
 from playmolt_core.game.packs.frame import PACK, PackFrame, PackGame, bounded, frame_flaws, limit_flaws, text_of
-from playmolt_core.game.packs.toml_lines import lines_of
+from playmolt_core.game.packs.toml_lines import lines_of, syntax_fault
 
 MOST: Final = 200
 TEXT_CHARS: Final = 4000
@@ -70,6 +70,7 @@ def read(files: Files, kind: EntryKind[E]) -> EntryPack[E]:
 
 
 def _faults(files: Files, kind: EntryKind[Any]) -> Iterator[PackFault]:
+    text = ""
     try:
         text = text_of(files[PACK])
         raw = tomllib.loads(text)
@@ -77,7 +78,8 @@ def _faults(files: Files, kind: EntryKind[Any]) -> Iterator[PackFault]:
         yield PackFault(PACK, 1, "missing_key", f"{PACK} is missing; add it")
         return
     except (ValueError, RecursionError) as error:
-        yield PackFault(PACK, 1, "syntax", f"not valid TOML in UTF-8: {error}")
+        line, reason = syntax_fault(text, error)
+        yield PackFault(PACK, line, "syntax", f"not valid TOML in UTF-8: {reason}")
         return
     lines: dict[str, Lines] = {PACK: lines_of(text)}
     flaws = [*limit_flaws(files), *shapes.misshapen(PACK, raw, PackFrame)]

@@ -25,7 +25,7 @@ def game_of(folder: Path) -> PackGame:
     """The game in `pack.toml`; the jury if it names no known game."""
     try:
         game = tomllib.loads((folder / PACK).read_text("utf-8-sig")).get("game")
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return "jury"
     known: tuple[PackGame, ...] = get_args(PackGame)
     return next((each for each in known if each == game), "jury")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeVar, get_args, get_origin
 
 import msgspec
+from playmolt_core.game.packs.toml_lines import syntax_fault
 from playmolt_schemas.agora.plan import FaultCode, PlanFault
 
 from playmolt_agora_runner.folder.source import KeyLines, Source
@@ -15,7 +16,6 @@ S = TypeVar("S", bound=msgspec.Struct)
 _TABLE: Final = re.compile(r"\s*\[\[?\s*([^\]\[]+?)\s*\]\]?\s*(#.*)?")
 _KEY: Final = re.compile(r"\s*([A-Za-z0-9_.\"'-]+)\s*=")
 _AT: Final = re.compile(r"(.*?)(?: - at `(?:key in )?\$(.*)`)?", re.DOTALL)
-_LINE: Final = re.compile(r"at line (\d+)")
 
 
 class TomlFile(msgspec.Struct, frozen=True):
@@ -32,10 +32,9 @@ def read(source: Source, path: str) -> TomlFile | None:
         return None
     try:
         values = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        found = _LINE.search(str(error))
-        line = int(found[1]) if found else None
-        source.faults.append(PlanFault("", f"is not valid TOML: {error}", code="unreadable", file=path, line=line))
+    except (ValueError, RecursionError) as error:
+        line, reason = syntax_fault(text, error)
+        source.faults.append(PlanFault("", f"is not valid TOML: {reason}", code="unreadable", file=path, line=line))
         return None
     return TomlFile(worlds.stored(values), KeyLines(path, lines(text)))
 

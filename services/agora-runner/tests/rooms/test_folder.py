@@ -58,6 +58,7 @@ def test_another_byte_is_another_lock(folder: PlanFolder, changed: Changed) -> N
         (PASTURE, 'hears = ["well"]', 'hears = ["moon"]', "out_of_range"),
         (PASTURE, "max = 200", "most = 200", "unknown_key"),
         (PASTURE, 'class = "A"', 'class = "D"', "out_of_range"),
+        pytest.param(PASTURE, "max = 200", f"max = {'9' * 5000}", "unreadable", id="more digits than Python reads"),
         (GRABBER, 'home = "pasture"', 'house = "pasture"', "unknown_key"),
         (PASTURE, "resource = { grass = 0 }", "resource = { grass = 120 }", "world_ends_at_once"),
         (PASTURE, 'where = ["pasture"]\namount', 'where = ["moon"]\namount', "out_of_range"),
