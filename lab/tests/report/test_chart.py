@@ -83,6 +83,13 @@ def test_a_chart_without_panels_or_bands_is_an_empty_picture() -> None:
     assert vega.size(vega.draw(empty, "x", "x", "x"))[1] < 40
 
 
+@pytest.mark.parametrize(("name", "font"), [("a <b> – ±0.5 Ärger", vega.LATIN), ("기록관 档案员", vega.WHOLE)])
+def test_texts_are_as_wide_in_the_small_font_as_in_the_whole_one(name: str, font: str) -> None:
+    spec = vega.configured(chart(name=name, note="a note"))
+    assert f'"font": "{font}"' in spec
+    assert vega.converted(spec).replace(font, vega.WHOLE) == vega.converted(spec.replace(font, vega.WHOLE))
+
+
 def test_another_process_draws_equal_bytes() -> None:
     """Where no font of the machine is known, too: those of the text's metrics are installed with the laboratory."""
     program = (
