@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 TOGETHER = {
+    "lab/tests/bundle": (),
     "tests/browser": (),
     "tests/clients": ("test_parquet_readers.py", "test_ratings.py", "test_ro_crate.py", "test_trace_receivers.py"),
     "tests/deploy": (
@@ -20,8 +21,8 @@ TOGETHER = {
         "test_tracing.py", "test_upgrade.py",
     ),
 }  # fmt: skip
-"""Folder → its files that do without the platform which the others share. The others are one piece: in two workers they
-would start that platform twice. Every other file is a piece of its own."""
+"""Folder → its files that do without the platform, or the bundle, which the others share. The others are one piece: in
+two workers they would start that platform twice. Every other file is a piece of its own."""
 PARTS = {
     "tests/browser": (
         ("test_jury.py", "test_legal.py", "test_manners.py", "test_readers.py", "test_watch.py"),
