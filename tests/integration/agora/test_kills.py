@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx
 from playmolt_agora.bundle import verify
+from playmolt_cli.agora.study import run_transcript
 
 from core.tests.llm.fake_server import Canned, FakeServer, ReceivedRequest, reply
 from core.tests.waiting import wait_until
@@ -116,6 +117,10 @@ async def test_whatever_is_killed_no_turn_is_lost_or_taken_twice_and_the_bundle_
         assert Path(report["report"]) == study / "report.html"
         assert "a plan" in (study / "report.html").read_text()
         assert len((study / "turns.jsonl").read_text().splitlines()) == 96
+        text = await asyncio.to_thread(run_transcript, runs[0], None, "text", running.folder.path, prompts=True)
+        aside = [block for block in text.split("\n\n[") if " · outside the run\n" in block]
+        assert len(aside) == 24, "its questions aside are in its transcript, with their prompts"
+        assert all("\nuser: " in block and "\nanswer: reply " in block for block in aside)
         await asyncio.to_thread(playmolt, "agora", "export", experiment, "--out", str(bundle), "--data", data)
         verifier = [sys.executable, "-I", str(bundle / "verify.py"), str(bundle)]
         checked = await asyncio.to_thread(subprocess.run, verifier, capture_output=True, text=True, timeout=60)
