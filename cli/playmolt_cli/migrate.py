@@ -20,14 +20,6 @@ class NotMigrated(Failure):
     exit_code = 1
 
 
-async def migrated(url: str, phase: Phase, shards: int | None) -> list[str]:
-    """Apply the migrations of a phase; returns their names. Raises NotMigrated for a database that refuses them."""
-    try:
-        return await apply(url, phase, shards=shards)
-    except (MigrationRefused, OtherShards) as error:
-        raise NotMigrated(str(error)) from error
-
-
 @click.command()
 @click.option(
     "--phase",
@@ -60,7 +52,10 @@ def migrate(phase: Phase, seconds: float, data: Path | None, as_json: bool) -> N
                 asyncio.run(await_database(url, seconds))
         except LogUnavailable as error:
             raise NotMigrated(str(error)) from error
-        applied = asyncio.run(migrated(url, phase, read_settings().log_shards))
+        try:
+            applied = asyncio.run(apply(url, phase, shards=read_settings().log_shards))
+        except (MigrationRefused, OtherShards) as error:
+            raise NotMigrated(str(error)) from error
     if as_json:
         echo_json({"applied": applied})
     else:

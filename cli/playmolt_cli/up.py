@@ -10,16 +10,15 @@ from pathlib import Path
 import click
 from msgspec.structs import replace
 from playmolt_core.bus.connection import check_server
-from playmolt_core.db.migrate import counted_shards
+from playmolt_core.db.migrate import MigrationRefused, counted_shards, migrate
 from playmolt_core.db.pool import close, connect
 from playmolt_core.llm.catalogue import load
-from playmolt_core.settings import sound
+from playmolt_core.settings import OtherShards, sound
 from playmolt_jury.chain import deployer_key
 
 from playmolt_cli.local.folder import Folder
 from playmolt_cli.local.services import Counts
 from playmolt_cli.local.supervisor import Supervisor
-from playmolt_cli.migrate import migrated
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import PORT, data_option, read_settings
 
@@ -42,14 +41,17 @@ def announce(name: str, text: str) -> None:
 
 
 def _migrate(url: str, shards: int | None) -> int:
-    """Apply migrations; returns the number of shards."""
-    applied, present = asyncio.run(_migrated(url, shards))
+    """Apply migrations; returns the number of shards. Raises Failure for a foreign log."""
+    try:
+        applied, present = asyncio.run(_migrated(url, shards))
+    except (MigrationRefused, OtherShards) as error:
+        raise Failure(str(error)) from error
     announce("migrations", f"{len(applied)} applied" if applied else "up to date")
     return present
 
 
 async def _migrated(url: str, shards: int | None) -> tuple[list[str], int]:
-    applied = await migrated(url, "all", shards)
+    applied = await migrate(url, "all", shards=shards)
     connection = await connect(url)
     try:
         return applied, await counted_shards(connection, shards)
