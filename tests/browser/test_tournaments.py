@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from playmolt import Turn
 from playmolt.client import Client
 from playmolt_cli.local.folder import Run
 from playmolt_schemas.routes import tournaments as routes
@@ -49,12 +50,22 @@ def test_a_tournament_is_shown_in_each_language(reader: Reader, operator: Client
     operator.call(routes.CANCEL_TOURNAMENT, cup)
 
 
-def test_the_standings_move_while_the_games_run(reader: Reader, operator: Client) -> None:
+def chooses_o(turn: Turn) -> dict[str, object]:
+    kind = turn.actions[0].type
+    return {"type": kind, "comment": "", **({"choice": "O"} if kind == "first_choice" else {"use_switch": False})}
+
+
+def test_the_standings_move_while_the_games_run(reader: Reader, operator: Client, platform: str) -> None:
     cup = opened(operator, rounds=1, max_entrants=5)
     page = drawn(reader(f"/tournaments/{cup}"))
     expect(page.locator("section[aria-labelledby=now]")).to_contain_text("No game is running.")
-    operator.call(routes.ADD_HOUSE, cup, body={"number": 5})
-    expect(page.locator("section[aria-labelledby=now] a")).to_have_count(1)
+    with Client(platform) as client:
+        key = client.register("one who waits").api_key
+    with Client(platform, key) as entrant:
+        entrant.call(routes.JOIN_TOURNAMENT, cup)
+        operator.call(routes.ADD_HOUSE, cup, body={"number": 4})
+        expect(page.locator("section[aria-labelledby=now] a")).to_have_count(1)
+        entrant.play_tournament(chooses_o, cup)
     expect(page.locator("section[aria-labelledby=standings] tbody tr")).to_have_count(5)
     expect(page.locator("main")).to_contain_text("finished", timeout=60_000)
     expect(page.locator("section[aria-labelledby=rounds]")).to_contain_text("1 of 1 games over")

@@ -14,7 +14,8 @@ from playmolt_agora.planning.power import MARGIN, level_power, level_sd, level_s
 from playmolt_agora_runner.plan import plan as plans
 from playmolt_agora_runner.plan import reading
 from playmolt_agora_runner.plan.design import design
-from playmolt_agora_runner.plan.preview import preview
+from playmolt_agora_runner.plan.preview import examined
+from playmolt_agora_runner.plan.reading import ParsedPlan
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora.plan import PlannedTest
 from playmolt_schemas.instrument import definitions
@@ -158,7 +159,7 @@ class TestPlannedTests:
         values = {"name": "n", "models": MODELS, "phases": {"phase2": {"sets": ["A"]}}}
         plan = reading.read(json.dumps({**values, "hypotheses": [{"test": "ri_star:model", "alpha": "0.001"}]}))
         assert isinstance(plan, Plan)
-        (fault,) = preview(plan, Catalogue({}), power=power).faults
+        (fault,) = examined(ParsedPlan(plan), Catalogue({}), power=power).faults
         assert "the smallest p is 1/512 = 0.001953. Plan" in fault.message
 
     def test_of_five_models_a_run_holds_four(self) -> None:

@@ -7,7 +7,8 @@ import pytest
 from playmolt_agora.planning import power
 from playmolt_agora.simulation import populations
 from playmolt_agora_runner.plan import reading
-from playmolt_agora_runner.plan.preview import preview
+from playmolt_agora_runner.plan.preview import examined
+from playmolt_agora_runner.plan.reading import ParsedPlan
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora.plan import PlannedTest
 from playmolt_schemas.stored.agora.plan import Plan
@@ -21,7 +22,7 @@ def judged_tests(*hypotheses: Any, phases: Any = WHITE_ROOM, models: Any = MODEL
     document = {"name": "n", "models": models, "phases": phases, "hypotheses": hypotheses}
     plan = reading.read(json.dumps(document))
     assert isinstance(plan, Plan), plan
-    return {test.test: test for test in preview(plan, Catalogue(), power=power.power).tests}
+    return {test.test: test for test in examined(ParsedPlan(plan), Catalogue(), power=power.power).tests}
 
 
 def test_a_test_without_a_family_has_the_power_of_the_methods_page() -> None:
@@ -71,6 +72,6 @@ def test_an_effect_beyond_the_populations_is_a_fault() -> None:
         "name": "n", "models": MODELS, "phases": PCS, "hypotheses": [{"test": "pcs:scripted-steady", "effect": 0.9}],
     }))  # fmt: skip
     assert isinstance(plan, Plan)
-    found = preview(plan, Catalogue(), power=power.power).faults
+    found = examined(ParsedPlan(plan), Catalogue(), power=power.power).faults
     assert [(fault.code, fault.field) for fault in found] == [("out_of_range", "hypotheses")]
     assert f"{populations.most_divergence():.2f}" in found[0].message

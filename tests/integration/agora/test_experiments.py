@@ -410,7 +410,8 @@ async def test_an_operator_ends_an_experiment_with_its_runs(running: Stack, serv
         with Gated(free=1) as server.otherwise:
             experiment = await operator.open(plan(turns=2, runs=2))
             runs = [run["run"] for run in await operator.runs(experiment)]
-            await operator.until_told(runs[0], "agent_acted")
+            for run in runs:  # one that is not opened yet would have nothing to end
+                await operator.until_told(run, "agent_acted")
             seen = await operator.get(f"/api/admin/games/{experiment}")
             assert (seen["gameType"], seen["phase"], seen["needed"]) == ("experiment", "running", 2)
             ended = await operator.call("POST", f"/api/admin/games/{experiment}/end", {"reason": "enough"})
