@@ -52,7 +52,7 @@ def test_a_tournament_is_shown_in_each_language(reader: Reader, operator: Client
 
 def chooses_o(turn: Turn) -> dict[str, object]:
     kind = turn.actions[0].type
-    return {"type": kind, "comment": "", **({"choice": "O"} if kind == "first_choice" else {"use_switch": False})}
+    return {"type": kind, "comment": "O", **({"choice": "O"} if kind == "first_choice" else {"use_switch": False})}
 
 
 def test_the_standings_move_while_the_games_run(reader: Reader, operator: Client, platform: str) -> None:
