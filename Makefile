@@ -47,9 +47,9 @@ endef
 demo: $(RUN) ## play every game there is to the end, on real NATS and Postgres
 	$(BIN)/playmolt demo --once
 
-# Five workers on two cores: tests wait for a fifth of their time, and more workers delay what each test waits for.
+# Four workers on two cores: tests wait for a fifth of their time, and more workers took as long.
 test: $(DEV) ## run every test
-	$(BIN)/python -m pytest -n 5 --dist loadscope
+	$(BIN)/python -m pytest -n 4 --dist loadscope
 
 test-fast: $(DEV) ## run the unit tests that start no process and take no time, within a minute
 	$(BIN)/python -m pytest -n 2 --dist loadscope --fast -q $(wildcard $(addsuffix /tests,$(MEMBERS)))
