@@ -72,18 +72,18 @@ def test_what_was_filled_in_and_typed_on_a_pdf_is_read_and_the_rest_is_counted()
     assert {note.kind: note.count for note in found.notes} == {"comment": 2, "hidden": 1, "embedded": 1}
 
 
-@pytest.mark.parametrize(("state", "told"), [("/Off", None), ("/Yes", "agreed: ☒")])
-def test_a_scan_with_boxes_alone_is_still_one_of_pictures(state: str, told: str | None) -> None:
+@pytest.mark.parametrize(("state", "read"), [("/Off", None), ("/Yes", "agreed: ☒")])
+def test_a_scan_with_boxes_alone_is_still_one_of_pictures(state: str, read: str | None) -> None:
     writer = PdfWriter(clone_from=FILES / "scan.pdf")
     box = {"/Subtype": "/Widget", "/FT": "/Btn", "/AS": state, "/V": state}
     widget = Dictionary({Name(key): Name(value) for key, value in box.items()} | {Name("/T"): Text("agreed")})
     writer.pages[0][Name("/Annots")] = Array([widget])
     written = io.BytesIO()
     writer.write(written)
-    if told is None:
+    if read is None:
         assert refusal(written.getvalue()) == ("no_text", "pictures")
     else:
-        assert text(written.getvalue()).text == told
+        assert text(written.getvalue()).text == read
 
 
 @pytest.mark.parametrize(
