@@ -1,5 +1,7 @@
 """A game that is shared: what its link says before anybody opens it, its picture, its frame, its file."""
 
+import asyncio
+import gzip
 import json
 import re
 from typing import Any
@@ -7,6 +9,8 @@ from typing import Any
 import brotli
 import pytest
 from playmolt_gateway.access.invites import invite_hash
+from playmolt_gateway.http.compression import AT_ONCE_BYTES, LEAST_BYTES, LONG_AT_ONCE, JsonCompressor
+from playmolt_gateway.http.responses import json_response
 from playmolt_gateway.pictures import ox
 from playmolt_gateway.pictures.png import png
 from playmolt_gateway.pictures.scene import TALL, WIDE, PictureTexts, Sheet
@@ -339,6 +343,41 @@ async def test_rows_and_drawings_are_compressed(served: Any, path: str, accepted
     assert answer.headers.get("content-encoding", "") == named
     assert "Accept-Encoding" in answer.headers["vary"]
     assert int(answer.headers["content-length"]) < len(answer.content) or not named
+
+
+@pytest.mark.parametrize(("accepted", "named"), [("gzip, br", "br"), ("gzip", "gzip"), ("br;q=0", ""), ("", "")])
+async def test_json_that_everybody_may_read_is_compressed(served: Any, accepted: str, named: str) -> None:
+    answer = await served.send("GET", f"/api/games/{GAME}/state", headers={"accept-encoding": accepted})
+    assert answer.json() == state(LAST, "end")
+    assert answer.headers.get("content-encoding", "") == named
+    assert answer.headers["vary"] == "Accept-Encoding"
+    assert int(answer.headers["content-length"]) < len(answer.content) / 2 or not named
+
+
+async def test_json_with_a_secret_or_little_content_is_not_compressed(served: Any) -> None:
+    """A compressed length says which parts of an answer are alike, so it could betray a secret."""
+    address, (_, key) = f"/api/games/{GAME}/state", served.agent()
+    for headers, query in ((key, ""), ({}, "?invite=a-private-games-invite")):
+        whole = await served.send("GET", address + query, headers={"accept-encoding": "br", **headers})
+        assert whole.status_code == 200
+        assert "content-encoding" not in whole.headers
+        assert int(whole.headers["content-length"]) == len(whole.content) > LEAST_BYTES
+    served.bus.engine = lambda _game, _call: (200, {"version": 4})
+    small = await served.send("GET", address, headers={"accept-encoding": "br"})
+    assert ("content-encoding" in small.headers, small.headers["vary"]) == (False, "Accept-Encoding")
+    refused = await served.send("GET", "/api/games/nothing/state", headers={"accept-encoding": "br"})
+    assert (refused.status_code, "content-encoding" in refused.headers) == (404, False)
+
+
+async def test_long_json_is_compressed_in_a_few_threads_and_waits_for_none() -> None:
+    compressor, body = JsonCompressor(), b'"%s"' % (b"x" * AT_ONCE_BYTES)
+    answers = await asyncio.gather(
+        *(compressor.compress(json_response(200, body), "gzip") for _ in range(LONG_AT_ONCE + 1))
+    )
+    assert [one.headers.get("content-encoding") for one in answers] == [*["gzip"] * LONG_AT_ONCE, None]
+    assert gzip.decompress(bytes(answers[0].body)) == bytes(answers[-1].body) == body
+    later = await compressor.compress(json_response(200, body), "gzip")
+    assert later.headers["content-encoding"] == "gzip"
 
 
 async def test_a_right_to_left_name_stays_in_its_place(served: Any) -> None:

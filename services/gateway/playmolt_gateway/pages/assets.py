@@ -20,6 +20,7 @@ from playmolt_schemas.registry import games
 from playmolt_schemas.skill import PAGE_LANGUAGES, page_texts
 from starlette.responses import Response
 
+from playmolt_gateway.http.compression import encodings
 from playmolt_gateway.http.responses import FILE_POLICY
 
 FILES: Final = Path(__file__).parents[1] / "web"
@@ -34,8 +35,6 @@ _TYPES: Final[Mapping[str, str]] = {
     ".svg": "image/svg+xml",
 }
 _YEAR: Final = 365 * 24 * 3600
-_SMALL: Final = 256
-"""Shorter texts are not worth compressing."""
 
 
 class Asset(msgspec.Struct, frozen=True):
@@ -63,37 +62,6 @@ def _brotli(content: bytes) -> bytes:
 @cache
 def _gzip(content: bytes) -> bytes:
     return gzip.compress(content, 9, mtime=0)
-
-
-def encodings(accepted: str) -> frozenset[str]:
-    """The encodings accepted by an Accept-Encoding header."""
-    found = set()
-    for part in accepted.lower().split(","):
-        name, _, parameters = part.strip().partition(";")
-        if parameters.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000"):
-            found.add(name.strip())
-    return frozenset(found)
-
-
-def compressed(body: bytes, accepted: str) -> tuple[bytes, str]:
-    """A generated text, compressed quickly, and the encoding's name or ""."""
-    taken = encodings(accepted)
-    if len(body) < _SMALL:
-        return body, ""
-    if "br" in taken:
-        return brotli.compress(body, quality=4), "br"
-    return (gzip.compress(body, 5, mtime=0), "gzip") if "gzip" in taken else (body, "")
-
-
-def compress(response: Response, accepts: str) -> Response:
-    """Compress the body of a response in place; one answer for every encoding would be wrong in a shared cache."""
-    body, encoding = compressed(bytes(response.body), accepts)
-    response.headers["vary"] = ", ".join(filter(None, (response.headers.get("vary"), "Accept-Encoding")))
-    if encoding:
-        response.body = body
-        response.headers["content-length"] = str(len(body))
-        response.headers["content-encoding"] = encoding
-    return response
 
 
 def file_response(name: str, version: str, accepts: str) -> Response | None:

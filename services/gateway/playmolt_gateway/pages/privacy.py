@@ -15,8 +15,9 @@ from msgspec.structs import replace
 from playmolt_schemas.skill import PageLanguage, page_texts
 from starlette.responses import Response
 
+from playmolt_gateway.http.compression import compressed, encodings
 from playmolt_gateway.http.responses import html_response
-from playmolt_gateway.pages.assets import FILES, compressed, encodings, version_of_all
+from playmolt_gateway.pages.assets import FILES, version_of_all
 from playmolt_gateway.pages.shell import ADDRESS, ADDRESSES_KEPT, addressed, head_markup, head_of, titled
 
 _TEXTS: Final = Path(__file__).parents[1] / "texts"

@@ -15,9 +15,10 @@ from playmolt_schemas.routes.platform import ROUTES
 from playmolt_schemas.skill import PageLanguage, page_texts
 from starlette.responses import Response
 
+from playmolt_gateway.http.compression import compressed, encodings
 from playmolt_gateway.http.openapi import document
 from playmolt_gateway.http.responses import html_response
-from playmolt_gateway.pages.assets import compressed, encodings, version_of_all
+from playmolt_gateway.pages.assets import version_of_all
 from playmolt_gateway.pages.shell import ADDRESS, ADDRESSES_KEPT, addressed, head_markup, head_of, titled
 
 _CODE: Final = re.compile("`([^`]+)`")

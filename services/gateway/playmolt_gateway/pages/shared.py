@@ -12,8 +12,9 @@ from playmolt_schemas.routes.sharing import SharedPage
 from playmolt_schemas.skill import PageLanguage, page_texts
 from starlette.responses import Response
 
+from playmolt_gateway.http.compression import compressed
 from playmolt_gateway.http.responses import html_response
-from playmolt_gateway.pages.assets import FILES, compressed, version_of_all
+from playmolt_gateway.pages.assets import FILES, version_of_all
 from playmolt_gateway.pages.shell import PageHead, head_markup, titled
 from playmolt_gateway.pictures.scene import Picture
 

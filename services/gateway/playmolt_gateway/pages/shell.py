@@ -9,8 +9,9 @@ import msgspec
 from playmolt_schemas.skill import PageLanguage, page_texts
 from starlette.responses import Response
 
+from playmolt_gateway.http.compression import compressed
 from playmolt_gateway.http.responses import html_response
-from playmolt_gateway.pages.assets import FILES, compressed, version_of_all
+from playmolt_gateway.pages.assets import FILES, version_of_all
 
 _SHELL: Final = "shell.html"
 _NAME: Final = "PlayMolt"

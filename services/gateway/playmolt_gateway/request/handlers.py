@@ -22,6 +22,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from playmolt_gateway.access.auth import ANONYMOUS
 from playmolt_gateway.http.metrics import RequestClock
 from playmolt_gateway.http.problems import HttpProblem, away, bad_request
 from playmolt_gateway.http.responses import bug_response, depend_on_cookie, reconnect_response, refusal_response
@@ -198,7 +199,24 @@ async def _checked_reply(
     services: Services, route: Route, handler: Handler, head: RequestHead, request: Request
 ) -> Reply:
     checked = await check(services, route, head, request)
-    return checked if isinstance(checked, HttpProblem) else await _reply(services, handler, checked)
+    if isinstance(checked, HttpProblem):
+        return checked
+    reply = await _reply(services, handler, checked)
+    if isinstance(reply, HttpProblem) or head.authorization is not None or not _is_public(checked):
+        return reply
+    return await services.json_compressor.compress(reply, request.headers.get("accept-encoding", ""))
+
+
+def _is_public(request: CheckedRequest[Any, Any]) -> bool:
+    """Whether a request reads what everybody may read: it has no key, no session of a browser and no token."""
+    route = request.route
+    return (
+        route.method == "GET"
+        and request.caller == ANONYMOUS
+        and not route.depends_on_cookie
+        and "token" not in request.params
+        and not getattr(request.query, "invite", None)
+    )
 
 
 async def _response(

@@ -16,6 +16,7 @@ from playmolt_gateway.access.owners import AddressGroups, OwnerNames
 from playmolt_gateway.access.rates import RateLimiter
 from playmolt_gateway.http.addresses import PublicAddress
 from playmolt_gateway.http.bodies import BodyReader
+from playmolt_gateway.http.compression import JsonCompressor
 from playmolt_gateway.http.metrics import Metrics
 from playmolt_gateway.name_blocklist import NameBlocklist
 from playmolt_gateway.pages.atom import Kept
@@ -109,6 +110,7 @@ class Services:
         self.address_groups = AddressGroups(accounts, self.rates)
         self.address = PublicAddress(settings)
         self.bodies = BodyReader()
+        self.json_compressor = JsonCompressor()
         self.invites = InviteIssuer(accounts)
         self.blocklist = NameBlocklist(settings.name_blocklist)
         self.sign_in = open_sign_in(settings, sign_ins, accounts, self.blocklist.blocks)

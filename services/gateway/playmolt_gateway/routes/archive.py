@@ -15,13 +15,11 @@ from playmolt_schemas.routes.route import GamesQuery
 
 from playmolt_gateway.http.problems import HttpProblem, bad_request
 from playmolt_gateway.http.responses import answer_response, json_response
-from playmolt_gateway.pages.assets import compress
 from playmolt_gateway.pages.rows import RowFilter
 from playmolt_gateway.request.checked_request import CheckedRequest
 from playmolt_gateway.request.handlers import Reply, serves
 from playmolt_gateway.request.services import Services
 from playmolt_gateway.routes.games import cursor_behind, list_rows
-from playmolt_gateway.routes.pages import page_request_of
 
 _SCANNED: Final = 400
 """Games scanned per request. A page may hold fewer rows than requested; its cursor continues after the last one."""
@@ -69,7 +67,7 @@ async def page_rows(services: Services, request: CheckedRequest[RowsQuery, None]
     rows = [row or made for (_, row), made in zip(found[0], await _rows(services, found[0]), strict=True)]
     response = json_response(200, msgspec.json.encode(RowsPage(rows, found[1])))
     response.headers["cache-control"] = "no-cache"
-    return compress(response, page_request_of(request).encodings)
+    return response
 
 
 async def _runs(services: Services, query: GamesQuery) -> _Found:

@@ -8,9 +8,9 @@ from playmolt_schemas.routes.pages import DATASET_FILE, DATASET_GAMES, PAGE_DATA
 from playmolt_schemas.routes.route import PARQUET
 from starlette.responses import FileResponse, Response
 
+from playmolt_gateway.http.compression import compressed
 from playmolt_gateway.http.problems import HttpProblem
 from playmolt_gateway.http.responses import FILE_POLICY
-from playmolt_gateway.pages.assets import compressed
 from playmolt_gateway.pages.datasets import CROISSANT, METADATA, datasets_html, datasets_in, file_in, served_metadata
 from playmolt_gateway.pages.privacy import text_page, text_response
 from playmolt_gateway.pages.shell import addressed

@@ -28,8 +28,8 @@ from playmolt_schemas.skill import PAGE_LANGUAGES, PageLanguage, page_texts
 from playmolt_schemas.text import unstorable
 from starlette.responses import Response
 
+from playmolt_gateway.http.compression import compress
 from playmolt_gateway.http.problems import HttpProblem
-from playmolt_gateway.pages.assets import compress
 from playmolt_gateway.pages.atom import Entry, Feed, name_here, name_of, stamp, text
 from playmolt_gateway.pages.moments import State, state_of
 from playmolt_gateway.pictures.svg import isolated

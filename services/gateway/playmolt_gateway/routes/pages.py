@@ -43,9 +43,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
+from playmolt_gateway.http.compression import compress
 from playmolt_gateway.http.problems import HttpProblem
 from playmolt_gateway.http.responses import FILE_POLICY
-from playmolt_gateway.pages.assets import compress, file_response
+from playmolt_gateway.pages.assets import file_response
 from playmolt_gateway.pages.moments import language_of
 from playmolt_gateway.pages.privacy import privacy_response
 from playmolt_gateway.pages.reference import reference_response

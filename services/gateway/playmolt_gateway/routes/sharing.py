@@ -16,9 +16,9 @@ from playmolt_schemas.routes.pages import PAGE_CHECK, PAGE_SHARED, SHARED_FILE
 from playmolt_schemas.routes.route import SVG, PictureQuery
 from starlette.responses import Response
 
+from playmolt_gateway.http.compression import compress
 from playmolt_gateway.http.problems import RETRY_SECONDS, HttpProblem
 from playmolt_gateway.http.responses import FILE_POLICY, answer_response, attachment, json_response
-from playmolt_gateway.pages.assets import compress
 from playmolt_gateway.pages.moments import drawn
 from playmolt_gateway.pages.shared import shared_response
 from playmolt_gateway.pages.shell import PageHead, head_of, page_response

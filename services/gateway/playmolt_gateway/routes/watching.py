@@ -12,9 +12,10 @@ from playmolt_schemas.routes.pages import OEMBED, PAGE_EMBED, PAGE_PICTURE, PAGE
 from playmolt_schemas.skill import PageLanguage, page_texts
 from starlette.responses import Response
 
+from playmolt_gateway.http.compression import compress
 from playmolt_gateway.http.problems import HttpProblem, no_such_game
 from playmolt_gateway.http.responses import FILE_POLICY, html_response, json_response
-from playmolt_gateway.pages.assets import compress, version_of_all
+from playmolt_gateway.pages.assets import version_of_all
 from playmolt_gateway.pages.game_pictures import OVER, GamePicture, WantedPicture, language_of_game
 from playmolt_gateway.pages.moments import State, drawn, moderation_of, state_if_there, state_of, version_in
 from playmolt_gateway.pages.replay import ReplayFrame, moments, replay_html, replay_policy
