@@ -1,11 +1,13 @@
-"""What lies on the pages of a PDF beside their content: values of forms, typed notes, comments, files within it."""
+"""What lies on the pages of a PDF beside their content: values of forms, stamps, typed notes, comments, files."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Final
 
 from pypdf import PageObject, PdfReader
 from pypdf.generic import ArrayObject, DictionaryObject, PdfObject, StreamObject, create_string_object
+
+from playmolt_gateway.uploads.pdf_layers import Layers
 
 EMPTY_BOX: Final = "☐"
 _MOST: Final = 5000
@@ -17,19 +19,25 @@ _PUSH_BUTTON: Final = 1 << 16
 _RADIO_BUTTON: Final = 1 << 15
 _PASSWORD: Final = 1 << 13
 _NO_COMMENTS: Final = ("/Link", "/Popup", "/Widget", "/FreeText", "/FileAttachment")
+_DRAWN: Final = ("/Stamp", "/Watermark")
+"""Annotations whose text is in their picture."""
+
+_Drawn = Callable[[StreamObject], str]
+"""The text of an annotation's picture."""
 
 
 class Annotations:
     """Reads the annotations of pages, and counts those that are left out."""
 
-    def __init__(self) -> None:
+    def __init__(self, layers: Layers) -> None:
+        self._layers = layers
         self.comments = 0
         self.hidden = 0
         self.files = 0
 
-    def lines(self, page: PageObject) -> list[str]:
-        """A line for each field with a value and each note that is typed on the page."""
-        found = dict.fromkeys(line for each in self._annotations(page) for line in self._read(each))
+    def lines(self, page: PageObject, drawn: _Drawn) -> list[str]:
+        """A line for each field with a value, and each stamp, signature and typed note that the page shows."""
+        found = dict.fromkeys(line for each in self._annotations(page) for line in self._read(each, drawn))
         return list(found)
 
     def _annotations(self, page: PageObject) -> Iterator[DictionaryObject]:
@@ -39,18 +47,24 @@ class Annotations:
             if isinstance(found, DictionaryObject):
                 yield found
 
-    def _read(self, annotation: DictionaryObject) -> Iterator[str]:
+    def _read(self, annotation: DictionaryObject, drawn: _Drawn) -> Iterator[str]:
         kind = annotation.get("/Subtype")
-        lines = [_field(annotation)] if kind == "/Widget" else [_text(_value(annotation, "/Contents"))]
-        lines = [line.strip() for line in lines if line.strip()]
-        if lines and _number(annotation, "/F") & _UNSEEN:
-            self.hidden += 1
-        elif kind in ("/Widget", "/FreeText"):
-            yield from lines
-        elif kind == "/FileAttachment":
+        signed = kind == "/Widget" and _text(_inherited(annotation, "/FT")) == "/Sig"
+        said = _field(annotation) if kind == "/Widget" else _text(_value(annotation, "/Contents"))
+        said = said.strip()
+        shown = said if kind in ("/Widget", "/FreeText") else ""
+        if kind in _DRAWN or signed or (kind == "/FreeText" and not said):
+            picture = _picture(annotation)
+            shown = drawn(picture) if picture is not None else ""
+        if kind == "/FileAttachment":
             self.files += 1
-        elif kind not in _NO_COMMENTS:
-            self.comments += len(lines)
+        if _number(annotation, "/F") & _UNSEEN or self._layers.hide(_value(annotation, "/OC")):
+            self.hidden += bool(said or shown)
+            return
+        if kind not in _NO_COMMENTS:
+            self.comments += bool(said)
+        if shown:
+            yield shown
 
 
 def files_within(reader: PdfReader) -> int:
@@ -62,6 +76,24 @@ def is_drawn_by_its_reader(reader: PdfReader) -> bool:
     """Whether the pages are made by the program that opens the file (a dynamic XFA form); its own say to use one."""
     needs = _value(reader.root_object, "/NeedsRendering")
     return needs is not None and str(needs).lower() == "true"
+
+
+def is_protected_within(reader: PdfReader) -> bool:
+    """Whether the file is a cover of one that is encrypted: its pages only say how to open that."""
+    listed = _value(reader.root_object, "/AF")
+    files = [each.get_object() for each in islice(listed, _MOST)] if isinstance(listed, ArrayObject) else []
+    return any(
+        isinstance(each, DictionaryObject) and each.get("/AFRelationship") == "/EncryptedPayload" for each in files
+    )
+
+
+def _picture(annotation: DictionaryObject) -> StreamObject | None:
+    """The normal look of an annotation, in its present state."""
+    looks = _value(annotation, "/AP")
+    look = _value(looks, "/N") if isinstance(looks, DictionaryObject) else None
+    if isinstance(look, DictionaryObject) and not isinstance(look, StreamObject):
+        look = _value(look, str(annotation.get("/AS", "")))
+    return look if isinstance(look, StreamObject) else None
 
 
 def _value(holder: DictionaryObject, key: str) -> PdfObject | None:

@@ -1,13 +1,15 @@
 """Makes fonts of a PDF say which of their letters cannot be identified.
 
 A composite font with Identity encoding has numbers of glyphs as codes; without a map to letters, pypdf (7.1.1) takes
-the numbers for letters. Where the glyphs are those of an Adobe collection their letters are known: pdfminer has tables.
-A simple font may have glyph names of its own: pypdf then writes the names, or the letters of another encoding. Codes
-that say nothing are mapped to one letter of private use, which the extracted text contains instead.
+the numbers for letters, and so it does with the codes that an incomplete map leaves out. Where the glyphs are those of
+an Adobe collection their letters are known: pdfminer has tables. A simple font may have glyph names of its own: pypdf
+then writes the names, or the letters of another encoding. Codes that say nothing are mapped to one letter of private
+use, which the extracted text contains instead.
 """
 
 import codecs
 import io
+import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -20,15 +22,24 @@ from typing_extensions import Buffer
 
 UNIDENTIFIED: Final = "\ue0ff"
 _UNIDENTIFIED_NAME: Final = NameObject("/uniE0FF")
+_UNMAPPED: Final = "\U0010fffd"
+"""A letter of private use that is the code of no map."""
 _CODEC: Final = "playmolt_unidentified"
+_MAPPED_CODEC: Final = "playmolt_mapped"
 _ENCODING: Final = NameObject("/PlayMoltUnidentified")
 _COLLECTIONS: Final = ("Korea1", "GB1", "CNS1", "Japan1")
 _CODES: Final = 256
 _LETTERS_FROM: Final = 32
+_SYMBOLIC: Final = 4
+_NUMBERED_FROM: Final = 33
+"""The first code of fonts whose glyphs macOS numbers."""
+_SPACE_RANGES: Final = re.compile(rb"begincodespacerange(.*?)endcodespacerange", re.DOTALL)
+_HEXADECIMAL: Final = re.compile(rb"<\s*([0-9A-Fa-f]{2,8})\s*>")
 _FORM_DEPTH: Final = 8
 _LEGACY: Final[Mapping[str, str]] = {
     "KSC-EUC": "euc_kr", "KSCms-UHC": "cp949", "KSCms-UHC-HW": "cp949", "KSCpc-EUC": "euc_kr", "GBKp-EUC": "gbk",
-    "GBpc-EUC": "gbk", "B5pc": "big5", "HKscs-B5": "big5hkscs", "ETen-B5": "cp950", "90msp-RKSJ": "cp932",
+    "GBpc-EUC": "gbk", "Add-RKSJ": "cp932", "Ext-RKSJ": "cp932",
+    "B5pc": "big5", "HKscs-B5": "big5hkscs", "ETen-B5": "cp950", "90msp-RKSJ": "cp932",
     "90pv-RKSJ": "cp932", "83pv-RKSJ": "cp932", "EUC": "euc_jp", "UniKS-UTF16": "utf-16-be",
     "UniAKR-UTF16": "utf-16-be",
     "UniJIS2004-UTF16": "utf-16-be", "UniKS-UTF8": "utf-8", "UniGB-UTF8": "utf-8", "UniCNS-UTF8": "utf-8",
@@ -38,8 +49,17 @@ _LEGACY: Final[Mapping[str, str]] = {
 """Predefined encodings of composite fonts that pypdf (7.1.1) does not know."""
 
 
+_maps: Final[dict[str, tuple[frozenset[int], frozenset[int]]]] = {}
+"""The codes that a font's map has, and the first bytes of codes of one byte, by the name of the font's codec."""
+
+
 def _codec(name: str) -> codecs.CodecInfo | None:
-    """Decodes glyph numbers of two bytes: those of a collection, or all as unidentified."""
+    """Decodes the codes of a composite font.
+
+    As letters of a collection, as codes for the map of the font, or all as unidentified.
+    """
+    if name in _maps:
+        return _codec_of_map(name)
     if not name.startswith(_CODEC):
         return None
     collection = name.removeprefix(_CODEC).strip("_")
@@ -51,12 +71,29 @@ def _codec(name: str) -> codecs.CodecInfo | None:
         numbers = (int.from_bytes(raw[at : at + 2], "big") for at in range(0, len(raw), 2))
         return "".join(letters.get(number, UNIDENTIFIED) for number in numbers), len(raw)
 
-    def encode(text: str, errors: str = "strict", /) -> tuple[bytes, int]:
-        """For pypdf, which asks how wide a space is."""
-        del errors
-        return b"\0\0" * len(text), len(text)
+    return codecs.CodecInfo(_encode, decode, name=name)
 
-    return codecs.CodecInfo(encode, decode, name=name)
+
+def _encode(text: str, errors: str = "strict", /) -> tuple[bytes, int]:
+    """For pypdf, which asks how wide a space is."""
+    del errors
+    return b"\0\0" * len(text), len(text)
+
+
+def _codec_of_map(name: str) -> codecs.CodecInfo:
+    known, short = _maps[name]
+
+    def decode(content: Buffer, errors: str = "strict", /) -> tuple[str, int]:
+        del errors
+        raw, at, letters = bytes(content), 0, list[str]()
+        while at < len(raw):
+            length = 1 if raw[at] in short else 2
+            code = int.from_bytes(raw[at : at + length], "big")
+            letters.append(chr(code) if code in known else _UNMAPPED)
+            at += length
+        return "".join(letters), len(raw)
+
+    return codecs.CodecInfo(_encode, decode, name=name)
 
 
 def _letters(collection: str) -> Mapping[int, str]:
@@ -114,25 +151,50 @@ def _resolved(holder: DictionaryObject, key: str) -> PdfObject | None:
 
 
 def _prepare(font: DictionaryObject) -> None:
-    mapped = isinstance(_resolved(font, "/ToUnicode"), StreamObject)
+    mapped = _mapped(font)
+    if not mapped:
+        font.pop("/ToUnicode", None)
     if font.get("/Subtype") == "/Type0":
-        _prepare_composite(font, mapped=mapped)
-    elif not mapped:
-        _prepare_simple(font)
+        _prepare_composite(font, mapped)
+    else:
+        _prepare_simple(font, mapped)
 
 
-def _prepare_composite(font: DictionaryObject, *, mapped: bool) -> None:
+def _mapped(font: DictionaryObject) -> frozenset[int]:
+    """The codes that the font's map to letters has."""
+    if not isinstance(_resolved(font, "/ToUnicode"), StreamObject):
+        return frozenset()
+    _, codes = _cmap._parse_to_unicode(font)  # noqa: SLF001 -- as in `install`
+    return frozenset(codes)
+
+
+def _prepare_composite(font: DictionaryObject, mapped: frozenset[int]) -> None:
     encoding = _resolved(font, "/Encoding")
     embedded = isinstance(encoding, StreamObject)
-    if mapped:
-        if embedded:  # pypdf would read one-byte codes; the map is of the codes in any case
-            font[NameObject("/Encoding")] = NameObject("/Identity-H")
-    elif embedded:
-        font[NameObject("/Encoding")] = _ENCODING
-    elif isinstance(encoding, NameObject) and encoding in ("/Identity-H", "/Identity-V"):
+    numbered = isinstance(encoding, NameObject) and encoding in ("/Identity-H", "/Identity-V")
+    if isinstance(encoding, NameObject) and not numbered and _is_known(encoding):
+        font.pop("/ToUnicode", None)  # its codes are letters; pypdf would look these up in a map of codes
+    elif mapped:
+        short = _first_bytes(encoding.get_data()) if isinstance(encoding, StreamObject) else frozenset[int]()
+        name = f"{_MAPPED_CODEC}_{len(_maps)}"
+        _maps[name] = mapped, short
+        font[NameObject("/Encoding")] = NameObject(f"/{name}")
+        _cmap._predefined_cmap[f"/{name}"] = name  # noqa: SLF001 -- as in `install`
+    elif numbered and not embedded:
         font[NameObject("/Encoding")] = NameObject(f"{_ENCODING}{_collection(font)}")
-    elif not isinstance(encoding, NameObject) or not _is_known(encoding):
+    else:
         font[NameObject("/Encoding")] = _ENCODING  # pypdf would read all others as UTF-16
+
+
+def _first_bytes(encoding: bytes) -> frozenset[int]:
+    """The bytes that are a code by themselves in an encoding that the file brings along."""
+    found = set[int]()
+    for part in _SPACE_RANGES.findall(encoding):
+        bounds = _HEXADECIMAL.findall(part)
+        for low, high in zip(bounds[::2], bounds[1::2], strict=False):
+            if len(low) == len(high) == 2:
+                found |= set(range(int(low, 16), int(high, 16) + 1))
+    return frozenset(found)
 
 
 def _is_known(encoding: str) -> bool:
@@ -149,7 +211,7 @@ def _collection(font: DictionaryObject) -> str:
     return next((each for each in _COLLECTIONS if each == str(system.get("/Ordering"))), "")
 
 
-def _prepare_simple(font: DictionaryObject) -> None:
+def _prepare_simple(font: DictionaryObject, mapped: frozenset[int]) -> None:
     encoding = _resolved(font, "/Encoding")
     differences = _resolved(encoding, "/Differences") if isinstance(encoding, DictionaryObject) else None
     names = dict(_named_codes(differences)) if isinstance(differences, ArrayObject) else {}
@@ -157,12 +219,15 @@ def _prepare_simple(font: DictionaryObject) -> None:
         isinstance(encoding, DictionaryObject) and "/BaseEncoding" in encoding
     ):
         names = _built_in(font) | names
-    if encoding is None and font.get("/Subtype") == "/TrueType" and _first_code(font) < _LETTERS_FROM:
+    if encoding is None and font.get("/Subtype") == "/TrueType" and _is_numbered(font):
         names = dict.fromkeys(range(_CODES), "")  # a part of a font that numbers its glyphs
+        if mapped:
+            names[ord(" ")] = "space"
+    names = {code: name for code, name in names.items() if code not in mapped}
     replaced = ArrayObject()
     for code, name in sorted(names.items()):
         replaced += [NumberObject(code), _readable(name)]
-    if replaced:
+    if replaced or (mapped and isinstance(differences, ArrayObject)):
         base = encoding.get("/BaseEncoding") if isinstance(encoding, DictionaryObject) else None
         own = DictionaryObject({NameObject("/Differences"): replaced})
         if base is not None:
@@ -172,9 +237,13 @@ def _prepare_simple(font: DictionaryObject) -> None:
         font.pop("/CharProcs", None)  # pypdf leaves out a font whose glyphs have names of its own
 
 
-def _first_code(font: DictionaryObject) -> int:
-    first = _resolved(font, "/FirstChar")
-    return int(first) if isinstance(first, int) else _LETTERS_FROM
+def _is_numbered(font: DictionaryObject) -> bool:
+    """Whether the codes of a font are those of no letters, by the first of them."""
+    first: object = _resolved(font, "/FirstChar")
+    descriptor = _resolved(font, "/FontDescriptor")
+    flags: object = _resolved(descriptor, "/Flags") if isinstance(descriptor, DictionaryObject) else None
+    symbolic = isinstance(flags, int) and bool(flags & _SYMBOLIC) and "+" in str(font.get("/BaseFont", ""))
+    return isinstance(first, int) and (first < _LETTERS_FROM or (symbolic and first == _NUMBERED_FROM))
 
 
 def _named_codes(differences: ArrayObject) -> Iterator[tuple[int, str]]:

@@ -44,6 +44,38 @@ def related(targets: dict[str, tuple[str, str]], extra: str = "") -> str:
     return f'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">{rows}{extra}</Relationships>'
 
 
+_FONT = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>"
+
+
+def shown(text: str, x: float = 50, y: float = 300) -> str:
+    """Text at a place of a page, 12 points high."""
+    return f"\nBT /F1 12 Tf {x} {y} Td ({text}) Tj ET\n"
+
+
+def stream(content: str, entries: str = "") -> str:
+    return f"<<{entries}/Length {len(content)}>>\nstream\n{content}\nendstream"
+
+
+def pdf(content: str, *objects: str, root: str = "", page: str = "", resources: str = "", font: str = _FONT) -> bytes:
+    """A PDF of one page of 400 × 400 points; `objects` are numbered from 10."""
+    numbered = {
+        1: f"<</Type/Catalog/Pages 2 0 R{root}>>",
+        2: "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        3: f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 400 400]/Contents 4 0 R{page}"
+        f"/Resources<</Font<</F1 5 0 R>>{resources}>>>>",
+        4: stream(content),
+        5: font,
+        **dict(enumerate(objects, 10)),
+    }
+    made, places = b"%PDF-1.7\n", dict[int, int]()
+    for number, written in numbered.items():
+        places[number] = len(made)
+        made += f"{number} 0 obj\n{written}\nendobj\n".encode("latin-1")
+    rows = "".join(f"{number} 1\n{place:010} 00000 n \n" for number, place in places.items())
+    tail = f"xref\n0 1\n0000000000 65535 f \n{rows}trailer\n<</Size {max(numbered) + 1}/Root 1 0 R>>"
+    return made + f"{tail}\nstartxref\n{len(made)}\n%%EOF\n".encode()
+
+
 def docx(body: str, *, sections: str = "", relations: str = "", **parts: str) -> bytes:
     """A DOCX of a body; `parts` are others by kind, such as `styles`, with the content of their root element."""
     kinds = {"header1": "header", "header2": "header", "footer1": "footer"}

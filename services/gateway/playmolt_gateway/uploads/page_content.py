@@ -1,0 +1,202 @@
+"""What a page of a PDF draws, beside its text: pictures over it, what a reader does not see, and copies of a text."""
+
+import math
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from pypdf import PageObject
+from pypdf.generic import DictionaryObject, PdfObject
+
+from playmolt_gateway.uploads.pdf_layers import Layers
+
+_PICTURE_SHARE: Final = 0.5
+_INVISIBLE: Final = (3, 7)
+"""Text rendering modes without ink."""
+_SHOWS: Final = (b"Tj", b"TJ", b"'", b'"')
+_STRIP_SHARE: Final = 0.05
+"""Scans may be drawn in strips; smaller pictures cover no text."""
+_FORMS: Final = 16
+_MOVES: Final = (b"BT", b"Td", b"TD", b"Tm", b"T*")
+_SAME_PLACE: Final = 0.1
+"""Part of a letter's height within which the same text is drawn again to look bold or raised."""
+_WHOLE: Final = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
+
+_Matrix = Sequence[float]
+
+
+class _Frame(NamedTuple):
+    """A form that is being drawn: the operands that named it, its place on the page, its resources."""
+
+    key: int
+    matrix: _Matrix
+    resources: DictionaryObject
+    hidden: bool
+    """Whether the form is of a layer that is off."""
+    marks: list[bool]
+    """For each part of the content that is open, whether it is."""
+
+
+class PageContent:
+    """Looks at what a page or form draws, beside pypdf's extraction, and takes out what a reader does not see.
+
+    What is taken out loses its operands: text of a layer that is off or beside the page, and the copies of a text that
+    is drawn several times at one place.
+    """
+
+    def __init__(self, page: PageObject, layers: Layers, form: DictionaryObject | None = None) -> None:
+        box = page.cropbox
+        self._box = (
+            *sorted((float(box.left), float(box.right))), *sorted((float(box.bottom), float(box.top)))
+        )  # fmt: skip
+        self._area = abs(float(box.width) * float(box.height)) or 1.0
+        self._layers = layers
+        self._of_page = form is None
+        resources = _dictionary((page if form is None else form).get("/Resources"))
+        self._frames = [_Frame(0, _WHOLE, resources, hidden=False, marks=[])]
+        self._covered = self._veiled = 0.0
+        self._modes = [0]
+        self._sizes = [0.0]
+        self._in_run = 0
+        """How many pieces were shown since the place of the text was last set."""
+        self._places: dict[tuple[str, int], list[tuple[float, float]]] = {}
+        self.hidden = 0
+        """How many stretches of text a reader does not see."""
+        self._in_hidden = False
+        self.over = 0
+        """The length of what is written with ink and not under a picture."""
+        self.under = 0
+
+    @property
+    def pictured(self) -> bool:
+        return self._covered > _PICTURE_SHARE * self._area
+
+    @property
+    def veiled(self) -> bool:
+        """Whether pictures cover most of the page, those with transparent parts too."""
+        return self._covered + self._veiled > _PICTURE_SHARE * self._area
+
+    def before(self, operator: bytes, operands: list[object], matrix: _Matrix, text_matrix: _Matrix) -> None:
+        if operator in _SHOWS:
+            self._show(operator, operands, matrix, text_matrix)
+        elif operator in _MOVES:
+            self._in_run = 0
+        elif operator == b"q":
+            self._modes.append(self._modes[-1])
+            self._sizes.append(self._sizes[-1])
+        elif operator == b"Q":
+            self._modes[-1:] = [] if len(self._modes) > 1 else self._modes[-1:]
+            self._sizes[-1:] = [] if len(self._sizes) > 1 else self._sizes[-1:]
+        elif operator == b"Tr" and operands and isinstance(operands[0], int):
+            self._modes[-1] = int(operands[0])
+        elif operator == b"Tf" and len(operands) > 1 and isinstance(operands[1], int | float):
+            self._sizes[-1] = abs(float(operands[1]))
+        elif operator in (b"BDC", b"BMC"):
+            self._frames[-1].marks.append(self._is_off(operands))
+        elif operator == b"EMC":
+            self._frames[-1].marks[-1:] = []
+        elif operator == b"INLINE IMAGE":
+            self._image(matrix)
+        elif operator == b"Do" and operands:
+            self._draw(operands, matrix)
+
+    def after(self, operator: bytes, operands: list[object], *_: _Matrix) -> None:
+        if operator != b"Do":
+            return
+        keys = [frame.key for frame in self._frames]
+        if id(operands) in keys:
+            del self._frames[keys.index(id(operands)) :]
+
+    @property
+    def _off(self) -> bool:
+        return any(frame.hidden or any(frame.marks) for frame in self._frames)
+
+    def _is_off(self, operands: list[object]) -> bool:
+        if len(operands) < 2 or operands[0] != "/OC":
+            return False
+        properties = _dictionary(self._frames[-1].resources.get("/Properties"))
+        return self._layers.hide(_dictionary(properties.get(str(operands[1]))))
+
+    def _show(self, operator: bytes, operands: list[object], matrix: _Matrix, text_matrix: _Matrix) -> None:
+        if operator in (b"'", b'"'):  # these begin a line
+            self._in_run = 0
+            place = None
+        else:
+            place = _times(text_matrix, _times(matrix, self._frames[-1].matrix))
+        length = sum(map(_length, operands))
+        if self._off or (place is not None and self._is_beside(place)):
+            if length:
+                self.hidden += not self._in_hidden
+                self._in_hidden = True
+            operands.clear()
+        elif place is not None and self._is_copy(operands, place):
+            operands.clear()
+        else:
+            if length:
+                self._in_hidden = False
+            if self._modes[-1] in _INVISIBLE:
+                self.under += length
+            else:
+                self.over += length
+        self._in_run += 1
+
+    def _height(self, place: _Matrix) -> float:
+        a, b, c, d, *_ = place
+        return self._sizes[-1] * math.sqrt(abs(a * d - b * c))
+
+    def _is_beside(self, place: _Matrix) -> bool:
+        """Whether text begins more than a line above, below or to the right of the part of the page that is shown."""
+        if not self._of_page or len(self._frames) > 1:
+            return False
+        left, right, bottom, top = self._box
+        x, y, line = place[4], place[5], self._height(place)
+        return right > left and top > bottom and (x > right + line or not bottom - line <= y <= top + line)
+
+    def _is_copy(self, operands: list[object], place: _Matrix) -> bool:
+        places = self._places.setdefault((repr(operands), self._in_run), [])
+        x, y, near = place[4], place[5], _SAME_PLACE * self._height(place)
+        if any(abs(x - left) <= near and abs(y - bottom) <= near for left, bottom in places):
+            return True
+        places.append((x, y))
+        return False
+
+    def _draw(self, operands: list[object], matrix: _Matrix) -> None:
+        frame = self._frames[-1]
+        drawn = _dictionary(_dictionary(frame.resources.get("/XObject")).get(str(operands[0])))
+        hidden = self._layers.hide(_dictionary(drawn.get("/OC")))
+        if drawn.get("/Subtype") == "/Image":
+            if hidden or self._off:
+                return
+            # What is partly transparent, such as a stamp or watermark, covers no text.
+            self._image(matrix, veil="/SMask" in drawn or "/Mask" in drawn)
+        elif drawn.get("/Subtype") == "/Form" and len(self._frames) < _FORMS:
+            own = [float(each) for each in drawn.get("/Matrix", _WHOLE)]
+            place = _times(own, _times(matrix, frame.matrix)) if len(own) == len(_WHOLE) else frame.matrix
+            resources = _dictionary(drawn.get("/Resources")) or frame.resources
+            self._frames.append(_Frame(id(operands), place, resources, hidden=hidden, marks=[]))
+
+    def _image(self, matrix: _Matrix, *, veil: bool = False) -> None:
+        a, b, c, d, *_ = _times(matrix, self._frames[-1].matrix)
+        covered = min(abs(a * d - b * c), self._area)
+        if veil:
+            self._veiled += covered
+            return
+        self._covered += covered
+        if covered > _STRIP_SHARE * self._area:
+            self.under, self.over = self.under + self.over, 0
+
+
+def _dictionary(found: object) -> DictionaryObject:
+    inner = found.get_object() if isinstance(found, PdfObject) else None
+    return inner if isinstance(inner, DictionaryObject) else DictionaryObject()
+
+
+def _length(operand: object) -> int:
+    if isinstance(operand, str | bytes):
+        return len(operand)
+    return sum(map(_length, operand)) if isinstance(operand, list) else 0
+
+
+def _times(inner: _Matrix, outer: _Matrix) -> _Matrix:
+    a, b, c, d, e, f = inner
+    g, h, i, j, k, m = outer
+    return (a * g + b * i, a * h + b * j, c * g + d * i, c * h + d * j, e * g + f * i + k, e * h + f * j + m)
