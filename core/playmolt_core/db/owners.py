@@ -75,8 +75,11 @@ class PgOwners:
     async def recover(self, owner_id: str, code_hash: str, new_hash: str) -> Recovered | None:
         """Use a recovery code: replace the owner's key and end its browser sessions. None for a wrong pair."""
         async with self._pool.transaction() as connection:
-            if not await connection.fetchval(_SQL["use_code"], owner_id, bytes.fromhex(code_hash)):
+            pair = owner_id, bytes.fromhex(code_hash)
+            if not await connection.fetchval(_SQL["lock_recovered"], *pair):
                 return None
+            if not await connection.fetchval(_SQL["use_code"], *pair):
+                return None  # another recovery used it meanwhile
             old = await connection.fetchval(_SQL["key"], owner_id)
             await connection.execute(_SQL["set_key"], owner_id, bytes.fromhex(new_hash))
             await connection.execute(_SQL["end_browser_sessions"], owner_id)

@@ -96,6 +96,24 @@ async def test_a_code_replaces_the_key_once(owners: PgOwners, accounts: PgAccoun
     assert not await owners.replace_codes("owner-none", [key("code 5")])
 
 
+async def test_of_two_recoveries_at_once_of_an_owner_without_a_key_one_key_stays_valid(
+    owners: PgOwners, accounts: PgAccounts, database_url: str
+) -> None:
+    connection, watching = [await asyncpg.connect(database_url) for _ in range(2)]
+    await connection.execute("DELETE FROM account.owner_key WHERE owner_id = $1", ADA)
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%account.owner%'"
+    async with connection.transaction():
+        await connection.execute("SELECT FROM account.owner WHERE id = $1 FOR UPDATE", ADA)
+        both = [asyncio.create_task(owners.recover(ADA, key(f"code {n}"), key(f"new {n}"))) for n in (1, 2)]
+        await wait_until(lambda: watching.fetchval(f"SELECT ({waiting}) = 2"), 60)
+    recovered = [one for one in await asyncio.gather(*both) if one]
+    for one in (connection, watching):
+        await one.close()
+    (valid,) = await accounts.callers([key("new 1"), key("new 2")])
+    (void,) = {key("new 1"), key("new 2")} - {valid}
+    assert sorted((one.codes_left, one.void) for one in recovered) == [(0, void), (1, None)]
+
+
 async def test_a_claim_and_its_end_are_in_the_log(
     owners: PgOwners, ownership: PgOwnership, accounts: PgAccounts, database_url: str
 ) -> None:

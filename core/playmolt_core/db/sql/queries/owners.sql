@@ -13,6 +13,11 @@ SELECT id FROM account.owner WHERE id = $1 FOR UPDATE
 -- name: void_codes
 DELETE FROM account.recovery_code WHERE owner_id = $1
 
+-- name: lock_recovered
+-- So that recoveries at once take turns, also of an owner without a key. Of a wrong pair nothing is locked or written.
+SELECT o.id FROM account.recovery_code AS c JOIN account.owner AS o ON o.id = c.owner_id
+WHERE c.hash = $2 AND c.owner_id = $1 FOR UPDATE OF o
+
 -- name: use_code
 -- Looked up by the hash alone, so that it takes as long for an owner that does not exist.
 DELETE FROM account.recovery_code WHERE hash = $2 AND owner_id = $1 RETURNING true
