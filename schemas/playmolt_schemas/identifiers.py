@@ -108,6 +108,17 @@ def rfc3339(at: datetime) -> str:
     return text if at.microsecond else f"{text[:-1]}.000000Z"
 
 
+def read_rfc3339(text: str) -> datetime:
+    """A time that a caller wrote, in UTC; its letters may be small. Raises ValueError if it is none."""
+    try:
+        at = datetime.fromisoformat(text.upper())
+        if at.tzinfo is not None:
+            return at.astimezone(UTC)
+    except OverflowError:
+        pass
+    raise ValueError(f"{text!r} is not a time of this calendar with a time zone")
+
+
 def rfc3339_texts(times: Sequence[datetime]) -> list[str]:
     """As `rfc3339`, for many times with the time zone UTC: a third of the cost."""
     texts = _encode(times)[2:-2].decode().split('","')

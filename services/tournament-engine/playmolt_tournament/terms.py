@@ -1,14 +1,14 @@
 """The terms of a tournament: what each format needs, refuses and derives."""
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
 from msgspec import UNSET
 from playmolt_core.game.decider import Refused
 from playmolt_schemas.codes import Code, FieldFault
-from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.identifiers import read_rfc3339, rfc3339
 from playmolt_schemas.limits import PACK_CHARS, TOURNAMENT_MINUTES, TOURNAMENT_NAME_CHARS, TOURNAMENT_ROUNDS
 from playmolt_schemas.stored.tournament import Format, Terms
 from playmolt_schemas.text import has_line_breaks_or_controls, has_visible_character, trimmed
@@ -61,9 +61,8 @@ def _field_of(message: str) -> str:
 
 def _time(text: str) -> datetime | None:
     try:
-        time = datetime.fromisoformat(text)
-        return time.astimezone(UTC) if time.tzinfo else None
-    except (ValueError, OverflowError):
+        return read_rfc3339(text)
+    except ValueError:
         return None
 
 

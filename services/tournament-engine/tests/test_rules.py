@@ -64,6 +64,14 @@ def test_a_game_that_one_agent_plays_alone_has_no_tournaments(tournament: Driver
     tournament.created(seats=1).refused(Code.INVALID_REQUEST)
 
 
+@pytest.mark.parametrize(
+    "starts_at", ["2026-03-01t01:00:00z", "2026-03-01T01:00:00.0000009Z", "2026-02-28t20:00:00-05:00"]
+)
+def test_a_start_is_every_time_that_rfc_3339_allows(tournament: Driver, starts_at: str) -> None:
+    tournament.created(starts_at=starts_at).accepted()
+    assert view(tournament.state).starts_at == "2026-03-01T01:00:00.000000Z"
+
+
 def test_a_new_tournament_is_open(tournament: Driver) -> None:
     tournament.created(starts_at="2026-03-01T02:00:00+01:00", by="owner-1").accepted()
     shown = view(tournament.state)

@@ -1,14 +1,13 @@
 """Search of games by type, agent, winner, date, names and topic."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Final
 
 import msgspec
 from playmolt_schemas import api
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.envelopes import Answer
-from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.identifiers import read_rfc3339, rfc3339
 from playmolt_schemas.routes.pages import PAGE_ROWS, GameListRow, RowsPage, RowsQuery
 from playmolt_schemas.routes.platform import LIST_GAMES, AdminGameRow
 from playmolt_schemas.routes.route import GamesQuery
@@ -119,8 +118,8 @@ def _utc(text: str | None) -> str | None:
     if text is None:
         return ""
     try:
-        return rfc3339(datetime.fromisoformat(text.upper()))
-    except (ValueError, OverflowError):
+        return rfc3339(read_rfc3339(text))
+    except ValueError:
         return None
 
 

@@ -12,7 +12,7 @@ from playmolt_core.db.reports import Report
 from playmolt_core.game.decider import Refused
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import MISMATCH, Code, faults
-from playmolt_schemas.identifiers import GAME_TYPES, rfc3339, type_of
+from playmolt_schemas.identifiers import GAME_TYPES, read_rfc3339, rfc3339, type_of
 from playmolt_schemas.routes import moderation as routes
 from playmolt_schemas.routes.route import Query
 from playmolt_schemas.text import trimmed, unstorable
@@ -155,8 +155,8 @@ def _until(text: str | None) -> datetime | str | None:
     if text is None:
         return None
     try:
-        until = datetime.fromisoformat(text.upper()).astimezone(UTC)
-    except (ValueError, OverflowError):
+        until = read_rfc3339(text)
+    except ValueError:
         return "is not a valid time"
     return until if until > datetime.now(UTC) else "must be in the future"
 

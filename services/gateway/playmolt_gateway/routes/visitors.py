@@ -10,6 +10,7 @@ import msgspec
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_schemas import api
 from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.identifiers import read_rfc3339
 from playmolt_schemas.routes.platform import END_INVITE, END_VISITOR, OPEN_INVITE, OPEN_VISITOR
 from playmolt_schemas.routes.route import Query
 from starlette.responses import Response
@@ -69,8 +70,8 @@ async def end_visitor(services: Services, request: CheckedRequest) -> Reply:
 @serves(OPEN_INVITE)
 async def open_invite(services: Services, request: CheckedRequest[Query, api.InviteRequest]) -> Reply:
     try:
-        until = datetime.fromisoformat(request.body.until.upper()).astimezone(UTC)
-    except (ValueError, OverflowError):
+        until = read_rfc3339(request.body.until)
+    except ValueError:
         return _bad_until("is not a valid time")
     if until <= datetime.now(UTC):
         return _bad_until("must be in the future")
