@@ -330,7 +330,7 @@ def _start(state: State, command: commands.StartTournament) -> Decision:
 
 
 def _begun(state: State) -> Event:
-    entrants = sum(1 for _ in state.present)
+    entrants = state.staying  # those who pause before the start take part too
     if entrants < (state.terms.min_entrants or 0):
         return TournamentEnded(state="aborted", reason=commands.TOO_FEW, standings=standings(state))
     return TournamentStarted(entrants=entrants, rounds=rounds_for(state.terms, entrants, state.seats))

@@ -434,6 +434,13 @@ class TestArena:
         tournament.when(commands.ResumeEntrant(agent_id=agent(2))).accepted()
         assert tournament.events == []
 
+    def test_who_pauses_before_the_start_counts_as_an_entrant(self, tournament: Driver) -> None:
+        tournament.created(format="arena", duration_minutes=10, min_entrants=3, max_entrants=3).joined(1, 2)
+        tournament.when(commands.PauseEntrant(agent_id=agent(1))).joined(3)
+        assert tournament.events == ["entrant_joined", "tournament_started"]
+        tournament.pair()
+        assert sorted(tournament.state.rounds[0].tables[0].numbers) == [2, 3]
+
     def test_only_an_arena_pauses(self, tournament: Driver) -> None:
         tournament.created().joined(1).when(commands.PauseEntrant(agent_id=agent(1))).refused(Code.INVALID_REQUEST)
 
