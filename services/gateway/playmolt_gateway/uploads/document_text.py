@@ -102,6 +102,11 @@ class Lines:
         self.lines += [*self._before, *own, *self._after]
         self._paragraph, self._before, self._after = [], [], []
 
+    def break_off(self) -> None:
+        """End a paragraph whose mark is left out, before what cannot go on in its line."""
+        if self.begun:
+            self.end()
+
     def row(self, cells: Iterable[str]) -> None:
         """A table's row."""
         listed = list(cells)

@@ -14,7 +14,10 @@ from playmolt_gateway.uploads.outcome import Note, refuse
 from playmolt_gateway.uploads.zip_parts import Element, ZipParts, attribute, beside, child, local
 
 _Kinds = frozenset[str]
-_HEXADECIMAL: Final = re.compile("[0-9A-Fa-f]{1,4}")
+_HEXADECIMAL: Final = re.compile("(?:0?[0-9A-Fa-f]|10)?[0-9A-Fa-f]{1,4}")
+_BREAKS: Final = re.compile(r"\s*[\r\n]\s*")
+"""How a file is laid out; Word shows a space."""
+_UNSEEN: Final = re.compile(r"visibility\s*:\s*hidden")
 _REFERENCES: Final = ("footnoteReference", "endnoteReference")
 _ON: Final = ("1", "true", "on")
 _DIGITS: Final = 9
@@ -156,6 +159,7 @@ class _Story:
             "t": self._text,
             "delText": self._text,
             "sym": self._symbol,
+            "symEx": self._symbol,
             "fldChar": self._field,
             "footnoteReference": self._note,
             "endnoteReference": self._note,
@@ -236,7 +240,7 @@ class _Story:
             self._lines.write(text)
 
     def _text(self, element: Element, kinds: _Kinds) -> None:
-        self._write(element.text or "", kinds)
+        self._write(_BREAKS.sub(" ", element.text or ""), kinds)
 
     def _symbol(self, element: Element, kinds: _Kinds) -> None:
         code = attribute(element, "char")
@@ -256,9 +260,11 @@ class _Story:
             self._fields.pop()
 
     def _note(self, element: Element, kinds: _Kinds, mark: str = "") -> None:
-        if not kinds & _LEFT_OUT:
-            kind = local(element.tag).removesuffix("Reference")
-            self._write(self._document.note(kind, attribute(element, "id"), mark), kinds)
+        if kinds & _LEFT_OUT:
+            self._document.changes.seen(kinds & _LEFT_OUT)
+            return
+        kind = local(element.tag).removesuffix("Reference")
+        self._write(self._document.note(kind, attribute(element, "id"), mark), kinds)
 
     def _embedded(self, element: Element, kinds: _Kinds) -> None:
         """Another document or drawing at this place; it is not read."""
@@ -287,6 +293,8 @@ class _Story:
 
     def _shape(self, element: Element, kinds: _Kinds) -> None:
         """A drawing: the text boxes in it, or else a picture."""
+        if _is_unseen(element):
+            kinds |= {"hidden"}
         written = [attribute(each, "string") for each in element.iter() if local(str(each.tag)) == "textpath"]
         if not kinds & _LEFT_OUT:
             self._lines.box(filter(None, written))
@@ -299,6 +307,7 @@ class _Story:
                 self._document.changes.add("picture")
 
     def _table(self, element: Element, kinds: _Kinds) -> None:
+        self._lines.break_off()
         for cells in self._rows(element, kinds):
             self._lines.row(cells)
 
@@ -336,6 +345,7 @@ class _Cell(_Story):
     """A cell, whose tables are in its line."""
 
     def _table(self, element: Element, kinds: _Kinds) -> None:
+        self._lines.break_off()
         self._lines.row(text for cells in self._rows(element, kinds) for text in cells if text)
 
 
@@ -347,6 +357,15 @@ def _unwrapped(element: Element, name: str, kinds: _Kinds) -> Iterator[tuple[Ele
             yield each, kinds
         elif found and found not in _IGNORED and found not in ("tr", "tc"):
             yield from _unwrapped(each, name, kinds | {_CHANGES[found]} if found in _CHANGES else kinds)
+
+
+def _is_unseen(shape: Element) -> bool:
+    """Whether a drawing was hidden: by its properties, or by the style of its only shape."""
+    shapes = [each for each in shape.iter() if local(str(each.tag)) in ("docPr", "shape", "rect", "group")]
+    hidden = [
+        attribute(each, "hidden") in _ON or bool(_UNSEEN.search(attribute(each, "style"))) for each in shapes
+    ]  # fmt: skip
+    return bool(hidden) and hidden[0]
 
 
 def _boxes(element: Element) -> Iterator[Element]:

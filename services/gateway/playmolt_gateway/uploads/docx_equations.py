@@ -53,6 +53,25 @@ def _below_and_above(element: Element) -> Iterator[Part]:
                 yield from _grouped((part,))
 
 
+def _before(element: Element) -> Iterator[Part]:
+    """Scripts in front of a letter."""
+    yield from _below_and_above(element)
+    yield " "
+    yield from _parts(element, "e")
+
+
+def _function(element: Element) -> Iterator[Part]:
+    yield from _parts(element, "fName")
+    yield " "
+    yield from _grouped(_parts(element, "e"))
+
+
+def _accented(element: Element) -> Iterator[Part]:
+    found = value(element, "accPr", "chr")
+    yield from _parts(element, "e")
+    yield "\u0302" if found is None else found
+
+
 def _root(element: Element) -> Iterator[Part]:
     yield from _parts(element, "deg")
     yield "√("
@@ -88,6 +107,10 @@ EQUATIONS: Final[Mapping[str, Callable[[Element], Iterator[Part]]]] = {
     "sSup": _scripts,
     "sSub": _scripts,
     "sSubSup": _scripts,
+    "sPre": _before,
+    "func": _function,
+    "acc": _accented,
+    "bar": lambda element: iter((*_parts(element, "e"), "\u0305")),
     "rad": _root,
     "nary": _large,
     "d": _brackets,

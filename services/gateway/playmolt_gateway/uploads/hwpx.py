@@ -13,7 +13,12 @@ from playmolt_gateway.uploads.zip_parts import Element, ZipParts, attribute, chi
 
 _ROOT: Final = "Contents/content.hpf"
 _CHARACTERS: Final = {"lineBreak": "\n", "tab": "\t", "nbSpace": " ", "fwSpace": " ", "hyphen": "-"}
+_BEFORE: Final = ("TOP", "LEFT")
+"""Sides of a table on which a caption is read before it."""
 _CHANGES: Final = {"insert": "insertion", "delete": "deletion"}
+_BREAKS: Final = re.compile(r"\s*[\r\n]\s*")
+"""How a file is laid out; Hancom Office shows a space."""
+_DIGITS: Final = 9
 _PLACE: Final = re.compile(r"\^([0-9nN])")
 _FORMATS: Final = {
     "DIGIT": "decimal", "CIRCLED_DIGIT": "decimalEnclosedCircle", "ROMAN_CAPITAL": "upperRoman",
@@ -46,6 +51,10 @@ def read_hwpx(parts: ZipParts) -> tuple[str, tuple[Note, ...]]:
     head = _existing(parts, next((name for name in items.values() if name.endswith("header.xml")), ""), folder)
     if head:
         document.lists = _Lists(parts.xml(head))
+    document.masters = {
+        key: place for key, name in items.items() if (place := _existing(parts, name, folder)).endswith(".xml")
+    }  # fmt: skip
+    document.part = parts.xml
     lines: list[str] = []
     sections = 0
     for reference in named(child(package, "spine"), "itemref"):
@@ -97,9 +106,7 @@ class _Lists:
         for each in head.iter() if head is not None else ():
             name = local(str(each.tag))
             if name == "paraPr" and (found := child(each, "heading")) is not None:
-                heading = _Heading(
-                    attribute(found, "type"), attribute(found, "idRef"), int(attribute(found, "level", "0"))
-                )
+                heading = _Heading(attribute(found, "type"), attribute(found, "idRef"), _number(found, "level", 0))
                 self._headings[attribute(each, "id")] = heading
             elif name == "numbering":
                 self._numberings[attribute(each, "id")] = dict(map(_level, named(each, "paraHead")))
@@ -132,8 +139,13 @@ class _Lists:
 
 
 def _level(head: Element) -> tuple[int, _Level]:
-    level = _Level(int(attribute(head, "start", "1")), attribute(head, "numFormat"), head.text or "")
-    return int(attribute(head, "level", "1")) - 1, level
+    level = _Level(_number(head, "start", 1), attribute(head, "numFormat"), head.text or "")
+    return _number(head, "level", 1) - 1, level
+
+
+def _number(element: Element, name: str, otherwise: int) -> int:
+    written = attribute(element, name)
+    return int(written) if written.isascii() and written.isdigit() and len(written) < _DIGITS else otherwise
 
 
 class _Document:
@@ -146,6 +158,11 @@ class _Document:
         """Tracked changes that have begun, by number: they may end in a later paragraph."""
         self.outline = ""
         self.notes = {"footNote": 0, "endNote": 0}
+        self.forms: dict[str, str] = {}
+        """How the section writes the numbers of each kind of note."""
+        self.masters: Mapping[str, str] = {}
+        """The parts of the package by id: a section names those with its master pages."""
+        self.part: Callable[[str], Element] | None = None
 
     def section(self, root: Element) -> list[str]:
         properties = next((each for each in root.iter() if local(str(each.tag)) == "secPr"), None)
@@ -153,7 +170,17 @@ class _Document:
         names = [(local(str(each.tag)), attribute(each, "type")) for each in root.iter()]
         # A memo is in the section's group, in a field at its place, or in both.
         self.changes.add("comment", max(names.count(("memo", "")), names.count(("fieldBegin", "MEMO"))))
-        return _Story(self).read(root).finished()
+        self.forms = {kind: _form(child(properties, f"{kind}Pr", "autoNumFormat")) for kind in self.notes}
+        lines = _Story(self).read(root).finished()
+        for each in named(properties, "masterPage"):
+            place = self.masters.get(attribute(each, "idRef"))
+            if place and self.part:
+                self.edges.setdefault("\n".join(_Story(self).read(self.part(place)).finished()).strip())
+        return lines
+
+
+def _form(form: Element | None) -> str:
+    return attribute(form, "type") if form is not None else ""
 
 
 class _Story:
@@ -170,11 +197,12 @@ class _Story:
             "mainText": self._text,
             "script": self._text,
             "compose": lambda each: self._write(attribute(each, "composeText")),
-            "textart": lambda each: self._lines.box([attribute(each, "text")]),
+            "textart": self._drawn_text,
             "checkBtn": self._button,
             "radioBtn": self._button,
             "edit": self._field,
             "comboBox": lambda each: self._write(attribute(each, "selectedValue")),
+            "listBox": lambda each: self._write(attribute(each, "selectedValue")),
             "autoNum": self._number,
             "video": self._picture,
             "tbl": self._table,
@@ -227,8 +255,19 @@ class _Story:
         if not deleted:
             self._lines.write(text)
 
+    def _left_out(self) -> bool:
+        """Whether what is drawn here is deleted; then it is counted."""
+        deleted = self._kinds & {"deletion"}
+        if deleted:
+            self._document.changes.seen(deleted)
+        return bool(deleted)
+
+    def _drawn_text(self, element: Element) -> None:
+        if not self._left_out():
+            self._lines.box([attribute(element, "text")])
+
     def _text(self, element: Element) -> None:
-        self._write(element.text or "")
+        self._write(_BREAKS.sub(" ", element.text or ""))
         for each in element:
             name = local(each.tag) if isinstance(each.tag, str) else ""
             for begun, kind in _CHANGES.items():
@@ -239,17 +278,22 @@ class _Story:
                     if attribute(each, "paraend") in ("1", "true"):
                         self._ended |= {kind}
             self._write(_CHARACTERS.get(name, ""))
-            self._write(each.tail or "")
+            self._write(_BREAKS.sub(" ", each.tail or ""))
 
     def _note(self, element: Element) -> None:
-        if self._kinds & {"deletion"}:
+        if self._left_out():
             return
         name = local(str(element.tag))
         self._document.notes[name] += 1
-        given = next((attribute(each, "num") for each in element.iter() if local(str(each.tag)) == "autoNum"), "")
-        number = attribute(element, "number") or given or str(self._document.notes[name])
+        counted = next((each for each in element.iter() if local(str(each.tag)) == "autoNum"), None)
+        number = _number(element, "number", 0) or self._document.notes[name]
+        form = self._document.forms.get(name, "")
+        if counted is not None:
+            number = _number(element, "number", 0) or _number(counted, "num", number)
+            form = _form(child(counted, "autoNumFormat")) or form
+        mark = numbered(number, _FORMATS.get(form, "decimal"))
         if text := _Story(self._document).read(element).one_line():
-            self._write(f"［{number}: {text}］")
+            self._write(f"［{mark}: {text}］")
 
     def _edge(self, element: Element) -> None:
         self._document.edges.setdefault("\n".join(_Story(self._document).read(element).finished()).strip())
@@ -258,6 +302,8 @@ class _Story:
         self._lines.box(_Story(self._document).read(element).finished())
 
     def _picture(self, element: Element) -> None:
+        if self._left_out():
+            return
         self._document.changes.add("picture")
         self._inside(element)
 
@@ -272,9 +318,8 @@ class _Story:
     def _number(self, element: Element) -> None:
         """A number that counts by itself, of a table or page; a note has its own in its mark."""
         if attribute(element, "numType") not in ("FOOTNOTE", "ENDNOTE") and attribute(element, "num").isdecimal():
-            form = child(element, "autoNumFormat")
-            name = attribute(form, "type") if form is not None else ""
-            self._write(numbered(int(attribute(element, "num")[:9]), _FORMATS.get(name, "decimal")))
+            name = _FORMATS.get(_form(child(element, "autoNumFormat")), "decimal")
+            self._write(numbered(_number(element, "num", 0), name))
 
     def _switch(self, element: Element) -> None:
         """One of several forms of the same content."""
@@ -285,9 +330,15 @@ class _Story:
         rows = Lines()
         for cells in self._rows(element):
             rows.row(cells)
-        self._lines.box(rows.finished())
-        for caption in named(element, "caption"):
-            self._box(caption)
+        for lines in self._with_captions(element, rows.finished()):
+            self._lines.box(lines)
+
+    def _with_captions(self, table: Element, rows: list[str]) -> Iterator[list[str]]:
+        """A table's rows, and its caption before or after them."""
+        captions = [(attribute(each, "side"), _Story(self._document).read(each)) for each in named(table, "caption")]
+        yield from (story.finished() for side, story in captions if side in _BEFORE)
+        yield rows
+        yield from (story.finished() for side, story in captions if side not in _BEFORE)
 
     def _rows(self, table: Element) -> Iterator[list[str]]:
         for row in named(table, "tr"):
@@ -300,4 +351,5 @@ class _Cell(_Story):
     def _table(self, element: Element) -> None:
         row = Lines()
         row.row(text for cells in self._rows(element) for text in cells if text)
-        self._lines.box(row.finished())
+        for lines in self._with_captions(element, row.finished()):
+            self._lines.box(lines)

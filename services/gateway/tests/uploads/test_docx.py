@@ -241,6 +241,9 @@ def test_a_note_has_the_mark_that_word_shows() -> None:
         ("<m:rad><m:deg/><m:e>2</m:e></m:rad>", "√(2)"),
         ('<m:nary><m:naryPr><m:chr m:val="∑"/></m:naryPr><m:sub>i=1</m:sub><m:sup>n</m:sup><m:e>x</m:e></m:nary>',
          "∑_(i=1)^n x"),
+        ("<m:sPre><m:sub>1</m:sub><m:sup>2</m:sup><m:e>A</m:e></m:sPre>", "_1^2 A"),
+        ("<m:func><m:fName>sin</m:fName><m:e>x</m:e></m:func>", "sin x"),
+        ('<m:acc><m:accPr><m:chr m:val="\u0304"/></m:accPr><m:e>y</m:e></m:acc>', "ȳ"),
         ("<m:m><m:mr><m:e>1</m:e><m:e>2</m:e></m:mr><m:mr><m:e>3</m:e><m:e>4</m:e></m:mr></m:m>", "1, 2; 3, 4"),
     ],
 )  # fmt: skip
@@ -248,6 +251,46 @@ def test_an_equation_is_read_with_its_signs(equation: str, shown: str) -> None:
     space = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
     written = re.sub(r">([^<>]+)<", r"><m:r><m:t>\1</m:t></m:r><", equation)
     assert lines(docx(p(r("is ") + f"<m:oMath {space}>{written}</m:oMath>"))) == [f"is {shown}"]
+
+
+def test_lines_of_the_file_are_none_of_the_text() -> None:
+    assert lines(docx("<w:p><w:r><w:t>The price\n      is due.</w:t></w:r></w:p>")) == ["The price is due."]
+
+
+def test_a_symbol_beyond_the_first_plane_is_read() -> None:
+    extended = '<w16se:symEx xmlns:w16se="x" w16se:font="Segoe UI Emoji" w16se:char="1F600"/>'
+    choice = f'<mc:Choice Requires="w16se">{extended}</mc:Choice><mc:Fallback><w:t>no</w:t></mc:Fallback>'
+    assert lines(docx(p(f"<w:r><mc:AlternateContent>{choice}</mc:AlternateContent></w:r>" + r("!")))) == ["😀!"]
+
+
+@pytest.mark.parametrize(
+    ("around", "kind"),
+    [("<w:r><w:rPr><w:vanish/></w:rPr>{}</w:r>", "hidden"), ('<w:del w:id="1"><w:r>{}</w:r></w:del>', "deletion")],
+)
+def test_a_note_whose_mark_is_left_out_is_counted(around: str, kind: str) -> None:
+    mark = around.format('<w:footnoteReference w:id="2"/>')
+    made = docx(p(r("word") + mark + r(" more") + noted(3)), footnotes=NOTES)
+    assert (lines(made), counts(made)) == (["word more［1: second］"], {kind: 1})
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        '<w:drawing><wp:anchor><wp:docPr id="1" name="a" hidden="1"/>{}</wp:anchor></w:drawing>',
+        '<w:pict><v:shape style="position:absolute;visibility: hidden">{}</v:shape></w:pict>',
+    ],
+)
+def test_a_shape_that_was_hidden_is_left_out_and_counted(shape: str) -> None:
+    box = shape.format(f"<v:textbox><w:txbxContent>{p(r('draft'))}</w:txbxContent></v:textbox>")
+    made = docx(p(r("seen") + f"<w:r>{box}</w:r>"))
+    assert (lines(made), counts(made)) == (["seen"], {"hidden": 1})
+    shown = docx(p(r("seen") + f"<w:r>{box}</w:r>".replace('hidden="1"', 'hidden="0"').replace('hidden"', 'visible"')))
+    assert lines(shown) == ["seen", "draft"]
+
+
+def test_a_paragraph_does_not_go_on_after_a_table() -> None:
+    body = p(r("before"), "<w:rPr><w:del/></w:rPr>") + table(cell(p(r("cell")))) + p(r("after"))
+    assert lines(docx(body)) == ["before", "cell", "after"]
 
 
 def test_documents_within_the_document_are_counted() -> None:

@@ -1,6 +1,11 @@
 """HWPX as Hancom Office shows it."""
 
-from services.gateway.tests.uploads.documents import counts, hp, hwpx, lines, refusal, text
+import io
+import zipfile
+
+import pytest
+
+from services.gateway.tests.uploads.documents import counts, hp, hwpx, lines, refusal, text, zipped
 
 HEAD = (
     '<hh:refList><hh:numberings><hh:numbering id="1"><hh:paraHead level="1" start="1" numFormat="DIGIT">'
@@ -100,3 +105,52 @@ def test_what_hancom_office_draws_as_text_is_read() -> None:
         '<hp:edit><hp:text>입력</hp:text></hp:edit><hp:comboBox selectedValue="둘"/>'
     ) + hp('<hp:textart text="글맵시"/>')  # fmt: skip
     assert lines(hwpx(body)) == ["값 1 over 2, 표 3 ☒ 동의☐ 거부입력둘", "글맵시"]
+
+
+def test_master_pages_are_read_once_at_the_end() -> None:
+    named = '<hp:secPr><hp:masterPage idRef="m0"/></hp:secPr>'
+    with zipfile.ZipFile(io.BytesIO(hwpx(hp(named + t("첫째 구역")), hp(named + t("둘째 구역"))))) as file:
+        parts = {name: file.read(name) for name in file.namelist()}
+    item = b'<opf:item id="m0" href="Contents/masterpage0.xml" media-type="application/xml"/></opf:manifest>'
+    parts["Contents/content.hpf"] = parts["Contents/content.hpf"].replace(b"</opf:manifest>", item)
+    master = (
+        f'<hm:masterPage xmlns:hm="m" xmlns:hp="http://www.hancom.co.kr/hwpml/2011/paragraph">{sub(hp(t("대외비")))}'
+    )
+    made = zipped({**parts, "Contents/masterpage0.xml": f"{master}</hm:masterPage>"})
+    assert lines(made) == ["첫째 구역", "둘째 구역", "대외비"]
+
+
+@pytest.mark.parametrize(("side", "read"), [("TOP", ["표 1", "가 | 나"]), ("BOTTOM", ["가 | 나", "표 1"])])
+def test_a_caption_is_read_on_its_side_of_the_table(side: str, read: list[str]) -> None:
+    caption = f'<hp:caption side="{side}">{sub(hp(t("표 1")))}</hp:caption>'
+    table = f"<hp:tbl>{caption}<hp:tr>{tc(hp(t('가')))}{tc(hp(t('나')))}</hp:tr></hp:tbl>"
+    assert lines(hwpx(hp(table))) == read
+    assert lines(hwpx(hp(f"<hp:tbl><hp:tr>{tc(hp(table))}{tc(hp(t('끝')))}</hp:tr></hp:tbl>"))) == [
+        f"{' '.join(read)} | 끝"
+    ]  # fmt: skip
+
+
+def test_numbers_of_notes_have_the_format_of_the_note_or_of_its_section() -> None:
+    def noted(form: str) -> str:
+        number = f'<hp:autoNum num="3" numType="ENDNOTE">{form}</hp:autoNum>'
+        return ctrl(f'<hp:endNote number="3">{sub(hp(ctrl(number) + t("민법")))}</hp:endNote>')
+
+    section = '<hp:secPr><hp:endNotePr><hp:autoNumFormat type="ROMAN_SMALL"/></hp:endNotePr></hp:secPr>'
+    own = '<hp:autoNumFormat type="CIRCLED_DIGIT"/>'
+    assert lines(hwpx(hp(section + t("가") + noted("") + t("나") + noted(own)))) == ["가［iii: 민법］나［③: 민법］"]
+
+
+@pytest.mark.parametrize(
+    "drawn",
+    ['<hp:textart text="지움"/>', "<hp:pic/>", ctrl(f'<hp:footNote number="1">{sub(hp(t("지움")))}</hp:footNote>')],
+)
+def test_what_is_drawn_in_a_deletion_is_left_out_and_counted(drawn: str) -> None:
+    made = hwpx(hp(t('앞<hp:deleteBegin Id="1"/>') + drawn + t('<hp:deleteEnd Id="1"/>뒤')))
+    assert (lines(made), counts(made)) == (["앞뒤"], {"deletion": 1})
+
+
+def test_a_number_that_is_none_spoils_no_document_and_lines_of_the_file_are_none_of_the_text() -> None:
+    head = HEAD.replace('idRef="1" level="0"', 'idRef="1" level=""').replace('start="1"', 'start="x"')
+    assert lines(hwpx(hp(t("목적\n    이다"), "1") + hp('<hp:listBox selectedValue="둘"/>'), head=head)) == [
+        "제1조 목적 이다", "둘"
+    ]  # fmt: skip
