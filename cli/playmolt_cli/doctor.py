@@ -16,14 +16,15 @@ from playmolt_core.bus.client import NatsBus, connect
 from playmolt_core.bus.connection import UnsuitableServer, check_server
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.errors import LogUnavailable, PasswordRefused, ReadOnly
-from playmolt_core.db.migrate import MigrationRefused, pending
+from playmolt_core.db.migrate import MigrationRefused, UnsuitableDatabase, pending
 from playmolt_core.db.pool import PASSWORD, NotPermitted, Pool, close, open_pool
 from playmolt_core.db.pool import connect as connect_database
 from playmolt_core.llm.catalogue import InvalidCatalogue, load
 from playmolt_core.llm.port import PROMPT_CUT
 from playmolt_core.log.postgres import log_places
 from playmolt_core.ops import telemetry
-from playmolt_core.settings import Settings, split_database_url
+from playmolt_core.server_urls import split_database_url
+from playmolt_core.settings import Settings
 from playmolt_schemas import process_limits
 from playmolt_schemas.shards import Places, streams
 
@@ -185,6 +186,8 @@ async def _database(url: str) -> tuple[list[Finding], Places | None]:
         await _takes_writes(url)
     except LogUnavailable as error:
         return [_database_fault(error, url)], None
+    except UnsuitableDatabase as error:
+        return [Finding("database", False, str(error), "point DATABASE_URL to a database of PlayMolt's own")], None
     except MigrationRefused as error:
         return [Finding("migrations", False, str(error), "run the version of the code that wrote this database")], None
     findings = [Finding("database", True, f"answers at {urlsplit(url).hostname}:{urlsplit(url).port}"), migrations]

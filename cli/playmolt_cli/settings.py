@@ -4,7 +4,7 @@ import re
 from typing import Annotated
 
 from msgspec import Meta
-from playmolt_core.settings import Days, Natural, parse_address, setting
+from playmolt_core.settings import Days, Natural, parse_address, parse_place, setting
 from playmolt_jury.settings import JurySettings
 from playmolt_schemas.limits import LONGEST_DEADLINE_SECONDS
 
@@ -82,7 +82,11 @@ class CliSettings(JurySettings, frozen=True, kw_only=True):
     ] = 0
     archive_url: Annotated[
         str,
-        setting("PLAYMOLT_ARCHIVE_URL", "Place that `log archive` writes to: a folder, or `s3://BUCKET/PREFIX`."),
+        setting(
+            "PLAYMOLT_ARCHIVE_URL",
+            "Place that `log archive` writes to: a folder, or `s3://BUCKET/PREFIX`.",
+            check=parse_place,
+        ),
     ] = ""
     archive_endpoint: Annotated[
         str,

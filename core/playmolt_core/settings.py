@@ -13,13 +13,15 @@ from functools import cache
 from importlib.metadata import entry_points
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Annotated, Any, Final, Literal, cast, get_args, overload
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, urlsplit
 
 import msgspec
 from msgspec import Meta
 from playmolt_schemas.limits import LONGEST_DEADLINE_SECONDS
 from playmolt_schemas.shards import MOST_SHARDS
 from typing_extensions import TypeVar
+
+from playmolt_core.server_urls import parse_database_url, parse_nats_urls, with_password_file
 
 Network = IPv4Network | IPv6Network
 Positive = Annotated[int, Meta(ge=1)]
@@ -51,9 +53,13 @@ def parse_rate(text: str) -> tuple[int, float] | None:
 
 def parse_address(text: str) -> str:
     """Read the address of a service without the slash at its end; "" for an empty text, ValueError for what is none."""
-    parts = urlsplit(text)
-    sound = parts.scheme in ("http", "https") and parts.hostname and parts.username is None
-    if text and (not sound or parts.query or parts.fragment or parts.port == 0):
+    try:
+        parts = urlsplit(text)
+        sound = parts.scheme in ("http", "https") and parts.hostname and parts.username is None and parts.port != 0
+        sound = sound and not parts.query and not parts.fragment
+    except ValueError:
+        sound = False
+    if text and not sound:
         raise ValueError(f"{text!r} is not an address such as https://arena.example")
     return text.rstrip("/")
 
@@ -63,13 +69,17 @@ def parse_networks(text: str) -> tuple[Network, ...]:
     return tuple(ip_network(part.strip()) for part in text.split(",")) if text else ()
 
 
+def parse_place(text: str) -> str:
+    """Read a path or the address of a bucket; raises ValueError for the address of something else."""
+    scheme, separator, rest = text.partition("://")
+    if separator and (scheme != "s3" or rest.partition("/")[0] == ""):
+        raise ValueError(f"{text!r} is neither a path nor a bucket such as s3://BUCKET/PREFIX")
+    return text
+
+
 def setting(variable: str, help_text: str, unset: str = "", check: Callable[[str], object] | None = None) -> Meta:
     """Annotate a field of a settings struct. `unset` is shown for a setting that is None; `check` raises ValueError."""
     return Meta(description=help_text, extra={"env": variable, "unset": unset, "check": check})
-
-
-_PASSWORD_FILE: Final = "password-file"  # noqa: S105 -- a name
-"""The fragment of a database URL that names the file of its password."""
 
 
 class InvalidSettings(ValueError):
@@ -90,7 +100,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     database_url: Annotated[
         str,
-        setting("DATABASE_URL", "Postgres of the event log, accounts and projections. Empty: `up` starts its own."),
+        setting(
+            "DATABASE_URL",
+            "Postgres of the event log, accounts and projections. Empty: `up` starts its own.",
+            check=parse_database_url,
+        ),
     ] = ""
     database_password_file: Annotated[
         str,
@@ -100,7 +114,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             " new connection and takes precedence over a password in the URL.",
         ),
     ] = ""
-    nats_url: Annotated[str, setting("NATS_URL", "NATS server(s), comma separated. Empty: `up` starts its own.")] = ""
+    nats_url: Annotated[
+        str,
+        setting("NATS_URL", "NATS server(s), comma separated. Empty: `up` starts its own.", check=parse_nats_urls),
+    ] = ""
     nats_user: Annotated[
         str, setting("PLAYMOLT_NATS_USER", "NATS user of this service. Each user may use only its own subjects.")
     ] = ""
@@ -244,6 +261,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "PLAYMOLT_ANCHOR_URL",
             "Place that `log anchor` writes to and `log verify --anchors` reads from: a file, or"
             " `s3://BUCKET/PREFIX`. Empty: `anchors.jsonl` in the data folder.",
+            check=parse_place,
         ),
     ] = ""
     anchor_endpoint: Annotated[
@@ -505,18 +523,11 @@ def sound(settings: S) -> S:
     return settings
 
 
-def split_database_url(url: str) -> tuple[str, str]:
-    """The URL without its password file, and that file; "" if it has none."""
-    plain, _, fragment = url.partition(f"#{_PASSWORD_FILE}=")
-    return plain, unquote(fragment)
-
-
 def _with_password_file(url: str, file: str) -> dict[str, str]:
     """The file travels with its URL, so that it is never used for another database, such as that of `up`."""
     if not url:
         return {}
-    plain, _ = split_database_url(url)
-    return {"database_url": f"{plain}#{_PASSWORD_FILE}={quote(file)}", "database_password_file": file}
+    return {"database_url": with_password_file(url, quote(file)), "database_password_file": file}
 
 
 def _unknown(environment: Mapping[str, str], kind: type[Settings]) -> list[str]:

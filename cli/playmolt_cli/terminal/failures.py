@@ -1,5 +1,6 @@
 """Expected failures: one line on standard error and exit status 2, without a traceback."""
 
+import errno
 import logging
 import os
 import signal
@@ -27,6 +28,11 @@ class ExpectedError(RuntimeError):
 _EXPECTED: Final = (
     Archived, BusUnavailable, ExpectedError, InvalidCatalogue, LogUnavailable, NotPermitted, InvalidSettings, OSError,
 )  # fmt: skip
+
+
+_OF_PATHS: Final = frozenset({
+    errno.EACCES, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errno.ENOENT, errno.ENOTDIR, errno.EPERM, errno.EROFS,
+})  # fmt: skip
 
 
 class Failure(click.ClickException):
@@ -89,7 +95,14 @@ class CommandGroup(click.Group):
         except BrokenPipeError:
             raise
         except _EXPECTED as error:
-            raise Failure(str(error) or type(error).__name__) from error
+            raise Failure(_said(error)) from error
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, OSError) and isinstance(error.filename, str | bytes) and error.strerror:
+        advice = ". Check the path and its permissions" if error.errno in _OF_PATHS else ""
+        return f"cannot use {os.fsdecode(error.filename)}: {error.strerror}{advice}"
+    return str(error) or type(error).__name__
 
 
 def _is_no_broken_pipe(record: logging.LogRecord) -> bool:

@@ -43,12 +43,19 @@ _ASK_AN_ADMINISTRATOR: Final = (
     "this login may not create or join the roles it needs; nothing was changed. Ask an administrator to run:"
 )
 _SHARDS: Final = queries("log")["shards"]
+_SCHEMAS: Final = ("log", "projection", "account", "limits", "lease", "blob", "vault", "pack")
+_TAKEN: Final = "SELECT nspname FROM pg_namespace WHERE nspname = ANY ($1) ORDER BY nspname"
+_OLDEST: Final = 15
 _COMMENT = re.compile(r"--[^\n]*")
 
 
 class MigrationRefused(RuntimeError):
     """The database and the files disagree, or a table stays locked. The message names the file and the remedy.
     Neither that file nor any after it was applied."""
+
+
+class UnsuitableDatabase(MigrationRefused):
+    """The database cannot hold this schema; the message says why and what is needed. Nothing was changed."""
 
 
 class Locks(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,6 +138,7 @@ async def migrate(
     try:
         with unavailable():
             await _take_turn(connection)
+            await _check(connection)
             await connection.execute(f"SET lock_timeout = {round(locks.seconds * 1000)}")
             if statements := await settle_memberships(connection):
                 raise MigrationRefused(_ASK_AN_ADMINISTRATOR + "".join(f"\n  {one};" for one in statements))
@@ -150,6 +158,25 @@ async def counted_shards(connection: Connection, wanted: int | None) -> int:
     if wanted not in (None, present):
         raise OtherShards(wanted, present)
     return present
+
+
+async def _check(connection: Connection) -> None:
+    own = [] if await _applied(connection) else [row["nspname"] for row in await connection.fetch(_TAKEN, _SCHEMAS)]
+    encoding = await connection.fetchval("SHOW server_encoding")
+    if fault := unsuitable(connection.get_server_version().major, encoding, own):
+        raise UnsuitableDatabase(fault)
+
+
+def unsuitable(version: int, encoding: str, taken: Sequence[str]) -> str:
+    """Why a database is unsuitable, and what to do: its server is too old, it cannot store every character, or schemas
+    with our names (`taken`) already belong to something else. Otherwise empty."""
+    if version < _OLDEST:
+        return f"this is Postgres {version}: use Postgres {_OLDEST} or newer"
+    if encoding != "UTF8":
+        return f"the encoding of this database is {encoding}: create one with ENCODING 'UTF8' TEMPLATE template0"
+    if taken:
+        return f"no migration of PlayMolt made the schemas {', '.join(taken)} of this database: use an empty database"
+    return ""
 
 
 async def _take_turn(connection: Connection) -> None:
@@ -189,6 +216,7 @@ async def pending(url: str, *, folder: Traversable | None = None) -> list[str]:
     connection = await connect(url)
     try:
         with unavailable():
+            await _check(connection)
             return [migration.name for migration in _missing(wanted, await _applied(connection))]
     finally:
         await close(connection)

@@ -15,7 +15,7 @@ import asyncpg
 from asyncpg.connect_utils import SessionAttribute
 
 from playmolt_core.db.errors import LogUnavailable, NotMigrated, PasswordRefused, ReadOnly
-from playmolt_core.settings import split_database_url
+from playmolt_core.server_urls import driver_url, missing_file, split_database_url
 
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 
@@ -102,10 +102,13 @@ def unavailable() -> Iterator[None]:
         raise PasswordRefused(f"Postgres refuses the password: {error}") from error
     except _REFUSES_WRITES as error:
         raise ReadOnly(f"Postgres accepts no writes; it may be a standby: {error}") from error
+    except asyncpg.ClientConfigurationError as error:
+        raise LogUnavailable(f"DATABASE_URL is invalid: {error}") from error
     except _UNAVAILABLE_ERRORS as error:
         if isinstance(error, OSError) and error.filename is not None:  # of a file, not of a connection
             raise
-        raise LogUnavailable(f"Postgres did not answer: {type(error).__name__}: {error}") from error
+        what = f"{type(error).__name__}: {error}".removesuffix(": ")
+        raise LogUnavailable(f"Postgres did not answer: {what}") from error
 
 
 def _session(role: str) -> dict[str, str]:
@@ -114,7 +117,8 @@ def _session(role: str) -> dict[str, str]:
 
 def _login(url: str) -> tuple[str, str | None]:
     """The URL for the driver, with the password of its file as it is now: a mounted Secret changes while we run."""
-    dsn, file = split_database_url(url)
+    plain, file = split_database_url(url)
+    dsn = driver_url(plain)
     if not file:
         return dsn, None
     try:
@@ -122,6 +126,17 @@ def _login(url: str) -> tuple[str, str | None]:
     except (OSError, UnicodeDecodeError) as error:
         raise PasswordRefused(f"cannot read the password in {file}: {error}") from error
     return dsn, password
+
+
+async def _opened(url: str, **options: Any) -> Connection:
+    dsn, password = _login(url)
+    if file := missing_file(dsn):
+        raise LogUnavailable(f"cannot read {file} of DATABASE_URL: check the path and its permissions")
+    try:
+        connection: Connection = await asyncpg.connect(dsn, password=password, **options)
+    except asyncpg.UndefinedObjectError as error:
+        raise LogUnavailable(f"Postgres does not know a parameter of DATABASE_URL: {error}. Remove it") from error
+    return connection
 
 
 async def connect(
@@ -132,17 +147,14 @@ async def connect(
     `writes`: connect only to a server that accepts writes, otherwise raise ReadOnly.
     """
     with unavailable():
-        dsn, password = _login(url)
-        connection: Connection = await asyncpg.connect(
-            dsn,
-            password=password,
+        return await _opened(
+            url,
             timeout=CONNECT_SECONDS,
             command_timeout=COMMAND_SECONDS if session is None else None,
             server_settings=_session(role) | (session or {}),
             target_session_attrs=_target(writes),
             connection_class=Connection,
         )
-        return connection
 
 
 def _target(writes: bool) -> SessionAttribute:
@@ -193,7 +205,7 @@ class Pool:
     async def open(self, size: int) -> None:
         with unavailable():
             self._shared = await asyncpg.create_pool(
-                split_database_url(self._url)[0],
+                driver_url(split_database_url(self._url)[0]),
                 min_size=0,
                 max_size=size,
                 max_inactive_connection_lifetime=IDLE_SECONDS,
@@ -207,8 +219,7 @@ class Pool:
 
     async def _connect(self, *_: Any, **options: Any) -> Connection:
         try:
-            dsn, password = _login(self._url)
-            connection: Connection = await asyncpg.connect(dsn, password=password, **options)
+            connection = await _opened(self._url, **options)
         except (asyncpg.InvalidPasswordError, PasswordRefused):
             self._password_refused = True
             raise

@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from playmolt_core.engine.settings import EngineSettings
+from playmolt_core.server_urls import parse_node_url
 from playmolt_core.settings import Natural, Positive, parse_address, setting
 
 
@@ -11,7 +12,11 @@ class JurySettings(EngineSettings, frozen=True, kw_only=True):
 
     evm_rpc_url: Annotated[
         str,
-        setting("EVM_RPC_URL", "JSON-RPC node of the chain that juries vote on. Empty: `up` starts its own."),
+        setting(
+            "EVM_RPC_URL",
+            "JSON-RPC node of the chain that juries vote on. Empty: `up` starts its own.",
+            check=parse_node_url,
+        ),
     ] = ""
     evm_deployer_key: Annotated[
         str,

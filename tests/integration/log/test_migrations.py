@@ -11,11 +11,13 @@ from playmolt_core.db.migrate import (
     Locks,
     MigrationRefused,
     Phase,
+    UnsuitableDatabase,
     await_database,
     migrate,
     migrations,
     newest_needed,
     pending,
+    unsuitable,
 )
 from playmolt_core.db.pool import open_pool
 from playmolt_core.log.postgres import PostgresLog
@@ -180,6 +182,47 @@ async def test_an_index_made_beside_writers_may_be_tried_again(empty_database_ur
     assert await migrate(empty_database_url, folder=files) == ["0003_pre_find.sql"]
     valid = "SELECT indisvalid FROM pg_index WHERE indexrelid = 'made_a'::regclass"
     assert await value(empty_database_url, valid) is True
+
+
+async def test_a_schema_of_another_program_is_refused_and_kept(empty_database_url: str) -> None:
+    await apply(empty_database_url, "CREATE SCHEMA vault; CREATE TABLE vault.theirs (a integer)")
+    for attempt in (migrate, pending):
+        with pytest.raises(UnsuitableDatabase, match=r"the schemas vault of this database: use an empty database"):
+            await attempt(empty_database_url)
+    assert await value(empty_database_url, "SELECT to_regnamespace('migration')") is None
+    done = await asyncio.to_thread(CliRunner().invoke, cli, ["migrate"], env={"DATABASE_URL": empty_database_url})
+    assert done.exit_code == 1
+    assert "vault" in done.output
+
+
+@pytest.mark.parametrize(
+    ("version", "encoding", "needed"),
+    [(14, "UTF8", "use Postgres 15 or newer"), (17, "SQL_ASCII", "ENCODING 'UTF8'"), (17, "LATIN1", "ENCODING 'UTF8'")],
+)
+def test_an_unsuitable_database_is_refused_with_what_is_needed(version: int, encoding: str, needed: str) -> None:
+    assert needed in unsuitable(version, encoding, [])
+    assert unsuitable(15, "UTF8", []) == ""
+
+
+@pytest.mark.parametrize(
+    ("added", "said"),
+    [
+        ("spelling_error=1", 'does not know a parameter of DATABASE_URL: .*"spelling_error".* Remove it'),
+        ("sslmode=bogus", "DATABASE_URL is invalid: .*sslmode"),
+        ("sslmode=verify-full&sslrootcert=/no/such.pem", "cannot read /no/such.pem, the sslrootcert of DATABASE_URL"),
+    ],
+)
+async def test_a_parameter_that_fails_is_named(empty_database_url: str, added: str, said: str) -> None:
+    with pytest.raises(LogUnavailable, match=said):
+        await migrate(f"{empty_database_url}?{added}")
+
+
+async def test_parameters_for_other_clients_do_no_harm(empty_database_url: str) -> None:
+    url = f"{empty_database_url}?pgbouncer=true&connection_limit=1&connect_timeout=10&channel_binding=prefer"
+    assert await migrate(url) == ALL
+    pool = await open_pool(url)
+    assert await pool.answers()
+    await pool.close()
 
 
 async def test_a_locked_table_is_waited_for_briefly_and_often(empty_database_url: str, files: Path) -> None:

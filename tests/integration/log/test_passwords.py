@@ -14,7 +14,8 @@ from playmolt_cli.local.embedded import Postgres
 from playmolt_core.db.errors import PasswordRefused
 from playmolt_core.db.migrate import await_database
 from playmolt_core.db.pool import PASSWORD, connect, open_pool
-from playmolt_core.settings import from_environment, split_database_url, to_environment
+from playmolt_core.server_urls import split_database_url
+from playmolt_core.settings import from_environment, to_environment
 
 from core.tests.waiting import wait_until
 from tests.integration.conftest import OWN_SERVERS
