@@ -26,6 +26,8 @@ from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.pool import open_pool
 from playmolt_core.settings import Settings
 
+from core.tests.listening import listening
+from core.tests.waiting import wait_until
 from deploy.k8s import credentials
 from tests.deploy.authority import Authority
 from tests.deploy.cluster import Nats, until
@@ -137,14 +139,12 @@ async def test_a_server_that_asks_for_no_tls_hears_no_password(ours: Authority, 
     async def plain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b'INFO {"server_id":"x","version":"2.15.0","proto":1,"max_payload":1024,"headers":true}\r\n')
         heard.append(await reader.read(65_536))
-        writer.close()
 
-    async with await asyncio.start_server(plain, "127.0.0.1", 0) as listening:
-        port = listening.sockets[0].getsockname()[1]
+    async with listening(plain) as port:
         with pytest.raises(BusUnavailable, match="SecureConnRequired"):
             async with connected(settings(port, ours.file, scheme)):
                 pass
-    assert heard
+        await wait_until(lambda: heard)
     assert set(heard) == {b""}
 
 

@@ -7,6 +7,8 @@ import pytest
 from playmolt_core.bus.connection import delivered, open_connection
 from playmolt_core.settings import Settings
 
+from core.tests.listening import listening
+
 INFO = b'INFO {"server_id":"x","version":"2.12.0","proto":1,"max_payload":1048576,"headers":true}\r\n'
 
 
@@ -15,7 +17,6 @@ class SlowServer:
 
     def __init__(self) -> None:
         self.taken: list[str] = []
-        self.left = asyncio.Event()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(INFO)
@@ -24,19 +25,13 @@ class SlowServer:
             if line.startswith(b"PING"):
                 writer.write(b"PONG\r\n")
             await asyncio.sleep(0.02)
-        writer.close()
-        await writer.wait_closed()
-        self.left.set()
 
 
 @pytest.fixture
 async def server() -> AsyncIterator[tuple[SlowServer, str]]:
     slow = SlowServer()
-    listening = await asyncio.start_server(slow.serve, "127.0.0.1", 0)
-    async with listening:
-        yield slow, f"nats://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
-        async with asyncio.timeout(5):
-            await slow.left.wait()
+    async with listening(slow.serve) as port:
+        yield slow, f"nats://127.0.0.1:{port}"
 
 
 async def test_a_subscription_is_with_the_server_when_it_counts_as_made(server: tuple[SlowServer, str]) -> None:

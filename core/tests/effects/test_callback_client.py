@@ -3,12 +3,14 @@
 import asyncio
 import ipaddress
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 import pytest
 from playmolt_core.effects.callbacks.address import BadAddress, allowed, checked, resolved
 from playmolt_core.effects.callbacks.client import CallbackAnswer, CallbackClient, signature
 from playmolt_core.effects.callbacks.faults import CallbackFailure
+
+from core.tests.listening import listening
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -40,28 +42,12 @@ async def endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 async def called(
     serve: Serve, *, seconds: float = 10.0, private: bool = True
 ) -> AsyncIterator[CallbackAnswer | CallbackFailure]:
-    serving: list[asyncio.Task[None]] = []
-
-    async def to_its_end(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(ConnectionError):
-            await serve(reader, writer)
-        writer.close()
-        with suppress(ConnectionError):
-            await writer.wait_closed()
-
-    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        serving.append(asyncio.create_task(to_its_end(reader, writer)))
-
-    server = await asyncio.start_server(accept, "127.0.0.1", 0)
     client = CallbackClient(private=private, seconds=seconds)
-    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/turn"
-    try:
-        yield await client.call(url, "secret", b"{}", "key")
-    finally:
-        await client.close()
-        server.close()
-        await server.wait_closed()
-        await asyncio.gather(*serving)
+    async with listening(serve) as port:
+        try:
+            yield await client.call(f"http://127.0.0.1:{port}/turn", "secret", b"{}", "key")
+        finally:
+            await client.close()
 
 
 @pytest.mark.parametrize(

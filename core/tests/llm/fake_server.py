@@ -13,11 +13,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Any, Self
 
 import msgspec
 from playmolt_core.llm.catalogue import ModelEntry
+
+from core.tests.listening import listening
 
 GATED_SECONDS = 110
 """Below the time that a catalogue gives a model by default."""
@@ -159,8 +162,8 @@ class FakeServer:
         self.most_at_once = 0
         self._at_once = 0
         self._steps = deque(steps)
-        self._server: asyncio.Server | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._listening = AsyncExitStack()
+        self._port = 0
 
     def script(self, *steps: Step) -> None:
         self._steps.extend(steps)
@@ -172,8 +175,8 @@ class FakeServer:
 
     @property
     def base_url(self) -> str:
-        assert self._server is not None, "enter the server first"
-        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
+        assert self._port, "enter the server first"
+        return f"http://127.0.0.1:{self._port}/v1"
 
     def entry(self, alias: str = "fake", **fields: Any) -> ModelEntry:
         """A catalogue entry that points here."""
@@ -186,47 +189,32 @@ class FakeServer:
         return f"[models.{alias}]\n" + "".join(f"{name} = {json.dumps(value)}\n" for name, value in lines.items())
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        self._port = await self._listening.enter_async_context(listening(self._serve))
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._server is not None
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._server.wait_closed()
-
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.create_task(self._serve(reader, writer))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        await self._listening.aclose()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while (request := await _read(reader)) is not None:
-                if not is_probe(request):
-                    self.received.append(request)
-                self._at_once += 1
-                self.most_at_once = max(self.most_at_once, self._at_once)
-                try:
-                    answer = self._answer(request)
-                    if answer.hang:
-                        await asyncio.Event().wait()
-                    if answer.gate:
-                        await _opened(answer.gate)
-                    await asyncio.sleep(answer.delay)
-                finally:
-                    self._at_once -= 1
-                await _write(writer, answer)
-                if answer.cut:
-                    return
-        except (ConnectionError, asyncio.IncompleteReadError):
-            pass
-        finally:
-            writer.close()
+        while (request := await _read(reader)) is not None:
+            if not is_probe(request):
+                self.received.append(request)
+            self._at_once += 1
+            self.most_at_once = max(self.most_at_once, self._at_once)
+            try:
+                answer = self._answer(request)
+                if answer.hang:
+                    await asyncio.Event().wait()
+                if answer.gate:
+                    await _opened(answer.gate)
+                await asyncio.sleep(answer.delay)
+            finally:
+                self._at_once -= 1
+            await _write(writer, answer)
+            if answer.cut:
+                return
 
     def _answer(self, request: ReceivedRequest) -> Canned:
         format_type = request.body.get("response_format", {}).get("type", "")

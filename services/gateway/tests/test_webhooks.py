@@ -5,7 +5,7 @@ import base64
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,6 +17,7 @@ from playmolt_gateway.webhooks.deliverer import NoticeDeliverer, body_of, header
 from playmolt_schemas.limits import CALLBACK_URL_CHARS
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
+from core.tests.listening import listening
 from services.gateway.tests.test_owners import made
 from services.gateway.tests.twin_webhooks import AT
 
@@ -134,24 +135,8 @@ async def endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 @asynccontextmanager
 async def serving(serve: Serve) -> AsyncIterator[str]:
     """The URL of a server that does this with each connection."""
-    running: list[asyncio.Task[None]] = []
-
-    async def to_its_end(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(ConnectionError, asyncio.IncompleteReadError):
-            await serve(reader, writer)
-        writer.close()
-
-    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        running.append(asyncio.create_task(to_its_end(reader, writer)))
-
-    server = await asyncio.start_server(accept, "127.0.0.1", 0)
-    try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/hook"
-    finally:
-        server.close()
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+    async with listening(serve) as port:
+        yield f"http://127.0.0.1:{port}/hook"
 
 
 @asynccontextmanager

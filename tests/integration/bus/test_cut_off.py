@@ -25,6 +25,7 @@ from playmolt_core.settings import Settings
 from playmolt_schemas import subjects
 from playmolt_schemas.envelopes import Answer, Call
 
+from core.tests.listening import listening
 from tests.integration.bus.test_cluster import STREAMS, Member, jetstream, until_led
 from tests.integration.log.address import Address
 from tests.platforms import playmolt
@@ -304,7 +305,6 @@ async def _old_server(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     while line := await reader.readline():
         if line.startswith(b"PING"):
             writer.write(b"PONG\r\n")
-    writer.close()
 
 
 async def _refused(url: str, folder: Path) -> str:
@@ -330,6 +330,6 @@ async def test_a_server_without_jetstream_is_refused_in_one_line(without_jetstre
 
 
 async def test_a_server_that_is_too_old_is_refused_in_one_line(folder: Path) -> None:
-    async with await asyncio.start_server(_old_server, "127.0.0.1", 0) as server:
-        line = await _refused(f"nats://127.0.0.1:{server.sockets[0].getsockname()[1]}", folder)
+    async with listening(_old_server) as port:
+        line = await _refused(f"nats://127.0.0.1:{port}", folder)
     assert "runs 2.9.10; PlayMolt needs NATS 2.12 or newer" in line

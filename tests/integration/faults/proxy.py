@@ -4,11 +4,13 @@ import asyncio
 import re
 import threading
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from types import TracebackType
 from typing import Literal, Self
 
 import msgspec
+
+from core.tests.listening import listening
 
 _PARSED = re.compile(rb"(__asyncpg_\w+)\x00SELECT \* FROM log\.append\(")
 """A prepared statement that appends, and its name."""
@@ -38,8 +40,7 @@ class Proxy:
         self._trap: Trap | None = None
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._server: asyncio.Server
-        self._passing: set[asyncio.Task[None]] = set()
+        self._listening = AsyncExitStack()
 
     def set_trap(self, moment: Moment, act: Callable[[], None] = lambda: None) -> Trap:
         self._trap = Trap(moment, act)
@@ -53,32 +54,24 @@ class Proxy:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result(5)
+        asyncio.run_coroutine_threadsafe(self._listening.aclose(), self._loop).result(5)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(5)
         self._loop.close()
 
     async def _listen(self) -> int:
-        self._server = await asyncio.start_server(self._take, "127.0.0.1", 0)
-        return int(self._server.sockets[0].getsockname()[1])
+        return await self._listening.enter_async_context(listening(self._lead))
 
-    async def _close(self) -> None:
-        self._server.close()
-        for task in self._passing:
-            task.cancel()
-        await asyncio.gather(*self._passing, return_exceptions=True)
-
-    async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target)
-        except OSError:
-            writer.close()
-            return
+    async def _lead(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target)
         link = _Link(self, writer, far_writer)
-        for passing in (link.ask(reader), link.answer(far_reader)):
-            task = asyncio.create_task(passing)
-            self._passing.add(task)
-            task.add_done_callback(self._passing.discard)
+        passing = [asyncio.create_task(link.ask(reader)), asyncio.create_task(link.answer(far_reader))]
+        try:
+            await asyncio.gather(*passing)
+        finally:
+            for task in passing:
+                task.cancel()
+            far_writer.transport.abort()
 
     async def held_up(self) -> None:
         await asyncio.sleep(self.delay)

@@ -16,6 +16,7 @@ from playmolt_core.db.logins import ROLES
 from playmolt_core.db.migrate import MigrationRefused, migrate
 from playmolt_core.db.pool import open_pool
 
+from core.tests.listening import listening
 from tests import platforms
 from tests.integration.platform.test_play import Table
 from tests.platforms import EMPTY, Done, Stack, copied_cluster
@@ -120,10 +121,8 @@ async def test_a_setting_that_a_pooler_refuses_is_named_and_the_service_is_not_r
             writer.write(b"N")
         fields = b"SERROR\0C08P01\0Munsupported startup parameter: statement_timeout\0\0"
         writer.write(b"E" + (4 + len(fields)).to_bytes(4) + fields)
-        writer.close()
 
-    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as pooler:
-        port = pooler.sockets[0].getsockname()[1]
+    async with listening(refuse) as port:
         pool = await open_pool(f"postgresql://app@127.0.0.1:{port}/app")
         with pytest.raises(LogUnavailable, match="unsupported startup parameter: statement_timeout"):
             await pool.value("SELECT 1")

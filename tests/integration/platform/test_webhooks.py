@@ -21,6 +21,7 @@ from playmolt.retries import Retry
 from playmolt_cli.local.embedded import free_port
 from playmolt_schemas.api import GameType
 
+from core.tests.listening import listening
 from core.tests.waiting import wait_until
 from tests.platforms import Stack
 
@@ -198,32 +199,13 @@ Answer = Callable[[bytes], Awaitable[bytes]]
 @asynccontextmanager
 async def server(answer: Answer) -> AsyncIterator[int]:
     """A server that answers each request's head; its port."""
-    running: set[asyncio.Task[None]] = set()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            with suppress(ConnectionError, asyncio.IncompleteReadError):
-                head = await reader.readuntil(b"\r\n\r\n")
-                writer.write(await answer(head))
-                await writer.drain()
-        finally:
-            writer.close()
-            with suppress(ConnectionError):
-                await writer.wait_closed()
+        writer.write(await answer(await reader.readuntil(b"\r\n\r\n")))
+        await writer.drain()
 
-    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.create_task(serve(reader, writer))
-        running.add(task)
-        task.add_done_callback(running.discard)
-
-    listening = await asyncio.start_server(accept, "127.0.0.1", 0)
-    try:
-        yield listening.sockets[0].getsockname()[1]
-    finally:
-        listening.close()
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+    async with listening(serve) as port:
+        yield port
 
 
 async def aborted_game(stack: Stack, owner: Owner) -> None:

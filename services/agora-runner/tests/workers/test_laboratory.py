@@ -22,6 +22,7 @@ from playmolt_schemas.instrument.laboratory import JOBS, STUDY_FILES, PcsArms
 from playmolt_schemas.stored.agora.plan import Noticed, Spent
 from playmolt_schemas.stored.agora.turn import ACTIONS
 
+from core.tests.listening import listening
 from core.tests.scenario import Scenario
 from tests.agora_locks import opened
 from tests.laboratories import KEY, served
@@ -47,13 +48,9 @@ async def answering(*answers: bytes | None) -> AsyncIterator[tuple[str, list[int
         if answer is not None:
             writer.write(answer)
             await writer.drain()
-        writer.close()
 
-    server = await asyncio.start_server(handle, "127.0.0.1", 0)
-    try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", calls
-    finally:
-        server.close()
+    async with listening(handle) as port:
+        yield f"http://127.0.0.1:{port}", calls
 
 
 def http(status: int, body: bytes) -> bytes:

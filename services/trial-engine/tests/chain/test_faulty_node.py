@@ -5,7 +5,6 @@ import json
 import re
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
 from typing import Any
 
 import httpx2
@@ -14,6 +13,8 @@ from chain_nodes import JURORS, Node, case
 from playmolt_jury.chain import keys
 from playmolt_jury.chain.jsonrpc import JsonRpcChain
 from playmolt_jury.chain.port import ChainUnavailable
+
+from core.tests.listening import listening
 
 GUILTY = set(JURORS[:3])
 _LENGTH = re.compile(rb"(?i)content-length: (\d+)")
@@ -34,27 +35,25 @@ class FaultyProxy:
         self.client = httpx2.AsyncClient(timeout=60, trust_env=False, verify=False)
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(ConnectionError, asyncio.IncompleteReadError):
-            head = await reader.readuntil(b"\r\n\r\n")
-            call = json.loads(await reader.readexactly(int(_LENGTH.findall(head)[0])))
-            self.calls += 1
-            if call["method"] == "eth_sendRawTransaction":
-                self.sent.append(call["params"][0])
-            answer = (await self.client.post(self.node.url, json=call)).json()
-            spoilt = self.fault(self, call["method"])
-            status, told = (spoilt, {}) if isinstance(spoilt, int) else (200, answer if spoilt is None else spoilt)
-            body = json.dumps(told).encode()
-            writer.write(f"HTTP/1.1 {status} X\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode())
-            writer.write(body)
-            await writer.drain()
-        writer.close()
+        head = await reader.readuntil(b"\r\n\r\n")
+        call = json.loads(await reader.readexactly(int(_LENGTH.findall(head)[0])))
+        self.calls += 1
+        if call["method"] == "eth_sendRawTransaction":
+            self.sent.append(call["params"][0])
+        answer = (await self.client.post(self.node.url, json=call)).json()
+        spoilt = self.fault(self, call["method"])
+        status, told = (spoilt, {}) if isinstance(spoilt, int) else (200, answer if spoilt is None else spoilt)
+        body = json.dumps(told).encode()
+        writer.write(f"HTTP/1.1 {status} X\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode())
+        writer.write(body)
+        await writer.drain()
 
 
 @pytest.fixture
 async def proxy(shared_node: Node) -> AsyncIterator[FaultyProxy]:
     made = FaultyProxy(shared_node)
-    async with await asyncio.start_server(made.handle, "127.0.0.1", 0) as server:
-        made.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with listening(made.handle) as port:
+        made.url = f"http://127.0.0.1:{port}"
         yield made
     await made.client.aclose()
 

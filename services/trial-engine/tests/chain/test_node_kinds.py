@@ -18,6 +18,8 @@ from playmolt_jury.chain.reading import read_chain
 from playmolt_jury.chain.rpc import Rpc
 from playmolt_jury.chain.wallet import Wallet
 
+from core.tests.listening import listening
+
 SHIFT = 1_000_000
 Call = dict[str, Any]
 Sessions = Callable[[], str]
@@ -41,7 +43,7 @@ class OtherNode:
         return answer
 
     async def _handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(ConnectionError, asyncio.IncompleteReadError, httpx2.HTTPError):
+        with suppress(httpx2.HTTPError):
             head = (await reader.readuntil(b"\r\n\r\n")).lower()
             length = int(head.partition(b"content-length:")[2].split(b"\r\n")[0])
             call = json.loads(await reader.readexactly(length))
@@ -52,12 +54,11 @@ class OtherNode:
             body = json.dumps(answer).encode()
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % len(body) + body)
             await writer.drain()
-        writer.close()
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator["OtherNode"]:
-        async with await asyncio.start_server(self._handle, "127.0.0.1", 0) as server:
-            self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with listening(self._handle) as port:
+            self.url = f"http://127.0.0.1:{port}"
             yield self
         await self._client.aclose()
 

@@ -4,7 +4,6 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -13,6 +12,8 @@ from eth_utils.crypto import keccak
 from playmolt_jury.chain import read_chain
 from playmolt_jury.chain.port import ChainFault, ChainUnavailable, Reverted
 from playmolt_jury.chain.rpc import KNOWN_WORDS, POOR_WORDS, TAKEN_WORDS, Rpc, RpcRefusal
+
+from core.tests.listening import listening
 
 ALREADY_VOTED = "0x" + (keccak(text="AlreadyVoted(address)")[:4] + encode(["address"], ["0x" + "11" * 20])).hex()
 
@@ -25,7 +26,6 @@ class Impostor:
     def __init__(self) -> None:
         self.answers: list[bytes] = []
         self.asked = 0
-        self.done = 0
         self.silence = asyncio.Event()
         self.url = ""
 
@@ -40,31 +40,22 @@ class Impostor:
         return self.says({"jsonrpc": "2.0", "id": 1, "error": error})
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(ConnectionError, asyncio.IncompleteReadError):
-            head = await reader.readuntil(b"\r\n\r\n")
-            # To close with part of a request unread would reset the connection under the answer.
-            await reader.readexactly(int(_LENGTH.findall(head)[0]))
-            self.asked += 1
-            await self.silence.wait()
-            writer.write(self.answers.pop(0) if len(self.answers) > 1 else self.answers[0])
-            await writer.drain()
-        writer.close()
-        with suppress(ConnectionError):
-            await writer.wait_closed()
-        self.done += 1
+        head = await reader.readuntil(b"\r\n\r\n")
+        # To close with part of a request unread would reset the connection under the answer.
+        await reader.readexactly(int(_LENGTH.findall(head)[0]))
+        self.asked += 1
+        await self.silence.wait()
+        writer.write(self.answers.pop(0) if len(self.answers) > 1 else self.answers[0])
+        await writer.drain()
 
 
 @pytest.fixture
 async def impostor() -> AsyncIterator[Impostor]:
     made = Impostor()
     made.silence.set()
-    async with await asyncio.start_server(made.handle, "127.0.0.1", 0) as server:
-        made.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v2/secret-token"
+    async with listening(made.handle) as port:
+        made.url = f"http://127.0.0.1:{port}/v2/secret-token"
         yield made
-        made.silence.set()
-        async with asyncio.timeout(5):
-            while made.done < made.asked:
-                await asyncio.sleep(0.01)
 
 
 @pytest.fixture
