@@ -4,6 +4,7 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -21,7 +22,7 @@ from playmolt_core.log.memory import MemoryLog
 from playmolt_core.log.port import StoredSnapshot
 from playmolt_core.log.verify import verify
 from playmolt_schemas.envelopes import Answer, Call, Op
-from playmolt_schemas.identifiers import lobby_of
+from playmolt_schemas.identifiers import lobby_of, rfc3339
 
 from core.tests.counting import Counting
 
@@ -276,6 +277,18 @@ async def test_a_table_of_other_seats_than_the_games_is_refused(agents: tuple[st
     async with engine_on(MemoryLog()) as engine:
         status, refused = await call(engine, "seat_table", TABLE, table(*agents))
         assert (status, refused["code"]) == (400, "invalid_request")
+
+
+async def test_a_game_that_would_begin_too_late_is_refused_and_one_that_began_in_time_is_found_again() -> None:
+    log, key = MemoryLog(), f"{7:032x}"
+    early, late = ({"begins_before": rfc3339(at)} for at in (datetime.max.replace(tzinfo=UTC), datetime.now(UTC)))
+    async with engine_on(log) as engine:
+        status, refused = await call(engine, "seat_table", TABLE, table("a", "b") | late)
+        assert (status, refused["code"]) == (409, "tournament_over")
+        assert await log.load(LOBBY) is None
+        seated = await call(engine, "seat_table", TABLE, table("a", "b") | early, key=key)
+        assert seated[0] == 200
+        assert await call(engine, "seat_table", TABLE, table("a", "b") | late, key=key) == seated
 
 
 async def test_the_terms_of_a_table_are_checked_without_a_game() -> None:

@@ -228,6 +228,14 @@ class ArenaClosed(Event, frozen=True, kw_only=True):
     message_name: ClassVar[str] = "ArenaClosedMessage"
 
 
+class TableDropped(Event, frozen=True, kw_only=True):
+    """The time of an arena was over before the game of a table began: it is not played."""
+
+    type: ClassVar[str] = "table_dropped"
+    round: Public[int]
+    table: Public[int]
+
+
 class TournamentEnded(Event, frozen=True, kw_only=True):
     """The tournament is over. `standings` is the final board; a season has `board` instead."""
 
@@ -254,5 +262,6 @@ EVENTS: Final = stored_types(
     GameScored,
     RoundClosed,
     ArenaClosed,
+    TableDropped,
     TournamentEnded,
 )

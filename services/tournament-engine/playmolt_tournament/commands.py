@@ -96,6 +96,14 @@ class SeatTable(Command, frozen=True, kw_only=True):
     house: tuple[str, ...] = ()
 
 
+class DropTable(Command, frozen=True, kw_only=True):
+    """Fulfil `seat_table` of an arena whose time was over before the game began. No change before its end."""
+
+    round: int
+    table: int
+    attempt: int
+
+
 class ScoreGame(Command, frozen=True, kw_only=True):
     """A game of this tournament is over. Of a game that counts already, or of another one: no change.
 

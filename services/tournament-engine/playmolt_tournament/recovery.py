@@ -15,6 +15,7 @@ from playmolt_schemas.stored.tournament import (
     GameSeated,
     GameVoided,
     RoundPaired,
+    TableDropped,
     TournamentChanged,
     TournamentCreated,
     TournamentEnded,
@@ -51,6 +52,10 @@ def recovered(state: State, event: Event, deadlines: Sequence[str]) -> Iterator[
             yield commands.SeatTable(
                 round=event.round, table=event.table, attempt=event.attempt, game_id=event.game_id, house=event.house
             )
+        case TableDropped():
+            table = state.table(event.round, event.table)
+            attempt = table.attempt if table else 0
+            yield commands.DropTable(round=event.round, table=event.table, attempt=attempt)
         case GameVoided():
             yield commands.ScoreGame(game_id=event.game_id, outcome="void")
         case GameScored():

@@ -27,6 +27,7 @@ from playmolt_schemas.stored.tournament import (
     RoundClosed,
     RoundPaired,
     Score,
+    TableDropped,
     TournamentChanged,
     TournamentCreated,
     TournamentEnded,
@@ -75,6 +76,7 @@ class Tournament(Game[State]):
                 commands.ResumeEntrant: _resume,
                 commands.PairRound: _pair,
                 commands.SeatTable: _seat,
+                commands.DropTable: _drop,
                 commands.ScoreGame: _score,
                 commands.CloseSeason: _close_season,
                 DeadlinePassed: _deadline_passed,
@@ -99,6 +101,8 @@ class Tournament(Game[State]):
             case commands.ChangeTournament() | commands.JoinTournament():
                 return self.unknown
             case commands.PairRound() if _arena_time_over(state, at):
+                return _NO_CHANGE
+            case commands.DropTable() if not _arena_time_over(state, at):
                 return _NO_CHANGE
             case _:
                 return super().decide(state, command, at)
@@ -395,9 +399,23 @@ def _pair(state: State, command: commands.PairRound) -> Decision:
     return Accepted((RoundPaired(round=command.round, tables=command.tables, repeats=repeats(state, command.tables)),))
 
 
-def _seat(state: State, command: commands.SeatTable) -> Decision:
+def _waiting_table(state: State, command: commands.SeatTable | commands.DropTable) -> Table | None:
+    """The table of a command, if it still waits for this attempt at a game."""
     table = state.table(command.round, command.table)
     if state.over or table is None or table.attempt != command.attempt or table.game_id or table.outcome is not None:
+        return None
+    return table
+
+
+def _drop(state: State, command: commands.DropTable) -> Decision:
+    if _waiting_table(state, command) is None:
+        return _NO_CHANGE
+    return Accepted((TableDropped(round=command.round, table=command.table),))
+
+
+def _seat(state: State, command: commands.SeatTable) -> Decision:
+    table = _waiting_table(state, command)
+    if table is None:
         return _NO_CHANGE
     if len(command.house) != state.seats - len(table.numbers):
         return Refused(Code.INVALID_REQUEST, "As many house bots are needed as seats are empty.")

@@ -26,6 +26,7 @@ from playmolt_schemas.stored.tournament import (
     RoundClosed,
     RoundPaired,
     Standing,
+    TableDropped,
     Terms,
     TournamentChanged,
     TournamentCreated,
@@ -348,6 +349,17 @@ def _scored(state: State, event: GameScored, at: datetime) -> Changes:
     }
 
 
+def _dropped(state: State, event: TableDropped, _: datetime) -> Changes:
+    place = (event.round, event.table)
+    before = state.rounds[event.round - 1].tables[event.table - 1]
+    gone = [replace(entrant, playing=entrant.playing - 1) for entrant in map(state.entrant, before.numbers)]
+    return {
+        "entrants": _with_entrants(state, *gone),
+        "rounds": _with_table(state, *place, replace(before, outcome="void"), closed=1),
+        "unseated": _without(state.unseated, place),
+    }
+
+
 def _round_closed(state: State, event: RoundClosed, at: datetime) -> Changes:
     rounds = list(state.rounds)
     rounds[event.round - 1] = replace(rounds[event.round - 1], closed=True)
@@ -397,5 +409,6 @@ FOLDS: Final[Mapping[type[Event], Fold]] = {
     GameScored: _seen(_scored),
     RoundClosed: _round_closed,
     ArenaClosed: _closing,
+    TableDropped: _dropped,
     TournamentEnded: _seen(_ended),
 }

@@ -27,11 +27,13 @@ def every_tournament() -> list[Driver]:
     arena.when(commands.LeaveTournament(agent_id=agent(4)))
     (game_id,) = arena.running()
     arena.when(commands.ScoreGame(game_id=game_id, outcome="void")).to_the_end()
+    late = Driver().created(format="arena", duration_minutes=5).joined(1, 2).started().pair()
+    late.later(300).when(commands.DropTable(round=1, table=1, attempt=1))
     season = Driver().created(format="season", ends_at="2026-04-01T00:00:00Z")
     row = BoardRow(rank=0, agent_id=agent(1), name="가나", handle="agent-1", owner_id=None, points=300, wins=1, games=2)
     season.when(commands.CloseSeason(board=(row,)))
     aborted = Driver().created().joined(1).when(EndGame(reason="점검 때문에 끝냅니다."))
-    return [aborted, season, arena]
+    return [aborted, season, late, arena]
 
 
 @pytest.fixture

@@ -456,6 +456,36 @@ class TestArena:
         assert tournament.events == ["game_scored", "round_closed", "tournament_ended"]
         assert sum(row.games for row in tournament.state.standings) == 4
 
+    @pytest.mark.parametrize("again", [False, True], ids=["at first", "again"])
+    @pytest.mark.parametrize("closed_first", [False, True])
+    def test_a_table_without_a_game_at_its_end_is_dropped(
+        self, tournament: Driver, again: bool, closed_first: bool
+    ) -> None:
+        tournament.created(format="arena", duration_minutes=10).joined(*range(1, 8)).started().pair()
+        first, second = tournament.due(effects.SEAT)
+        tournament.seat(first)
+        if again:
+            tournament.seat(second)
+            tournament.when(commands.ScoreGame(game_id="ox-1-2-1", outcome="void")).accepted()
+        drop = commands.DropTable(round=1, table=2, attempt=1 + again)
+        assert tournament.when(drop).accepted().events == [], "its time is not over"
+        (end,) = [each for each in tournament.rules.effects(tournament.state) if each.kind == effects.DEADLINE]
+        tournament.later(600)
+        steps = [lambda: tournament.when(drop), lambda: tournament.when(DeadlinePassed(effect_id=end.id))]
+        for step in reversed(steps) if closed_first else steps:
+            step().accepted()
+        assert [event.type for event, _ in tournament.log[-2:]] == sorted(
+            ["arena_closed", "table_dropped"], reverse=not closed_first
+        )
+        assert tournament.when(drop).accepted().events == []
+        assert not tournament.due(effects.SEAT)
+        shown = view(tournament.state).rounds[0].games[1]
+        assert (shown.game_id, shown.phase) == (None, "aborted")
+        tournament.score("ox-1-1-1")
+        assert tournament.events == ["game_scored", "round_closed", "tournament_ended"]
+        assert sum(row.games for row in tournament.state.standings) == 4
+        assert not any(entrant.playing for entrant in tournament.state.entrants)
+
     def test_one_that_was_never_started_ends_in_time(self, tournament: Driver) -> None:
         tournament.created(format="arena", ends_at=SOON).joined(1)
         (end,) = tournament.rules.effects(tournament.state)

@@ -44,6 +44,9 @@ _encode = msgspec.json.encode
 _log = log("seating")
 
 
+_TOO_LATE: Final = Refused(
+    Code.TOURNAMENT_OVER, "The time of this tournament was over before this game began. Let it end without the game."
+)
 PEOPLE_CLOSED: Final = Refused(
     Code.PEOPLE_CLOSED,
     "On this server people play private games only. Open one with POST /api/games, or join one with its invite.",
@@ -90,6 +93,8 @@ class TableRequest(msgspec.Struct, frozen=True, kw_only=True):
     pack: str | None = None
     deadline_seconds: int | None = None
     rated: bool = True
+    begins_before: datetime | None = None
+    """When it is too late to begin this game."""
     check: bool = False
     """Only check whether such a game can be created: nothing is stored, and the seats do not count."""
 
@@ -177,6 +182,8 @@ class SeatPlanner(Generic[S]):
         call, game = pending.call, fresh_stream(self._decider, pending.call.target)
         change, seats = Change(game), Change(lobby)
         at = max(self._now(), lobby.head.at)
+        if asked.begins_before is not None and at >= asked.begins_before:
+            return refusal(game, _TOO_LATE)
         joins = [Join(agent_id=seat.id, name=seat.name, identity=Identity(**identity_of(seat))) for seat in asked.seats]
         joins[-1] = replace(joins[-1], one_address=one_address)
         for command in (Create(seed=draw_seed(), config=self._config | asked.config()), *joins):

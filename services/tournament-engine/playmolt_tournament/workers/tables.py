@@ -83,9 +83,12 @@ class TableWorker:
         game_id = id_of_command(state.terms.game_type, command_id)
         banned = await self._agents.banned([one for agent in seated for one in (agent.id, agent.owner_id) if one])
         refused = await self._create(state, _body(leased.stream, state, place, seated, banned), game_id, command_id)
+        if refused is not None and refused.code == Code.TOURNAMENT_OVER:
+            await leased.submit(commands.DropTable(round=place.round, table=place.table, attempt=place.attempt))
+            return
         if refused is not None:
-            _log.error("table_refused", tournament=leased.stream, game=game_id, detail=refused)
-            await leased.submit(EndGame(reason=refused), "refused")
+            _log.error("table_refused", tournament=leased.stream, game=game_id, detail=refused.detail)
+            await leased.submit(EndGame(reason=refused.detail), "refused")
             return
         await self._agents.note_table(game_id, [agent.id for agent in seated])
         seat = commands.SeatTable(
@@ -102,7 +105,7 @@ class TableWorker:
             return None
         return [next(bots) if entrant is None else entrants[entrant.id] for entrant in place.entrants]
 
-    async def _create(self, state: State, body: bytes, game_id: str, command_id: str) -> str | None:
+    async def _create(self, state: State, body: bytes, game_id: str, command_id: str) -> Problem | None:
         """Create the game; returns why this can never succeed. Raises LogUnavailable for a retry."""
         try:
             answer = await self._engines.submit(
@@ -112,11 +115,11 @@ class TableWorker:
             raise LogUnavailable(str(error)) from error
         if answer.status == 200:
             return None
-        detail = msgspec.json.decode(answer.body, type=Problem).detail or ""
-        if answer.status == Code.INVALID_REQUEST.status:
-            return detail
+        problem = msgspec.json.decode(answer.body, type=Problem)
+        if problem.code in (Code.INVALID_REQUEST, Code.TOURNAMENT_OVER):
+            return problem
         # An agent still plays a game of another tournament, or the engine is busy: the effect is retried.
-        raise LogUnavailable(f"{answer.status}: {detail}")
+        raise LogUnavailable(f"{answer.status}: {problem.detail}")
 
 
 class PackCheck:
@@ -174,6 +177,7 @@ def _body(tournament: str, state: State, place: TableToSeat, agents: Sequence[Ag
         "pack": terms.pack,
         "deadline_seconds": terms.deadline_seconds,
         "rated": terms.rated,
+        "begins_before": state.ends_at if state.format == "arena" and state.ends_at else msgspec.UNSET,
     }
     return _encode({name: value for name, value in named.items() if value is not msgspec.UNSET})
 
