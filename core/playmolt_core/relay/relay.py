@@ -61,12 +61,13 @@ class Relay:
         self, log: ShardReader, streams: Streams, limit: int, shard: int = 0, form_of: PublicForm = public_form,
         *, on_poll: Callable[[int, int], None] = lambda _shard, _position: None,
         prepare: Callable[[Sequence[Record]], Awaitable[None]] | None = None,
-        renames: Callable[[], bool] = lambda: False,
+        renames: Callable[[], bool] = lambda: False, check_seconds: float = CHECK_SECONDS,
     ) -> None:  # fmt: skip
         """`on_poll` is called with the shard and the end of the log whenever it was read, `prepare` with records before
         their messages are made. `renames`: whether anything is shown differently than when it was published."""
         self._prepare = prepare
         self._renames = renames
+        self._check_seconds = check_seconds
         self._log = log
         self._on_poll = on_poll
         self._shard = shard
@@ -255,7 +256,7 @@ class Relay:
 
     async def _check_streams(self) -> None:
         now = asyncio.get_running_loop().time()
-        trusted = now < self._checked_at + CHECK_SECONDS
+        trusted = now < self._checked_at + self._check_seconds
         if not trusted:
             self._checked_at = now
         for feed in self._feeds:

@@ -192,7 +192,7 @@ class Operator:
     async def post(self, experiment: str, what: str, body: Any = None) -> httpx.Response:
         return await self.call("POST", f"{EXPERIMENTS}/{experiment}/{what}", body)
 
-    async def until(self, experiment: str, ready: Callable[[Any], Any] | str, seconds: float = 90) -> Any:
+    async def until(self, experiment: str, ready: Callable[[Any], Any] | str, seconds: float = 180) -> Any:
         """Wait for a status, or for what a function of the experiment says."""
         there = (lambda state: state["status"] == ready) if isinstance(ready, str) else ready
         async with asyncio.timeout(seconds):
@@ -224,13 +224,13 @@ class Operator:
     async def events(self, stream: str) -> list[tuple[str, Any]]:
         return [(record.type, msgspec.json.decode(record.data)) for record in await self.records(stream)]
 
-    async def until_told(self, stream: str, kind: str, seconds: float = 90) -> None:
+    async def until_told(self, stream: str, kind: str, seconds: float = 180) -> None:
         """Wait until a stream, which need not be there yet, holds an event of a type."""
         async with asyncio.timeout(seconds), self._log() as log:
             while not ((stored := await log.load(stream)) and kind in {record.type for record in stored.records}):
                 await asyncio.sleep(0.05)
 
-    async def until_shared(self, seconds: float = 90) -> None:
+    async def until_shared(self, seconds: float = 180) -> None:
         """Wait until two processes hold effects at once; nobody holds one between two turns."""
         holders = (
             "SELECT count(DISTINCT holder) FROM lease.effect WHERE id LIKE 'agora-%' AND until > clock_timestamp()"

@@ -75,9 +75,9 @@ async def test_each_batch_holds_the_next_call_of_every_run_and_a_kill_submits_no
         running = stack(PLAYMOLT_MODELS=str(catalogue), PLAYMOLT_DAY_MONEY="1", PLAYMOLT_KEY_DAY_TOKENS="1")
         async with Operator(running) as operator:
             experiment = await operator.open(PLAN)
-            await wait_until(lambda: len(stand_in.batches) == 2, seconds=60)
+            await wait_until(lambda: len(stand_in.batches) >= 2, seconds=120)
             running.kill("agora-runner-1")  # in the questions aside, maybe before it heard of the batch
-            await wait_until(lambda: len(stand_in.batches) == 4, seconds=120)
+            await wait_until(lambda: len(stand_in.batches) >= 4, seconds=120)
             running.kill_tree()  # likewise in the turns
             running.start()
             state = await operator.until(experiment, "finished", seconds=180)

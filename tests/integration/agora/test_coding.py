@@ -100,7 +100,7 @@ async def test_a_judge_that_is_killed_twice_asks_nothing_twice_and_agreement_is_
 
 
 async def until_still(operator: Operator, experiment: str) -> Any:
-    async with asyncio.timeout(90):
+    async with asyncio.timeout(180):
         while True:
             line = (await operator.get(f"/api/agora/experiments/{experiment}/codings"))["judges"][0]
             if line["status"] != "running":
@@ -158,7 +158,7 @@ def fill(sheet: Path, thoughts: Any) -> None:
 def check_bundle(experiment: str, bundle: Path, data: tuple[str, ...], many: int) -> None:
     playmolt("export", experiment, "--out", str(bundle), *data)
     verify = [sys.executable, "-I", str(bundle / "verify.py"), str(bundle)]
-    checked = subprocess.run(verify, capture_output=True, text=True, timeout=60, check=False)
+    checked = subprocess.run(verify, capture_output=True, text=True, timeout=120, check=False)
     assert "VERIFIED" in checked.stdout, checked.stdout
     study = playmolt_agora.open(bundle)
     rows = study.tables["kappa"].to_polars().to_dicts()

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
@@ -35,7 +36,7 @@ StackFactory = Callable[..., Stack]
 
 
 async def asked(server: FakeServer, many: int) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while len(server.received) < many:
             await asyncio.sleep(0.02)
 
@@ -123,7 +124,7 @@ async def test_whatever_is_killed_no_turn_is_lost_or_taken_twice_and_the_bundle_
         assert all("\nuser: " in block and "\nanswer: reply " in block for block in aside)
         await asyncio.to_thread(playmolt, "agora", "export", experiment, "--out", str(bundle), "--data", data)
         verifier = [sys.executable, "-I", str(bundle / "verify.py"), str(bundle)]
-        checked = await asyncio.to_thread(subprocess.run, verifier, capture_output=True, text=True, timeout=60)
+        checked = await asyncio.to_thread(subprocess.run, verifier, capture_output=True, text=True, timeout=120)
         assert checked.returncode == 0, checked.stdout + checked.stderr
         assert "VERIFIED" in checked.stdout
         assert experiment in (bundle / "manifest.json").read_text()
@@ -164,7 +165,7 @@ async def test_a_plan_survives_the_process_that_examines_it(stack: StackFactory,
                 try:
                     sent = await operator.call("POST", EXPERIMENTS, tested, **{"Idempotency-Key": "once"})
                     assert sent.status_code == 202, sent.text
-                    await wait_until(lambda: is_called(laboratory), seconds=60)
+                    await wait_until(lambda: is_called(laboratory), seconds=120)
                     running.kill("agora-runner-1")
                 finally:
                     os.kill(laboratory, signal.SIGCONT)
@@ -194,7 +195,7 @@ async def test_a_laboratory_killed_in_a_report_a_look_and_a_bundle_costs_a_repea
                 assert experiment in (await report).text
                 second = frozen(running)
                 look = asyncio.create_task(operator.post(experiment, "look"))
-                await wait_until(lambda: is_called(second), seconds=30)
+                await wait_until(lambda: is_called(second), seconds=60)
                 os.kill(second, signal.SIGKILL)
                 looks = (await look).json()["looks"]
                 assert [seen["turns"] for seen in looks] == [24]
@@ -225,13 +226,14 @@ async def kill_in_job(running: Stack, name: str) -> int:
     forks = above(running.run.processes["agora-runner-1"])[0]
 
     def does() -> bool:
-        found[:] = [pid for pid in processes(f"playmolt_agora.service.job\0{name}\0") if forks in above(pid)]
+        jobs = {pid: above(pid) for pid in processes(f"playmolt_agora.service.job\0{name}\0")}
+        found[:] = next(([pid, over[0]] for pid, over in jobs.items() if forks in over[1:]), [])
         return bool(found)
 
-    await wait_until(does, seconds=60)
-    job, laboratory = found[0], above(found[0])[0]
+    await wait_until(does, seconds=120)
+    job, laboratory = found
     os.kill(laboratory, signal.SIGKILL)
-    await wait_until(lambda: not above(job), seconds=30)
+    await wait_until(lambda: not above(job), seconds=60)
     return laboratory
 
 
@@ -239,9 +241,13 @@ def frozen(running: Stack) -> int:
     """Stop the laboratory, the one fork that `up` does not list, so that a call of it waits; gives its id."""
     run = running.run
     forks = above(run.processes["agora-runner-1"])[0]
-    (found,) = [pid for pid in processes("") if above(pid)[:1] == [forks] and pid not in run.processes.values()]
-    os.kill(found, signal.SIGSTOP)
-    return found
+    until, found = time.monotonic() + 60, list[int]()
+    while len(found) != 1:  # one that was killed may not be reaped yet, and its successor not be there
+        assert time.monotonic() < until, found
+        listed = run.processes.values()
+        found = [pid for pid in processes("playmolt") if above(pid)[:1] == [forks] and pid not in listed]
+    os.kill(found[0], signal.SIGSTOP)
+    return found[0]
 
 
 def is_called(laboratory: int) -> bool:

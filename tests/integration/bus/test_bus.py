@@ -35,6 +35,10 @@ class Echo:
         if not self.silent:
             respond(Answer(call.id, 200, msgspec.json.encode([call.op, call.target, call.agent])))
 
+    def commands(self) -> int:
+        """Commands that it got; one that it was slow to answer comes again."""
+        return len({call.command_id for call in self.calls})
+
     async def start(self) -> "Echo":
         await self.bus.open()
         await self.bus.serve(self.game, ["x"], receive=self.receive, receive_public=self.receive)
@@ -54,7 +58,7 @@ async def caller(settings: Settings, service: str = "gateway") -> AsyncIterator[
         await bus.close()
 
 
-async def until(condition: object, seconds: float = 30) -> None:
+async def until(condition: object, seconds: float = 60) -> None:
     async with asyncio.timeout(seconds):
         while not condition():  # type: ignore[operator]
             await asyncio.sleep(0.02)
@@ -76,10 +80,10 @@ async def test_a_games_calls_meet_in_one_replica_and_move_when_it_leaves(nats_ur
         await until(lambda: bus.present() == {"ox"} and len(bus._roster._seen) == 3)
         await asyncio.gather(*(bus.submit("ox", "act", GAME) for _ in range(40)))
         owners = [engine for engine in engines if engine.calls]
-        assert [len(engine.calls) for engine in owners] == [40]
+        assert [engine.commands() for engine in owners] == [40]
         await owners[0].stop()
         await asyncio.gather(*(bus.submit("ox", "act", GAME) for _ in range(40)))
-        assert sum(len(engine.calls) for engine in engines) == 80
+        assert sum(engine.commands() for engine in engines) == 80
     for engine in engines:
         if engine is not owners[0]:
             await engine.stop()
@@ -134,7 +138,7 @@ async def test_a_spectators_calls_go_to_the_public_subject_only(nats_url: str) -
     async with caller(settings, "spectator") as bus, caller(settings) as listener:
         await listener.on("public.>", lambda _: taken.append("public"))
         await listener.on("actions.>", lambda _: taken.append("actions"))
-        await delivered(listener._connection, 5)
+        await delivered(listener._connection, 60)
         await until(bus.present)
         await bus.submit("ox", "feed", GAME)
         await until(lambda: taken)
@@ -163,8 +167,8 @@ async def test_a_watch_that_is_not_read_reports_a_gap_and_stays_bounded(nats_url
         watch = await bus.watch("ox", GAME)
         for number in range(3000):
             await relay._connection.publish(spectate("ox", GAME), b"%d" % number)
-        await delivered(relay._connection, 5)
-        await asyncio.sleep(0.3)
+        await delivered(relay._connection, 60)
+        await until(lambda: bus._connection.stats["in_msgs"] >= 3000)
         first = await watch.next(20)
         assert first == b""
         await watch.close()
@@ -194,9 +198,9 @@ async def test_losing_the_server_is_told_to_every_watch_and_calls_go_on_afterwar
         watch = await bus.watch("ox", GAME)
         nats_server.kill()
         await until(lambda: not bus.connected())
-        waiting = bus.submit("ox", "act", GAME)
+        waiting = bus.submit("ox", "act", GAME, deadline=60)
         nats_server.start()
-        assert await watch.next(20) == b""
+        assert await watch.next(60) == b""
         assert (await waiting).status == 200
     await engine.stop()
 
@@ -237,7 +241,7 @@ def test_a_connection_that_was_closed_just_now_fails_as_one_that_is_lost(
         with suppress(nats.errors.Error, TimeoutError, OSError):
             await tries[tried]()
         await until(lambda: client.stats["reconnects"] == 1 and client.is_connected)
-        await client.flush(2)
+        await client.flush(60)
         await client.close()
 
     uvloop.run(try_it())

@@ -317,8 +317,13 @@ async def _refused(url: str, folder: Path) -> str:
         sys.executable, "-m", "playmolt_cli", "up", "--data", folder / "data", "--port", "0", "--spectator-port", "0",
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "NATS_URL": url, "DATABASE_URL": ""},
     )  # fmt: skip
-    async with asyncio.timeout(SECONDS):
-        out, err = await up.communicate()
+    try:
+        async with asyncio.timeout(2 * SECONDS):
+            out, err = await up.communicate()
+    finally:
+        with suppress(ProcessLookupError):
+            up.kill()
+        await up.wait()
     assert (up.returncode, out) == (2, b"")
     assert err.decode() == f"Error: {refusal.value}\n"
     return str(refusal.value)

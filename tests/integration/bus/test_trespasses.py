@@ -24,6 +24,8 @@ from playmolt_schemas import subjects
 from playmolt_schemas.envelopes import Answer, Call, encode_pack
 from playmolt_schemas.identifiers import ENGINES
 
+from core.tests.waiting import wait_until
+
 GAMES = [game for games in ENGINES.values() for game in games]
 FEEDS = feeds(0, 1, public_form)
 ID = "00000000-0000-7000-8000-000000000001"
@@ -142,10 +144,10 @@ async def test_nobody_but_the_relay_gets_anything_into_a_stream(platform: Platfo
                 await stranger.publish(stored, b"{}")
             for asked in ASKED:
                 await stranger.publish(asked, _body(asked), reply=stored)
-        await delivered(stranger, 5)
+        await delivered(stranger, 60)
+        await wait_until(lambda told=told: told, 60)  # the server refuses some of it
         await asyncio.sleep(0.3)
         await stranger.close()
-        assert told, "the server let everything pass"
         if (now := await ends(platform.relay)) != before:
             trespasses.append(f"{user}: {before} → {now}")
             before = now
@@ -154,9 +156,8 @@ async def test_nobody_but_the_relay_gets_anything_into_a_stream(platform: Platfo
 
 async def test_every_other_service_is_found_and_answers_the_gateway(platform: Platform) -> None:
     async with asyncio.timeout(60):
-        while platform.gateway.services() != {*SERVICES} - {"gateway"}:
+        while (platform.gateway.services(), platform.gateway.present()) != ({*SERVICES} - {"gateway"}, {*GAMES}):
             await asyncio.sleep(0.05)
-    assert platform.gateway.present() == {*GAMES}
     assert await platform.gateway.request(subjects.LAG) == b"{}"
     for game in GAMES:
         answer = await platform.gateway.submit(game, "state", f"{game}-{ID}", b"{}")
@@ -172,15 +173,15 @@ async def test_an_answer_of_another_engine_is_not_taken(platform: Platform) -> N
         seen.put_nowait(message.reply)  # type: ignore[attr-defined]
 
     await admin.subscribe("actions.ox.>", cb=note)
-    await delivered(admin, 5)
+    await delivered(admin, 60)
     await platform.gateway.submit("ox", "state", f"ox-{ID}", b"{}")
-    reply = await asyncio.wait_for(seen.get(), 5)
+    reply = await asyncio.wait_for(seen.get(), 60)
     forged = encode_pack([Answer(number, 200, b'"forged"') for number in range(1, 500)])
     forger = await nats.connect(platform.server.url, user="trial-engine", password="trial-engine secret")
     answers = [platform.gateway.submit("ox", "state", f"ox-{ID}", b"{}") for _ in range(100)]
     await forger.publish(reply, forged)
     await forger.publish(reply.replace(".ox-engine.", ".trial-engine."), forged)
-    await delivered(forger, 5)
+    await delivered(forger, 60)
     more = [platform.gateway.submit("ox", "state", f"ox-{ID}", b"{}") for _ in range(100)]
     await forger.publish(reply.replace(".ox-engine.", ".trial-engine."), forged)
     assert all([(await answer).body == b"{}" for answer in (*answers, *more)])

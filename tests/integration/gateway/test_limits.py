@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from datetime import datetime
 
 import httpx
 import pytest
@@ -25,7 +26,8 @@ from tests.integration.gateway.rows import (
 )
 from tests.platforms import start
 
-DEADLINE_SECONDS = 2
+DEADLINE_SECONDS = 6
+"""Long enough for a busy machine to do in it what has to be done before a deadline."""
 
 
 @pytest.fixture(scope="module")
@@ -124,8 +126,8 @@ def test_a_game_with_a_dead_bot_ends_within_its_deadlines(hasty: Platform) -> No
         time.sleep(0.05)
     assert time.monotonic() - before > 2 * DEADLINE_SECONDS - 1
     dead = table[4].id
-    types = [event["type"] for event in hasty.events(game)]
-    assert types.count("seat_away") == 1
+    away = [event["agent_id"] for event in hasty.events(game) if event["type"] == "seat_away"]
+    assert away.count(dead) == 1
     own = [(fault["what"], fault["count"]) for fault in state["faults"] if fault["agent_id"] == dead]
     assert own == [("deadline", 10)]  # on a slow machine the living are late now and then, too
     assert next(seat for seat in state["participants"] if seat["id"] == dead)["away"] is True
@@ -140,9 +142,9 @@ def test_a_deadline_is_told_and_kept(hasty: Platform) -> None:
     told(hasty.operator.post(f"/api/admin/games/{game}/end", {"reason": "nobody came"}))
     table = hasty.table("ox")
     table.choose("OXOXO")
-    before = time.monotonic()
     reaches(hasty, table.game_id, "first_choice", 2)
-    assert DEADLINE_SECONDS - 0.5 < time.monotonic() - before < DEADLINE_SECONDS + 20
+    at = {event["type"]: datetime.fromisoformat(event["at"]) for event in hasty.events(table.game_id)}
+    assert DEADLINE_SECONDS <= (at["question_open"] - at["reveal"]).total_seconds() < DEADLINE_SECONDS + 20
     assert hasty.records(table.game_id, hasty.operator)[0]["data"]["config"] == {
         "deadlines": [],
         "language": "ko",

@@ -213,7 +213,7 @@ async def test_the_spectator_s_user_may_not_listen_to_secrets(platform: Platform
     )  # fmt: skip
     try:
         await connection.subscribe("spectate.>")
-        await delivered(connection, 5)
+        await delivered(connection, 60)
         assert errors == []
         await connection.subscribe(secret)
         await refusal(connection, errors)

@@ -54,7 +54,7 @@ def test_what_is_answered_while_a_part_stands_still_and_what_returns(
         refused(answer, 503, "unavailable")
         assert int(answer.headers["retry-after"]) >= 1
         assert time.monotonic() - asked < ANSWER_SECONDS
-        assert platform.nobody.get("/readyz").status_code == 503
+        eventually(lambda: platform.nobody.get("/readyz").status_code == 503, "still ready")
         assert platform.nobody.get("/healthz").status_code == 200
         for feed in (f"{platform.gateway}{address}/stream", f"{platform.spectator}/sse/games/{table.game_id}"):
             with Sse(platform.http, feed) as stream:
@@ -82,23 +82,26 @@ def test_a_lost_server_means_503_and_no_lost_action(platform: Platform, server: 
     ]  # fmt: skip
     over = threading.Event()
 
-    def hammer(call: Callable[[], httpx.Response]) -> Counter[int]:
-        seen: Counter[int] = Counter()
+    def hammer(call: Callable[[], httpx.Response], seen: Counter[int]) -> None:
         while not over.is_set():
             answer = call()
             seen[answer.status_code] += 1
             if answer.status_code == 503:
                 refused(answer, 503, "unavailable")
                 assert int(answer.headers["retry-after"]) >= 1
-        return seen
 
+    seen = [Counter[int]() for _ in calls]
     with ThreadPoolExecutor(len(calls)) as pool:
-        hammering = [pool.submit(hammer, call) for call in calls]
-        time.sleep(0.2)
-        platform.stack.kill(server)
-        time.sleep(HAMMER_SECONDS)
-        over.set()
-        seen = [done.result() for done in hammering]
+        hammering = [pool.submit(hammer, call, counter) for call, counter in zip(calls, seen, strict=True)]
+        try:
+            time.sleep(0.2)
+            platform.stack.kill(server)
+            time.sleep(HAMMER_SECONDS)
+            eventually(lambda: all(counter[200] + counter[201] for counter in seen), "a call was never taken")
+        finally:
+            over.set()
+        for done in hammering:
+            done.result()
     assert set().union(*seen) <= {200, 201, 503}, seen
     eventually(lambda: platform.nobody.get("/readyz").status_code == 200, "not ready again")
     kinds = [event["type"] for event in platform.events(table.game_id)]

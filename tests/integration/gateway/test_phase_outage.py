@@ -10,7 +10,7 @@ import pytest
 
 from tests.integration.gateway.rows import Json, Platform, Table, eventually, started, told
 
-PHASE_SECONDS = 12
+PHASE_SECONDS = 20
 
 
 @pytest.fixture(scope="module")

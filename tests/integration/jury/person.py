@@ -71,7 +71,7 @@ class Overseer:
         self.told: list[str] = []
 
     async def __aenter__(self) -> Self:
-        registered = await self.client.post("/api/agents", json={"name": "overseer"})
+        registered = await _until_answered(lambda: self.client.post("/api/agents", json={"name": "overseer"}))
         self.headers = {"Authorization": f"Bearer {registered.json()['api_key']}"}
         return self
 
@@ -147,7 +147,7 @@ class Overseer:
         """Follow to the end."""
         return await heard(self.client, self.path(f"stream?after={after}"), self.headers)
 
-    async def until(self, ready: Callable[[dict[str, Any]], Any], seconds: float = 60) -> dict[str, Any]:
+    async def until(self, ready: Callable[[dict[str, Any]], Any], seconds: float = 120) -> dict[str, Any]:
         async with asyncio.timeout(seconds):
             while True:
                 answer = await self.get(patient=True)
@@ -156,7 +156,7 @@ class Overseer:
                 await asyncio.sleep(0.1)
 
 
-async def _until_answered(call: Callable[[], Any], seconds: float = 60) -> httpx.Response:
+async def _until_answered(call: Callable[[], Any], seconds: float = 120) -> httpx.Response:
     async with asyncio.timeout(seconds):
         while True:
             try:

@@ -191,7 +191,7 @@ async def test_two_engines_play_one_case_and_a_lost_one_is_never_replaced(
 
 
 async def _all_are_back(running: Stack) -> None:
-    async with asyncio.timeout(60), httpx.AsyncClient(base_url=running.run.gateway) as client:
+    async with asyncio.timeout(60), httpx.AsyncClient(base_url=running.run.gateway, timeout=60) as client:
         while (await client.get("/readyz")).status_code != 200 or not all(
             map(psutil.pid_exists, running.run.processes.values())
         ):

@@ -43,7 +43,7 @@ class Ballot(Bench):
 
 async def verdict_holds(running: Stack, overseer: Overseer) -> dict[str, Any]:
     """Wait for the end: five votes, each once in the log and once on the chain, which agree."""
-    await overseer.until(lambda session: session.get("phase") == "ended", 90)
+    await overseer.until(lambda session: session.get("phase") == "ended", 120)
     verdict: dict[str, Any] = (await overseer.get("verdict", patient=True)).json()
     log = (await overseer.get("log", patient=True)).text
     records = [json.loads(line) for line in log.splitlines()]
@@ -68,7 +68,7 @@ async def verdict_holds(running: Stack, overseer: Overseer) -> dict[str, Any]:
 async def until_cast(overseer: Overseer, count: int) -> None:
     """Follow the stream until so many votes stand on the chain."""
     seen = 0
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         async with overseer.client.stream("GET", overseer.path("stream"), headers=overseer.headers) as answer:
             async for line in answer.aiter_lines():
                 seen += '"type":"vote_cast"' in line
@@ -97,7 +97,7 @@ async def test_every_vote_is_cast_once_whatever_is_killed(stack: StackFactory, m
     chat = asyncio.create_task(talking.chat(juror="radical", key="one", patient=True))
     vote = asyncio.create_task(first.post("vote", key="one", patient=True))
     await until_cast(first, 4)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while not {"chat:radical", "vote:philosopher"} <= {turn_of(asked) for asked in model.received}:
             await asyncio.sleep(0.05)
     running.kill("trial-engine-1")
@@ -138,7 +138,7 @@ async def test_every_vote_is_cast_once_whatever_is_killed(stack: StackFactory, m
 async def voting_again(gateway: str) -> Overseer:
     """Come to a vote while the engine restarts."""
     overseer = Overseer(gateway)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while True:
             try:
                 await overseer.__aenter__()

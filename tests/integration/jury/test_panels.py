@@ -275,13 +275,13 @@ def test_a_refused_plan_is_printed_with_file_and_line(hall: Stack, tmp_path: Pat
 def test_the_last_jury_votes_on_the_chain_if_the_plan_says_so(hall: Stack, tmp_path: Path) -> None:
     assert run(hall, tmp_path, plan(chain="last")).returncode == 0
     panel = json.loads((tmp_path / "out" / "panel.json").read_text())["panel"]
-    answer = httpx.get(f"{hall.run.gateway}/api/jury/sessions?panel={panel}", headers=operators(hall))
+    answer = httpx.get(f"{hall.run.gateway}/api/jury/sessions?panel={panel}", headers=operators(hall), timeout=60)
     first, last = (each["id"] for each in answer.json()["sessions"])
     for session, on_chain in ((first, False), (last, True)):
         path = f"{hall.run.gateway}/api/jury/sessions/{session}"
-        verdict = httpx.get(f"{path}/verdict", headers=operators(hall)).json()
+        verdict = httpx.get(f"{path}/verdict", headers=operators(hall), timeout=60).json()
         assert (verdict["contract"] is not None, verdict["chain_id"] is not None) == (on_chain, on_chain)
-        records = httpx.get(f"{path}/log", headers=operators(hall)).text.splitlines()
+        records = httpx.get(f"{path}/log", headers=operators(hall), timeout=60).text.splitlines()
         assert json.loads(records[0])["data"]["panel"]["id"] == panel
     environment = {**os.environ, "DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_MODELS": ""}
     data = ("--data", str(hall.folder.path))

@@ -562,7 +562,7 @@ async def test_a_session_is_its_owners_alone(running: Stack) -> None:
             answer = await owner.client.get(f"/api/games/{owner.session}/{path}", headers=owner.headers)
             assert answer.status_code == 404
         assert owner.session not in (await owner.client.get("/api/games")).text
-        async with httpx.AsyncClient() as spectator:
+        async with httpx.AsyncClient(timeout=60) as spectator:
             feed = f"{running.run.spectator}/sse/games/{owner.session}"
             assert (await spectator.get(feed)).status_code == 404
         assert (await owner.client.get(owner.path())).status_code == 401

@@ -97,7 +97,7 @@ class Person:
         self.session = ""
 
     async def __aenter__(self) -> Self:
-        registered = await self.client.post("/api/agents", json={"name": "counsel"})
+        registered = await self.post("/api/agents", {"name": "counsel"})
         self.headers = {"Authorization": f"Bearer {registered.json()['api_key']}"}
         return self
 
@@ -106,7 +106,7 @@ class Person:
 
     async def post(self, path: str, body: Any = None, **headers: str) -> httpx.Response:
         """Post until a part that restarts is back."""
-        for _ in range(60):
+        for _ in range(120):
             try:
                 answer = await self.client.post(path, json={} if body is None else body, headers=self.headers | headers)
             except httpx.TransportError:
@@ -117,7 +117,7 @@ class Person:
         raise AssertionError(f"{path} never answered")
 
     async def get(self, path: str) -> httpx.Response:
-        for _ in range(60):
+        for _ in range(120):
             try:
                 answer = await self.client.get(path, headers=self.headers)
             except httpx.TransportError:
@@ -147,7 +147,7 @@ class Person:
         assert answer.status_code == 200, answer.text
         return dict(answer.json())
 
-    async def until(self, ready: Callable[[dict[str, Any]], Any], seconds: float = 60) -> dict[str, Any]:
+    async def until(self, ready: Callable[[dict[str, Any]], Any], seconds: float = 120) -> dict[str, Any]:
         async with asyncio.timeout(seconds):
             while not ready(session := await self.now()):
                 await asyncio.sleep(0.1)

@@ -70,7 +70,7 @@ def test_an_erased_session_is_gone_for_everybody_and_its_owner_is_told(
     session = owner.opened(kind)
     base = "/api/sessions" if kind == "legal" else "/api/jury/sessions"
     path = f"{base}/{session}"
-    assert httpx.delete(f"{run.gateway}{path}").status_code == 401
+    assert httpx.delete(f"{run.gateway}{path}", timeout=60).status_code == 401
     assert other.client.delete(path).status_code == 404
     before = other.client.get(path)
     with owner.client.stream("GET", f"{path}/stream") as feed:

@@ -153,7 +153,7 @@ def _export_and_check(data: Path, file: Path, games: set[str]) -> None:
 
 async def _archive_and_check(running: Stack, old: str, newest: str, folder: Path) -> None:
     """The older game goes into a file; its points stay, the services say where it is, the other game is as it was."""
-    async with httpx.AsyncClient(base_url=running.run.gateway) as client:
+    async with httpx.AsyncClient(base_url=running.run.gateway, timeout=60) as client:
         board = (await client.get("/api/leaderboard")).json()
         state = (await client.get(f"/api/games/{newest}/state")).json()
         options = ("--out", str(folder), "--idle-days", "0", "--data", str(running.folder.path))
@@ -176,5 +176,5 @@ async def _archive_and_check(running: Stack, old: str, newest: str, folder: Path
 
 
 async def _events(running: Stack, game_id: str) -> list[Any]:
-    async with httpx.AsyncClient(base_url=running.run.gateway) as client:
+    async with httpx.AsyncClient(base_url=running.run.gateway, timeout=60) as client:
         return list((await client.get(f"/api/games/{game_id}/events?limit=1000")).json()["events"])

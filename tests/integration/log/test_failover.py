@@ -33,6 +33,7 @@ from tests.platforms import EMPTY, Stack, copied_cluster
 TIMES = int(os.environ.get("FAILOVERS", "1"))
 AGENT = re.compile(r"agent-[0-9a-f]{8}-[0-9a-f-]{27}")
 BOUND_SECONDS = 15.0
+SECONDS = 60.0
 AWAY_SECONDS = 2.0
 """How long the address leads to a standby."""
 StackFactory = Callable[..., Stack]
@@ -143,7 +144,7 @@ async def test_a_server_that_turns_read_only_is_left_by_every_connection(pair: P
     await administrator.execute("ALTER SYSTEM RESET default_transaction_read_only")
     await administrator.execute("SELECT pg_reload_conf()")
     await administrator.close()
-    until = time.monotonic() + BOUND_SECONDS
+    until = time.monotonic() + SECONDS
     while not await pool.answers():
         assert time.monotonic() < until
     assert statuses(await log.append([unit(game.adds(1))])) == ["appended"]
@@ -201,7 +202,7 @@ def test_writes_are_back_within_seconds_of_the_address_leading_to_the_new_primar
     joiner = Joiner(running.run.gateway)
     away, back = [], []
     try:
-        until = time.monotonic() + 2 * BOUND_SECONDS
+        until = time.monotonic() + SECONDS
         while not joiner.taken:  # the first may take longer than what is waited below
             assert time.monotonic() < until, joiner.statuses
             time.sleep(0.02)
@@ -210,9 +211,8 @@ def test_writes_are_back_within_seconds_of_the_address_leading_to_the_new_primar
             asyncio.run(pair.fail_over())
             time.sleep(AWAY_SECONDS)
             for name in ("gateway-1", "relay-1", "ox-engine-1"):
-                told = httpx.get(running.run.health[name], timeout=5)
-                assert (told.status_code, told.json()["reason"]) == (503, "read_only"), name
-                assert told.json().get("parts", told.json())["postgres"] is False
+                told = read_only(running.run.health[name])
+                assert told.get("parts", told)["postgres"] is False
             doctor = playmolt("doctor", "--data", str(running.folder.path))
             assert doctor.exit_code == 1
             assert "postgres: read-only" in doctor.stdout
@@ -220,7 +220,7 @@ def test_writes_are_back_within_seconds_of_the_address_leading_to_the_new_primar
             address.target = pair.primary.port
             switched = time.monotonic()
             while len(written := [at for at in joiner.taken if at > last]) < 2:  # an account and a seat
-                assert time.monotonic() < switched + 2 * BOUND_SECONDS, joiner.statuses
+                assert time.monotonic() < switched + SECONDS, joiner.statuses
                 time.sleep(0.02)
             back.append(written[1] - switched)
             away.append(written[1] - last)
@@ -230,14 +230,23 @@ def test_writes_are_back_within_seconds_of_the_address_leading_to_the_new_primar
     sys.stdout.write(f"{json.dumps(figures)}\n")
     assert statistics.median(back) < BOUND_SECONDS
     assert set(joiner.statuses) <= {200, 201, 503}
-    until = time.monotonic() + BOUND_SECONDS
-    while (told := httpx.get(f"{running.run.gateway}/readyz", timeout=5)).status_code != 200:
+    until = time.monotonic() + SECONDS
+    while (told := httpx.get(f"{running.run.gateway}/readyz", timeout=SECONDS)).status_code != 200:
         assert time.monotonic() < until, told.text
         time.sleep(0.1)
     asyncio.run(nothing_is_lost(pair, joiner))
     running.stop()
     done = playmolt("log", "verify", DATABASE_URL=pair.primary.url)
     assert done.exit_code == 0, done.output
+
+
+def read_only(url: str) -> dict[str, object]:
+    """What a service says of itself once it has met the standby."""
+    until = time.monotonic() + SECONDS
+    while (told := httpx.get(url, timeout=SECONDS)).status_code != 503 or told.json()["reason"] != "read_only":
+        assert time.monotonic() < until, told.text
+        time.sleep(0.05)
+    return dict(told.json())
 
 
 async def nothing_is_lost(pair: Pair, joiner: Joiner) -> None:

@@ -67,7 +67,7 @@ class Archived:
 
     async def start(self) -> None:
         await asyncio.to_thread(self.first.start)
-        keep = f"test ! -f {self._wal}/%f && cp %p {self._wal}/%f"
+        keep = f"test ! -f {self._wal}/%f && cp %p {self._wal}/%f.part && mv {self._wal}/%f.part {self._wal}/%f"
         await ask(self.first.url, "ALTER SYSTEM SET archive_mode = on", f"ALTER SYSTEM SET archive_command = '{keep}'")
         await asyncio.to_thread(self.first.stop)
         await asyncio.to_thread(self.first.start)

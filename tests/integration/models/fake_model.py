@@ -9,7 +9,7 @@ from pathlib import Path
 from core.tests.llm.fake_server import FakeServer
 from tests.platforms import Stack
 
-_SECONDS = 10
+_SECONDS = 60
 
 
 @contextmanager

@@ -7,11 +7,13 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.request import urlopen
 
+import httpx
 import msgspec
 import pytest
 from playmolt.bots import run_house_bots
 from playmolt.client import AsyncClient
 from playmolt.loop import Turn
+from playmolt.retries import Retry
 from playmolt_cli.games import deciders
 from playmolt_schemas.api import Events, GameType
 from playmolt_schemas.identifiers import rfc3339
@@ -20,7 +22,8 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 from tests.platforms import Stack
 
-GAME_SECONDS = 90
+GAME_SECONDS = 180
+PATIENT = Retry(attempts=60, seconds=60)
 
 
 def stored(stack: Stack, game_id: str) -> list[bytes]:
@@ -103,6 +106,17 @@ async def begun(told: list[dict[str, Any]], game: GameType, since: str) -> str:
             await asyncio.sleep(0.01)
 
 
+async def copied(stack: Stack) -> None:
+    """Wait until both streams end where the log does: before that, history comes from the engine."""
+    key = {"Authorization": f"Bearer {stack.run.operator_key}"}
+    async with asyncio.timeout(60), httpx.AsyncClient(base_url=stack.run.gateway, headers=key, timeout=60) as client:
+        while True:
+            lag = (await client.get("/api/admin/lag")).json()
+            if lag["events"] == lag["spectate"] == lag["log"]:
+                return
+            await asyncio.sleep(0.05)
+
+
 @pytest.fixture
 def platform(running: Stack) -> Stack:
     return running
@@ -142,6 +156,7 @@ async def test_a_late_reader_of_a_running_game_is_served_by_nats(platform: Stack
         await client.register("early")
         game_id = (await client.join("ox")).game_id
         url = f"{platform.run.spectator.replace('http', 'ws')}/ws/games/{game_id}"
+        await copied(platform)
         before = metric(platform, 'backfills_total{source="nats"}')
         async with asyncio.timeout(60), connect(f"{url}?after=1000000"), connect(url) as late:
             first = await late.recv(decode=False)
@@ -163,7 +178,7 @@ async def play_slowly(client: AsyncClient, number: int) -> None:
 
 
 async def test_killed_processes_cost_no_reader_a_message(platform: Stack) -> None:
-    clients = [AsyncClient(platform.run.gateway) for _ in range(5)]
+    clients = [AsyncClient(platform.run.gateway, retry=PATIENT) for _ in range(5)]
     for number, client in enumerate(clients):
         await client.register(f"slow {number}")
         game_id = (await client.join("ox")).game_id

@@ -111,7 +111,7 @@ def _owners(commands: Commands) -> None:
 def _reports(commands: Commands) -> None:
     agent = commands.json("owner register", "a slur", "--key", commands.json("owner new", "Bob")["owner_key"])
     body = {"kind": "name", "agent_id": agent["id"], "reason": "a slur"}
-    reported = httpx.post(f"{commands.gateway}/api/reports", json=body, trust_env=False).json()["id"]
+    reported = httpx.post(f"{commands.gateway}/api/reports", json=body, trust_env=False, timeout=60).json()["id"]
     assert [one["id"] for one in commands.json("moderate list")] == [reported]
     assert commands.json("moderate show", reported)["shown"] == "a slur"
     decided = commands.json("moderate decide", reported, "rename", "--note", "a slur")

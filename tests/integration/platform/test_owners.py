@@ -84,7 +84,7 @@ async def test_claims_survive_kills(running: Stack, victim: str) -> None:
 async def bans_count(two: Stack, statuses: Callable[[str, str], Awaitable[set[int]]], agent_id: str, key: str) -> None:
     """A ban, and its end, count on every gateway at once."""
     operator = {"Authorization": f"Bearer {two.run.operator_key}"}
-    async with httpx.AsyncClient(base_url=two.run.gateway, trust_env=False, headers=operator) as client:
+    async with httpx.AsyncClient(base_url=two.run.gateway, trust_env=False, headers=operator, timeout=60) as client:
         assert await statuses(key, "/api/games") == {200}
         body = {"agent_id": agent_id, "note": "spam"}
         assert (await client.post("/api/admin/bans", json=body)).status_code == 201
@@ -105,7 +105,7 @@ async def test_a_replaced_key_is_refused_by_every_gateway_at_once(stack: StackFa
         """What new connections get, which the gateways share."""
         found = set()
         for _ in range(12):
-            async with httpx.AsyncClient(base_url=url, trust_env=False) as client:
+            async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=60) as client:
                 answer = await client.get(path, headers={"Authorization": f"Bearer {key}"})
                 found.add(answer.status_code)
         return found

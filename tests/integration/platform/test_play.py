@@ -27,7 +27,7 @@ from tests.platforms import Stack
 
 StackFactory = Callable[..., Stack]
 SIZE: dict[GameType, int] = {"ox": 5, "trial": 6}
-SECONDS = 100.0
+SECONDS = 200.0
 PATIENT = Retry(attempts=60, seconds=60)
 
 
@@ -53,6 +53,9 @@ class Table:
         self.bots = seats(game, SIZE[game] * games, seed=f"table {game}")
         self.clients = [Witness(stack.run.gateway) for _ in self.bots]
         self.ids: list[str] = []
+        self.goes_on = asyncio.Event()
+        """The last seat of each game acts only when this is set: until then no game is over."""
+        self.goes_on.set()
 
     async def sit(self) -> None:
         for number, client in enumerate(self.clients):
@@ -61,12 +64,21 @@ class Table:
 
     async def play(self) -> None:
         paced = [self._paced(bot) for bot in self.bots]
+        for last in range(SIZE[self.game] - 1, len(paced), SIZE[self.game]):
+            paced[last] = self._held(paced[last])
         await asyncio.gather(
             *(
                 client.play(bot, self.game, game_id=game_id, patience=SECONDS)
                 for client, bot, game_id in zip(self.clients, paced, self.ids, strict=True)
             )
         )
+
+    def _held(self, bot: Callable[[Any], Awaitable[Any]]) -> Callable[[Any], Awaitable[Any]]:
+        async def act(turn: Any) -> Any:
+            await self.goes_on.wait()
+            return await bot(turn)
+
+        return act
 
     @staticmethod
     def _paced(bot: Callable[[Any], Any]) -> Callable[[Any], Awaitable[Any]]:

@@ -101,7 +101,7 @@ def test_a_file_of_a_persons_own_replaces_no_library(
 def _up(*options: str, **variables: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "playmolt_cli", "up", *options]
     environment = {**os.environ, "DATABASE_URL": "", "NATS_URL": "", **variables}
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=environment)
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=environment)
 
 
 def test_where_everything_is_stands_in_a_file_for_its_owner_alone(running: Stack) -> None:
@@ -121,13 +121,16 @@ def test_sigterm_leaves_no_process_and_replicas_share_their_ports(stack: StackFa
     for service, url in (("gateway", run.gateway), ("spectator", run.spectator)):
         for name in (f"{service}-1", f"{service}-2"):
             os.kill(run.processes[name], signal.SIGSTOP)
-            assert probe.ready(f"{url}/readyz").ready, f"the other {service} answers while {name} stands still"
+            _eventually(
+                lambda url=url: probe.ready(f"{url}/readyz").ready, 60,
+                f"the other {service} answers while {name} stands still",
+            )  # fmt: skip
             os.kill(run.processes[name], signal.SIGCONT)
     pids = [run.pid, *run.processes.values()]
     assert up.process is not None
     up.process.send_signal(signal.SIGTERM)
     assert up.process.wait(60) == 0
-    assert [pid for pid in pids if not _gone(pid)] == []
+    _eventually(lambda: all(map(_gone, pids)), 60, "a process was left")
     assert up.folder.run() is None
     said = up.log.read_text()
     assert "did not stop in time" not in said

@@ -181,7 +181,7 @@ def _pages(running: Stack, games: str) -> dict[str, str]:
     del bases["evm"]
     end = time.monotonic() + 60
     # It counts games every five seconds, and how far the feeds lag as it looks at them.
-    while not all(line in httpx.get(f"{bases['relay']}/metrics").text for line in (games, CAUGHT_UP)):
+    while not all(line in httpx.get(f"{bases['relay']}/metrics", timeout=60).text for line in (games, CAUGHT_UP)):
         assert time.monotonic() < end
         time.sleep(0.1)
     return {name: httpx.get(f"{base}/metrics", timeout=60).text for name, base in bases.items()}

@@ -171,7 +171,7 @@ async def test_a_receiver_in_node_gets_every_turn_and_the_end_although_the_relay
         game_id, invite, seen = await play(owner, game, size, kill)
         await wait_until(lambda: bool(receiver.notices("game_over")), SECONDS)
         await wait_until(lambda: {one["data"]["turn_id"] for one in receiver.notices("turn")} >= set(seen), SECONDS)
-        async with httpx.AsyncClient(trust_env=False) as client:
+        async with httpx.AsyncClient(trust_env=False, timeout=60) as client:
             forged = await client.post(f"http://127.0.0.1:{port}/", content=receiver.lines[0], headers={})
             assert forged.status_code == 401
 

@@ -1,6 +1,7 @@
 """Tournaments on a whole platform."""
 
 import asyncio
+import inspect
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from playmolt.bots import seats
 from playmolt.client import AsyncClient, Client
+from playmolt.loop import Bot, Turn, decide
 from playmolt.retries import Retry
 from playmolt.tournament import TournamentResult
 from playmolt_schemas.games.tournament import TournamentView
@@ -16,7 +18,7 @@ from playmolt_schemas.routes import tournaments as routes
 
 from tests.platforms import Stack
 
-SECONDS = 120.0
+SECONDS = 200.0
 UNLIMITED = {"PLAYMOLT_REGISTRATION_LIMIT": "off", "PLAYMOLT_RATE_LIMIT": "off", "PLAYMOLT_ACTION_RATE_LIMIT": "off"}
 PATIENT = Retry(attempts=60, seconds=60)
 
@@ -60,13 +62,25 @@ class Field:
     """Scripted bots that enter a tournament and play it to its end."""
 
     def __init__(self, url: str, count: int, game: Any = "ox") -> None:
-        self.bots = seats(game, count, seed="field")
+        self.bots: list[Bot] = [*seats(game, count, seed="field")]
         self.clients = [AsyncClient(url, retry=PATIENT) for _ in self.bots]
 
     async def enters(self, tournament: str) -> None:
         for number, client in enumerate(self.clients):
             await client.register(f"entrant {number}")
             await client.join_tournament(tournament)
+
+    def holds(self, last_round: int, until: asyncio.Future[Any]) -> None:
+        """Have the first bot act in the last round only once something is done: the tournament lasts until then."""
+        bot = self.bots[0]
+
+        async def held(turn: Turn) -> Any:
+            if turn.state["tournament"]["round"] == last_round:
+                await asyncio.wait([until])
+            action = decide(bot, turn)
+            return await action if inspect.isawaitable(action) else action
+
+        self.bots[0] = held
 
     async def plays(self, tournament: str) -> list[TournamentResult]:
         async with asyncio.timeout(SECONDS):

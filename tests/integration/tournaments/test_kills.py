@@ -40,6 +40,7 @@ async def test_what_is_killed_leaves_no_entrant_out(stack: Stack, organizer: Org
     async with field(stack.run.gateway, 11) as entrants:
         await entrants.enters(cup)
         striking = asyncio.create_task(asyncio.to_thread(strike, stack, organizer, cup, names))
+        entrants.holds(ROUNDS, striking)
         organizer.starts(cup)
         await entrants.plays(cup)
         struck = await striking

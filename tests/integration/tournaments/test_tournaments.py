@@ -192,7 +192,8 @@ async def test_simultaneous_joins_into_two_tournaments_admit_one(stack: Stack, o
 async def test_the_feed_of_a_tournament_is_streamed_to_its_end(stack: Stack, organizer: Organizer) -> None:
     cup = organizer.opens(rounds=1)
     seen = list[Any]()
-    async with field(stack.run.gateway, 5) as entrants, httpx.AsyncClient(base_url=stack.run.gateway) as http:
+    url = stack.run.gateway
+    async with field(url, 5) as entrants, httpx.AsyncClient(base_url=url, timeout=60) as http:
         await entrants.enters(cup)
         organizer.starts(cup)
         playing = asyncio.create_task(entrants.plays(cup))
@@ -235,10 +236,12 @@ async def test_tournaments_are_listed_page_by_page(stack: Stack, organizer: Orga
         organizer.client.call(routes.CANCEL_TOURNAMENT, cup)
 
 
-def test_the_operator_ends_a_running_tournament(organizer: Organizer) -> None:
-    cup = organizer.opens(rounds=2, max_entrants=5)
-    organizer.adds_house(cup, 5)
-    ended = organizer.client.call(routes.END_TOURNAMENT, cup, body={"reason": "enough"})
+async def test_the_operator_ends_a_running_tournament(stack: Stack, organizer: Organizer) -> None:
+    cup = organizer.opens(rounds=2, max_entrants=5, deadline_seconds=0)
+    async with field(stack.run.gateway, 1) as entrants:  # it never acts: its game is not over before
+        await entrants.enters(cup)
+        organizer.adds_house(cup, 4)
+        ended = organizer.client.call(routes.END_TOURNAMENT, cup, body={"reason": "enough"})
     assert (ended.state, ended.reason) == ("aborted", "enough")
     with pytest.raises(Refused, match="tournament_over"):
         organizer.client.call(routes.END_TOURNAMENT, cup, body={"reason": "again"})

@@ -24,7 +24,7 @@ LOOK_SECONDS: Final = 0.5
 POLL_SECONDS: Final = 5.0
 POLL_MOST_SECONDS: Final = 60.0
 _LONGER: Final = 1.5
-QUIET_SECONDS: Final = 2.0
+QUIET_SECONDS: Final = 10.0
 """A batch does not wait for runs without a call for this long: they are paused or slow."""
 _log = log("batches")
 

@@ -54,7 +54,8 @@ def test_the_reader_finds_its_logins(audited: Platform) -> None:
 
 def test_faults_of_the_chain_and_mends_are_counted_and_alerted(audited: Platform, played: Table) -> None:
     del played
-    figures = httpx.get(audited.stack.run.health["relay-1"].replace("readyz", "metrics"), trust_env=False).text
+    url = audited.stack.run.health["relay-1"].replace("readyz", "metrics")
+    figures = httpx.get(url, trust_env=False, timeout=60).text
     assert re.search(r'^playmolt_log_chain_faults_total\{game="ox"\} 0$', figures, re.MULTILINE)
     assert re.search(r'^playmolt_feed_mends_total\{stream="SPECTATE"\} 0$', figures, re.MULTILINE)
     alerts = (ROOT / "deploy/k8s/monitoring/alerts.yaml").read_text("utf-8")

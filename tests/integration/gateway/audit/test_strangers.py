@@ -21,7 +21,7 @@ LEGAL = {"case_type": "civil", "jurisdiction": "Korea", "title": "A deposit", "l
 def posted(url: str, body: Any, **headers: str) -> int:
     sent = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    answer = httpx.post(url, content=json.dumps(body), headers={**sent, **named}, trust_env=False)
+    answer = httpx.post(url, content=json.dumps(body), headers={**sent, **named}, trust_env=False, timeout=60)
     return answer.status_code
 
 
@@ -54,7 +54,7 @@ def test_a_page_of_elsewhere_does_not_speak_to_the_chain(
 ) -> None:
     host, port = address(audited, "evm")
     sent = {"Content-Type": "application/json", **{name.replace("_", "-"): value for name, value in headers.items()}}
-    answer = httpx.post(f"http://{host}:{port}", content=json.dumps(CHAIN), headers=sent, trust_env=False)
+    answer = httpx.post(f"http://{host}:{port}", content=json.dumps(CHAIN), headers=sent, trust_env=False, timeout=60)
     assert answer.status_code == status
 
 
