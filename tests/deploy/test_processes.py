@@ -40,7 +40,9 @@ def test_every_service_of_the_platform_has_a_deployment(cluster: Cluster) -> Non
 
 @pytest.mark.parametrize("kind", ["startupProbe", "livenessProbe", "readinessProbe"])
 def test_probes_hit_routes_that_answer(cluster: Cluster, kind: str) -> None:
-    assert {name: cluster.probe(name, kind) for name in cluster.ports} == dict.fromkeys(SERVICES, 200)
+    assert set(cluster.ports) == SERVICES
+    for name in SERVICES:
+        until(lambda name=name: cluster.probe(name, kind) == 200, f"{name}, {kind}")  # type: ignore[misc]
     until(lambda: set(cluster.nats.probe(kind)) == {200}, f"NATS, {kind}")
 
 
@@ -65,7 +67,7 @@ def test_an_action_goes_its_whole_way(cluster: Cluster) -> None:
         lag = call(cluster, "/api/admin/lag", key=operator)
         return bool(0 < lag["log"] == lag["events"] == lag["spectate"])
 
-    until(copied, "the relay's copies", 15)
+    until(copied, "the relay's copies")
     assert probe.get(f"{cluster.url('spectator')}/healthz")[0] == 200
     with httpx.stream("GET", f"{cluster.url('spectator')}/sse/lobby", timeout=120) as feed:
         assert any(joined["game_id"] in line for line in islice(feed.iter_lines(), 20))
@@ -80,7 +82,7 @@ def test_traces_reach_the_collector(cluster: Cluster) -> None:
         spans = b"".join(body for path, body in cluster.collector.taken if path == "/v1/traces")
         return all(name in spans for name in (b"gateway", b"ox-engine", b"publish"))
 
-    until(spans_of_all, "spans of gateway and engine", 20)
+    until(spans_of_all, "spans of gateway and engine")
 
 
 def test_the_log_verifies_with_the_readers_login(cluster: Cluster) -> None:
@@ -172,13 +174,13 @@ async def test_a_service_may_publish_on_its_own_subjects(
     try:
         if user != "relay":  # what it publishes would be stored
             await client.publish(allowed)
-        await delivered(client, 5)
+        await delivered(client, 60)
         assert faults == []
         await client.publish(refused)
-        await delivered(client, 5)
-        until_heard = time.monotonic() + 5
+        await delivered(client, 60)
+        until_heard = time.monotonic() + 60
         while not faults and time.monotonic() < until_heard:
-            await delivered(client, 5)
+            await delivered(client, 60)
         assert refused in faults[0]
         assert "permissions violation" in faults[0]
     finally:

@@ -90,13 +90,19 @@ def test_a_ban_of_an_owner_holds_for_all_its_agents_until_it_ends(platform: Plat
     agent = Guest(platform.http, made["api_key"], made["id"])
     claimed = platform.guest()
     told(owner.post("/api/owners/me/claims", {"api_key": claimed.key}))
-    until = datetime.now(UTC) + timedelta(seconds=3)
-    ban(platform, rfc3339(until), owner_id=owner.id)
-    for guest in (agent, claimed, owner):
-        assert refused(guest.get("/api/games"), 403, "banned")["until"] == rfc3339(until)
-    refused(owner.post("/api/owners/me/agents", {"name": "another"}), 403, "banned")
-    refused(owner.post("/api/owners/me/codes"), 403, "banned")
-    assert [one["kind"] for one in told(owner.get("/api/owners/me"))["notices"]] == ["banned"]
+    bans = list[Json]()
+    for seconds in (3, 12, 50):  # until all that is asked fits into a ban on this machine
+        until = datetime.now(UTC) + timedelta(seconds=seconds)
+        bans.append(ban(platform, rfc3339(until), owner_id=owner.id))
+        asked = [guest.get("/api/games") for guest in (agent, claimed, owner)]
+        posted = [owner.post("/api/owners/me/agents", {"name": "another"}), owner.post("/api/owners/me/codes")]
+        if datetime.now(UTC) < until:
+            break
+    for answer in asked:
+        assert refused(answer, 403, "banned")["until"] == rfc3339(until)
+    for answer in posted:
+        refused(answer, 403, "banned")
+    assert [one["kind"] for one in told(owner.get("/api/owners/me"))["notices"]] == ["banned"] * len(bans)
     eventually(lambda: agent.get("/api/games").status_code == 200, "the ban ends by itself")
     told(owner.post("/api/owners/me/agents", {"name": "another"}), 201)
 

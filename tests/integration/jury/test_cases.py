@@ -178,7 +178,7 @@ async def test_two_engines_play_one_case_and_a_lost_one_is_never_replaced(
     for number in (1, 2):
         running.kill(f"trial-engine-{number}")
     await _all_are_back(running)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while "missing_packs" not in (ready := (await owner.client.get("/readyz")).json()):
             answer = await owner.get()
             assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
@@ -191,7 +191,7 @@ async def test_two_engines_play_one_case_and_a_lost_one_is_never_replaced(
 
 
 async def _all_are_back(running: Stack) -> None:
-    async with asyncio.timeout(60), httpx.AsyncClient(base_url=running.run.gateway, timeout=60) as client:
+    async with asyncio.timeout(120), httpx.AsyncClient(base_url=running.run.gateway, timeout=60) as client:
         while (await client.get("/readyz")).status_code != 200 or not all(
             map(psutil.pid_exists, running.run.processes.values())
         ):

@@ -67,7 +67,7 @@ async def opened(person: Overseer, text: str, headers: dict[str, str] | None = N
 
 
 async def until(person: Overseer, panel: str, *states: str, headers: dict[str, str] | None = None) -> dict[str, Any]:
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(200):
         while True:
             answer = await person.client.get(f"/api/jury/panels/{panel}", headers=headers or person.headers)
             if answer.status_code == 200 and answer.json()["state"] in states:
@@ -77,7 +77,7 @@ async def until(person: Overseer, panel: str, *states: str, headers: dict[str, s
 
 
 async def reported(person: Overseer, panel: str, form: str = "json") -> httpx.Response:
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(200):
         while True:
             answer = await person.client.get(f"/api/jury/panels/{panel}/report?format={form}", headers=person.headers)
             if answer.status_code != 202:
@@ -173,7 +173,7 @@ async def test_a_key_that_has_used_up_its_day_stops_its_panel(hall: Stack) -> No
         panel = await opened(person, plan(n=DAY_SESSIONS + 4))
         view = await until(person, panel, "stopped")
         assert view["stopped"]["by"] == "budget"
-        async with asyncio.timeout(60):  # juries that had their place may still be opened
+        async with asyncio.timeout(120):  # juries that had their place may still be opened
             while len(await sessions(person)) < DAY_SESSIONS:
                 await asyncio.sleep(0.1)
         assert len(await sessions(person)) == DAY_SESSIONS
@@ -190,7 +190,7 @@ async def test_an_engine_that_is_killed_in_the_middle_asks_for_nothing_that_is_s
         panel = await opened(person, plan(n=4, jurors="fake"))
         for more in (8, 25):
             before = len(model.received)
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(120):
                 while len(model.received) < before + more:
                     await asyncio.sleep(0.02)
             hall.kill("trial-engine-1")

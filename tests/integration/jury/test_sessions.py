@@ -8,6 +8,7 @@ import json
 import os
 import re
 import signal
+import threading
 import uuid
 from collections import Counter
 from collections.abc import Iterator
@@ -37,7 +38,7 @@ from playmolt_jury.events import JuryOpened
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.records import ZERO_HASH, Metadata
 
-from core.tests.llm.fake_server import CALLS_TOOLS, FakeServer, huge, raw, reply, status, truncated
+from core.tests.llm.fake_server import CALLS_TOOLS, Canned, FakeServer, huge, raw, reply, status, truncated
 from tests.integration.jury.person import (
     DOUBT,
     JURORS,
@@ -667,7 +668,8 @@ async def everything_before_the_verdict(overseer: Overseer) -> list[str]:
 async def test_while_models_or_the_chain_are_slow_calls_answer_202_and_finish_by_themselves(
     running: Stack, bench: Bench
 ) -> None:
-    bench.first["chat:radical"] = [reply("At last.", delay=21)]
+    answered = threading.Event()
+    bench.first["chat:radical"] = [Canned(body=reply("At last.").body, gate=answered)]
     async with Overseer(running.run.gateway) as talking, Overseer(running.run.gateway) as voting:
         await talking.open(model="fake")
         await talking.to("persuasion")
@@ -681,6 +683,7 @@ async def test_while_models_or_the_chain_are_slow_calls_answer_202_and_finish_by
             )
             chat, vote = await asyncio.gather(talking.chat("radical", key="slow"), voting.post("vote", key="slow"))
         finally:
+            answered.set()
             os.kill(chain, signal.SIGCONT)
         for answer in (chat, vote):
             assert (answer.status_code, answer.json()["gameType"]) == (202, "jury"), answer.text

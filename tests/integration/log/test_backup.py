@@ -109,7 +109,7 @@ async def test_a_backup_is_restored_verifies_and_goes_on(stack: StackFactory, fo
 
     second = stack("--port", port, data=restored)
     assert {game_id: await _events(second, game_id) for game_id in games} == before, "NATS was filled from the log"
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(200):
         await running.play()
         feeds = {game_id: await watch(second, game_id) for game_id in games}
     for table in (finished, running):
@@ -121,7 +121,7 @@ async def test_a_backup_is_restored_verifies_and_goes_on(stack: StackFactory, fo
 
 def _remove(folder: Path) -> None:
     """Remove a folder whose server was killed a moment ago: its last children may still write into it."""
-    for _ in range(50):
+    for _ in range(300):
         shutil.rmtree(folder, ignore_errors=True)
         if not folder.exists():
             return

@@ -89,7 +89,7 @@ def test_the_file_belongs_to_its_url(tmp_path: Path) -> None:
 
 async def test_migrate_waits_with_the_password_of_the_moment(url: str, tmp_path: Path) -> None:
     file = tmp_path / "password"
-    waiting = asyncio.create_task(await_database(settings_url(url, file), 30))
+    waiting = asyncio.create_task(await_database(settings_url(url, file), 60))
     await asyncio.sleep(0)
     file.write_text("first")
     await waiting
@@ -114,7 +114,7 @@ async def test_services_say_why_they_are_not_ready_and_go_on_with_the_new_passwo
 
         await set_password(server, "second")
         refused = dict.fromkeys(("gateway-1", "relay-1", "ox-engine-1"), (503, PASSWORD))
-        await wait_until(lambda: states() == refused, seconds=30)
+        await wait_until(lambda: states() == refused, seconds=120)
         done = await asyncio.to_thread(
             playmolt, "doctor", "--json", "--data", str(folder / "data"), environment={**os.environ, **variables}
         )
@@ -125,4 +125,4 @@ async def test_services_say_why_they_are_not_ready_and_go_on_with_the_new_passwo
         assert "Secret gateway-credentials" in findings["gateway-1"]["advice"]
         file.write_text("second")
         ready = dict.fromkeys(("gateway-1", "relay-1", "ox-engine-1"), (200, None))
-        await wait_until(lambda: states() == ready, seconds=30)
+        await wait_until(lambda: states() == ready, seconds=120)

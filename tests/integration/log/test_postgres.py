@@ -17,6 +17,7 @@ from playmolt_core.vault.rows import PgKeyRows
 from playmolt_core.vault.vault import KeyRows
 
 from core.tests.log.log_contract import OVER, Game, LogContract, SealedLogContract, outcome, statuses, unit
+from core.tests.waiting import wait_until
 
 APPEND = queries("log")["append"]
 ENTER = "SELECT log.enter_types('{moved}')"
@@ -192,7 +193,9 @@ async def test_connections_lost_while_nothing_goes_out_or_in_the_middle_of_it_ar
     await pool.fetch(ended, "%convert_to(concat%")
     while await pool.value(THERE, "%convert_to(concat%"):
         await asyncio.sleep(0.02)
-    await asyncio.sleep(0.1)
+    reader = log._reader._connection
+    assert reader
+    await wait_until(reader.is_closed, 60)  # this process has heard of it
     assert await log.outgoing(0, 10) == before
     async with pool.transaction() as holder:
         await holder.execute("LOCK log.event")

@@ -92,4 +92,4 @@ class Collector:
         finally:
             server.shutdown()
             server.server_close()
-            serving.join(5)
+            serving.join(60)

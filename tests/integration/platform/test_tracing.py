@@ -85,9 +85,9 @@ class Game:
     def act_and_watch(self, seat: int, **headers: str) -> None:
         """Act while somebody watches, until the watcher has seen it."""
         with connect(f"{self.run.spectator.replace('http', 'ws')}/ws/games/{self.id}") as feed:
-            feed.recv(20)
+            feed.recv(60)
             version = self.act(seat, **headers)
-            while json.loads(feed.recv(20))["version"] < version:
+            while json.loads(feed.recv(60))["version"] < version:
                 continue
 
 

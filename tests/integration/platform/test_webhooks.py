@@ -28,7 +28,7 @@ from tests.platforms import Stack
 PAGE = Path(__file__).parents[3] / "docs" / "webhooks.md"
 NPM, NODE = shutil.which("npm"), shutil.which("node")
 PATIENT = Retry(attempts=60, seconds=60)
-SECONDS = 60.0
+SECONDS = 120.0
 WEBHOOK = "/api/owners/me/webhook"
 
 
@@ -147,7 +147,7 @@ async def play(owner: Owner, game: GameType, size: int, fault: Callable[[], None
         asyncio.create_task(client.play(bot, game, game_id=opened.game_id, patience=SECONDS))
         for client, bot in zip((owner.agent, *others), bots, strict=True)
     ]
-    await wait_until(lambda: bool(bots[0].turns))
+    await wait_until(lambda: bool(bots[0].turns), SECONDS)
     await asyncio.to_thread(fault)
     async with asyncio.timeout(SECONDS):
         await asyncio.gather(*playing)
