@@ -26,7 +26,10 @@ from playmolt_schemas import subjects
 
 from tests.platforms import TEMPLATES, Stack, copied_cluster, on_database
 
+HERE = Path(__file__).parent
 SECONDS = 60
+TEST_SECONDS = 600
+"""For a test with its platform: on a machine that many share, what waits for processes takes several times as long."""
 OPT_IN = "real_model"
 """Tests that fetch a model and take minutes: deselected unless REAL_MODEL is set or `-m` names them."""
 
@@ -36,6 +39,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(HERE) and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(TEST_SECONDS))
     if os.environ.get("REAL_MODEL") or OPT_IN in config.getoption("-m"):
         return
     left_out = [item for item in items if item.get_closest_marker(OPT_IN)]

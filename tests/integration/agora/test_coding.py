@@ -45,7 +45,7 @@ async def received(server: FakeServer, many: int) -> None:
             await asyncio.sleep(0.02)
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(600)
 async def test_a_judge_that_is_killed_twice_asks_nothing_twice_and_agreement_is_in_the_bundle(
     stack: StackFactory, folder: Path
 ) -> None:

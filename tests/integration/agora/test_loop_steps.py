@@ -45,7 +45,7 @@ async def latencies(operator: Operator, until: asyncio.Event) -> tuple[list[floa
     return found
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(600)
 async def test_a_plan_of_five_tests_delays_nobody(running: Stack) -> None:
     async with Operator(running) as operator:
         small = await operator.finished(square_plan(turns=1))

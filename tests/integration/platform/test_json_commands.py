@@ -59,7 +59,7 @@ def platform(folder: Path) -> Iterator[Stack]:
         yield stack
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(600)
 def test_every_command_prints_its_real_results_as_one_document(platform: Stack, folder: Path) -> None:
     commands = Commands(platform, folder)
     (folder / "bot.py").write_text(BOT, encoding="utf-8")

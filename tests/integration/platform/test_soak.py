@@ -16,7 +16,7 @@ SECONDS = 15
 SEED = 7
 
 
-@pytest.mark.timeout(420)
+@pytest.mark.timeout(600)
 def test_nothing_is_lost_while_processes_are_killed_and_what_would_be_is_found() -> None:
     folder = Path(mkdtemp(prefix="playmolt-soak-"))
     folder.chmod(0o711)
