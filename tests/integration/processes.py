@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.platforms import Stack
 
-SECONDS = 60
+SECONDS = 120
 
 
 def environment_of(stack: Stack, name: str) -> dict[str, str]:

@@ -21,7 +21,7 @@ from tests.platforms import Stack
 
 StackFactory = Callable[..., Stack]
 STREAMS = (subjects.EVENTS_STREAM, subjects.SPECTATE_STREAM)
-SECONDS = 60
+SECONDS = 120
 
 
 class Member(Nats):

@@ -30,7 +30,7 @@ from tests.integration.bus.test_cluster import STREAMS, Member, jetstream, until
 from tests.integration.log.address import Address
 from tests.platforms import playmolt
 
-SECONDS = 60
+SECONDS = 120
 ALONE = 'reason="alone"'
 
 

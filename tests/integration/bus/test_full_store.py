@@ -15,7 +15,7 @@ from tests.integration.conftest import StackFactory
 from tests.integration.faults.game import SEATS, Game
 from tests.platforms import Stack
 
-SECONDS = 60
+SECONDS = 120
 STRAY = "STRAY"
 MESSAGE = bytes(900_000)
 

@@ -18,7 +18,7 @@ from tests.integration.faults.history import Act, History, Read, Stored, faults
 from tests.integration.watching import watch
 from tests.platforms import Stack
 
-SECONDS = 60.0
+SECONDS = 120.0
 """What a call may take with all its repeats, however slow the machine is."""
 SEATS = 5
 _SUBMITTED = ("first_choice_submitted", "switch_submitted")

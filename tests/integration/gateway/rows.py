@@ -21,7 +21,7 @@ Game = Literal["ox", "trial"]
 Json = dict[str, Any]
 NEEDED: dict[Game, int] = {"ox": 5, "trial": 6}
 OPERATOR_KEY = "operator-of-the-rows"
-SECONDS = 60.0
+SECONDS = 120.0
 CLOSING = ("game_end", "game_aborted")
 
 

@@ -28,7 +28,7 @@ from tests.integration.platform.test_play import Table, check, watch
 from tests.platforms import Stack
 
 StackFactory = Callable[..., Stack]
-SECONDS = 60
+SECONDS = 120
 
 
 def base_backup(url: str, target: Path, *options: str) -> None:

@@ -22,7 +22,7 @@ from tests.platforms import EMPTY, copied_cluster, playmolt
 
 PAGE = (Path(__file__).parents[3] / "docs" / "event-log.md").read_text("utf-8")
 PUBLICATION = re.findall(r"```sql\n(CREATE PUBLICATION .*?)```", PAGE, re.DOTALL)
-SECONDS = 60
+SECONDS = 120
 EVENTS = "SELECT * FROM log.event ORDER BY position"
 
 

@@ -20,7 +20,7 @@ from playmolt_schemas.identifiers import ENGINES
 from tests.platforms import Stack
 
 StackFactory = Callable[..., Stack]
-RESTART_SECONDS = 60.0
+RESTART_SECONDS = 120.0
 CHILDREN = (
     "postgres",
     "nats",

@@ -27,7 +27,7 @@ from tests.integration.platform.test_play import Table, Witness, check
 from tests.platforms import Stack
 
 StackFactory = Callable[..., Stack]
-SECONDS = 240
+SECONDS = 480
 READY_SECONDS = 90
 THINKING = 0.5
 
