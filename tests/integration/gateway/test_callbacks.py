@@ -73,7 +73,7 @@ def test_servers_that_hang_redirect_or_send_without_end_harm_themselves_alone(pl
         put(host, good)
         for what, guest in guests.items():
             put(guest, stack.enter_context(called(ways[what])))
-        game = opened(host, "ox", deadline_seconds=10)  # also a busy machine calls the fifth in time
+        game = opened(host, "ox", deadline_seconds=8)  # also a busy machine calls the fifth in time
         for guest in guests.values():
             told(guest.post("/api/games/join", {"gameType": "ox", "invite": game["invite"]}))
         last = eventually(good.told, "the good bot's game does not end")

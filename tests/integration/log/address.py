@@ -21,20 +21,20 @@ class Address:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        self.port = asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result(5)
+        self.port = asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result(60)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        asyncio.run_coroutine_threadsafe(self._listening.aclose(), self._loop).result(5)
+        asyncio.run_coroutine_threadsafe(self._listening.aclose(), self._loop).result(60)
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(5)
+        self._thread.join(60)
         self._loop.close()
 
     def cut(self) -> None:
         """End what is open, and take nothing any more."""
-        asyncio.run_coroutine_threadsafe(self._listening.aclose(), self._loop).result(5)
+        asyncio.run_coroutine_threadsafe(self._listening.aclose(), self._loop).result(60)
 
     async def _listen(self) -> int:
         return await self._listening.enter_async_context(listening(self._lead))
