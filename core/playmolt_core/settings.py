@@ -571,7 +571,8 @@ _PROXIES: Final = (
     " stores, trace collectors and PlayMolt servers on other machines. A request to this machine never goes through a"
     " proxy: loopback in every spelling, the addresses of its interfaces, its host name, and names that its hosts file"
     " gives to one of these. Neither do requests to NATS, Postgres, the chain's node and agents' callbacks, wherever"
-    " they are. SOCKS proxies are not supported. Other programs, such as `curl`, the printed bots and Node with"
+    " they are. `NO_PROXY` may name hosts, domains, addresses and networks such as `10.0.0.0/8`. SOCKS proxies are not"
+    " supported. Other programs, such as `curl`, the printed bots and Node with"
     " `NODE_USE_ENV_PROXY=1`, know only the variables: set `NO_PROXY=localhost,127.0.0.1,::1` for them.",
 )
 

@@ -94,6 +94,18 @@ async def test_no_proxy_still_excepts_a_model_elsewhere(
     assert proxy.hosts == []
 
 
+@pytest.mark.parametrize("unusable", ["socks5://127.0.0.1:9", "secret:bar:baz", "http://[::1"])
+async def test_a_model_behind_an_unusable_proxy_fails_with_what_to_do(
+    proxy: CountingProxy, monkeypatch: pytest.MonkeyPatch, unusable: str
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", unusable)
+    async with FakeServer() as server:
+        answer = await asked(ELSEWHERE, server)
+    assert isinstance(answer, Failed)
+    assert "set HTTP_PROXY, HTTPS_PROXY and ALL_PROXY to a URL such as" in answer.detail
+    assert "secret" not in answer.detail
+
+
 async def test_a_bucket_on_this_machine_is_asked_directly_and_one_elsewhere_is_not(
     proxy: CountingProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,6 @@ import os
 import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar, overload
 
@@ -15,10 +14,10 @@ import httpx
 import msgspec
 from playmolt_schemas.api import GameType, NewKey, Registered, Visitor
 from playmolt_schemas.codes import Code
+from playmolt_schemas.proxies import proxy_for
 from playmolt_schemas.routes import platform
 from playmolt_schemas.routes.owners import MadeOwner, RecoveredOwner
 from playmolt_schemas.routes.route import Route
-from playmolt_schemas.this_machine import names_this_machine
 
 from playmolt import calls
 from playmolt.calls import Query, Request
@@ -58,17 +57,6 @@ def _names_a_server(url: str) -> bool:
     except httpx.InvalidURL:
         return False
     return parsed.scheme in ("http", "https") and bool(parsed.host)
-
-
-@contextmanager
-def _usable_proxy() -> Iterator[None]:
-    try:
-        yield
-    except (ImportError, ValueError) as error:  # httpx: SOCKS without its package, or an unknown scheme
-        raise ValueError(
-            f"cannot use the proxy of the environment ({error}); set HTTP_PROXY, HTTPS_PROXY and ALL_PROXY to a URL"
-            " such as http://proxy.example:3128, or except the server in NO_PROXY"
-        ) from error
 
 
 _UNSAMPLED: Final = f"00-{'1' * 32}-{'1' * 16}-00"
@@ -115,9 +103,16 @@ class _BaseClient:
             "timeout": httpx.Timeout(ANSWER_SECONDS + request.wait, connect=self._connecting()),
         }
 
-    def _connection(self) -> dict[str, Any]:
-        # `trust_env` adds the proxies of the environment.
-        return {"timeout": _TIMEOUT, "verify": _tls(self.url), "trust_env": not names_this_machine(self.url)}
+    def _connection(self, transport: object) -> dict[str, Any]:
+        """Arguments for httpx. Raises ValueError if the environment names a proxy that cannot be used."""
+        proxy = proxy_for(self.url) if transport is None else None
+        return {
+            "timeout": _TIMEOUT,
+            "verify": _tls(self.url),
+            "transport": transport,
+            "proxy": proxy,
+            "trust_env": False,
+        }
 
     def _connecting(self) -> float:
         return FIRST_CONNECT_SECONDS if self._trying is FIRST_CONTACT else CONNECT_SECONDS
@@ -208,8 +203,7 @@ class Client(_BaseClient):
     ) -> None:
         """`traced=False`: the platform makes no spans of its requests."""
         super().__init__(url, key, retry=retry, traced=traced)
-        with _usable_proxy():
-            self._http = httpx.Client(transport=transport, **self._connection())
+        self._http = httpx.Client(**self._connection(transport))
 
     def __enter__(self) -> "Client":
         return self
@@ -386,8 +380,7 @@ class AsyncClient(_BaseClient):
     ) -> None:
         """`traced=False`: the platform makes no spans of its requests."""
         super().__init__(url, key, retry=retry, traced=traced)
-        with _usable_proxy():
-            self._http = httpx.AsyncClient(transport=transport, **self._connection())
+        self._http = httpx.AsyncClient(**self._connection(transport))
 
     async def __aenter__(self) -> "AsyncClient":
         return self

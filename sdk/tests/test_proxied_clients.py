@@ -50,7 +50,7 @@ async def test_a_server_elsewhere_is_asked_through_the_proxy_unless_no_proxy_exc
         assert proxy.hosts == ["play.example"] * 2
 
 
-@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:9", "gopher://127.0.0.1:9"])
+@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:9", "gopher://127.0.0.1:9", "foo:bar:baz", "http://[::1"])
 def test_a_proxy_that_the_client_cannot_use_is_refused_and_is_no_matter_on_this_machine(
     monkeypatch: pytest.MonkeyPatch, proxy: str
 ) -> None:

@@ -20,7 +20,7 @@ from playmolt.loop import GameResult
 from playmolt_core.log.verify import Verification
 from playmolt_schemas.api import GameType, Joined, LeaderboardRow
 from playmolt_schemas.limits import PAGE_MAX
-from playmolt_schemas.this_machine import names_this_machine
+from playmolt_schemas.proxies import proxy_for
 from rich.console import Console
 
 from playmolt_cli.demo import agora
@@ -51,7 +51,7 @@ async def watch(spectator: str, game_id: str) -> AsyncIterator[dict[str, Any]]:
     """
     version, failures = 0, 0
     async with httpx.AsyncClient(
-        timeout=httpx.Timeout(SILENCE_SECONDS, connect=5), trust_env=not names_this_machine(spectator)
+        timeout=httpx.Timeout(SILENCE_SECONDS, connect=5), proxy=proxy_for(spectator), trust_env=False
     ) as client:
         while failures < _ATTEMPTS:
             failures += 1

@@ -14,7 +14,7 @@ from typing import Any, Final
 import httpx2
 import msgspec
 import openai
-from playmolt_schemas.this_machine import names_this_machine
+from playmolt_schemas.proxies import UnusableProxy, proxy_for
 
 from playmolt_core.llm.catalogue import ModelEntry
 from playmolt_core.llm.openai.speech import Speech
@@ -174,9 +174,25 @@ class ModelConnection:
         await self._client.close()
 
 
+class _Unreachable(httpx2.AsyncBaseTransport):
+    """The way to a server to which the environment names no usable proxy: every request fails and says why."""
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        raise httpx2.ProxyError(self._reason, request=request)
+
+
 def opened(entry: ModelEntry, key: str, hooks: Mapping[str, list[Any]] | None = None) -> openai.AsyncOpenAI:
     """A client for one model's server. Of the environment only proxies count, and only for a server elsewhere."""
     # organization and project would otherwise be read from the environment and sent to any server
+    transport: httpx2.AsyncBaseTransport | None = None
+    proxy = None
+    try:
+        proxy = proxy_for(entry.base_url)
+    except UnusableProxy as error:
+        transport = _Unreachable(str(error))
     return openai.AsyncOpenAI(
         api_key=key or "none",
         base_url=entry.base_url,
@@ -186,7 +202,9 @@ def opened(entry: ModelEntry, key: str, hooks: Mapping[str, list[Any]] | None = 
         http_client=openai.DefaultAsyncHttpxClient(
             event_hooks=hooks or {},
             verify=_verified(entry.base_url),
-            trust_env=not names_this_machine(entry.base_url),
+            transport=transport,
+            proxy=proxy,
+            trust_env=False,
         ),
     )
 

@@ -17,7 +17,8 @@ from authlib.common.errors import AuthlibBaseError
 from authlib.integrations.base_client import OAuthError
 from authlib.integrations.httpx_client import AsyncOAuth2Client
 from playmolt_core.ops.telemetry import log
-from playmolt_schemas.this_machine import is_loopback, names_this_machine
+from playmolt_schemas.proxies import proxy_for
+from playmolt_schemas.this_machine import is_loopback
 
 from playmolt_gateway.signin.attempts import Attempt, ClientRegistration, Identity, SignInFault
 from playmolt_gateway.signin.id_tokens import (
@@ -117,10 +118,6 @@ class Provider:
         self._waiting = 0
 
     @cached_property
-    def _is_here(self) -> bool:
-        return names_this_machine(self._registration.issuer)
-
-    @cached_property
     def _verify(self) -> ssl.SSLContext | bool:
         # Plain HTTP, on this machine, needs no certificates, which are slow to load.
         return httpx2.create_ssl_context() if self._registration.issuer.startswith("https:") else False
@@ -136,7 +133,8 @@ class Provider:
             event_hooks={"request": [_uncompressed], "response": [_bound]},
             follow_redirects=False,
             timeout=None,  # the whole step is bounded instead
-            trust_env=not self._is_here,
+            proxy=proxy_for(self._registration.issuer),
+            trust_env=False,
             verify=self._verify,
         )
 
