@@ -34,6 +34,7 @@ _HAN: Final = ("CJK", "KANGXI")
 _INSIDE: Final = re.compile(r"(?<=[A-Za-z])[^\x00-\x7f]+(?=[a-z])")
 _WINDOWS: Final = re.compile(r"^(?:x-)?windows-(?=\d)", re.IGNORECASE)
 _LINE_CHARS: Final = 200
+_CONTROLS: Final = re.compile(r"[\x01-\x08\x0e-\x19]")
 _SPACES: Final = "\t\n\v\f\r"
 _COMMON_SHARE: Final = 0.8
 """The share of everyday characters among the Han of a real text; another encoding's bytes give rare ones."""
@@ -44,6 +45,37 @@ _PARTICLES: Final = frozenset("는은이가을를의에다고하지로서도한�
 _PARTICLE_SHARE: Final = 0.2
 _PARTICLES_FEWEST: Final = 3
 """Hangul of a real text is to two fifths made of `_PARTICLES`; Chinese read as Korean to one in 500."""
+_COMMON_HANGUL: Final = frozenset(
+    "가각간감값강같개거건걸검겁것게겠결경계고공과관교구국군권그근글금급기김까께끝나날남내너네년노놓누느는니닙다단"
+    "달담답당대더던데델도독돌동되된됩두둘뒤드든들등따때또라람래러런럼렇레려력례로록료르른를름리린마막만말매머먼며"
+    "면명모목못무문묻물미민밀바박반받발밤방배백버번벌법변보복본부분불블비빈뿐사삭살상새생서석선설섯성세션셨소속손"
+    "송수순스습시식신실심십쓰아안않알았앞야약어언업없엇었에여연열였영예오온와외요용우운원월위유으은을음의이인일읽"
+    "임입있자작잘잠장재쟁저적전절점접정제조종죄주죽준줄중증지직진질집쪽차찰참채책처청체초최추출측치침코크키택터테"
+    "토통투트파판페평표품프피필하학한할함합항해했행현형호화확회히"
+)
+"""Nine tenths of the syllables of Korean texts; Chinese read as Korean has one in eight."""
+_COMMON_HAN: Final = frozenset(
+    "一丁七三上下不与丙业东两个中为主举么义之乙也书了争事二于五些交产人什今从他付代令以们件价任份会位住体何作你使"
+    "依保信借值假偏做停偿像儿元先克入全公六关其具内再写军决准几出分划列则初删判利别到制前力办加务动化区十半单卖即"
+    "原去参又及双发取受变口句另只叫可台号司各合同名后向吗否吧听告员和哈哪器四回因团国在地场址坐块型声处备复外多夜"
+    "大天失头她好如始子字存学它安完官定实审家容密对封将小少就局屋展履工差己已布希带席干平年并序应度开式引张归当录"
+    "往待很得心必志怎性总恢息您情想意感成我或截户房所手才打承把投抗护报担拒拟择拿持指按损换据掉排接控推提支收改放"
+    "效数整文料断新方无日早时明是显智更替最月有服期未本机杀权材束条来果查标栏样核案档检模次款止正此步死段每比民气"
+    "求没法注浏清灯点然照物现理琴生用由甲电留疑登白的目直相看真眼着知码确示社票种秒租称程空立站符第等答签算管类系"
+    "约线终经结给绝续编缺罪置者而胜能自至致色节药营行表被裁西要见规览角解言计认让议记许论讼设证评诉试话该语说请读"
+    "谁调谈象责账货贷赁赔赛走起超跟身轮输辩边过运还这进违连述送选通造道那部都里重量金鉴钟钢钥链错长门问间阶陈限院"
+    "除陪需面音页项须顾题驳验高魏"
+)
+"""As much of Chinese texts."""
+_COMMONER: Final = 0.3
+"""By how much the share of common letters has to be larger in a reading that is preferred to Korean."""
+_DOUBTFUL: Final = 0.6
+"""The share of common letters up to which a short text may be another than Korean."""
+_EVERYDAY: Final = frozenset(
+    "àáâãäåæçèéêëìíîïñòóôõöøùúûüýÿßÀÁÂÄÇÈÉÊËÍÎÑÓÔÖØÚÜ“”‘’–—…·•€₩£°§±×、。《》「」（），；：？！【】"
+)
+"""What texts have beside ASCII, Hangul and Han."""
+_BROKEN: Final = re.compile("\ufffd+")
 _ESCAPES: Final = ((b"\x1b$)C", "iso2022_kr"), (b"\x1b$B", "iso2022_jp"), (b"\x1b$@", "iso2022_jp"))
 """Marks of encodings of seven bits, whose bytes are ASCII too."""
 
@@ -79,11 +111,14 @@ def _found(content: bytes) -> _Read:
     if marked := _marked(content):
         return marked
     if (text := _decoded(content, "utf-8")) is not None and "\0" not in text:
-        return _Read(text, "utf-8", 1)
+        other = None if _CONTROLS.search(text) is None else _utf_16_alone(content)
+        return other or _Read(text, "utf-8", 1)
+    if 0 not in content:
+        _check_damage(content)
     found = _utf_16(content) if 0 in content else _of_two_bytes(content)
     if found is None and 0 in content:
         raise refuse("format", "binary")
-    return found or _guess(content)
+    return found or _utf_16_alone(content) or _guess(content)
 
 
 def _marked(content: bytes) -> _Read | None:
@@ -100,12 +135,49 @@ def _of_two_bytes(content: bytes) -> _Read | None:
     """CP949 or GB18030: the bytes of a text of the one are often a text of the other."""
     korean, chinese = _decoded(content, "cp949"), _decoded(content, "gb18030")
     if korean is not None and not _ARCHAIC.search(korean) and (share := _share(korean, ("HANGUL",))) >= _SHARE:
-        return _Read(korean, "cp949", share)
+        common = _common(korean, _COMMON_HANGUL)
+        if chinese is not None and common <= _DOUBTFUL and _is_rather_chinese(chinese, common):
+            return _Read(chinese, "gb18030", _share(chinese, _HAN))
+        return _Read(korean, "cp949", share if common else _GUESSED)
     if chinese is None or (share := _share(chinese, _HAN)) < _SHARE or not _is_chinese(chinese):
         return None
     if korean is not None and _is_korean(korean):
         return _Read(korean, "cp949", _GUESSED)  # Korean with many Han characters
     return _Read(chinese, "gb18030", share)
+
+
+def _common(text: str, letters: frozenset[str]) -> float:
+    """The share of common letters among those above ASCII."""
+    found = [char for char in text if char > "\x7f" and char.isalpha()]
+    return sum(char in letters for char in found) / len(found) if found else 0
+
+
+def _is_rather_chinese(chinese: str, common: float) -> bool:
+    """Whether a short text that could be Korean has more of the common letters if it is read as Chinese."""
+    letters = (char for char in chinese if char > "\x7f" and char.isalpha())
+    plain = all(char.encode("gb2312", "ignore") for char in letters)
+    return plain and _is_text(chinese) and _common(chinese, _COMMON_HAN) > common + _COMMONER
+
+
+def _check_damage(content: bytes) -> None:
+    """A text of UTF-8 with some damaged bytes is in no other encoding: refuse it with the line that has them."""
+    text = content.decode("utf-8", "replace")
+    letters = [char for char in text if char > "\x7f" and char != "\ufffd"]
+    everyday = sum(char in _EVERYDAY or char in _COMMON_HANGUL or char in _COMMON_HAN for char in letters)
+    if len(letters) >= len(_BROKEN.findall(text)) and everyday >= _COMMON_SHARE * len(letters):
+        line = next(line for line in text.splitlines() if "\ufffd" in line)
+        raise refuse("encoding", "damaged", line=_first_line(line))
+
+
+def _utf_16_alone(content: bytes) -> _Read | None:
+    """UTF-16 without a mark and without a zero byte: one line of Hangul or Han alone."""
+    for name in ("utf-16-le", "utf-16-be"):
+        text = _decoded(content, name)
+        if text and all(char > "\x7f" and _is_usual(char) for char in text):
+            common = sum(char in _COMMON_HANGUL or char in _COMMON_HAN for char in text)
+            if common >= _DOUBTFUL * len(text):
+                return _Read(text, name, _GUESSED)
+    return None
 
 
 def _utf_16(content: bytes) -> _Read | None:

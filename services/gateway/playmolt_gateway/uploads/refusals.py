@@ -14,12 +14,14 @@ FORMATS: Final[Mapping[str, str]] = {
     "doc": "is a Word 97 document. Save it as DOCX: in Word choose File > Save As and the type Word Document (*.docx)",
     "odt": f"is an OpenDocument text. Save it as DOCX or PDF: {_OPEN} and choose File > Save As",
     "rtf": f"is an RTF document. Save it as DOCX or PDF: {_OPEN} and choose File > Save As",
-    "pages": "is a Pages document. Save it as DOCX or PDF: in Pages choose File > Export To",
+    "pages": "is a document of Pages or Numbers. Save it as DOCX or PDF: in its program choose File > Export To",
     "sheet": f"is a spreadsheet. Save it as PDF: {_OPEN} and choose File > Export or Print",
     "slides": f"is a presentation. Save it as PDF: {_OPEN} and choose File > Export or Print",
     "mail": "is an e-mail. Save it as PDF: open it in your mail program and choose Print, or paste its text",
     "web": "is a web page. Save it as PDF: open it in a browser and choose Print, or paste its text",
     "book": "is an e-book. Save it as PDF, or paste its text",
+    "xps": f"is an XPS document. Save it as PDF: {_OPEN} and print it to PDF",
+    "base64": "is a file that was encoded as base64 twice. Encode the PDF, DOCX, HWPX or text once",
     "postscript": "is a PostScript file. Save it as PDF",
     "picture": "is a picture. Recognise its text with OCR software and save it as PDF, or type what it shows",
     "recording": "is a sound or video recording. Type what is said in it and send that as a text",
@@ -51,6 +53,8 @@ _SIZES: Final[Mapping[str, str]] = {
 _ENCODINGS: Final[Mapping[str, str]] = {
     "unknown": 'cannot be read as "{line}", an unknown encoding. Name one such as "cp949", "gb18030" or "utf-16"',
     "wrong": 'is not a text in the encoding "{line}". Name another encoding, leave it out, or paste the text',
+    "damaged": "is a text in UTF-8 with damaged characters, first in the line “{line}”. Save it again as UTF-8, or "
+    "paste the text",
 }
 _GUESS: Final = (
     'is a text in an encoding that is not certain. As "{name}" it begins: “{line}”. If that is right, name it as '

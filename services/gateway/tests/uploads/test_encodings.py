@@ -129,3 +129,41 @@ def test_names_of_windows_are_encodings_and_swapped_bytes_are_refused() -> None:
     found = read(swapped, Question(100, 1000, encoding="utf-16-be"))
     assert isinstance(found, Unread)
     assert (found.reason, found.name, found.line) == ("encoding", "wrong", "utf-16-be")
+
+
+@pytest.mark.parametrize("words", ["不可抗力", "本案", "法官", "保管", "八万元", "北京法院", "付款凭证"])
+def test_short_chinese_is_not_read_as_korean(words: str) -> None:
+    found = text(words.encode("gb18030"))
+    assert (found.text, found.encoding) == (words, "gb18030")
+
+
+@pytest.mark.parametrize(
+    "words", ["각서", "차용증", "영수증", "갑과 을", "피고는 무죄", "보증금 반환", "똠방각하와 펲시콜라"]
+)
+def test_short_korean_stays_korean(words: str) -> None:
+    found = text(words.encode("cp949"))
+    assert (found.text, found.encoding) == (words, "cp949")
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["원고는 대금을 지급하였다고 주장한다.", "原告主张被告未依约交付货物。", "Le café était fermé, l’été"],
+)
+@pytest.mark.parametrize("damage", [b"\x92", b"\xea\xb0", "각".encode("cp949")])
+def test_a_text_of_utf_8_with_damaged_bytes_says_where(words: str, damage: bytes) -> None:
+    found = read("첫 줄\n".encode() + words.encode() + damage + b"\nlast", QUESTION)
+    assert isinstance(found, Unread)
+    assert (found.reason, found.name) == ("encoding", "damaged")
+    assert found.line.startswith(words + "\ufffd")
+
+
+def test_half_a_letter_at_the_end_is_damage() -> None:
+    assert refusal("원고는 주장한다".encode()[:-1]) == ("encoding", "damaged")
+
+
+@pytest.mark.parametrize("words", ["合同", "계약서", "被告未付款", "원고는피고에게"])
+@pytest.mark.parametrize("name", ["utf-16-le", "utf-16-be"])
+def test_utf_16_without_a_zero_byte_is_guessed(words: str, name: str) -> None:
+    found = read(words.encode(name), QUESTION)
+    assert isinstance(found, Unread)
+    assert (found.reason, found.name, found.line) == ("encoding", name, words)

@@ -10,7 +10,7 @@ from playmolt_gateway.uploads.outcome import Unread
 from playmolt_gateway.uploads.refusals import FORMATS, every, fault_of
 from playmolt_schemas.games.legal import UploadReason
 
-from services.gateway.tests.uploads.documents import refusal, zipped
+from services.gateway.tests.uploads.documents import refusal, text, zipped
 
 
 def ole(*names: str) -> bytes:
@@ -76,6 +76,30 @@ OFFICE = "[Content_Types].xml"
         (b"\0\0\0\x18ftypheic\0\0\0\0", "picture"),
         (b"\0\0\0\x18ftypmp42\0\0\0\0", "recording"),
         (b"\x1f\x8b\x08\0", "archive"),
+        (b"MIME-Version: 1.0\r\nFrom: a@example.com\r\nTo: b@example.com\r\n\r\nText", "mail"),
+        (b"ARC-Seal: i=1\r\nMIME-Version: 1.0\r\nFrom: a@example.com\r\n\r\nText", "mail"),
+        (b"From: <Saved by Blink>\r\nMIME-Version: 1.0\r\nContent-Type: multipart/related;\r\n\r\n-", "web"),
+        (b"<head><title>a</title></head><body>text</body>", "web"),
+        (b"<meta charset=utf-8><p>text", "web"),
+        (b"<table border=1><tr><td>1</td></tr></table>", "web"),
+        ("<html><body>계약</body></html>".encode("utf-16"), "web"),
+        (b'<?xml version="1.0"?>\n<?mso-application progid="Excel.Sheet"?><Workbook/>', "sheet"),
+        (b'<?xml version="1.0"?><office:document mimetype="application/vnd.oasis.opendocument.spreadsheet"', "sheet"),
+        (zipped({OFFICE: "<Types/>", "FixedDocSeq.fdseq": "<x/>"}), "xps"),
+        (zipped({"Index/Document.iwa": "x", "Index/Slide-1.iwa": "x"}), "slides"),
+        (zipped({"Index/Document.iwa": "x", "Index/Tables/Tile.iwa": "x"}), "pages"),
+        (b"#!AMR\n\x3c\x91\x17", "recording"),
+        (b"\xff\xfb\x90\x64\0\0", "recording"),
+        (b"\xff\xf1\x50\x80\x02", "recording"),
+        (bytes.fromhex("3026b2758e66cf11a6d900aa0062ce6c"), "recording"),
+        (b"\0\0\0\x08wide\0\0\0\0mdat", "recording"),
+        (b"FORM\0\0\0\x20AIFF", "recording"),
+        (b"\0\0\0\x0cjP  \r\n\x87\n", "picture"),
+        (b"\1\0\0\0".ljust(40, b"\0") + b" EMF\0", "picture"),
+        (b"letter.txt".ljust(257, b"\0") + b"ustar\0", "archive"),
+        (b"EGGA\0\1\x8b\x91", "archive"),
+        (b"ALZ\1\x0a\0\0\0", "archive"),
+        (b"JVBERi0xLjcKJeLjz9MKMSAwIG9iago8PC9UeXBl", "base64"),
     ],
 )  # fmt: skip
 def test_a_format_that_is_not_read_is_named(content: bytes, name: str) -> None:
@@ -93,9 +117,19 @@ def test_protected_documents_ask_for_the_password_to_be_removed() -> None:
 
 
 def test_a_letter_that_begins_like_mail_is_a_text() -> None:
-    from services.gateway.tests.uploads.documents import text
-
     assert text(b"Subject: the deposit\n\nDear Sir").text.startswith("Subject")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "ab-lh5- is how a file of LHA begins", "The header %PDF-1.4 is described here.", "<p. 3> of the contract",
+        "From: a@example.com\nTo: b@example.com\nSubject: the deposit\n\nDear Sir", "widemouth: moov", "JVC owes me",
+    ],
+)  # fmt: skip
+def test_a_text_that_begins_like_another_kind_is_a_text(words: str) -> None:
+    for encoding in ("utf-8", "utf-16"):
+        assert text(words.encode(encoding)).text == words
 
 
 def test_hancom_office_is_explained_in_its_own_words() -> None:
