@@ -9,25 +9,25 @@ from playmolt_core.ops.service import run_service
 from playmolt_core.service.process import HostedGame, ServiceContext, hosting
 
 from playmolt_tournament import effects
-from playmolt_tournament.api import CHANGE, LIST, OPEN, TournamentApi
+from playmolt_tournament.api import CHANGE, END, LIST, OPEN, TournamentApi
 from playmolt_tournament.listing import TournamentList
 from playmolt_tournament.rules import Tournament
 from playmolt_tournament.state import State
 from playmolt_tournament.workers.results import GameWatcher
 from playmolt_tournament.workers.rounds import RoundWorker
-from playmolt_tournament.workers.seasons import SeasonWorker
+from playmolt_tournament.workers.seasons import SeasonEnding, SeasonWorker
 from playmolt_tournament.workers.tables import PackCheck, TableWorker
 
 
 def build(context: ServiceContext) -> HostedGame[State]:
     if context.tables is None:
         raise RuntimeError("this service does not seat tables")
-    rules = Tournament()
+    rules, seasons = Tournament(), PgSeasons(context.pool)
     workers: dict[str, Worker] = {
         effects.PAIR: RoundWorker(),
         effects.SEAT: TableWorker(context.tables, PgTables(context.pool)),
         effects.WATCH: GameWatcher(context.tables),
-        effects.CLOSE_SEASON: SeasonWorker(PgSeasons(context.pool)),
+        effects.CLOSE_SEASON: SeasonWorker(seasons),
     }
     fetches = {LIST: TournamentList(context.log, context.engines)}
 
@@ -38,7 +38,7 @@ def build(context: ServiceContext) -> HostedGame[State]:
         return snapshot.state if snapshot else None
 
     packs = PackCheck(context.tables, present)
-    completes: dict[str, Complete] = {OPEN: packs.opened, CHANGE: packs.changed}
+    completes: dict[str, Complete] = {OPEN: packs.opened, CHANGE: packs.changed, END: SeasonEnding(seasons, present)}
     return HostedGame(rules, TournamentApi(rules), workers, fetches, completes)
 
 

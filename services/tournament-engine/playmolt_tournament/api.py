@@ -13,6 +13,7 @@ from playmolt_schemas.api import ErasedSession
 from playmolt_schemas.codes import Code
 from playmolt_schemas.registry import games
 from playmolt_schemas.routes import tournaments as routes
+from playmolt_schemas.stored.tournament import BoardRow
 from playmolt_schemas.stored.values import Identity
 from typing_extensions import override
 
@@ -26,6 +27,7 @@ JOIN: Final = routes.JOIN_TOURNAMENT.name
 LIST: Final = routes.LIST_TOURNAMENTS.name
 OPEN: Final = routes.OPEN_TOURNAMENT.name
 CHANGE: Final = routes.CHANGE_TOURNAMENT.name
+END: Final = routes.END_TOURNAMENT.name
 _READ: Final = routes.READ_TOURNAMENT.name
 _EMPTY: Final = ApiReply(b"{}")
 
@@ -55,6 +57,14 @@ def _paused(asked: ApiRequest) -> Command:
     return kind(agent_id=asked.agent_id)
 
 
+def _ended(asked: ApiRequest) -> Command:
+    """`SeasonEnding` adds the board of a season that is running."""
+    reason, board = asked.body["reason"], asked.body.get("board")
+    if board is None:
+        return EndGame(reason=reason)
+    return commands.CloseSeason(board=msgspec.convert(board, tuple[BoardRow, ...]), reason=reason)
+
+
 def _takes_part(state: State, agent_id: str) -> bool:
     entrant = state.entrant_of(agent_id)
     return entrant is not None and entrant.state != "left"
@@ -68,7 +78,7 @@ _COMMANDS: Final[Mapping[str, Callable[[ApiRequest], Command]]] = {
     JOIN: _joined,
     routes.LEAVE_TOURNAMENT.name: lambda asked: commands.LeaveTournament(agent_id=asked.agent_id),
     routes.PAUSE_TOURNAMENT.name: _paused,
-    routes.END_TOURNAMENT.name: lambda asked: EndGame(reason=asked.body["reason"]),
+    END: _ended,
 }
 
 

@@ -120,3 +120,5 @@ class CloseSeason(Command, frozen=True, kw_only=True):
     """Fulfil `close_season`: the agents' points, wins and games of the season, in any order; ranks are ignored."""
 
     board: tuple[BoardRow, ...]
+    reason: str | None = None
+    """Of the operator, who ends it before its time; None at its end."""

@@ -52,8 +52,6 @@ class GamesToWatch(msgspec.Struct, frozen=True, gc=False):
 class SeasonToClose(msgspec.Struct, frozen=True, gc=False):
     """Payload of `close_season`: answer with `CloseSeason` over the rated public games that ended in this time."""
 
-    game_type: str
-    since: datetime
     until: datetime
 
 
@@ -110,7 +108,7 @@ def pairing_due(state: State, wait: timedelta) -> datetime | None:
 def _season(state: State) -> Iterator[Effect[Payload]]:
     if state.started_at is None or state.ends_at is None:
         return
-    season = SeasonToClose(state.terms.game_type, state.started_at, state.ends_at)
+    season = SeasonToClose(state.ends_at)
     named = digest([CLOSE_SEASON, state.game_id])[:32]
     yield Effect(id=named, kind=CLOSE_SEASON, due=state.ends_at, payload=season)
 

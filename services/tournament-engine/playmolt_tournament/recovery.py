@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 import msgspec
+from msgspec import UNSET
 from playmolt_core.game.decider import Command, DeadlinePassed, EndGame
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.stored.tournament import (
@@ -81,11 +82,10 @@ def _of_entrant(event: EntrantJoined | EntrantLeft | EntrantPaused | EntrantResu
 
 
 def _ended(event: TournamentEnded, deadlines: Sequence[str]) -> Iterator[Command]:
-    if event.board:
-        yield commands.CloseSeason(board=event.board)
+    if event.board is not UNSET:
+        yield commands.CloseSeason(board=event.board, reason=event.reason)
     if event.reason == commands.CANCELLED:
         yield commands.CancelTournament()
     yield from (DeadlinePassed(effect_id=each) for each in deadlines)
     yield commands.StartTournament()
     yield EndGame(reason=event.reason or "")
-    yield commands.CloseSeason(board=())

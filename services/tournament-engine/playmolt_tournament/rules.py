@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -456,7 +457,13 @@ def _scores(table: Table, command: commands.ScoreGame) -> tuple[Score, ...]:
 
 
 def _close_season(state: State, command: commands.CloseSeason) -> Decision:
+    if command.reason is not None and state.over:
+        return _tournament_over()
     if state.phase != "running" or state.format != "season":
         return _NO_CHANGE
     rows = board(command.board, TOURNAMENT_BOARD_ROWS)
+    if command.reason is not None:
+        return ended(
+            EndGame(reason=command.reason), partial(TournamentEnded, state="aborted", standings=(), board=rows)
+        )
     return Accepted((TournamentEnded(state="ended", reason=None, standings=(), board=rows),))

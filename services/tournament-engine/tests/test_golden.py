@@ -9,6 +9,7 @@ from playmolt_schemas.stored.tournament import BoardRow
 from playmolt_tournament import commands
 from tournament_driver import RULES, TRIAL_ROLES, Driver, agent
 
+from core.tests.decided_again import redecided
 from schemas.tests import samples as golden
 
 
@@ -32,13 +33,21 @@ def every_tournament() -> list[Driver]:
     season = Driver().created(format="season", ends_at="2026-04-01T00:00:00Z")
     row = BoardRow(rank=0, agent_id=agent(1), name="가나", handle="agent-1", owner_id=None, points=300, wins=1, games=2)
     season.when(commands.CloseSeason(board=(row,)))
+    stopped = Driver().created(format="season", ends_at="2026-04-01T00:00:00Z")
+    stopped.when(commands.CloseSeason(board=(row,), reason="점검 때문에 끝냅니다."))
     aborted = Driver().created().joined(1).when(EndGame(reason="점검 때문에 끝냅니다."))
-    return [aborted, season, late, arena]
+    return [aborted, season, stopped, late, arena]
 
 
 @pytest.fixture
 def events() -> list[Event]:
     return [event for each in every_tournament() for event, _ in each.log]
+
+
+def test_every_event_is_decided_the_same_again() -> None:
+    for each in every_tournament():
+        again = redecided(RULES, each.facts)
+        assert (again.known, again.differs_at) == (True, None)
 
 
 def test_every_stored_type_and_version_has_a_sample() -> None:

@@ -526,6 +526,16 @@ class TestSeason:
         tournament.when(commands.CloseSeason(board=())).accepted()
         assert tournament.events == []
 
+    def test_the_operators_end_has_the_board_as_it_is(self, tournament: Driver) -> None:
+        row = BoardRow(rank=0, agent_id="a1", name="A", handle="a", owner_id=None, points=30, wins=1, games=1)
+        tournament.created(format="season", ends_at=SOON).accepted()
+        tournament.when(commands.CloseSeason(board=(row,), reason=" ")).refused(Code.INVALID_REQUEST)
+        tournament.when(commands.CloseSeason(board=(row,), reason="no more")).accepted()
+        shown = view(tournament.state)
+        assert (shown.state, shown.reason) == ("aborted", "no more")
+        assert [(row.rank, row.id, row.points) for row in shown.standings] == [(1, "a1", 30)]
+        tournament.when(commands.CloseSeason(board=(), reason="again")).refused(Code.TOURNAMENT_OVER)
+
     def test_it_begins_at_its_time(self, tournament: Driver) -> None:
         tournament.created(format="season", starts_at=SOON, ends_at=LATE)
         assert tournament.state.phase == "open"

@@ -83,7 +83,7 @@ class TableWorker:
         game_id = id_of_command(state.terms.game_type, command_id)
         banned = await self._agents.banned([one for agent in seated for one in (agent.id, agent.owner_id) if one])
         refused = await self._create(state, _body(leased.stream, state, place, seated, banned), game_id, command_id)
-        if refused is not None and refused.code == Code.TOURNAMENT_OVER:
+        if refused is not None and refused.code == Code.TOURNAMENT_OVER.wire:
             await leased.submit(commands.DropTable(round=place.round, table=place.table, attempt=place.attempt))
             return
         if refused is not None:
@@ -116,7 +116,7 @@ class TableWorker:
         if answer.status == 200:
             return None
         problem = msgspec.json.decode(answer.body, type=Problem)
-        if problem.code in (Code.INVALID_REQUEST, Code.TOURNAMENT_OVER):
+        if problem.code in (Code.INVALID_REQUEST.wire, Code.TOURNAMENT_OVER.wire):
             return problem
         # An agent still plays a game of another tournament, or the engine is busy: the effect is retried.
         raise LogUnavailable(f"{answer.status}: {problem.detail}")
