@@ -9,7 +9,7 @@ TURNS = 50
 """Turns of the event loop after which work in memory, which waits for no timer and no socket, is finished."""
 
 
-async def wait_until(condition: Callable[[], Any | Awaitable[Any]], seconds: float = 30) -> Any:
+async def wait_until(condition: Callable[[], Any | Awaitable[Any]], seconds: float = 60) -> Any:
     """The first true value of the condition, which may be a coroutine function. Raises TimeoutError."""
     async with asyncio.timeout(seconds):
         while True:

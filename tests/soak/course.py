@@ -21,7 +21,7 @@ from tests.soak.witness import Witnesses
 
 REPLICAS = ("--engines", "2", "--gateways", "2", "--spectators", "2")
 QUIET_SECONDS = 10.0
-"""How long the feeds may take to tell the last of what has ended. Of a game that waits, no feed ends."""
+"""How long the feeds may be silent before they tell the last of what has ended. Of a game that waits, none ends."""
 
 
 class Soaked(msgspec.Struct):

@@ -60,10 +60,13 @@ class Witnesses:
                 await asyncio.gather(*self._reading, return_exceptions=True)
 
     async def read(self, seconds: float) -> None:
-        """Wait until all feeds of the games that exist now were read to their end, at most for these seconds."""
+        """Wait until all feeds of the games that exist now were read to their end, or were silent for these seconds."""
         begun = self._looks + 1  # one look may be under way
-        with suppress(TimeoutError):
-            await wait_until(lambda: self._looks > begun and all(task.done() for task in self._reading), seconds)
+        heard = -1
+        while heard != (heard := sum(map(len, self.feeds.values()))):
+            with suppress(TimeoutError):
+                await wait_until(lambda: self._looks > begun and all(task.done() for task in self._reading), seconds)
+                return
 
     async def _games(self, http: httpx.AsyncClient) -> list[str]:
         found: list[str] = []
