@@ -141,6 +141,14 @@ class NatsClient(Client):
             raise MaxPayloadError
         await super()._send_publish(subject, reply, payload, payload_size, headers)
 
+    async def _process_pong(self) -> None:
+        """Skip a flush that was given up: the library would fail to set its result and read nothing more."""
+        if self._pongs and self._pongs[0].done():
+            del self._pongs[0]
+            self._pings_outstanding = 0
+            return
+        await super()._process_pong()
+
     async def _process_err(self, err_msg: str) -> None:
         """Connect again after an error that ends the connection: the library would close the client for good."""
         if "permissions violation" not in err_msg.lower():

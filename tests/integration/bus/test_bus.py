@@ -247,6 +247,26 @@ def test_a_connection_that_was_closed_just_now_fails_as_one_that_is_lost(
     uvloop.run(try_it())
 
 
+async def test_a_connection_reads_on_after_a_flush_that_was_given_up(nats_url: str) -> None:
+    """The library would take no message any more, and count each later flush as done."""
+    connection = await open_connection(Settings(nats_url=nats_url), "impatient", lambda: None)
+    heard: list[bytes] = []
+
+    async def hear(message: Msg) -> None:
+        heard.append(message.data)
+
+    try:
+        with pytest.raises(nats.errors.FlushTimeoutError):
+            await connection.flush(1e-9)  # type: ignore[arg-type]  # seconds: the annotation is too narrow
+        await until(lambda: not connection._pongs)
+        await connection.subscribe("impatient.a", cb=hear)
+        await connection.publish("impatient.a", b"heard")
+        await until(lambda: heard == [b"heard"])
+        assert connection.stats["reconnects"] == 0
+    finally:
+        await connection.close()
+
+
 async def test_a_connection_that_the_server_ends_is_made_again(nats_url: str) -> None:
     """The library would close the client for good: this process would be cut off until it is started again."""
     changes: list[str] = []
