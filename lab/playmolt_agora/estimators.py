@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from playmolt_agora.measures import pcs as divergences
 from playmolt_agora.measures import ritual
 from playmolt_agora.measures.data.frame import Bools
+from playmolt_agora.measures.data.turns import present
 from playmolt_agora.measures.divergence import Floats
 from playmolt_agora.measures.inference import attainable_p, hypotheses, permutation
 from playmolt_agora.measures.pcs import DeltaPcs
@@ -49,7 +50,7 @@ class RiExt(NamedTuple):
 
 
 def pcs(stage1: ArrayLike, phase1: ArrayLike, rng: np.random.Generator | None = None) -> Pcs:
-    """PCS of counts (runs, 6) of both arms. ValueError where an arm has no turn."""
+    """PCS of counts (runs, 6) of both arms. ValueError where an arm has no turn, or a count is missing or negative."""
     cell = _cell(stage1, phase1)
     span = cell.interval()
     tested, floor = cell.test(_generator(rng))
@@ -82,20 +83,19 @@ def delta_pcs(
 
 def ri_star(rows: Any, factor: ritual.Group, rng: np.random.Generator | None = None) -> Test:
     """Test RI* of `model` or `persona`; rows (set, run, model, persona, agent, ri_star)."""
+    known = [row for row in _dicts(rows) if row["ri_star"] is not None]
     agents = [
-        ritual.Rate(f"{row['set']}|{row['run']}", row["model"], row["persona"], float(row["ri_star"]))
-        for row in _dicts(rows)
-        if row["ri_star"] is not None
+        ritual.Rate(f"{row['set']}|{row['run']}", row["model"], row["persona"], float(row["ri_star"])) for row in known
     ]
     statistic, tested = ritual.exchanged(agents, factor, _generator(rng))
-    return Test(statistic, tested.p if _runs_differ(_dicts(rows)) else None, tested.labelings)
+    return Test(statistic, tested.p if _runs_differ(known, "agent", "ri_star") else None, tested.labelings)
 
 
-def _runs_differ(rows: Sequence[Mapping[str, object]]) -> bool:
-    """Whether there is one run, or two of one set in which the same agents have other values."""
+def _runs_differ(rows: Sequence[Mapping[str, object]], *values: str) -> bool:
+    """Whether no set has a second run, or two runs of one set have other values for the same agents."""
     runs: dict[object, dict[object, set[tuple[object, ...]]]] = {}
     for row in rows:
-        runs.setdefault(row["set"], {}).setdefault(row["run"], set()).add((row["agent"], row["ri_star"]))
+        runs.setdefault(row["set"], {}).setdefault(row["run"], set()).add(tuple(row[name] for name in values))
     if all(len(each) == 1 for each in runs.values()):
         return True
     return any(len({frozenset(run) for run in each.values()}) > 1 for each in runs.values())
@@ -120,7 +120,8 @@ def ri_ext(series: Sequence[ArrayLike], rng: np.random.Generator | None = None) 
 
 
 def _hypothesis(name: str, rows: object, rng: np.random.Generator) -> dict[str, Test]:
-    design, entropy, excess = _windows(_dicts(rows))
+    known = _dicts(rows)
+    design, entropy, excess = _windows(known)
     runs = design.parts(entropy, excess)
     one, other = (runs[f"{name}{part}"][~np.isnan(runs[f"{name}{part}"])] for part in "ab")
     tested = (
@@ -129,11 +130,12 @@ def _hypothesis(name: str, rows: object, rng: np.random.Generator) -> dict[str, 
         if name == "H1"
         else permutation.PermutationTest(hypotheses.level_p(other), None),
     )
-    ps = [each.p for each in tested]
+    differ = _runs_differ(known, "agent", "window", "h_norm", "id_excess")
+    ps = [each.p if differ else None for each in tested]
     whole = None if None in ps else max(p for p in ps if p is not None)
     return {
-        f"{name}a": Test(_mean(one), tested[0].p, tested[0].labelings),
-        f"{name}b": Test(_mean(other), tested[1].p, tested[1].labelings),
+        f"{name}a": Test(_mean(one), ps[0], tested[0].labelings),
+        f"{name}b": Test(_mean(other), ps[1], tested[1].labelings),
         name: Test(None, whole, None),
     }
 
@@ -156,6 +158,8 @@ def _cell(stage1: ArrayLike, phase1: ArrayLike) -> divergences.PcsCell:
     arms = []
     for rows in (stage1, phase1):
         counts = np.atleast_2d(np.asarray(rows, dtype=np.float64))
+        if not np.all(counts >= 0):
+            raise ValueError("a count is missing or negative; give counts (runs, actions) of 0 and more")
         kept = counts[counts.sum(axis=1) > 0]
         if not len(kept):
             raise ValueError("an arm has no turns; give counts (runs, actions) with at least one above 0")
@@ -164,14 +168,14 @@ def _cell(stage1: ArrayLike, phase1: ArrayLike) -> divergences.PcsCell:
 
 
 def _dicts(rows: Any) -> Sequence[Mapping[str, Any]]:
-    """A polars frame has `to_dicts`, a pandas frame `to_dict`."""
+    """Rows with None for what is missing. A polars frame has `to_dicts`, a pandas frame `to_dict`."""
     if hasattr(rows, "to_dicts"):
         found: Sequence[Mapping[str, Any]] = rows.to_dicts()
     elif hasattr(rows, "to_dict"):
         found = rows.to_dict("records")
     else:
         found = list(rows)
-    return found
+    return [{name: present(value) for name, value in row.items()} for row in found]
 
 
 def _mean(values: Floats) -> float | None:

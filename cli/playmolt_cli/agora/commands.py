@@ -459,7 +459,7 @@ def _certificate(plan: Plan | None = None) -> "Certificate":
     from playmolt_agora_runner.plan import interview_faults  # noqa: PLC0415 -- needed by few commands
     from playmolt_agora_runner.plan import plan as plans  # noqa: PLC0415 -- as the next
 
-    asked = tuple(interview_faults.texts_of(plan)) if plan and len(plan.languages) > 1 else ()
+    asked = tuple(interview_faults.texts_of(plan)) if plan else ()
     return symmetry.check(seed_texts=plans.seed_texts(plan) if plan else (), questions=asked)
 
 

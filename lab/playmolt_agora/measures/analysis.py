@@ -100,6 +100,8 @@ def study(
         "headline": treatments.rows(kept, seed, stage1_import),
         "unadjusted": hypotheses.unadjusted(hypotheses.figures(kept, seed), seed),
     }
+    for each in (*beside["unadjusted"], *beside["merchant"]):
+        _untested(each, "p", alike=repeated.all_alike(("A", "B")))
     whole = _confirmatory(planned, everyone, seed, tested, repeated) if excluded else {}
     other = {f"unexcluded_{name}": rows for name, rows in whole.items()}
     apart, failing = (*_exploratory(turns), *_copies(repeated)), _failing(excluded)
@@ -167,8 +169,14 @@ def _confirmatory(
     turns: Frame, cells: Sequence[pcs.PcsCell], seed: str, tested: Sequence[str], repeated: Repeats
 ) -> Found:
     return {
-        "pcs": [_differing(pcs.row(cell, seed), repeated) for cell in cells],
-        "ri_ext": [_faded(each, repeated) for each in ritual.fading(turns, seed)],
+        "pcs": [
+            _untested(pcs.row(cell, seed), "p_perm", alike=repeated.alike_cell(cell.model, cell.language))
+            for cell in cells
+        ],
+        "ri_ext": [
+            _untested(each, "p_perm", alike=repeated.all_alike((each.row["set"],)))
+            for each in ritual.fading(turns, seed)
+        ],
         "tests": confirmatory.rows(turns, cells, seed, tested, repeated),
         "delta_pcs": pcs.differences(cells),
     }
@@ -191,17 +199,10 @@ def _beside(turns: Frame, pooled: Frame, cells: Sequence[pcs.PcsCell], seed: str
     }
 
 
-def _differing(each: Result, repeated: Repeats) -> Result:
-    """Without a p where the runs of its cell do not differ."""
-    if repeated.alike_cell(each.row["model"], each.row["language"]):
-        each.row["p_perm"] = None
-    return each
-
-
-def _faded(each: Result, repeated: Repeats) -> Result:
-    """Without a p where the runs of its set do not differ."""
-    if repeated.all_alike((each.row["set"],)):
-        each.row["p_perm"] = None
+def _untested(each: Result, p: str, *, alike: bool) -> Result:
+    """Without its p where its runs do not differ."""
+    if alike:
+        each.row[p] = None
     return each
 
 

@@ -42,9 +42,13 @@ class Repeats:
         return turns.where(lambda seat: seat.run not in copies) if copies else turns
 
     def all_alike(self, sets: Iterable[str]) -> bool:
-        """Whether the runs of these sets do not differ: each group has several, and all of them are identical."""
+        """Whether the runs of these sets do not differ: each group has several, and all of them are identical.
+
+        Exploratory runs count where there are no others.
+        """
         wanted = set(sets)
-        chosen = [classes for group, classes in self.groups.items() if group.set in wanted and not group.exploratory]
+        planned = [group for group in self.groups if not group.exploratory] or list(self.groups)
+        chosen = [self.groups[group] for group in planned if group.set in wanted]
         return bool(chosen) and all(len(classes) == 1 and len(classes[0]) > 1 for classes in chosen)
 
     def alike_cell(self, model: str, language: str) -> bool:

@@ -1,6 +1,7 @@
 """The estimators give what the tables hold."""
 
 import numpy as np
+import pandas
 import pytest
 from playmolt_agora import estimators
 from playmolt_agora.measures import pcs, ritual
@@ -71,6 +72,48 @@ def test_h1_and_h2(records, tables):
     for name, each in found.items():
         assert each.p == pytest.approx(tested[name]["p"], abs=1e-12), name
         assert each.labelings == tested[name]["labelings"], name
+
+
+def windows_of(agents, *, change=0.0):
+    return [
+        {"set": name, "run": run, "model": model, "persona": persona, "agent": f"{persona}{model}", "window": at + 1,
+         "h_norm": 0.4 + 0.1 * place + 0.01 * at + change * run, "id_excess": 0.02 * at * place, "ri_star": 0.1 * place}
+        for name in "AB" for run in range(3)
+        for place, (model, persona) in enumerate(agents) for at in range(4)
+    ]  # fmt: skip
+
+
+AGENTS = [(model, persona) for persona in ("archivist", "merchant", "jester") for model in "EM"]
+
+
+def test_runs_that_do_not_differ_give_no_p():
+    same, other = windows_of(AGENTS), windows_of(AGENTS, change=0.01)
+    for tested in (estimators.h1, estimators.h2):
+        assert {each.p for each in tested(same).values()} == {None}
+        assert tested(other)[tested.__name__.upper() + "a"].p == 1 / 64
+    agents = [row for row in same if row["window"] == 1]
+    assert estimators.ri_star(agents, "model").p is None
+    counts = [[9, 1, 2, 3, 4, 5]] * 3
+    assert estimators.pcs(counts, [row[::-1] for row in counts]).p is None
+    assert estimators.delta_pcs((counts, counts), (counts, [row[::-1] for row in counts]))[1:] == (None, None, None)
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pandas.NA, np.float64("nan")])
+def test_an_agent_without_a_value_is_left_out(missing):
+    rows = [{**row, "ri_star": row["ri_star"] + 0.01 * row["run"]} for row in windows_of(AGENTS) if row["window"] == 1]
+    without = estimators.ri_star(rows[1:], "model")
+    assert without.p is not None
+    assert without.p > 0
+    assert type(without.p) is float
+    rows[0]["ri_star"] = missing
+    for given in (rows, pandas.DataFrame(rows), pandas.DataFrame(rows).convert_dtypes()):
+        assert estimators.ri_star(given, "model") == without
+
+
+@pytest.mark.parametrize("count", [-1, float("nan")])
+def test_counts_that_are_none_are_refused(count):
+    with pytest.raises(ValueError, match="missing or negative"):
+        estimators.pcs([[count, 1, 1, 1, 1, 1]], [[1, 1, 1, 1, 1, 1]])
 
 
 def test_ri_ext():

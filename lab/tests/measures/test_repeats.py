@@ -81,6 +81,23 @@ def test_where_no_run_differs_there_is_no_interval_and_no_p(turn):
         assert all(row["ci_lo"] is row["ci_hi"] is None for row in cells(found.beside[name]))
 
 
+def test_sets_whose_runs_do_not_differ_give_no_p_beside_the_tests_either(turn):
+    """Also where all runs are exploratory, which are described alone."""
+    for exploratory in (False, True):
+        records = [
+            turn(
+                run=f"{name}{run}", phase="phase2", cell=f"phase2/{name}", set=name, language=language, agent=persona,
+                persona=persona, model=persona, turn=number, action=ACTS[number * step % 10], exploratory=exploratory,
+            )
+            for name, language in (("A", "ko"), ("B", "en")) for run in range(3)
+            for step, persona in ((10, "archivist"), (5, "merchant"), (1, "jester")) for number in range(1, 101)
+        ]  # fmt: skip
+        found = study(records)
+        assert [row["labelings"] for row in cells(found.beside["merchant"])] == [36]
+        for row in (*cells(found.beside["merchant"]), *cells(found.beside["unadjusted"])):
+            assert row["p"] is None
+
+
 def test_identical_runs_count_once(turn):
     repeated = study(arms(turn, say=lambda run: str(min(run, 2)), shift=lambda run: min(run, 2)))
     single = study([each for each in arms(turn, say=str, shift=lambda run: run) if each["run"][-1] in "012"])

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from itertools import islice
+from math import isnan
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
@@ -99,11 +100,13 @@ def _plain(value: Any, kind: Any) -> Any:
     if isinstance(value, Mapping):
         kinds = {field.encode_name: field.type for field in msgspec.structs.fields(whole)}
         return {name: _plain(each, kinds[name]) for name, each in value.items() if name in kinds}
-    return _scalar(value)
+    return present(value)
 
 
-def _scalar(value: object) -> object:
-    """pandas has its own missing value and number types."""
+def present(value: Any) -> Any:
+    """A value in Python's types, None for what is missing: pandas has its own missing value and number types."""
     if isinstance(value, str | bool | int | Sequence):
         return value
-    return None if value != value or str(value) == "<NA>" else getattr(value, "item", lambda: value)()  # noqa: PLR0124
+    if isinstance(value, float):
+        return None if isnan(value) else float(value)
+    return None if str(value) == "<NA>" or value != value else getattr(value, "item", lambda: value)()  # noqa: PLR0124

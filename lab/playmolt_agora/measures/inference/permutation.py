@@ -145,7 +145,7 @@ class Exchange:
         left = np.column_stack([2 * one, np.square(one).sum(axis=1), np.ones(len(one))])
         right = np.column_stack([two, np.ones(len(two)), np.square(two).sum(axis=1)])
         reached = np.count_nonzero(left @ right.T >= observed - TIE)
-        return observed, PermutationTest(reached / self.labelings, self.labelings)
+        return observed, PermutationTest(float(reached / self.labelings), self.labelings)
 
     def drawn(self, count: int, generator: np.random.Generator) -> Floats:
         """Deviations of groups by agents under the observed labels, then under `count` drawn ones."""

@@ -75,7 +75,7 @@ def read_events(source: Source, name: str, languages: Sequence[Language]) -> dic
     """The events of a file by their place in it; those at fault are left out, and the source has the faults."""
     path = f"events/{name}.toml"
     found = toml_file.listed(source, path, "event", OwnEvent, EVENTS_MOST)
-    lines = KeyLines(path, toml_file.lines(source.used.get(path, "")))
+    lines = KeyLines(path, toml_file.lines(source.used[path]) if found else {})
     source.faults += [
         lines.fault(f"event[{number}].{language}", f"has no text in {language}, a language of the plan", "missing_text")
         for number, event in found.items()

@@ -1,6 +1,6 @@
 """What a plan makes of its folder: rooms with nothing left open, measures, and every fault and warning."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -11,7 +11,7 @@ from playmolt_schemas.instrument import measure_file as declaration
 from playmolt_schemas.instrument.baseline_file import Baseline
 from playmolt_schemas.instrument.definitions import ARMS
 from playmolt_schemas.instrument.measure_file import MeasureDeclaration
-from playmolt_schemas.stored.agora.own_world import OwnEvent
+from playmolt_schemas.stored.agora.own_world import OwnEvent, OwnWorld
 from playmolt_schemas.stored.agora.plan import SEATS, Folder, LockedRoom, LockedSeat, Plan, RoomPlan, RoomSeat
 from playmolt_schemas.stored.agora.turn import ConstraintLevel, Language
 
@@ -22,6 +22,7 @@ from playmolt_agora_runner.folder.symmetry import SymmetryResult
 from playmolt_agora_runner.folder.world_file import World
 from playmolt_agora_runner.world import worlds
 
+_PACKAGED: Final = world_file.PACKAGED
 _NO_DIFFERENCE: Final = SymmetryResult(0, (), ())
 
 
@@ -49,7 +50,7 @@ def read(plan: Plan, source: Source, rooms_at: Sequence[int] | None = None) -> P
     not used are unknown.
     """
     reader = _FolderReader(plan, source, rooms_at)
-    rooms = tuple(room for each in plan.rooms or () if (room := reader.room(each)) is not None)
+    rooms = tuple(room for number in range(len(plan.rooms or ())) if (room := reader.room(number)) is not None)
     measures = tuple(reader.measures())
     baselines = tuple(reader.baselines())
     found = symmetry.compared(source, reader.pairs, tuple(dict.fromkeys(reader.names)))
@@ -60,7 +61,8 @@ def read(plan: Plan, source: Source, rooms_at: Sequence[int] | None = None) -> P
         baselines=baselines,
         texts=dict(sorted(source.used.items())),
         symmetry=found,
-        faults=(*reader.faults, *source.faults, *found.faults, *of_whole(source.used)),
+        # Worlds that begin with the same faulty one each report its faults.
+        faults=tuple(dict.fromkeys((*reader.faults, *source.faults, *found.faults, *of_whole(source.used)))),
         warnings=tuple(f"{path} is in the folder but not used by the plan." for path in unused if rooms_at is None),
     )
 
@@ -68,30 +70,31 @@ def read(plan: Plan, source: Source, rooms_at: Sequence[int] | None = None) -> P
 class _FolderReader:
     def __init__(self, plan: Plan, source: Source, rooms_at: Sequence[int] | None) -> None:
         self._plan, self._source = plan, source
-        self._rooms_at = range(len(plan.rooms or ())) if rooms_at is None else rooms_at
+        self._rooms = plan.rooms or ()
+        self._rooms_at = range(len(self._rooms)) if rooms_at is None else rooms_at
         self._worlds: dict[str, World | None] = {}
         self._personas: dict[str, OwnPersona | None] = {}
-        self._events: dict[str, tuple[OwnEvent, ...]] = {}
+        self._events: dict[str, dict[int, OwnEvent]] = {}
         self.faults: list[PlanFault] = []
         self.pairs: list[symmetry.Pair] = []
         self.names: list[str] = []
+        # What a world's places are depends on the homes of all who start there, in whatever room.
+        for name in dict.fromkeys(str(seat.persona) for each in self._rooms for seat in each.seats if seat.persona):
+            self._persona(name)
 
-    def room(self, room: RoomPlan) -> LockedRoom | None:
+    def room(self, number: int) -> LockedRoom | None:
         """A room with nothing left open; None where something of it is at fault."""
+        room, at = self._rooms[number], f"rooms[{self._rooms_at[number]}]"
         before = len(self.faults) + len(self._source.faults)
-        at = f"rooms[{self._rooms_at[(self._plan.rooms or ()).index(room)]}]"
         self.faults += self._room_faults(room, at)
-        languages = tuple(dict.fromkeys(room.languages or self._plan.languages))
-        held = [seat for seat in room.seats if seat.persona is not None]
-        for seat in held:
-            self._persona(str(seat.persona), languages)
-        homes = frozenset(home for seat in room.seats if (home := self._home(seat)) is not None)
-        world = self._world(room.world, languages, homes)
-        events = tuple(event for name in room.events for event in self._events_of(name, languages))
+        world = self._world(room.world)
+        events = {(name, at): event for name in room.events for at, event in self._events_of(name).items()}
         if world is None and room.world not in _PACKAGED:
             return None
-        made = self._locked(room, at, world, events, languages)
-        return made if len(self.faults) + len(self._source.faults) == before else None
+        made = self._locked(room, at, world, events, _spoken(self._plan, [room]))
+        faulty = {fault.file for fault in self._source.faults}
+        sound = faulty.isdisjoint(f"personas/{seat.persona}.toml" for seat in room.seats)
+        return made if sound and len(self.faults) + len(self._source.faults) == before else None
 
     def measures(self) -> Iterator[MeasureDeclaration]:
         for name in self._chosen(self._plan.measures, "measures", ".py"):
@@ -126,7 +129,7 @@ class _FolderReader:
         )
 
     def _room_faults(self, room: RoomPlan, at: str) -> Iterator[PlanFault]:
-        taken = [each.name for each in self._plan.rooms or () if each.name == room.name]
+        taken = [each.name for each in self._rooms if each.name == room.name]
         if len(taken) > 1:
             yield PlanFault(f"{at}.name", f"{room.name} is the name of {len(taken)} rooms")
         if room.name in ARMS:
@@ -144,23 +147,27 @@ class _FolderReader:
             if name != "models" or room.mix == "one":
                 yield from twice(f"{at}.{name}", values or ())
 
-    def _persona(self, name: str, languages: Sequence[Language]) -> OwnPersona | None:
+    def _persona(self, name: str) -> None:
         path = f"personas/{name}.toml"
         if name in personas.PACKAGED:
             self._taken(path)
-            return None
-        if name not in self._personas:
-            found = self._personas[name] = personas.read(self._source, name, languages)
-            if found is not None and len(languages) > 1:
-                self.pairs += self._pair(path, "ko", found.ko, found.en)
-        return self._personas[name]
+            return
+        languages = self._languages(lambda room: any(seat.persona == name for seat in room.seats))
+        found = self._personas[name] = personas.read(self._source, name, languages)
+        if found is not None and len(languages) > 1:
+            self.pairs += self._pair(path, "ko", found.ko, found.en)
 
-    def _world(self, name: str, languages: Sequence[Language], homes: frozenset[str]) -> World | None:
+    def _languages(self, uses: Callable[[RoomPlan], bool]) -> tuple[Language, ...]:
+        """The languages of all rooms that use a file: in each of them it needs its text."""
+        return _spoken(self._plan, [room for room in self._rooms if uses(room)])
+
+    def _world(self, name: str) -> World | None:
         if name in _PACKAGED:
             self._taken(f"worlds/{name}.toml")
             return None
         if name not in self._worlds:
-            found = world_file.read(self._source, name, languages, self._homes(name) | homes)
+            languages = self._languages(lambda room: room.world == name)
+            found = world_file.read(self._source, name, languages, self._homes(name))
             self._worlds[name] = found if found is not None and found.sound else None
             if found is not None:
                 self._texts_of(found, languages)
@@ -176,8 +183,7 @@ class _FolderReader:
 
     def _homes(self, world: str) -> frozenset[str]:
         """Where anybody starts in a world, in any room that is played there."""
-        rooms = [room for room in self._plan.rooms or () if room.world == world]
-        homes = (self._home(seat) for room in rooms for seat in room.seats)
+        homes = (self._home(seat) for room in self._rooms if room.world == world for seat in room.seats)
         return frozenset(home for home in homes if home is not None)
 
     def _home(self, seat: RoomSeat) -> str | None:
@@ -186,10 +192,11 @@ class _FolderReader:
         found = self._personas.get(seat.persona)
         return found.home if found else None
 
-    def _events_of(self, name: str, languages: Sequence[Language]) -> tuple[OwnEvent, ...]:
+    def _events_of(self, name: str) -> dict[int, OwnEvent]:
         if name not in self._events:
+            languages = self._languages(lambda room: name in room.events)
             found = personas.read_events(self._source, name, languages)
-            self._events[name] = tuple(found.values())
+            self._events[name] = found
             if len(languages) > 1:
                 path = f"events/{name}.toml"
                 for number, event in found.items():
@@ -198,8 +205,11 @@ class _FolderReader:
 
     def _pair(self, path: str, field: str, ko: str, en: str) -> list[symmetry.Pair]:
         """A pair of texts with its line; none if one is missing, which is reported separately."""
-        line = KeyLines(path, toml_file.lines(self._source.used[path])).line(field)
+        line = self._lines(path).line(field)
         return [symmetry.Pair(path, field, ko, en, line)] if ko.strip() and en.strip() else []
+
+    def _lines(self, path: str) -> KeyLines:
+        return KeyLines(path, toml_file.lines(self._source.used[path]))
 
     def _taken(self, path: str) -> None:
         if path in self._source.names():
@@ -209,25 +219,18 @@ class _FolderReader:
                 self.faults.append(fault)
 
     def _locked(
-        self, room: RoomPlan, at: str, world: World | None, events: tuple[OwnEvent, ...], languages: Sequence[Language]
+        self,
+        room: RoomPlan,
+        at: str,
+        world: World | None,
+        events: Mapping[tuple[str, int], OwnEvent],
+        languages: Sequence[Language],
     ) -> LockedRoom | None:
         rules = world.rules if world else worlds.preset(room.world)
         own = rules.own
         seats = tuple(self._seats(room, rules.places))
         turns = room.turns or (world.turns if world else rules.epochs)
-        unknown = sorted({seat.home for seat in seats} - set(rules.places))
-        faults = [PlanFault(f"{at}.seats", f"{home} is not a place of {room.world}") for home in unknown]
-        faults += [
-            PlanFault(f"{at}.events", f"turn {event.turn} exceeds the room's {turns} turns")
-            for event in events
-            if event.turn > turns
-        ]
-        named = {name for event in events for name in event.resources}
-        known = own.resources if own else {}
-        faults += [
-            PlanFault(f"{at}.events", f"{name} is not a resource of {room.world}")
-            for name in sorted(named - set(known))
-        ]
+        faults = [*self._home_faults(room, at, rules.places), *self._event_faults(room, turns, own, events)]
         if own and world_checks.ends_at_once(own, len(seats)):
             faults.append(PlanFault(f"{at}.seats", "a run would end on its first turn", code="world_ends_at_once"))
         self.faults += faults
@@ -235,9 +238,9 @@ class _FolderReader:
             return None
         changes: dict[str, Any] = {}
         if own:
-            rules = msgspec.structs.replace(rules, own=msgspec.structs.replace(own, events=events))
+            rules = msgspec.structs.replace(rules, own=msgspec.structs.replace(own, events=tuple(events.values())))
         elif events:
-            changes["seed_events"] = [{"turn": event.turn, "ko": event.ko, "en": event.en} for event in events]
+            changes["seed_events"] = [{"turn": event.turn, "ko": event.ko, "en": event.en} for event in events.values()]
         return LockedRoom(
             name=room.name,
             world=room.world,
@@ -253,6 +256,29 @@ class _FolderReader:
             levels=self._levels(room),
             files=self._files(room, world),
         )
+
+    def _home_faults(self, room: RoomPlan, at: str, places: Sequence[str]) -> Iterator[PlanFault]:
+        for number, seat in enumerate(room.seats):
+            home = self._home(seat)
+            if home is not None and home not in places:
+                message = f"{home} is not a place of {room.world}"
+                if seat.home is not None:
+                    yield PlanFault(f"{at}.seats[{number}].home", message)
+                else:
+                    yield self._lines(f"personas/{seat.persona}.toml").fault("home", message)
+
+    def _event_faults(
+        self, room: RoomPlan, turns: int, own: OwnWorld | UnsetType, events: Mapping[tuple[str, int], OwnEvent]
+    ) -> Iterator[PlanFault]:
+        known = own.resources if own else {}
+        for (name, number), event in events.items():
+            at, place = self._lines(f"events/{name}.toml"), f"event[{number}]"
+            if event.turn > turns:
+                yield at.fault(f"{place}.turn", f"turn {event.turn} exceeds the {turns} turns of room {room.name}")
+            for resource in event.resources:
+                if resource not in known:
+                    message = f"{resource} is not a resource of {room.world}"
+                    yield at.fault(f"{place}.resources.{resource}", message)
 
     def _seats(self, room: RoomPlan, places: Sequence[str]) -> Iterator[LockedSeat]:
         counted: dict[str, int] = {}
@@ -282,4 +308,5 @@ class _FolderReader:
         return {path: sha256(self._source.used[path]) for path in sorted(set(paths)) if path in self._source.used}
 
 
-_PACKAGED: Final = world_file.PACKAGED
+def _spoken(plan: Plan, rooms: Sequence[RoomPlan]) -> tuple[Language, ...]:
+    return tuple(dict.fromkeys(language for room in rooms for language in room.languages or plan.languages))

@@ -114,17 +114,27 @@ def twice(field: str, values: Iterable[str]) -> Iterator[PlanFault]:
 
 
 class KeyLines(msgspec.Struct, frozen=True):
-    """The lines of a file's keys, for faults."""
+    """The lines of a file's keys, for faults. `base` is the file whose keys hold where this one does not set them."""
 
     path: str
     lines: Mapping[str, int]
+    base: "KeyLines | None" = None
 
     def fault(self, field: str, message: str, code: FaultCode = "out_of_range") -> PlanFault:
-        return PlanFault(field, message, code=code, file=self.path, line=self.line(field))
+        at = self.of(field)
+        return PlanFault(field, message, code=code, file=at.path, line=at.line(field))
+
+    def of(self, field: str) -> "KeyLines":
+        """The file that says most of a key; this one before those that it begins with."""
+        base = None if self.base is None else self.base.of(field)
+        return base if base is not None and len(base.nearest(field)) > len(self.nearest(field)) else self
 
     def line(self, field: str) -> int | None:
-        """The line of a key, or of its nearest parent."""
-        near = field
-        while near and near not in self.lines:
-            near = near[: max(near.rfind("."), near.rfind("["), 0)]
-        return self.lines.get(near)
+        """The line of a key in this file, or of its nearest parent."""
+        return self.lines.get(self.nearest(field))
+
+    def nearest(self, field: str) -> str:
+        """A key of this file, or its nearest parent; empty where there is neither."""
+        while field and field not in self.lines:
+            field = field[: max(field.rfind("."), field.rfind("["), 0)]
+        return field

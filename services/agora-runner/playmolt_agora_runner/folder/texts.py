@@ -19,9 +19,9 @@ CHARS_MOST: Final = 20_000
 def of_world(source: Source, own: OwnWorld, at: KeyLines, languages: Sequence[Language]) -> list[Pair]:
     """The pairs of a world's texts; what is wrong with a file goes to the source."""
     # A missing or invalid text is reported separately.
-    faulty = tuple(fault.field for fault in source.faults if fault.file == at.path)
+    faulty = tuple(fault.field for fault in source.faults if fault.file.startswith("worlds/"))
     pairs = [
-        Pair(at.path, field, text.ko, text.en, at.line(field))
+        Pair(at.of(field).path, field, text.ko, text.en, at.of(field).line(field))
         for field, name, text in _short(own)
         if not any(each == f"{field}{name}" or each.startswith(f"{field}{name}.") for each in faulty)
     ]

@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeVar, get_args, get_origin
 
 import msgspec
-from playmolt_core.game.packs.toml_lines import syntax_fault
+from playmolt_core.game.packs.toml_lines import lines_of, syntax_fault
 from playmolt_schemas.agora.plan import FaultCode, PlanFault
 
 from playmolt_agora_runner.folder.source import KeyLines, Source
 from playmolt_agora_runner.world import worlds
 
 S = TypeVar("S", bound=msgspec.Struct)
-_TABLE: Final = re.compile(r"\s*\[\[?\s*([^\]\[]+?)\s*\]\]?\s*(#.*)?")
-_KEY: Final = re.compile(r"\s*([A-Za-z0-9_.\"'-]+)\s*=")
 _AT: Final = re.compile(r"(.*?)(?: - at `(?:key in )?\$(.*)`)?", re.DOTALL)
 
 
@@ -40,21 +38,11 @@ def read(source: Source, path: str) -> TomlFile | None:
 
 
 def lines(text: str) -> dict[str, int]:
-    """The line that each table and each key begins in, by its dotted path; the third `[[event]]` is `event[2]`."""
-    found: dict[str, int] = {}
-    counted: dict[str, int] = {}
-    head = ""
-    for number, line in enumerate(text.split("\n"), 1):
-        if table := _TABLE.fullmatch(line):
-            head = table[1].replace('"', "").replace("'", "")
-            if line.lstrip().startswith("[["):
-                counted[head] = counted.get(head, -1) + 1
-                head = f"{head}[{counted[head]}]"
-            found.setdefault(head, number)
-        elif key := _KEY.match(line):
-            name = key[1].replace('"', "").replace("'", "")
-            found.setdefault(f"{head}.{name}" if head else name, number)
-    return found
+    """The line that each table and each key of valid TOML begins in; the third `[[event]]` is `event[2]`."""
+    return {
+        "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix("."): line
+        for path, line in lines_of(text).items()
+    }
 
 
 def converted(kind: type[S], values: object, at: KeyLines, field: str) -> S | list[PlanFault]:

@@ -101,21 +101,30 @@ def _layers(source: Source, name: str) -> _Layers | None:
     while name not in PACKAGED:
         if name in seen:
             message = f"begins with itself: {' → '.join([*seen, name])}"
-            source.faults.append(files[-1].at.fault("like", message))
+            source.faults.append(files[0].at.fault("like", message))
             return None
         seen.append(name)
         found = toml_file.read(source, f"worlds/{name}.toml")
         if found is None:
             return None
-        files.insert(0, found)
+        files.append(found)
         like = found.values.pop("like", None)
         if like is None:
-            return _Layers(None, files)
+            return _Layers(None, _based(files))
         if not isinstance(like, str):
             source.faults.append(found.at.fault("like", "is not a world's name", "wrong_type"))
             return None
         name = like
-    return _Layers(name, files)  # type: ignore[arg-type]  # one of PACKAGED
+    return _Layers(name, _based(files))  # type: ignore[arg-type]  # one of PACKAGED
+
+
+def _based(files: Sequence[toml_file.TomlFile]) -> list[toml_file.TomlFile]:
+    """Files from the first one on, given the other way round, each with the lines of those before it."""
+    found: list[toml_file.TomlFile] = []
+    for each in reversed(files):
+        at = msgspec.structs.replace(each.at, base=found[-1].at if found else None)
+        found.append(msgspec.structs.replace(each, at=at))
+    return found
 
 
 def _rules(source: Source, layers: _Layers) -> tuple[Rules | None, int]:
@@ -183,7 +192,9 @@ def _applied(
             if name in _NAMED and isinstance(value, dict):
                 own[name] = _merged(own.get(name, {}), value)
             elif name != "turns":
-                own[name] = value
+                # A table that is set in part keeps the rest of what it begins with.
+                held = own.get(name)
+                own[name] = {**held, **value} if isinstance(held, dict) and isinstance(value, dict) else value
     faults += _energy(table, left.pop("energy", {}), layer.at)
     if isinstance(left.get("influence"), dict):
         own["influence"] = left.pop("influence")
@@ -334,4 +345,7 @@ def _files(source: Source, values: object, at: KeyLines, field: str) -> dict[str
             at.fault(field, 'is a file for each language: { ko = "well_ko.md", en = "well_en.md" }', "wrong_type")
         )
         return {}
-    return {name: str(value) for name, value in values.items()}
+    for name, value in values.items():
+        if not isinstance(value, str):
+            source.faults.append(at.fault(f"{field}.{name}", "is not the name of a file in texts/", "wrong_type"))
+    return {name: value for name, value in values.items() if isinstance(value, str)}

@@ -12,6 +12,7 @@ from playmolt_schemas.text import trimmed
 
 from playmolt_agora_runner.checks.symmetry import QuestionText
 from playmolt_agora_runner.plan import matrix
+from playmolt_agora_runner.plan.plan import all_languages
 
 _KINDS: Final = ("scale", "choices", "text")
 _STEPS: Final = 100
@@ -30,7 +31,7 @@ def faults_of(plan: Plan, places: Sequence[int] | None = None) -> Iterator[PlanF
                 yield PlanFault(f"{at}.at", f"names turn {turn} {count} times")
         yield from _kind_faults(plan, interview, at)
         yield from _text_faults(plan, interview, at)
-    for text in texts_of(plan, places) if len(plan.languages) > 1 else ():
+    for text in texts_of(plan, places):
         yield from (PlanFault(text.field, fault, code="asymmetric") for fault in text.faults())
 
 
@@ -76,7 +77,7 @@ def _kind_faults(plan: Plan, interview: Interview, at: str) -> Iterator[PlanFaul
 
 
 def _choice_faults(plan: Plan, interview: Interview, at: str) -> Iterator[PlanFault]:
-    listed = {language: interview.choices_in(language) for language in plan.languages}
+    listed = {language: interview.choices_in(language) for language in all_languages(plan)}
     for language, texts in listed.items():
         place = f"{at}.{language}"
         if not texts:
@@ -93,14 +94,16 @@ def _choice_faults(plan: Plan, interview: Interview, at: str) -> Iterator[PlanFa
 
 
 def _text_faults(plan: Plan, interview: Interview, at: str) -> Iterator[PlanFault]:
-    for language in plan.languages:
+    for language in all_languages(plan):
         if not trimmed(interview.ask.of(language)):
             message = f"has no text in {language}, a language of the plan"
             yield PlanFault(f"{at}.ask.{language}", message, code="missing_text")
 
 
 def texts_of(plan: Plan, places: Sequence[int] | None = None) -> Iterator[QuestionText]:
-    """The texts of all questions that are in both languages, also those of choices."""
+    """The texts of all questions that are in both languages, also those of choices; none where one is played."""
+    if len(all_languages(plan)) == 1:
+        return
     for at, interview in _placed(plan, places):
         pairs = [(f"{at}.ask", interview.ask.ko, interview.ask.en)]
         korean, english = interview.choices_in("ko"), interview.choices_in("en")

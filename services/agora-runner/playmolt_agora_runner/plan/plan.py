@@ -88,6 +88,13 @@ def languages(plan: Plan, phase: Arm) -> tuple[Language, ...]:
     return (found.languages or plan.languages) if found else ()
 
 
+def all_languages(plan: Plan) -> tuple[Language, ...]:
+    """The plan's languages, then those that a phase or a room has beside them."""
+    phases = (language for phase in ARMS for language in languages(plan, phase))
+    rooms = (language for room in plan.rooms or () for language in room.languages or ())
+    return tuple(dict.fromkeys((*plan.languages, *phases, *rooms)))
+
+
 def sets(plan: Plan) -> tuple[SetName, ...]:
     """The sets of Phase 2 in their own order."""
     phase = cast("Phase2Plan | None", phase_of(plan, "phase2"))

@@ -7,6 +7,7 @@ from pathlib import Path
 from shutil import copytree
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,8 +18,9 @@ from playmolt_agora_runner.folder.reading import PlanFolder
 from playmolt_agora_runner.folder.source import FILE_BYTES, Source, sha256
 from playmolt_agora_runner.plan import preview, reading
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_schemas.agora.plan import Preview
+from playmolt_schemas.agora.plan import PlanFault, Preview
 from playmolt_schemas.stored.agora.plan import Plan
+from playmolt_schemas.stored.agora.world import Rules
 
 Changed = Callable[[str, str, str], PlanFolder]
 PASTURE, GRABBER = "worlds/pasture.toml", "personas/grabber.toml"
@@ -57,6 +59,7 @@ def test_another_byte_is_another_lock(folder: PlanFolder, changed: Changed) -> N
         (PASTURE, "turns = 40", "turns = 4000", "out_of_range"),
         (PASTURE, 'hears = ["well"]', 'hears = ["moon"]', "out_of_range"),
         (PASTURE, "max = 200", "most = 200", "unknown_key"),
+        (PASTURE, "turns = 40", 'shell = { ko = 3, en = "a.md" }\nturns = 40', "wrong_type"),
         (PASTURE, 'class = "A"', 'class = "D"', "out_of_range"),
         pytest.param(PASTURE, "max = 200", f"max = {'9' * 5000}", "unreadable", id="more digits than Python reads"),
         (GRABBER, 'home = "pasture"', 'house = "pasture"', "unknown_key"),
@@ -285,3 +288,93 @@ def test_a_fault_in_a_table_of_numbers_names_its_entry(
 ) -> None:
     found = [(fault.file, fault.field, fault.line is not None) for fault in changed(path, old, new).faults]
     assert found == [(path, field, True)]
+
+
+ROOM = "  - {name: %s, world: %s, runs: 1, turns: 3, languages: %s, seats: [{persona: %s, count: 2}]}\n"
+
+
+def rooms_of(folder: PlanFolder, files: Mapping[str, str], *rooms: tuple[str, str, str, str]) -> list[PlanFault]:
+    """The faults of a plan in Korean with these rooms: name, world, languages, persona."""
+    head = 'name: n\nseed: "1"\nmodels: [scripted-steady]\nlanguages: [ko]\nmeasures: []\nrooms:\n'
+    found = examined_plan(head + "".join(ROOM % room for room in rooms), folder, {**folder.texts, **files})
+    return list(found.faults)
+
+
+def test_a_file_has_its_texts_in_the_languages_of_all_rooms_that_use_it(folder: PlanFolder) -> None:
+    files = {
+        PASTURE: folder.texts[PASTURE].replace(', en = "Well" }', " }"),
+        GRABBER: folder.texts[GRABBER].partition("en = '''")[0],
+    }
+    korean, both = ("first", "pasture", "[ko]", "grabber"), ("second", "pasture", "[ko, en]", "grabber")
+    assert rooms_of(folder, files, korean) == []
+    for rooms in ((korean, both), (both, korean)):
+        found = {(fault.file, fault.field, fault.code) for fault in rooms_of(folder, files, *rooms)}
+        assert found == {(PASTURE, "places.well.title.en", "missing_text"), (GRABBER, "en", "missing_text")}
+
+
+def test_a_question_has_its_texts_in_the_languages_of_every_room(folder: PlanFolder) -> None:
+    asked = '{id: trust, at: [0, 2], ask: {ko: "믿습니까?"}, scale: {from: 1, to: 7}}'
+    head = 'name: n\nseed: "1"\nmodels: [scripted-steady]\nlanguages: [ko]\nmeasures: []\nrooms:\n'
+    text = f"{head}{ROOM % ('room', 'pasture', '[en]', 'grabber')}interviews: [{asked}]\n"
+    found = examined_plan(text, folder, folder.texts).faults
+    assert [(fault.field, fault.line, fault.code) for fault in found] == [("interviews[0].ask.en", 8, "missing_text")]
+
+
+def test_a_fault_of_a_world_that_others_begin_with_is_reported_once_at_its_own_line(folder: PlanFolder) -> None:
+    base = folder.texts[PASTURE].replace('hears = ["well"]', 'hears = ["moon"]').replace("max = 200", 'max = "much"')
+    files = {PASTURE: base, **{f"worlds/{name}.toml": 'like = "pasture"\nturns = 9\n' for name in ("one", "two")}}
+    found = rooms_of(folder, files, *((name, name, "[ko, en]", "grabber") for name in ("one", "two")))
+    wrong = {"places.pasture.hears": "hears = ", "resources.grass.max": 'max = "much"'}
+    assert {(fault.file, fault.line, fault.field) for fault in found} == {
+        (PASTURE, base[: base.index(part)].count("\n") + 1, field) for field, part in wrong.items()
+    }
+    assert len(found) == len(wrong)
+
+
+def test_a_world_sets_a_table_in_part_and_keeps_the_rest_of_what_it_begins_with(plan: Plan, folder: PlanFolder) -> None:
+    child = 'like = "pasture"\n[hearing]\nevents = 3\n[end]\nalive = 1\n'
+    base = folder.texts[PASTURE].replace('who = "place"', 'who = "ring"\nreach = 2')
+    (room,) = plan.rooms or ()
+    made = folder_reading.read(
+        msgspec.structs.replace(plan, rooms=(msgspec.structs.replace(room, world="child"),)),
+        Source({**folder.texts, PASTURE: base, "worlds/child.toml": child}),
+    )
+    (locked,) = made.rooms
+    own = msgspec.convert(locked.rules, Rules).own
+    assert own
+    assert (own.hearing.who, own.hearing.reach, own.hearing.events) == ("ring", 2, 3)
+    assert (own.end.alive, own.end.resource) == (1, {"grass": 0})
+
+
+def test_a_place_can_be_entered_where_a_seat_of_a_later_room_starts(folder: PlanFolder) -> None:
+    world = folder.texts[PASTURE].replace("[places.well]", '[places.well]\nto = ["pasture"]')
+    world = world.replace('hears = ["well"]', 'hears = ["well"]\nto = ["well"]')
+    world += '\n[places.isle]\ntitle = { ko = "섬", en = "Isle" }\n'
+    islander = folder.texts[GRABBER].replace('home = "pasture"', 'home = "isle"')
+    files = {PASTURE: world, "personas/islander.toml": islander}
+    first, later = ("first", "pasture", "[ko]", "grabber"), ("later", "pasture", "[ko]", "islander")
+    assert [fault.code for fault in rooms_of(folder, files, first)] == ["world_unreachable"]
+    assert rooms_of(folder, files, first, later) == []
+
+
+def test_rooms_that_are_equal_have_a_fault_each(folder: PlanFolder) -> None:
+    room = ("same", "pasture", "[ko]", "grabber")
+    found = rooms_of(folder, {}, room, room)
+    assert [(fault.line, fault.field) for fault in found] == [(7, "rooms[0].name"), (8, "rooms[1].name")]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "line", "field"),
+    [
+        (GRABBER, "ko = '''\nhome = 3\n[x]\n'''\nen = '''\nhome = 3\n[x]\n'''\nhome = 5\n", 9, "home"),
+        (GRABBER, "ko = 'a'\nen = 'a'\nhome = 'moon'\n", 3, "home"),
+        (SEASONS, "[[event]]\nturn = 1\nko = 'a'\nen = 'a'\n[event.resources]\ngrass = 'x'\n", 6, "event[0].resources"),
+        (SEASONS, "[[event]]\nturn = 1\nko = 'a'\nen = 'a'\nresources.wheat = 1\n", 5, "event[0].resources"),
+        (SEASONS, "[[event]]\nko = 'a'\nen = 'a'\nturn = 13\n", 4, "event[0].turn"),
+    ],
+)
+def test_a_fault_is_at_the_line_of_its_value(
+    plan: Plan, folder: PlanFolder, path: str, text: str, line: int, field: str
+) -> None:
+    found = folder_reading.read(plan, Source({**folder.texts, path: text})).faults
+    assert [(fault.file, fault.line) for fault in found if fault.field.startswith(field)] == [(path, line)]
