@@ -44,7 +44,7 @@ class Repeats:
     def all_alike(self, sets: Iterable[str]) -> bool:
         """Whether the runs of these sets do not differ: each group has several, and all of them are identical.
 
-        Exploratory runs count where there are no others.
+        Exploratory runs count if all runs are exploratory.
         """
         wanted = set(sets)
         planned = [group for group in self.groups if not group.exploratory] or list(self.groups)

@@ -103,7 +103,7 @@ def _plain(value: Any, kind: Any) -> Any:
     return present(value)
 
 
-def present(value: Any) -> Any:
+def present(value: object) -> object:
     """A value in Python's types, None for what is missing: pandas has its own missing value and number types."""
     if isinstance(value, str | bool | int | Sequence):
         return value

@@ -246,7 +246,8 @@ def _status_warnings(plan: Plan) -> Iterator[str]:
     played = [model for model in plans.all_models(plan) if is_scripted(model)]
     if played:
         yield f"Scripted models ({', '.join(played)}) play here: no language model answers, and reports say so."
-    if plan.sampling.temperature is not None and Decimal(plan.sampling.temperature) == 0:
+    # A temperature at fault is text of any kind.
+    if plan.sampling.temperature and not plan.sampling.temperature.strip("0."):
         yield (
             "Temperature 0: a model may answer the same prompt with the same text, so that runs are identical. "
             "Identical runs count once; without a difference neither interval nor p is given. Raise the temperature."

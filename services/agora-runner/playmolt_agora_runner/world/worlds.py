@@ -44,10 +44,17 @@ def rules(phase: PhaseName, overrides: Mapping[str, Any]) -> Rules | tuple[Field
     found_table = table(phase)
     flat = dict(flattened(stored(overrides)))
     faults = [fault for name, value in flat.items() if (fault := override(found_table, name, value))]
-    if faults:
-        return tuple(faults)
     found = msgspec.convert(found_table, Rules)
-    return tuple(ranges(found)) or found
+    # A rule at fault has its default, which says nothing of those that are compared with it.
+    spoilt = {_family(fault) for fault in faults}
+    faults += [fault for fault in ranges(found) if _family(fault) not in spoilt]
+    return tuple(faults) or found
+
+
+def _family(fault: FieldFault) -> str:
+    """The rules that are compared with one another: `energy` with `death`, `leak` with `leak_observer`."""
+    head = fault.field.removeprefix("rules.").partition(".")[0].partition("_")[0]
+    return "energy" if head == "death" else head
 
 
 def version(phase: str, found: Rules, texts_version: str) -> str:
@@ -117,8 +124,13 @@ def override(table: dict[str, Any], name: str, value: Any) -> FieldFault | None:
     except msgspec.ValidationError as error:
         place.clear()
         place.update(before)
-        return FieldFault(f"rules.{name}", str(error).split(" - at ")[0])
+        return FieldFault(f"rules.{name}", _message(error))
     return None
+
+
+def _message(error: msgspec.ValidationError) -> str:
+    message = str(error).split(" - at ")[0]
+    return message[:1].lower() + message[1:]
 
 
 def ranges(found: Rules) -> Iterator[FieldFault]:

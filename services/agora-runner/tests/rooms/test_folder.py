@@ -342,6 +342,7 @@ def test_a_world_sets_a_table_in_part_and_keeps_the_rest_of_what_it_begins_with(
     (locked,) = made.rooms
     own = msgspec.convert(locked.rules, Rules).own
     assert own
+    assert own.hearing
     assert (own.hearing.who, own.hearing.reach, own.hearing.events) == ("ring", 2, 3)
     assert (own.end.alive, own.end.resource) == (1, {"grass": 0})
 
