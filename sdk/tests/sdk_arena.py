@@ -458,12 +458,12 @@ def serving(arena: Arena) -> Iterator[Arena]:
 
     thread = threading.Thread(target=asyncio.run, args=[serve()])
     thread.start()
-    loop = loops.get(timeout=10)
+    loop = loops.get(timeout=60)
     try:
         yield arena
     finally:
         arena.close()
         loop.call_soon_threadsafe(server.stop)
-        thread.join(10)
+        thread.join(60)
         listener.close()
         assert not thread.is_alive()

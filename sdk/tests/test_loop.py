@@ -143,7 +143,7 @@ async def test_house_bots_that_are_stopped_leave_the_game_that_still_waits(arena
             taken.set()
 
     house = asyncio.create_task(bots.run_house_bots(server.url, "ox", 3, seated=seated))
-    await asyncio.wait_for(taken.wait(), 10)
+    await asyncio.wait_for(taken.wait(), 60)
     house.cancel()
     await asyncio.gather(house, return_exceptions=True)
     async with AsyncClient(server.url) as anybody:

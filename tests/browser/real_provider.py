@@ -61,10 +61,10 @@ def real_provider(public_url: str) -> Iterator[RealProvider]:
 
 def _running(command: list[str], environment: dict[str, str], provider: RealProvider) -> Iterator[RealProvider]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
-        assert process.stdout is not None
-        ready = process.stdout.readline()
-        assert ready == "ready\n", ready
         try:
+            assert process.stdout is not None
+            ready = process.stdout.readline()
+            assert ready == "ready\n", ready
             yield provider
         finally:
             process.kill()

@@ -153,9 +153,16 @@ def _next(engine: Engine, last: str) -> str:
     return str(engine.ask(f"return {another}?.dataset.turn ?? ''"))
 
 
+def without_deadlines(engine: Engine) -> None:
+    """However long the keys of an engine take, a turn waits for them."""
+    shown(engine, "select[name=time]")
+    engine.ask("document.querySelector('select[name=time]').value = '0';")
+
+
 def test_a_person_plays_on_a_phone_in_every_engine(engine: Engine, platform: str) -> None:
     engine.visit(f"{platform}/play/ox")
     engine.resize(PHONE["width"], PHONE["height"])
+    without_deadlines(engine)
     tab_to(engine, "input[name=name]")
     engine.press(*"Ada")
     tab_to(engine, "main button.first")
@@ -173,6 +180,7 @@ def test_a_person_plays_on_a_phone_in_every_engine(engine: Engine, platform: str
 
     engine.visit(f"{platform}/play/trial?lang=ko")
     engine.resize(PHONE["width"], PHONE["height"])
+    without_deadlines(engine)
     tap(engine, "section[aria-labelledby=new] button.first")
     # An opening, three arguments; then a rebuttal, a vote or the sentence.
     assert played(engine, (by_touch,)) == 5

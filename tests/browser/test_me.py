@@ -8,8 +8,10 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -325,8 +327,8 @@ def test_a_person_signs_in_works_and_signs_out(reader: Reader, signing_in: Signi
     assert cookies(again)["playmolt"] != session["playmolt"]
 
 
-async def entered(url: str, first: AsyncClient, cup: str, kills: Callable[[], object]) -> None:
-    """Nine more bots and the claimed one play a tournament, in which processes are killed."""
+async def entered(url: str, first: AsyncClient, cup: str, kills: Callable[[], object], seen: Event) -> None:
+    """Nine more bots and the claimed one play a tournament once it was seen, and processes are killed in it."""
     async with field(url, 10) as bots:
         await bots.clients[0].aclose()
         bots.clients[0] = first
@@ -334,6 +336,7 @@ async def entered(url: str, first: AsyncClient, cup: str, kills: Callable[[], ob
             await client.register(f"other {number}")
         for client in bots.clients:
             await client.join_tournament(cup)
+        assert await asyncio.to_thread(seen.wait, SECONDS)
         killing = asyncio.create_task(asyncio.to_thread(kills))
         await bots.plays(cup)
         await killing
@@ -352,16 +355,19 @@ def test_a_person_claims_a_bot_that_plays_a_swiss_through_two_kills(
     form.get_by_role("button", name="Claim").click()
     expect(page.get_by_text("the-bot is now yours.")).to_be_visible()
 
-    with ThreadPoolExecutor(1) as beside:
+    seen = Event()
+    with ThreadPoolExecutor(1) as beside, ExitStack() as stack:
+        stack.callback(seen.set)
         client = AsyncClient(signing_in.url, bot["api_key"], retry=PATIENT)
         kills = partial(strike, signing_in.stack, operator, cup, ("tournament-engine-1", "ox-engine-1"))
-        playing = beside.submit(asyncio.run, entered(signing_in.url, client, cup, kills))
+        playing = beside.submit(asyncio.run, entered(signing_in.url, client, cup, kills, seen))
         page.goto(f"{signing_in.url}/tournaments/{cup}")
         row = page.locator("section[aria-labelledby=standings] tr").filter(has_text="the-bot")
         expect(row).to_contain_text("champion of the provider")
         page.locator("section[aria-labelledby=now] a[href^='/watch/']").first.click()
         expect(page.locator("svg.picture")).to_be_visible()
         expect(page.get_by_role("link", name=re.compile("Tournament, round"))).to_be_visible()
+        seen.set()
         playing.result(SECONDS)
     page.goto(f"{signing_in.url}/tournaments/{cup}")
     expect(page.locator("main")).to_contain_text("finished")

@@ -22,6 +22,7 @@ TURN = "[data-turn]"
 OVER = ".button[href^='/watch/']"
 SEND = f"{TURN} button.first"
 KEY = "playmolt.person"
+PATIENT_SECONDS = 3600
 
 Persons = Callable[..., "Person"]
 
@@ -50,9 +51,16 @@ class Person:
         self.client.headers["Authorization"] = f"Bearer {self.key}"
 
     def opens(self, game: str = "ox", **wanted: Any) -> str:
-        """Open a private game with house bots."""
-        body = {"gameType": game, "fill": "house", "fill_after_seconds": 0, "language": "en"} | wanted
+        """Open a private game with house bots. However long a page takes, its turns wait for the person."""
+        own = {"fill": "house", "fill_after_seconds": 0, "language": "en", "deadline_seconds": PATIENT_SECONDS}
+        body = {"gameType": game, **own, **wanted}
         return str(self.client.post("/api/games", json=body).raise_for_status().json()["game_id"])
+
+    def invites(self, deadline_seconds: int) -> tuple[str, str]:
+        """Open a private game that begins when `four_sit_down`; gives its ID and its invite."""
+        body = {"gameType": "ox", "language": "en", "deadline_seconds": deadline_seconds}
+        opened = self.client.post("/api/games", json=body).raise_for_status().json()
+        return str(opened["game_id"]), str(opened["invite"])
 
     def events(self, game: str) -> list[dict[str, Any]]:
         """The public events of a game, read with the key of the seat: a private game is open to few."""
@@ -65,6 +73,14 @@ class Person:
         page.evaluate("([name, kept]) => localStorage.setItem(name, JSON.stringify(kept))", [KEY, kept])
         page.goto(f"/play/{game.partition('-')[0]}?game={game}")
         return page
+
+
+def four_sit_down(platform: str, invite: str) -> None:
+    """Bots that never answer take the other seats: the game begins, and its deadlines run."""
+    for number in range(4):
+        bot = Seat(platform, f"guest {number}")
+        bot.join("ox", invite=invite)
+        bot.close()
 
 
 def choose(page: Page, comment: str) -> None:
@@ -124,11 +140,13 @@ def test_an_answer_that_comes_late_is_kept(reader: Reader, persons: Persons) -> 
 
 
 @pytest.mark.parametrize("away", ["hidden", "elsewhere"])
-def test_a_phone_that_was_closed_says_what_was_missed(reader: Reader, persons: Persons, away: str) -> None:
+def test_a_phone_that_was_closed_says_what_was_missed(
+    reader: Reader, platform: str, persons: Persons, away: str
+) -> None:
     person = persons()
-    game = person.opens(deadline_seconds=2)
+    game, invite = person.invites(deadline_seconds=4)
     page = person.sits(reader, game, screen=PHONE)
-    expect(page.locator(TURN)).to_be_visible()
+    expect(page.get_by_role("heading", name="Waiting for players")).to_be_visible()
     if away == "hidden":
         page.evaluate(HIDE, True)
     else:
@@ -137,10 +155,17 @@ def test_a_phone_that_was_closed_says_what_was_missed(reader: Reader, persons: P
     def missed() -> list[str]:
         return [one["type"] for one in person.events(game) if one.get("agent_id") == person.id and one.get("forfeit")]
 
-    until(missed, "a deadline that the closed phone misses")
+    def asked_after_the_deadline(route: Route) -> None:
+        """A game that is over is not returned to, and this one is over after two deadlines."""
+        until(missed, "a deadline that the closed phone misses")
+        route.continue_()
+
+    four_sit_down(platform, invite)
     if away == "hidden":
+        until(missed, "a deadline that the closed phone misses")
         page.evaluate(HIDE, False)
     else:
+        page.route(f"**/api/games/{game}/state", asked_after_the_deadline)
         page.goto("/play/ox")
     card = page.locator("section[aria-labelledby=missed]")
     expect(card).to_contain_text("You missed a deadline:")
@@ -149,9 +174,12 @@ def test_a_phone_that_was_closed_says_what_was_missed(reader: Reader, persons: P
     expect(card).to_have_count(0)
 
 
-def test_a_page_whose_person_is_gone_keeps_nobody_waiting(reader: Reader, persons: Persons) -> None:
+def test_a_page_whose_person_is_gone_keeps_nobody_waiting(reader: Reader, platform: str, persons: Persons) -> None:
     person = persons()
-    page = person.sits(reader, person.opens(deadline_seconds=2))
+    game, invite = person.invites(deadline_seconds=2)
+    page = person.sits(reader, game)
+    expect(page.locator(".seat-head .tag.live")).to_be_visible()
+    four_sit_down(platform, invite)
     asking = page.get_by_role("heading", name="Are you still there?")
     expect(asking).to_be_visible()
     asked = list[str]()
@@ -370,7 +398,7 @@ def test_an_action_that_no_page_knows_has_its_form(reader: Reader, persons: Pers
     turn = page.locator(TURN)
     turn.get_by_label("Amount").fill("12")
     turn.get_by_role("button").last.click()
-    assert turn.locator("[role=alert]").count() >= 1
+    expect(turn.locator("[role=alert]").first).to_be_visible()
     turn.get_by_label("Amount").fill("7")
     turn.get_by_label("right").check()
     turn.get_by_label("Yes").check()

@@ -60,7 +60,8 @@ def test_a_picked_day_is_the_day_of_the_reader(seoul: BrowserContext) -> None:
     page.goto("/games")
     page.get_by_label("From").fill("2026-03-05")
     page.get_by_label("To").fill("2026-03-05")
-    page.get_by_role("button", name="Search").click()
+    with page.expect_request(lambda request: "/games/rows" in request.url and "from=" in request.url):
+        page.get_by_role("button", name="Search").click()
     page.wait_for_url("**/games?*from=*")
     expect(page.get_by_label("From")).to_have_value("2026-03-05")
     expect(page.get_by_label("To")).to_have_value("2026-03-05")

@@ -54,7 +54,7 @@ async def test_it_is_said_again_and_again_though_one_look_may_fail(
             return state("waiting", False) | {"game_id": game_id}
 
     reporter = asyncio.create_task(bots._report_waiting(Anybody(), ["ox-1"], seconds=0))  # type: ignore[arg-type]
-    await asyncio.wait_for(enough.wait(), 10)
+    await asyncio.wait_for(enough.wait(), 60)
     reporter.cancel()
     line = "ox-1 is waiting for 4 more to join\n"
     assert capsys.readouterr().err.startswith(line + line)

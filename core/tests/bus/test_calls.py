@@ -31,7 +31,7 @@ async def test_waiting_calls_are_looked_after_and_without_any_nothing_wakes(monk
     connection = _Connection()
     timers: list[asyncio.TimerHandle] = []
     caller = Calls(
-        cast(NatsClient, connection), cast(Roster, _Nobody()), access="all", deadline=0.2, sweep_seconds=0.01
+        cast(NatsClient, connection), cast(Roster, _Nobody()), access="all", deadline=1.0, sweep_seconds=0.01
     )
     loop = asyncio.get_running_loop()
     later = loop.call_later

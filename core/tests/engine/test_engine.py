@@ -85,7 +85,7 @@ class Player:
         return future
 
     async def call(self, op: Op, target: str = "", body: Any = None, **options: Any) -> tuple[int, Any]:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             return await self.send(op, target, body, **options)
 
     async def game(self) -> str:
@@ -240,7 +240,7 @@ async def test_a_commit_holds_so_many_commands_at_most_also_of_one_game(
     waiting += [player.send("leave", other, agent="c"), player.send("act", game, {"add": 1}, agent="a")]
     await loop_turns()
     log.gate.set()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         answers = [await future for future in waiting]
     assert [status for status, _ in answers[:18]] == [200] * 18
     assert max(log.commands) <= limit
@@ -277,7 +277,7 @@ async def test_a_batch_lies_in_the_shards_of_its_oldest_command(limit: int, faul
     waiting += [player.send("act", game, {"add": 1}, agent=agent) for game, agent in acts[: len(games)]]
     await loop_turns()
     log.gate.set()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         assert {status for status, _ in [await future for future in waiting]} <= {200, 201}
     touched = [{frozenset(shard_of(part.stream, 3) for part in unit.streams) for unit in units} for units in log.units]
     assert {len(each) for each in touched} == {1}
@@ -580,7 +580,7 @@ async def test_a_part_that_ends_ends_the_process(log: ScriptedLog) -> None:
     waiting = Player(engine).send("join", agent="a", name="A")
 
     with pytest.raises(SystemExit) as ended:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await until_stopped(asyncio.Event(), engine.tasks)
 
     assert ended.value.code == 1

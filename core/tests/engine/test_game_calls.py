@@ -73,7 +73,7 @@ class Engines:
         options.setdefault("command_id", uuid.uuid4().hex)
         options.setdefault("agent", "ann")
         engine.receive(Call(1, op, target, msgspec.json.encode(body), **options), future.set_result)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             return await future
 
     async def command(self, route: str, target: str, body: Any = None, query: Any = None, **options: Any) -> Reply:
@@ -321,7 +321,7 @@ async def test_a_body_is_decoded_once_and_its_decoder_tells_nobody(
     future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
     call = Call(1, op, id_of_command("jury", "0"), body, agent="ann", command_id="0" * 32)
     engines.engines[0].receive(call, future.set_result)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         answer = await future
     assert read == ([] if op == "act" else [body])
     if op != "act":

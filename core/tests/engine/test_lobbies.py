@@ -63,7 +63,7 @@ async def call(
         1, op, target, msgspec.json.encode(body or {}), agent=agent, name=agent, command_id=name,
         fingerprint=asked * 64 if key else "",
     )  # fmt: skip
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         engine.receive(sent, respond)
         return await answered
 

@@ -167,11 +167,11 @@ async def test_the_timer_looks_by_itself_and_ends_with_the_last() -> None:
     quick = ConnectionLimiter(Bounds(head=0.05))
     held, line = entered(quick)
     held.sends_head()
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(8):
         while not line.ended:
             await asyncio.sleep(0.01)
     held.forget()
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(8):
         while quick._timer:
             await asyncio.sleep(0.01)
 

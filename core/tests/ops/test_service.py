@@ -86,5 +86,5 @@ def test_a_stop_signal_lets_a_service_finish(program: Path, number: signal.Signa
         assert process.stdout is not None
         assert process.stdout.readline() == f"tested warning {fd}\n"
         process.send_signal(number)
-        assert process.communicate(timeout=30)[0] == "stopped\n"
+        assert process.communicate(timeout=60)[0] == "stopped\n"
         assert process.returncode == 0

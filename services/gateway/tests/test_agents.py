@@ -386,7 +386,7 @@ class TestKeyCache:
         with pytest.raises(TimeoutError):
             await keys.holder(key_hash)
         await wait_until(lambda: platform.store.cancelled)
-        platform.store.slow = None
+        platform.store.slow, keys._lookup_seconds = None, 30.0
         assert await keys.holder(key_hash), "the query has a time limit too, and the next caller starts another"
 
     async def test_a_lookup_that_a_revocation_overtakes_is_not_remembered(self, platform: Any) -> None:

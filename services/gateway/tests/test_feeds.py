@@ -65,7 +65,7 @@ class Reader:
         self.sent.put_nowait(message)
 
     async def chunk(self) -> bytes:
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(20):
             message = await self.sent.get()
             body: bytes = message.get("body", b"")
             return body
@@ -95,7 +95,7 @@ def opened(platform: Any, game: str) -> Opened:
         finally:
             reader.gone.set()
             reader.room = 1000
-            async with asyncio.timeout(2):
+            async with asyncio.timeout(20):
                 await reader.task
             assert platform.bus.watches[game] == [], "a stream that ends stops watching"
 
@@ -275,7 +275,7 @@ async def test_a_stalled_reader_is_dropped(platform: Any, opened: Opened) -> Non
     log = platform.bus.engine = Log(feeds.FEED_MESSAGES * 3)
     async with opened() as reader:
         reader.room = 2
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(8):  # sooner than a gateway's own bound
             await reader.task
         assert len(log.viewers) < 4, "nothing is read ahead for a reader that takes nothing"
         rest = [reader.sent.get_nowait() for _ in range(reader.sent.qsize())]
@@ -385,8 +385,8 @@ class TestTurn:
         _, key = platform.agent()
         turn = {"game_id": "ox-1"}
         platform.bus.engine = lambda game, _: (200, {"turn": turn, "games": []}) if game == "ox" else None
-        async with asyncio.timeout(4):
-            assert (await platform.send("GET", "/api/agents/me/turn?wait=5", headers=key)).json() == turn
+        async with asyncio.timeout(20):
+            assert (await platform.send("GET", "/api/agents/me/turn?wait=30", headers=key)).json() == turn
         platform.bus.engine = lambda game, _: (
             (200, {"turn": None, "games": []}) if game == "ox" else BusUnavailable("away")
         )

@@ -134,7 +134,7 @@ async def sent(port: int, method: str = "POST", body: Any = LIST, **headers: str
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     async with httpx2.AsyncClient() as http:
         return await http.request(
-            method, f"http://127.0.0.1:{port}/mcp", headers=common | named, content=content, timeout=5
+            method, f"http://127.0.0.1:{port}/mcp", headers=common | named, content=content, timeout=60
         )
 
 

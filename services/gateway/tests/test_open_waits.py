@@ -132,7 +132,7 @@ async def test_an_mcp_wait_is_counted_and_ends_with_its_client(platform: Any, po
     page = (await platform.send("GET", "/metrics")).text
     assert "playmolt_gateway_open_waits 1" in page
     writer.close()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         await waiting(platform, 0)
     assert not platform.bus.watches[game]
 

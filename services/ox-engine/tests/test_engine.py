@@ -33,7 +33,7 @@ class Arena:
             agent=agent, name=agent, command_id=uuid.uuid4().hex, present=present,
         )  # fmt: skip
         self.engine.receive(call, answered.set_result)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             answer = await answered
         return answer.status, msgspec.json.decode(answer.body)
 

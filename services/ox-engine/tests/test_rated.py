@@ -36,7 +36,7 @@ class Site:
             Call(1, "join", "", b"{}", agent=agent, name=agent, identity=identity, command_id=uuid.uuid4().hex),
             future.set_result,
         )
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             answer = await future
         assert answer.status == 200, answer.body
         return str(msgspec.json.decode(answer.body)["game_id"])

@@ -18,7 +18,8 @@ from playmolt_spectator.timeouts import Timeouts
 from spectator_fakes import FakeBus
 from websockets.asyncio.client import ClientConnection, connect
 
-SECONDS = 5
+SECONDS = 8
+"""Sooner than a spectator's own bounds."""
 
 
 class Response:

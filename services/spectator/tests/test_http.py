@@ -147,7 +147,7 @@ async def test_half_a_request_is_not_waited_for(bus: FakeBus) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", spectator.port)
         writer.write(b"GET /healthz HTTP/1.1\r\n")
         with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
-            await asyncio.wait_for(reader.readexactly(1), 2)
+            await asyncio.wait_for(reader.readexactly(1), 8)
         writer.close()
         await spectator.until(lambda: not spectator.server.connections)
 

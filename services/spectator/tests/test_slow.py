@@ -9,7 +9,7 @@ from typing import Any
 
 from playmolt_spectator.timeouts import Timeouts
 from spectator_fakes import FakeBus, game
-from spectator_loopback import Spectator, ended, running, take
+from spectator_loopback import SECONDS, Response, Spectator, ended, running, take
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosedError
 
@@ -48,7 +48,7 @@ async def test_a_slow_reader_is_dropped_with_4008_and_the_others_get_everything_
             begun = time.monotonic()
             message = bus.happen(GAME, pad=800)
             assert await take(fast, 1) == [message]
-            assert time.monotonic() - begun < 5
+            assert time.monotonic() - begun < SECONDS
     assert spectator.metrics.counts["readers_dropped_total"] == 1
     seen = await versions(slow)
     assert slow.close_code == 4008
@@ -126,7 +126,7 @@ async def test_a_reader_that_pings_and_never_reads_is_dropped(bus: FakeBus) -> N
     async with running(bus, Timeouts(stall=60, linger=0.1)) as spectator:
         slow = await deaf(spectator)
         ping = b"\x89\xfd" + b"\0" * 4 + b"x" * 125
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not spectator.metrics.counts["readers_dropped_total"]:
                 slow.transport.write(ping * 100)
                 await asyncio.sleep(0.001)
@@ -154,6 +154,20 @@ async def test_a_burst_makes_nobody_slow_who_reads(bus: FakeBus, spectator: Spec
         assert await take(one, 1000) == bus.games[GAME][1:]
 
 
+async def after_heartbeats(socket: ClientConnection) -> list[bytes]:
+    """The next two messages, behind those heartbeats that came before anything happened."""
+    while b'"version":2}' in (first := (await take(socket, 1))[0]):
+        pass
+    return [first, *await take(socket, 1)]
+
+
+async def events_after_heartbeats(feed: Response) -> list[bytes]:
+    """The same of a feed of events."""
+    while (first := await feed.event()) == b": heartbeat 2":
+        pass
+    return [first, await feed.event()]
+
+
 async def test_heartbeats_carry_the_head(bus: FakeBus) -> None:
     bus.start(GAME, 2)
     async with running(bus, Timeouts(heartbeat=0.2)) as spectator:
@@ -163,8 +177,8 @@ async def test_heartbeats_carry_the_head(bus: FakeBus) -> None:
             assert json.loads((await take(socket, 1))[0]) == beat
             assert await events.event() == b": heartbeat 2"
             bus.happen(GAME)
-            assert await take(socket, 2) == [bus.games[GAME][2], b'{"type":"heartbeat","version":3}']
-            assert await events.events(2) == [b"id: 3\ndata: " + bus.games[GAME][2], b": heartbeat 3"]
+            assert await after_heartbeats(socket) == [bus.games[GAME][2], b'{"type":"heartbeat","version":3}']
+            assert await events_after_heartbeats(events) == [b"id: 3\ndata: " + bus.games[GAME][2], b": heartbeat 3"]
             assert json.loads((await take(lobby, 1))[0]) == {"type": "heartbeat", "version": 0}
             await socket.close()
             assert await ended(socket) == 1000

@@ -51,7 +51,7 @@ class Replicas:
         sent = Call(
             1, "command", tournament, asked, agent=agent, name=agent, operator=operator, command_id=uuid.uuid4().hex
         )
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             self.engines[replica].receive(sent, respond)
             return await answered
 

@@ -403,7 +403,7 @@ async def test_the_day_counts_each_question_of_a_batch_once_and_gives_back_what_
 async def test_a_judge_halts_at_the_day_and_takes_what_was_asked_before_on_the_next() -> None:
     stream = batching()
     stream.model.day = Account(name="day", calls=2)
-    await asyncio.wait_for(stream.work(), 10)
+    await asyncio.wait_for(stream.work(), 60)
     assert (stream.line.status, stream.line.coded, stream.line.detail) == (
         "budget",
         0,
@@ -422,7 +422,7 @@ async def test_a_judge_that_is_stopped_finds_its_questions_waiting() -> None:
     while len(await stream.calls.waiting(ID)) < 6:
         await asyncio.sleep(0)
     stream.when(commands.StopJudge(judge="fake"))
-    await asyncio.wait_for(work, 10)
+    await asyncio.wait_for(work, 60)
     assert (stream.line.status, stream.told) == ("stopped", [])
     stream.begin()
     await asyncio.gather(stream.work(), answered(stream, *[YES] * 6))

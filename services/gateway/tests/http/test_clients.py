@@ -14,7 +14,7 @@ async def sent(port: int, raw: bytes) -> tuple[int, dict[str, str], bytes]:
     """Send one request and read to the end of the connection."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(raw)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         answer = await reader.read()
     writer.close()
     head, _, body = answer.partition(b"\r\n\r\n")

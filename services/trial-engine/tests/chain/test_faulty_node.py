@@ -165,7 +165,7 @@ async def test_a_payment_that_blocks_pass_by_is_replaced_at_its_own_nonce(
 
     node.ask("evm_setAutomine", True)
     node.ask("evm_mine")
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         await deploying
     await chain.close()
 
@@ -192,7 +192,7 @@ async def test_a_payment_whose_process_ended_is_replaced_at_its_own_nonce(
     dearer = await waiting(node, but=first)
     node.ask("evm_setAutomine", True)
     node.ask("evm_mine")
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         await deploying
     await after.close()
 
@@ -206,16 +206,16 @@ async def test_a_payment_that_a_chain_took_with_it_is_made_on_the_next_one(
 ) -> None:
     node = anvils()
     chain = JsonRpcChain(node.url, node.key, mined_seconds=2, slow_seconds=0.5)
-    await chain.deploy(case(sessions()))
+    before, asked = case(sessions()), case(sessions())
+    await eventually(lambda: chain.deploy(before))
     node.ask("evm_setAutomine", False)
-    asked = case(sessions())
     deploying = asyncio.create_task(eventually(lambda: chain.deploy(asked)))
     await waiting(node)
     node.kill()
     node.options = ("--timestamp", str(int(time.time()) + 60))  # in one second two Anvils begin with the same block
     node.start()
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         await deploying
     await chain.close()
 

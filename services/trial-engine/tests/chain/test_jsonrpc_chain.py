@@ -164,8 +164,8 @@ async def test_who_waits_too_long_for_a_block_finds_the_vote_the_next_time(
 ) -> None:
     node = anvils()
     asked = case(sessions())
-    chain = chains(node, mined_seconds=0.3)
-    deployed = await chain.deploy(asked)
+    chain, patient = chains(node, mined_seconds=0.3), chains(node)
+    deployed = await patient.deploy(asked)
     node.ask("evm_setAutomine", False)
 
     for guilty in (True, False):  # the second is dropped for the first, which waits
@@ -174,7 +174,7 @@ async def test_who_waits_too_long_for_a_block_finds_the_vote_the_next_time(
     assert (await chain.verdict(asked)).guilty_votes == 0
     node.ask("evm_mine")
 
-    assert (await chain.vote(asked, "radical", True)).guilty is True
+    assert (await patient.vote(asked, "radical", True)).guilty is True
     assert len(mined_to(node, deployed.address)) == 1
 
 

@@ -108,7 +108,7 @@ async def test_packs_are_swept_from_time_to_time_also_after_the_database_was_awa
     uploaded = Uploaded()
     uploaded.packs.away = 1
     tidying = asyncio.create_task(uploaded.uploaded.tidy(0.001))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         for _ in range(3):
             await uploaded.packs.swept.acquire()
     tidying.cancel()

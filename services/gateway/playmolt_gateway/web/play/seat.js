@@ -185,6 +185,8 @@ export class Seat {
   #pause() {
     this.paused = true;
     this.stop?.();
+    clearTimeout(this.timing);
+    this.timing = undefined;
     this.due = null;
     const back = async () => {
       this.paused = false;
@@ -211,6 +213,7 @@ export class Seat {
   async #refresh() {
     const newest = this.order();
     const asked = await get(`/api/agents/me/turn?game_id=${encodeURIComponent(this.id)}`, { as: "person" });
+    if (this.paused) return;
     const offer = asked.game_id === this.id && !asked.over ? asked : null;
     const state = offer ? offer.state : await get(`${this.path}/state`, { as: "person" });
     if (!newest() || this.paused || state.version < this.state.version) return;
