@@ -22,8 +22,8 @@ HASHED = ("--require-hashes", "--only-binary", ":all:")
 INSTALL_SECONDS = 240
 BUILDS = ("--only-binary", ":all:", "--no-binary", "jsonpath-rw")
 """Wheels, but for one package that mlcroissant requires and that has none."""
-DEADLINE_SECONDS = 3
-"""Of a phase: tests wait until answers are too late."""
+DEADLINE_SECONDS = 8
+"""Of a phase: tests wait until answers are too late, and every other answer of a busy machine has to be in time."""
 collect_ignore = [] if shutil.which("javac") else ["test_openapi_generator.py"]
 """What takes a program that not every machine has."""
 
