@@ -39,7 +39,7 @@ async def test_a_subscription_is_with_the_server_when_it_counts_as_made(server: 
     connection = await open_connection(Settings(nats_url=url), "test", lambda: None)
     try:
         await connection.subscribe("spectate.ox.x")
-        await delivered(connection, 2)
+        await delivered(connection, 30)
         assert "SUB" in slow.taken
     finally:
         await connection.close()
