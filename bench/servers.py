@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -14,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from playmolt_cli.local.embedded import Nats, child
+from playmolt_cli.local.embedded import Nats, child, free_port
 from playmolt_cli.local.folder import Folder
 from playmolt_cli.local.stack import Stack
 from playmolt_cli.local.supervisor import FILL_SECONDS
@@ -22,16 +21,9 @@ from playmolt_cli.local.supervisor import FILL_SECONDS
 from bench.processes import tree_seconds
 
 ROOT = Path(__file__).resolve().parent.parent
-START_SECONDS = 60
+START_SECONDS = 180
 STOP_SECONDS = 90
-FED_SECONDS = 60
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+FED_SECONDS = 180
 
 
 def _until_answers(url: str, process: "subprocess.Popen[bytes]") -> None:
@@ -190,7 +182,7 @@ def positions(data: Path) -> dict[str, int]:
     asked = urllib.request.Request(  # noqa: S310 -- our own server on this machine
         f"{run['gateway']}/api/admin/lag", headers={"Authorization": f"Bearer {run['operator_key']}"}
     )
-    with urllib.request.urlopen(asked, timeout=5) as answer:  # noqa: S310 -- as above
+    with urllib.request.urlopen(asked, timeout=60) as answer:  # noqa: S310 -- as above
         found: dict[str, int] = json.load(answer)
     return found
 

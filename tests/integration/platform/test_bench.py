@@ -42,7 +42,7 @@ async def _bench(tmp_path: Path, *words: str) -> list[dict[str, Any]]:
     finally:
         if bench.returncode is None:
             bench.send_signal(signal.SIGINT)  # a kill would leave the platform that it started
-            await asyncio.wait_for(bench.wait(), 30)
+            await asyncio.wait_for(bench.wait(), 60)
     assert bench.returncode == 0, told.decode()[-4_000:]
     measured: list[dict[str, Any]] = json.loads(rows.read_text("utf-8"))
     assert all(row["what"] and row["product"] for row in measured)
@@ -54,6 +54,7 @@ async def test_every_part_measures_and_says_so_in_rows(tmp_path: Path) -> None:
     assert {row["part"] for row in await _bench(tmp_path)} == set(PARTS)
 
 
+@pytest.mark.timeout(SECONDS + 60)
 async def test_a_part_is_played_beside_another_checkout(tmp_path: Path) -> None:
     for row in await _bench(tmp_path, "--beside", str(ROOT), "--rounds", "2", "alone"):
         assert row["beside"]
