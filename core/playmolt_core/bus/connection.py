@@ -84,6 +84,7 @@ async def open_connection(
                 error_cb=failed,
             )
     except (TimeoutError, OSError, nats.errors.Error) as error:
+        await client.give_up()
         where = ", ".join(urlsplit(url).netloc.rpartition("@")[2] for url in settings.nats_url.split(","))
         why = [*last, error][0]  # the last error says more than the timeout
         raise BusUnavailable(f"no NATS server answered at {where or 'NATS_URL (empty)'}: {why!r}") from error

@@ -27,6 +27,7 @@ READ_IN: Final = "2.16.0"
 PING_SECONDS: Final = 2
 PINGS_MISSED: Final = 2
 RECONNECT_SECONDS: Final = 0.25
+_CLOSE_SECONDS: Final = 1.0
 _INBOXES = (b"_INBOX.", b"_R_.")  # the second is of another account: the server rewrote the requester's
 _DISCOVERY = b"$SRV."
 _UNREAD_BYTES = 64 * 1024
@@ -140,6 +141,14 @@ class NatsClient(Client):
         if payload_size + _header_bytes(headers) > self._max_payload:
             raise MaxPayloadError
         await super()._send_publish(subject, reply, payload, payload_size, headers)
+
+    async def give_up(self) -> None:
+        """Close what an attempt to connect has opened: the library leaves it open when it is cancelled."""
+        if self._transport is None:
+            return
+        with suppress(TimeoutError, OSError, NatsError):
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                await self.close()
 
     async def _process_pong(self) -> None:
         """Skip a flush that was given up: the library would fail to set its result and read nothing more."""

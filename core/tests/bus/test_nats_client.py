@@ -1,6 +1,8 @@
 """What the client writes and when: at once, in order, within bounds."""
 
 import asyncio
+import gc
+import warnings
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,11 +11,15 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import ConnectionClosedError, MaxPayloadError, OutboundBufferLimitError
 from playmolt_core.bus.batches import BatchPublisher, StreamMessage
+from playmolt_core.bus.connection import open_connection
 from playmolt_core.bus.engine_bus import EngineBus
 from playmolt_core.bus.nats_client import NatsClient
+from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.bus.service import Replies
 from playmolt_core.settings import Settings
 from playmolt_schemas.envelopes import Answer
+
+from core.tests.listening import listening
 
 
 class Transport:
@@ -156,3 +162,18 @@ async def test_messages_are_heard_where_they_are_read_and_a_bug_ends_only_one(cl
     await subscription.unsubscribe()
     await client._process_msg(subscription._id, b"a", b"", b"3", b"")
     assert heard == [b"1", b"bug", b"2"]
+
+
+async def test_a_connection_that_was_not_made_in_time_leaves_nothing_open() -> None:
+    async def silent(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+        await reader.read()
+
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        async with listening(silent) as port:
+            with pytest.raises(BusUnavailable):
+                await open_connection(
+                    Settings(nats_url=f"nats://127.0.0.1:{port}"), "late", lambda: None, connect_seconds=0.2
+                )
+        gc.collect()
+    assert [str(one.message) for one in seen] == []
