@@ -40,7 +40,7 @@ from playmolt_cli.local.services import (
 from playmolt_cli.settings import CliSettings
 from playmolt_cli.terminal.failures import ExpectedError
 
-READY_SECONDS = 60.0
+READY_SECONDS = 120.0
 TICK_SECONDS = 0.1
 CHECK_SECONDS = 1.0
 STOP_SECONDS = 15.0

@@ -54,7 +54,7 @@ def _is_free(port: int) -> bool:
     return True
 
 
-START_SECONDS = 30.0
+START_SECONDS = 60.0
 STOP_SECONDS = 10.0
 _LAST_LINES = 5
 
