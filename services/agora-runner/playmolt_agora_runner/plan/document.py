@@ -13,7 +13,11 @@ _LARGEST: Final = 2**53
 
 
 class Unreadable(ValueError):
-    """The text is neither YAML nor JSON of the plain kind; the message says where and why."""
+    """The text is neither YAML nor JSON of the plain kind; the message says why, `line` where if it is known."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
 
 
 def load(text: str) -> Any:
@@ -36,7 +40,8 @@ def _yaml(text: str) -> object:
         mark = error.problem_mark or error.context_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         hint = "; put a text with a question mark into quotes" if "'?'" in str(error.problem) else ""
-        raise Unreadable(f"{place}{error.problem or error.context}{hint}") from None
+        message = f"{place}{error.problem or error.context}{hint}"
+        raise Unreadable(message, mark.line + 1 if mark else None) from None
     except yaml.YAMLError as error:
         raise Unreadable(str(error)) from None
 

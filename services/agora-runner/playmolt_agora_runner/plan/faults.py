@@ -2,13 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, repeat
 from typing import Final
 
 from msgspec import UNSET
 from playmolt_schemas.agora.plan import Arm, PlanFault
 from playmolt_schemas.instrument.definitions import ARMS
-from playmolt_schemas.stored.agora.plan import RUNS, PhasePlan, Plan, RoomPlan, Stage1Import
+from playmolt_schemas.stored.agora.plan import RUNS, Hypothesis, PhasePlan, Plan, RoomPlan, Stage1Import
 from playmolt_schemas.text import has_line_breaks_or_controls, trimmed
 
 from playmolt_agora_runner.folder.source import twice
@@ -21,16 +22,23 @@ _MOST_TOKENS: Final = 100_000
 
 
 def faults_of(
-    plan: Plan, interviews_at: Sequence[int] | None = None, *, rooms_read: bool = True
+    plan: Plan,
+    interviews_at: Sequence[int] | None = None,
+    seed_events_at: Sequence[int] | None = None,
+    *,
+    rooms_read: bool = True,
 ) -> Iterator[PlanFault]:
-    """The faults that the plan alone shows. Without `rooms_read` it may have runs in rooms that could not be read."""
+    """The faults that the plan alone shows. Without `rooms_read` it may have runs in rooms that could not be read.
+
+    The places are those of questions and events in the text if some of them do not read.
+    """
     yield from _name_faults(plan)
     yield from _phase_faults(plan, rooms_read=rooms_read)
     yield from _hypothesis_faults(plan)
     yield from _sampling_faults(plan)
     yield from _import_faults(plan)
     yield from _adaptive_faults(plan)
-    yield from _seed_event_faults(plan)
+    yield from _seed_event_faults(plan, seed_events_at)
     yield from _probe_faults(plan)
     yield from interview_faults.faults_of(plan, interviews_at)
 
@@ -122,11 +130,21 @@ def _hypothesis_faults(plan: Plan) -> Iterator[PlanFault]:
         if hypothesis.test not in known:
             message = f"{hypothesis.test} is not a test; use pcs, ri_star, {', '.join(known)}"
             yield PlanFault("hypotheses", message, code="unknown_test")
-        if not 0 < float(hypothesis.alpha) < 1:
-            yield PlanFault("hypotheses", f"{hypothesis.test}: alpha {hypothesis.alpha} must be between 0 and 1")
-        if hypothesis.dispersion is not UNSET and not float(hypothesis.dispersion) < 1:
-            yield PlanFault("hypotheses", f"{hypothesis.test}: dispersion {hypothesis.dispersion} must be below 1")
+    # `pcs` is that of every model: its value is at fault once.
+    for (alpha, dispersion), tests in by_value(chosen, "alpha", "dispersion").items():
+        if not 0 < float(str(alpha)) < 1:
+            yield PlanFault("hypotheses", f"{tests}: alpha {alpha} must be between 0 and 1")
+        if dispersion is not UNSET and not float(str(dispersion)) < 1:
+            yield PlanFault("hypotheses", f"{tests}: dispersion {dispersion} must be below 1")
     yield from twice("hypotheses", (hypothesis.test for hypothesis in chosen))
+
+
+def by_value(chosen: Iterable[Hypothesis], *names: str) -> dict[tuple[object, ...], str]:
+    """The names of the tests that share these values."""
+    found: dict[tuple[object, ...], list[str]] = {}
+    for each in chosen:
+        found.setdefault(tuple(getattr(each, name) for name in names), []).append(each.test)
+    return {values: ", ".join(tests) for values, tests in found.items()}
 
 
 def _sampling_faults(plan: Plan) -> Iterator[PlanFault]:
@@ -169,12 +187,14 @@ def _adaptive_faults(plan: Plan) -> Iterator[PlanFault]:
         yield PlanFault("adaptive.measure", "pcs needs Stage 1 runs, played or imported")
 
 
-def _seed_event_faults(plan: Plan) -> Iterator[PlanFault]:
+def _seed_event_faults(plan: Plan, places: Sequence[int] | None) -> Iterator[PlanFault]:
     phase = plans.phase_of(plan, "phase2")
     if plan.seed_events and phase is None:
         yield PlanFault("seed_events", "happen in Phase 2; this plan has none")
-    for event in plan.seed_events:
+    at = [f"seed_events[{number}]" for number in (range(len(plan.seed_events)) if places is None else places)]
+    for place, event in zip(at, plan.seed_events, strict=True):
         if phase and event.turn > phase.turns:
-            yield PlanFault("seed_events", f"turn {event.turn} exceeds the {phase.turns} turns of phases.phase2")
-    for text in plans.seed_texts(plan):
-        yield from (PlanFault("seed_events", fault) for fault in text.faults())
+            yield PlanFault(f"{place}.turn", f"turn {event.turn} exceeds the {phase.turns} turns of phases.phase2")
+    # The plan's own events come first, then those that a phase's rules set.
+    for place, text in zip(chain(at, repeat("seed_events")), plans.seed_texts(plan), strict=False):
+        yield from (PlanFault(place, fault) for fault in text.faults())

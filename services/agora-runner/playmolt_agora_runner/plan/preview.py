@@ -20,6 +20,7 @@ from playmolt_agora_runner.folder.reading import PlanFolder
 from playmolt_agora_runner.plan import costs, interview_faults, latin_squares, matrix
 from playmolt_agora_runner.plan import plan as plans
 from playmolt_agora_runner.plan.design import PowerOf, design, is_pcs, persona_runs
+from playmolt_agora_runner.plan.faults import by_value
 from playmolt_agora_runner.plan.reading import ParsedPlan
 from playmolt_agora_runner.run import opening
 from playmolt_agora_runner.scripted import residents
@@ -58,7 +59,7 @@ def examined(
         *(interview_faults.of_seats(plan, folder.rooms, found.interviews_at) if whole else ()),
         *(() if plan.allow_unbalanced else _square_faults(squared)),
         *_effect_faults(plan, found_power),
-        *_test_faults(plan, tests),
+        *_test_faults(plan, tests, found_power),
         *(_opening_faults(plan, folder) if whole else ()),
     ]
     return Preview(
@@ -186,17 +187,25 @@ def _model_faults(plan: Plan, catalogue: Catalogue) -> Iterator[PlanFault]:
 
 
 def _effect_faults(plan: Plan, power: Power | None) -> Iterator[PlanFault]:
-    for hypothesis in plans.hypotheses(plan):
-        if hypothesis.effect is UNSET:
-            continue
-        most = power.most_divergence if power and is_pcs(str(hypothesis.test)) else 1.0
-        if float(hypothesis.effect) > most:
-            yield PlanFault("hypotheses", f"{hypothesis.test}: effect {hypothesis.effect} must be 0 to {most:.2f}")
+    stated = [each for each in plans.hypotheses(plan) if each.effect is not UNSET]
+    for kind in (True, False):
+        most = _most_effect(power, pcs=kind)
+        alike = by_value((each for each in stated if is_pcs(each.test) == kind), "effect")
+        for (effect,), tests in alike.items():
+            if float(str(effect)) > most:
+                yield PlanFault("hypotheses", f"{tests}: effect {effect} must be 0 to {most:.2f}")
 
 
-def _test_faults(plan: Plan, tests: tuple[PlannedTest, ...]) -> Iterator[PlanFault]:
+def _most_effect(power: Power | None, *, pcs: bool) -> float:
+    return power.most_divergence if power and pcs else 1.0
+
+
+def _test_faults(plan: Plan, tests: tuple[PlannedTest, ...], power: Power | None) -> Iterator[PlanFault]:
     for test in tests:
-        if not 0 < float(test.alpha) < 1:
+        most = _most_effect(power, pcs=is_pcs(test.test))
+        sound = float(test.effect or 0) <= most and float(test.dispersion or 0) < 1
+        if not (sound and 0 < float(test.alpha) < 1):
+            # What a value at fault gives says nothing of the design.
             continue
         if test.confirmatory and not test.reachable:
             yield PlanFault("hypotheses", _unreachable(test), code="unreachable")

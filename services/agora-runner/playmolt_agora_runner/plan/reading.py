@@ -10,7 +10,7 @@ import msgspec
 from playmolt_schemas.agora.plan import PLAN_BYTES, PlanFault
 from playmolt_schemas.body_fields import Faults
 from playmolt_schemas.canonical import canonical_json
-from playmolt_schemas.stored.agora.plan import Author, Hypothesis, Plan, RoomPlan, Stage1Import
+from playmolt_schemas.stored.agora.plan import Author, Hypothesis, Plan, RoomPlan, SeedEvent, Stage1Import
 from playmolt_schemas.stored.agora.turn import Interview
 from playmolt_schemas.text import trimmed, unstorable
 
@@ -54,7 +54,7 @@ def reading(body: object, imported: Mapping[str, str] | None = None) -> ParsedPl
     try:
         values = document.plain(_loaded(body) if isinstance(body, str) else body)
     except document.Unreadable as error:
-        return _unreadable(str(error))
+        return ParsedPlan(None, (PlanFault("", str(error), code="unreadable", line=error.line),))
     lines = document.lines(body) if isinstance(body, str) else {}
     values = _with_choices(values)
     plan, faults = structs.partly(Plan, values)
@@ -69,7 +69,8 @@ def reading(body: object, imported: Mapping[str, str] | None = None) -> ParsedPl
     wrong = tuple(fault.field for fault in faults if fault.code != "unknown_field")
     # What is left of a list with faults in it says nothing; hypotheses are read one by one.
     inside = tuple(fault.field for fault in faults if fault.field.startswith("interviews["))
-    alone = faults_of(plan, interviews_at, rooms_read=not any(field.startswith("rooms") for field in wrong))
+    seeds_at = _kept(values, "seed_events", SeedEvent)
+    alone = faults_of(plan, interviews_at, seeds_at, rooms_read=not any(field.startswith("rooms") for field in wrong))
     faults += [
         fault
         for fault in chain(alone, attribution.faults(plan, _kept(values, "authors", Author)))
@@ -110,10 +111,6 @@ def _loaded(text: str) -> object:
     if unstorable(text):
         raise document.Unreadable("a plan must not contain NUL or lone surrogates")
     return document.load(text)
-
-
-def _unreadable(message: str) -> ParsedPlan:
-    return ParsedPlan(None, (PlanFault("", message, code="unreadable"),))
 
 
 def text_of(values: object) -> str:

@@ -196,8 +196,8 @@ class TestReading:
             ({"adaptive": {"measure": "p:trade", "width": "0.1", "max_runs": 2}}, "adaptive.max_runs"),
             ({"adaptive": {"measure": "p:trade", "width": "1", "max_runs": 8}}, "adaptive.width"),
             ({"phases": {"phase2": {}}, "adaptive": {"measure": "p:idle", "width": "0.1", "max_runs": 8}}, "adaptive"),
-            ({"seed_events": [{"turn": 9, "ko": "비", "en": "rain"}]}, "seed_events"),
-            ({"seed_events": [{"turn": 1, "ko": "손님 2명", "en": "3 visitors"}]}, "seed_events"),
+            ({"seed_events": [{"turn": 9, "ko": "비", "en": "rain"}]}, "seed_events[0].turn"),
+            ({"seed_events": [{"turn": 1, "ko": "손님 2명", "en": "3 visitors"}]}, "seed_events[0]"),
             (
                 {"phases": {"phase1": {"rules": {"seed_events": [{"turn": 1, "ko": "가뭄", "en": "rain"}]}}}},
                 "seed_events",
@@ -209,6 +209,41 @@ class TestReading:
     )
     def test_what_makes_no_sense_is_a_fault_of_its_field(self, changes: dict[str, Any], field: str) -> None:
         assert list(faults(**changes)) == [field]
+
+    @pytest.mark.parametrize(
+        ("changes", "fields"),
+        [
+            (
+                {"phases": {"phase1": {"rules": {"tax_rate": 31, "crisis.p": 2, "energy.max": "x"}}}},
+                [f"phases.phase1.rules.{name}" for name in ("tax_rate", "energy.max", "crisis.p")],
+            ),
+            (
+                {"seed_events": [{"turn": 0, "ko": "비", "en": "rain"}, {"turn": 9, "ko": "비 2", "en": "rain"}]},
+                ["seed_events[0].turn", "seed_events[1].turn", "seed_events[1]"],
+            ),
+        ],
+    )  # fmt: skip
+    def test_a_fault_hides_no_other_one(self, changes: dict[str, Any], fields: list[str]) -> None:
+        assert list(faults(**changes)) == fields
+
+    @pytest.mark.parametrize("value", ["", "hot", "NaN", "1e2", " 0", "."])
+    def test_a_sampling_setting_that_is_no_number_is_a_fault(self, value: str) -> None:
+        for name in ("temperature", "top_p"):
+            found = reading.reading(json.dumps(document(sampling={name: value})))
+            assert [fault.field for fault in examined(found, NONE, power=power).faults] == [f"sampling.{name}"]
+
+    @pytest.mark.parametrize("name", ["alpha", "dispersion", "effect"])
+    def test_a_value_of_a_family_is_at_fault_once_and_no_power_is_computed_from_it(self, name: str) -> None:
+        phases = {"stage1": {"runs": 5, "turns": 5}, "phase1": {"runs": 3, "turns": 5}}
+        hypothesis = {"test": "pcs", "effect": "0.3", name: "1.5"}
+        found = reading.reading(json.dumps(document(phases=phases, hypotheses=[hypothesis])))
+        (fault,) = examined(found, NONE, power=power).faults
+        assert (fault.field, fault.code) == ("hypotheses", "out_of_range")
+        assert all(f"pcs:{model}" in fault.message for model in THREE)
+
+    def test_a_text_that_does_not_read_names_its_line(self) -> None:
+        (fault,) = reading.reading("name: a\nseed: *x\n").faults
+        assert (fault.code, fault.line) == ("unreadable", 2)
 
     @pytest.mark.parametrize(
         "text",
