@@ -22,6 +22,8 @@ CREATE SCHEMA blob AUTHORIZATION playmolt_owner;
 CREATE SCHEMA vault AUTHORIZATION playmolt_owner;
 CREATE SCHEMA pack AUTHORIZATION playmolt_owner;
 SET LOCAL ROLE playmolt_owner;
+-- Only those to whom a function is granted may execute it.
+ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
 
 -- Log -------------------------------------------------------------------------------------------------------------------
 
@@ -107,7 +109,7 @@ CREATE INDEX stream_over ON log.stream (game, phase COLLATE "C", created_at DESC
 
 -- Columns that follow from the name are set when the stream is created: a generated column would be computed by every
 -- update.
-CREATE FUNCTION log.name_game() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION log.name_game() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   NEW.game := split_part(NEW.stream, '-', 1);
   NEW.shard := log.shard_of(NEW.stream);
@@ -126,8 +128,7 @@ INSERT INTO log.event_type (code, name)
 VALUES (1, 'game_end'), (2, 'game_created'), (3, 'agent_joined'), (4, 'agent_left'), (5, 'session_erased');
 
 -- Enters the types that are missing.
-CREATE FUNCTION log.enter_types(p_names text[]) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION log.enter_types(p_names text[]) RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   IF EXISTS (SELECT FROM unnest(p_names) AS n WHERE n NOT IN (SELECT t.name FROM log.event_type AS t)) THEN
     LOCK TABLE log.event_type IN SHARE ROW EXCLUSIVE MODE;
@@ -180,8 +181,7 @@ CREATE INDEX record_opened_by ON log.record (coalesce('agent-' || actor::text, m
 
 -- Creates the table for a shard's records of a stream with this number if it is missing: one for each 65,536 streams of a
 -- kind. It is created separately and then attached, so that this waits for no reader or writer.
-CREATE FUNCTION log.open_part(p_shard smallint, p_number bigint) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION log.open_part(p_shard smallint, p_number bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   span  CONSTANT bigint := 1 << 20;
   first CONSTANT bigint := p_number - p_number % span;
@@ -209,7 +209,7 @@ BEGIN
   );
 END $$;
 
-CREATE FUNCTION log.note_opening() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION log.note_opening() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE log.stream AS s
   SET language = coalesce(NEW.data #>> '{config,language}', s.language),
@@ -250,7 +250,7 @@ CREATE INDEX archived_end ON log.archived (shard, upper(positions)) WHERE NOT is
 
 -- Not even the owner changes stored rows. Records of archived streams may be deleted, and outcomes of archived streams and
 -- erased sessions.
-CREATE FUNCTION log.refuse() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION log.refuse() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'DELETE' AND TG_TABLE_NAME = 'outcome' THEN
     IF EXISTS (SELECT FROM log.archived AS a WHERE a.stream = OLD.stream)
@@ -293,8 +293,7 @@ $$;
 CREATE FUNCTION log.writes(p_stream text) RETURNS boolean LANGUAGE sql STABLE
 RETURN coalesce(pg_has_role(session_user, to_regrole('playmolt_game_' || log.type_of(p_stream)), 'MEMBER'), false);
 
-CREATE FUNCTION log.check_login(p_streams text[]) RETURNS void
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION log.check_login(p_streams text[]) RETURNS void LANGUAGE plpgsql STABLE AS $$
 BEGIN
   IF NOT pg_has_role(session_user, 'playmolt_owner', 'MEMBER')
     AND EXISTS (SELECT FROM unnest(p_streams) AS s (stream) WHERE NOT log.writes(s.stream))
@@ -393,16 +392,8 @@ $$;
 CREATE FUNCTION log.append(
   p_parts log.new_part[], p_checked log.new_part[], p_rows log.new_row[], p_outcomes log.new_outcome[],
   p_shards smallint[], p_amounts integer[], OUT refused integer[], OUT bases bigint[]
-)
-LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_hashjoin = off
-SET enable_mergejoin = off
-SET jit = off
-AS $$
+) LANGUAGE plpgsql SECURITY DEFINER SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
   every  CONSTANT boolean := pg_has_role(session_user, 'playmolt_owner', 'MEMBER');
   base   bigint;
@@ -527,7 +518,7 @@ END $$;
 --
 -- The results, for leaderboards, move to the tables of archived games, and their streams with them.
 CREATE FUNCTION log.prune(p_streams json, p_file text, p_sha256 bytea) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   names   text[];
   former  bigint[];
@@ -588,8 +579,7 @@ END $$;
 
 -- Drops the tables whose records have all been archived and returns their names: their disk space is free at once. A table
 -- that is being read is left for the next time. Only the owner may call it.
-CREATE FUNCTION log.drop_parts() RETURNS SETOF text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$
+CREATE FUNCTION log.drop_parts() RETURNS SETOF text LANGUAGE plpgsql SECURITY DEFINER SET lock_timeout = '2s' AS $$
 DECLARE
   part   record;
   unused boolean;
@@ -618,8 +608,7 @@ END $$;
 -- The streams in which an agent has a seat; as for those that a person opened (see the vault). Under row security no index
 -- on expressions within `data` or `metadata` is used, since their operators might reveal rows of others. This function is
 -- not subject to row security.
-CREATE FUNCTION log.joined_by(p_agent text) RETURNS SETOF text ROWS 20
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION log.joined_by(p_agent text) RETURNS SETOF text ROWS 20 LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT s.stream FROM log.record AS e JOIN log.stream AS s ON s.number = e.number
   WHERE e.type = 3 AND hashtext(e.data ->> 'agent_id') = hashtext(p_agent) AND e.data ->> 'agent_id' = p_agent
     AND NOT EXISTS (
@@ -643,8 +632,6 @@ CREATE POLICY everything ON log.stream FOR SELECT TO playmolt_relay, playmolt_re
 CREATE POLICY everything ON log.record FOR SELECT TO playmolt_relay, playmolt_reader USING (true);
 CREATE POLICY everything ON log.outcome FOR SELECT TO playmolt_reader USING (true);
 
-REVOKE ALL ON ALL TABLES IN SCHEMA log FROM PUBLIC;
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA log FROM PUBLIC;
 GRANT USAGE ON SCHEMA log TO playmolt_engine, playmolt_relay, playmolt_reader;
 GRANT EXECUTE ON FUNCTION log.append, log.enter_types TO playmolt_engine;
 GRANT SELECT ON log.event_type, log.head, log.stream, log.record, log.event, log.listed TO playmolt_engine, playmolt_relay, playmolt_reader;
@@ -670,8 +657,7 @@ CREATE INDEX key_created ON vault.key (created_at);
 CREATE INDEX key_kek ON vault.key (kek, stream) WHERE wrapped IS NOT NULL;
 
 -- Refuses streams that are not sessions, and sessions of types whose role the login lacks.
-CREATE FUNCTION vault.check_types(p_streams text[]) RETURNS void
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION vault.check_types(p_streams text[]) RETURNS void LANGUAGE plpgsql STABLE AS $$
 DECLARE
   mine  CONSTANT text[] := coalesce(log.own_types(), ARRAY['jury', 'legal']);
   other text;
@@ -686,7 +672,7 @@ END $$;
 -- Stores the keys of sessions that are being opened and returns the streams with a new row. Rows are inserted in the order
 -- of names, so that concurrent callers never deadlock.
 CREATE FUNCTION vault.make(p_streams text[], p_owners text[], p_keks text[], p_wrapped bytea[]) RETURNS SETOF text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   PERFORM vault.check_types(p_streams);
   RETURN QUERY
@@ -697,16 +683,14 @@ BEGIN
   RETURNING k.stream;
 END $$;
 
-CREATE FUNCTION vault.read(p_streams text[]) RETURNS SETOF vault.key
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION vault.read(p_streams text[]) RETURNS SETOF vault.key LANGUAGE plpgsql STABLE SECURITY DEFINER AS $$
 BEGIN
   PERFORM vault.check_types(p_streams);
   RETURN QUERY SELECT * FROM vault.key AS k WHERE k.stream = ANY (p_streams);
 END $$;
 
 -- Empties the row of a session and returns when that was; null if there is no row. A repeat returns the same.
-CREATE FUNCTION vault.erase(p_stream text) RETURNS timestamptz
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION vault.erase(p_stream text) RETURNS timestamptz LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   emptied timestamptz;
 BEGIN
@@ -719,7 +703,7 @@ END $$;
 
 -- Rows of the login's own types that another key wraps; at most p_limit.
 CREATE FUNCTION vault.outdated(p_kek text, p_limit integer) RETURNS SETOF vault.key
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT k.* FROM vault.key AS k
   WHERE k.wrapped IS NOT NULL AND k.kek <> p_kek
     AND log.type_of(k.stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(k.stream)]))
@@ -728,7 +712,7 @@ $$;
 
 -- Rewraps a key that was read as `p_before`; false if it was rewrapped or erased meanwhile.
 CREATE FUNCTION vault.rewrap(p_stream text, p_before bytea, p_kek text, p_wrapped bytea) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   PERFORM vault.check_types(ARRAY[p_stream]);
   UPDATE vault.key AS k SET kek = p_kek, wrapped = p_wrapped WHERE k.stream = p_stream AND k.wrapped = p_before;
@@ -736,21 +720,17 @@ BEGIN
 END $$;
 
 -- The number of sessions of all types that need each key-encryption key.
-CREATE FUNCTION vault.needed() RETURNS TABLE (kek text, sessions bigint)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION vault.needed() RETURNS TABLE (kek text, sessions bigint) LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT k.kek, count(*) FROM vault.key AS k WHERE k.wrapped IS NOT NULL GROUP BY k.kek
 $$;
 
-REVOKE ALL ON vault.key FROM PUBLIC;
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA vault FROM PUBLIC;
 GRANT USAGE ON SCHEMA vault TO playmolt_vault;
 GRANT EXECUTE ON FUNCTION
   vault.make, vault.read, vault.erase, vault.outdated, vault.rewrap, vault.needed
 TO playmolt_vault;
 
 -- The owner of a session is stored here alone; the owner of an experiment, in its first record.
-CREATE FUNCTION log.opened_by(p_actor text) RETURNS SETOF text ROWS 20
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION log.opened_by(p_actor text) RETURNS SETOF text ROWS 20 LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT o.stream FROM (
     SELECT s.stream FROM log.record AS e JOIN log.stream AS s ON s.number = e.number
     WHERE e.version = 1 AND coalesce('agent-' || e.actor::text, e.metadata ->> 'actor') COLLATE "C" = p_actor
@@ -760,7 +740,6 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   WHERE log.type_of(o.stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(o.stream)]))
 $$;
 
-REVOKE ALL ON FUNCTION log.opened_by FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION log.opened_by TO playmolt_engine;
 
 -- Projections -----------------------------------------------------------------------------------------------------------
@@ -808,7 +787,7 @@ CREATE INDEX result_newest ON projection.result (ended_at DESC) WHERE seat = 0;
 
 -- The newest finished games that have a page: an archived one has none.
 CREATE FUNCTION projection.finished(p_limit integer) RETURNS TABLE (game_id text, ended_at timestamptz)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT r.game_id, r.ended_at
   FROM (
     SELECT n.game_id, n.ended_at FROM projection.result AS n WHERE n.seat = 0 ORDER BY n.ended_at DESC LIMIT p_limit
@@ -884,9 +863,8 @@ CREATE TABLE projection.fitted_score (
   PRIMARY KEY (board, model, id)
 );
 
-REVOKE ALL ON ALL TABLES IN SCHEMA projection FROM PUBLIC;
-REVOKE ALL ON FUNCTION projection.finished FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION projection.finished TO playmolt_gateway;
+GRANT EXECUTE ON FUNCTION projection.rested_sigma TO playmolt_gateway, playmolt_relay, playmolt_reader;
 GRANT USAGE ON SCHEMA projection TO playmolt_relay, playmolt_gateway, playmolt_reader;
 GRANT SELECT, INSERT, UPDATE, DELETE
   ON projection.score, projection.result, projection.rating, projection.role_game, projection.role_rate
@@ -936,7 +914,7 @@ CREATE INDEX agent_folded ON account.agent (folded);
 CREATE INDEX agent_owner ON account.agent (owner_id) WHERE owner_id IS NOT NULL;
 
 -- The name's slug and as many of the last characters of the id as make it unique.
-CREATE FUNCTION account.name_handle() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION account.name_handle() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   slug  text := regexp_replace(normalize(NEW.name, NFKD), '[^[:ascii:]]', '', 'g');
   shown integer := 6;
@@ -967,8 +945,7 @@ CREATE TABLE account.void_key (
 CREATE INDEX void_key_at ON account.void_key (at);
 
 -- `clock_timestamp()`: the transaction may have begun long before.
-CREATE FUNCTION account.note_void_key() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION account.note_void_key() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   void bytea;
 BEGIN
@@ -1099,8 +1076,7 @@ CREATE INDEX report_key_report ON account.report_key (report_id);
 CREATE INDEX report_key_at ON account.report_key (at) WHERE report_id IS NULL;
 
 -- Deletes the reports that were decided so many days ago, and the answers to decisions and bans of that time.
-CREATE FUNCTION account.sweep_reports(p_days integer) RETURNS bigint
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION account.sweep_reports(p_days integer) RETURNS bigint LANGUAGE sql SECURITY DEFINER AS $$
   DELETE FROM account.report_key WHERE report_id IS NULL AND at < clock_timestamp() - make_interval(days => p_days);
   WITH gone AS (
     DELETE FROM account.report WHERE decided_at < clock_timestamp() - make_interval(days => p_days) RETURNING 1
@@ -1110,8 +1086,7 @@ $$;
 
 -- Deletes some tokens that were made so many days ago and own no session that could be opened; returns their number. A token
 -- is first refused for an hour, in which a session that it was just opening appears: then it is accepted again.
-CREATE FUNCTION account.sweep_visitors(p_days integer) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION account.sweep_visitors(p_days integer) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   swept bigint;
 BEGIN
@@ -1130,8 +1105,7 @@ END $$;
 
 -- Whether two of these agents were registered from one address. House bots, agents that came by an invite code, and those
 -- whose owner signed in with an OpenID provider do not count.
-CREATE FUNCTION account.one_address(p_agents text[]) RETURNS boolean
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION account.one_address(p_agents text[]) RETURNS boolean LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT EXISTS (
     SELECT FROM account.agent AS a
     WHERE a.id = ANY (p_agents) AND a.kind <> 'house' AND a.invite IS NULL AND a.address_group IS NOT NULL
@@ -1179,7 +1153,7 @@ RETURN coalesce('tournament' = ANY (log.own_types()), true);
 -- Agents as the game of a tournament seats them.
 CREATE FUNCTION account.entrants(p_agents text[])
 RETURNS TABLE (id text, name text, handle text, kind text, version text, model text, owner_id text)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT a.id, a.name, a.handle, a.kind, a.version, a.model, a.owner_id
   FROM account.agent AS a WHERE a.id = ANY (p_agents) AND (SELECT account.seats_tables())
 $$;
@@ -1187,7 +1161,7 @@ $$;
 -- The house bots of a tournament by number, each created when it is first needed.
 CREATE FUNCTION account.house_bots(p_tournament text, p_numbers integer[])
 RETURNS TABLE (number integer, id text, name text, handle text, kind text, version text, model text, owner_id text)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
 DECLARE
   ids text[] := ARRAY(
@@ -1208,8 +1182,7 @@ BEGIN
 END $$;
 
 -- Whether the projections include every result from before p_ends.
-CREATE FUNCTION projection.includes(p_ends timestamptz) RETURNS boolean
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION projection.includes(p_ends timestamptz) RETURNS boolean LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT (SELECT account.seats_tables()) AND NOT EXISTS (
     SELECT FROM projection.progress AS p JOIN log.record AS r ON r.shard = p.shard AND r.position > p.position
     WHERE r.type = 1 AND r.at <= p_ends
@@ -1217,19 +1190,16 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 -- Remembers the seats of a tournament's game.
-CREATE FUNCTION account.note_table(p_game text, p_agents text[]) RETURNS void
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION account.note_table(p_game text, p_agents text[]) RETURNS void LANGUAGE sql SECURITY DEFINER AS $$
   INSERT INTO account.seat (agent_id, game_id)
   SELECT a.id, p_game FROM account.agent AS a WHERE a.id = ANY (p_agents) AND (SELECT account.seats_tables())
   ORDER BY a.id ON CONFLICT DO NOTHING
 $$;
 
 -- What agents gathered in the rated games of a type that ended in a time.
-CREATE FUNCTION projection.season(p_game text, p_begins timestamptz, p_ends timestamptz, p_most integer)
-RETURNS TABLE (
+CREATE FUNCTION projection.season(p_game text, p_begins timestamptz, p_ends timestamptz, p_most integer) RETURNS TABLE (
   id text, name text, handle text, kind text, version text, model text, owner_id text, points bigint, wins bigint, games bigint
-)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+) LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT a.id, a.name, a.handle, a.kind, a.version, a.model, a.owner_id, r.points, r.wins, r.games
   FROM (
     SELECT s.agent_id, sum(s.points)::bigint AS points, count(*) FILTER (WHERE s.rank = 1) AS wins, count(*) AS games
@@ -1323,8 +1293,7 @@ CREATE TABLE account.notice_progress (
 -- address at once.
 CREATE FUNCTION account.put_webhook(
   p_owner text, p_id uuid, p_url text, p_host text, p_origin text, p_events text[]
-) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   ends CONSTANT bigint[] := ARRAY(SELECT h.position FROM log.head AS h ORDER BY h.shard);
 BEGIN
@@ -1358,8 +1327,7 @@ $$;
 
 -- Marks notices that wait as dropped: those of a webhook, or of an agent. One that is being delivered may still arrive.
 -- Here as elsewhere the webhooks are locked before their notices.
-CREATE FUNCTION account.drop_notices(p_owner text, p_agent text) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION account.drop_notices(p_owner text, p_agent text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   owners CONSTANT text[] := ARRAY(
     SELECT DISTINCT n.owner_id FROM account.delivery AS n
@@ -1385,8 +1353,7 @@ $$;
 -- A notice is for its owner, or for the one that its agent has now. Of more than p_most that wait, the oldest are dropped.
 CREATE FUNCTION account.note_events(
   p_shard smallint, p_seen bigint, p_position bigint, p_notices json, p_most integer
-) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   present CONSTANT timestamptz := clock_timestamp();
   owners  text[];
@@ -1430,7 +1397,7 @@ END $$;
 
 -- Whether notices are wanted, and up to where each shard's records became notices.
 CREATE FUNCTION account.noted() RETURNS TABLE (shard smallint, "position" bigint)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT p.shard, p.position FROM account.notice_progress AS p
   WHERE EXISTS (SELECT FROM account.webhook AS w WHERE w.off IS NULL) ORDER BY p.shard
 $$;
@@ -1444,8 +1411,7 @@ CREATE FUNCTION account.claim_notices(
   p_room integer
 ) RETURNS TABLE (
   id text, tries integer, type text, at timestamptz, data json, webhook uuid, url text, origin text
-)
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
   present CONSTANT timestamptz := clock_timestamp() + make_interval(secs => p_ahead);
@@ -1501,8 +1467,7 @@ END $$;
 -- seconds from its first call. Who has moved away, or failed for so long, gets no more notices until it is set again.
 CREATE FUNCTION account.record_call(
   p_id text, p_holder uuid, p_ahead double precision, p_result text, p_pause double precision, p_day double precision
-) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   present CONSTANT timestamptz := clock_timestamp() + make_interval(secs => p_ahead);
   target account.webhook;
@@ -1541,8 +1506,7 @@ BEGIN
 END $$;
 
 -- The model of each agent that has one, for scores by model.
-CREATE FUNCTION account.models() RETURNS TABLE (agent text, model text)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION account.models() RETURNS TABLE (agent text, model text) LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT a.id, a.model FROM account.agent AS a WHERE a.model IS NOT NULL
 $$;
 
@@ -1550,8 +1514,7 @@ $$;
 -- exact: otherwise two callers could take the last slot.
 CREATE FUNCTION account.begin_call(
   p_agent text, p_game text, p_holder text, p_seconds double precision, p_each integer, p_most integer
-) RETURNS boolean
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtextextended('account.called_seat', 0));
   IF (
@@ -1593,52 +1556,28 @@ CREATE TABLE account.file_link (
 );
 CREATE INDEX file_link_until ON account.file_link (until);
 
-REVOKE ALL ON ALL TABLES IN SCHEMA account FROM PUBLIC;
-REVOKE ALL ON FUNCTION account.put_webhook, account.drop_notices, account.trim_notices, account.note_events,
-  account.noted, account.claim_notices, account.set_due, account.record_call FROM PUBLIC;
-GRANT SELECT, UPDATE, DELETE ON account.webhook, account.delivery TO playmolt_gateway;
-GRANT EXECUTE ON FUNCTION account.put_webhook, account.drop_notices, account.trim_notices, account.claim_notices,
-  account.set_due, account.record_call TO playmolt_gateway;
-GRANT EXECUTE ON FUNCTION account.note_events, account.noted TO playmolt_relay;
-REVOKE ALL ON FUNCTION account.begin_call, account.note_void_key, account.one_address, account.models, account.entrants,
-  account.house_bots, account.note_table, account.sweep_reports, account.sweep_visitors FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION account.sweep_reports, account.sweep_visitors TO playmolt_relay;
-GRANT SELECT, INSERT, UPDATE ON account.report TO playmolt_gateway;
-GRANT SELECT, INSERT, UPDATE ON account.report_key TO playmolt_gateway;
-GRANT EXECUTE ON FUNCTION account.entrants, account.house_bots, account.note_table TO playmolt_engine;
-REVOKE ALL ON FUNCTION account.seats_tables, projection.includes, projection.season FROM PUBLIC;
+GRANT USAGE ON SCHEMA account TO playmolt_gateway, playmolt_engine, playmolt_relay, playmolt_reader;
 GRANT USAGE ON SCHEMA projection TO playmolt_engine;
-GRANT EXECUTE ON FUNCTION projection.includes, projection.season TO playmolt_engine;
-GRANT SELECT, INSERT ON account.house_bot TO playmolt_gateway;
-GRANT SELECT, INSERT ON account.secret TO playmolt_gateway;
-GRANT SELECT ON account.void_key TO playmolt_gateway;
-GRANT USAGE ON SCHEMA account TO playmolt_gateway;
-GRANT SELECT, INSERT ON account.agent, account.api_key, account.join_key TO playmolt_gateway;
-GRANT UPDATE (hash, created_at) ON account.api_key TO playmolt_gateway;
-GRANT UPDATE (version, version_day, version_changes, about) ON account.agent TO playmolt_gateway;
-GRANT SELECT, INSERT, DELETE ON account.owner TO playmolt_gateway;
-GRANT UPDATE (name, folded, contact) ON account.owner TO playmolt_gateway;
-GRANT SELECT, INSERT, DELETE ON account.owner_key TO playmolt_gateway;
-GRANT UPDATE (hash, created_at) ON account.owner_key TO playmolt_gateway;
-GRANT SELECT, INSERT, DELETE ON account.recovery_code TO playmolt_gateway;
-GRANT SELECT, INSERT, UPDATE ON account.claim_key TO playmolt_gateway;
-GRANT SELECT, INSERT, UPDATE, DELETE ON account.sign_in TO playmolt_gateway;
-GRANT SELECT, INSERT, UPDATE, DELETE ON account.browser_session TO playmolt_gateway;
-GRANT SELECT, INSERT, UPDATE, DELETE ON account.sign_in_attempt TO playmolt_gateway;
-GRANT USAGE ON SCHEMA account TO playmolt_engine;
-GRANT EXECUTE ON FUNCTION account.one_address TO playmolt_engine;
-GRANT SELECT, INSERT, DELETE ON account.visitor TO playmolt_gateway;
-GRANT SELECT, INSERT, DELETE ON account.invite TO playmolt_gateway;
-GRANT UPDATE (used) ON account.invite TO playmolt_gateway;
-GRANT SELECT, INSERT, DELETE ON account.seat TO playmolt_gateway;
-GRANT SELECT, INSERT, UPDATE, DELETE ON account.callback TO playmolt_gateway;
-GRANT SELECT, INSERT, UPDATE, DELETE ON account.called_seat TO playmolt_gateway;
-GRANT EXECUTE ON FUNCTION account.begin_call TO playmolt_gateway;
-GRANT USAGE ON SCHEMA account TO playmolt_relay, playmolt_reader;
+GRANT EXECUTE ON FUNCTION account.put_webhook, account.drop_notices, account.trim_notices, account.claim_notices,
+  account.set_due, account.record_call, account.begin_call TO playmolt_gateway;
+GRANT EXECUTE ON FUNCTION account.note_events, account.noted, account.sweep_reports, account.sweep_visitors
+  TO playmolt_relay;
 GRANT EXECUTE ON FUNCTION account.models TO playmolt_relay, playmolt_reader;
-GRANT SELECT, INSERT, UPDATE, DELETE ON account.share TO playmolt_gateway;
-GRANT SELECT, INSERT ON account.share_key TO playmolt_gateway;
-GRANT SELECT, INSERT, DELETE ON account.file_link TO playmolt_gateway;
+GRANT EXECUTE ON FUNCTION account.entrants, account.house_bots, account.note_table, account.one_address,
+  projection.includes, projection.season TO playmolt_engine;
+GRANT SELECT ON account.void_key TO playmolt_gateway;
+GRANT SELECT, INSERT ON account.agent, account.api_key, account.join_key, account.house_bot, account.secret,
+  account.share_key TO playmolt_gateway;
+GRANT SELECT, INSERT, UPDATE ON account.report, account.report_key, account.claim_key TO playmolt_gateway;
+GRANT SELECT, INSERT, DELETE ON account.owner, account.owner_key, account.recovery_code, account.visitor, account.invite,
+  account.seat, account.file_link TO playmolt_gateway;
+GRANT SELECT, UPDATE, DELETE ON account.webhook, account.delivery TO playmolt_gateway;
+GRANT SELECT, INSERT, UPDATE, DELETE ON account.sign_in, account.browser_session, account.sign_in_attempt,
+  account.callback, account.called_seat, account.share TO playmolt_gateway;
+GRANT UPDATE (hash, created_at) ON account.api_key, account.owner_key TO playmolt_gateway;
+GRANT UPDATE (version, version_day, version_changes, about) ON account.agent TO playmolt_gateway;
+GRANT UPDATE (name, folded, contact) ON account.owner TO playmolt_gateway;
+GRANT UPDATE (used) ON account.invite TO playmolt_gateway;
 
 -- Limits: rates ---------------------------------------------------------------------------------------------------------
 
@@ -1652,11 +1591,7 @@ CREATE UNLOGGED TABLE limits.bucket (
 -- Takes `cost` tokens from a bucket that holds `capacity` and fills within `seconds`. Returns 0 if they were available,
 -- otherwise the seconds until they will be.
 CREATE FUNCTION limits.take(p_key text, p_capacity double precision, p_seconds double precision, p_cost double precision)
-RETURNS double precision
-LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off
-AS $$
+RETURNS double precision LANGUAGE plpgsql SECURITY DEFINER SET enable_seqscan = off AS $$
 DECLARE
   present CONSTANT timestamptz := clock_timestamp();
   price   interval;
@@ -1682,8 +1617,7 @@ END $$;
 
 -- The seconds until a bucket has a token; takes none.
 CREATE FUNCTION limits.wait(p_key text, p_capacity double precision, p_seconds double precision)
-RETURNS double precision
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+RETURNS double precision LANGUAGE sql SECURITY DEFINER AS $$
   SELECT greatest(0, coalesce(max(extract(epoch FROM b.full_at - clock_timestamp())), 0) + p_seconds / p_capacity - p_seconds)
   FROM limits.bucket AS b WHERE b.key = p_key
 $$;
@@ -1701,7 +1635,7 @@ CREATE UNLOGGED TABLE limits.guess (
 -- lock lasts p_seconds, and for as long again after it all tries are let in: so those who guess on cannot lock out the
 -- one who knows the secret.
 CREATE FUNCTION limits.guess(p_key text, p_most integer, p_seconds double precision) RETURNS double precision
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   present CONSTANT timestamptz := clock_timestamp();
   span    CONSTANT interval := make_interval(secs => p_seconds);
@@ -1730,8 +1664,7 @@ END $$;
 CREATE INDEX guess_since ON limits.guess (since);
 
 -- Forgets the tries of one who knew the secret.
-CREATE FUNCTION limits.forgive(p_key text) RETURNS void
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION limits.forgive(p_key text) RETURNS void LANGUAGE sql SECURITY DEFINER AS $$
   DELETE FROM limits.guess AS g WHERE g.key = p_key
 $$;
 
@@ -1758,8 +1691,7 @@ $$;
 -- unlimited). Calls of one owner take turns, so that no two count the same place.
 CREATE FUNCTION limits.open_session(
   p_owner text, p_game text, p_session text, p_most integer, p_days integer, p_day_most integer
-) RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+) RETURNS text LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   present  CONSTANT timestamptz := clock_timestamp();
   midnight CONSTANT timestamptz := date_trunc('day', present, 'UTC');
@@ -1790,8 +1722,7 @@ BEGIN
   RETURN '';
 END $$;
 
-CREATE FUNCTION limits.give_session_up(p_session text) RETURNS void
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION limits.give_session_up(p_session text) RETURNS void LANGUAGE sql SECURITY DEFINER AS $$
   DELETE FROM limits.opening AS o WHERE o.session = p_session
 $$;
 
@@ -1827,11 +1758,7 @@ CREATE FUNCTION limits.admit(
   p_id uuid, p_alias text, p_window double precision, p_lease double precision,
   p_concurrent integer, p_requests integer, p_tokens bigint, p_cost bigint,
   p_provider text
-) RETURNS double precision
-LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off
-AS $$
+) RETURNS double precision LANGUAGE plpgsql SECURITY DEFINER SET enable_seqscan = off AS $$
 DECLARE
   span    CONSTANT interval := make_interval(secs => p_window);
   cost    CONSTANT bigint   := least(p_cost, coalesce(p_tokens, p_cost));
@@ -1886,8 +1813,7 @@ BEGIN
 END $$;
 
 -- Extends a slot by another lease; false if it has expired.
-CREATE FUNCTION limits.hold(p_id uuid, p_lease double precision) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION limits.hold(p_id uuid, p_lease double precision) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   UPDATE limits.model_call AS c SET until = clock_timestamp() + make_interval(secs => p_lease)
   WHERE c.id = p_id AND c.until > clock_timestamp();
@@ -1901,8 +1827,7 @@ END $$;
 CREATE FUNCTION limits.give_back(
   p_id uuid, p_tokens bigint, p_refused boolean, p_wait double precision, p_stretch integer,
   p_first double precision, p_most double precision
-) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+) RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   given   limits.model_call;
   learnt  limits.provider;
@@ -1964,8 +1889,7 @@ CREATE TABLE limits.budget (
 -- with its spending, or no row if all can. A null limit means unlimited.
 CREATE FUNCTION limits.reserve(
   p_accounts text[], p_calls bigint[], p_tokens bigint[], p_money numeric[], p_take_tokens bigint[], p_take_money numeric[]
-) RETURNS SETOF limits.budget
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+) RETURNS SETOF limits.budget LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   short limits.budget;
 BEGIN
@@ -1990,7 +1914,7 @@ END $$;
 -- Corrects the counts of `reserve` to what the call used; a call that was never made counts none. Accounts are locked in the
 -- same order as there.
 CREATE FUNCTION limits.settle(p_accounts text[], p_calls bigint[], p_tokens bigint[], p_money numeric[]) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   PERFORM FROM limits.budget AS b WHERE b.account = ANY (p_accounts) ORDER BY b.account FOR NO KEY UPDATE;
   UPDATE limits.budget AS b SET calls = b.calls + a.calls, tokens = b.tokens + a.tokens, money = b.money + a.money
@@ -2000,8 +1924,7 @@ END $$;
 
 -- Deletes the full buckets, which equal unused ones, and the spending of days that ended a week ago; returns the number of
 -- buckets.
-CREATE FUNCTION limits.sweep() RETURNS bigint
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION limits.sweep() RETURNS bigint LANGUAGE sql SECURITY DEFINER AS $$
   DELETE FROM limits.budget WHERE account >= 'day:' AND account < 'day:' || (current_date - 7)::text;
   WITH gone AS (DELETE FROM limits.bucket WHERE full_at < clock_timestamp() RETURNING 1) SELECT count(*) FROM gone
 $$;
@@ -2010,7 +1933,7 @@ $$;
 -- key `day:YYYY-MM-DD:AGENT`.
 CREATE FUNCTION limits.day_spent(p_day date)
 RETURNS TABLE (tokens bigint, money numeric, key_tokens bigint, key_money numeric, key_sessions bigint) ROWS 1
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT coalesce(max(b.tokens) FILTER (WHERE b.account = 'day:' || p_day), 0),
     coalesce(max(b.money) FILTER (WHERE b.account = 'day:' || p_day), 0),
     coalesce(max(b.tokens) FILTER (WHERE b.account <> 'day:' || p_day), 0),
@@ -2022,8 +1945,6 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   FROM limits.budget AS b WHERE b.account = 'day:' || p_day OR starts_with(b.account, 'day:' || p_day || ':')
 $$;
 
-REVOKE ALL ON ALL TABLES IN SCHEMA limits FROM PUBLIC;
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA limits FROM PUBLIC;
 GRANT USAGE ON SCHEMA limits TO playmolt_gateway, playmolt_relay, playmolt_engine;
 GRANT EXECUTE ON FUNCTION limits.take, limits.wait, limits.guess, limits.forgive, limits.open_session, limits.give_session_up TO playmolt_gateway;
 -- An engine opens the juries of a panel.
@@ -2044,7 +1965,7 @@ CREATE TABLE lease.effect (
 
 -- Takes an effect and returns its attempt number; null while another holder has it.
 CREATE FUNCTION lease.take(p_id text, p_holder text, p_seconds double precision) RETURNS integer
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   taken integer;
 BEGIN
@@ -2059,7 +1980,7 @@ END $$;
 
 -- Extends a lease to this number of seconds from now; false if it has expired.
 CREATE FUNCTION lease.extend(p_id text, p_holder text, p_attempt integer, p_seconds double precision) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   UPDATE lease.effect AS e SET until = clock_timestamp() + make_interval(secs => p_seconds)
   WHERE e.id = p_id AND e.holder = p_holder AND e.attempt = p_attempt AND e.until > clock_timestamp();
@@ -2068,7 +1989,7 @@ END $$;
 
 -- Releases an effect: deleted if it is done, free for the next attempt if it was lost; false if another holder has it.
 CREATE FUNCTION lease.release(p_id text, p_holder text, p_attempt integer, p_lost boolean) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   IF p_lost THEN
     UPDATE lease.effect AS e SET until = least(e.until, clock_timestamp())
@@ -2079,8 +2000,6 @@ BEGIN
   RETURN FOUND;
 END $$;
 
-REVOKE ALL ON ALL TABLES IN SCHEMA lease FROM PUBLIC;
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA lease FROM PUBLIC;
 GRANT USAGE ON SCHEMA lease TO playmolt_engine;
 GRANT EXECUTE ON FUNCTION lease.take, lease.extend, lease.release TO playmolt_engine;
 
@@ -2097,12 +2016,6 @@ CREATE TABLE lease.in_flight (
   money    numeric NOT NULL
 );
 
-REVOKE ALL ON lease.in_flight FROM PUBLIC;
-GRANT SELECT, INSERT, UPDATE, DELETE ON lease.in_flight TO playmolt_engine;
-ALTER TABLE lease.in_flight ENABLE ROW LEVEL SECURITY;
-CREATE POLICY own ON lease.in_flight TO playmolt_engine
-  USING (log.type_of(stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(stream)])));
-
 -- States at a version, so that an endless stream is not folded from its first event. They can be made again from the log; one
 -- whose record has changed is not used.
 CREATE TABLE lease.snapshot (
@@ -2113,12 +2026,6 @@ CREATE TABLE lease.snapshot (
   state   json     NOT NULL,
   PRIMARY KEY (stream, shard)
 );
-
-REVOKE ALL ON lease.snapshot FROM PUBLIC;
-GRANT SELECT, INSERT, UPDATE ON lease.snapshot TO playmolt_engine;
-ALTER TABLE lease.snapshot ENABLE ROW LEVEL SECURITY;
-CREATE POLICY own ON lease.snapshot TO playmolt_engine
-  USING (log.type_of(stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(stream)])));
 
 -- Questions of an experiment that wait for a batch, or for the run to take their answers. `name` is the requested name of
 -- the batch, `batch` its id. A question answered with null must be asked individually. `tokens` and `money` are what was
@@ -2138,12 +2045,6 @@ CREATE TABLE lease.batch_call (
 );
 CREATE INDEX batch_call_stream ON lease.batch_call (stream, alias);
 
-REVOKE ALL ON lease.batch_call FROM PUBLIC;
-GRANT SELECT, INSERT, UPDATE, DELETE ON lease.batch_call TO playmolt_engine;
-ALTER TABLE lease.batch_call ENABLE ROW LEVEL SECURITY;
-CREATE POLICY own ON lease.batch_call TO playmolt_engine
-  USING (log.type_of(stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(stream)])));
-
 -- Long work that a caller looks for: who takes a job holds it until `until`. `digest` is that of the request, `status` and
 -- `answer` are the HTTP answer.
 CREATE TABLE lease.job (
@@ -2158,11 +2059,21 @@ CREATE TABLE lease.job (
 );
 CREATE INDEX job_open ON lease.job (at) WHERE status IS NULL;
 
-REVOKE ALL ON lease.job FROM PUBLIC;
-GRANT SELECT, INSERT, UPDATE, DELETE ON lease.job TO playmolt_engine;
-ALTER TABLE lease.job ENABLE ROW LEVEL SECURITY;
-CREATE POLICY own ON lease.job TO playmolt_engine
-  USING (log.type_of(stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(stream)])));
+-- An engine uses the rows of its own types.
+DO $$
+DECLARE
+  name text;
+BEGIN
+  FOREACH name IN ARRAY ARRAY['in_flight', 'snapshot', 'batch_call', 'job'] LOOP
+    EXECUTE format('GRANT SELECT, INSERT, UPDATE ON lease.%I TO playmolt_engine', name);
+    EXECUTE format('ALTER TABLE lease.%I ENABLE ROW LEVEL SECURITY', name);
+    EXECUTE format(
+      'CREATE POLICY own ON lease.%I TO playmolt_engine'
+      ' USING (log.type_of(stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(stream)])))', name
+    );
+  END LOOP;
+END $$;
+GRANT DELETE ON lease.in_flight, lease.batch_call, lease.job TO playmolt_engine;
 
 -- When an engine of a type could last accept actions, and the periods in which none could.
 CREATE TABLE lease.heartbeat (
@@ -2179,8 +2090,7 @@ CREATE TABLE lease.outage (
 
 -- Notes that actions of a type are accepted now. The time before was an outage if the last note is older than p_silence
 -- seconds; outages older than the longest deadline are deleted.
-CREATE FUNCTION lease.beat(p_game text, p_silence double precision) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION lease.beat(p_game text, p_silence double precision) RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   present CONSTANT timestamptz := clock_timestamp();
   last    timestamptz;
@@ -2199,7 +2109,7 @@ END $$;
 
 -- The seconds since p_since in which no actions of a type could be accepted; null while none can.
 CREATE FUNCTION lease.lost(p_game text, p_since timestamptz, p_silence double precision) RETURNS double precision
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT coalesce((
     SELECT sum(extract(epoch FROM o.ended - greatest(o.began, p_since))) FROM lease.outage AS o
     WHERE o.game = p_game AND o.ended > p_since
@@ -2208,8 +2118,6 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   WHERE h.game = p_game AND clock_timestamp() - h.at <= make_interval(secs => p_silence)
 $$;
 
-REVOKE ALL ON lease.heartbeat, lease.outage FROM PUBLIC;
-REVOKE ALL ON FUNCTION lease.beat, lease.lost FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION lease.beat, lease.lost TO playmolt_engine;
 
 -- Faults that refusals count as, until the game's closing event contains them: any replica may refuse, and any may close.
@@ -2226,7 +2134,7 @@ CREATE TABLE lease.fault (
 
 -- Counts a fault and returns whether that was in time: the lock keeps the game from being closed meanwhile.
 CREATE FUNCTION lease.note_fault(p_stream text, p_agent text, p_kind text, p_what text) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   closed boolean;
 BEGIN
@@ -2244,7 +2152,7 @@ END $$;
 
 -- The faults of a game, for its closing event.
 CREATE FUNCTION lease.report_faults(p_stream text) RETURNS TABLE (agent text, kind text, what text, count integer) ROWS 10
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE sql SECURITY DEFINER AS $$
   UPDATE lease.fault AS f SET reported = f.count
   WHERE f.stream = p_stream AND log.type_of(f.stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(f.stream)]))
   RETURNING f.agent, f.kind, f.what, f.count
@@ -2252,8 +2160,7 @@ $$;
 
 -- A game is not closed while there are faults that its closing event cannot contain: `log.append` then finds the row not
 -- updated, which is a conflict, and the engine asks again.
-CREATE FUNCTION log.hold_for_faults() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION log.hold_for_faults() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   IF EXISTS (SELECT FROM lease.fault AS f WHERE f.stream = NEW.stream AND f.count > f.reported) THEN
     RETURN NULL;
@@ -2264,8 +2171,6 @@ END $$;
 CREATE TRIGGER hold_for_faults BEFORE UPDATE ON log.stream FOR EACH ROW
   WHEN (NEW.over AND NOT OLD.over) EXECUTE FUNCTION log.hold_for_faults();
 
-REVOKE ALL ON lease.fault FROM PUBLIC;
-REVOKE ALL ON FUNCTION lease.note_fault, lease.report_faults, log.hold_for_faults FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION lease.note_fault, lease.report_faults TO playmolt_engine;
 
 -- Blobs -----------------------------------------------------------------------------------------------------------------
@@ -2286,21 +2191,18 @@ CREATE TABLE blob.reply (
   at   timestamptz NOT NULL DEFAULT now()
 );
 
-REVOKE ALL ON ALL TABLES IN SCHEMA blob FROM PUBLIC;
 GRANT USAGE ON SCHEMA blob TO playmolt_engine, playmolt_reader;
 GRANT SELECT, INSERT ON blob.text, blob.reply TO playmolt_engine;
 GRANT SELECT ON blob.text, blob.reply TO playmolt_reader;
 
 -- `forget` deletes prompts and replies of experiments that were not used since a time; those of sessions are deleted with
 -- their session. A text that is used again counts as new: `put` notes that at most once a day.
-CREATE FUNCTION blob.put(p_hashes bytea[], p_bodies text[]) RETURNS void
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION blob.put(p_hashes bytea[], p_bodies text[]) RETURNS void LANGUAGE sql SECURITY DEFINER AS $$
   INSERT INTO blob.text AS t (hash, body)
   SELECT DISTINCT ON (n.hash) n.hash, n.body FROM unnest(p_hashes, p_bodies) AS n (hash, body) ORDER BY n.hash
   ON CONFLICT (hash) DO UPDATE SET at = now() WHERE t.at < now() - interval '1 day'
 $$;
-CREATE FUNCTION blob.forget(p_before timestamptz, p_limit integer) RETURNS bigint
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION blob.forget(p_before timestamptz, p_limit integer) RETURNS bigint LANGUAGE sql SECURITY DEFINER AS $$
   WITH texts AS (
     DELETE FROM blob.text WHERE hash IN (
       SELECT t.hash FROM blob.text AS t WHERE t.stream IS NULL AND t.at < p_before LIMIT p_limit
@@ -2310,7 +2212,6 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   )
   SELECT (SELECT count(*) FROM texts) + (SELECT count(*) FROM replies)
 $$;
-REVOKE ALL ON FUNCTION blob.put, blob.forget FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION blob.put TO playmolt_engine;
 GRANT USAGE ON SCHEMA blob TO playmolt_vault;
 GRANT EXECUTE ON FUNCTION blob.forget TO playmolt_vault;
@@ -2351,8 +2252,7 @@ CREATE TABLE pack.missing (
 );
 
 -- Refuses logins without the type jury.
-CREATE FUNCTION pack.check_login() RETURNS void
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION pack.check_login() RETURNS void LANGUAGE plpgsql STABLE AS $$
 BEGIN
   IF 'jury' <> ALL (coalesce(log.own_types(), ARRAY['jury'])) THEN
     RAISE EXCEPTION '% has no packs of juries', session_user USING ERRCODE = 'insufficient_privilege';
@@ -2360,14 +2260,12 @@ BEGIN
 END $$;
 
 -- Stores uploaded files for an engine to check; it deletes invalid ones.
-CREATE FUNCTION pack.bring(p_digest text, p_files bytea) RETURNS void
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION pack.bring(p_digest text, p_files bytea) RETURNS void LANGUAGE sql SECURITY DEFINER AS $$
   INSERT INTO pack.files AS f (digest, files) VALUES (p_digest, p_files)
   ON CONFLICT (digest) DO UPDATE SET at = clock_timestamp()
 $$;
 
-CREATE FUNCTION pack.read(p_digest text) RETURNS bytea
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION pack.read(p_digest text) RETURNS bytea LANGUAGE plpgsql STABLE SECURITY DEFINER AS $$
 BEGIN
   PERFORM pack.check_login();
   RETURN (SELECT f.files FROM pack.files AS f WHERE f.digest = p_digest);
@@ -2376,7 +2274,7 @@ END $$;
 -- Offers a stored pack in place of the one its owner had under that id. Returns 'new'; 'same' if it is offered already;
 -- 'taken' if the operator has the id; 'full' if its owner has p_most others.
 CREATE FUNCTION pack.offer(p_owner text, p_id text, p_digest text, p_about json, p_most integer) RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   PERFORM pack.check_login();
   PERFORM pg_advisory_xact_lock(hashtextextended('pack.offer ' || p_owner, 0));
@@ -2395,8 +2293,7 @@ BEGIN
 END $$;
 
 -- The packs that an owner may use, oldest first: its own and the operator's; null: all.
-CREATE FUNCTION pack.offers(p_owner text) RETURNS SETOF pack.offer
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION pack.offers(p_owner text) RETURNS SETOF pack.offer LANGUAGE plpgsql STABLE SECURITY DEFINER AS $$
 BEGIN
   PERFORM pack.check_login();
   RETURN QUERY
@@ -2404,8 +2301,7 @@ BEGIN
 END $$;
 
 -- Withdraws a case and returns whether it was offered: the owner's; for null, the operator's, otherwise everyone's.
-CREATE FUNCTION pack.withdraw(p_owner text, p_id text) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION pack.withdraw(p_owner text, p_id text) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   PERFORM pack.check_login();
   DELETE FROM pack.offer AS o WHERE o.id = p_id AND o.owner = coalesce(p_owner, '');
@@ -2417,7 +2313,7 @@ END $$;
 
 -- Notes which pack a session plays, with its files if given; false if they are neither stored nor given.
 CREATE FUNCTION pack.play(p_stream text, p_digest text, p_files bytea) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   PERFORM pack.check_login();
   IF EXISTS (SELECT FROM pack.played AS p WHERE (p.stream, p.digest) = (p_stream, p_digest)) THEN
@@ -2436,8 +2332,7 @@ BEGIN
   RETURN true;
 END $$;
 
-CREATE FUNCTION pack.miss(p_digest text) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION pack.miss(p_digest text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   PERFORM pack.check_login();
   INSERT INTO pack.missing (digest) VALUES (p_digest) ON CONFLICT DO NOTHING;
@@ -2445,8 +2340,7 @@ END $$;
 
 -- Deletes the packs that are neither offered nor used by a session, an hour after their upload; a faulty one (p_faulty) at
 -- once. A session that was never stored uses none.
-CREATE FUNCTION pack.sweep(p_faulty text) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION pack.sweep(p_faulty text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   PERFORM pack.check_login();
   DELETE FROM pack.played AS p WHERE p.at < clock_timestamp() - interval '1 hour'
@@ -2456,8 +2350,6 @@ BEGIN
     AND NOT EXISTS (SELECT FROM pack.played AS p WHERE p.digest = f.digest);
 END $$;
 
-REVOKE ALL ON ALL TABLES IN SCHEMA pack FROM PUBLIC;
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA pack FROM PUBLIC;
 GRANT USAGE ON SCHEMA pack TO playmolt_engine, playmolt_gateway;
 GRANT EXECUTE ON FUNCTION
   pack.read, pack.offer, pack.offers, pack.withdraw, pack.play, pack.miss, pack.sweep
@@ -2471,8 +2363,7 @@ GRANT SELECT ON pack.missing TO playmolt_gateway;
 CREATE FUNCTION log.session(p_stream text) RETURNS TABLE (
   owner text, version integer, hash bytea, created_at timestamptz, updated_at timestamptz,
   erased_at timestamptz, erased_by text, erased_linked text
-) ROWS 1
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+) ROWS 1 LANGUAGE plpgsql STABLE SECURITY DEFINER AS $$
 BEGIN
   PERFORM vault.check_types(ARRAY[p_stream]);
   RETURN QUERY
@@ -2489,8 +2380,7 @@ END $$;
 -- The session's row is locked first, so that no append slips between; the log's counter last, as in `log.append`.
 CREATE FUNCTION log.erase(
   p_stream text, p_version integer, p_hash bytea, p_by text, p_linked text, p_followed bytea, p_record json
-) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   nothing CONSTANT bytea       := decode(repeat('00', 32), 'hex');
   stated  CONSTANT timestamptz := p_record ->> 'at';
@@ -2546,13 +2436,13 @@ END $$;
 
 -- The end of the stream of erasures.
 CREATE FUNCTION log.last_erasure() RETURNS TABLE (version integer, hash bytea) ROWS 1
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT s.version, s.hash FROM log.stream AS s WHERE s.stream = 'erasure-sessions'
 $$;
 
 -- Sessions without activity since a time, the longest idle first.
 CREATE FUNCTION log.idle_sessions(p_game text, p_since timestamptz, p_limit integer) RETURNS SETOF text
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER AS $$
 BEGIN
   PERFORM vault.check_types(ARRAY[p_game || '-']);
   RETURN QUERY
@@ -2562,22 +2452,17 @@ BEGIN
 END $$;
 
 -- Files of archived games that all had no activity since a time.
-CREATE FUNCTION log.old_archives(p_before timestamptz) RETURNS SETOF text
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION log.old_archives(p_before timestamptz) RETURNS SETOF text LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT a.file FROM log.archived AS a JOIN log.stream AS s USING (stream) 
   GROUP BY a.file HAVING max(s.updated_at) < p_before ORDER BY a.file
 $$;
 
 -- The erased sessions, and whether their keys were destroyed, for verification.
-CREATE FUNCTION vault.emptied() RETURNS TABLE (stream text, emptied boolean)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION vault.emptied() RETURNS TABLE (stream text, emptied boolean) LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT k.stream, k.wrapped IS NULL FROM vault.key AS k
   WHERE k.wrapped IS NULL OR EXISTS (SELECT FROM log.stream AS s WHERE s.stream = k.stream AND s.erased_at IS NOT NULL)
 $$;
 
-REVOKE ALL ON FUNCTION
-  log.session, log.erase, log.last_erasure, log.idle_sessions, log.old_archives, vault.emptied
-FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION log.session, log.erase, log.last_erasure, log.idle_sessions, log.old_archives TO playmolt_vault;
 GRANT EXECUTE ON FUNCTION vault.emptied TO playmolt_vault;
 GRANT USAGE ON SCHEMA log TO playmolt_vault;
@@ -2586,7 +2471,7 @@ GRANT USAGE ON SCHEMA log TO playmolt_vault;
 
 -- The end of the stream of an agent's owners.
 CREATE FUNCTION log.last_owner(p_agent text) RETURNS TABLE (version integer, hash bytea) ROWS 1
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT s.version, s.hash FROM log.stream AS s WHERE s.stream = 'ownership-' || substr(p_agent, length('agent-') + 1)
 $$;
 
@@ -2594,7 +2479,7 @@ $$;
 -- of the agent's owners. Returns false, and changes nothing, if that stream has changed or the agent does not exist. The
 -- log's counter comes last, as in `log.append`.
 CREATE FUNCTION log.change_owner(p_agent text, p_owner text, p_followed bytea, p_record json) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   named   CONSTANT text        := 'ownership-' || substr(p_agent, length('agent-') + 1);
   stated  CONSTANT timestamptz := p_record ->> 'at';
@@ -2641,7 +2526,7 @@ END $$;
 -- The owner that the stream of each agent's owners ends with, null after a release; with the agent's owner as stored. An
 -- agent without a stream has no owner. A copy of the log alone has no agents.
 CREATE FUNCTION log.owners() RETURNS TABLE (agent_id text, stored text, logged text, stream text, version integer)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT a.id, a.owner_id, CASE WHEN t.name = 'agent_claimed' THEN r.data ->> 'owner_id' END, s.stream, s.version
   FROM account.agent AS a
   LEFT JOIN (
@@ -2651,8 +2536,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 -- Sets the owner of each agent to the one in the log, if that owner exists; returns how many differed.
-CREATE FUNCTION log.rebuild_owners() RETURNS bigint
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION log.rebuild_owners() RETURNS bigint LANGUAGE sql SECURITY DEFINER AS $$
   WITH changed AS (
     UPDATE account.agent AS a SET owner_id = o.logged FROM log.owners() AS o
     WHERE o.agent_id = a.id AND o.stored IS DISTINCT FROM o.logged
@@ -2662,7 +2546,6 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT count(*) FROM changed
 $$;
 
-REVOKE ALL ON FUNCTION log.last_owner, log.change_owner, log.owners, log.rebuild_owners FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION log.owners TO playmolt_reader;
 GRANT EXECUTE ON FUNCTION log.rebuild_owners TO playmolt_relay;
 GRANT USAGE ON SCHEMA log TO playmolt_gateway;
@@ -2716,8 +2599,7 @@ CREATE TABLE account.notice (
 CREATE INDEX notice_subject ON account.notice (subject, at DESC);
 CREATE INDEX notice_game ON account.notice (game_id) WHERE game_id IS NOT NULL;
 
-CREATE FUNCTION log.moderation_revision() RETURNS bigint
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION log.moderation_revision() RETURNS bigint LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT greatest(
     (SELECT coalesce(max(h.revision), 0) FROM log.hidden AS h),
     (SELECT coalesce(max(n.revision), 0) FROM account.renamed AS n),
@@ -2727,7 +2609,7 @@ $$;
 
 -- Locks all moderation until the transaction ends, and returns the end of a stream and the time of the newest decision.
 CREATE FUNCTION log.begin_moderation(p_stream text, OUT version integer, OUT hash bytea, OUT newest timestamptz)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtextextended('log.moderation', 0));
   SELECT s.version, s.hash INTO version, hash FROM log.stream AS s WHERE s.stream = p_stream;
@@ -2742,9 +2624,7 @@ END $$;
 CREATE FUNCTION log.said(
   p_stream text, p_version integer, p_agent text, p_public text[], p_own text[], p_whole text[], p_retold text[],
   p_sealed boolean
-)
-RETURNS TABLE (version integer, agent_id text)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+) RETURNS TABLE (version integer, agent_id text) LANGUAGE sql STABLE SECURITY DEFINER AS $$
   WITH stream AS (
     SELECT s.number, s.shard, s.archived, s.version FROM log.stream AS s WHERE s.stream = p_stream AND s.erased_at IS NULL
   ), record AS (
@@ -2788,7 +2668,7 @@ $$;
 
 -- Brings the tables to what a decision says.
 CREATE FUNCTION log.apply_moderation(p_type text, p_data json, p_revision bigint) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   named  CONSTANT text := p_data ->> 'subject';
   shown  CONSTANT text := p_data ->> 'handle';
@@ -2820,8 +2700,7 @@ END $$;
 
 -- The names that are shown of those with a decision, in the accounts: all that reads accounts shows them. An update of an
 -- agent's row makes gateways drop what they remember of its key.
-CREATE FUNCTION account.show_name(p_subject text) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION account.show_name(p_subject text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   shown  account.renamed;
   called text;
@@ -2843,8 +2722,7 @@ BEGIN
 END $$;
 
 -- Gateways drop what they remember of the keys of an agent, or of an owner and its agents.
-CREATE FUNCTION account.forget_keys(p_subject text) RETURNS void
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION account.forget_keys(p_subject text) RETURNS void LANGUAGE sql SECURITY DEFINER AS $$
   INSERT INTO account.void_key AS v (hash, at)
   SELECT k.hash, clock_timestamp() FROM account.api_key AS k JOIN account.agent AS a ON a.id = k.agent_id
   WHERE a.id = p_subject OR a.owner_id = p_subject
@@ -2855,8 +2733,7 @@ $$;
 
 -- The handle that replaces an agent's: "agent-" and as many of the last characters of the id as make it unique; for an owner
 -- or a tournament its type with the last six.
-CREATE FUNCTION account.neutral_handle(p_subject text) RETURNS text
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION account.neutral_handle(p_subject text) RETURNS text LANGUAGE plpgsql STABLE SECURITY DEFINER AS $$
 DECLARE
   kind  CONSTANT text := split_part(p_subject, '-', 1);
   shown integer := 6;
@@ -2876,7 +2753,7 @@ END $$;
 -- Records a decision in its stream, whose end is `p_followed`, and brings tables and accounts to what it says: all or
 -- nothing. Returns false, and changes nothing, if the stream has changed. Call `log.begin_moderation` before.
 CREATE FUNCTION log.moderate(p_stream text, p_followed bytea, p_record json, p_subject text, p_note text) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   stated  CONSTANT timestamptz := p_record ->> 'at';
   nth     CONSTANT integer     := p_record ->> 'version';
@@ -2926,8 +2803,7 @@ CREATE VIEW log.decision WITH (security_invoker = true) AS
   WHERE s.game = 'moderation';
 
 -- Computes the tables again from the streams, and the shown names with them.
-CREATE FUNCTION log.rebuild_moderation() RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION log.rebuild_moderation() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   one   record;
   total bigint := 0;
@@ -2946,7 +2822,7 @@ END $$;
 
 -- The records that contain the id of an agent, of the games and tournaments in which it has or had a seat.
 CREATE FUNCTION log.naming(p_agent text) RETURNS TABLE (shard smallint, "position" bigint)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT r.shard, r.position FROM log.record AS r
   WHERE r.number IN (
     SELECT e.number FROM log.record AS e
@@ -2956,22 +2832,33 @@ $$;
 
 -- The records that contain the name of a tournament.
 CREATE FUNCTION log.announcing(p_tournament text) RETURNS TABLE (shard smallint, "position" bigint)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT r.shard, r.position FROM log.stream AS s
   JOIN log.record AS r ON r.number = s.number AND r.shard = s.shard
   JOIN log.event_type AS t ON t.code = r.type
   WHERE s.stream = p_tournament AND t.name IN ('tournament_created', 'tournament_changed')
 $$;
 
-REVOKE ALL ON log.hidden, account.renamed, account.ban, log.decision, account.notice FROM PUBLIC;
-REVOKE ALL ON FUNCTION log.moderation_revision, log.begin_moderation, log.said, log.apply_moderation, log.moderate,
-  log.naming, log.announcing, log.rebuild_moderation, account.show_name, account.forget_keys, account.neutral_handle FROM PUBLIC;
 GRANT SELECT ON log.hidden, account.renamed, account.ban TO playmolt_gateway, playmolt_engine, playmolt_relay, playmolt_reader;
 GRANT SELECT ON log.decision TO playmolt_reader;
 GRANT EXECUTE ON FUNCTION log.rebuild_moderation, log.naming, log.announcing TO playmolt_relay;
 GRANT SELECT, DELETE ON account.notice TO playmolt_gateway;
 GRANT EXECUTE ON FUNCTION log.begin_moderation, log.said, log.announcing, log.moderate, account.neutral_handle
   TO playmolt_gateway;
+
+-- No function finds anything in a schema that its caller put on the search path. Functions in SQL with the rights of their
+-- caller are left alone: with a setting they would not be inlined.
+DO $$
+DECLARE
+  one regprocedure;
+BEGIN
+  FOR one IN
+    SELECT p.oid FROM pg_proc AS p JOIN pg_language AS l ON l.oid = p.prolang
+    WHERE p.proowner = 'playmolt_owner'::regrole AND (p.prosecdef OR l.lanname = 'plpgsql')
+  LOOP
+    EXECUTE format('ALTER FUNCTION %s SET search_path = pg_catalog, pg_temp', one);
+  END LOOP;
+END $$;
 
 -- Shards --------------------------------------------------------------------------------------------------------------
 
