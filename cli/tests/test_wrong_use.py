@@ -62,6 +62,7 @@ USES: dict[str, tuple[str, ...]] = {
     "doctor": ("extra",),
     "erase": ("", "nonsense", "--due --again anchors", "legal-1 --due"),
     "inspect export": ("", "nonsense --out new-folder", f"{GAME} --out new-folder", f"{GAME} --out bot.py"),
+    "jury panel list": ("--url nonsense --key k", "--url http://127.0.0.1:9 --key ключ"),
     "jury panel run": (
         "plan.toml", "missing.toml --out new-folder", "bot.py --out . --dry --url nonsense --key k",
         "bot.py --dry --url http://127.0.0.1:9 --key ключ", "bot.py --out bot.py",

@@ -59,6 +59,27 @@ def panel() -> None:
     """
 
 
+@panel.command("list")
+@click.option("--key", metavar="K", help="Key whose panels are listed. Default: the operator's, for every panel.")
+@click.option("--url", metavar="U", help="Gateway of a running platform, instead of --data.")
+@data_option
+@json_option
+def list_(key: str | None, url: str | None, data: Path | None, as_json: bool) -> None:
+    """List panels, newest first: state, juries played, cost.
+
+    Example: playmolt jury panel list
+    """
+    with stopping(), _client(url, key, data) as client:
+        found = client.call(routes.LIST_PANELS)
+    if as_json:
+        echo_json(found)
+        return
+    for view in found.panels:
+        click.echo(f"{view.id}  {view.state}  {printable(view.case)}  {_line(view)}")
+    if not found.panels:
+        click.echo("No panels. Play one with `playmolt jury panel run plan.toml --out DIR`.")
+
+
 @panel.command()
 @click.argument("plan", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Output folder.")

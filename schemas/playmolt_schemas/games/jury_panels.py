@@ -102,6 +102,12 @@ class PanelView(msgspec.Struct, frozen=True, kw_only=True):
     version: int
 
 
+class PanelList(msgspec.Struct, frozen=True):
+    """`GET /api/jury/panels`: the caller's panels, newest first; the operator's list has every panel."""
+
+    panels: tuple[PanelView, ...]
+
+
 class PanelJury(msgspec.Struct, frozen=True, kw_only=True):
     """A jury of a panel. `phase` is `running` until it is over."""
 

@@ -32,6 +32,11 @@ OPEN_PANEL: Final[Route[panels.PanelOpenedView | panels.PanelPreview]] = Route(
     answers={202: panels.PanelOpenedView, 200: panels.PanelPreview},
     errors=(Code.OPERATOR_ONLY, Code.INVALID_FORM, Code.BUDGET_SPENT),
 )  # fmt: skip
+LIST_PANELS: Final[Route[panels.PanelList]] = Route(
+    method="GET", path=_PATH, name="list_panels", tag="jury", auth=Auth.ANY, service="panel",
+    summary="List your panels, newest first, at most 100; the operator lists every panel.",
+    answers={200: panels.PanelList},
+)  # fmt: skip
 READ_PANEL: Final[Route[panels.PanelView]] = Route(
     method="GET", path=_ONE, name="read_panel", tag="jury", auth=Auth.ANY, service="panel",
     summary="Get a panel: its state, how many juries it has played, and what they cost.",
@@ -55,4 +60,4 @@ PANEL_REPORT: Final[Route[bytes]] = Route(
     answers={200: panels.PanelReport, 202: panels.PanelReportPending},
 )  # fmt: skip
 
-PANELS: Final = (OPEN_PANEL, READ_PANEL, STOP_PANEL, RESUME_PANEL, PANEL_REPORT)
+PANELS: Final = (OPEN_PANEL, LIST_PANELS, READ_PANEL, STOP_PANEL, RESUME_PANEL, PANEL_REPORT)

@@ -129,6 +129,12 @@ async def test_a_panel_is_played_listed_and_reported_to_its_owner_alone(hall: St
         assert mean == sum(moved) / 2
     assert "<h1>" in (await reported(owner, panel, "html")).text
     async with Overseer(hall.run.gateway) as stranger:
+        lists = {
+            name: (await stranger.client.get("/api/jury/panels", headers=headers)).json()["panels"]
+            for name, headers in (("owner", owner.headers), ("stranger", stranger.headers), ("all", operators(hall)))
+        }
+        assert (lists["owner"], lists["stranger"]) == ([view], [])
+        assert view in lists["all"]
         for path in (f"panels/{panel}", f"panels/{panel}/report", f"sessions?panel={panel}"):
             assert (await stranger.client.get(f"/api/jury/{path}", headers=stranger.headers)).status_code == 404
         refused = await stranger.client.post(f"/api/jury/panels/{panel}/stop", headers=stranger.headers)

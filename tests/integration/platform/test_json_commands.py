@@ -177,6 +177,7 @@ def _sessions(commands: Commands) -> None:
     panel.write_text(PANEL)
     found = commands.json("jury panel run", str(panel), "--out", str(commands.folder / "panel"))
     assert found["panel"]["state"] == "finished"
+    assert [each["id"] for each in commands.json("jury panel list")["panels"]] == [found["panel"]["id"]]
     played = commands.json("jury play", "--auto", "--language", "en", "--aim", "guilty")
     assert commands.json("verify-verdict", played["session"]["id"])
     assert commands.json("erase", session)["erased"]

@@ -8,7 +8,7 @@ from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
 from playmolt_core.game.decider import Command, Refused
 from playmolt_schemas.api import ErasedSession
 from playmolt_schemas.codes import Code
-from playmolt_schemas.games.jury_panels import PanelOpenedView
+from playmolt_schemas.games.jury_panels import PanelList, PanelOpenedView
 from playmolt_schemas.routes import panels as routes
 from playmolt_schemas.stored.panels import PanelPlan
 from typing_extensions import override
@@ -17,6 +17,7 @@ from playmolt_jury.api import asker_of
 from playmolt_jury.panels.rules import NO_PANEL, OpenPanel, ResumePanel, StopPanel, panel_view
 from playmolt_jury.panels.state import State
 
+LIST: Final = routes.LIST_PANELS.name
 OPEN: Final = routes.OPEN_PANEL.name
 STOP: Final = routes.STOP_PANEL.name
 RESUME: Final = routes.RESUME_PANEL.name
@@ -39,6 +40,7 @@ def owns(state: State, request: ApiRequest) -> bool:
 class PanelApi(GameApi[State]):
     """Serves the routes of panels to their owners; for anyone else a panel does not exist."""
 
+    lists = frozenset((LIST,))
     opens = frozenset((OPEN,))
     writes = frozenset((OPEN, STOP, RESUME))
 
@@ -65,7 +67,8 @@ class PanelApi(GameApi[State]):
 
     @override
     def many(self, states: Sequence[State | ErasedSession], request: ApiRequest) -> ApiReply | Refused:
-        return NO_PANEL
+        owned = [each for each in states if isinstance(each, State) and owns(each, request)]
+        return ApiReply(PanelList(tuple(map(panel_view, owned))))
 
 
 def _open(request: ApiRequest) -> Command | Refused:
