@@ -30,7 +30,7 @@ _NO: Final = (
 """What spreadsheets write for a truth value in their languages, and what people write."""
 _LABELS: Final[Mapping[str, bool | None]] = {**dict.fromkeys(_YES, True), **dict.fromkeys(_NO, False), "": None}
 _SEPARATORS: Final = ",;\t|"
-_SEPARATOR_LINE: Final = re.compile(r"\A\ufeff?\"?sep=(.)\"?\r?\n", re.IGNORECASE)
+_SEPARATOR_LINE: Final = re.compile(r"\A\ufeff?\"?sep=(.)\"?\n", re.IGNORECASE)
 """The line by which some spreadsheets name the separator."""
 _FORMULA: Final = re.compile(r"""(^|[,;|\t\r\n\v\f\x85\u2028\u2029])([\s"'“”]*)(?=[=+\-@＝＋－＠﹦﹢﹣﹫−])""")
 """Where a spreadsheet would begin to run a formula: at the start of a cell, and behind what it may take for the end of
@@ -64,30 +64,36 @@ def read(body: bytes, known: Collection[str]) -> tuple[tuple[SheetRow, ...], tup
     rows: list[SheetRow] = []
     faults: list[SheetFault] = []
     reader = _SheetReader(known)
-    for line, cells in _lines(text):
+    for line, cells in _lines(text.replace("\r\n", "\n").replace("\r", "\n")):
+        if isinstance(cells, SheetFault):
+            faults.append(cells)
+            break
         if not reader.begun and _is_one_column(cells):
             return (), (SheetFault(line, _UNSEPARATED),)
         row = reader.row(line, cells)
         faults += reader.faults(line)
         rows += [row] if row is not None else []
-    if not reader.begun:
+    if not reader.begun and not faults:
         faults.append(SheetFault(1, f"has no header row; the columns are {', '.join(COLUMNS)}"))
     if not faults and len(rows) > SHEET_ROWS:
         faults.append(SheetFault(1, f"codes {len(rows)} thoughts; the maximum is {SHEET_ROWS}"))
     return tuple(rows), tuple(faults)
 
 
-def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Each record with the line that it begins on."""
+def _lines(text: str) -> Iterator[tuple[int, list[str] | SheetFault]]:
+    """Each record with the line that it begins on; a fault, and nothing after it, for one that is no CSV."""
     line, separator = 1, _separator(text)
     if named := _SEPARATOR_LINE.match(text):
         line, separator, text = 2, named[1], text[named.end() :]
     # csv.reader rejects NUL; report it as a fault of its cell instead.
-    reader = csv.reader(io.StringIO(text.replace("\x00", "\ufffd"), newline=""), delimiter=separator)
+    reader = csv.reader(io.StringIO(text.replace("\x00", "\ufffd"), newline=""), delimiter=separator, strict=True)
     before = line - 1
-    for cells in reader:
-        yield line, cells
-        line = before + reader.line_num + 1
+    try:
+        for cells in reader:
+            yield line, cells
+            line = before + reader.line_num + 1
+    except csv.Error as error:
+        yield line, SheetFault(line, f"is not valid CSV ({error}): close every quotation mark, or export it again")
 
 
 _UNSEPARATED: Final = (
@@ -97,7 +103,7 @@ _UNSEPARATED: Final = (
 
 def _separator(text: str) -> str:
     """The separator that gives the most of the needed columns in the first line."""
-    head = text.lstrip("\r\n").partition("\n")[0]
+    head = text.lstrip("\n").partition("\n")[0]
     return max(_SEPARATORS, key=lambda each: sum(name in _names(head, each) for name in _NEEDED))
 
 
@@ -135,8 +141,10 @@ class _SheetReader:
     def row(self, line: int, cells: list[str]) -> SheetRow | None:
         """What a line says; None for the head, for one that says nothing, and for one with a fault."""
         if self._places is None:
-            self._places = {_plain(name): place for place, name in enumerate(cells)}
-            self._found += [f"has no column {name}" for name in _NEEDED if name not in self._places]
+            names = [_plain(name) for name in cells]
+            self._places = {name: place for place, name in enumerate(names)}
+            self._found += [f"has no column {name}" for name in _NEEDED if name not in names]
+            self._found += [f"has the column {name} twice" for name in COLUMNS if names.count(name) > 1]
             return None
         if not any(map(trimmed, cells)) or any(name not in self._places for name in _NEEDED):
             return None

@@ -155,6 +155,21 @@ class TestReading:
         ]
         assert [fault.line for fault in read("")[1]] == [1]
 
+    @pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])
+    def test_lines_may_end_as_any_spreadsheet_ends_them(self, end: str) -> None:
+        rows, faults = read(f"{HEAD}{KEYS[0]},ko,so,1,no,\n".replace("\n", end))
+        assert (rows, faults) == ((SheetRow(key=KEYS[0], survival=True, social=False),), ())
+
+    @pytest.mark.parametrize("cell", ['"so', f'"{"x" * 200_000}"', '"so"and'])
+    def test_a_record_that_is_no_csv_loses_no_row_silently(self, cell: str) -> None:
+        _, faults = read(f"{HEAD}{KEYS[0]},ko,so,1,0,\n{KEYS[1]},ko,{cell},1,0,\n")
+        assert [(fault.line, "is not valid CSV" in fault.message) for fault in faults] == [(3, True)]
+
+    def test_a_column_that_is_there_twice(self) -> None:
+        assert read(f"key,key,survival,social\n{KEYS[0]},{KEYS[1]},1,0\n")[1] == (
+            SheetFault(1, "has the column key twice"),
+        )
+
     def test_what_is_not_utf_8(self) -> None:
         rows, faults = sheet.read(f"{HEAD}{KEYS[0]},ko,속생각,예,,\n".encode("euc-kr"), KEYS)
         assert (rows, [fault.line for fault in faults]) == ((), [2])
