@@ -175,7 +175,7 @@ class Done(NamedTuple):
     stderr: str
 
 
-def playmolt(*words: str, environment: Mapping[str, str], seconds: float = 100) -> Done:
+def playmolt(*words: str, environment: Mapping[str, str], seconds: float = 200) -> Done:
     """Run `playmolt WORDS` to its end, in a process of its own that has just these variables."""
     forks = _forks()
     with TemporaryFile() as out, TemporaryFile() as error, Path(os.devnull).open("rb") as empty:

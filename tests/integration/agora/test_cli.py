@@ -20,7 +20,7 @@ COMMONS = Path(__file__).parents[3] / "docs" / "examples" / "commons"
 
 def playmolt(*arguments: str) -> tuple[str, str]:
     """Run a command to its end; gives what it printed and what it said beside."""
-    done = platforms.playmolt("agora", *arguments, environment=OWN, seconds=150)
+    done = platforms.playmolt("agora", *arguments, environment=OWN, seconds=200)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout, done.stderr
 
@@ -106,7 +106,7 @@ def test_a_measure_that_does_not_hold_is_refused_before_the_lock_whichever_way_i
             for name, (body, code) in BAD_MEASURES.items():
                 plan = bad_plan(folder / name, body)
                 for place in (("--data", str(folder / "data")), ("--url", run.gateway, "--key", run.operator_key)):
-                    done = platforms.playmolt("agora", "run", str(plan), *place, environment=OWN, seconds=150)
+                    done = platforms.playmolt("agora", "run", str(plan), *place, environment=OWN, seconds=200)
                     assert done.returncode in (1, 2), done.stdout
                     assert "measures/bad.py" in done.stderr, (name, place, done.stderr)
                 files = {

@@ -233,7 +233,7 @@ def run(hall: Stack, folder: Path, text: str, *words: str) -> Done:
     out = () if "--dry" in words else ("--out", str(folder / "out"))
     command = ("jury", "panel", "run", str(folder / "plan.toml"), *out, "--data", str(hall.folder.path), *words)
     environment = {**os.environ, "DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_MODELS": ""}
-    return playmolt(*command, environment=environment, seconds=150)
+    return playmolt(*command, environment=environment, seconds=200)
 
 
 def test_a_budget_that_ends_in_the_middle_stops_the_command_and_a_raised_one_goes_on(
