@@ -152,9 +152,9 @@ async def test_a_watch_gets_messages_in_order_and_learns_that_the_feed_closes(na
         watch, second = await bus.watch("ox", GAME), await bus.watch("ox", GAME)
         await relay.publish(spectate("ox", GAME), b"one")
         await relay._connection.publish(spectate("ox", GAME), b"two", headers={CLOSES_HEADER: "1"})
-        assert [await watch.next(20), await watch.next(20)] == [b"one", b"two"]
+        assert [await watch.next(60), await watch.next(60)] == [b"one", b"two"]
         assert watch.closed
-        assert await second.next(20) == b"one"
+        assert await second.next(60) == b"one"
         assert await watch.next(0.05) is None
         await watch.close()
         await second.close()
@@ -169,7 +169,7 @@ async def test_a_watch_that_is_not_read_reports_a_gap_and_stays_bounded(nats_url
             await relay._connection.publish(spectate("ox", GAME), b"%d" % number)
         await delivered(relay._connection, 60)
         await until(lambda: bus._connection.stats["in_msgs"] >= 3000)
-        first = await watch.next(20)
+        first = await watch.next(60)
         assert first == b""
         await watch.close()
 
@@ -187,7 +187,7 @@ async def test_a_watch_that_is_given_up_while_it_opens_leaves_nothing_behind(nat
         await bus.publish("spectate.nobody", b"")
         watch = await bus.watch("ox", GAME)
         await bus.publish(spectate("ox", GAME), b"one")
-        assert await watch.next(20) == b"one"
+        assert await watch.next(60) == b"one"
         await watch.close()
 
 

@@ -137,7 +137,12 @@ async def test_nobody_but_the_relay_gets_anything_into_a_stream(platform: Platfo
             told.append(error)
 
         stranger = await nats.connect(
-            platform.server.url, user=user, password=f"{user} secret", error_cb=failed, allow_reconnect=False
+            platform.server.url,
+            user=user,
+            password=f"{user} secret",
+            error_cb=failed,
+            allow_reconnect=False,
+            connect_timeout=60,
         )
         for stored in STORED:
             if stored.split(".")[1] not in ENGINES.get(user, ()):  # an engine publishes its own games

@@ -193,8 +193,8 @@ def test_the_spectator_knows_no_database(platform: Platform) -> None:
 
 async def refusal(connection: Client, errors: list[Exception]) -> None:
     """Wait until the server has said that this is not allowed."""
-    await delivered(connection, 30)
-    async with asyncio.timeout(30):
+    await delivered(connection, 60)
+    async with asyncio.timeout(60):
         while not any("permissions violation" in str(error).lower() for error in errors):
             await asyncio.sleep(0.01)
 
@@ -209,7 +209,7 @@ async def test_the_spectator_s_user_may_not_listen_to_secrets(platform: Platform
 
     connection = await nats.connect(
         platform.stack.run.nats_url, user=known["PLAYMOLT_NATS_USER"], password=known["PLAYMOLT_NATS_PASSWORD"],
-        error_cb=note, allow_reconnect=False,
+        error_cb=note, allow_reconnect=False, connect_timeout=60,
     )  # fmt: skip
     try:
         await connection.subscribe("spectate.>")
@@ -230,7 +230,7 @@ async def test_the_spectator_s_user_may_not_act(platform: Platform) -> None:
 
     connection = await nats.connect(
         platform.stack.run.nats_url, user=known["PLAYMOLT_NATS_USER"], password=known["PLAYMOLT_NATS_PASSWORD"],
-        error_cb=note, allow_reconnect=False, inbox_prefix=b"_INBOX",
+        error_cb=note, allow_reconnect=False, connect_timeout=60, inbox_prefix=b"_INBOX",
     )  # fmt: skip
     try:
         for subject in (subjects.action("ox", "lobby"), subjects.spectate("ox", "x"), subjects.event("ox", "x", "y")):

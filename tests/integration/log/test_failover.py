@@ -164,7 +164,7 @@ class Joiner:
         self._thread.start()
 
     def _run(self) -> None:
-        with httpx.Client(base_url=self._gateway, timeout=30) as client:
+        with httpx.Client(base_url=self._gateway, timeout=60) as client:
             number = 0
             while not self._over.is_set():
                 number += 1
@@ -192,7 +192,7 @@ class Joiner:
 
     def stop(self) -> None:
         self._over.set()
-        self._thread.join(30)
+        self._thread.join(60)
 
 
 def test_writes_are_back_within_seconds_of_the_address_leading_to_the_new_primary(
