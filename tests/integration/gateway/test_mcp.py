@@ -8,7 +8,7 @@ from mcp import Client
 
 from tests.integration.gateway.rows import Platform
 
-SECONDS = 60
+SECONDS = 120
 
 
 class Agent:

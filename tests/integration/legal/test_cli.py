@@ -21,7 +21,7 @@ from tests.integration.legal.person import LEASE, Roles
 from tests.integration.models.fake_model import fake_model, platform_with
 from tests.platforms import Stack
 
-SECONDS = 60
+SECONDS = 120
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from playmolt_core.log.postgres import PostgresLog
 from tests.integration.platform.twin import told_in_sessions
 from tests.platforms import Stack
 
-SECONDS = 60
+SECONDS = 120
 SAID = "a-comment-that-nobody-else-would-write"
 SEATS = 5
 
