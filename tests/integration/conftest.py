@@ -30,6 +30,9 @@ HERE = Path(__file__).parent
 SECONDS = 120
 TEST_SECONDS = 600
 """For a test with its platform: on a machine that many share, what waits for processes takes several times as long."""
+DAY_SECONDS = 86_400
+DAY_TEST_SECONDS = 240
+"""What a test of a day's budgets takes on a busy machine."""
 OPT_IN = "real_model"
 """Tests that fetch a model and take minutes: deselected unless REAL_MODEL is set or `-m` names them."""
 
@@ -254,6 +257,14 @@ def _missing(run: Run) -> dict[str, str]:
     """What of a platform is not ready, and why."""
     asked = {name: probe.ready(url) for name, url in {"gateway": f"{run.gateway}/readyz", **run.health}.items()}
     return {name: answer.missing or "does not answer" for name, answer in asked.items() if not answer.ready}
+
+
+@pytest.fixture
+def one_day() -> None:
+    """For a test of what a day holds: shortly before midnight (UTC) it waits for the next day."""
+    left = DAY_SECONDS - time.time() % DAY_SECONDS
+    if left < DAY_TEST_SECONDS:
+        time.sleep(left)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playmolt_core.db.pool import open_pool
 
 from core.tests.llm.batch_server import BatchServer
@@ -61,6 +62,7 @@ async def counted(running: Stack) -> tuple[int, Decimal]:
     return int(row[0]), row[1]
 
 
+@pytest.mark.usefixtures("one_day")
 async def test_each_batch_holds_the_next_call_of_every_run_and_a_kill_submits_none_twice(
     stack: StackFactory, folder: Path
 ) -> None:

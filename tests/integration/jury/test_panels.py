@@ -174,6 +174,7 @@ async def test_a_dry_run_asks_no_model(owner: Overseer, model: FakeServer) -> No
     assert len(model.received) == asked
 
 
+@pytest.mark.usefixtures("one_day")
 async def test_a_key_that_has_used_up_its_day_stops_its_panel(hall: Stack) -> None:
     async with Overseer(hall.run.gateway) as person:
         panel = await opened(person, plan(n=DAY_SESSIONS + 4))

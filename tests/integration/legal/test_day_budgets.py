@@ -20,6 +20,7 @@ from tests.platforms import Stack
 
 DAY_TOKENS = 200_000
 DAY_SESSIONS = 1
+pytestmark = pytest.mark.usefixtures("one_day")
 DAY_SECONDS = 86_400
 STREAM_SECONDS = 60
 _TURNS = ["JUDGE_R1", "CLAIMANT_R1", "OPPOSING_R1", "VERIFIER_R1"]
