@@ -63,7 +63,7 @@ class CountingProxy:
                     return
                 body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
                 headers = {name: text for name, text in self.headers.items() if name.lower() not in _HOP_BY_HOP}
-                target = HTTPConnection(urlsplit(proxy.target).netloc, timeout=10)
+                target = HTTPConnection(urlsplit(proxy.target).netloc, timeout=60)
                 with suppress(OSError, socket.timeout):
                     target.request(self.command, asked.path or "/", body or None, headers)
                     answer = target.getresponse()

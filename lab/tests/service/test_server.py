@@ -65,7 +65,7 @@ async def _raw(url: str, first: str, headers: Mapping[str, str]) -> int:
 
 
 async def test_a_head_has_its_bound_and_a_body_its_time(tmp_path: Path) -> None:
-    async with served(command=JOB, body_seconds=0.5) as url:
+    async with served(command=JOB, body_seconds=2) as url:
         assert await _raw(url, "POST /jobs/power HTTP/1.1", {"X-Long": "x" * 20_000}) == 431
         late = {"Authorization": f"Bearer {KEY}", "Content-Length": "9"}
         assert await _raw(url, "POST /jobs/power HTTP/1.1", late) == 408
@@ -83,7 +83,7 @@ async def test_a_stop_kills_the_jobs(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     async with served(command=JOB) as url:
         call = asyncio.create_task(post(url, {"sleeps": 600, "started": str(pid)}))
-        await wait_until(lambda: pid.exists() and bool(pid.read_text("utf-8")), seconds=30)
+        await wait_until(lambda: pid.exists() and bool(pid.read_text("utf-8")), seconds=60)
     (found,) = await asyncio.gather(call, return_exceptions=True)
     assert isinstance(found, httpx2.RemoteProtocolError | httpx2.NetworkError)
     assert _is_gone(pid)
@@ -111,7 +111,7 @@ async def test_a_job_whose_caller_hangs_up_is_killed_and_its_place_is_free(tmp_p
     pid = tmp_path / "pid"
     async with served(1, command=JOB) as url:
         call = asyncio.create_task(post(url, {"sleeps": 600, "started": str(pid)}))
-        await wait_until(lambda: pid.exists() and bool(pid.read_text("utf-8")), seconds=30)
+        await wait_until(lambda: pid.exists() and bool(pid.read_text("utf-8")), seconds=60)
         call.cancel()
         await asyncio.gather(call, return_exceptions=True)
         await wait_until(lambda: _is_gone(pid))
@@ -122,7 +122,7 @@ async def test_jobs_wait_for_their_place_and_above_the_limit_are_refused(tmp_pat
     pid = tmp_path / "pid"
     async with served(1, command=JOB, waiting=2) as url:
         first = asyncio.create_task(post(url, {"sleeps": 600, "started": str(pid)}))
-        await wait_until(pid.exists, seconds=30)
+        await wait_until(pid.exists, seconds=60)
         others = {asyncio.create_task(post(url, {})) for _ in range(2)}
         (refused,), waiting = await asyncio.wait(others, return_when=asyncio.FIRST_COMPLETED)
         assert refused.result() == (503, "too many jobs wait")

@@ -140,7 +140,7 @@ async def serving(serve: Serve) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def delivering(platform: Any, *, seconds: float = 0.5, private: bool = True) -> AsyncIterator[WebhookMetrics]:
+async def delivering(platform: Any, *, seconds: float = 50, private: bool = True) -> AsyncIterator[WebhookMetrics]:
     services, metrics = platform.gateway.services, WebhookMetrics()
     client = CheckedClient(private=private, seconds=seconds)
     deliverer = NoticeDeliverer(
@@ -157,7 +157,7 @@ async def delivered(platform: Any, serve: Serve, **options: Any) -> Any:
     """The recorded result of one call of such a server."""
     async with serving(serve) as url, delivering(platform, **options):
         platform.webhooks.notify(url)
-        await asyncio.wait_for(platform.webhooks.recorded.wait(), 20)
+        await asyncio.wait_for(platform.webhooks.recorded.wait(), 60)
     ((_, result),) = platform.webhooks.results
     return result
 
@@ -178,7 +178,7 @@ class TestCalls:
         assert await delivered(platform, answering(head, "Location: http://127.0.0.1:1/")) == result
 
     async def test_a_server_that_hangs_is_cut_off_and_a_gigabyte_is_not_read(self, platform: Any) -> None:
-        assert await delivered(platform, hanging) is None
+        assert await delivered(platform, hanging, seconds=0.5) is None
         platform.webhooks.results.clear()
         platform.webhooks.recorded.clear()
         began = time.monotonic()
@@ -195,7 +195,7 @@ class TestCalls:
 
         async with serving(note) as inside, delivering(platform, private=False):
             platform.webhooks.notify(url.replace(":1/", f":{inside.rpartition(':')[2]}"))
-            await asyncio.wait_for(platform.webhooks.recorded.wait(), 20)
+            await asyncio.wait_for(platform.webhooks.recorded.wait(), 60)
         assert platform.webhooks.results == [("msg_0", None)]
         assert not called.is_set()
 
@@ -213,7 +213,7 @@ class TestCalls:
             platform.store.away = True
             await asyncio.sleep(0)
             platform.store.away = False
-            await asyncio.wait_for(platform.webhooks.recorded.wait(), 20)
+            await asyncio.wait_for(platform.webhooks.recorded.wait(), 60)
             assert metrics.calls["delivered"] == 1
 
 
