@@ -11,7 +11,7 @@ from playmolt_ox.rules import Ox
 from playmolt_schemas.codes import Code, problem_bytes
 from sdk_arena import Arena, Fault, rate_limited
 
-QUICK = Retry(attempts=4, seconds=5.0, base=0.01, cap=0.05)
+QUICK = Retry(attempts=4, seconds=60.0, base=0.01, cap=0.05)
 Start = Callable[[Any], Arena]
 
 

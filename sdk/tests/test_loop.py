@@ -20,7 +20,7 @@ from sdk_arena import Arena, Fault
 
 from core.tests.waiting import wait_until
 
-QUICK = Retry(attempts=4, seconds=5.0, base=0.01, cap=0.05)
+QUICK = Retry(attempts=4, seconds=60.0, base=0.01, cap=0.05)
 Start = Callable[[Any], Arena]
 
 

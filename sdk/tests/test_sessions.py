@@ -14,7 +14,7 @@ from playmolt_schemas.games.legal import OpenSessionRequest, Session
 from playmolt_schemas.routes import legal
 from playmolt_schemas.stored.legal import Facts, SteeringSettings
 
-QUICK = Retry(attempts=4, seconds=5.0, base=0.01, cap=0.02)
+QUICK = Retry(attempts=4, seconds=60.0, base=0.01, cap=0.02)
 SESSION = Session(
     id="legal-1", case_type="civil", jurisdiction="KR", title="Deposit", language="en", exclusions=(), model="scripted",
     created_at="", version=3, phase="FINALIZE_DONE", facts=Facts(), steering=SteeringSettings(), steering_history=(),

@@ -15,7 +15,7 @@ from playmolt_schemas.codes import Code, problem_bytes
 from playmolt_schemas.routes.platform import STREAM_EVENTS
 from sdk_arena import Arena, Fault, serving
 
-QUICK = Retry(attempts=4, seconds=5.0, base=0.01, cap=0.05)
+QUICK = Retry(attempts=4, seconds=60.0, base=0.01, cap=0.05)
 BREAKS = [
     ("cut", {"events": 0}),
     ("cut", {"events": 5}),

@@ -124,13 +124,21 @@ def _touched(x: float, y: float) -> list[dict[str, Any]]:
 
 
 def tap(engine: Engine, selector: str) -> None:
-    """Touch what a selector names, where it is seen."""
+    """Touch what a selector names, where it is seen; again where the page has moved it away under the finger."""
     shown(engine, selector)
-    x, y = engine.ask(
-        f"const found = document.querySelector({json.dumps(selector)}); found.scrollIntoView({{ block: 'center' }});"
-        "const box = found.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2];"
-    )
-    engine.touch(x, y)
+    for _ in range(MOST_TAPS):
+        x, y = engine.ask(
+            f"const found = document.querySelector({json.dumps(selector)}); window.tapped = false;"
+            "found.addEventListener('click', () => { window.tapped = true; }, { once: true });"
+            "found.scrollIntoView({ block: 'center' });"
+            "const box = found.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2];"
+        )
+        engine.touch(x, y)
+        with suppress(AssertionError):
+            # A page that came meanwhile is there because of the touch.
+            until(lambda: engine.ask("return window.tapped ?? true"), "a click", MISSED_SECONDS)
+            return
+    raise AssertionError(f"{selector}: no touch reached it")
 
 
 def tab_to(engine: Engine, selector: str) -> None:
@@ -144,6 +152,8 @@ def tab_to(engine: Engine, selector: str) -> None:
 
 
 MOST_TABS: Final = 80
+MOST_TAPS: Final = 5
+MISSED_SECONDS: Final = 5
 
 
 def shown(engine: Engine, selector: str) -> None:
@@ -255,7 +265,8 @@ class Firefox:
 
     def _perform(self, actions: list[dict[str, Any]]) -> None:
         self._send("Marionette:SetContext", {"value": "content"})
-        self._send("WebDriver:PerformActions", {"actions": actions})
+        with suppress(_PageLeft):  # it leaves because of them
+            self._send("WebDriver:PerformActions", {"actions": actions})
 
     def press(self, *keys: str) -> None:
         self._perform(_pressed(keys))
@@ -321,11 +332,15 @@ class WebKit:
     def resize(self, width: int, height: int) -> None:
         self._send("/window/rect", {"width": width, "height": height})
 
+    def _perform(self, actions: list[dict[str, Any]]) -> None:
+        with suppress(_PageLeft):  # it leaves because of them
+            self._send("/actions", {"actions": actions})
+
     def press(self, *keys: str) -> None:
-        self._send("/actions", {"actions": _pressed(keys)})
+        self._perform(_pressed(keys))
 
     def touch(self, x: float, y: float) -> None:
-        self._send("/actions", {"actions": _touched(x, y)})
+        self._perform(_touched(x, y))
 
     def complaints(self) -> list[str]:
         console = self._folder / "console"

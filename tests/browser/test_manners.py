@@ -2,13 +2,13 @@
 
 import json
 import re
-import time
 
 import httpx
 import pytest
 from playwright.sync_api import Page, Request, Route, expect
 
 from tests.browser.conftest import OPERATOR_KEY, Ended, Reader, answer
+from tests.browser.engines import until
 from tests.browser.players import SECONDS, Bots, Seat, experiment
 from tests.browser.test_watch import head, moment, stands_at, stands_at_the_end
 
@@ -27,12 +27,9 @@ def long_run(platform: str) -> str:
     }  # fmt: skip
     with httpx.Client(base_url=platform, headers={"Authorization": f"Bearer {OPERATOR_KEY}"}, timeout=SECONDS) as http:
         made = experiment(platform, OPERATOR_KEY, plan)
-        for _ in range(SECONDS):
-            if http.get(f"/api/agora/experiments/{made}").raise_for_status().json()["status"] == "finished":
-                break
-            time.sleep(1)
-        [run] = http.get(f"/api/agora/experiments/{made}/runs").raise_for_status().json()["runs"]
-        assert run["status"] == "finished"
+        path = f"/api/agora/experiments/{made}"
+        until(lambda: http.get(path).raise_for_status().json()["status"] == "finished", "a long run", 2 * SECONDS)
+        [run] = http.get(f"{path}/runs").raise_for_status().json()["runs"]
         return str(run["run"])
 
 
