@@ -1,6 +1,8 @@
 """The command line: help everywhere, one clear line for each failure, never a traceback."""
 
+import socket
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -64,6 +66,14 @@ def test_a_failure_is_one_line_that_says_what_to_do(
     assert result.stderr.startswith("Error: ")
     assert said in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_a_port_that_is_taken_is_named_once(tmp_path: Path) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as other:
+        port = str(other.getsockname()[1])
+        result = _run("up", "--port", port, "--data", str(tmp_path / "new"))
+    assert result.exit_code == 2
+    assert f"cannot listen on 127.0.0.1:{port} (Address already in use). Choose another port" in result.output
 
 
 def test_a_database_that_is_waited_for_in_vain_is_not_a_wrong_call() -> None:

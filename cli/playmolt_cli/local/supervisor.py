@@ -182,7 +182,9 @@ class Supervisor:
             port = wanted.spectator_port
             self._spectator = listening(wanted.host, port)
         except OSError as error:
-            raise OSError(f"cannot listen on {wanted.host}:{port} ({error.strerror}). Choose another port") from error
+            # asyncio's own text names the address again.
+            why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
+            raise OSError(f"cannot listen on {wanted.host}:{port} ({why}). Choose another port") from error
 
     def _fleet(self) -> Fleet:
         if self._gateway is None or self._spectator is None:

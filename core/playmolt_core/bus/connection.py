@@ -87,7 +87,8 @@ async def open_connection(
         await client.give_up()
         where = ", ".join(urlsplit(url).netloc.rpartition("@")[2] for url in settings.nats_url.split(","))
         why = [*last, error][0]  # the last error says more than the timeout
-        raise BusUnavailable(f"no NATS server answered at {where or 'NATS_URL (empty)'}: {why!r}") from error
+        what = f"{type(why).__name__}: {why}".removesuffix(": ")
+        raise BusUnavailable(f"no NATS server answered at {where or 'NATS_URL (empty)'}: {what}") from error
     try:
         _check_version(client)
     except UnsuitableServer:

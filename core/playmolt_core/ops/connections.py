@@ -5,6 +5,7 @@ reports the state of each connection to its `ClientConnection`; one timer checks
 """
 
 import asyncio
+import re
 import resource
 import time
 from collections import OrderedDict
@@ -27,6 +28,10 @@ _NET_OF_ONE: Final = 64
 """An IPv6 address counts as its /64, which usually belongs to one customer."""
 
 
+_HOP: Final = re.compile(r'^"?(?:\[([0-9A-Fa-f:.]+)(?:%[^]]*)?\]|([0-9.]+))(?::[0-9]{1,5})?"?$')
+"""A hop with brackets, quotes or a port: some load balancers write the port of the client, too."""
+
+
 def address_of(peer: str | None, headers: Headers, trusted: Iterable[Network]) -> Address | None:
     """The client's address: the nearest one that is not a trusted proxy; None if the socket has none.
 
@@ -39,7 +44,7 @@ def address_of(peer: str | None, headers: Headers, trusted: Iterable[Network]) -
     said = b",".join(value for name, value in headers if name == b"x-forwarded-for").decode("latin-1")
     hops = [hop.strip() for hop in said.split(",")] if said else []
     while hops and any(address in net for net in nets):
-        before = read_address(hops.pop())
+        before = read_address(_HOP.sub(r"\1\2", hops.pop()))
         if before is None:
             break
         address = before
