@@ -26,6 +26,7 @@ import io
 import json
 import sys
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,6 +59,10 @@ TITLES = {
 PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
 """What the address of a file does not escape."""
 FOLDERS = {"events": "Events", "figures": "Figure", "folder": "File of the plan", "prompts": "Prompt"}
+
+
+# What reading raises of a file that is damaged, encrypted (RuntimeError) or nested too deeply.
+UNREADABLE = (OSError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile)
 
 
 class NoBundle(Exception):
@@ -260,14 +265,17 @@ class Verifier:
         """Check everything; gives the SHA-256 of the manifest. Raises NoBundle where no manifest can be read."""
         if "manifest.json" not in self.source.names():
             raise NoBundle("no manifest.json: name the directory or the zip file of a bundle")
-        found = self.source.digest("manifest.json")[0]
+        try:
+            found = self.source.digest("manifest.json")[0]
+        except UNREADABLE as error:
+            raise NoBundle(f"manifest.json cannot be read: {error}") from error
         if expected and expected.lower() != found:
             self.fault(f"manifest.json has SHA-256 {found}, not {expected}")
         try:
             manifest = json.loads(b"".join(self.source.lines("manifest.json")))
             self._files(manifest["files"])
             self._contents(manifest)
-        except (KeyError, TypeError, AttributeError, ValueError, OSError, zipfile.BadZipFile) as error:
+        except (LookupError, TypeError, AttributeError, ValueError, *UNREADABLE) as error:
             self.fault(f"the rest of the bundle cannot be read: {type(error).__name__}: {error}")
         return found
 
@@ -278,7 +286,11 @@ class Verifier:
         for name in sorted(present - set(listed)):
             self.fault(f"{name}: is in the bundle but not in the manifest")
         for name in sorted(present & set(listed)):
-            digest, size = self.source.digest(name)
+            try:
+                digest, size = self.source.digest(name)
+            except UNREADABLE as error:
+                self.fault(f"{name}: cannot be read: {error}")
+                continue
             if (digest, size) != (listed[name]["sha256"], listed[name]["bytes"]):
                 self.fault(f"{name}: its SHA-256 is {digest}, but the manifest has {listed[name]['sha256']}")
 

@@ -6,6 +6,7 @@ import urllib.error
 import urllib.request
 import weakref
 import zipfile
+import zlib
 from hashlib import file_digest
 from pathlib import Path
 from typing import Final
@@ -14,15 +15,23 @@ import msgspec
 from playmolt_schemas.this_machine import names_this_machine
 
 from playmolt_agora.report import STUDY
-from playmolt_agora.studies.study import Study
+from playmolt_agora.studies.study import READ, Study
 
 _MANIFEST: Final = "manifest.json"
 _NO_ACCESS: Final = (401, 403)
 _NOT_FOUND: Final = 404
 
 
+class _Entry(msgspec.Struct):
+    sha256: str
+
+
+class _Manifest(msgspec.Struct):
+    files: dict[str, _Entry]
+
+
 class BundleBroken(ValueError):
-    """A file of a bundle is not the one that was sealed; the message names the first."""
+    """A file of a bundle is missing, unreadable or not the one that was sealed; the message names the first."""
 
 
 def open(source: str | Path, key: str | None = None) -> Study:  # noqa: A001 -- as `gzip.open`
@@ -43,24 +52,36 @@ def open(source: str | Path, key: str | None = None) -> Study:  # noqa: A001 -- 
 
 
 def _check(bundle: Path) -> None:
-    manifest = msgspec.json.decode((bundle / _MANIFEST).read_bytes())
-    for name, entry in sorted(manifest["files"].items()):
+    try:
+        files = msgspec.json.decode((bundle / _MANIFEST).read_bytes(), type=_Manifest).files
+    except msgspec.DecodeError as error:
+        raise BundleBroken(f"{_MANIFEST}: is not the manifest of a bundle: {error}") from error
+    for name, entry in sorted(files.items()):
         path = bundle / name
         if not path.is_file():
             raise BundleBroken(f"{name}: is missing")
         with path.open("rb") as file:
-            if file_digest(file, "sha256").hexdigest() != entry["sha256"]:
+            if file_digest(file, "sha256").hexdigest() != entry.sha256:
                 raise BundleBroken(f"{name}: differs from the sealed file")
+    for path in sorted(each for pattern in READ for each in bundle.glob(pattern)):
+        if (name := path.relative_to(bundle).as_posix()) not in files:
+            raise BundleBroken(f"{name}: was not sealed; the manifest does not list it")
 
 
 def _unpacked(archive: Path) -> Study:
     """The study in a zip file; what it is unpacked into goes with it."""
     folder = Path(tempfile.mkdtemp(prefix="playmolt-agora-"))
-    with zipfile.ZipFile(archive) as packed:
-        packed.extractall(folder)
-    inside = next((path.parent for path in sorted(folder.rglob(_MANIFEST))), folder)
+    name = archive.name
     try:
-        study = open(inside)
+        with zipfile.ZipFile(archive) as packed:
+            for entry in packed.infolist():
+                name = entry.filename
+                packed.extract(entry, folder)
+        study = open(next((path.parent for path in sorted(folder.rglob(_MANIFEST))), folder))
+    # Encrypted or packed as Python does not know: RuntimeError, of which NotImplementedError is one.
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise BundleBroken(f"{name}: cannot be unpacked: {error}") from error
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

@@ -59,6 +59,8 @@ T = TypeVar("T")
 
 _FIGURES: Final = "figures"
 _TURNS: Final = "turns.jsonl"
+READ: Final = (STUDY, _TURNS, "*.parquet", f"{_FIGURES}/*.svg", f"{_FIGURES}/index.json")
+"""The files that a study is read from."""
 
 
 class NamedCollection(Mapping[str, T]):

@@ -4,6 +4,7 @@ import json
 import math
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -156,10 +157,37 @@ def test_text_is_legible_in_print(study: playmolt_agora.Study) -> None:
 def test_a_zip_opens_and_a_broken_file_is_named(sealed: Path, bundle: Path, tmp_path: Path) -> None:
     assert playmolt_agora.open(packed(sealed, tmp_path / "b.zip")).name == "two-arms"
     (bundle / "pcs.csv").write_text("changed")
-    with pytest.raises(playmolt_agora.BundleBroken, match=r"^pcs\.csv"):
+    with pytest.raises(playmolt_agora.BundleBroken, match=r"^pcs\.csv: differs"):
         playmolt_agora.open(bundle)
     with pytest.raises(FileNotFoundError):
         playmolt_agora.open(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "said"),
+    [
+        ("manifest.json", b'{"files": ', r"^manifest\.json: is not the manifest"),
+        ("manifest.json", b"[]", r"^manifest\.json: is not the manifest"),
+        ("added.parquet", b"PAR1", r"^added\.parquet: was not sealed"),
+        ("figures/added.svg", b"<svg/>", r"^figures/added\.svg: was not sealed"),
+    ],
+)
+def test_what_was_not_sealed_is_named(bundle: Path, name: str, body: bytes, said: str) -> None:
+    (bundle / name).write_bytes(body)
+    with pytest.raises(playmolt_agora.BundleBroken, match=said):
+        playmolt_agora.open(bundle)
+
+
+def test_a_zip_with_a_damaged_byte_names_the_file(sealed: Path, tmp_path: Path) -> None:
+    path = packed(sealed, tmp_path / "b.zip")
+    with zipfile.ZipFile(path) as archive:
+        entry = next(each for each in archive.infolist() if each.filename.endswith("turns.jsonl"))
+    body = bytearray(path.read_bytes())
+    at = entry.header_offset + 30 + len(entry.filename) + entry.compress_size // 2
+    body[at] ^= 0xFF
+    path.write_bytes(body)
+    with pytest.raises(playmolt_agora.BundleBroken, match=r"turns\.jsonl: cannot be unpacked"):
+        playmolt_agora.open(path)
 
 
 def cells_of(notebook: Path) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ import hashlib
 import json
 import shutil
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -368,3 +369,23 @@ def test_where_there_is_no_bundle_it_says_so(tmp_path: Path, missing: str, capsy
     (tmp_path / "text").write_text("no zip")
     assert verify.main([str(tmp_path / missing)]) == 1
     assert capsys.readouterr().out.startswith("NO BUNDLE: ")
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_damaged_byte_of_a_zip_is_a_fault_and_no_crash(
+    tmp_path: Path, place: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """At the start the stream does not unpack, in the middle its checksum is wrong; a manifest that does not unpack."""
+    path = tmp_path / "bundle.zip"
+    turns = "".join(f"{json.dumps({'a': number * number % 977})}\n" for number in range(3000))
+    files = {"turns.jsonl": {"sha256": hashlib.sha256(turns.encode()).hexdigest(), "bytes": len(turns)}}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("manifest.json", json.dumps({"format": "other", "files": files, "streams": []}))
+        archive.writestr("turns.jsonl", turns)
+        entry = archive.getinfo("manifest.json" if place == 2 else "turns.jsonl")
+    body = bytearray(path.read_bytes())
+    body[entry.header_offset + 30 + len(entry.filename) + (entry.compress_size // 2 if place == 1 else 5)] ^= 0xFF
+    path.write_bytes(body)
+    assert verify.main([str(path)]) == 1
+    said = capsys.readouterr().out
+    assert ("NO BUNDLE: manifest.json cannot be read" if place == 2 else "FAULT: turns.jsonl: cannot be read") in said
