@@ -13,6 +13,7 @@ import httpx
 import pytest
 from playmolt_cli.jury.chain import node_of
 from playmolt_cli.local.folder import Run
+from playmolt_schemas.skill import page_texts
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.browser.chromium import chromium
@@ -109,11 +110,26 @@ def browser() -> Iterator[Browser]:
         yield started
 
 
+MISSED = """
+const read = Response.prototype.json;
+Response.prototype.json = async function () {
+  const found = await read.call(this);
+  if (!/\\/assets\\/.*\\.(en|ko|zh)\\.json$/.test(this.url)) return found;
+  return new Proxy(found, { get(texts, key) {
+    if (typeof key === "string" && !(key in texts)) missedText(key);
+    return texts[key];
+  } });
+};
+"""
+"""Reports each key that a page asks its texts for and that they lack."""
+
+
 @pytest.fixture
 def reader(browser: Browser, platform: str) -> Iterator[Reader]:
     """Opens a page as a person of a language on a screen: `reader("/", language="ko", screen=PHONE)`."""
     contexts: list[BrowserContext] = []
     complaints: list[str] = []
+    missed: set[str] = set()
 
     def heard(message: ConsoleMessage) -> None:
         # A refusal that a test provokes is told by the browser, too; everything else is a fault of the page.
@@ -126,6 +142,8 @@ def reader(browser: Browser, platform: str) -> Iterator[Reader]:
         )
         contexts.append(context)
         context.set_default_timeout(WAIT_MS)
+        context.expose_function("missedText", missed.add)
+        context.add_init_script(MISSED)
         page = context.new_page()
         page.on("console", heard)
         page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -137,3 +155,5 @@ def reader(browser: Browser, platform: str) -> Iterator[Reader]:
     for context in contexts:
         context.close()
     assert complaints == []
+    # A page loads the texts of its own modules alone; some ask for texts that no page has, to see whether there is one.
+    assert missed & page_texts("en").keys() == set()

@@ -71,7 +71,7 @@ def test_its_guide_and_its_drawing_are_sent(told: Told) -> None:
         "from playmolt_schemas.registry import games\n"
         "from playmolt_schemas.skill import Addresses, guide\n"
         "files = assets()\n"
-        "texts = json.loads(files['texts.ko.json'].plain)\n"
+        "texts = json.loads(files['watch/page.ko.json'].plain)\n"
         "further = documents._further_guides(documents.text_of('llms.txt'))\n"
         "print(json.dumps([guide(games()['auction'], 'ko', Addresses()), further,"
         " files['games/auction/watch.js'].kind, files['games.js'].plain.decode(), texts['game.auction'], texts['live'],"

@@ -12,13 +12,15 @@ from typing import Any, get_args
 import httpx
 import msgspec
 import pytest
-from playmolt_gateway.pages.assets import BUNDLED, UnbundledImport, bundle
+from playmolt_gateway.pages.assets import BUNDLED, assets, texts_name
+from playmolt_gateway.pages.bundles import Bundler, UnbundledImport
 from playmolt_gateway.server.app import ReadOnlyCors
 from playmolt_gateway.uploads import refusals
 from playmolt_schemas.agora import plan
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.games import jury, legal, ox, trial
 from playmolt_schemas.routes.pages import PAGES_WEB
+from playmolt_schemas.skill import PAGE_LANGUAGES, page_texts
 from playmolt_schemas.stored import jury as stored_jury
 from playmolt_schemas.stored import legal as stored_legal
 from playmolt_schemas.stored.agora import run, turn
@@ -170,7 +172,7 @@ async def test_every_file_is_sent_as_what_it_is(platform: Any) -> None:
             continue
         answer = await platform.send("GET", f"/assets/any/{name}")
         assert answer.status_code == 200
-        joined = path.match("web/texts.*.json") or path.name == "style.css" or name in BUNDLED
+        joined = path.name == "style.css" or name in BUNDLED
         assert joined or answer.content == path.read_bytes()
         assert answer.headers["content-type"].startswith(kinds[path.name.rpartition(".")[2]])
         assert answer.headers["x-content-type-options"] == "nosniff"
@@ -187,11 +189,12 @@ async def test_the_pages_know_the_games_of_this_server(platform: Any) -> None:
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
-async def test_the_texts_of_all_games_are_sent_together_and_change_none_of_the_pages(platform: Any, code: str) -> None:
-    sent = (await platform.send("GET", f"/assets/any/texts.{code}.json")).json()
-    assert TEXTS[code].items() <= sent.items()
+async def test_a_page_has_the_sentences_of_all_games_and_they_change_no_other_text(platform: Any, code: str) -> None:
+    sent = (await platform.send("GET", f"/assets/any/watch/page.{code}.json")).json()
+    assert sent.items() <= page_texts(code).items()
+    assert all(page_texts(code)[key] == text for key, text in TEXTS[code].items())
     for name, path in FILES.items():
-        if name.endswith(f"narration.{code}.json"):
+        if name.endswith(f"narration.{code}.json") and path.parent.name in ("trial", "ox", "agora"):
             told = {f"event.{path.parent.name}.{key}": text for key, text in json.loads(path.read_text()).items()}
             assert told.items() <= sent.items()
 
@@ -248,6 +251,74 @@ def test_every_text_that_a_module_asks_for_is_there() -> None:
     asked |= {key for text in MODULES.values() for key in re.findall(r'[?:] "([a-z_]+\.[a-z_.]+)"', text)}
     assert len(asked) > 200
     assert sorted(asked - TEXTS["en"].keys()) == []
+
+
+BUNDLER = Bundler(
+    {name: asset.plain for name, asset in assets().items()} | {name: text.encode() for name, text in MODULES.items()}
+)
+"""Of all modules as they are written, with those that are made of the installed games."""
+
+
+def sent_texts(module: str, code: str) -> dict[str, str]:
+    found: dict[str, str] = json.loads(assets()[texts_name(module, code)].plain)
+    return found
+
+
+@pytest.mark.parametrize("module", BUNDLED)
+def test_a_page_loads_every_text_that_its_modules_ask_for(module: str) -> None:
+    source = "\n".join(MODULES.get(name, "") for name in BUNDLER.modules(module))
+    asked = set(re.findall(r'\bt\(\s*"([^"]+)"', source)) | set(re.findall(r'[?:] "([a-z_]+\.[a-z_.]+)"', source))
+    groups = set(re.findall(r'\bword\(\s*"([^"]+)"', source)) & CODES.keys()
+    asked |= {f"{group}.{code}" for group in groups for code in CODES[group]}
+    asked |= {f"problem.{one.wire}" for one in Code}
+    for code in PAGE_LANGUAGES:
+        assert asked - sent_texts(module, code).keys() == asked - TEXTS[code].keys()
+
+
+def test_a_page_loads_no_other_text_than_its_own() -> None:
+    lobby, watch = sent_texts("lobby.js", "en"), sent_texts("watch/page.js", "en")
+    assert {"lobby.title", "leaderboard.overall", "problem.not_found", "nav.lobby", "phase.end"} <= lobby.keys()
+    assert not [key for key in lobby if key.startswith(("legal.", "jury.", "agora.", "event.", "play.", "me."))]
+    assert {"event.ox.game_started", "role.JUDGE", "watch.events"} <= watch.keys()
+    assert not [key for key in watch if key.startswith(("legal.", "leaderboard.", "lobby.", "play.", "me."))]
+
+
+def test_every_text_is_asked_for_by_a_page_or_by_the_server() -> None:
+    """So a key that a module puts together in a way that `text_use` does not see is found."""
+    known: dict[str, str] = {}
+    for module in BUNDLED:
+        uses = [BUNDLER.module(name).texts for name in BUNDLER.modules(module)]
+        if any(use.any_group for use in uses):  # it loads all texts, so its own are those that it names
+            begins = tuple(one for use in uses for one in use.beginnings)
+            known |= {key: "" for key in TEXTS["en"] if key.startswith(begins) or any(key in use.keys for use in uses)}
+        else:
+            known |= sent_texts(module, "en")
+    root = Path(__file__).parents[3]
+    parts = ("services/gateway", "services/trial-engine", "cli")
+    python = "\n".join(path.read_text("utf-8") for part in parts for path in root.glob(f"{part}/playmolt_*/**/*.py"))
+    literals = set(re.findall(r"""["']([\w.]+)["']""", python))
+    begins = (*re.findall(r'f"([a-z_]+\.[\w.]*)\{', python), *re.findall(r'\.word\(\s*"([\w.]+)"', python))
+    rest = TEXTS["en"].keys() - known.keys() - literals
+    assert [key for key in rest if not key.startswith(begins)] == []
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        (b't("a.b");', {"a.b"}),
+        (b'const KEYS = ["a.b", "c"]; t(KEYS[0]);', {"a.b", "c"}),
+        (b"t(`a.${code}`);", {"a.b", "a.c.d"}),
+        (b"t(`a.c.${code}`);", {"a.c.d"}),
+        (b'word("a", code);', {"a.b", "a.c.d"}),
+        (b"word(group, code);", {"a.b", "a.c.d", "c", "event.ox.won", "verdict.x"}),
+        (b't("none");', set()),
+        (b'import { a } from "./parts/narration.js";\na("ox");', {"event.ox.won", "verdict.x"}),
+    ],
+)
+def test_texts_are_found_by_key_and_by_the_beginning_of_their_key(source: bytes, found: set[str]) -> None:
+    texts = {"a.b": "", "a.c.d": "", "c": "", "event.ox.won": "{verdict:verdict} wins", "verdict.x": ""}
+    narration = b"export const a = (game) => textsUnder(`event.${game}.`);\n"
+    assert Bundler({"page.js": source, "parts/narration.js": narration}).texts("page.js", texts).keys() == found
 
 
 @pytest.mark.parametrize("group", CODES)
@@ -331,7 +402,7 @@ def test_a_bundle_holds_each_module_once_before_who_takes_it() -> None:
         "parts/a.js": b'import { b } from "./b.js";\n\nexport function a(x) { return b + x; }\n',
         "parts/b.js": b"export const b = 1;\n",
     }
-    text = bundle("page.js", files).decode()
+    text = Bundler(files).bundle("page.js").decode()
     assert "import" not in text
     assert "export" not in text
     assert text.index("_parts_b_js = ") < text.index("_parts_a_js = ") < text.index("\na(c);")
@@ -339,10 +410,31 @@ def test_a_bundle_holds_each_module_once_before_who_takes_it() -> None:
     assert "const { b: c } = _parts_b_js;" in text
 
 
+def test_a_bundle_has_no_comments_and_no_indentation() -> None:
+    source = b"""/** What it
+ * does. */
+
+// Why.
+export function a(x) {
+  /** One. */
+  const text = "// no comment"; // this one stays
+
+  return `/** ${x} */`;
+}
+"""
+    kept = 'function a(x) {\nconst text = "// no comment"; // this one stays\nreturn `/** ${x} */`;\n}\n'
+    assert kept in Bundler({"a.js": source}).bundle("a.js").decode()
+
+
+def test_a_module_with_a_text_of_several_lines_is_bundled_as_it_is() -> None:
+    source = "const a = `\n  // a\n`;\n// b\n"
+    assert source in Bundler({"a.js": source.encode()}).bundle("a.js").decode()
+
+
 @pytest.mark.parametrize("source", [b'import x from "./b.js";\n', b"export default 1;\n", b'await import("./b.js");\n'])
 def test_a_module_of_another_form_is_not_part_of_a_bundle(source: bytes) -> None:
     with pytest.raises(UnbundledImport, match=r"page\.js"):
-        bundle("page.js", {"page.js": source, "b.js": b""})
+        Bundler({"page.js": source, "b.js": b""}).bundle("page.js")
 
 
 @pytest.mark.parametrize("page", ["/", "/games", "/game", "/legal", "/agora", "/me", "/play/ox"])

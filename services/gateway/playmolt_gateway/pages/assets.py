@@ -1,14 +1,10 @@
 """The files that the pages load: read and compressed once, bundled, and versioned by a hash of their content.
 
-A page's modules are sent as one file, because each request costs a round trip. Our modules use two forms only,
-`import { a, b } from "./x.js"` and `export` before a declaration, so a bundle can wrap each module in a function that
-returns its exports.
+A page loads its module as one file, `watch/page.js`, and the texts that this file uses, `watch/page.en.json`.
 """
 
 import gzip
 import hashlib
-import posixpath
-import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -17,11 +13,12 @@ from typing import Final
 import brotli
 import msgspec
 from playmolt_schemas.registry import games
-from playmolt_schemas.skill import PAGE_LANGUAGES, page_texts
+from playmolt_schemas.skill import PAGE_LANGUAGES, PageLanguage, page_texts
 from starlette.responses import Response
 
 from playmolt_gateway.http.compression import encodings
 from playmolt_gateway.http.responses import FILE_POLICY
+from playmolt_gateway.pages.bundles import Bundler
 
 FILES: Final = Path(__file__).parents[1] / "web"
 _STYLES: Final = ("style.css", "picture.css")
@@ -96,13 +93,16 @@ def assets() -> Mapping[str, Asset]:
     """Name → file. No other file is ever sent."""
     views = {game.type: game.watch.files() for game in games().values() if game.watch is not None}
     read = {path.relative_to(FILES).as_posix(): path.read_bytes() for path in FILES.rglob("*") if path.is_file()}
-    read |= {f"texts.{code}.json": msgspec.json.encode(page_texts(code)) for code in PAGE_LANGUAGES}
     read |= {f"games/{game}/{name}": content for game, view in views.items() for name, content in view.items()}
     read["style.css"] = b"\n".join(read[name] for name in _STYLES)
     read["games.js"] = _games_module()
     read["views.js"] = _views_module([game for game, view in views.items() if _DRAWING in view])
-    read |= {name: bundle(name, read) for name in BUNDLED}
-    return {name: _asset(name, content) for name, content in read.items() if Path(name).suffix in _TYPES}
+    bundler = Bundler(read)
+    sent = read | {name: bundler.bundle(name) for name in BUNDLED}
+    for code in PAGE_LANGUAGES:
+        texts = page_texts(code)
+        sent |= {texts_name(name, code): msgspec.json.encode(bundler.texts(name, texts)) for name in BUNDLED}
+    return {name: _asset(name, content) for name, content in sent.items() if Path(name).suffix in _TYPES}
 
 
 def _asset(name: str, content: bytes) -> Asset:
@@ -130,47 +130,12 @@ def _views_module(types: Sequence[str]) -> bytes:
 
 BUNDLED: Final = (
     "lobby.js", "archive.js", "agent.js", "agora.js", "me.js", "play/page.js", "nowhere.js", "erased.js", "away.js",
-    "watch/page.js", "watch/embed.js", "jury/page.js", "jury/check.js", "legal/page.js",
+    "tournaments.js", "tournament.js", "operator.js", "watch/page.js", "watch/embed.js", "jury/page.js",
+    "jury/check.js", "legal/page.js",
 )  # fmt: skip
-_IMPORT: Final = re.compile(r'^import \{([^}]+)\} from "([^"]+)";\n', re.MULTILINE)
-_EXPORT: Final = re.compile(r"^export ((?:async function|function|class|const) (\w+))", re.MULTILINE)
-_OTHER: Final = re.compile(r"^(?:import|export)\b|\bimport(?:\(|\.meta)", re.MULTILINE)
+"""The module of each page."""
 
 
-class UnbundledImport(ValueError):
-    """A module uses an unsupported form of import or export."""
-
-
-def bundle(entry: str, files: Mapping[str, bytes]) -> bytes:
-    """A page's module with everything it imports, dependencies first."""
-    written: dict[str, str] = {}
-    lines, _ = _parts(entry, files, written)
-    # Also wrapped in a function: the page's names would otherwise shadow globals in the modules before it.
-    return "\n".join((*written.values(), "await (async () => {", *lines, "})();", "")).encode()
-
-
-def _write(name: str, files: Mapping[str, bytes], written: dict[str, str]) -> None:
-    if name in written:
-        return
-    lines, given = _parts(name, files, written)
-    body = "\n".join((*lines, f"return {{ {', '.join(given)} }};"))
-    written[name] = f"const {_variable(name)} = (() => {{\n{body}\n}})();"
-
-
-def _parts(name: str, files: Mapping[str, bytes], written: dict[str, str]) -> tuple[list[str], list[str]]:
-    """A module's lines and its exports; its imports are written first."""
-    source = files[name].decode()
-    taken: list[str] = []
-    for names, path in _IMPORT.findall(source):
-        module = posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
-        _write(module, files, written)
-        taken.append(f"const {{{names.replace(' as ', ': ')}}} = {_variable(module)};")
-    given = [found[2] for found in _EXPORT.finditer(source)]
-    body = _EXPORT.sub(r"\1", _IMPORT.sub("", source))
-    if other := _OTHER.search(body):
-        raise UnbundledImport(f"{name}: unsupported form: {other[0]!r}")
-    return [*taken, body], given
-
-
-def _variable(module: str) -> str:
-    return "_" + re.sub(r"\W", "_", module)
+def texts_name(module: str, language: PageLanguage) -> str:
+    """The file with the texts of a page's module; `web/parts/language.js` makes the same name."""
+    return f"{module.removesuffix('.js')}.{language}.json"

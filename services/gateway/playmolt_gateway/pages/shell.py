@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from playmolt_gateway.http.compression import compressed
 from playmolt_gateway.http.responses import html_response
-from playmolt_gateway.pages.assets import FILES, version_of_all
+from playmolt_gateway.pages.assets import FILES, texts_name, version_of_all
 
 _SHELL: Final = "shell.html"
 _NAME: Final = "PlayMolt"
@@ -64,8 +64,9 @@ def page_response(
     *,
     framed: bool = False,
     node: str = "",
+    reader: PageLanguage | None = None,
 ) -> Response:
-    """Send a page. `framed`: other sites may embed it.
+    """Send a page. `framed`: other sites may embed it. `reader`: the language of the module's texts, if not the head's.
 
     It may call the origins `feed`, the spectator (`PublicAddress.page_feed`), and `node`.
     """
@@ -73,7 +74,7 @@ def page_response(
         language=language,
         title=escape(titled(head)),
         # In a frame without an origin of its own a request in that mode has no answer that a script may read.
-        head=head_markup(head, language) + ("" if framed else _early(module, language)),
+        head=head_markup(head, language) + ("" if framed else _early(module, reader or language)),
         module=escape(module),
         version=version_of_all(),
         spectator="none" if feed is None else escape(feed),
@@ -94,7 +95,7 @@ def _early(module: str, language: PageLanguage) -> str:
     `web/parts/language.js` makes each of them again in the mode in which all engines take the answer that came early:
     without `crossorigin`. A prefetch would be blocked: it is subject to `default-src`.
     """
-    early = [f"/assets/{version_of_all()}/texts.{language}.json", *filter(None, (_FIRST.get(module),))]
+    early = [f"/assets/{version_of_all()}/{texts_name(module, language)}", *filter(None, (_FIRST.get(module),))]
     return "".join(f'\n<link rel="preload" as="fetch" href="{address}">' for address in early)
 
 

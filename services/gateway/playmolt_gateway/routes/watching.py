@@ -60,7 +60,8 @@ async def _page(services: Services, request: CheckedRequest, module: str, *, fra
     language = _language_of(state, asked) if state else asked.language
     head = _head(state, language, origin, moment, asked.values.get("invite")) if state else _plain_head(asked)
     feed = services.address.page_feed(request.scope)
-    response = page_response(module, head, language, feed, asked.encodings, framed=framed)
+    reads = asked.language  # who wants no language gets the head in the game's own, and the texts in the module's own
+    response = page_response(module, head, language, feed, asked.encodings, framed=framed, reader=reads)
     if not known or (state is None and await _is_missing(services, game, asked.values.get("invite"))):
         response.status_code = Code.NOT_FOUND.status
     return response

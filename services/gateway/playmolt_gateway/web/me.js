@@ -167,7 +167,7 @@ function strangers(again) {
     el("p", { class: "lead" }, t("me.lead")),
     el("div", { class: "even" },
       begin ? card("sign-in", t("me.sign_in"), el("p", {}, t("me.sign_in.lead")), el("p", { class: "row end" }, el("a", { class: "button first", href: begin }, t("me.sign_in")))) : null,
-      card("open", t("me.enter"), form("open", [field(t("me.key"), secret("key"), { hint: t(lasting("me.key.hint")) })], t("me.open"), open)),
+      card("open", t("me.enter"), form("open", [field(t("me.key"), secret("key"), { hint: t(lasting("me.key.hint", "me.key.hint.page")) })], t("me.open"), open)),
       card("create", t("me.create"), form("create", [nameField(t("me.name"), t("me.name.hint")), field(t("me.contact"), text("contact", { maxlength: 200 }), { hint: t("me.contact.hint") })], t("me.create.do"), create, { first: !begin })),
       card("recover", t("me.recover"), el("p", {}, t("me.recover.lead")),
         form("recover", [field(t("me.id"), text("owner", { required: true, maxlength: 64, spellcheck: "false" })), field(t("me.code"), secret("code"))], t("me.recover.do"), recover))),
@@ -175,7 +175,7 @@ function strangers(again) {
 }
 
 /** Where the browser stores nothing, a key lasts as long as the page alone. */
-const lasting = (name) => (keptInTab.lasts() ? name : `${name}.page`);
+const lasting = (tab, page) => (keptInTab.lasts() ? tab : page);
 
 /** [label, value] of everything in an answer that is shown only once. */
 function secretsOf(answer, name = "") {
@@ -213,7 +213,7 @@ function leaveRow(again) {
     note = t("me.left");
     again();
   };
-  return el("div", { class: "row" }, el("span", { class: "quiet" }, ownerKey() ? t(lasting("me.by_key")) : t("me.signed")),
+  return el("div", { class: "row" }, el("span", { class: "quiet" }, ownerKey() ? t(lasting("me.by_key", "me.by_key.page")) : t("me.signed")),
     actionButton(t(ownerKey() ? "me.close" : "me.sign_out"), out, { place }), place);
 }
 

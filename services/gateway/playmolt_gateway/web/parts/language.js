@@ -1,4 +1,4 @@
-/** The page's language: Korean, English or Chinese. Every text is data, in texts.*.json. */
+/** The page's language: Korean, English or Chinese. Every text is data, in texts.*.json; a page loads those of its module. */
 
 import { kept, rewrite, wantedLanguages } from "./browser.js";
 
@@ -29,12 +29,17 @@ export function fetched(address, options) {
   return early.delete(href) ? fetch(href, { mode: "no-cors", credentials: "include", signal: options?.signal }) : fetch(address, options);
 }
 
+/** The texts lie beside the page's module. */
+function textsAddress(code) {
+  return document.querySelector("script[type=module][src^='/assets/']").src.replace(/\.js$/, `.${code}.json`);
+}
+
 /** The texts of the given, chosen or browser language. */
 export async function readTexts(named) {
   const code = named ?? chosenLanguage() ?? wantedLanguages().map((one) => one.slice(0, 2)).find(known) ?? "en";
-  const answer = await fetched(new URL(`texts.${code}.json`, document.querySelector("link[rel=icon]").href));
+  const answer = await fetched(textsAddress(code));
   // The reader chose another language than the browser's: what came early is taken too, or engines warn of it.
-  for (const href of [...early].filter((one) => one.includes("/texts."))) fetched(href).catch(() => {});
+  for (const href of LANGUAGES.map(([one]) => textsAddress(one)).filter((one) => early.has(one))) fetched(href).catch(() => {});
   if (!answer.ok) throw new Error(`the texts of ${code} did not come: ${answer.status}`);
   return { code, texts: await answer.json() };
 }

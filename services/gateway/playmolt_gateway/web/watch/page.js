@@ -70,7 +70,8 @@ class Watch {
     this.type = state.gameType;
     this.narration = new Narration(this.type);
     this.events = [];
-    this.states = new Map();
+    this.begun = state.version;
+    this.states = new Map([[`${state.version} `, Promise.resolve(state)]]);
     this.seat = new URLSearchParams(location.search).get("seat") ?? "";
     this.picture = GAMES.some((one) => one.type === state.gameType && one.drawn) ? new Picture(`/watch/${id}/picture.svg`) : null;
     this.moderation = moderationOf(state);
@@ -145,9 +146,9 @@ class Watch {
     removeEventListener("online", this.back);
   }
 
-  /** Load past events page by page before following the feed. */
+  /** Load past events page by page before following the feed, which sends what came since the page was opened. */
   async history() {
-    for (;;) {
+    while (this.events.length < this.begun) {
       const page = await get(`/api/games/${id}/events?after=${this.events.length}&limit=${PAGE}`, { as: "anonymous" });
       if (page.events.length === 0) break;
       this.take(page.events);
