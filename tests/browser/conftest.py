@@ -136,13 +136,16 @@ def reader(browser: Browser, platform: str) -> Iterator[Reader]:
         if message.type in ("error", "warning") and "Failed to load resource" not in message.text:
             complaints.append(message.text)
 
+    def missing(key: str) -> None:
+        missed.add(key)
+
     def opened(path: str, *, language: str = "en", screen: dict[str, int] | None = None, scheme: str = "light") -> Page:
         context = browser.new_context(
             base_url=platform, viewport=screen or DESK, locale=language, color_scheme=scheme, accept_downloads=True
         )
         contexts.append(context)
         context.set_default_timeout(WAIT_MS)
-        context.expose_function("missedText", missed.add)
+        context.expose_function("missedText", missing)
         context.add_init_script(MISSED)
         page = context.new_page()
         page.on("console", heard)
