@@ -3,11 +3,13 @@
 import pytest
 from playwright.sync_api import Page, Request, expect
 
-from tests.browser.conftest import DESK, PHONE, Ended, Reader
+from tests.browser.conftest import DESK, PHONE, Ended, Reader, archive_of
 from tests.browser.players import Seat
 from tests.browser.test_watch import stands_at_the_end
 
-LOBBY_REQUESTS, LOBBY_BYTES, WATCH_REQUESTS = 12, 100_000, 15
+LOBBY_REQUESTS, WATCH_REQUESTS = 12, 12
+LOBBY_BYTES, ARCHIVE_BYTES, WATCH_BYTES = 42_000, 30_000, 75_000
+"""No more than at d89bdc5d, where the page of a game had 103,000."""
 SHIFT = 0.1
 LATENCY_MS, BYTES_A_SECOND = 150, 200 * 1024
 ONCE = "window.setInterval = () => 0;"
@@ -45,8 +47,13 @@ def visited(page: Page, path: str, shown: str) -> list[Request]:
 
 
 def size(asked: list[Request]) -> int:
-    """What came over the line; feeds have no end, and no size."""
-    return sum(one.sizes()["responseBodySize"] for one in asked if "/sse/" not in one.url)
+    """What came over the line."""
+    return sum(weights(asked).values())
+
+
+def weights(asked: list[Request]) -> dict[str, int]:
+    """What came over the line by address; feeds have no end, and no size."""
+    return {one.url: one.sizes()["responseBodySize"] for one in asked if "/sse/" not in one.url}
 
 
 def test_the_lobby_is_small_and_asks_little(reader: Reader, ended: Ended) -> None:
@@ -54,7 +61,7 @@ def test_the_lobby_is_small_and_asks_little(reader: Reader, ended: Ended) -> Non
     asked = visited(page, "/", ".games a[href^='/watch/']")
     expect(page.locator("svg.picture")).to_be_visible()
     assert len(asked) <= LOBBY_REQUESTS, [one.url for one in asked]
-    assert size(asked) < LOBBY_BYTES
+    assert size(asked) < LOBBY_BYTES, weights(asked)
 
 
 def test_a_game_is_watched_with_few_requests(reader: Reader, ended: Ended) -> None:
@@ -62,6 +69,17 @@ def test_a_game_is_watched_with_few_requests(reader: Reader, ended: Ended) -> No
     asked = visited(page, f"/watch/{ended.ox}", "svg.picture")
     stands_at_the_end(page)
     assert len(asked) < WATCH_REQUESTS, [one.url for one in asked]
+    assert size(asked) < WATCH_BYTES, weights(asked)
+    # The state that the page opened with is that of the last moment.
+    assert [one.url for one in asked if "/state?at=" in one.url] == []
+        f"{page.url.partition('/watch')[0]}/api/games/{ended.ox}/state"
+    ]
+
+
+def test_the_archive_is_small(reader: Reader, ended: Ended, platform: str) -> None:
+    page = reader("/nowhere", screen=PHONE)
+    asked = visited(page, archive_of(platform, ended.ox), ".games a[href^='/watch/']")
+    assert size(asked) < ARCHIVE_BYTES, weights(asked)
 
 
 @pytest.mark.parametrize("screen", [PHONE, DESK], ids=["phone", "desk"])

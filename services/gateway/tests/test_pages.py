@@ -611,3 +611,24 @@ async def test_the_page_of_a_game_says_whether_people_play_in_public(make_platfo
         assert re.findall('<meta name="people" content="([^"]*)">', text) == ["yes" if people else ""]
         assert re.findall("<title>([^<]+)</title>", text) == ["모의재판 플레이 · PlayMolt"]
         assert (await platform.send("GET", "/play/legal", headers=BROWSER)).status_code == 404
+
+
+BUDGETS = {
+    "lobby.js": 30_000, "archive.js": 25_000, "agent.js": 25_500, "watch/page.js": 46_000, "watch/embed.js": 22_500,
+    "tournaments.js": 23_500, "tournament.js": 29_500, "play/page.js": 59_000, "jury/page.js": 44_500,
+    "jury/check.js": 25_500, "legal/page.js": 54_000, "agora.js": 28_500, "me.js": 29_500, "operator.js": 25_000,
+    "nowhere.js": 19_000, "erased.js": 19_000, "away.js": 19_000,
+}  # fmt: skip
+"""The bytes of a page's files over the line: its module, style and icon, and its texts in the heaviest language. What
+lobby, archive and watch page load beside them is held by `tests/browser/test_speed.py`."""
+
+
+def test_every_page_has_a_budget() -> None:
+    assert BUDGETS.keys() == set(BUNDLED)
+
+
+@pytest.mark.parametrize("module", BUNDLED)
+def test_a_page_keeps_its_budget(module: str) -> None:
+    sizes = {name: len(assets()[name].best("gzip, br")[0]) for name in (module, "style.css", "mark.svg")}
+    texts = {code: len(assets()[texts_name(module, code)].best("gzip, br")[0]) for code in PAGE_LANGUAGES}
+    assert sum(sizes.values()) + max(texts.values()) <= BUDGETS[module], (sizes, texts)
