@@ -72,8 +72,6 @@ def test_a_game_is_watched_with_few_requests(reader: Reader, ended: Ended) -> No
     assert size(asked) < WATCH_BYTES, weights(asked)
     # The state that the page opened with is that of the last moment.
     assert [one.url for one in asked if "/state?at=" in one.url] == []
-        f"{page.url.partition('/watch')[0]}/api/games/{ended.ox}/state"
-    ]
 
 
 def test_the_archive_is_small(reader: Reader, ended: Ended, platform: str) -> None:

@@ -47,7 +47,7 @@ class Module(msgspec.Struct, frozen=True):
 
 
 class Bundler:
-    """Bundles modules of `files`, each of which is read once."""
+    """Bundles modules of `files`, and reads each once."""
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
         self._files = files
