@@ -20,7 +20,7 @@ from playmolt_schemas.agora import plan
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.games import jury, legal, ox, trial
 from playmolt_schemas.routes.pages import PAGES_WEB
-from playmolt_schemas.skill import PAGE_LANGUAGES, page_texts
+from playmolt_schemas.skill import PAGE_LANGUAGES, PageLanguage, page_texts
 from playmolt_schemas.stored import jury as stored_jury
 from playmolt_schemas.stored import legal as stored_legal
 from playmolt_schemas.stored.agora import run, turn
@@ -259,7 +259,7 @@ BUNDLER = Bundler(
 """Of all modules as they are written, with those that are made of the installed games."""
 
 
-def sent_texts(module: str, code: str) -> dict[str, str]:
+def sent_texts(module: str, code: PageLanguage) -> dict[str, str]:
     found: dict[str, str] = json.loads(assets()[texts_name(module, code)].plain)
     return found
 
