@@ -92,8 +92,8 @@ def page_response(
 def _early(module: str, language: PageLanguage) -> str:
     """Requests that the browser sends while the module loads.
 
-    `web/parts/language.js` makes each of them again in the mode in which all engines take the answer that came early:
-    without `crossorigin`. A prefetch would be blocked: it is subject to `default-src`.
+    `web/parts/language.js` makes each of them again at once, in the mode in which all engines take the answer that came
+    early: without `crossorigin`. A prefetch would be blocked: it is subject to `default-src`.
     """
     early = [f"/assets/{version_of_all()}/{texts_name(module, language)}", *filter(None, (_FIRST.get(module),))]
     return "".join(f'\n<link rel="preload" as="fetch" href="{address}">' for address in early)

@@ -19,14 +19,23 @@ export function chosenLanguage() {
   return [asked, kept.get(KEPT)].find(known) ?? null;
 }
 
-/** What the head preloads and nothing has asked for yet. */
-const early = new Set([...document.querySelectorAll("link[rel=preload]")].map(({ href }) => href));
+/**
+ * What the head preloads, by address. Asked for at once: an engine warns of what is not used soon after the page has
+ * loaded, as in another language than the browser's, or where texts come slowly. The mode is the one in which Chromium,
+ * Firefox and WebKit all match a request to its preload.
+ */
+const early = new Map([...document.querySelectorAll("link[rel=preload]")].map(({ href }) =>
+  [href, fetch(href, { mode: "no-cors", credentials: "include" })]));
+// The first request for it reports a failure.
+for (const answer of early.values()) answer.catch(() => {});
 
 /** Fetch. The first request for what the head preloads takes the answer that came early. */
 export function fetched(address, options) {
   const { href } = new URL(address, location.href);
-  // The one mode in which Chromium, Firefox and WebKit all match a request to its preload.
-  return early.delete(href) ? fetch(href, { mode: "no-cors", credentials: "include", signal: options?.signal }) : fetch(address, options);
+  const answer = early.get(href);
+  if (!early.delete(href)) return fetch(address, options);
+  const late = new Promise((_, fail) => options?.signal?.addEventListener("abort", () => fail(new Error("the answer is late"))));
+  return Promise.race([answer, late]);
 }
 
 /** The texts lie beside the page's module. */
@@ -38,8 +47,6 @@ function textsAddress(code) {
 export async function readTexts(named) {
   const code = named ?? chosenLanguage() ?? wantedLanguages().map((one) => one.slice(0, 2)).find(known) ?? "en";
   const answer = await fetched(textsAddress(code));
-  // The reader chose another language than the browser's: what came early is taken too, or engines warn of it.
-  for (const href of LANGUAGES.map(([one]) => textsAddress(one)).filter((one) => early.has(one))) fetched(href).catch(() => {});
   if (!answer.ok) throw new Error(`the texts of ${code} did not come: ${answer.status}`);
   return { code, texts: await answer.json() };
 }
