@@ -16,11 +16,14 @@ _SHOWS: Final = (b"Tj", b"TJ", b"'", b'"')
 _STRIP_SHARE: Final = 0.05
 """Scans may be drawn in strips; smaller pictures cover no text."""
 _FORMS: Final = 16
+_NEXT_LINE: Final = (b"'", b'"')
+"""Shows of text that begin a line; where is not looked at."""
 _MOVES: Final = (b"BT", b"Td", b"TD", b"Tm", b"T*")
 _SAME_PLACE: Final = 0.1
 """Part of a letter's height within which the same text is drawn again to look bold or raised."""
 _WHOLE: Final = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 
+_FARTHEST: Final = 8.0
 _Matrix = Sequence[float]
 
 
@@ -58,7 +61,8 @@ class PageContent:
         self._sizes = [0.0]
         self._in_run = 0
         """How many pieces were shown since the place of the text was last set."""
-        self._places: dict[tuple[str, int], list[tuple[float, float]]] = {}
+        self._places: dict[tuple[str | bytes, int, int], list[tuple[float, float]]] = {}
+        """Where on the page each piece of text begins, by its row."""
         self.hidden = 0
         """How many stretches of text a reader does not see."""
         self._in_hidden = False
@@ -117,46 +121,56 @@ class PageContent:
         return self._layers.hide(_dictionary(properties.get(str(operands[1]))))
 
     def _show(self, operator: bytes, operands: list[object], matrix: _Matrix, text_matrix: _Matrix) -> None:
-        if operator in (b"'", b'"'):  # these begin a line
+        frame = self._frames[-1]
+        off = (len(self._frames) > 1 or bool(frame.marks)) and self._off
+        copy = beside = False
+        if operator in _NEXT_LINE:
             self._in_run = 0
-            place = None
-        else:
-            place = _times(text_matrix, _times(matrix, self._frames[-1].matrix))
+        elif not off:
+            around = matrix if frame.matrix is _WHOLE else _times(matrix, frame.matrix)
+            x, y, height = self._place(text_matrix, around)
+            beside = self._is_beside(x, y, height)
+            copy = not beside and self._is_copy(operands, x, y, _SAME_PLACE * height)
         length = sum(map(_length, operands))
-        if self._off or (place is not None and self._is_beside(place)):
+        if off or beside:
             if length:
                 self.hidden += not self._in_hidden
                 self._in_hidden = True
             operands.clear()
-        elif place is not None and self._is_copy(operands, place):
+        elif copy:
             operands.clear()
         else:
-            if length:
-                self._in_hidden = False
+            self._in_hidden = self._in_hidden and not length
             if self._modes[-1] in _INVISIBLE:
                 self.under += length
             else:
                 self.over += length
         self._in_run += 1
 
-    def _height(self, place: _Matrix) -> float:
-        a, b, c, d, *_ = place
-        return self._sizes[-1] * math.sqrt(abs(a * d - b * c))
+    def _place(self, text_matrix: _Matrix, around: _Matrix) -> tuple[float, float, float]:
+        """Where on the page a text begins, and how high its letters are."""
+        a, b, c, d, e, f = text_matrix
+        g, h, i, j, k, m = around
+        height = self._sizes[-1] * math.sqrt(abs((a * d - b * c) * (g * j - h * i)))
+        return e * g + f * i + k, e * h + f * j + m, height
 
-    def _is_beside(self, place: _Matrix) -> bool:
+    def _is_beside(self, x: float, y: float, line: float) -> bool:
         """Whether text begins more than a line above, below or to the right of the part of the page that is shown."""
         if not self._of_page or len(self._frames) > 1:
             return False
         left, right, bottom, top = self._box
-        x, y, line = place[4], place[5], self._height(place)
         return right > left and top > bottom and (x > right + line or not bottom - line <= y <= top + line)
 
-    def _is_copy(self, operands: list[object], place: _Matrix) -> bool:
-        places = self._places.setdefault((repr(operands), self._in_run), [])
-        x, y, near = place[4], place[5], _SAME_PLACE * self._height(place)
-        if any(abs(x - left) <= near and abs(y - bottom) <= near for left, bottom in places):
-            return True
-        places.append((x, y))
+    def _is_copy(self, operands: list[object], x: float, y: float, near: float) -> bool:
+        shown = operands[0] if operands and isinstance(operands[0], str | bytes) else repr(operands)
+        near = min(near, _FARTHEST)
+        if not math.isfinite(y):
+            return False
+        for row in range(round(y - near), round(y + near) + 1):
+            for left, bottom in self._places.get((shown, self._in_run, row), ()):
+                if abs(x - left) <= near and abs(y - bottom) <= near:
+                    return True
+        self._places.setdefault((shown, self._in_run, round(y)), []).append((x, y))
         return False
 
     def _draw(self, operands: list[object], matrix: _Matrix) -> None:

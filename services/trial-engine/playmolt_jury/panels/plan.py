@@ -34,7 +34,7 @@ _PLACES_MOST: Final = 20
 """Decimal places of a temperature, and the digits of an amount that is looked at."""
 _SHOWN_BELOW: Final = 10**20
 _SCRIPT: Final = re.compile(r"[A-Za-z0-9_-]{1,20}")
-_DECIMAL: Final = re.compile(r"\d{1,9}(\.\d{1,9})?")
+_DECIMAL: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 _NAMES: Final[Mapping[type, str]] = {
     str: "a text in quotes", int: "a whole number", bool: "true or false", list: "a list",
     dict: "tables: begin each step with [[scripts.A]], where A is the script",

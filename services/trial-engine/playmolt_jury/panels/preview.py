@@ -41,8 +41,9 @@ class _Usage(msgspec.Struct):
 
 
 def varies(plan: PanelPlan) -> bool:
-    """Whether juries of a script can differ: whether anything in them depends on the seed."""
-    return plan.temperature is None or Decimal(plan.temperature) != 0
+    """Whether juries of a script can differ: whether anything in them depends on the seed, such as an order."""
+    ordered = plan.shuffle and any(len(steps) > 1 for steps in plan.scripts.values())
+    return ordered or plan.temperature is None or Decimal(plan.temperature) != 0
 
 
 def warnings(plan: PanelPlan, catalogue: Catalogue, language: Language) -> Iterator[str]:

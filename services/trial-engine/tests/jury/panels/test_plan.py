@@ -77,6 +77,7 @@ def changed(old: str, new: str) -> str:
         (changed("seed = 3", f"seed = {'[' * 5000}"), 1, "plan", "syntax"),
         (changed("money = 2.50", "money = 1e999999999"), 7, "plan.budget.money", "wrong_type"),
         (changed("money = 2.50", "money = nan"), 7, "plan.budget.money", "wrong_type"),
+        (changed("money = 2.50", 'money = "２.5"'), 7, "plan.budget.money", "wrong_type"),
         (changed("money = 2.50", "money = -1"), 7, "plan.budget.money", "wrong_type"),
         (changed("money = 2.50", "money = true"), 7, "plan.budget.money", "wrong_type"),
         (changed("calls = 100", "call = 100"), 8, "plan.budget.call", "unknown_key"),

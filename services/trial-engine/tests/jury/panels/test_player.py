@@ -18,6 +18,7 @@ from playmolt_jury import rules
 from playmolt_jury.jurors import scripted
 from playmolt_jury.panels import plan as plans
 from playmolt_jury.panels.player import JuryPlayer
+from playmolt_jury.panels.preview import varies
 from playmolt_jury.panels.rules import (
     PLAY,
     OpenPanel,
@@ -190,6 +191,18 @@ async def test_at_temperature_zero_all_juries_are_one() -> None:
     await table.play()
     await table.play()
     assert len({jury.course for jury in table.played()}) == 1
+    assert not varies(table.plan)
+
+
+async def test_at_temperature_zero_juries_with_shuffled_steps_differ() -> None:
+    table = Table(f"temperature = 0\nshuffle = true\n{PLAN}")
+    await table.open()
+    await table.play()
+    await table.play()
+    assert len({jury.course for jury in table.played()}) == 2
+    assert varies(table.plan)
+    alone = table.plan.scripts["A"][:1]
+    assert not varies(replace(table.plan, scripts={"A": alone}))
 
 
 async def test_a_jury_that_is_killed_after_any_commit_asks_no_model_again() -> None:
