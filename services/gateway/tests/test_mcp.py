@@ -10,6 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, KNOWN_PROTOCOL_VERSIONS
 from playmolt_gateway.http.addresses import PublicAddress
 from playmolt_gateway.mcp.tools import Tool, call_of, tools
 from playmolt_gateway.settings import GatewaySettings
@@ -220,6 +221,34 @@ async def test_what_is_not_a_message_is_reported_in_one_line(port: int, body: An
     assert answer.status_code == 400
     assert reason in error["message"]
     assert len(error["message"]) < 100
+
+
+@pytest.mark.parametrize(
+    ("params", "reason"),
+    [
+        (None, "params.name must be the name of a tool"),
+        ({"name": 5}, "params.name must be the name of a tool"),
+        ({"name": "games", "arguments": []}, "params.arguments must be a JSON object"),
+        ({"name": "games", "arguments": "{}"}, "params.arguments must be a JSON object"),
+    ],
+)
+async def test_a_call_of_no_tool_is_refused_with_its_id_and_what_is_wrong(port: int, params: Any, reason: str) -> None:
+    """Seen: "Invalid request parameters", a text of the library."""
+    answer = (await sent(port, body={"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params})).json()
+    assert (answer["id"], answer["error"]["code"]) == (7, -32602)
+    assert answer["error"]["message"].startswith(reason)
+
+
+async def test_an_unknown_version_of_the_protocol_is_refused_with_those_that_are_known(port: int) -> None:
+    """Seen: a text of the library about envelope keys, for `1999-01-01`."""
+    for version in ("1999-01-01", "2031-01-01", "latest"):
+        answer = await sent(port, **{"MCP-Protocol-Version": version})
+        error = answer.json()["error"]
+        assert (answer.status_code, answer.json()["id"], error["code"]) == (400, LIST["id"], -32022)
+        assert error["data"] == {"supported": list(KNOWN_PROTOCOL_VERSIONS), "requested": version}
+        assert version in error["message"]
+    for version in HANDSHAKE_PROTOCOL_VERSIONS:
+        assert (await sent(port, **{"MCP-Protocol-Version": version})).status_code == 200
 
 
 async def test_params_that_are_null_are_none(port: int) -> None:

@@ -101,7 +101,7 @@ class McpEndpoint:
         if isinstance(body, HttpProblem):
             await refusal_response(body)(scope, receive, send)
             return
-        message = messages.message_of(body)
+        message = messages.message_of(body, headers.get(b"mcp-protocol-version", b""))
         if isinstance(message, messages.InvalidMessage):
             await json_bytes(400, message.answer)(scope, receive, sender)
         else:

@@ -1,7 +1,7 @@
 """Checks and adapters around the MCP library: one JSON-RPC message per request, answers as JSON or as an event."""
 
 from asyncio import Task
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from playmolt_core.ops.json_values import decode_json
@@ -13,6 +13,10 @@ from playmolt_gateway.http.bodies import SMALL_BYTES, costly
 
 _PARSE_ERROR: Final = -32700
 _INVALID_REQUEST: Final = -32600
+_INVALID_PARAMS: Final = -32602
+_UNSUPPORTED_VERSION: Final = -32022
+_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
+"""The versions of the protocol that the library knows, which is imported later; a test compares them."""
 _NO_JSON: Final = "The body is not valid JSON. Send one JSON-RPC 2.0 message."
 _MEMBERS: Final = {"jsonrpc", "id", "method", "params", "result", "error"}
 _BOTH: Final = (b"accept", f"{JSON}, {EVENT_STREAM}".encode())
@@ -24,8 +28,8 @@ class InvalidMessage(msgspec.Struct, frozen=True):
     answer: bytes
 
 
-def message_of(body: bytes) -> bytes | InvalidMessage:
-    """The message for the library; an id such as 1.0 becomes an integer."""
+def message_of(body: bytes, version: bytes = b"") -> bytes | InvalidMessage:
+    """The message for the library; an id such as 1.0 becomes an integer. `version`: its header."""
     if len(body) > SMALL_BYTES and (costs := costly(body)):
         return _error(_INVALID_REQUEST, costs.detail)
     try:
@@ -37,11 +41,31 @@ def message_of(body: bytes) -> bytes | InvalidMessage:
     if fault:
         return _error(_INVALID_REQUEST, fault)
     identity = message.get("id")
+    if version and version.decode("latin-1") not in _VERSIONS:
+        return _unsupported(identity, version.decode("latin-1"))
+    if fault := _wrong_call(message):
+        return _error(_INVALID_PARAMS, fault, identity)
     return msgspec.json.encode({**message, "id": int(identity)}) if isinstance(identity, float) else body
 
 
-def _error(code: int, text: str) -> InvalidMessage:
-    return InvalidMessage(msgspec.json.encode({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": text}}))
+def _error(code: int, text: str, identity: object = None, **more: object) -> InvalidMessage:
+    error = {"code": code, "message": text, **more}
+    return InvalidMessage(msgspec.json.encode({"jsonrpc": "2.0", "id": identity, "error": error}))
+
+
+def _unsupported(identity: object, version: str) -> InvalidMessage:
+    text = f"MCP-Protocol-Version {version[:40]!r} is not supported. Send one of {', '.join(_VERSIONS)}, or none."
+    return _error(_UNSUPPORTED_VERSION, text, identity, data={"supported": _VERSIONS, "requested": version})
+
+
+def _wrong_call(message: dict[str, Any]) -> str:
+    """What is wrong with the call of a tool, before any tool is chosen; the library's answer would not say it."""
+    call = message.get("params") or {}
+    if message.get("method") != "tools/call" or "id" not in message:
+        return ""
+    if not isinstance(call.get("name"), str):
+        return "params.name must be the name of a tool. tools/list names them."
+    return "" if isinstance(call.get("arguments"), dict | None) else "params.arguments must be a JSON object."
 
 
 def _fault(message: object) -> str:
