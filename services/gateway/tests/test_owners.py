@@ -135,6 +135,19 @@ class TestAgents:
         person = await platform.send("POST", "/api/owners/me/agents", json={"name": "I", "kind": "person"}, headers=key)
         assert (person.status_code, person.json()["kind"]) == (201, "person")
 
+    async def test_an_owner_that_was_erased_since_its_key_was_looked_up_gets_no_agent(
+        self, platform: Any, problem: Any
+    ) -> None:
+        owner, key = await made(platform)
+        _, agent = platform.agent()
+        assert (await platform.send("GET", "/api/owners/me", headers=key)).status_code == 200
+        del platform.store.owners.accounts[owner["id"]]
+        refused = [
+            await claim(platform, key, agent),
+            await platform.send("POST", "/api/owners/me/agents", json={"name": "Bot"}, headers=key),
+        ]
+        assert [problem(answer) for answer in refused] == [(401, "unauthorized")] * 2
+
     async def test_an_owner_claims_an_agent_that_keeps_its_key(
         self, platform: Any, problem: Any, revoked_subject: str
     ) -> None:

@@ -101,7 +101,10 @@ class TwinOwnership:
         self.done: dict[tuple[str, str], tuple[str, str]] = {}
 
     def _has_room(self, owner_id: str) -> bool:
-        return sum(row.owner_id == owner_id for row in self._store.rows.values()) < OWNED_AGENTS
+        return (
+            owner_id in self._owners.accounts
+            and sum(row.owner_id == owner_id for row in self._store.rows.values()) < OWNED_AGENTS
+        )
 
     async def create_agent(
         self, agent_id: str, new: NewAgent, key_hash: str, owner_id: str, command_id: str

@@ -73,7 +73,7 @@ def _rounds(state: State) -> Iterator[RoundView]:
         shown -= 1
     for each in state.rounds:
         tables = tuple(_table(state, table) for table in each.tables) if each.number > shown else ()
-        yield RoundView(round=each.number, state="closed" if each.closed else "running", games=tables)
+        yield RoundView(round=each.number, state="closed" if each.closed or state.over else "running", games=tables)
 
 
 def _time(at: datetime | None) -> str | None:
@@ -137,10 +137,11 @@ def _table(state: State, table: Table) -> TableView:
         agent = state.entrant(number).id if number != HOUSE_SEAT else next(house, None)
         if agent is not None:
             seats.append(SeatRef(id=agent, role=state.roles[place] if state.roles else UNSET))
-    return TableView(game_id=table.game_id or None, phase=_phase(table), seats=tuple(seats))
+    return TableView(game_id=table.game_id or None, phase=_phase(state, table), seats=tuple(seats))
 
 
-def _phase(table: Table) -> TablePhase:
-    if table.outcome is not None:
+def _phase(state: State, table: Table) -> TablePhase:
+    """A game that goes on after the operator ended the tournament does not count."""
+    if table.outcome is not None or state.over:
         return "end" if table.outcome == "ended" else "aborted"
     return "playing" if table.game_id else "waiting"

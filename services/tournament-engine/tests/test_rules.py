@@ -377,6 +377,9 @@ class TestPlaying:
         tournament.when(EndGame(reason="The power goes out.")).accepted()
         assert (tournament.state.phase, tournament.state.reason) == ("aborted", "The power goes out.")
         assert tournament.state.standings == before
+        shown = view(tournament.state).rounds
+        assert [each.state for each in shown] == ["closed", "closed"]
+        assert [game.phase for each in shown for game in each.games] == ["end", "end", "aborted", "aborted"]
         tournament.when(commands.ScoreGame(game_id=running[0], outcome="ended")).accepted()
         assert tournament.events == []
         tournament.when(EndGame(reason="Again.")).refused(Code.TOURNAMENT_OVER)

@@ -80,7 +80,6 @@ _FAULTS: Final[Mapping[ClaimFault, HttpProblem]] = {
     ),
     "house_bot": HttpProblem(Code.OPERATOR_ONLY, "House bots belong to the operator and cannot be claimed."),
     "mismatch": HttpProblem(Code.IDEMPOTENCY_MISMATCH, MISMATCH),
-    "too_many": _TOO_MANY,
 }
 _ROUNDS: Final = 3
 _STILL_CLAIMING: Final = HttpProblem(
@@ -249,7 +248,7 @@ async def register_owned_agent(services: Services, request: CheckedRequest[Query
         services.ownership.create_agent(agent_id, new, hash_of(key), owner.id, request.command.id)
     )
     if handle is None:
-        return _TOO_MANY
+        return await _no_room(services, owner.id)
     made = routes.RegisteredAgent(
         id=agent_id, handle=handle, name=new.name, kind=new.kind, version=new.version, about=new.about,
         model=new.model, owner=api.Owner(owner.id, owner.name), api_key=key,
@@ -267,12 +266,20 @@ async def claim_agent(services: Services, request: CheckedRequest[Query, routes.
     )
     if isinstance(claimed, Refused):
         return HttpProblem(claimed.code, claimed.detail, claimed.errors)
+    if claimed == "too_many":
+        return await _no_room(services, owner.id)
     if not isinstance(claimed, ClaimedAgent):
         return _FAULTS[claimed]
     await _void(services, claimed.key_hash)
     return json_response(
         200, _encode(routes.Claimed(claimed.id, claimed.handle, claimed.name, api.Owner(owner.id, owner.name)))
     )
+
+
+async def _no_room(services: Services, owner_id: str) -> HttpProblem:
+    """Why an owner gets no further agent: it has all it may have, or it was erased since its key was looked up."""
+    account = await services.within_deadline(services.owners.owner(owner_id))
+    return UNKNOWN_OWNER if account is None else _TOO_MANY
 
 
 @serves(routes.RELEASE_AGENT)
