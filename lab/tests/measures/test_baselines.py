@@ -110,6 +110,15 @@ def row(text: str, *given: list[Answered]) -> dict[str, Any]:
     return found.row
 
 
+def test_a_choice_whose_text_is_a_number_is_named_by_it() -> None:
+    amounts = Interview(id="amount", at=(9,), ask=ASK, choices=InterviewChoices(ko=("10", "20"), en=("10", "20")))
+    terms = BaselineTerms(conditions=("phase1",), items={"amount": amounts})
+    found, wrong = read("people", f"{HEAD}phase1,amount,20,3\nphase1,amount,1,4\n", terms)
+    assert wrong == ()
+    assert found is not None
+    assert [(row.answer, row.count) for row in found.rows] == [(2, 3), (1, 4)]
+
+
 def test_the_distance_is_in_bits_with_the_smoothing_of_the_measures() -> None:
     apart = row("phase1,trust,1,600\n", answers("r0", *[3] * 300), answers("r1", *[3] * 300))
     assert (apart["alpha"], apart["jsd"], apart["people"], apart["answers"]) == (0, 1.0, 600, 600)

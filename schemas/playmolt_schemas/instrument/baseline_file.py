@@ -202,14 +202,12 @@ class _BaselineReader:
 
     def _answer(self, line: int, spelt: str, interview: Interview) -> int | None:
         answers = answers_of(interview)
-        if _WHOLE.fullmatch(spelt):
-            if int(spelt) in answers:
-                return int(spelt)
-        else:
-            for language in ("ko", "en"):
-                listed = [trimmed(text) for text in interview.choices_in(language)]
-                if spelt in listed:
-                    return listed.index(spelt) + 1
+        if _WHOLE.fullmatch(spelt) and int(spelt) in answers:
+            return int(spelt)
+        for language in ("ko", "en"):  # the text of a choice may be a number, too
+            listed = [trimmed(text) for text in interview.choices_in(language)]
+            if spelt in listed:
+                return listed.index(spelt) + 1
         message = f"{spelt[:60]!r} does not answer {interview.id}: give a number from {answers[0]} to {answers[-1]}"
         self._fault(line, "answer", message)
         return None
