@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from playmolt_gateway.uploads.document_text import Changes, Lines, symbol_of
+from playmolt_gateway.uploads.docx_codes import shown_by
 from playmolt_gateway.uploads.docx_equations import EQUATIONS, parts_in_line
 from playmolt_gateway.uploads.docx_styles import Lists, Styles, named, switch, value
 from playmolt_gateway.uploads.list_marks import numbered
@@ -26,7 +27,7 @@ _CHANGES: Final = {"ins": "insertion", "del": "deletion", "moveTo": "moved", "mo
 _LEFT_OUT: Final = frozenset(("deletion", "moved_away", "hidden"))
 _CHARACTERS: Final = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "‑", "softHyphen": ""}
 _IGNORED: Final = frozenset(
-    ("pPr", "rPr", "tblPr", "tblGrid", "trPr", "tcPr", "sectPr", "sdtPr", "sdtEndPr", "instrText", "delInstrText",
+    ("pPr", "rPr", "tblPr", "tblGrid", "trPr", "tcPr", "sectPr", "sdtPr", "sdtEndPr", "delInstrText",
      "footnoteRef", "endnoteRef", "annotationRef", "rt", "customXmlPr", "smartTagPr", "oMathParaPr", "Fallback")
 )  # fmt: skip
 
@@ -80,6 +81,8 @@ class _Document:
         self.settings = settings.root if settings else None
         self.changes = Changes()
         self.notes: dict[str, Mapping[str, Element]] = {}
+        self.counted = 0
+        """How many fields have counted by themselves."""
         paragraphs = part.root.iter(beside(part.root, "p"))
         ends = (*(child(each, "pPr", "sectPr") for each in paragraphs), child(part.root, "body", "sectPr"))
         self._sections = [each for each in ends if each is not None]
@@ -150,6 +153,8 @@ class _Story:
         self._lines = Lines()
         self._fields: list[bool] = []
         """For each open field, whether its result has begun: before that comes its code."""
+        self._codes: list[str] = []
+        """The code of each open field as far as it is read."""
         self._balanced = True
         self._style = ""
         self._handlers: Mapping[str, Callable[[Element, _Kinds], None]] = {
@@ -161,6 +166,8 @@ class _Story:
             "sym": self._symbol,
             "symEx": self._symbol,
             "fldChar": self._field,
+            "fldSimple": self._simple_field,
+            "instrText": self._code,
             "footnoteReference": self._note,
             "endnoteReference": self._note,
             "commentReference": self._comment,
@@ -254,10 +261,30 @@ class _Story:
         if kind == "begin":
             self._write(_form_field(child(element, "ffData")), kinds)
             self._fields.append(False)
+            self._codes.append("")
         elif self._fields and kind == "separate":
             self._fields[-1] = True
         elif self._fields and kind == "end":
-            self._fields.pop()
+            code = self._codes.pop()
+            if not self._fields.pop():
+                self._write_shown(code, kinds)
+
+    def _simple_field(self, element: Element, kinds: _Kinds) -> None:
+        if len(element):
+            self._inside(element, kinds)
+        else:
+            self._write_shown(attribute(element, "instr"), kinds)
+
+    def _code(self, element: Element, kinds: _Kinds) -> None:
+        if self._codes and not self._fields[-1] and not kinds & {"deletion", "moved_away"}:
+            self._codes[-1] += element.text or ""
+
+    def _write_shown(self, code: str, kinds: _Kinds) -> None:
+        """What Word shows for a field without a stored result."""
+        document = self._document
+        shown = shown_by(code, document.counted + 1)
+        document.counted += shown.counts
+        self._write(shown.text, kinds)
 
     def _note(self, element: Element, kinds: _Kinds, mark: str = "") -> None:
         if kinds & _LEFT_OUT:

@@ -293,6 +293,23 @@ def test_a_paragraph_does_not_go_on_after_a_table() -> None:
     assert lines(docx(body)) == ["before", "cell", "after"]
 
 
+@pytest.mark.parametrize(
+    ("code", "read"),
+    [
+        (" SYMBOL 254 \\f Wingdings \\s 12 ", "☑"), (' SYMBOL 0xA3 \\f "Symbol" ', "≤"), (" SYMBOL 8364 \\u ", "€"),
+        (" SYMBOL 97 ", "α"), (" SYMBOL nonsense ", ""), (" EQ \\f(1,2) ", "1/2"), (" EQ \\o\\ac(○,인) ", "○인"),
+        (" EQ \\r(3,x) ", "3√x"), (" EQ \\f(\\s\\up5(a),b) ", "a/b"), (" MACROBUTTON NoMacro [이름] ", "[이름]"),
+        (' QUOTE "in words" ', "in words"), (" XE secret ", ""), (" AUTONUM ", "1."), ("", ""),
+    ],
+)  # fmt: skip
+def test_a_field_whose_text_is_in_its_code_is_read_as_word_shows_it(code: str, read: str) -> None:
+    simple = f"<w:fldSimple w:instr='{code}'/>"
+    assert lines(docx(p(r("is:") + field(code) + r(";")) + p(r("is:") + simple + r(";")))) == [
+        f"is:{read};", f"is:{read.replace('1.', '2.')};"
+    ]  # fmt: skip
+    assert lines(docx(p(r("is:") + field(code, "stored")))) == ["is:stored"]
+
+
 def test_documents_within_the_document_are_counted() -> None:
     chunk = '<w:altChunk r:id="rId9"/>'
     within = docx(p(r("before")) + chunk + p("<w:subDoc/>" + r("after")))
