@@ -247,10 +247,10 @@ def _admitted(state: State, command: commands.JoinTournament, known: Entrant | N
         and (other.state != "left" or other.games or other.playing)
     ]
     if len(mates) >= state.terms.per_owner:
+        next_step = "Let one of them leave first." if state.phase == "open" else "Play on with those that take part."
         return Refused(
             Code.ONE_OWNER,
-            f"Your owner has {len(mates)} of {state.terms.per_owner} allowed agents in this tournament."
-            " Let one of them leave before the start.",
+            f"Your owner has {len(mates)} of {state.terms.per_owner} allowed agents in this tournament. {next_step}",
         )
     joined = EntrantJoined(
         number=known.number if known else len(state.entrants) + 1,
