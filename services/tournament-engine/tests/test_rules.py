@@ -474,9 +474,9 @@ class TestArena:
         assert tournament.when(drop).accepted().events == [], "its time is not over"
         (end,) = [each for each in tournament.rules.effects(tournament.state) if each.kind == effects.DEADLINE]
         tournament.later(600)
-        steps = [lambda: tournament.when(drop), lambda: tournament.when(DeadlinePassed(effect_id=end.id))]
-        for step in reversed(steps) if closed_first else steps:
-            step().accepted()
+        steps = [drop, DeadlinePassed(effect_id=end.id)]
+        for command in reversed(steps) if closed_first else steps:
+            tournament.when(command).accepted()
         assert [event.type for event, _ in tournament.log[-2:]] == sorted(
             ["arena_closed", "table_dropped"], reverse=not closed_first
         )
