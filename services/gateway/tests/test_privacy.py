@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import pytest
+from playmolt_gateway.pages.moments import language_of
 from playmolt_gateway.pages.privacy import html_of
 
 HEADINGS = {"en": "Privacy", "ko": "개인정보", "zh": "隐私"}
@@ -51,3 +52,21 @@ async def test_the_page_names_the_days_that_a_draft_is_kept(platform: Any, langu
     text = (await platform.send("GET", f"/privacy?lang={language}")).text
     [item] = [item for item in re.findall(r"<li>(.*?)</li>", text) if browser in item]
     assert days[1] in item
+
+
+@pytest.mark.parametrize(
+    ("asked", "accepted", "language"),
+    [
+        (None, "zh-Hant-TW,en;q=0.5", "zh"),
+        (None, "en;q=0.3, KO-kr ; q=0.8, fr", "ko"),
+        (None, "ko;q=0, zh;q=0.1, *;q=0.05", "zh"),
+        (None, "kok-IN, enm, de", "en"),
+        (None, "de, kok, zh", "zh"),
+        (None, "ko;q=high, ,;;, zh", "zh"),
+        ("ko", "zh", "ko"),
+        ("xx", "zh", "zh"),
+        (None, "", "en"),
+    ],
+)
+def test_the_language_is_the_one_that_the_browser_prefers(asked: str | None, accepted: str, language: str) -> None:
+    assert language_of(asked, accepted) == language

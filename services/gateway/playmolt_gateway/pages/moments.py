@@ -17,6 +17,7 @@ from playmolt_gateway.ports import UNAVAILABLE_ERRORS, GatewayBus
 
 SECONDS: Final = 2.0
 """Deadline for an engine; after it the page is sent without the state."""
+_ACCEPTED: Final = re.compile(r"([A-Za-z0-9*-]+)\s*(?:;\s*q\s*=\s*([01](?:\.\d{0,3})?))?\s*(?:,|$)")
 _NUMBER: Final = re.compile(r"[0-9]{1,15}", re.ASCII)
 State = Mapping[str, Any]
 _encode, _decode = msgspec.json.encode, msgspec.json.decode
@@ -28,9 +29,15 @@ def version_in(text: str | None) -> int | None:
 
 
 def language_of(asked: str | None, accepted: str) -> PageLanguage:
-    """The language of the URL, or the first supported one of the browser."""
-    wanted = [asked or "", *(part.split(";")[0].strip()[:2].lower() for part in accepted.split(","))]
+    """The language of the URL, or the supported one that the browser prefers."""
+    wanted = [asked or "", *(name.partition("-")[0].lower() for name in _preferred(accepted))]
     return next((code for name in wanted for code in PAGE_LANGUAGES if code == name), "en")
+
+
+def _preferred(accepted: str) -> list[str]:
+    """The languages of an Accept-Language header by their weights, which browsers write in falling order anyway."""
+    weighed = [(float(found[2] or 1), found[1]) for found in _ACCEPTED.finditer(accepted)]
+    return [name for weight, name in sorted(weighed, key=lambda pair: -pair[0]) if weight]
 
 
 async def state_of(

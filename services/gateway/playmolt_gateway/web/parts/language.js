@@ -45,7 +45,7 @@ function textsAddress(code) {
 
 /** The texts of the given, chosen or browser language. */
 export async function readTexts(named) {
-  const code = named ?? chosenLanguage() ?? wantedLanguages().map((one) => one.slice(0, 2)).find(known) ?? "en";
+  const code = named ?? chosenLanguage() ?? wantedLanguages().map((one) => one.split("-")[0].toLowerCase()).find(known) ?? "en";
   const answer = await fetched(textsAddress(code));
   if (!answer.ok) throw new Error(`the texts of ${code} did not come: ${answer.status}`);
   return { code, texts: await answer.json() };
