@@ -81,7 +81,7 @@ def read(body: bytes, known: Collection[str]) -> tuple[tuple[SheetRow, ...], tup
 
 
 def _lines(text: str) -> Iterator[tuple[int, list[str] | SheetFault]]:
-    """Each record with the line that it begins on; a fault, and nothing after it, for one that is no CSV."""
+    """Each record with the line that it begins on; a fault, and nothing after it, for one that is not CSV."""
     line, separator = 1, _separator(text)
     if named := _SEPARATOR_LINE.match(text):
         line, separator, text = 2, named[1], text[named.end() :]

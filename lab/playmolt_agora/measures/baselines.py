@@ -118,7 +118,7 @@ def _mean(points: Floats, counts: Floats) -> float | None:
 
 
 def _intervals(each: Compared, alpha: float, seed: str) -> tuple[Interval, Interval]:
-    """Both bootstraps draw people and whole runs; None where there are no runs that differ."""
+    """Both bootstraps draw people and whole runs; None where no runs differ."""
     runs = len(each.runs)
     if runs < 2 or bool(np.all(np.ptp(each.counts, axis=0) <= TIE)):
         return _NONE, _NONE

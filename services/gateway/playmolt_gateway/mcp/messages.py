@@ -1,7 +1,7 @@
 """Checks and adapters around the MCP library: one JSON-RPC message per request, answers as JSON or as an event."""
 
 from asyncio import Task
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from playmolt_core.ops.json_values import decode_json
@@ -58,12 +58,12 @@ def _unsupported(identity: object, version: str) -> InvalidMessage:
     return _error(_UNSUPPORTED_VERSION, text, identity, data={"supported": _VERSIONS, "requested": version})
 
 
-def _wrong_call(message: dict[str, Any]) -> str:
+def _wrong_call(message: dict[str, object]) -> str:
     """What is wrong with the call of a tool, before any tool is chosen; the library's answer would not say it."""
-    call = message.get("params") or {}
+    call = message.get("params")
     if message.get("method") != "tools/call" or "id" not in message:
         return ""
-    if not isinstance(call.get("name"), str):
+    if not isinstance(call, dict) or not isinstance(call.get("name"), str):
         return "params.name must be the name of a tool. tools/list names them."
     return "" if isinstance(call.get("arguments"), dict | None) else "params.arguments must be a JSON object."
 
