@@ -23,7 +23,9 @@ from playmolt_cli.local.embedded import free_port
 from playwright.sync_api import Browser, ConsoleMessage, Error
 
 START_SECONDS: Final = 90
-ANSWER_SECONDS: Final = 60
+ANSWER_SECONDS: Final = 120
+CONSOLE_SECONDS: Final = 300
+"""Every page at once in a second browser."""
 _MINIBROWSER: Final = sorted(Path("/usr/lib").glob("*-linux-gnu/webkit2gtk-4*/MiniBrowser"))
 _CONSOLE: Final = """
 const thrown = Services.console.getMessageArray().map((one) => {
@@ -346,7 +348,7 @@ class WebKit:
         console = self._folder / "console"
         command = ["stdbuf", "-oL", str(_MINIBROWSER[-1]), "--enable-write-console-messages-to-stdout=1"]
         with _process([*command, *self._visited, _LAST_PAGE], console, **self._screen):
-            until(lambda: _LAST_WORD in console.read_text("utf-8", "replace"), "WebKit's console")
+            until(lambda: _LAST_WORD in console.read_text("utf-8", "replace"), "WebKit's console", CONSOLE_SECONDS)
             time.sleep(2 * _UNUSED_SECONDS)
         lines = console.read_text("utf-8", "replace").splitlines()
         heard = [line for line in lines if line.startswith("CONSOLE") and (" ERROR" in line or " WARN" in line)]

@@ -18,6 +18,9 @@ PLAN = {
 }  # fmt: skip
 
 
+pytestmark = pytest.mark.timeout(900)
+
+
 @pytest.fixture(scope="module", params=("chromium", *OTHERS))
 def started(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Engine]:
     """An engine; skips its tests where it is not installed."""
