@@ -82,7 +82,7 @@ def examined(
         warnings=(*(_warnings(plan, projection, squared, found_power) if sized else ()), *folder.warnings),
         folder=folder.folder,
         interviews=projection.interviews if projection and plan.interviews else UNSET,
-        faults=(*found.faults, *found.placed(refusals), *_placed(found, spoilt.unaffected(folder.faults))),
+        faults=(*found.faults, *found.placed((*refusals, *spoilt.unaffected(folder.faults)))),
     )
 
 
@@ -113,12 +113,6 @@ def _sound_rooms(found: ParsedPlan, folder: PlanFolder, spoilt: InvalidParts) ->
     places = range(len(rooms)) if found.rooms_at is None else found.rooms_at
     sound = {room.name for at, room in zip(places, rooms, strict=True) if not spoilt.any(f"rooms[{at}]")}
     return tuple(room for room in folder.rooms if room.name in sound)
-
-
-def _placed(found: ParsedPlan, faults: Iterable[PlanFault]) -> Iterator[PlanFault]:
-    """Faults of the folder name their file and line; those of the plan get theirs here."""
-    for fault in faults:
-        yield fault if fault.file else found.placed((fault,))[0]
 
 
 def _within(field: str, part: str) -> bool:

@@ -35,8 +35,11 @@ class ParsedPlan(msgspec.Struct, frozen=True):
     """The same of the questions asked aside."""
 
     def placed(self, faults: Iterable[PlanFault]) -> tuple[PlanFault, ...]:
+        """Faults with their lines in the plan; those of another file have theirs."""
         at = KeyLines("", self.lines)
-        return tuple(msgspec.structs.replace(fault, line=at.line(fault.field)) for fault in faults)
+        return tuple(
+            fault if fault.file else msgspec.structs.replace(fault, line=at.line(fault.field)) for fault in faults
+        )
 
 
 def read(body: object, imported: Mapping[str, str] | None = None) -> Plan | Faults:

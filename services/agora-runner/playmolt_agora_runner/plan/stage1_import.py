@@ -1,15 +1,16 @@
 """A Stage 1 distribution from elsewhere: a file of counts per run, model, language and action (stage1.md)."""
 
 import csv
-import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import msgspec
-from playmolt_schemas.agora.plan import PlanFault
+from playmolt_schemas.agora.plan import FaultCode, PlanFault
 from playmolt_schemas.stored.agora.plan import ImportedRun, Stage1Import
-from playmolt_schemas.stored.agora.turn import ACTIONS, Action
+from playmolt_schemas.stored.agora.turn import ACTIONS, Action, Language
+from playmolt_schemas.text import unstorable
 
+from playmolt_agora_runner.folder.toml_file import explained
 from playmolt_agora_runner.plan import document
 
 COLUMNS: Final = ("run", "model", "language", "action", "count")
@@ -19,39 +20,47 @@ COLUMNS: Final = ("run", "model", "language", "action", "count")
 class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     run: str
     model: str
-    language: str
+    language: Language
     action: Action
     count: int
 
 
 def read(name: str, text: str) -> Stage1Import | tuple[PlanFault, ...]:
-    """Read a file of counts; actions that are left out count 0, but a run needs one turn. Faults name the row."""
-    try:
-        rows = _rows(text)
-    except (document.Unreadable, csv.Error) as error:
-        return (PlanFault("stage1_import", f"{name}: {error}"),)
+    """Read a file of counts; actions that are left out count 0, but a run needs one turn. Faults name file and line."""
+    faults: list[PlanFault] = []
+
+    def fault(message: str, line: int | None = None, code: FaultCode = "out_of_range") -> None:
+        faults.append(PlanFault("stage1_import", message, code=code, file=name, line=line))
+
+    if unstorable(text):
+        fault("contains NUL or a lone surrogate", code="not_text")
+        return tuple(faults)
     counts: dict[tuple[str, str, str], dict[Action, int]] = {}
-    first: dict[tuple[str, str, str], int] = {}
-    faults = []
-    for number, row in enumerate(rows, 1):
-        try:
-            found = msgspec.convert(row, _Row, strict=False)
-        except msgspec.ValidationError as error:
-            faults.append(PlanFault("stage1_import", f"{name}, row {number}: {error}"))
-            continue
-        key = (found.run, found.model, found.language)
-        first.setdefault(key, number)
-        if found.count < 0:
-            faults.append(PlanFault("stage1_import", f"{name}, row {number}: count must not be negative"))
-        counts.setdefault(key, dict.fromkeys(ACTIONS, 0))[found.action] += found.count
-    faults += [
-        PlanFault("stage1_import", f"{name}, row {first[key]}: {empty(*key)}")
-        for key, run in counts.items()
-        if not any(run.values())
-    ]
+    first: dict[tuple[str, str, str], int | None] = {}
+    try:
+        for number, (line, row) in enumerate(_rows(text), 1):
+            try:
+                found = msgspec.convert(row, _Row, strict=False)
+            except msgspec.ValidationError as error:
+                message, place = explained(error)
+                fault(f"row {number}: {place.removeprefix('.')}{': ' if place else ''}{message}", line)
+                continue
+            named = (found.run, found.model, found.language)
+            first.setdefault(named, line)
+            run = counts.setdefault(named, {})
+            if found.count < 0:
+                fault(f"row {number}: count must not be negative", line)
+            elif found.action in run:
+                fault(f"row {number}: {found.action} of {found.run} is there already; add the counts up", line)
+            run[found.action] = found.count
+    except (document.Unreadable, csv.Error) as error:
+        fault(f"is neither CSV nor JSON: {error}", code="unreadable")
+    for key, run in counts.items():
+        if not any(run.values()):
+            fault(empty(*key), first[key])
     if not counts and not faults:
-        faults.append(PlanFault("stage1_import", f"{name}: holds no counts; columns are {', '.join(COLUMNS)}"))
-    return tuple(faults) or _import(name, counts)
+        fault(f"holds no counts; columns are {', '.join(COLUMNS)}")
+    return tuple(faults) or _import(name, {key: dict.fromkeys(ACTIONS, 0) | run for key, run in counts.items()})
 
 
 def empty(run: str, model: str, language: str) -> str:
@@ -59,12 +68,16 @@ def empty(run: str, model: str, language: str) -> str:
     return f"{run} counts no turn of {model} in {language}: omit runs without turns"
 
 
-def _rows(text: str) -> Iterable[object]:
+def _rows(text: str) -> Iterator[tuple[int | None, object]]:
+    """Each row with its line, which JSON does not say."""
     text = text.removeprefix("\ufeff")  # spreadsheets write it, and the first column would not be found
     if text.lstrip().startswith("["):
         rows = document.load(text)
-        return rows if isinstance(rows, list) else [rows]
-    return list(csv.DictReader(io.StringIO(text)))
+        yield from ((None, row) for row in (rows if isinstance(rows, list) else [rows]))
+        return
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    reader = csv.DictReader(lines, strict=True, restkey="a further cell")
+    yield from ((reader.line_num, row) for row in reader)
 
 
 def _import(
@@ -77,4 +90,4 @@ def _import(
     try:
         return Stage1Import(file=name, runs=msgspec.convert(runs, tuple[ImportedRun, ...]))
     except msgspec.ValidationError as error:
-        return (PlanFault("stage1_import", f"{name}: {error}"),)
+        return (PlanFault("stage1_import", str(error), file=name),)

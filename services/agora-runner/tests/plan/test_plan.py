@@ -347,9 +347,23 @@ class TestStage1Import:
         nothing = "".join(f"s2,scripted-steady,ko,{action},0\n" for action in ("speak", "idle"))
         found = self.imported(self.CSV + nothing + self.CSV.splitlines()[1].replace("s1", "s3") + "\n")
         assert isinstance(found, tuple)
-        assert [fault.message for fault in found] == [
-            "counts.csv, row 3: s2 counts no turn of scripted-steady in ko: omit runs without turns"
-        ]
+        said = "counts.csv:4: stage1_import: s2 counts no turn of scripted-steady in ko: omit runs without turns"
+        assert list(map(str, found)) == [said]
+
+    @pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+    @pytest.mark.parametrize(
+        "rest", ["ko,speak", "ko,speak,1,1", "fr,speak,1", "ko,speak,-1", "ko,fly,1", "ko,trade,52"]
+    )
+    def test_a_fault_of_a_row_is_at_its_line_of_the_file(self, rest: str, end: str) -> None:
+        found = self.imported(end.join([*self.CSV.splitlines(), f"s1,scripted-steady,{rest}", ""]))
+        assert isinstance(found, tuple)
+        assert [(fault.file, fault.line) for fault in found] == [("counts.csv", 4)]
+
+    def test_what_no_log_can_store_is_refused(self) -> None:
+        found = self.imported(self.CSV.replace("s1", "s\x00"))
+        assert isinstance(found, tuple)
+        (fault,) = found
+        assert (fault.file, fault.code) == ("counts.csv", "not_text")
 
     def test_counts_in_the_plan_itself_are_runs_with_turns_each_once(self) -> None:
         run = {"run": "s1", "model": "scripted-steady", "language": "ko", "counts": {"trade": 5}}
