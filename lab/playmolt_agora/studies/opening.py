@@ -78,7 +78,7 @@ def _unpacked(archive: Path) -> Study:
                 name = entry.filename
                 packed.extract(entry, folder)
         study = open(next((path.parent for path in sorted(folder.rglob(_MANIFEST))), folder))
-    # Encrypted or packed as Python does not know: RuntimeError, of which NotImplementedError is one.
+    # RuntimeError: encrypted, or compressed in a way that Python does not support.
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise BundleBroken(f"{name}: cannot be unpacked: {error}") from error
