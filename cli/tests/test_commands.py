@@ -51,6 +51,8 @@ def test_every_command_explains_itself_with_an_example(path: tuple[str, ...]) ->
         (["replay", "ox-00000000-0000-0000-0000-000000000000"], {}, "playmolt up --data"),
         (["migrate"], {}, "playmolt up --data"),
         (["migrate"], {"DATABASE_URL": "postgresql://u:p/w@db/name"}, "DATABASE_URL: must be an address such as"),
+        (["jury", "panel", "run", "/no/plan.toml"], {}, "/no/plan.toml: No such file or directory. Name the TOML file"),
+        (["jury", "panel", "run", "/"], {}, "/: Is a directory. Name the TOML file of a plan"),
         (["doctor"], {"NATS_URL": "nats://127.0.0.1:99999"}, "NATS_URL: must be addresses such as"),
         (["up", "--data", "/proc/none"], {}, "cannot use /proc/none: No such file or directory. Check the path"),
         (["up", "--data", "/dev/null/sub"], {}, "cannot use /dev/null/sub: Not a directory. Check the path"),

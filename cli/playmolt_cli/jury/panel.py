@@ -121,8 +121,10 @@ def run(
 def _text(plan: Path) -> str:
     try:
         return plan.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise Failure(f"{plan}: {error}. Name the TOML file of a plan.") from error
+    except OSError as error:
+        raise Failure(f"{plan}: {error.strerror or error}. Name the TOML file of a plan.") from error
+    except UnicodeDecodeError as error:
+        raise Failure(f"{plan}: byte {error.start + 1} is not UTF-8. Name the TOML file of a plan.") from error
 
 
 @contextmanager
