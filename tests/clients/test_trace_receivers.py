@@ -41,7 +41,7 @@ MESSAGES = (
     ChatMessage("assistant", "", (ToolCall("call_1", "read", '{"page": 3}'),)),
     ChatMessage("tool", "Page three.", tool_call_id="call_1"),
 )  # fmt: skip
-pytestmark = pytest.mark.timeout(START_SECONDS * 2)
+pytestmark = pytest.mark.timeout(START_SECONDS * 3)
 
 
 @contextmanager
@@ -95,7 +95,7 @@ def _wait(condition: Callable[[], bool], seconds: float) -> None:
 
 def _answers(url: str) -> bool:
     try:
-        return httpx.get(url, timeout=5).status_code == 200
+        return httpx.get(url, timeout=20).status_code == 200
     except httpx.TransportError:
         return False
 
@@ -112,7 +112,7 @@ def sent(receivers: tuple[str, str]) -> tuple[str, str]:
         patch.setenv(TRACE_CONTENT, "SPAN_ONLY")
         asyncio.run(_ask())
     provider.shutdown()
-    _wait(lambda: len(_of_phoenix(receivers[0])) == len(_of_mlflow(receivers[1])) == CALLS, 60)
+    _wait(lambda: len(_of_phoenix(receivers[0])) == len(_of_mlflow(receivers[1])) == CALLS, START_SECONDS)
     return receivers
 
 
