@@ -151,8 +151,9 @@ async def refused(platform: Any, given: dict[str, Any], field: str, reason: str 
     assert not platform.bus.calls
 
 
-async def test_the_bytes_decide_what_a_file_is(platform: Any) -> None:
-    given = body(pdf("text"), media_type="text/plain", title="lease.docx")
+@pytest.mark.parametrize("title", ["lease.docx", "lease.PAGES", "lease.mht", "lease.m4a", "lease.xml"])
+async def test_the_bytes_decide_what_a_file_is(platform: Any, title: str) -> None:
+    given = body(pdf("text"), media_type="text/plain", title=title)
     assert (await sent(platform, given)).status_code == 201
     read = handed_on(platform)
     assert read["media_type"] == "application/pdf"

@@ -54,7 +54,7 @@ _MAIL_FIRST: Final = re.compile(
     re.IGNORECASE,
 )
 _MAIL_ALSO: Final = re.compile(
-    rb"^(?:MIME-Version|Message-ID|Received|DKIM-Signature|ARC-Seal): ?", re.IGNORECASE | re.MULTILINE
+    rb"^(?:MIME-Version:|Message-ID:|Received: ?(?:from|by)\b|DKIM-Signature:|ARC-Seal:)", re.IGNORECASE | re.MULTILINE
 )
 _SAVED_PAGE: Final = re.compile(
     rb"^(?:From: <Saved by |Snapshot-Content-Location:|Content-Type: multipart/related;\s.*text/html)",

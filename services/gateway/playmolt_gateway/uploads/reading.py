@@ -21,12 +21,16 @@ _MEDIA_TYPES: Final[Mapping[str, MediaType]] = {
     DOCX: "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
     HWPX: "application/hwp+zip",
 }
-_OF_ENDINGS: Final[Mapping[str, str]] = {
-    "pdf": PDF, "docx": DOCX, "docm": DOCX, "dotx": DOCX, "hwpx": HWPX, "txt": TEXT, "md": TEXT, "csv": TEXT,
-    "log": TEXT, "text": TEXT, "hwp": "", "doc": "", "odt": "", "rtf": "", "xlsx": "", "xls": "", "pptx": "", "ppt": "",
-    "html": "", "htm": "", "eml": "", "msg": "", "zip": "", "png": "", "jpg": "", "jpeg": "", "gif": "", "tif": "",
-    "tiff": "", "webp": "", "heic": "",
-}  # fmt: skip
+_ENDINGS: Final[tuple[tuple[str, str], ...]] = (
+    (PDF, "pdf"),
+    (DOCX, "docx docm dotx dotm"),
+    (HWPX, "hwpx"),
+    (TEXT, "txt text md csv tsv log json xml yaml yml toml ini tex srt ics vcf"),
+    ("", "hwp hwt hml doc dot odt ott rtf pages xps oxps wps xlsx xlsm xlsb xls ods numbers pptx pptm ppt odp key"),
+    ("", "html htm xhtml mht mhtml eml msg epub zip 7z rar gz tar alz egg exe ps eps"),
+    ("", "png jpg jpeg gif bmp svg tif tiff webp heic avif mp3 m4a mp4 mov avi wav amr 3gp wma wmv ogg flac aac"),
+)
+_OF_ENDINGS: Final[Mapping[str, str]] = {ending: kind for kind, endings in _ENDINGS for ending in endings.split()}
 """The ending of a file's name → its media type, "" for one that is not read."""
 _HWPX_NAMES: Final = (HWPX, "application/hwpx", "application/x-hwpx", "application/haansofthwpx",
                       "application/vnd.hancom.hwpx", "application/owpml")  # fmt: skip

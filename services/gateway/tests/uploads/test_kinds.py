@@ -124,7 +124,8 @@ def test_a_letter_that_begins_like_mail_is_a_text() -> None:
     "words",
     [
         "ab-lh5- is how a file of LHA begins", "The header %PDF-1.4 is described here.", "<p. 3> of the contract",
-        "From: a@example.com\nTo: b@example.com\nSubject: the deposit\n\nDear Sir", "widemouth: moov", "JVC owes me",
+        "From: a@example.com\nTo: b@example.com\nSubject: the deposit\n\nDear Sir", "widemouth: moov",
+        "From: Kim\nTo: Lee\nReceived: 3 boxes\n\nSigned", "JVC owes me",
     ],
 )  # fmt: skip
 def test_a_text_that_begins_like_another_kind_is_a_text(words: str) -> None:
