@@ -160,10 +160,9 @@ def _cell(stage1: ArrayLike, phase1: ArrayLike) -> divergences.PcsCell:
         counts = np.atleast_2d(np.asarray(rows, dtype=np.float64))
         if not np.all(counts >= 0):
             raise ValueError("a count is missing or negative; give counts (runs, actions) of 0 and more")
-        kept = counts[counts.sum(axis=1) > 0]
-        if not len(kept):
+        arms.append(divergences.counted_arm(counts[counts.sum(axis=1) > 0]))
+        if not arms[-1].runs:
             raise ValueError("an arm has no turns; give counts (runs, actions) with at least one above 0")
-        arms.append(divergences.Arm(tuple(map(str, range(len(kept)))), kept))
     return divergences.PcsCell("", "", *arms)
 
 

@@ -18,7 +18,7 @@ from playmolt_agora.measures.data import treatments
 from playmolt_agora.measures.data.frame import Frame, frame
 from playmolt_agora.measures.data.results import Result, Table, table
 from playmolt_agora.measures.data.tables import BESIDE, PROVENANCE, TABLES
-from playmolt_agora.measures.gini import Holdings, LoggedGini
+from playmolt_agora.measures.gini import LoggedGini
 from playmolt_agora.measures.inference import confirmatory, contrasts, hypotheses
 from playmolt_agora.measures.repeats import Repeats
 
@@ -54,7 +54,7 @@ class Analysis:
 def analyse(
     records: Iterable[Mapping[str, object] | TurnRecord],
     *,
-    ginis: Iterable[LoggedGini | Holdings] = (),
+    ginis: Iterable[LoggedGini] = (),
     seed: str = "",
     stage1_import: Imported = (),
 ) -> dict[str, Table]:
@@ -65,15 +65,15 @@ def analyse(
 def study(
     records: Iterable[Mapping[str, object] | TurnRecord],
     *,
-    ginis: Iterable[LoggedGini | Holdings] = (),
+    ginis: Iterable[LoggedGini] = (),
     seed: str = "",
     stage1_import: Imported = (),
     events: Mapping[str, tuple[int, int]] | None = None,
 ) -> Analysis:
     """Analyse turn records in any order; a record that lacks a field raises ValueError.
 
-    `ginis` are coefficients that runs logged, or what agents held at the start of epochs; `stage1_import` counts (run,
-    model, language, action, count) that replace Stage 1; `events` the first and last version of each run in the log.
+    `ginis` are coefficients that runs logged; `stage1_import` counts (run, model, language, action, count) that replace
+    Stage 1; `events` the first and last version of each run in the log.
     Equal records, seed and definitions give equal results.
     """
     turns = frame(records)

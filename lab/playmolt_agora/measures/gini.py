@@ -11,15 +11,6 @@ from playmolt_agora.measures.data.results import Result
 Kind = Literal["energy", "influence", "shadow"]
 
 
-class Holdings(msgspec.Struct, frozen=True, kw_only=True):
-    """What the living agents of a run hold at the start of an epoch."""
-
-    run: str
-    epoch: int
-    kind: Kind
-    values: tuple[int, ...]
-
-
 class LoggedGini(msgspec.Struct, frozen=True, kw_only=True):
     """The coefficient that a run logged at the start of an epoch, and how many agents lived then."""
 
@@ -37,13 +28,8 @@ def gini(values: Sequence[int]) -> float:
     return float(exact_gini(values))
 
 
-def logged(held: Holdings) -> LoggedGini:
-    return LoggedGini(run=held.run, epoch=held.epoch, kind=held.kind, gini=gini(held.values), agents=len(held.values))
-
-
-def rows(found: Iterable[LoggedGini | Holdings]) -> list[Result]:
+def rows(found: Iterable[LoggedGini]) -> list[Result]:
     """One row per run, epoch and kind."""
-    known = [logged(each) if isinstance(each, Holdings) else each for each in found]
     return [
         Result(
             {"run": each.run, "epoch": each.epoch, "kind": each.kind, "gini": each.gini},
@@ -51,5 +37,5 @@ def rows(found: Iterable[LoggedGini | Holdings]) -> list[Result]:
             n=each.agents,
             unit="agent",
         )
-        for each in sorted(known, key=lambda each: (each.run, each.kind, each.epoch))
+        for each in sorted(found, key=lambda each: (each.run, each.kind, each.epoch))
     ]

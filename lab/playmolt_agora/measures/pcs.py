@@ -124,9 +124,9 @@ def arm(turns: Frame) -> Arm:
     return Arm(tuple(names[at] for at in kept), counts[kept].astype(np.float64), turns)
 
 
-def counted_arm(rows: Sequence[Sequence[int]]) -> Arm:
+def counted_arm(rows: Sequence[Sequence[int]] | Floats) -> Arm:
     """An arm known by its counts alone: a row per run, a column per action."""
-    return Arm(tuple(str(number) for number in range(len(rows))), np.array(rows, dtype=np.float64))
+    return Arm(tuple(map(str, range(len(rows)))), np.array(rows, dtype=np.float64))
 
 
 def imported_arms(rows: Iterable[Mapping[str, Any]], k: int) -> dict[tuple[str, str], Arm]:

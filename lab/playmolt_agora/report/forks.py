@@ -64,7 +64,7 @@ def _counts(turns: Sequence[TurnRecord]) -> dict[int, Counter[str]]:
     counts: defaultdict[int, Counter[str]] = defaultdict(Counter)
     for turn in turns:
         if is_valid(turn):
-            counts[drift.window(turn.turn, turn.turns_planned)][str(turn.action)] += 1
+            counts[drift.window(turn.turn, turn.turns_planned)][str(turn.action_base)] += 1
     return counts
 
 

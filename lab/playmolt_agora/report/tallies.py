@@ -88,8 +88,8 @@ def networks(turns: Sequence[TurnRecord]) -> dict[tuple[str, Language, str], Net
     for turn in turns:
         arm = arm_of(turn.cell, turn.phase)
         agents[arm, turn.language][turn.agent] = None
-        if turn.success and turn.target and turn.action in {"support", "whisper"}:
-            ties[arm, turn.language, str(turn.action)][turn.agent, turn.target] += 1
+        if turn.success and turn.target and turn.action_base in {"support", "whisper"}:
+            ties[arm, turn.language, str(turn.action_base)][turn.agent, turn.target] += 1
     return {
         (phase, language, action): Network(tuple(sorted(agents[phase, language])), ties[phase, language, action])
         for phase, language in sorted(agents, key=lambda key: (rank_of(key[0]), key[1]))

@@ -4,7 +4,7 @@ import random
 import pytest
 from playmolt_agora.measures.analysis import analyse, study
 from playmolt_agora.measures.data.tables import PROVENANCE, TABLES
-from playmolt_agora.measures.gini import Holdings, LoggedGini
+from playmolt_agora.measures.gini import LoggedGini
 from playmolt_schemas.instrument.definitions import hashes, version
 
 
@@ -159,7 +159,7 @@ def test_failed_turns_lower_ri_star_where_they_count(analysed):
 
 
 def test_no_records_give_empty_tables():
-    tables = analyse([], ginis=[Holdings(run="r", epoch=1, kind="energy", values=(1, 1))])
+    tables = analyse([], ginis=[LoggedGini(run="r", epoch=1, kind="energy", gini=0.0, agents=2)])
     assert tables["gini"]["gini"] == [0.0]
     assert {name for name, table in tables.items() if next(iter(table.values()))} == {"gini", "tests"}
 

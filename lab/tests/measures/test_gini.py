@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from playmolt_agora.measures.gini import Holdings, gini, rows
+from playmolt_agora.measures.gini import LoggedGini, gini, rows
 
 
 @pytest.mark.parametrize(
@@ -34,8 +34,8 @@ def test_between_equality_and_one_holder_in_any_order(held):
 
 
 def test_a_row_for_each_run_kind_and_epoch():
-    shadow = Holdings(run="r", epoch=2, kind="shadow", values=(0, 50, 100, 150))
-    first = Holdings(run="r", epoch=1, kind="energy", values=(100, 100))
+    shadow = LoggedGini(run="r", epoch=2, kind="shadow", gini=gini([0, 50, 100, 150]), agents=4)
+    first = LoggedGini(run="r", epoch=1, kind="energy", gini=gini([100, 100]), agents=2)
     assert [row.row for row in rows([shadow, first])] == [
         {"run": "r", "epoch": 1, "kind": "energy", "gini": 0.0},
         {"run": "r", "epoch": 2, "kind": "shadow", "gini": pytest.approx(5 / 12, abs=1e-12)},

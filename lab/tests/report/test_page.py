@@ -261,6 +261,15 @@ def test_the_three_treatments_of_failed_turns_are_shown(html: str) -> None:
     assert "0.3100" in part(html, "contrasts-section")
 
 
+def test_a_fork_in_a_world_of_ones_own_diverges_by_what_acts_count_as(
+    study: StudyData, changed: Callable[..., StudyData]
+) -> None:
+    own = [msgspec.structs.replace(turn, action=turn.action and f"own_{turn.action}") for turn in study.turns]
+    divergence = forks(study)[0].divergence
+    assert any(value for _, value in divergence)
+    assert forks(changed(turns=own))[0].divergence == divergence
+
+
 def test_a_fork_is_shown_beside_its_parent(html: str, study: StudyData) -> None:
     fork = forks(study)[0]
     assert fork.first is not None

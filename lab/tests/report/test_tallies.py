@@ -49,6 +49,13 @@ def test_alleys_are_one_place_and_failed_turns_stand_somewhere_too(turn: Turn) -
     assert mix[("phase2", "with_persona", "ko", "")].share(0, "alley") == 1.0
 
 
+def test_an_act_of_a_world_of_ones_own_is_a_tie_by_what_it_counts_as(turn: Turn) -> None:
+    given = turn(action="give_away", action_base="support", target="agent_02")
+    found = networks([given, turn(action="nod", action_base=None, target="agent_02")])
+    assert dict(found["phase2", "ko", "support"].ties) == {("agent_01", "agent_02"): 1}
+    assert dict(found["phase2", "ko", "whisper"].ties) == {}
+
+
 def test_a_tie_needs_success_and_a_target(turn: Turn) -> None:
     found = networks(
         [
