@@ -416,6 +416,7 @@ async def test_a_place_that_nobody_took_up_is_free_after_a_minute(database_url: 
     assert await opens(limits, "ada", "legal-2", 1, 1) is None
 
 
+@pytest.mark.usefixtures("one_day")
 async def test_a_day_holds_so_many_sessions_of_both_kinds(database_url: str, pool: Pool) -> None:
     """Those that are over count as well, and those of yesterday do not."""
     limits = PgLimits(pool)
@@ -431,6 +432,7 @@ async def test_a_day_holds_so_many_sessions_of_both_kinds(database_url: str, poo
     assert await opens(limits, "ada", "legal-5", 9, 2) is None
 
 
+@pytest.mark.usefixtures("one_day")
 async def test_what_is_spent_of_a_day_is_told(database_url: str, relay_pool: Pool) -> None:
     engine_pool = await open_pool(database_url, role="playmolt_engine")
     ledger, today = PgLedger(engine_pool), datetime.now(UTC).date()

@@ -14,6 +14,7 @@ from core.tests.llm.fake_server import FakeServer, hang, reply
 from core.tests.waiting import wait_until
 from tests.integration.models import callers
 
+pytestmark = pytest.mark.usefixtures("one_day")
 USED = 15
 """Tokens of an answer."""
 WITHIN_A_TURN = {"turn": callers.EXPERIMENT, "judge": callers.JUDGE_ACCOUNT}
