@@ -1,6 +1,8 @@
 """Calls over a real NATS server: packing, preference, failover, bounds; watches and their gaps."""
 
 import asyncio
+import os
+import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 
@@ -247,17 +249,22 @@ def test_a_connection_that_was_closed_just_now_fails_as_one_that_is_lost(
     uvloop.run(try_it())
 
 
-async def test_a_connection_reads_on_after_a_flush_that_was_given_up(nats_url: str) -> None:
+async def test_a_connection_reads_on_after_a_flush_that_was_given_up(nats_server: Nats) -> None:
     """The library would take no message any more, and count each later flush as done."""
-    connection = await open_connection(Settings(nats_url=nats_url), "impatient", lambda: None)
+    connection = await open_connection(Settings(nats_url=nats_server.url), "impatient", lambda: None)
     heard: list[bytes] = []
 
     async def hear(message: Msg) -> None:
         heard.append(message.data)
 
     try:
-        with pytest.raises(nats.errors.FlushTimeoutError):
-            await connection.flush(1e-9)  # type: ignore[arg-type]  # seconds: the annotation is too narrow
+        assert nats_server.process
+        os.kill(nats_server.process.pid, signal.SIGSTOP)
+        try:
+            with pytest.raises(nats.errors.FlushTimeoutError):
+                await connection.flush(0.1)  # type: ignore[arg-type]  # seconds: the annotation is too narrow
+        finally:
+            os.kill(nats_server.process.pid, signal.SIGCONT)
         await until(lambda: not connection._pongs)
         await connection.subscribe("impatient.a", cb=hear)
         await connection.publish("impatient.a", b"heard")
