@@ -81,7 +81,7 @@ def list_(key: str | None, url: str | None, data: Path | None, as_json: bool) ->
 
 
 @panel.command()
-@click.argument("plan", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("plan", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Output folder.")
 @click.option("--dry", is_flag=True, help="Only check the plan and preview calls, tokens, cost, hours and power.")
 @click.option("--key", metavar="K", help="Key that opens the panel. Default: the operator's of that platform.")
