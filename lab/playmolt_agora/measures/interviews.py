@@ -11,7 +11,7 @@ import numpy as np
 from playmolt_schemas.instrument.definitions import BOOTSTRAPS, TIE, rank_of
 from playmolt_schemas.stored.agora.turn import AnswerCode, Language
 
-from playmolt_agora.measures.data.results import Result, grouped, number
+from playmolt_agora.measures.data.results import Result, grouped, mean, number
 from playmolt_agora.measures.divergence import Floats
 from playmolt_agora.measures.inference import bootstrap, permutation
 from playmolt_agora.measures.inference.streams import stream
@@ -131,7 +131,7 @@ class Interviews:
                 runs = tuple(sorted({each.asked.run for each in here}))
                 row = {
                     **group._asdict(), "turn": turn, "asked": len(here), "valid": len(values), "runs": len(runs),
-                    "mean": sum(values) / len(values) if values else None,
+                    "mean": mean(values),
                 }  # fmt: skip
                 found.append(Result(row, runs=runs, n=len(values), unit="answer"))
         return found

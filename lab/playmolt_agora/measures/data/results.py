@@ -34,6 +34,12 @@ def ratio(above: float, below: float) -> float | None:
     return None if below == 0 else float(above / below)
 
 
+def mean(values: Iterable[float | None]) -> float | None:
+    """The mean of what is known; None of nothing."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
 def grouped(values: Iterable[V], key: Callable[[V], K]) -> dict[K, list[V]]:
     """Values by key, in the order in which the keys first occur."""
     found: dict[K, list[V]] = {}

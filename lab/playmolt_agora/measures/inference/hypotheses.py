@@ -10,7 +10,7 @@ from scipy.special import stdtr  # type: ignore[import-untyped]  # scipy ships n
 
 from playmolt_agora.measures import drift
 from playmolt_agora.measures.data.frame import Frame
-from playmolt_agora.measures.data.results import Result
+from playmolt_agora.measures.data.results import Result, mean
 from playmolt_agora.measures.divergence import Floats, normed_entropy
 from playmolt_agora.measures.inference import permutation
 from playmolt_agora.measures.inference.permutation import PermutationTest
@@ -227,11 +227,6 @@ def _in_sets(turns: Frame) -> Frame:
     return turns.where(lambda seat: seat.set in {"A", "B"})
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    present = [value for value in values if value is not None]
-    return sum(present) / len(present) if present else None
-
-
 def _minus(one: float | None, other: float | None) -> float | None:
     return None if one is None or other is None else one - other
 
@@ -250,7 +245,7 @@ def _mean_entropy(group: Frame | None) -> float | None:
     if group is None:
         return None
     counts = group.counts(drift.numbered(group), drift.longest(group))
-    return _mean([normed_entropy(row) for row in counts])
+    return mean(normed_entropy(row) for row in counts)
 
 
 def _ranks(values: Floats) -> Floats:

@@ -7,11 +7,12 @@ from markupsafe import Markup
 from playmolt_schemas.instrument.definitions import rank_of
 
 from playmolt_agora.measures import interaction
+from playmolt_agora.measures.data.results import mean
 from playmolt_agora.report import markup, prose, provenance
 from playmolt_agora.report.chapters import confirmatory
 from playmolt_agora.report.forks import Fork, forks
 from playmolt_agora.report.plots import ritual
-from playmolt_agora.report.plots.figure import Plot, mean, shown_rows, shown_runs
+from playmolt_agora.report.plots.figure import Plot, shown_rows, shown_runs
 from playmolt_agora.report.sections import Section, figures_markup, rows_markup
 from playmolt_agora.report.study import StudyData, counted_rows, rows
 

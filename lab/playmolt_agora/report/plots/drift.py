@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from playmolt_agora.measures.data.results import grouped
+from playmolt_agora.measures.data.results import grouped, mean
 from playmolt_agora.report import charts
 from playmolt_agora.report.charts import BAND, HUES, Style, styles
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import Plot, drawn, in_order, mean, shown_rows, shown_runs
+from playmolt_agora.report.plots.figure import Plot, drawn, in_order, shown_rows, shown_runs
 from playmolt_agora.report.study import StudyData, rows
 from playmolt_agora.report.vega import Spec
 

@@ -5,11 +5,11 @@ from typing import Any, Final
 
 from playmolt_schemas.instrument.definitions import COSTS_REAL, arm_of, rank_of
 
-from playmolt_agora.measures.data.results import grouped
+from playmolt_agora.measures.data.results import grouped, mean
 from playmolt_agora.report import charts
 from playmolt_agora.report.charts import DASHES, HUES, Style
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import Plot, drawn, mean, phase_title, shown_runs
+from playmolt_agora.report.plots.figure import Plot, drawn, phase_title, shown_runs
 from playmolt_agora.report.study import StudyData, Table, rows
 
 _LANGUAGES: Final = {"ko": Style(HUES[0]), "en": Style(HUES[1], DASHES[1])}

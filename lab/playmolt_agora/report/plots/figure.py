@@ -1,6 +1,6 @@
 """A figure: the picture, what it says in words, and the numbers that it was drawn from."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -107,12 +107,6 @@ def shown_rows(study: StudyData, table: Table | None) -> list[dict[str, Any]]:
 def in_order(values: Iterable[object]) -> list[str]:
     """The distinct texts among values, sorted."""
     return sorted({str(value) for value in values if value is not None})
-
-
-def mean(values: Sequence[float | None]) -> float | None:
-    """The mean of what is known; None of nothing."""
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
 
 
 def percent(share: float | None) -> str:

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from playmolt_agora.measures.data.results import mean
 from playmolt_agora.report import charts
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import Plot, drawn, in_order, mean, shown_rows, shown_runs
+from playmolt_agora.report.plots.figure import Plot, drawn, in_order, shown_rows, shown_runs
 from playmolt_agora.report.study import StudyData
 from playmolt_agora.report.vega import INK, SOFT, Spec
 

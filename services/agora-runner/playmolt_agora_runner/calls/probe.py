@@ -26,7 +26,6 @@ from playmolt_agora_runner.run.rules import Agora
 from playmolt_agora_runner.turn import prompts, reply_parser, scenes
 from playmolt_agora_runner.turn.scene import Scene
 
-PROMPTS: Final = 3
 TIMES: Final = 4
 
 
