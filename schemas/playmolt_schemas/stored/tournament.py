@@ -23,7 +23,7 @@ Format = Literal["round_robin", "swiss", "arena", "season"]
 HOUSE_SEAT: Final = 0
 """The number of a seat without an entrant."""
 
-Entrants = Annotated[int, Meta(ge=1, le=TOURNAMENT_ENTRANTS)]
+Entrants = Annotated[int, Meta(ge=2, le=TOURNAMENT_ENTRANTS)]
 Rounds = Annotated[int, Meta(ge=1, le=TOURNAMENT_ROUNDS)]
 Minutes = Annotated[int, Meta(ge=1, le=TOURNAMENT_MINUTES)]
 PerOwner = Annotated[int, Meta(ge=1, le=ENTRANTS_OF_AN_OWNER)]

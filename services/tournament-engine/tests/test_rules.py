@@ -26,8 +26,10 @@ PAST = rfc3339(START - timedelta(seconds=1))
         ({"name": "a\nb"}, "name"),
         ({"name": "x" * 81}, "name"),
         ({"min_entrants": 0}, "min_entrants"),
+        ({"min_entrants": 1}, "min_entrants"),
         ({"min_entrants": 9, "max_entrants": 8}, "min_entrants"),
         ({"max_entrants": None}, "max_entrants"),
+        ({"max_entrants": 1}, "max_entrants"),
         ({"max_entrants": "many"}, "max_entrants"),
         ({"rounds": 0}, "rounds"),
         ({"per_owner": 9}, "per_owner"),
@@ -91,6 +93,7 @@ def test_each_change_that_a_reader_sees_has_its_time(tournament: Driver) -> None
             commands.ChangeTournament(terms={"name": "another"}),
             commands.JoinTournament(agent_id=agent(1), name="one"),
             commands.JoinTournament(agent_id=agent(2), name="two"),
+            commands.JoinTournament(agent_id=agent(3), name="three"),
             commands.LeaveTournament(agent_id=agent(2)),
             commands.StartTournament(),
         )
@@ -98,10 +101,10 @@ def test_each_change_that_a_reader_sees_has_its_time(tournament: Driver) -> None
         assert changed() == rfc3339(START + timedelta(seconds=seconds))
         tournament.later(1).when(command).accepted()
     tournament.later(1).pair().seat_all()
-    assert changed() == rfc3339(START + timedelta(seconds=5)), "a list shows nothing of tables"
+    assert changed() == rfc3339(START + timedelta(seconds=6)), "a list shows nothing of tables"
     (game,) = tournament.later(1).running()
     tournament.score(game)
-    assert changed() == view(tournament.state).ended_at == rfc3339(START + timedelta(seconds=7))
+    assert changed() == view(tournament.state).ended_at == rfc3339(START + timedelta(seconds=8))
 
 
 def test_an_unknown_tournament_is_not_found(tournament: Driver) -> None:
@@ -147,8 +150,8 @@ class TestJoining:
         tournament.created().joined(1, 2).started().joined(3).refused(Code.ALREADY_STARTED)
 
     def test_an_arena_until_its_end(self, tournament: Driver) -> None:
-        tournament.created(format="arena", duration_minutes=10).joined(1).started().later(599).joined(2).accepted()
-        tournament.later(1).joined(3).refused(Code.TOURNAMENT_OVER)
+        tournament.created(format="arena", duration_minutes=10).joined(1, 2).started().later(599).joined(3).accepted()
+        tournament.later(1).joined(4).refused(Code.TOURNAMENT_OVER)
 
     def test_not_after_the_end(self, tournament: Driver) -> None:
         tournament.created().joined(1).when(commands.CancelTournament()).accepted()
@@ -197,10 +200,10 @@ class TestStarting:
         assert not tournament.rules.effects(tournament.state)
 
     def test_without_entrants(self, tournament: Driver) -> None:
-        assert tournament.created(min_entrants=1).started().state.reason == "too_few_entrants"
+        assert tournament.created().started().state.reason == "too_few_entrants"
 
     def test_by_its_owner_or_the_operator(self, tournament: Driver) -> None:
-        tournament.created(by="owner-1").joined(1)
+        tournament.created(by="owner-1").joined(1, 2)
         for command in (commands.StartTournament, commands.CancelTournament):
             tournament.when(command(by="owner-2")).refused(Code.OPERATOR_ONLY)
         tournament.when(commands.ChangeTournament(by="owner-2", terms={})).refused(Code.OPERATOR_ONLY)
@@ -503,8 +506,9 @@ class TestArena:
         assert tournament.events == []
 
     def test_an_empty_one_ends_in_time(self, tournament: Driver) -> None:
-        tournament.created(format="arena", ends_at=SOON).joined(1).started()
-        tournament.when(commands.LeaveTournament(agent_id=agent(1)))
+        tournament.created(format="arena", ends_at=SOON).joined(1, 2).started()
+        for number in (1, 2):
+            tournament.when(commands.LeaveTournament(agent_id=agent(number))).accepted()
         assert not tournament.due(effects.PAIR)
         tournament.to_the_end()
         assert (tournament.state.phase, rfc3339(tournament.now)) == ("ended", SOON)

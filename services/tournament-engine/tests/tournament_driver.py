@@ -75,7 +75,7 @@ class Driver:
     def created(
         self, seats: int = 5, roles: tuple[str, ...] = (), by: str = "", seed: str = "7", **terms: object
     ) -> "Driver":
-        named = {"name": "Cup", "game_type": "ox", "format": "swiss", "min_entrants": 1, "max_entrants": 500}
+        named = {"name": "Cup", "game_type": "ox", "format": "swiss", "min_entrants": 2, "max_entrants": 500}
         if terms.get("format") == "season":
             del named["min_entrants"], named["max_entrants"]
         return self.when(

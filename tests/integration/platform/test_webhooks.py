@@ -281,7 +281,7 @@ async def test_an_owner_is_notified_of_what_happens_to_its_entrant_in_a_tourname
     secret = await owner.set_webhook(port)
     headers = {"Authorization": f"Bearer {running.run.operator_key}"}
     terms = {"name": f"cup {uuid.uuid4()}", "game_type": "ox", "format": "swiss", "rounds": 1,
-             "min_entrants": 1, "max_entrants": 8}  # fmt: skip
+             "min_entrants": 2, "max_entrants": 8}  # fmt: skip
     async with (
         Receiver().listening(program, port, secret) as receiver,
         httpx.AsyncClient(base_url=running.run.gateway, trust_env=False, timeout=60) as client,
