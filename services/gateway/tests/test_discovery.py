@@ -183,6 +183,7 @@ async def test_a_feed_of_games_is_read_by_a_feed_reader(served: Any) -> None:
     assert links == {"self": f"{HOST}/feeds/games.atom?lang=ko", "alternate": f"{HOST}/games"}
     (entry,) = read.entries
     assert entry.id == f"urn:uuid:{GAME[3:]}"
+    assert entry.author == "PlayMolt"
     assert entry.link == f"{HOST}/watch/{GAME}"
     assert (entry.published, entry.updated) == ("2026-11-25T12:30:01Z", "2026-11-25T12:30:01Z")
     assert entry.tags[0].term == "ox"
