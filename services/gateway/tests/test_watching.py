@@ -345,27 +345,38 @@ async def test_rows_and_drawings_are_compressed(served: Any, path: str, accepted
     assert int(answer.headers["content-length"]) < len(answer.content) or not named
 
 
+FROM_A_PAGE = {"sec-fetch-site": "same-origin"}
+
+
 @pytest.mark.parametrize(("accepted", "named"), [("gzip, br", "br"), ("gzip", "gzip"), ("br;q=0", ""), ("", "")])
-async def test_json_that_everybody_may_read_is_compressed(served: Any, accepted: str, named: str) -> None:
-    answer = await served.send("GET", f"/api/games/{GAME}/state", headers={"accept-encoding": accepted})
+async def test_json_that_everybody_may_read_is_compressed_for_pages(served: Any, accepted: str, named: str) -> None:
+    headers = {"accept-encoding": accepted, **FROM_A_PAGE}
+    answer = await served.send("GET", f"/api/games/{GAME}/state", headers=headers)
     assert answer.json() == state(LAST, "end")
     assert answer.headers.get("content-encoding", "") == named
     assert answer.headers["vary"] == "Accept-Encoding"
     assert int(answer.headers["content-length"]) < len(answer.content) / 2 or not named
 
 
+@pytest.mark.parametrize("headers", [{}, {"sec-fetch-site": "cross-site"}, {"sec-fetch-site": "none"}])
+async def test_json_for_programs_is_not_compressed(served: Any, headers: dict[str, str]) -> None:
+    answer = await served.send("GET", f"/api/games/{GAME}/state", headers={"accept-encoding": "br, gzip", **headers})
+    assert "content-encoding" not in answer.headers
+    assert int(answer.headers["content-length"]) == len(answer.content) > LEAST_BYTES
+
+
 async def test_json_with_a_secret_or_little_content_is_not_compressed(served: Any) -> None:
     """A compressed length says which parts of an answer are alike, so it could betray a secret."""
     address, (_, key) = f"/api/games/{GAME}/state", served.agent()
     for headers, query in ((key, ""), ({}, "?invite=a-private-games-invite")):
-        whole = await served.send("GET", address + query, headers={"accept-encoding": "br", **headers})
+        whole = await served.send("GET", address + query, headers={"accept-encoding": "br", **FROM_A_PAGE, **headers})
         assert whole.status_code == 200
         assert "content-encoding" not in whole.headers
         assert int(whole.headers["content-length"]) == len(whole.content) > LEAST_BYTES
     served.bus.engine = lambda _game, _call: (200, {"version": 4})
-    small = await served.send("GET", address, headers={"accept-encoding": "br"})
+    small = await served.send("GET", address, headers={"accept-encoding": "br", **FROM_A_PAGE})
     assert ("content-encoding" in small.headers, small.headers["vary"]) == (False, "Accept-Encoding")
-    refused = await served.send("GET", "/api/games/nothing/state", headers={"accept-encoding": "br"})
+    refused = await served.send("GET", "/api/games/nothing/state", headers={"accept-encoding": "br", **FROM_A_PAGE})
     assert (refused.status_code, "content-encoding" in refused.headers) == (404, False)
 
 

@@ -355,8 +355,7 @@ class Onlooker:
 
     def note(self, what: str, answer: Any) -> None:
         headers = sorted(answer.headers)
-        if "content-encoding" not in answer.headers:  # the length of a compressed answer follows from its content
-            assert int(answer.headers.get("content-length", 0)) == len(answer.content)
+        assert int(answer.headers.get("content-length", 0)) == len(answer.content)
         self.seen.append((self.plain(what), (answer.status_code, headers, self.plain(answer.text))))
 
     def plain(self, text: str) -> str:

@@ -204,6 +204,10 @@ async def _checked_reply(
     reply = await _reply(services, handler, checked)
     if isinstance(reply, HttpProblem) or head.authorization is not None or not _is_public(checked):
         return reply
+    if request.headers.get("sec-fetch-site") != "same-origin":
+        return (
+            reply  # of a program: it polls from a machine with a good line, and each answer would cost its compression
+        )
     return await services.json_compressor.compress(reply, request.headers.get("accept-encoding", ""))
 
 
