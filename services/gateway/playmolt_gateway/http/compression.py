@@ -1,8 +1,8 @@
 """Compressed answers, in an encoding that the client accepts.
 
-JSON of the API is compressed for anonymous requests of pages only (docs/decisions/http-and-fast-path.md): a compressed length
-shows which parts of an answer are alike. An attacker who can put a text into an answer that also holds a secret of its
-reader, and who sees the lengths of many such answers, could guess that secret.
+JSON of the API is compressed for anonymous requests of pages only (docs/decisions/http-and-fast-path.md): a compressed
+length shows which parts of an answer are alike. An attacker who can put a text into an answer that also holds a secret
+of its reader, and who sees the lengths of many such answers, could guess that secret.
 """
 
 import asyncio

@@ -204,10 +204,8 @@ async def _checked_reply(
     reply = await _reply(services, handler, checked)
     if isinstance(reply, HttpProblem) or head.authorization is not None or not _is_public(checked):
         return reply
-    if request.headers.get("sec-fetch-site") != "same-origin":
-        return (
-            reply  # of a program: it polls from a machine with a good line, and each answer would cost its compression
-        )
+    if not _is_of_page(route, request):
+        return reply
     return await services.json_compressor.compress(reply, request.headers.get("accept-encoding", ""))
 
 
@@ -221,6 +219,11 @@ def _is_public(request: CheckedRequest[Any, Any]) -> bool:
         and "token" not in request.params
         and not getattr(request.query, "invite", None)
     )
+
+
+def _is_of_page(route: Route, request: Request) -> bool:
+    """Whether a page asks. A program polls, often on a fast line, and each answer would cost its compression."""
+    return not route.path.startswith("/api/") or request.headers.get("sec-fetch-site") == "same-origin"
 
 
 async def _response(
