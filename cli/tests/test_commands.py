@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 from playmolt_cli.local.embedded import free_port
 from playmolt_cli.main import cli
+from playmolt_schemas.process_limits import NAMES
 
 for _name in cli.list_commands(click.Context(cli)):  # each is imported when asked for
     cli.get_command(click.Context(cli), _name)
@@ -102,3 +103,14 @@ def test_doctor_says_what_is_wrong_and_what_to_do(tmp_path: Path) -> None:
     faults = [line.split()[1] for line in result.output.splitlines() if line.startswith("FAULT")]
     assert faults == ["database", "nats", "gateway"]
     assert result.output.count("→") == 3
+
+
+@pytest.mark.parametrize(("missing", "seen"), [((), "all held"), (tuple(NAMES), "does not hold: ")])
+def test_doctor_names_each_limit_that_the_system_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: tuple[str, ...], seen: str
+) -> None:
+    monkeypatch.setattr("playmolt_schemas.process_limits.missing_here", lambda: missing)
+    result = _run("doctor", "--data", str(tmp_path / "data"), DATABASE_URL=f"postgresql://nobody@{NOWHERE}/none")
+    (line,) = [line for line in result.output.splitlines() if "process limits" in line]
+    assert seen in line
+    assert [name for name in missing if name not in line] == []

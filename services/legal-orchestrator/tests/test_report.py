@@ -22,6 +22,7 @@ from playmolt_legal.report.pdf_format import render_pdf
 from playmolt_legal.rules import Legal
 from playmolt_schemas.games.legal import Report
 from playmolt_schemas.stored.legal import Citation, RefusedItem
+from pypdf import PdfReader
 
 TEXT = {"md": render_md, "html": render_html}
 BOOKS = {"docx": render_docx, "pdf": render_pdf}
@@ -227,6 +228,21 @@ def test_a_client_asks_for_a_format(session: Any, name: str, content_type: str, 
     assert isinstance(rendered, formats.Rendered)
     assert rendered.content_type == content_type
     assert rendered.body.startswith(start)
+
+
+@pytest.mark.parametrize("name", ["md", "html", "docx", "pdf"])
+def test_each_format_names_the_zone_of_its_times_and_the_language(sessions: Any, name: str, language: str) -> None:
+    rendered = formats.render(of(sessions(language=language)), name)
+    assert isinstance(rendered, formats.Rendered)
+    body = rendered.body
+    if name == "docx":
+        with zipfile.ZipFile(io.BytesIO(body)) as file:
+            body = file.read("word/document.xml")
+    # The library puts a NUL before each letter: findings/fpdf2_cid_fonts.sh.
+    text = PdfReader(io.BytesIO(body)).pages[0].extract_text().replace("\0", "") if name == "pdf" else body.decode()
+    assert re.search(r"\d\d:\d\d.{1,3}UTC", text)
+    if name == "html":
+        assert f'<html lang="{language}">' in text
 
 
 def test_an_unknown_format_is_refused(session: Any) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_core.game.decider import Create, DeadlinePassed
+from playmolt_core.game.decider import Create, DeadlinePassed, Join
 from playmolt_ox.rules import Ox
 from playmolt_schemas.codes import Code
 from playmolt_schemas.stored.ox import (
@@ -18,6 +18,7 @@ from playmolt_schemas.stored.ox import (
     SwitchSubmitted,
 )
 from playmolt_schemas.stored.seats import AgentLeft, GameAborted
+from playmolt_schemas.stored.values import Identity
 
 from core.tests.scenario import like
 from core.tests.table import joined
@@ -379,6 +380,21 @@ def test_an_abandoned_game_ends_by_its_deadlines(tables: Any) -> None:
     table.deadline().deadline()
     assert [event.type for event in table.decision.events[-6:]] == ["seat_away"] * 5 + ["game_aborted"]
     assert (table.state.phase, table.message("game_aborted")["reason"]) == ("aborted", "abandoned")
+
+
+def test_house_bots_play_a_game_to_its_end_that_all_others_left_silent(tables: Any) -> None:
+    table = tables(deadline=1)
+    for agent, kind in zip(table.agents, ("bot", "bot", "bot", "bot", "house"), strict=True):
+        table.when(Join(agent_id=agent, name=agent, identity=Identity(handle=agent, kind=kind)))
+    house = table.agents[4]
+    while table.state.playing:
+        if table.state.phase == "first_choice":
+            table.pick(house, "O")
+        elif table.state.phase == "switch":
+            table.keep(house)
+        if table.state.playing:
+            table.deadline()
+    assert (table.state.phase, table.message("game_end")["winner_id"]) == ("end", house)
 
 
 # The operator
