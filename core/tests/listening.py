@@ -1,7 +1,7 @@
 """A TCP server of the tests on loopback that leaves nothing open, whatever its clients do as it ends."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -53,3 +53,14 @@ async def listening(serve: Serve) -> AsyncIterator[int]:
         for writer in writers:
             writer.transport.abort()
         await asyncio.sleep(0)  # they close in the next turn
+
+
+async def carry(far: asyncio.StreamWriter, *ways: Coroutine[None, None, None]) -> None:
+    """Run both ways of a connection that is passed on; its far end is closed when they end or are cancelled."""
+    passing = [asyncio.create_task(way) for way in ways]
+    try:
+        await asyncio.gather(*passing)
+    finally:
+        for task in passing:
+            task.cancel()
+        far.transport.abort()

@@ -549,6 +549,6 @@ def test_agents_of_one_name_are_told_apart_in_the_leaderboard(reader: Reader) ->
         "rows => rows.map((row) => [row.querySelectorAll('th, td')[1], row.querySelector('a .name')]"
         ".map((one) => one.innerText))"
     )
-    told = [line for line, _ in lines]
-    assert len(told) > len({name for _, name in lines}), "some share a name"
-    assert len({*told}) == len(told)
+    shown = [line for line, _ in lines]
+    assert len(shown) > len({name for _, name in lines}), "some share a name"
+    assert len({*shown}) == len(shown)

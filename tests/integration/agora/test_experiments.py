@@ -322,11 +322,11 @@ async def test_a_model_that_is_away_pauses_its_runs_and_never_fills_turns(runnin
             """What two readers see of one pause; None if it ended meanwhile."""
             state = (await anybody.get(f"/api/games/{run}/state")).json()
             line = next(line for line in (await anybody.get(RUNS)).json()["runs"] if line["game_id"] == run)
-            told = await asyncio.to_thread(CliRunner().invoke, cli, asked, env={"DATABASE_URL": ""})
-            assert told.exit_code == 0, told.output
+            printed = await asyncio.to_thread(CliRunner().invoke, cli, asked, env={"DATABASE_URL": ""})
+            assert printed.exit_code == 0, printed.output
             later = (await anybody.get(f"/api/games/{run}/state")).json()
             one_pause = state["paused"] == "model_away" and later["version"] == state["version"]
-            return (line, json.loads(told.stdout)["runs"]) if one_pause else None
+            return (line, json.loads(printed.stdout)["runs"]) if one_pause else None
 
         line, runs = await wait_until(shown, 180)
         seen = True

@@ -251,16 +251,16 @@ async def test_a_store_that_is_lost_whole_is_filled_again(log: PostgresLog, nats
         await assert_same(log, bus)
 
 
-@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize("notified", [True, False])
 async def test_a_store_that_lost_its_tail_is_filled_up_though_nothing_happens(
-    log: PostgresLog, nats_server: Nats, folder: Path, told: bool
+    log: PostgresLog, nats_server: Nats, folder: Path, notified: bool
 ) -> None:
-    """Told: the relay's own connection broke. Not told: the stream's leader did, behind another server."""
+    """Notified: the relay's own connection broke. Otherwise the stream's leader failed, behind another server."""
     game, store = Game("ox-1"), nats_server.folder / "jetstream"
     await log.append([unit(game.adds(10))])
     async with jetstream(nats_server.url) as bus:
-        # Untold it looks after a second; told it looks at once, and by itself only after the test.
-        relay = Relay(log, bus, LIMIT, check_seconds=3_600 if told else 1)
+        # By itself it looks after a second. Notified, it looks at once, and by itself only after the test.
+        relay = Relay(log, bus, LIMIT, check_seconds=3_600 if notified else 1)
         while await relay.step():
             pass
         nats_server.stop()
@@ -278,7 +278,7 @@ async def test_a_store_that_lost_its_tail_is_filled_up_though_nothing_happens(
         state = await bus.state(subjects.EVENTS_STREAM)
         assert state is not None
         assert state.last == 10
-        if told:
+        if notified:
             relay.recheck()
         async with running(relay.run()):
             await until(caught_up(log, bus))

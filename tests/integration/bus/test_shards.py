@@ -162,14 +162,14 @@ async def test_a_watch_hears_its_game_in_whatever_shard_it_lies(
     await watching.close()
 
 
-async def test_who_was_told_another_number_stops_and_names_both(nats_url: str) -> None:
+async def test_a_service_with_another_number_stops_and_names_both(nats_url: str) -> None:
     engine = Echo(Settings(nats_url=nats_url))
     await engine.bus.open(SHARDS)
     await engine.bus.serve("ox", ["x"], receive=engine.receive, receive_public=engine.receive)
-    told = await connect(Settings(nats_url=nats_url, log_shards=2), "spectator")
+    other = await connect(Settings(nats_url=nats_url, log_shards=2), "spectator")
     with pytest.raises(OtherShards, match="is 2, and this log was made with 3"):
-        await asyncio.wait_for(told.same_shards(), 60)
-    await told.close()
+        await asyncio.wait_for(other.same_shards(), 60)
+    await other.close()
     await engine.stop()
 
 

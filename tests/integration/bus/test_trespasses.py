@@ -131,10 +131,10 @@ async def test_nobody_but_the_relay_gets_anything_into_a_stream(platform: Platfo
     before = await ends(platform.relay)
     trespasses: list[str] = []
     for user in (user for user in (*SERVICES, READER) if user != "relay"):
-        told: list[Exception] = []
+        failures: list[Exception] = []
 
-        async def failed(error: Exception, told: list[Exception] = told) -> None:
-            told.append(error)
+        async def failed(error: Exception, failures: list[Exception] = failures) -> None:
+            failures.append(error)
 
         stranger = await nats.connect(
             platform.server.url,
@@ -150,7 +150,7 @@ async def test_nobody_but_the_relay_gets_anything_into_a_stream(platform: Platfo
             for asked in ASKED:
                 await stranger.publish(asked, _body(asked), reply=stored)
         await delivered(stranger, 60)
-        await wait_until(lambda told=told: told, 60)  # the server refuses some of it
+        await wait_until(lambda failures=failures: failures, 60)  # the server refuses some of it
         await asyncio.sleep(0.3)
         await stranger.close()
         if (now := await ends(platform.relay)) != before:

@@ -10,7 +10,7 @@ from typing import Literal, Self
 
 import msgspec
 
-from core.tests.listening import listening
+from core.tests.listening import carry, listening
 
 _PARSED = re.compile(rb"(__asyncpg_\w+)\x00SELECT \* FROM log\.append\(")
 """A prepared statement that appends, and its name."""
@@ -65,13 +65,7 @@ class Proxy:
     async def _lead(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target)
         link = _Link(self, writer, far_writer)
-        passing = [asyncio.create_task(link.ask(reader)), asyncio.create_task(link.answer(far_reader))]
-        try:
-            await asyncio.gather(*passing)
-        finally:
-            for task in passing:
-                task.cancel()
-            far_writer.transport.abort()
+        await carry(far_writer, link.ask(reader), link.answer(far_reader))
 
     async def held_up(self) -> None:
         await asyncio.sleep(self.delay)

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, suppress
 from types import TracebackType
 from typing import Self
 
-from core.tests.listening import listening
+from core.tests.listening import carry, listening
 
 
 class Address:
@@ -41,13 +41,7 @@ class Address:
 
     async def _lead(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self.target)
-        passing = [asyncio.create_task(_pass(reader, far_writer)), asyncio.create_task(_pass(far_reader, writer))]
-        try:
-            await asyncio.gather(*passing)
-        finally:
-            for task in passing:
-                task.cancel()
-            far_writer.transport.abort()
+        await carry(far_writer, _pass(reader, far_writer), _pass(far_reader, writer))
 
 
 async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
