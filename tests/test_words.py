@@ -1,10 +1,12 @@
 """Words of an idiom that this repository is leaving, and the type `Any`: each part has a ceiling, which only falls.
+Class names: one meaning each in a package, and nouns.
 
 `python tests/test_words.py` prints the table of today's counts.
 """
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -39,6 +41,14 @@ CEILINGS: Final = {
     "docs": 9,
     "pages": 4,
 }
+
+CLASS: Final = re.compile(r"^\s*class (\w+)", re.MULTILINE)
+EVENT_CLASSES: Final = frozenset((
+    "AttemptMade", "GameAborted", "GameEnded", "GameStarted", "PhaseChanged", "TurnFailed", "TurnStarted",
+))  # fmt: skip
+"""Event types that several games have, each with fields of its own."""
+NOUNS: Final = frozenset(("Finding", "Heading", "Rating"))
+"""Class names that end like a gerund."""
 
 ANY: Final = re.compile(r"\bAny\b")
 ANY_CEILINGS: Final = {
@@ -111,6 +121,13 @@ def test_any_grows_rarer(part: str) -> None:
     found, ceiling = lines_with_any(part), ANY_CEILINGS[part]
     assert found <= ceiling, f"{part}: {found} lines with Any, at most {ceiling}: name the type, or use object"
     assert found >= ceiling - SLACK, f"{part}: only {found} lines with Any are left: lower its ceiling from {ceiling}"
+
+
+@pytest.mark.parametrize("part", [folder.name for folder in code()])
+def test_a_class_name_is_a_noun_with_one_meaning(part: str) -> None:
+    names = Counter(name for path in files(part) for name in CLASS.findall(path.read_text("utf-8")))
+    assert {name for name, uses in names.items() if uses > 1} <= EVENT_CLASSES
+    assert {name for name in names if name.endswith("ing")} <= NOUNS
 
 
 def test_every_part_has_a_ceiling() -> None:

@@ -571,7 +571,7 @@ class Events(msgspec.Struct, frozen=True):
     next_after: int
 
 
-class Ended(msgspec.Struct, frozen=True):
+class EndedGame(msgspec.Struct, frozen=True):
     """The operator ended a game."""
 
     game_id: str
@@ -605,7 +605,7 @@ __all__ = [
     "Agents",
     "ConvictionRate",
     "EndRequest",
-    "Ended",
+    "EndedGame",
     "ErasedSession",
     "Events",
     "ForfeitRequest",

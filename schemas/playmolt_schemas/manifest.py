@@ -22,7 +22,7 @@ class Reference(msgspec.Struct, frozen=True):
         return getattr(import_module(module), name)
 
 
-class Resource(msgspec.Struct, frozen=True):
+class PackagedFile(msgspec.Struct, frozen=True):
     """A file or folder inside a package."""
 
     package: str
@@ -58,9 +58,9 @@ class GameModule(msgspec.Struct, frozen=True, kw_only=True):
     """The role of each seat, which a tournament may give to them in any order; empty: all seats are equal."""
     messages: Reference | None = None
     """A GameMessages; None for sessions, whose routes declare their messages."""
-    guide: Resource | None = None
+    guide: PackagedFile | None = None
     """The guide for bots and their authors, in Markdown."""
-    watch: Resource | None = None
+    watch: PackagedFile | None = None
     """A folder with `narration.<language>.json` (texts for its events on pages and in the terminal), `watch.js` (which
     draws it) and `texts.<language>.json` (texts of the drawing)."""
     drawing: Reference | None = None

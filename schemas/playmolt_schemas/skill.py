@@ -14,13 +14,13 @@ import msgspec
 
 from playmolt_schemas import limits
 from playmolt_schemas.codes import Code
-from playmolt_schemas.manifest import GameModule, Resource
+from playmolt_schemas.manifest import GameModule, PackagedFile
 from playmolt_schemas.registry import games
 
 PageLanguage = Literal["en", "ko", "zh"]
 PAGE_LANGUAGES: Final[tuple[PageLanguage, ...]] = get_args(PageLanguage)
 
-_COMMON: Final = Resource("playmolt_gateway", "web")
+_COMMON: Final = PackagedFile("playmolt_gateway", "web")
 
 
 @cache
@@ -47,7 +47,7 @@ _ACTIONS: Final = re.compile(r"```json\n(.*)\n")
 """The first example of an action. `calls` in the head of a guide is the number of calls in a whole game."""
 _CALLS: Final = re.compile(r"^calls: (\d+)$", re.MULTILINE)
 _NO_VALUES: Final[Mapping[str, str]] = {}
-GUIDES: Final = Resource("playmolt_gateway", "texts")
+GUIDES: Final = PackagedFile("playmolt_gateway", "texts")
 """Parts that the guides of all games share."""
 
 
@@ -85,7 +85,7 @@ def guide(game: GameModule, language: PageLanguage, addresses: Addresses) -> str
 
 
 def _text_of(package: str, path: str) -> str | None:
-    file: Traversable = Resource(package, path).find()
+    file: Traversable = PackagedFile(package, path).find()
     return file.read_text(encoding="utf-8") if file.is_file() else None
 
 

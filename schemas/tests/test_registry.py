@@ -6,7 +6,7 @@ import pytest
 from playmolt_schemas import registry
 from playmolt_schemas.games import manifests
 from playmolt_schemas.identifiers import ENGINES, GAME_TYPES, RUN_TYPES, SESSION_TYPES, TOURNAMENT_TYPES
-from playmolt_schemas.manifest import Reference, Resource
+from playmolt_schemas.manifest import PackagedFile, Reference
 from playmolt_schemas.registry import InvalidManifest, bot_games, collected, watched_games
 
 
@@ -47,8 +47,8 @@ def test_a_reference_is_imported_when_it_is_asked_for() -> None:
 
 
 def test_a_resource_of_what_is_not_installed_holds_no_files() -> None:
-    assert Resource("nobody_has_this", "web").files() == {}
-    assert Resource("playmolt_schemas", "nowhere").files() == {}
+    assert PackagedFile("nobody_has_this", "web").files() == {}
+    assert PackagedFile("playmolt_schemas", "nowhere").files() == {}
 
 
 def test_the_generated_pages_can_keep_to_the_games_of_this_repository() -> None:

@@ -26,7 +26,7 @@ from playmolt_schemas.agora.plan import (
 from playmolt_schemas.codes import Code
 from playmolt_schemas.routes import agora as routes
 from playmolt_schemas.routes import platform
-from playmolt_schemas.routes.agora import Forked, ForkRequest
+from playmolt_schemas.routes.agora import ForkRequest, ScheduledFork
 from playmolt_schemas.routes.route import Route
 from playmolt_schemas.stored.agora.plan import Budget
 
@@ -113,7 +113,7 @@ class ExperimentsClient:
         """Import a coder's sheet."""
         return self._call(routes.SHEET, experiment, body=request)
 
-    def fork(self, run: str, request: ForkRequest, key: str) -> Forked:
+    def fork(self, run: str, request: ForkRequest, key: str) -> ScheduledFork:
         """Fork a run; idempotent by `key`."""
         return self._call(routes.FORK, run, body=request, key=key)
 

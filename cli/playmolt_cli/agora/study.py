@@ -12,7 +12,7 @@ from playmolt_core.db.moderation import PgModeration
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.game.withholding import readable
 from playmolt_core.log.postgres import log_of
-from playmolt_core.log.withholding import Withholding
+from playmolt_core.log.withholding import WithheldReader
 from playmolt_schemas.instrument.laboratory import REPORT
 from playmolt_schemas.records import Record
 from playmolt_schemas.stored.agora.turn import TurnRecord
@@ -161,7 +161,7 @@ async def _transcribed(run: str, agent: str | None, kind: "Format", data: Path |
 
 async def _as_shown(pool: Pool, records: Sequence[Record]) -> Sequence[Record]:
     """Records with a placeholder for what the operator hid: a transcript is read by others."""
-    withholding = Withholding(PgModeration(pool))
+    withholding = WithheldReader(PgModeration(pool))
     await withholding.refresh()
     rules = deciders()["agora"]
     return [readable(withholding.withheld.record(rules, record)) for record in records]

@@ -9,7 +9,7 @@ import click
 from playmolt_core.db.moderation import PgModeration
 from playmolt_core.db.pool import Pool
 from playmolt_core.log.postgres import PostgresLog
-from playmolt_core.log.withholding import Withholding
+from playmolt_core.log.withholding import WithheldReader
 
 from playmolt_cli.dataset.files import DatasetManifest, ListedGame, ParquetFiles, write_metadata
 from playmolt_cli.dataset.games import PersonNames, finished_games, games_in
@@ -87,7 +87,7 @@ def build(since: date, until: date, out: Path, data: Path | None) -> None:
 async def _build(log: PostgresLog, pool: Pool, folder: Path, since: date, until: date) -> tuple[DatasetManifest, int]:
     rules = deciders()
     await with_packs(rules, pool)
-    following = Withholding(PgModeration(pool))
+    following = WithheldReader(PgModeration(pool))
     await following.refresh()
     begin, end = (datetime.combine(day, datetime.min.time(), UTC) for day in (since, until))
     streams, archived = await finished_games(log, begin, end)

@@ -22,7 +22,7 @@ from playmolt_core.log.reading import places
 from playmolt_core.log.stats import Stats
 from playmolt_core.log.stats import stats as count_everything
 from playmolt_core.log.verify import Verification
-from playmolt_core.log.withholding import Withholding
+from playmolt_core.log.withholding import WithheldReader
 from playmolt_schemas.export.wire import Lag, ShardLag
 from playmolt_schemas.records import Record
 from playmolt_schemas.shards import MOST_SHARDS, BadPlaces, Places, read_places, write_places
@@ -306,7 +306,7 @@ async def _write_lines(
     _begin(event_log, listing, shard)
     withheld = None
     if public:
-        following = Withholding(PgModeration(public))
+        following = WithheldReader(PgModeration(public))
         await following.refresh()
         withheld = following.withheld
     async for piece in json_lines(

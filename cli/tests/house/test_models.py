@@ -10,7 +10,7 @@ from playmolt_cli.house.budget import ACCOUNT, DailyLedger, InvalidBudget
 from playmolt_cli.house.models import HouseModels, UnknownAlias
 from playmolt_cli.match.table import GameTable, TableSeat, TableTurn
 from playmolt_cli.model_seats.requests import cast
-from playmolt_core.db.ledger import Account, Amount, Entry
+from playmolt_core.db.ledger import Account, Amount, LedgerEntry
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.file_ledger import FileLedger
 from playmolt_core.llm.limits import MemoryLimits
@@ -70,13 +70,13 @@ async def test_a_days_budget_is_not_new_after_a_restart(tmp_path: Path) -> None:
 
 async def test_a_call_that_a_kill_cut_off_stays_counted_at_its_worst(tmp_path: Path) -> None:
     account, file = Account(name=ACCOUNT, money=Decimal(3)), tmp_path / "day.jsonl"
-    two, one = Entry(account, Amount(Decimal(2), 10, 1)), Entry(account, Amount(Decimal(1), 10, 1))
+    two, one = LedgerEntry(account, Amount(Decimal(2), 10, 1)), LedgerEntry(account, Amount(Decimal(1), 10, 1))
     assert await FileLedger(ACCOUNT, file).reserve([two]) is None
     killed = FileLedger(ACCOUNT, file)
     assert killed.of(ACCOUNT) == Amount(Decimal(2), 10, 1)
     assert await killed.reserve([two]) is not None
     assert await killed.reserve([one]) is None
-    await killed.settle([Entry(account, Amount(Decimal("-0.75"), -6))])
+    await killed.settle([LedgerEntry(account, Amount(Decimal("-0.75"), -6))])
     assert FileLedger(ACCOUNT, file).of(ACCOUNT) == Amount(Decimal("2.25"), 14, 2)
 
 

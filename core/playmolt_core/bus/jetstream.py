@@ -56,14 +56,14 @@ class StreamState(msgspec.Struct, frozen=True):
     last: int
 
 
-class _History(msgspec.Struct):
+class _HistoryRequest(msgspec.Struct):
     game: str
     game_id: str
     after: Annotated[int, msgspec.Meta(ge=0)]
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)]
 
 
-_read_history = msgspec.json.Decoder(_History).decode
+_read_history = msgspec.json.Decoder(_HistoryRequest).decode
 
 
 @contextmanager

@@ -55,7 +55,7 @@ class ExhaustedAccount(msgspec.Struct, frozen=True, kw_only=True):
     money: Decimal
 
 
-class Entry(NamedTuple):
+class LedgerEntry(NamedTuple):
     """A change of an account: what is reserved, or how a reservation is corrected (negative: less was used)."""
 
     account: Account
@@ -81,18 +81,18 @@ class InFlight(msgspec.Struct, frozen=True, kw_only=True):
 class Ledger(Protocol):
     """Every method is one transaction, and may raise LogUnavailable."""
 
-    async def reserve(self, entries: Sequence[Entry], mark: InFlight | None = None) -> ExhaustedAccount | None:
+    async def reserve(self, entries: Sequence[LedgerEntry], mark: InFlight | None = None) -> ExhaustedAccount | None:
         """Count a call on all accounts or on none, and return the first that cannot pay.
 
         `mark` is noted with it: another request of the same question adds to the marker, one of another replaces it.
         """
         ...
 
-    async def settle(self, entries: Sequence[Entry], mark: InFlight | None = None) -> None:
+    async def settle(self, entries: Sequence[LedgerEntry], mark: InFlight | None = None) -> None:
         """Correct accounts, and take the requests and amounts of `mark` off its marker."""
         ...
 
-    async def keep(self, entries: Sequence[Entry], stream: str, key: str, body: str) -> None:
+    async def keep(self, entries: Sequence[LedgerEntry], stream: str, key: str, body: str) -> None:
         """Store a reply under the key (hex SHA-256) of its request and correct accounts.
 
         Its marker, and the question that waits for a batch under this key, are deleted.
@@ -111,7 +111,7 @@ class PgLedger(Ledger):
         self._pool = pool
 
     @override
-    async def reserve(self, entries: Sequence[Entry], mark: InFlight | None = None) -> ExhaustedAccount | None:
+    async def reserve(self, entries: Sequence[LedgerEntry], mark: InFlight | None = None) -> ExhaustedAccount | None:
         taken = reservation(entries)
         if mark is None:
             short = await self._pool.row(_SQL["reserve"], *taken)
@@ -121,7 +121,7 @@ class PgLedger(Ledger):
         return None if short is None else exhausted(*short)
 
     @override
-    async def settle(self, entries: Sequence[Entry], mark: InFlight | None = None) -> None:
+    async def settle(self, entries: Sequence[LedgerEntry], mark: InFlight | None = None) -> None:
         if mark is None:
             await self._pool.fetch(_SQL["settle"], *correction(entries))
         else:
@@ -129,7 +129,7 @@ class PgLedger(Ledger):
             await self._pool.fetch(_SQL["settle_marked"], *correction(entries), *taken)
 
     @override
-    async def keep(self, entries: Sequence[Entry], stream: str, key: str, body: str) -> None:
+    async def keep(self, entries: Sequence[LedgerEntry], stream: str, key: str, body: str) -> None:
         await self._pool.fetch(_SQL["keep"], *correction(entries), stream, bytes.fromhex(key), body)
 
     @override
@@ -143,7 +143,7 @@ class PgLedger(Ledger):
         )
 
 
-def reservation(entries: Sequence[Entry]) -> list[list[object]]:
+def reservation(entries: Sequence[LedgerEntry]) -> list[list[object]]:
     """The arguments of `limits.reserve`."""
     return [
         [account.name for account, _ in entries],
@@ -160,7 +160,7 @@ def exhausted(account: str, calls: int, tokens: int, money: Decimal) -> Exhauste
     return ExhaustedAccount(account=account, calls=calls, tokens=tokens, money=money)
 
 
-def correction(entries: Iterable[Entry]) -> list[list[object]]:
+def correction(entries: Iterable[LedgerEntry]) -> list[list[object]]:
     """The arguments of `limits.settle`."""
     rows = [(account.name, amount.calls, amount.tokens, amount.money) for account, amount in entries]
     return [list(column) for column in zip(*rows, strict=True)] if rows else [[], [], [], []]

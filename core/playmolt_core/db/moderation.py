@@ -44,7 +44,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """When it is decided; the record is not older than that of the decision before."""
 
 
-class Decided(msgspec.Struct, frozen=True):
+class DecisionRecord(msgspec.Struct, frozen=True):
     """The record of a decision; for a repeat, which changes nothing, version 0."""
 
     stream: str

@@ -84,7 +84,7 @@ class Rating(msgspec.Struct, frozen=True):
     version: str | None
 
 
-class Standing(msgspec.Struct, frozen=True):
+class AgentRecord(msgspec.Struct, frozen=True):
     """An agent's finished games by type, and its ratings by ladder."""
 
     games: Mapping[str, int]
@@ -190,7 +190,7 @@ class PgProjections:
         rows = await self._pool.fetch(_SQL["lines_of"], [agent_id], last_midnight(self._now()))
         return _ratings(rows, version)
 
-    async def of_agents(self, versions: Mapping[str, str | None]) -> Mapping[str, Standing]:
+    async def of_agents(self, versions: Mapping[str, str | None]) -> Mapping[str, AgentRecord]:
         """The finished games and ratings of several agents under their versions, in two queries."""
         agents = list(versions)
         games: dict[str, dict[str, int]] = {agent: {} for agent in agents}
@@ -199,7 +199,7 @@ class PgProjections:
         rows = await self._pool.fetch(_SQL["lines_of"], agents, last_midnight(self._now()))
         lines = {agent: list(of_agent) for agent, of_agent in groupby(rows, key=itemgetter("agent_id"))}
         return {
-            agent: Standing(games[agent], _ratings(lines.get(agent, ()), version))
+            agent: AgentRecord(games[agent], _ratings(lines.get(agent, ()), version))
             for agent, version in versions.items()
         }
 

@@ -50,7 +50,7 @@ class Report(NewReport, frozen=True, kw_only=True):
     decided_at: datetime | None
 
 
-class _Place(msgspec.Struct):
+class _ReportPlace(msgspec.Struct):
     at: Annotated[datetime, msgspec.Meta(tz=True)]
     id: str
 
@@ -90,14 +90,14 @@ class PgReports:
         self, state: ReportState | None, limit: int, cursor: str | None
     ) -> tuple[Sequence[Report], str | None]:
         """A page of the reports, newest first, and the cursor of the next; raises BadCursor."""
-        place = _Place(_NEWEST[1], "") if cursor is None else read_cursor(cursor, _Place)
+        place = _ReportPlace(_NEWEST[1], "") if cursor is None else read_cursor(cursor, _ReportPlace)
         if cursor is not None and not _NEWEST[0] < place.at < _NEWEST[1]:
             raise BadCursor("is invalid; use next_cursor of the previous page, unchanged")
         decided = None if state is None else state == "decided"
         rows = await self._pool.fetch(_SQL["reports"], limit + 1, place.at, place.id, decided)
         page = [Report(**row) for row in rows[:limit]]
         more = len(rows) > limit > 0
-        return page, write_cursor(_Place(page[-1].at, page[-1].id)) if more else None
+        return page, write_cursor(_ReportPlace(page[-1].at, page[-1].id)) if more else None
 
     async def decide(
         self, report_id: str, decision: ReportDecision, note: str, until: datetime | None

@@ -33,7 +33,7 @@ class SignInAttempt(msgspec.Struct, frozen=True):
     owner_id: str | None
 
 
-class Account(msgspec.Struct, frozen=True):
+class SignInAccount(msgspec.Struct, frozen=True):
     """An account of a provider."""
 
     issuer: str
@@ -92,11 +92,11 @@ class PgSignIns:
         )
         return SignInAttempt(row["next"], row["owner_id"]) if row and row["young"] else None
 
-    async def owner_of(self, account: Account) -> str | None:
+    async def owner_of(self, account: SignInAccount) -> str | None:
         owner: str | None = await self._pool.value(_SQL["owner_of"], account.issuer, account.subject)
         return owner
 
-    async def sign_in(self, account: Account, name: str, session: NewSession) -> str:
+    async def sign_in(self, account: SignInAccount, name: str, session: NewSession) -> str:
         """Open a session of the account's owner and return its id; a first sign-in makes an owner of this name."""
         async with self._pool.transaction() as connection:
             owner = await _owner_of(connection, account)
@@ -107,7 +107,7 @@ class PgSignIns:
             await _open(connection, owner, account, session)
             return owner
 
-    async def join(self, account: Account, owner_id: str, session: NewSession) -> JoinFault | None:
+    async def join(self, account: SignInAccount, owner_id: str, session: NewSession) -> JoinFault | None:
         """Join an account to an owner and open a session."""
         async with self._pool.transaction() as connection:
             if not await connection.fetchval(_SQL["lock_owner"], owner_id):
@@ -152,12 +152,12 @@ class PgSignIns:
         await self._pool.value(_SQL["end_session"], bytes.fromhex(session_hash))
 
 
-async def _owner_of(connection: Connection, account: Account) -> str | None:
+async def _owner_of(connection: Connection, account: SignInAccount) -> str | None:
     owner: str | None = await connection.fetchval(_SQL["owner_of"], account.issuer, account.subject)
     return owner
 
 
-async def _first_owner(connection: Connection, account: Account, name: str) -> str:
+async def _first_owner(connection: Connection, account: SignInAccount, name: str) -> str:
     """Make the owner of an account, or find the one that another sign-in made meanwhile."""
     owner = f"owner-{uuid.uuid4()}"
     await connection.execute(_SQL["create_owner"], owner, name, search_key(name))
@@ -170,7 +170,7 @@ async def _first_owner(connection: Connection, account: Account, name: str) -> s
     return found
 
 
-async def _open(connection: Connection, owner_id: str, account: Account, session: NewSession) -> None:
+async def _open(connection: Connection, owner_id: str, account: SignInAccount, session: NewSession) -> None:
     await connection.execute(
         _SQL["open_session"],
         bytes.fromhex(session.hash), owner_id, session.csrf,

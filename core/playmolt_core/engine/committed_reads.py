@@ -10,7 +10,7 @@ from playmolt_core.game.decider import S
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.game.lobby import Lobby
 from playmolt_core.log.port import ARCHIVED, ERASED, Archived, StoredFacts, StreamReader
-from playmolt_core.log.withholding import Withholding
+from playmolt_core.log.withholding import WithheldReader
 from playmolt_core.vault.vault import Erased
 
 _ATTEMPTS = 4
@@ -20,10 +20,10 @@ class CommittedReads(Generic[S]):
     """Committed snapshots. Concurrent requests read the versions of all their streams in one query."""
 
     def __init__(
-        self, event_log: StreamReader, streams: StreamCache[S], withholding: Withholding | None = None
+        self, event_log: StreamReader, streams: StreamCache[S], withholding: WithheldReader | None = None
     ) -> None:
         self._log = event_log
-        self.withholding = withholding or Withholding()
+        self.withholding = withholding or WithheldReader()
         """What the operator hid or renamed, at least as of the latest snapshot."""
         self._streams = streams
         self._requested: dict[str, Future[int]] = {}

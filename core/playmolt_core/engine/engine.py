@@ -28,7 +28,7 @@ from playmolt_core.engine.writes.planner import Planner
 from playmolt_core.game.api import GameApi
 from playmolt_core.game.decider import Accepted, Command, Decider, Refused, S
 from playmolt_core.log.port import EngineLog
-from playmolt_core.log.withholding import Withholding
+from playmolt_core.log.withholding import WithheldReader
 from playmolt_core.ops.metrics import Histogram, Sample, label
 
 _DRAIN_SECONDS = 8
@@ -60,7 +60,7 @@ class Engine(Generic[S]):
         completes: Mapping[str, Complete] | None = None,
         prepare: Prepare[S] | None = None,
         one_address: OneAddress = _known_addresses,
-        withholding: Withholding | None = None,
+        withholding: WithheldReader | None = None,
         now: Callable[[], datetime] = _now,
     ) -> None:
         self.decider = decider

@@ -23,7 +23,7 @@ _CLOSES: Final[Mapping[str, str]] = {subjects.CLOSES_HEADER: "1"}
 _encode = msgspec.json.encode
 
 
-class Committed(NamedTuple):
+class StoredRecords(NamedTuple):
     """Records that were stored for a stream."""
 
     stream: str
@@ -60,9 +60,9 @@ class Feed:
         self._send = send
         self._shards = shards
 
-    def committed(self, commits: Sequence[Committed]) -> None:
+    def committed(self, commits: Sequence[StoredRecords]) -> None:
         """Publish the commits of one batch. Positions are contiguous in each shard."""
-        shards: dict[int, list[Committed]] = defaultdict(list)
+        shards: dict[int, list[StoredRecords]] = defaultdict(list)
         for commit in commits:
             shards[shard_of(commit.stream, self._shards)].append(commit)
         for shard, ordered in shards.items():
@@ -97,7 +97,7 @@ def _nothing() -> None:
     """The batch is not traced."""
 
 
-def _trace(commits: Sequence[Committed], started: int) -> None:
+def _trace(commits: Sequence[StoredRecords], started: int) -> None:
     count = sum(len(commit.records) for commit in commits)
     for commit in commits:
         for record in commit.records:
@@ -110,7 +110,7 @@ def _trace(commits: Sequence[Committed], started: int) -> None:
                 tracing.record(carried, "publish", started, facts, SpanKind.PRODUCER)
 
 
-def _first(commit: Committed) -> int:
+def _first(commit: StoredRecords) -> int:
     return commit.first
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, Protocol
 import msgspec
 from typing_extensions import override
 
-from playmolt_core.db.ledger import Entry, ExhaustedAccount, correction, exhausted, reservation
+from playmolt_core.db.ledger import ExhaustedAccount, LedgerEntry, correction, exhausted, reservation
 from playmolt_core.db.pool import Pool, queries
 
 _SQL = queries("batch_calls")
@@ -50,7 +50,7 @@ class BatchCalls(Protocol):
 
     async def put(
         self, key: str, stream: str, alias: str, body: Mapping[str, object], tokens: int, money: Decimal, at: datetime,
-        entries: Sequence[Entry] = (),
+        entries: Sequence[LedgerEntry] = (),
     ) -> ExhaustedAccount | None:  # fmt: skip
         """Add a waiting request, and reserve on all accounts; on none and without the request if one cannot pay.
 
@@ -76,7 +76,7 @@ class BatchCalls(Protocol):
         """No batch of this name exists: its requests must be sent without a batch."""
         ...
 
-    async def settled(self, key: str, entries: Sequence[Entry] = ()) -> None:
+    async def settled(self, key: str, entries: Sequence[LedgerEntry] = ()) -> None:
         """Clear the reservation of a request and correct accounts."""
         ...
 
@@ -90,7 +90,7 @@ class PgBatchCalls(BatchCalls):
     @override
     async def put(
         self, key: str, stream: str, alias: str, body: Mapping[str, object], tokens: int, money: Decimal, at: datetime,
-        entries: Sequence[Entry] = (),
+        entries: Sequence[LedgerEntry] = (),
     ) -> ExhaustedAccount | None:  # fmt: skip
         row = (bytes.fromhex(key), stream, alias, msgspec.json.encode(body).decode(), tokens, money, at)
         short = await self._pool.row(_SQL["put"], *row, *reservation(entries))
@@ -126,5 +126,5 @@ class PgBatchCalls(BatchCalls):
         await self._pool.fetch(_SQL["refused"], stream, name)
 
     @override
-    async def settled(self, key: str, entries: Sequence[Entry] = ()) -> None:
+    async def settled(self, key: str, entries: Sequence[LedgerEntry] = ()) -> None:
         await self._pool.fetch(_SQL["settled"], *correction(entries), bytes.fromhex(key))

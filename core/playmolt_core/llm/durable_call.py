@@ -21,7 +21,7 @@ from playmolt_schemas.stored.agora.plan import Spent
 from typing_extensions import override
 
 from playmolt_core.db.blobs import PgBlobs
-from playmolt_core.db.ledger import Account, Amount, Entry, ExhaustedAccount, InFlight, Ledger
+from playmolt_core.db.ledger import Account, Amount, ExhaustedAccount, InFlight, Ledger, LedgerEntry
 from playmolt_core.llm.attempts import recorded
 from playmolt_core.llm.batch_calls import ASKED_PLAINLY, BatchCalls, BatchedCall
 from playmolt_core.llm.port import (
@@ -110,13 +110,13 @@ class AccountExhausted(Exception):
 
 
 async def reserve(
-    charges: Sequence[Charge], taken: Callable[[Sequence[Entry]], Awaitable[ExhaustedAccount | None]]
+    charges: Sequence[Charge], taken: Callable[[Sequence[LedgerEntry]], Awaitable[ExhaustedAccount | None]]
 ) -> None:
     """Reserve the worst case of a request on every account by `taken`. Raises AccountExhausted."""
     unpriced = next((charge for charge in charges if charge.unpriced), None)
     if unpriced is not None:
         raise AccountExhausted(unpriced, None)
-    short = await taken([Entry(charge.account, charge.worst) for charge in charges])
+    short = await taken([LedgerEntry(charge.account, charge.worst) for charge in charges])
     if short is not None:
         raise AccountExhausted(next(charge for charge in charges if charge.account.name == short.account), short)
 
@@ -186,11 +186,11 @@ class DurableCall:
         attempt, self._unsettled = self._unsettled, None
         if attempt is None or self._mark is None:
             raise RuntimeError("only a marked question with an answer has a reply to keep")
-        entries = [Entry(charge.account, charge.correction(attempt)) for charge in self._charges]
+        entries = [LedgerEntry(charge.account, charge.correction(attempt)) for charge in self._charges]
         await self._ledger.keep(entries, self._mark.stream, key, body)
 
     async def _correct(self, amounts: Sequence[Amount], *, requests: int) -> None:
-        entries = [Entry(charge.account, amount) for charge, amount in zip(self._charges, amounts, strict=True)]
+        entries = [LedgerEntry(charge.account, amount) for charge, amount in zip(self._charges, amounts, strict=True)]
         if entries or self._mark is not None:
             await self._ledger.settle(entries, self._mark and replace(self._mark, requests=requests))
 
@@ -257,7 +257,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         return {**fields, **held, "request": fields["request"] | {"messages": messages}, **self.labels}
 
 
-class Batch(msgspec.Struct, frozen=True, kw_only=True):
+class BatchPlace(msgspec.Struct, frozen=True, kw_only=True):
     """Where a question waits for a batch, for as long as `goes_on`, which is asked every `look_seconds`."""
 
     stream: str
@@ -325,11 +325,11 @@ class DurableCalls:
         if lost <= 0:
             return None
         release = Amount(-mark.money, -mark.tokens)
-        await self._ledger.settle([Entry(account, release) for account in accounts], replace(mark, requests=0))
+        await self._ledger.settle([LedgerEntry(account, release) for account in accounts], replace(mark, requests=0))
         return LostCalls(calls=lost, ask=mark.ask)
 
     async def ask(
-        self, question: Question, *, batch: Batch | None = None, scripted: Model | None = None
+        self, question: Question, *, batch: BatchPlace | None = None, scripted: Model | None = None
     ) -> Answer | NoAnswer:
         """Find the reply, or take it from a batch, or ask the model; `scripted` answers in place of the catalogue's."""
         key = question.key
@@ -377,7 +377,7 @@ class DurableCalls:
         return question.stored(fields)
 
     async def _in_batch(
-        self, question: Question, key: str, batch: Batch, model: "OpenAIModel"
+        self, question: Question, key: str, batch: BatchPlace, model: "OpenAIModel"
     ) -> Answer | NoAnswer | None:
         """What a batch answered; None if it did not, and the question is asked outside batches.
 
@@ -403,10 +403,10 @@ class DurableCalls:
         attempt, said = (None, None) if call.answer is None else model.read(request, call.answer)
         if attempt is None or said is None or attempt.outcome in _UNANSWERED:
             if call.tokens:  # never released twice
-                await self._batches.settled(key, [Entry(each.account, Amount() - each.worst) for each in charges])
+                await self._batches.settled(key, [LedgerEntry(each.account, Amount() - each.worst) for each in charges])
             return None
         attempts = [await self._stored(question, attempt) | {"batch": call.batch}]
-        entries = [Entry(charge.account, charge.correction(attempt)) for charge in charges]
+        entries = [LedgerEntry(charge.account, charge.correction(attempt)) for charge in charges]
         await self._ledger.keep(entries, question.mark.stream, key, _body(said, attempts))
         return Answer(said, tuple(attempts))
 

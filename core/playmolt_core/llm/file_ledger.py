@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 from typing_extensions import override
 
-from playmolt_core.db.ledger import Account, Amount, Entry, ExhaustedAccount, InFlight, Ledger
+from playmolt_core.db.ledger import Account, Amount, ExhaustedAccount, InFlight, Ledger, LedgerEntry
 
 
 class MemoryLedger(Ledger):
@@ -33,7 +33,7 @@ class MemoryLedger(Ledger):
         return self.spent.get(account, Amount())
 
     @override
-    async def reserve(self, entries: Sequence[Entry], mark: InFlight | None = None) -> ExhaustedAccount | None:
+    async def reserve(self, entries: Sequence[LedgerEntry], mark: InFlight | None = None) -> ExhaustedAccount | None:
         async with self._changed:
             while (short := self._short(entries)) is not None:
                 if not self._open or not self._waits:
@@ -48,7 +48,7 @@ class MemoryLedger(Ledger):
             self._mark(mark)
         return None
 
-    def _short(self, entries: Sequence[Entry]) -> Account | None:
+    def _short(self, entries: Sequence[LedgerEntry]) -> Account | None:
         return next((each for each, amount in entries if not each.holds(self.of(each.name) + amount)), None)
 
     def _mark(self, mark: InFlight) -> None:
@@ -60,7 +60,7 @@ class MemoryLedger(Ledger):
         )
 
     @override
-    async def settle(self, entries: Sequence[Entry], mark: InFlight | None = None) -> None:
+    async def settle(self, entries: Sequence[LedgerEntry], mark: InFlight | None = None) -> None:
         await self._settle(entries)
         if mark is not None and (held := self.marks.get(mark.stream)) is not None:
             self.marks[mark.stream] = replace(
@@ -70,13 +70,13 @@ class MemoryLedger(Ledger):
                 money=held.money - mark.money,
             )
 
-    async def _settle(self, entries: Sequence[Entry]) -> None:
+    async def _settle(self, entries: Sequence[LedgerEntry]) -> None:
         async with self._changed:
             self._add(entries)
             self._open = max(0, self._open - bool(entries))
             self._changed.notify_all()
 
-    def _add(self, entries: Sequence[Entry]) -> None:
+    def _add(self, entries: Sequence[LedgerEntry]) -> None:
         for account, amount in entries:
             self.spent[account.name] = self.of(account.name) + amount
 
@@ -85,7 +85,7 @@ class MemoryLedger(Ledger):
         self.spent[account.name] = self.of(account.name) + amount
 
     @override
-    async def keep(self, entries: Sequence[Entry], stream: str, key: str, body: str) -> None:
+    async def keep(self, entries: Sequence[LedgerEntry], stream: str, key: str, body: str) -> None:
         self.replies.setdefault(key, body)
         self.waiting.pop(key, None)
         self.marks.pop(stream, None)
@@ -115,7 +115,7 @@ class FileLedger(MemoryLedger):
         """The file holds its reservation."""
 
     @override
-    def _add(self, entries: Sequence[Entry]) -> None:
+    def _add(self, entries: Sequence[LedgerEntry]) -> None:
         with self._path.open("ab") as file:
             for _, change in entries:
                 file.write(msgspec.json.encode(change) + b"\n")

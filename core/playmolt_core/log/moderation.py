@@ -14,7 +14,7 @@ from playmolt_schemas.registry import watched_games
 from playmolt_schemas.stored import moderation as stored
 from playmolt_schemas.stored.event import Event, Shown, has_author, marks, texts
 
-from playmolt_core.db.moderation import Decided, Decision, PgModeration, hidden_in
+from playmolt_core.db.moderation import Decision, DecisionRecord, PgModeration, hidden_in
 from playmolt_core.db.pool import Connection, Pool, queries
 from playmolt_core.game.decider import Refused, read_event
 from playmolt_core.game.fold import state_hash
@@ -45,7 +45,7 @@ class ModerationConflict(ConnectionError):
     """The stream changed although moderation was locked, as after a restored backup. Nothing was changed."""
 
 
-async def decide(pool: Pool, decision: Decision) -> Decided | Refused:
+async def decide(pool: Pool, decision: Decision) -> DecisionRecord | Refused:
     """Make a decision: all of it or nothing. A repeat has no second effect.
 
     Raises LogUnavailable, and ModerationConflict.
@@ -58,7 +58,7 @@ async def decide(pool: Pool, decision: Decision) -> Decided | Refused:
             return event
         stream = moderation_of(at)
         if event is None:
-            return Decided(stream, 0)
+            return DecisionRecord(stream, 0)
         version, followed, _ = await connection.fetchrow(_SQL["begin"], stream) or (None, None, None)
         return await _append(connection, decision, event, stream, version or 0, followed, at)
 
@@ -66,7 +66,7 @@ async def decide(pool: Pool, decision: Decision) -> Decided | Refused:
 class PgDecisions(PgModeration):
     """Makes decisions, and reads what is in force. Every method may raise LogUnavailable."""
 
-    async def decide(self, decision: Decision) -> Decided | Refused:
+    async def decide(self, decision: Decision) -> DecisionRecord | Refused:
         """Make a decision; a repeat has no second effect. Raises ModerationConflict, too."""
         return await decide(self._pool, decision)
 
@@ -74,7 +74,7 @@ class PgDecisions(PgModeration):
 async def _append(
     connection: Connection, decision: Decision, event: stored.Decided, stream: str, version: int,
     followed: bytes | None, at: datetime,
-) -> Decided:  # fmt: skip
+) -> DecisionRecord:  # fmt: skip
     nth = version + 1
     command = digest(["moderation", stream, nth])[:32]
     end = followed or bytes.fromhex(ZERO_HASH)
@@ -98,7 +98,7 @@ async def _append(
         _SQL["moderate"], stream, end, record_text(record), _subject(event) or "", decision.note
     ):
         raise ModerationConflict(f"{stream} changed")
-    return Decided(stream, nth)
+    return DecisionRecord(stream, nth)
 
 
 def _subject(event: stored.Decided) -> str | None:

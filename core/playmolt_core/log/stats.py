@@ -10,7 +10,7 @@ from playmolt_core.log.postgres import ArchiveTotals, Register
 from playmolt_core.log.reading import chunks
 
 
-class Amount(msgspec.Struct):
+class Volume(msgspec.Struct):
     """A number of events and their size: data and metadata in bytes."""
 
     events: int = 0
@@ -27,7 +27,7 @@ class Stats(msgspec.Struct, frozen=True):
     events: int
     bytes: int
     streams_by_game: dict[str, int]
-    by_game: dict[str, dict[str, Amount]]
+    by_game: dict[str, dict[str, Volume]]
     archived: ArchiveTotals = ArchiveTotals(0, 0)
     erased: int = 0
     """The number of erased sessions."""
@@ -36,7 +36,7 @@ class Stats(msgspec.Struct, frozen=True):
 async def stats(log: ShardReader, register: Register | None = None) -> Stats:
     """Count everything committed so far. Raises LogUnavailable."""
     streams: defaultdict[str, int] = defaultdict(int)
-    amounts: defaultdict[str, defaultdict[str, Amount]] = defaultdict(lambda: defaultdict(Amount))
+    amounts: defaultdict[str, defaultdict[str, Volume]] = defaultdict(lambda: defaultdict(Volume))
     async for entries in chunks(log):
         for entry in entries:
             record = entry.record

@@ -20,7 +20,7 @@ class ModerationReader(Protocol):
     async def since(self, revision: int, limit: int) -> Sequence[HiddenText | ReplacedName]: ...
 
 
-class Withholding:
+class WithheldReader:
     """What is withheld, as this process knows it. Readers that have seen a newer revision call `reach`."""
 
     def __init__(self, reader: ModerationReader | None = None, poll_seconds: float = POLL_SECONDS) -> None:

@@ -30,7 +30,7 @@ from playmolt_core.engine.reads.sources import fitting
 from playmolt_core.log.port import ShardReader
 from playmolt_core.log.postgres import PostgresLog, shards_of
 from playmolt_core.log.reading import page, places_behind
-from playmolt_core.log.withholding import Withholding
+from playmolt_core.log.withholding import WithheldReader
 from playmolt_core.ops import health
 from playmolt_core.ops.metrics import Sample, label, render
 from playmolt_core.ops.process import done_before, next_tick, settle_garbage
@@ -85,7 +85,7 @@ class Service:
         self._log: ShardReader = PostgresLog(pool, shards)
         limit = max(1, settings.stream_events // shards)
         self._projector = Projector(self._log, pool)
-        self._withholding = withholding = Withholding(PgModeration(pool))
+        self._withholding = withholding = WithheldReader(PgModeration(pool))
         form_of = PublicForms(rules_of, withholding.withheld).of
         withdrawal = Withdrawal(self._log, PgPlaces(pool), bus, withholding, form_of)
         self._relays = [

@@ -62,7 +62,7 @@ class Streams(Protocol):
         ...
 
 
-class Feed(msgspec.Struct, frozen=True):
+class FeedStream(msgspec.Struct, frozen=True):
     """A stream: its name, its subjects, and the message at sequence k for the record at position k."""
 
     stream: str
@@ -131,7 +131,7 @@ def _own(message: StreamMessage) -> dict[str, str]:
     return {name: value for name, value in message.headers.items() if name != subjects.TRACE_HEADER}
 
 
-def feeds(shard: int, shards: int, form_of: PublicForm) -> tuple[Feed, Feed]:
+def feeds(shard: int, shards: int, form_of: PublicForm) -> tuple[FeedStream, FeedStream]:
     """The streams of a shard: complete records, and their public messages."""
 
     def event(entry: OutgoingRecord) -> StreamMessage:
@@ -144,6 +144,6 @@ def feeds(shard: int, shards: int, form_of: PublicForm) -> tuple[Feed, Feed]:
     token = f"{shard}." if shards > 1 else ""
     stored = (f"spectate.{token}>", f"sealed.{token}>")
     return (
-        Feed(of_shard(subjects.EVENTS_STREAM, shard, shards), (f"events.{token}>",), event),
-        Feed(of_shard(subjects.SPECTATE_STREAM, shard, shards), stored, public, withdraws=True),
+        FeedStream(of_shard(subjects.EVENTS_STREAM, shard, shards), (f"events.{token}>",), event),
+        FeedStream(of_shard(subjects.SPECTATE_STREAM, shard, shards), stored, public, withdraws=True),
     )

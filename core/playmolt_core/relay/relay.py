@@ -28,8 +28,8 @@ from playmolt_core.ops import tracing
 from playmolt_core.ops.metrics import SIZES, Histogram
 from playmolt_core.ops.telemetry import log as logger
 from playmolt_core.relay.feeds import (
-    Feed,
     FeedBroken,
+    FeedStream,
     PublicForm,
     Streams,
     alike,
@@ -263,7 +263,7 @@ class Relay:
             if not trusted or feed.stream not in self._tails:
                 self._tails[feed.stream] = await self._opened(feed)
 
-    async def _copy(self, feed: Feed, entries: Sequence[OutgoingRecord]) -> None:
+    async def _copy(self, feed: FeedStream, entries: Sequence[OutgoingRecord]) -> None:
         tail = self._tails[feed.stream]
         waiting = entries[tail + 1 - entries[0].position :]
         for messages in cut([feed.message(entry) for entry in waiting]):
@@ -277,7 +277,7 @@ class Relay:
             stored, waiting = waiting[: len(messages)], waiting[len(messages) :]
             tail = self._tails[feed.stream] = stored[-1].position
 
-    async def _opened(self, feed: Feed) -> int:
+    async def _opened(self, feed: FeedStream) -> int:
         """The end of a stream, which is created if missing and otherwise compared with the log."""
         position, state, held = await self._made(feed)
         if held and not held.fenced:
@@ -289,7 +289,7 @@ class Relay:
             await self._compare(feed, state.last, held)
         return state.last
 
-    async def _made(self, feed: Feed) -> tuple[int, StreamState, StoredMessage | None]:
+    async def _made(self, feed: FeedStream) -> tuple[int, StreamState, StoredMessage | None]:
         """The position of the log, and the state of a stream that exists by then with its last message."""
         position = await self._log.position(self._shard)
         # After archived positions, too: the stream may keep more messages now than at that time.
@@ -300,7 +300,7 @@ class Relay:
             raise BusUnavailable(f"{feed.stream} no longer holds sequence {state.last}")
         return position, state, held
 
-    async def _rebuild_stream(self, feed: Feed, position: int, state: StreamState) -> None:
+    async def _rebuild_stream(self, feed: FeedStream, position: int, state: StreamState) -> None:
         """Delete a stream that ends in messages of other clients, to fill it again from the log.
 
         A single message cannot be removed so that its sequence becomes free. The messages of the relay must still agree
@@ -316,7 +316,7 @@ class Relay:
         self.rebuilds[feed.stream] += 1
         _log.error("feed_mended", stream=feed.stream, foreign_from=own + 1, foreign_to=state.last)
 
-    async def _end_of_own(self, feed: Feed, state: StreamState) -> int:
+    async def _end_of_own(self, feed: FeedStream, state: StreamState) -> int:
         """The last sequence that a relay stored. All messages after the first foreign one are foreign, since relays
         store nothing after one."""
         own, foreign = state.first - 1, state.last
@@ -331,7 +331,7 @@ class Relay:
                 foreign = middle
         return own
 
-    async def _compare(self, feed: Feed, sequence: int, held: StoredMessage) -> None:
+    async def _compare(self, feed: FeedStream, sequence: int, held: StoredMessage) -> None:
         entries = await self._log.outgoing(sequence - 1, 1, self._shard)
         if not held.fenced:  # again, so soon
             raise BusUnavailable(f"another client publishes to {feed.stream}")

@@ -20,7 +20,7 @@ from playmolt_core.db.pool import Pool, queries
 from playmolt_core.game.decider import read_event
 from playmolt_core.game.moderation import GAME, ModerationRules
 from playmolt_core.log.port import ShardReader
-from playmolt_core.log.withholding import Withholding
+from playmolt_core.log.withholding import WithheldReader
 from playmolt_core.relay.feeds import PublicForm
 
 _SQL = queries("moderation")
@@ -28,7 +28,7 @@ _RULES: Final = ModerationRules()
 _read = msgspec.json.Decoder(Record).decode
 
 
-class Place(msgspec.Struct, frozen=True):
+class RecordPlace(msgspec.Struct, frozen=True):
     """Where a record is."""
 
     shard: int
@@ -38,13 +38,13 @@ class Place(msgspec.Struct, frozen=True):
 class Places(Protocol):
     """The records that a decision is about. Every method may raise LogUnavailable."""
 
-    async def of_versions(self, stream: str, versions: Sequence[int]) -> Sequence[Place]: ...
+    async def of_versions(self, stream: str, versions: Sequence[int]) -> Sequence[RecordPlace]: ...
 
-    async def naming(self, agent_id: str) -> Sequence[Place]:
+    async def naming(self, agent_id: str) -> Sequence[RecordPlace]:
         """The records of the games in which an agent has or had a seat that contain its id."""
         ...
 
-    async def announcing(self, tournament: str) -> Sequence[Place]:
+    async def announcing(self, tournament: str) -> Sequence[RecordPlace]:
         """The records that contain the name of a tournament."""
         ...
 
@@ -55,17 +55,17 @@ class PgPlaces:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def of_versions(self, stream: str, versions: Sequence[int]) -> Sequence[Place]:
-        return [Place(*row) for row in await self._pool.fetch(_SQL["places"], stream, versions)]
+    async def of_versions(self, stream: str, versions: Sequence[int]) -> Sequence[RecordPlace]:
+        return [RecordPlace(*row) for row in await self._pool.fetch(_SQL["places"], stream, versions)]
 
-    async def naming(self, agent_id: str) -> Sequence[Place]:
-        return [Place(*row) for row in await self._pool.fetch(_SQL["naming"], agent_id)]
+    async def naming(self, agent_id: str) -> Sequence[RecordPlace]:
+        return [RecordPlace(*row) for row in await self._pool.fetch(_SQL["naming"], agent_id)]
 
-    async def announcing(self, tournament: str) -> Sequence[Place]:
-        return [Place(*row) for row in await self._pool.fetch(_SQL["announcing"], tournament)]
+    async def announcing(self, tournament: str) -> Sequence[RecordPlace]:
+        return [RecordPlace(*row) for row in await self._pool.fetch(_SQL["announcing"], tournament)]
 
 
-class Streams(Protocol):
+class WithdrawalStreams(Protocol):
     """The part of JetStream that a withdrawal uses. Every method may raise BusUnavailable."""
 
     async def state(self, stream: str) -> StreamState | None: ...
@@ -81,7 +81,12 @@ class Withdrawal:
     """Withdraws messages after decisions. Raises BusUnavailable and LogUnavailable; then it can be repeated."""
 
     def __init__(
-        self, log: ShardReader, places: Places, streams: Streams, withholding: Withholding, form_of: PublicForm
+        self,
+        log: ShardReader,
+        places: Places,
+        streams: WithdrawalStreams,
+        withholding: WithheldReader,
+        form_of: PublicForm,
     ) -> None:
         self._log = log
         self._places = places
@@ -93,15 +98,15 @@ class Withdrawal:
         """Call before messages of these records, a part of a shard, are made and published: it learns what is withheld,
         and withdraws what decisions among them hide."""
         await self._withholding.refresh()
-        coming = {Place(shard_of(record.stream, self._log.shards), record.position) for record in records}
+        coming = {RecordPlace(shard_of(record.stream, self._log.shards), record.position) for record in records}
         for record in records:
             if record.stream.startswith(f"{GAME}-"):
                 async for place in self._of(record):
                     await self._withdraw(place, coming)
 
-    async def _of(self, record: Record) -> AsyncIterator[Place]:
+    async def _of(self, record: Record) -> AsyncIterator[RecordPlace]:
         event = read_event(_RULES, record.type, record.schema_version, record.data)
-        found: Sequence[Place] = ()
+        found: Sequence[RecordPlace] = ()
         if isinstance(event, stored.SpeechDecided):
             found = await self._places.of_versions(event.game_id, event.versions)
         elif isinstance(event, stored.NameDecided) and event.subject.startswith("agent-"):
@@ -111,7 +116,7 @@ class Withdrawal:
         for place in found:
             yield place
 
-    async def _withdraw(self, place: Place, coming: Collection[Place]) -> None:
+    async def _withdraw(self, place: RecordPlace, coming: Collection[RecordPlace]) -> None:
         stream = of_shard(SPECTATE_STREAM, place.shard, self._log.shards)
         state = await self._streams.state(stream)
         if state is None or place.position < state.first:

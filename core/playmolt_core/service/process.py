@@ -37,7 +37,7 @@ from playmolt_core.llm.postgres_limits import PgModelLimits
 from playmolt_core.log.erasing import SessionEraser
 from playmolt_core.log.postgres import PostgresLog, shards_of
 from playmolt_core.log.sealing import UNOPENED, SessionCodec
-from playmolt_core.log.withholding import Withholding
+from playmolt_core.log.withholding import WithheldReader
 from playmolt_core.ops import health, telemetry
 from playmolt_core.ops.metrics import Sample, render
 from playmolt_core.ops.process import done_before, settle_garbage
@@ -66,7 +66,7 @@ class ServiceContext(Generic[S_co]):
         self.log = PostgresLog(pool, shards, UNOPENED if vault is None else SessionCodec(vault))
         self.catalogue: Catalogue = load(settings.models, os.environ)
         self.engines: dict[str, Engine] = {}
-        self.withholding = Withholding(PgModeration(pool))
+        self.withholding = WithheldReader(PgModeration(pool))
         self.tables: EngineCalls | None = None
         """Calls to other services' games, for a service whose manifest says that it `seats_tables`."""
         self.speak: Callable[[str, str, bytes], None] = lambda _game, _session, _message: None

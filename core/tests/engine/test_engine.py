@@ -15,7 +15,7 @@ import msgspec
 import pytest
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.engine import Engine
-from playmolt_core.engine.feed import Committed, Feed
+from playmolt_core.engine.feed import Feed, StoredRecords
 from playmolt_core.engine.pending_call import PendingCall
 from playmolt_core.engine.settings import EngineSettings
 from playmolt_core.log.memory import MemoryLog
@@ -256,7 +256,7 @@ async def test_a_batch_lies_in_the_shards_of_its_oldest_command(limit: int, faul
     log = ScriptedLog(shards=3)
     committed: list[frozenset[int]] = []
 
-    def note(commits: Sequence[Committed]) -> None:
+    def note(commits: Sequence[StoredRecords]) -> None:
         committed.append(frozenset(shard_of(commit.stream, 3) for commit in commits))
 
     engine = Engine(Counting(), log, EngineSettings(batch_commands=limit), note)
@@ -651,7 +651,7 @@ async def test_an_action_passes_the_files_of_the_architecture_page_once_and_in_o
     async with asyncio.timeout(20):
         feed = Feed(lambda *_: None, lambda *_: None, 1)
 
-        def committed(commits: Sequence[Committed]) -> None:
+        def committed(commits: Sequence[StoredRecords]) -> None:
             feed.committed(commits)
             sys.setprofile(None)  # what follows belongs to the next commit
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
-from playmolt_core.db.ledger import Account, Amount, Entry, ExhaustedAccount, Ledger
+from playmolt_core.db.ledger import Account, Amount, ExhaustedAccount, Ledger, LedgerEntry
 from playmolt_core.llm.batch_calls import BatchCalls, BatchedCall
 
 STREAM = "experiment-00000000-0000-4000-8000-000000000001"
@@ -53,7 +53,10 @@ class BatchCallsContract:
         self, calls: BatchCalls, ledger: Ledger
     ) -> None:
         account = Account(name="batches", calls=1)
-        call, release = Entry(account, Amount(Decimal("0.5"), 7, 1)), Entry(account, Amount(Decimal("-0.5"), -7, -1))
+        call, release = (
+            LedgerEntry(account, Amount(Decimal("0.5"), 7, 1)),
+            LedgerEntry(account, Amount(Decimal("-0.5"), -7, -1)),
+        )
         assert await calls.put(ONE, STREAM, "fake", BODY, 7, Decimal("0.5"), AT, [call]) is None
         short = await calls.put(TWO, STREAM, "fake", BODY, 7, Decimal("0.5"), AT, [call])
         assert short == ExhaustedAccount(account="batches", calls=1, tokens=7, money=Decimal("0.5"))

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any, cast
 
 import msgspec
-from playmolt_core.db.ledger import Entry, ExhaustedAccount
+from playmolt_core.db.ledger import ExhaustedAccount, LedgerEntry
 from playmolt_core.llm.batch_calls import BatchCalls, BatchedCall, WaitingCall
 from playmolt_core.llm.file_ledger import MemoryLedger
 from typing_extensions import override
@@ -36,7 +36,7 @@ class MemoryBatchCalls(BatchCalls):
     @override
     async def put(
         self, key: str, stream: str, alias: str, body: Mapping[str, Any], tokens: int, money: Decimal, at: datetime,
-        entries: Sequence[Entry] = (),
+        entries: Sequence[LedgerEntry] = (),
     ) -> ExhaustedAccount | None:  # fmt: skip
         short = await self._ledger.reserve(entries)
         if short is None:
@@ -79,6 +79,6 @@ class MemoryBatchCalls(BatchCalls):
             row.answered = row.answered or row.name == name
 
     @override
-    async def settled(self, key: str, entries: Sequence[Entry] = ()) -> None:
+    async def settled(self, key: str, entries: Sequence[LedgerEntry] = ()) -> None:
         self.rows[key].tokens, self.rows[key].money = 0, Decimal(0)
         await self._ledger.settle(entries)

@@ -19,7 +19,7 @@ from playmolt_schemas.export import wire
 from playmolt_schemas.export.files import json_file
 from playmolt_schemas.feed_messages import FeedMessage
 from playmolt_schemas.game_messages import Action
-from playmolt_schemas.manifest import GameModule, Reference, Resource
+from playmolt_schemas.manifest import GameModule, PackagedFile, Reference
 from playmolt_schemas.registry import games
 from playmolt_schemas.routes.platform import ROUTES
 from playmolt_schemas.routes.route import Media, OneOf, PageOf, Query, Route
@@ -38,7 +38,7 @@ _STAMPED: Final = {
 _PACKED: Final = "An array in the order of the fields, encoded as MessagePack: base64 strings in JSON are binary there."
 
 
-_DECLARATIONS: Final = (Query, Route, Media, OneOf, PageOf, GameModule, Reference, Resource)
+_DECLARATIONS: Final = (Query, Route, Media, OneOf, PageOf, GameModule, Reference, PackagedFile)
 """Types that only describe the API and the games, and are never sent."""
 
 

@@ -13,7 +13,7 @@ from playmolt_schemas.stored.panels import JURIES_MOST, PanelBudget, PanelPlace,
 PanelFaultCode = Literal["syntax", "unknown_key", "missing_key", "wrong_type", "out_of_bounds", "bad_reference"]
 PlanTable = dict[str, Any]
 """A plan as the table in its TOML file."""
-PanelState = Literal["running", "stopped", "finished", "aborted"]
+PanelStatus = Literal["running", "stopped", "finished", "aborted"]
 
 
 class PanelFault(FieldFault, frozen=True):
@@ -70,7 +70,7 @@ class PanelPreview(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...]
 
 
-class PanelReportPending(msgspec.Struct, frozen=True, kw_only=True):
+class PendingPanelReport(msgspec.Struct, frozen=True, kw_only=True):
     """`GET …/report` while the report is being made."""
 
     status: Literal["making"] = "making"
@@ -89,7 +89,7 @@ class PanelView(msgspec.Struct, frozen=True, kw_only=True):
     the juries of a stopped panel whose turn in progress may not be over, so that `spent` may still grow."""
 
     id: str
-    state: PanelState
+    state: PanelStatus
     case: str
     language: Language
     n: Annotated[int, Meta(le=4 * JURIES_MOST)]

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from playmolt_schemas.manifest import GameModule, Reference, Resource
+from playmolt_schemas.manifest import GameModule, PackagedFile, Reference
 
 _GATEWAY: Final = "playmolt_gateway"
 
@@ -13,8 +13,8 @@ TRIAL: Final = GameModule(
     seats=6,
     roles=("PROSECUTOR", "DEFENSE", "JUDGE", "JUROR", "JUROR", "JUROR"),
     messages=Reference("playmolt_schemas.games.trial:MESSAGES"),
-    guide=Resource(_GATEWAY, "texts/trial.md"),
-    watch=Resource(_GATEWAY, "web/games/trial"),
+    guide=PackagedFile(_GATEWAY, "texts/trial.md"),
+    watch=PackagedFile(_GATEWAY, "web/games/trial"),
     drawing=Reference("playmolt_gateway.pictures.trial:draw"),
     place=1,
 )
@@ -24,8 +24,8 @@ OX: Final = GameModule(
     service="ox-engine",
     seats=5,
     messages=Reference("playmolt_schemas.games.ox:MESSAGES"),
-    guide=Resource(_GATEWAY, "texts/ox.md"),
-    watch=Resource(_GATEWAY, "web/games/ox"),
+    guide=PackagedFile(_GATEWAY, "texts/ox.md"),
+    watch=PackagedFile(_GATEWAY, "web/games/ox"),
     drawing=Reference("playmolt_gateway.pictures.ox:draw"),
     place=2,
 )
@@ -34,7 +34,7 @@ LEGAL: Final = GameModule(
     kind="session",
     sealed=True,
     service="legal-orchestrator",
-    watch=Resource(_GATEWAY, "web/games/legal"),
+    watch=PackagedFile(_GATEWAY, "web/games/legal"),
     drawing=Reference("playmolt_gateway.pictures.legal:draw"),
     place=3,
 )
@@ -43,7 +43,7 @@ JURY: Final = GameModule(
     kind="session",
     sealed=True,
     service="trial-engine",
-    watch=Resource(_GATEWAY, "web/games/jury"),
+    watch=PackagedFile(_GATEWAY, "web/games/jury"),
     drawing=Reference("playmolt_gateway.pictures.jury:draw"),
     place=4,
 )
@@ -52,7 +52,7 @@ AGORA: Final = GameModule(
     kind="run",
     service="agora-runner",
     messages=Reference("playmolt_schemas.agora.feed:MESSAGES"),
-    watch=Resource(_GATEWAY, "web/games/agora"),
+    watch=PackagedFile(_GATEWAY, "web/games/agora"),
     drawing=Reference("playmolt_gateway.pictures.agora:draw"),
     archived=False,  # an experiment keeps reading its runs
     place=5,

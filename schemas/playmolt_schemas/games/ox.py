@@ -17,7 +17,7 @@ from playmolt_schemas.stored.ox import (
     Player,
     QuestionOpened,
     Revealed,
-    ScoreRow,
+    ScoreboardRow,
 )
 from playmolt_schemas.stored.values import (
     DEFAULT_LANGUAGE,
@@ -124,7 +124,7 @@ class SwitchDecision(msgspec.Struct, frozen=True, kw_only=True):
     comment: str
 
 
-class OxScoreRow(ScoreRow, frozen=True, kw_only=True):
+class OxScoreRow(ScoreboardRow, frozen=True, kw_only=True):
     """A row of the scoreboard with the presence of its seat."""
 
     away: bool

@@ -61,7 +61,7 @@ class ForkRequest(api.Request, frozen=True, kw_only=True):
     set: Annotated[str, Meta(min_length=1, max_length=2100, description="model=…, persona=AGENT:… or content=…")]
 
 
-class Forked(msgspec.Struct, frozen=True, kw_only=True):
+class ScheduledFork(msgspec.Struct, frozen=True, kw_only=True):
     """A fork that is scheduled to run."""
 
     run: str
@@ -185,10 +185,10 @@ READ_RUN_EVENTS: Final[Route[api.Events]] = Route(
     answers={200: PageOf(api.Events, "events", feed.FEED.union)},
     errors=(Code.NOT_FOUND,),
 )  # fmt: skip
-FORK: Final[Route[Forked]] = Route(
+FORK: Final[Route[ScheduledFork]] = Route(
     method="POST", path=_RUNS + "/{id}/fork", name="agora_fork", tag="agora", auth=Auth.OPERATOR, idempotent=True,
     target="run", summary="Fork a run after one of its events, with one change.", request=ForkRequest,
-    answers={201: Forked, 200: Forked}, errors=(Code.NOT_FOUND,),
+    answers={201: ScheduledFork, 200: ScheduledFork}, errors=(Code.NOT_FOUND,),
 )  # fmt: skip
 
 AGORA: Final = (

@@ -48,7 +48,7 @@ class UploadQuery(Query, frozen=True):
     dry: Literal["0", "1"] = "0"
 
 
-class ReportQuery(Query, frozen=True):
+class SessionReportQuery(Query, frozen=True):
     """`GET /api/sessions/{id}/report`."""
 
     format: ReportFormat = "json"
@@ -108,7 +108,7 @@ RETRY_TURN: Final[Route[legal.Session]] = Route(
 )  # fmt: skip
 READ_REPORT: Final[Route[bytes]] = Route(
     method="GET", path=_PATH + "/{id}/report", name="read_report", tag="legal", auth=Auth.SESSION, service="legal",
-    summary="Get the report as JSON or in another format.", query=ReportQuery, patient=True,
+    summary="Get the report as JSON or in another format.", query=SessionReportQuery, patient=True,
     answers={200: legal.Report}, other_media=tuple(kind for kind in REPORT_MEDIA.values() if kind != JSON),
     errors=(Code.NOT_FINISHED,),
 )  # fmt: skip

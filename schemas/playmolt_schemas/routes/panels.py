@@ -57,7 +57,7 @@ PANEL_REPORT: Final[Route[bytes]] = Route(
     method="GET", path=_ONE + "/report", name="panel_report", tag="jury", auth=Auth.ANY, service="panel",
     summary="Get the report on the juries so far: figures, a page, or every change of a stance; 202 until it is made.",
     query=PanelReportQuery, other_media=(HTML, PARQUET),
-    answers={200: panels.PanelReport, 202: panels.PanelReportPending},
+    answers={200: panels.PanelReport, 202: panels.PendingPanelReport},
 )  # fmt: skip
 
 PANELS: Final = (OPEN_PANEL, LIST_PANELS, READ_PANEL, STOP_PANEL, RESUME_PANEL, PANEL_REPORT)

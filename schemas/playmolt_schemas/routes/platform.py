@@ -487,10 +487,10 @@ ADMIN_GAME: Final[Route[AdminGame]] = Route(
     method="GET", path="/api/admin/games/{id}", name="admin_game", tag="admin", target="game", auth=Auth.OPERATOR,
     summary="Get a game, run or session with its configuration.", answers={200: AdminGame},
 )  # fmt: skip
-ADMIN_END: Final[Route[api.Ended]] = Route(
+ADMIN_END: Final[Route[api.EndedGame]] = Route(
     method="POST", path="/api/admin/games/{id}/end", name="admin_end", tag="admin", target="game", auth=Auth.OPERATOR,
     summary="End a game, run or session without awarding points; its feed ends with game_aborted.", idempotent=True,
-    request=api.EndRequest, answers={200: api.Ended}, errors=(Code.GAME_OVER,),
+    request=api.EndRequest, answers={200: api.EndedGame}, errors=(Code.GAME_OVER,),
 )  # fmt: skip
 ADMIN_AGENTS: Final[Route[AdminAgents]] = Route(
     method="GET", path="/api/admin/agents", name="admin_agents", tag="admin", auth=Auth.OPERATOR,

@@ -37,7 +37,7 @@ class FileAddress(msgspec.Struct, frozen=True):
     seconds: int
 
 
-class Terms(msgspec.Struct, frozen=True):
+class ShareTerms(msgspec.Struct, frozen=True):
     """The sections to show; None for all of them."""
 
     sections: tuple[str, ...] | None = None

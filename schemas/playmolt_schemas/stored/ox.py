@@ -36,7 +36,7 @@ class PublicChoice(msgspec.Struct, frozen=True, kw_only=True):
     comment: Text
 
 
-class ScoreRow(Identity, frozen=True, kw_only=True):
+class ScoreboardRow(Identity, frozen=True, kw_only=True):
     """A row of the scoreboard; `monopolies` counts the rounds won alone."""
 
     id: str
@@ -120,7 +120,7 @@ class RoundCounted(Event, frozen=True, kw_only=True):
     minority: Public[Choice | None]
     points_awarded: Public[int]
     winners: Public[tuple[str, ...]]
-    scoreboard: Public[tuple[ScoreRow, ...]]
+    scoreboard: Public[tuple[ScoreboardRow, ...]]
 
 
 class GameEnded(ClosingEvent, frozen=True, kw_only=True):
@@ -131,7 +131,7 @@ class GameEnded(ClosingEvent, frozen=True, kw_only=True):
     closes: ClassVar[bool] = True
     winner_id: Public[str | None]
     winner_ids: Public[tuple[str, ...]]
-    final_scoreboard: Public[tuple[ScoreRow, ...]]
+    final_scoreboard: Public[tuple[ScoreboardRow, ...]]
     results: Public[tuple[OxResult, ...]]
     faults: Public[tuple[Fault, ...]]
 

@@ -68,7 +68,7 @@ class Score(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """None where the game ranks this role's seats in no place."""
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class StandingsRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An entrant's row of the standings. Equal entrants share a rank."""
 
     rank: int
@@ -244,7 +244,7 @@ class TournamentEnded(Event, frozen=True, kw_only=True):
     state: Public[Literal["ended", "aborted"]]
     reason: Public[str | None]
     """Why it was aborted; null if it was not."""
-    standings: Public[tuple[Standing, ...]]
+    standings: Public[tuple[StandingsRow, ...]]
     board: Public[tuple[BoardRow, ...] | UnsetType] = UNSET
 
 

@@ -12,19 +12,19 @@ from playmolt_core.bus.port import Bus, Watch
 from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Owner, Profile, VersionLimit
 from playmolt_core.db.house_bots import HouseTable
 from playmolt_core.db.limits import SessionLimit
-from playmolt_core.db.moderation import Ban, Decided, Decision, Notice
+from playmolt_core.db.moderation import Ban, Decision, DecisionRecord, Notice
 from playmolt_core.db.owners import OwnedAgent, OwnerAccount, Recovered
-from playmolt_core.db.projections import Board, FinishedPage, Points, Ranked, Rating, RecentGame, Standing
+from playmolt_core.db.projections import AgentRecord, Board, FinishedPage, Points, Ranked, Rating, RecentGame
 from playmolt_core.db.ratings import RoleRate
 from playmolt_core.db.reports import NewReport, Report, ReportDecision, ReportState
 from playmolt_core.db.scores import ScorePage
 from playmolt_core.db.shares import FileLink, Share
 from playmolt_core.db.sign_ins import (
-    Account,
     BrowserSession,
     JoinFault,
     NewSession,
     Removal,
+    SignInAccount,
     SignInAttempt,
     StoredSignIn,
 )
@@ -243,13 +243,13 @@ class SignIns(Protocol):
         """Take an attempt, once; None if it is unknown, used, expired or another browser's."""
         ...
 
-    async def owner_of(self, account: Account) -> str | None: ...
+    async def owner_of(self, account: SignInAccount) -> str | None: ...
 
-    async def sign_in(self, account: Account, name: str, session: NewSession) -> str:
+    async def sign_in(self, account: SignInAccount, name: str, session: NewSession) -> str:
         """Open a session of the account's owner and return its id; a first sign-in makes an owner of this name."""
         ...
 
-    async def join(self, account: Account, owner_id: str, session: NewSession) -> JoinFault | None:
+    async def join(self, account: SignInAccount, owner_id: str, session: NewSession) -> JoinFault | None:
         """Join an account to an owner and open a session."""
         ...
 
@@ -300,7 +300,7 @@ class Reports(Protocol):
 class Moderation(Protocol):
     """The operator's decisions, which are in the log."""
 
-    async def decide(self, decision: Decision) -> Decided | Refused:
+    async def decide(self, decision: Decision) -> DecisionRecord | Refused:
         """Make a decision; a repeat has no second effect."""
         ...
 
@@ -400,7 +400,7 @@ class Projections(Protocol):
 
     async def points_of(self, agent_id: str) -> Points: ...
 
-    async def of_agents(self, versions: Mapping[str, str | None]) -> Mapping[str, Standing]:
+    async def of_agents(self, versions: Mapping[str, str | None]) -> Mapping[str, AgentRecord]:
         """The finished games and ratings of several agents under their versions."""
         ...
 

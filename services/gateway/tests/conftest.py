@@ -21,7 +21,7 @@ from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Owner, Profile, VersionLimit
 from playmolt_core.db.cursors import BadCursor
 from playmolt_core.db.limits import SessionLimit
-from playmolt_core.db.projections import Board, FinishedPage, Points, Ranked, Rating, RecentGame, Standing
+from playmolt_core.db.projections import AgentRecord, Board, FinishedPage, Points, Ranked, Rating, RecentGame
 from playmolt_core.db.ratings import RatingRow, RoleRate
 from playmolt_core.db.scores import ScorePage
 from playmolt_core.db.shares import FileLink, Share
@@ -402,10 +402,11 @@ class TwinStore:
         self.check()
         return self.points.get(agent_id, Points(0, {}, {}))
 
-    async def of_agents(self, versions: Mapping[str, str | None]) -> dict[str, Standing]:
+    async def of_agents(self, versions: Mapping[str, str | None]) -> dict[str, AgentRecord]:
         found = {agent: (await self.points_of(agent)).games for agent in versions}
         return {
-            agent: Standing(found[agent], await self.ratings_of(agent, version)) for agent, version in versions.items()
+            agent: AgentRecord(found[agent], await self.ratings_of(agent, version))
+            for agent, version in versions.items()
         }
 
     async def ratings_of(self, agent_id: str, version: str | None) -> dict[str, Rating]:

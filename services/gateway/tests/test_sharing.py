@@ -40,14 +40,14 @@ class Owned:
             case sharing.ASK if self.status != 200:
                 return self.status, problem_bytes(Code.NOT_FINISHED, "The session is not over.")
             case sharing.ASK:
-                return 200, sharing.Terms((said["body"] or {}).get("sections"))
+                return 200, sharing.ShareTerms((said["body"] or {}).get("sections"))
             case sharing.PAGE:
                 return self.status, PAGE
             case sharing.LOG if self.status != 200:
                 return self.status, problem_bytes(Code.UNAVAILABLE, "Retry.")
             case sharing.LOG:
                 return Answer(call.id, 200, b"{}\n", content_type="application/x-ndjson")
-        return 200, sharing.Terms()
+        return 200, sharing.ShareTerms()
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
-from playmolt_core.db.moderation import Ban, Decided, Decision, Notice
+from playmolt_core.db.moderation import Ban, Decision, DecisionRecord, Notice
 from playmolt_core.game.decider import Refused
 from playmolt_core.log.moderation import NO_SUBJECT
 
@@ -32,7 +32,7 @@ class TwinModeration:
         self.withheld: set[tuple[str | None, int | None, str]] = set()
         self.told: list[tuple[str, Notice]] = []
 
-    async def decide(self, decision: Decision) -> Decided | Refused:
+    async def decide(self, decision: Decision) -> DecisionRecord | Refused:
         self._store.check()
         subject = decision.agent_id or decision.owner_id or ""
         if decision.field != "speech" and not self._store.exists(subject):
@@ -40,7 +40,7 @@ class TwinModeration:
         place = decision.game_id, decision.version, subject
         is_ban = decision.kind == "ban" or (decision.kind == "restore" and decision.field in ("agent", "owner"))
         if decision.kind == "restore" and (subject not in self.in_force if is_ban else place not in self.withheld):
-            return Decided("moderation-1", 0)
+            return DecisionRecord("moderation-1", 0)
         self.decisions.append(decision)
         if decision.kind == "ban":
             self.in_force[subject] = Ban(subject, decision.until)
@@ -52,7 +52,7 @@ class TwinModeration:
             self.withheld.add(place)
         kind = _EVENTS[decision.kind, decision.field]
         self.told.insert(0, (subject, Notice(kind, decision.game_id, decision.until, decision.note, decision.at)))
-        return Decided("moderation-1", len(self.decisions))
+        return DecisionRecord("moderation-1", len(self.decisions))
 
     async def bans(self, subjects: Sequence[str]) -> Mapping[str, Ban]:
         self._store.check()

@@ -124,8 +124,8 @@ def _terms(state: State, request: ApiRequest) -> ApiReply | Refused:
     chosen = fields.texts("sections", _SECTION_CHARS, entries=len(_SECTIONS)) if "sections" in fields.body else None
     if unknown := [name for name in chosen or () if name not in _SECTIONS]:
         fields.fault("sections", f"has unknown sections {', '.join(unknown)}; choose from {', '.join(_SECTIONS)}")
-    read = fields.result(sharing.Terms(chosen))
-    return ApiReply(read) if isinstance(read, sharing.Terms) else invalid_request(read)
+    read = fields.result(sharing.ShareTerms(chosen))
+    return ApiReply(read) if isinstance(read, sharing.ShareTerms) else invalid_request(read)
 
 
 def _page(state: State, request: ApiRequest) -> ApiReply | Refused:
@@ -161,7 +161,7 @@ _ANSWERS: Final[Mapping[str, Callable[[State, ApiRequest], ApiReply | Refused]]]
     EVIDENCE: _added,
     UPLOAD: _upload,
     sharing.ASK: _terms,
-    sharing.TAKE_BACK: lambda _, __: ApiReply(sharing.Terms()),
+    sharing.TAKE_BACK: lambda _, __: ApiReply(sharing.ShareTerms()),
     sharing.PAGE: _page,
 }
 """The answers of routes that do not return the session."""

@@ -12,7 +12,7 @@ from playmolt_legal.report.scene import scene
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.legal import ReportSection
 from playmolt_schemas.routes import sharing
-from playmolt_schemas.routes.sharing import SharedPage, Terms
+from playmolt_schemas.routes.sharing import SharedPage, ShareTerms
 
 SECTIONS = get_args(ReportSection)
 TYPED = ("인도 사실", "메일 기록", "절반까지")
@@ -72,8 +72,8 @@ def test_the_steering_shows_choices_alone(over: Any) -> None:
 
 
 def test_a_share_names_its_sections_or_none(over: Any) -> None:
-    assert asked(over, sharing.ASK) == ApiReply(Terms(None))
-    assert asked(over, sharing.ASK, body={"sections": ["facts", "answer"]}) == ApiReply(Terms(("facts", "answer")))
+    assert asked(over, sharing.ASK) == ApiReply(ShareTerms(None))
+    assert asked(over, sharing.ASK, body={"sections": ["facts", "answer"]}) == ApiReply(ShareTerms(("facts", "answer")))
 
 
 @pytest.mark.parametrize(

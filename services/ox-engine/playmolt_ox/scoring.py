@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec import UNSET
 from msgspec.structs import replace
-from playmolt_schemas.stored.ox import Choice, Distribution, GameEnded, OxResult, RoundCounted, ScoreRow
+from playmolt_schemas.stored.ox import Choice, Distribution, GameEnded, OxResult, RoundCounted, ScoreboardRow
 from playmolt_schemas.stored.values import identity_of
 
 from playmolt_ox.state import Seat, State
@@ -49,7 +49,7 @@ def count_round(state: State) -> RoundCounted:
     )
 
 
-def scoreboard(seats: Iterable[Seat]) -> tuple[ScoreRow, ...]:
+def scoreboard(seats: Iterable[Seat]) -> tuple[ScoreboardRow, ...]:
     """Ranks the seats of a running game. Ties are ordered by name: an order by lots would reveal the seed."""
     ranked = sorted(seats, key=lambda seat: (-seat.points, -seat.monopolies, seat.name, seat.id))
     return tuple(_line(seat) for seat in ranked)
@@ -96,8 +96,8 @@ def _shared(place: int, seats: int) -> int:
     return sum(RANK_POINTS[place : place + seats]) // seats
 
 
-def _line(seat: Seat) -> ScoreRow:
-    return ScoreRow(
+def _line(seat: Seat) -> ScoreboardRow:
+    return ScoreboardRow(
         id=seat.id,
         name=seat.name,
         points=seat.points,

@@ -20,7 +20,7 @@ from playmolt_schemas.stored.ox import (
     QuestionOpened,
     Revealed,
     RoundCounted,
-    ScoreRow,
+    ScoreboardRow,
     SwitchSubmitted,
 )
 from playmolt_schemas.stored.values import identity_of
@@ -59,7 +59,7 @@ class State(SeatedState[Seat], frozen=True, gc=False, kw_only=True):
     reveal: tuple[RevealRow, ...] = ()
     moves: dict[str, Move] = msgspec.field(default_factory=dict)
     history: tuple[FinishedRound, ...] = ()
-    final_scoreboard: tuple[ScoreRow, ...] | None = None
+    final_scoreboard: tuple[ScoreboardRow, ...] | None = None
     results: tuple[OxResult, ...] | None = None
 
     @property

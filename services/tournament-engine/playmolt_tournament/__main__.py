@@ -15,7 +15,7 @@ from playmolt_tournament.rules import Tournament
 from playmolt_tournament.state import State
 from playmolt_tournament.workers.results import GameWatcher
 from playmolt_tournament.workers.rounds import RoundWorker
-from playmolt_tournament.workers.seasons import SeasonEnding, SeasonWorker
+from playmolt_tournament.workers.seasons import SeasonCloser, SeasonWorker
 from playmolt_tournament.workers.tables import PackCheck, TableWorker
 
 
@@ -38,7 +38,7 @@ def build(context: ServiceContext) -> HostedGame[State]:
         return snapshot.state if snapshot else None
 
     packs = PackCheck(context.tables, present)
-    completes: dict[str, Complete] = {OPEN: packs.opened, CHANGE: packs.changed, END: SeasonEnding(seasons, present)}
+    completes: dict[str, Complete] = {OPEN: packs.opened, CHANGE: packs.changed, END: SeasonCloser(seasons, present)}
     return HostedGame(rules, TournamentApi(rules), workers, fetches, completes)
 
 

@@ -58,7 +58,7 @@ def _paused(asked: ApiRequest) -> Command:
 
 
 def _ended(asked: ApiRequest) -> Command:
-    """`SeasonEnding` adds the board of a season that is running."""
+    """`SeasonCloser` adds the board of a season that is running."""
     reason, board = asked.body["reason"], asked.body.get("board")
     if board is None:
         return EndGame(reason=reason)

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 from msgspec import UNSET
 from playmolt_core.game.decider import Command, DeadlinePassed, Refused
-from playmolt_schemas.stored.tournament import Format, Score, Standing, Table, Terms, TournamentCreated
+from playmolt_schemas.stored.tournament import Format, Score, StandingsRow, Table, Terms, TournamentCreated
 from playmolt_schemas.stored.values import Identity
 
 from playmolt_tournament import commands
@@ -30,7 +30,7 @@ class SimulatedRound(msgspec.Struct, frozen=True, omit_defaults=True):
     """The role of each of these entrants, in a game with roles."""
 
 
-class SimulatedStanding(msgspec.Struct, frozen=True):
+class SimulatedStandingsRow(msgspec.Struct, frozen=True):
     """A row of the standings; entrant n has the id `entrant-n`."""
 
     rank: int
@@ -47,7 +47,7 @@ class Simulation(msgspec.Struct, frozen=True):
     rounds: tuple[SimulatedRound, ...]
     repeats: int
     meetings: dict[str, int] | None
-    standings: tuple[SimulatedStanding, ...]
+    standings: tuple[SimulatedStandingsRow, ...]
 
 
 def simulate(
@@ -125,8 +125,8 @@ def _round(milliseconds: float, tables: Sequence[Table], roles: Sequence[str]) -
     )
 
 
-def _row(row: Standing) -> SimulatedStanding:
-    return SimulatedStanding(row.rank, f"entrant-{row.number}", row.points, row.wins, row.buchholz, row.games)
+def _row(row: StandingsRow) -> SimulatedStandingsRow:
+    return SimulatedStandingsRow(row.rank, f"entrant-{row.number}", row.points, row.wins, row.buchholz, row.games)
 
 
 def _play(now: Callable[[], State], do: Callable[[Command], None], numbers: Numbers) -> None:

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import msgspec
 from msgspec.structs import replace
-from playmolt_schemas.stored.tournament import BoardRow, Standing
+from playmolt_schemas.stored.tournament import BoardRow, StandingsRow
 
 from playmolt_tournament.state import Entrant, State
 
 
-def standings(state: State) -> tuple[Standing, ...]:
+def standings(state: State) -> tuple[StandingsRow, ...]:
     """A row for each entrant that takes part or has played, in the order of the ranks; equals by number.
 
     A few milliseconds for hundreds of entrants; after the end, the stored ones.
@@ -24,8 +24,8 @@ def standings(state: State) -> tuple[Standing, ...]:
     return tuple(replace(row, rank=rank) for row, rank in zip(rows, _ranks(keys), strict=True))
 
 
-def _row(entrant: Entrant, buchholz: int) -> Standing:
-    return Standing(
+def _row(entrant: Entrant, buchholz: int) -> StandingsRow:
+    return StandingsRow(
         rank=0,
         number=entrant.number,
         points=entrant.points,

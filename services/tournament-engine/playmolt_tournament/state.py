@@ -25,7 +25,7 @@ from playmolt_schemas.stored.tournament import (
     Outcome,
     RoundClosed,
     RoundPaired,
-    Standing,
+    StandingsRow,
     TableDropped,
     Terms,
     TournamentChanged,
@@ -134,7 +134,7 @@ class State(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     repeats: int = 0
     closing: bool = False
     """Whether an arena begins no more games."""
-    standings: tuple[Standing, ...] = ()
+    standings: tuple[StandingsRow, ...] = ()
     """The final ones."""
     board: tuple[BoardRow, ...] = ()
     """The final ones of a season."""

@@ -17,7 +17,7 @@ from playmolt_schemas.games.tournament import (
     TournamentView,
 )
 from playmolt_schemas.identifiers import rfc3339
-from playmolt_schemas.stored.tournament import HOUSE_SEAT, BoardRow, Standing
+from playmolt_schemas.stored.tournament import HOUSE_SEAT, BoardRow, StandingsRow
 
 from playmolt_tournament.standings import meetings, standings
 from playmolt_tournament.state import Entrant, State, Table
@@ -102,7 +102,7 @@ def _standings(state: State) -> Iterator[StandingView]:
         yield _standing(row, state.entrant(row.number))
 
 
-def _standing(row: Standing, entrant: Entrant) -> StandingView:
+def _standing(row: StandingsRow, entrant: Entrant) -> StandingView:
     return StandingView(
         rank=row.rank,
         id=entrant.id,

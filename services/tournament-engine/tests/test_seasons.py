@@ -13,7 +13,7 @@ from playmolt_schemas.routes.tournaments import END_TOURNAMENT
 from playmolt_tournament.api import TournamentApi
 from playmolt_tournament.state import State
 from playmolt_tournament.views import view
-from playmolt_tournament.workers.seasons import SeasonEnding
+from playmolt_tournament.workers.seasons import SeasonCloser
 from tournament_driver import RULES, START, Driver
 
 NOW = START + timedelta(hours=1)
@@ -44,7 +44,7 @@ async def ended(state: State, projections: Projections) -> ApiRequest:
         return state
 
     request = ApiRequest(route=END_TOURNAMENT.name, body=BODY, stream="tournament-1", operator=True)
-    ending = SeasonEnding(projections, present, clock=lambda: NOW)
+    ending = SeasonCloser(projections, present, clock=lambda: NOW)
     return msgspec.structs.replace(request, body=await ending(request))
 
 

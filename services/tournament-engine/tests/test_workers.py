@@ -25,7 +25,7 @@ from playmolt_schemas.stored.values import Fault
 from playmolt_tournament import commands, effects
 from playmolt_tournament.effects import TableToSeat
 from playmolt_tournament.state import State
-from playmolt_tournament.workers.results import Closing, outcome_of
+from playmolt_tournament.workers.results import LastMessage, outcome_of
 from playmolt_tournament.workers.tables import TableWorker, command_of, house_numbers
 from tournament_driver import START, Driver
 
@@ -122,16 +122,16 @@ async def test_what_becomes_of_a_table_whose_game_is_refused(code: Code, command
 @pytest.mark.parametrize(
     ("message", "outcome"),
     [
-        (Closing("game_end"), "ended"),
-        (Closing("game_end", faults=[Fault(agent_id="a", kind="platform", what="outage")]), "ended"),
-        (Closing("game_aborted", "abandoned"), "abandoned"),
-        (Closing("game_aborted", "abandoned", [Fault(agent_id="a", kind="bot", what="deadline")]), "abandoned"),
-        (Closing("game_aborted", "abandoned", [Fault(agent_id="a", kind="platform", what="outage")]), "void"),
-        (Closing("game_aborted", "stuck", [Fault(agent_id="a", kind="operator", what="ended")]), "void"),
-        (Closing("game_aborted", "abandoned", [Fault(agent_id="a", kind="operator", what="ended")]), "void"),
+        (LastMessage("game_end"), "ended"),
+        (LastMessage("game_end", faults=[Fault(agent_id="a", kind="platform", what="outage")]), "ended"),
+        (LastMessage("game_aborted", "abandoned"), "abandoned"),
+        (LastMessage("game_aborted", "abandoned", [Fault(agent_id="a", kind="bot", what="deadline")]), "abandoned"),
+        (LastMessage("game_aborted", "abandoned", [Fault(agent_id="a", kind="platform", what="outage")]), "void"),
+        (LastMessage("game_aborted", "stuck", [Fault(agent_id="a", kind="operator", what="ended")]), "void"),
+        (LastMessage("game_aborted", "abandoned", [Fault(agent_id="a", kind="operator", what="ended")]), "void"),
     ],
 )
-def test_a_game_without_results_counts_only_if_its_agents_abandoned_it(message: Closing, outcome: Outcome) -> None:
+def test_a_game_without_results_counts_only_if_its_agents_abandoned_it(message: LastMessage, outcome: Outcome) -> None:
     assert outcome_of(message) == outcome
 
 

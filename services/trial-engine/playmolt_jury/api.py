@@ -193,7 +193,7 @@ def asker_of(request: ApiRequest) -> str:
 
 def _granted(_: State, __: ApiRequest) -> ApiAnswer:
     """Grants access; the content itself is rendered from the log."""
-    return ApiReply(sharing.Terms())
+    return ApiReply(sharing.ShareTerms())
 
 
 def _when_over(state: State, request: ApiRequest) -> ApiAnswer:

@@ -20,7 +20,7 @@ from playmolt_jury.effects import CHAIN_EFFECT, PROBE_EFFECT, TURN_EFFECT
 from playmolt_jury.jurors import scripted
 from playmolt_jury.panels.hosting import panels
 from playmolt_jury.panels.reading import PanelJuries
-from playmolt_jury.panels.state import State as PanelState
+from playmolt_jury.panels.state import PanelState
 from playmolt_jury.persuasion import lexicon
 from playmolt_jury.rules import Jury
 from playmolt_jury.settings import JurySettings

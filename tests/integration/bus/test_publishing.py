@@ -12,7 +12,7 @@ from playmolt_core.bus.engine_bus import EngineBus
 from playmolt_core.bus.jetstream import JetStream
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.pool import Pool
-from playmolt_core.engine.feed import Committed, Feed
+from playmolt_core.engine.feed import Feed, StoredRecords
 from playmolt_core.log.port import NewRecord
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.relay.relay import PATIENCE_SECONDS, POLL_SECONDS
@@ -51,7 +51,9 @@ class Engine:
         if publishes:
             stored = [(part, firsts[0]) for part, firsts in zip(parts, results, strict=True) if firsts]
             self._feed.committed([
-                Committed(part.stream, first, [_shown(part.stream, each) for each in part.records], _PLAYING, _PLAYING)
+                StoredRecords(
+                    part.stream, first, [_shown(part.stream, each) for each in part.records], _PLAYING, _PLAYING
+                )
                 for part, first in stored
             ])  # fmt: skip
 

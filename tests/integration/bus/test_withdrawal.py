@@ -12,7 +12,7 @@ from playmolt_core.db.moderation import Decision, PgModeration
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.log.moderation import decide
 from playmolt_core.log.postgres import PostgresLog
-from playmolt_core.log.withholding import Withholding
+from playmolt_core.log.withholding import WithheldReader
 from playmolt_core.relay.feeds import PublicForms, rules_of
 from playmolt_core.relay.relay import Relay
 from playmolt_core.relay.withdrawal import PgPlaces, Withdrawal
@@ -34,11 +34,11 @@ class Scene:
 
     def __init__(self, pool: Pool, bus: JetStream) -> None:
         self.pool, self.bus, self.log = pool, bus, PostgresLog(pool)
-        self.withholding = Withholding(PgModeration(pool))
+        self.withholding = WithheldReader(PgModeration(pool))
         self.relay = self.new_relay()
 
     def new_relay(self) -> Relay:
-        withholding = self.withholding = Withholding(PgModeration(self.pool))
+        withholding = self.withholding = WithheldReader(PgModeration(self.pool))
         form_of = PublicForms(rules_of, withholding.withheld).of
         withdrawal = Withdrawal(self.log, PgPlaces(self.pool), self.bus, withholding, form_of)
         return Relay(

@@ -13,7 +13,7 @@ import pytest
 from msgspec import UNSET
 from playmolt_core.db.accounts import Agent, NewAgent, PgAccounts, Profile, VersionLimit
 from playmolt_core.db.cursors import BadCursor
-from playmolt_core.db.ledger import Account, Amount, Entry, PgLedger
+from playmolt_core.db.ledger import Account, Amount, LedgerEntry, PgLedger
 from playmolt_core.db.limits import DayUsage, PgLimits, SessionLimit
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.db.projections import Board, PgProjections, Score, add_scores, clear, move
@@ -437,8 +437,10 @@ async def test_what_is_spent_of_a_day_is_told(database_url: str, relay_pool: Poo
     engine_pool = await open_pool(database_url, role="playmolt_engine")
     ledger, today = PgLedger(engine_pool), datetime.now(UTC).date()
     for who, tokens, money in (("", 90, "1.5"), ("ada", 60, "1"), ("bob", 30, "0.5")):
-        await ledger.reserve([Entry(Account(name=account_of(today.isoformat(), who)), Amount(Decimal(money), tokens))])
-    await ledger.reserve([Entry(Account(name=account_of("2020-01-02", "ada")), Amount(Decimal(9), 999))])
+        await ledger.reserve(
+            [LedgerEntry(Account(name=account_of(today.isoformat(), who)), Amount(Decimal(money), tokens))]
+        )
+    await ledger.reserve([LedgerEntry(Account(name=account_of("2020-01-02", "ada")), Amount(Decimal(9), 999))])
     spent = await PgLimits(relay_pool).day_spent(today)
     assert spent == DayUsage(90, Decimal("1.5"), 60, Decimal(1), 0)
     await PgLimits(relay_pool).sweep()

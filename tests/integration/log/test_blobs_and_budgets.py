@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 from playmolt_core.db.blobs import PgBlobs
-from playmolt_core.db.ledger import Account, Amount, Entry, ExhaustedAccount, InFlight, Ledger, PgLedger
+from playmolt_core.db.ledger import Account, Amount, ExhaustedAccount, InFlight, Ledger, LedgerEntry, PgLedger
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.llm.file_ledger import MemoryLedger
 
@@ -74,7 +74,7 @@ async def test_a_mark_goes_with_its_reply_and_where_the_server_took_nothing(ledg
 
 async def test_a_request_that_an_account_refuses_is_not_marked(ledger: Ledger) -> None:
     mark, account = request("agora-5"), Account(name="e", tokens=99)
-    assert await ledger.reserve([Entry(account, Amount(tokens=100, calls=1))], mark) is not None
+    assert await ledger.reserve([LedgerEntry(account, Amount(tokens=100, calls=1))], mark) is not None
     assert await ledger.found("agora-5") is None
 
 
@@ -87,7 +87,7 @@ async def test_an_engine_changes_nothing_that_is_kept(pool: Pool, statement: str
 
 
 async def test_a_budget_holds_exactly_what_it_holds_however_many_ask_at_once(pool: Pool) -> None:
-    ledger, entry = PgLedger(pool), Entry(Account(name="e", calls=10), Amount(FREE, 5, 1))
+    ledger, entry = PgLedger(pool), LedgerEntry(Account(name="e", calls=10), Amount(FREE, 5, 1))
     answers = await asyncio.gather(*(ledger.reserve([entry]) for _ in range(30)))
     refused = [answer for answer in answers if answer]
     assert (answers.count(None), len(refused)) == (10, 20)
@@ -105,12 +105,15 @@ async def test_a_budget_holds_exactly_what_it_holds_however_many_ask_at_once(poo
     ],
 )
 async def test_a_limit_that_is_just_reached_is_kept(ledger: Ledger, account: Account, fits: bool) -> None:
-    assert (await ledger.reserve([Entry(account, Amount(Decimal("0.25"), 100, 1))]) is None) == fits
+    assert (await ledger.reserve([LedgerEntry(account, Amount(Decimal("0.25"), 100, 1))]) is None) == fits
 
 
 async def test_a_call_counts_on_every_account_or_on_none(pool: Pool) -> None:
     ledger = PgLedger(pool)
-    whole, run = Entry(Account(name="e", calls=9), Amount(FREE, 1, 1)), Entry(Account(name="e/run", calls=1), Amount())
+    whole, run = (
+        LedgerEntry(Account(name="e", calls=9), Amount(FREE, 1, 1)),
+        LedgerEntry(Account(name="e/run", calls=1), Amount()),
+    )
     assert await ledger.reserve([whole, run]) is None
     for _ in range(8):
         short = await ledger.reserve([whole, run])
@@ -122,16 +125,19 @@ async def test_a_call_counts_on_every_account_or_on_none(pool: Pool) -> None:
 async def test_each_account_is_charged_its_own_worst_case(pool: Pool) -> None:
     ledger, day, run = PgLedger(pool), Account(name="d", tokens=100), Account(name="r", money=Decimal(1))
     for _ in range(2):
-        assert await ledger.reserve([Entry(day, Amount(tokens=50)), Entry(run, Amount(Decimal("0.3"), 40))]) is None
-    short = await ledger.reserve([Entry(run, Amount(Decimal("0.3"), 40)), Entry(day, Amount(tokens=50))])
+        assert (
+            await ledger.reserve([LedgerEntry(day, Amount(tokens=50)), LedgerEntry(run, Amount(Decimal("0.3"), 40))])
+            is None
+        )
+    short = await ledger.reserve([LedgerEntry(run, Amount(Decimal("0.3"), 40)), LedgerEntry(day, Amount(tokens=50))])
     assert short == ExhaustedAccount(account="d", calls=2, tokens=100, money=FREE)
-    short = await ledger.reserve([Entry(run, Amount(Decimal("0.5")))])
+    short = await ledger.reserve([LedgerEntry(run, Amount(Decimal("0.5")))])
     assert short == ExhaustedAccount(account="r", calls=2, tokens=80, money=Decimal("0.6"))
 
 
 async def test_what_a_call_did_not_take_is_given_back(pool: Pool) -> None:
     ledger, account = PgLedger(pool), Account(name="e", tokens=100, money=Decimal(1))
-    assert await ledger.reserve([Entry(account, Amount(Decimal("0.9"), 90))]) is None
-    assert await ledger.reserve([Entry(account, Amount(FREE, 20))]) is not None
-    await ledger.settle([Entry(account, Amount(Decimal("-0.8"), -80))])
-    assert await ledger.reserve([Entry(account, Amount(Decimal("0.9"), 90))]) is None
+    assert await ledger.reserve([LedgerEntry(account, Amount(Decimal("0.9"), 90))]) is None
+    assert await ledger.reserve([LedgerEntry(account, Amount(FREE, 20))]) is not None
+    await ledger.settle([LedgerEntry(account, Amount(Decimal("-0.8"), -80))])
+    assert await ledger.reserve([LedgerEntry(account, Amount(Decimal("0.9"), 90))]) is None

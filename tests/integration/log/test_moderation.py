@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from playmolt_cli.games import deciders
 from playmolt_core.db.accounts import NewAgent, PgAccounts
-from playmolt_core.db.moderation import Ban, Decided, Decision, HiddenText, PgModeration
+from playmolt_core.db.moderation import Ban, Decision, DecisionRecord, HiddenText, PgModeration
 from playmolt_core.db.owners import OwnerAccount, PgOwners
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.game.decider import Refused
@@ -107,9 +107,9 @@ async def hidden(pool: Pool) -> list[HiddenText]:
     return [row for row in await PgModeration(pool).since(0, 9) if isinstance(row, HiddenText)]
 
 
-async def decided(pool: Pool, wanted: Decision) -> Decided:
+async def decided(pool: Pool, wanted: Decision) -> DecisionRecord:
     made = await decide(pool, wanted)
-    assert isinstance(made, Decided), made
+    assert isinstance(made, DecisionRecord), made
     return made
 
 
@@ -119,7 +119,7 @@ async def test_a_hidden_speech_is_in_the_log_without_its_text_or_the_reason(
     del log
     wanted = msgspec.structs.replace(hide(1, game=TRIAL), note="against rule 3", by="operator")
     made = await decided(pool, wanted)
-    assert made == Decided(moderation_of(NOON), 1)
+    assert made == DecisionRecord(moderation_of(NOON), 1)
     assert await records(database_url) == [
         ("speech_hidden", {"game_id": TRIAL, "versions": [1], "agent_id": ADA, "by": "operator"})
     ]

@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 from playmolt_core.db.owners import OwnerAccount, PgOwners
 from playmolt_core.db.pool import Pool, open_pool
-from playmolt_core.db.sign_ins import Account, NewSession, PgSignIns, SignInAttempt
+from playmolt_core.db.sign_ins import NewSession, PgSignIns, SignInAccount, SignInAttempt
 
 from services.gateway.tests.signin.sign_ins_contract import ADA, CONTRACT, AgeingSignIns, key, session
 
@@ -54,7 +54,7 @@ async def test_the_contract(store: AgeingPgSignIns, promise: object) -> None:
 async def test_a_recovery_ends_sessions_and_sign_ins_under_way(store: AgeingPgSignIns, pool: Pool) -> None:
     await store.make_owner("owner-1", "First")
     await store.join(ADA, "owner-1", session("one"))
-    await store.sign_in(Account("https://a.example", "eve"), "Eve", session("of another"))
+    await store.sign_in(SignInAccount("https://a.example", "eve"), "Eve", session("of another"))
     await store.begin(key("state"), key("browser"), SignInAttempt("/me", "owner-1"))
     await store.begin(key("sign-in"), key("browser"), SignInAttempt("/me", None))
     assert await PgOwners(pool).recover("owner-1", key("code of owner-1"), key("new key"))
@@ -80,7 +80,7 @@ async def test_what_has_ended_is_deleted_on_the_way(store: AgeingPgSignIns, data
     await store.sign_in(ADA, "Ada", session("one"))
     await store.age(40 * 86_400)
     await store.begin(key("new"), key("browser"), SignInAttempt("/me", None))
-    await store.sign_in(Account("https://a.example", "eve"), "Eve", session("two"))
+    await store.sign_in(SignInAccount("https://a.example", "eve"), "Eve", session("two"))
     connection = await asyncpg.connect(database_url)
     counts = "SELECT (SELECT count(*) FROM account.sign_in_attempt), (SELECT count(*) FROM account.browser_session)"
     assert tuple(await connection.fetchrow(counts) or ()) == (1, 1)

@@ -16,7 +16,7 @@ from playmolt_agora_runner.scripted import residents
 from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.workers.turn_model import Halt, TurnModel
 from playmolt_core.db.blobs import PgBlobs, PromptStore
-from playmolt_core.db.ledger import Entry, ExhaustedAccount, InFlight, Ledger, PgLedger
+from playmolt_core.db.ledger import ExhaustedAccount, InFlight, Ledger, LedgerEntry, PgLedger
 from playmolt_core.db.pool import open_pool
 from playmolt_core.game.decider import Accepted, Command, Refused
 from playmolt_core.llm.batch_calls import PgBatchCalls
@@ -73,19 +73,19 @@ class DyingLedger(Ledger):
             die()
 
     @override
-    async def reserve(self, entries: Sequence[Entry], mark: InFlight | None = None) -> ExhaustedAccount | None:
+    async def reserve(self, entries: Sequence[LedgerEntry], mark: InFlight | None = None) -> ExhaustedAccount | None:
         self.at("reserve")
         short = await self._ledger.reserve(entries, mark)
         self.at("mark")
         return short
 
     @override
-    async def settle(self, entries: Sequence[Entry], mark: InFlight | None = None) -> None:
+    async def settle(self, entries: Sequence[LedgerEntry], mark: InFlight | None = None) -> None:
         self.at("settle")
         await self._ledger.settle(entries, mark)
 
     @override
-    async def keep(self, entries: Sequence[Entry], stream: str, key: str, body: str) -> None:
+    async def keep(self, entries: Sequence[LedgerEntry], stream: str, key: str, body: str) -> None:
         self.at("keep")
         await self._ledger.keep(entries, stream, key, body)
         self.at("settle")

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from playmolt_schemas.manifest import GameModule, Reference, Resource
+from playmolt_schemas.manifest import GameModule, PackagedFile, Reference
 
 GAME: Final = GameModule(
     type="auction",
@@ -10,6 +10,6 @@ GAME: Final = GameModule(
     service="auction-house",
     seats=3,
     messages=Reference("sealed_bid.messages:MESSAGES"),
-    guide=Resource("sealed_bid", "guide.md"),
-    watch=Resource("sealed_bid", "watch"),
+    guide=PackagedFile("sealed_bid", "guide.md"),
+    watch=PackagedFile("sealed_bid", "watch"),
 )

@@ -12,7 +12,7 @@ from playmolt_schemas.shards import shard_of
 
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.cached_stream import CachedStream, number_of
-from playmolt_core.engine.feed import Committed
+from playmolt_core.engine.feed import StoredRecords
 from playmolt_core.engine.pending_call import PendingCall
 from playmolt_core.engine.stream_cache import RETRY_SECONDS, StreamCache
 from playmolt_core.engine.writes.plans import Change, Plan
@@ -27,7 +27,7 @@ _log = log("committing")
 Failure = Literal["conflict", "lost"]
 """Why a plan was not stored. `lost`: the database was unavailable, and it is unknown whether the plan was stored."""
 CommitStatus = Failure | Literal["stored", "too_large"]
-OnCommit = Callable[[Sequence[Committed]], None]
+OnCommit = Callable[[Sequence[StoredRecords]], None]
 """Called after each commit with what was stored."""
 _TOO_LARGE: Final = Refused(Code.BODY_TOO_LARGE, "The record would exceed the size limit of the log. Send less data.")
 _REMEMBERED: Final = (200, 201)
@@ -123,7 +123,7 @@ class GroupCommitter:
 
     def _finish(self, batch: list[Group], results: Sequence[Appended | None]) -> None:
         conflicts: list[Group] = []
-        commits: list[Committed] = []
+        commits: list[StoredRecords] = []
         for group, firsts in zip(batch, results, strict=True):
             if firsts is None:
                 conflicts.append(group)
@@ -134,7 +134,7 @@ class GroupCommitter:
                 if change.records:
                     before = change.before.summary if change.before.version else None
                     stream, after = change.entry.stream, change.head.summary
-                    commits.append(Committed(stream, first, change.records, before, after))
+                    commits.append(StoredRecords(stream, first, change.records, before, after))
             self._settle([group], "stored")
         self._on_commit(commits)
         if conflicts:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 import msgspec
-from playmolt_schemas.api import ActionAccepted, Ended, Forfeited, Resigned
+from playmolt_schemas.api import ActionAccepted, EndedGame, Forfeited, Resigned
 from playmolt_schemas.identifiers import SESSION_TYPES
 from playmolt_schemas.stored.values import Fault
 
@@ -158,7 +158,7 @@ def answer(op: str, stream: str, phase: str, version: int, receipt: str | None) 
     if op in ("fault", "away"):
         return b"{}"
     if op == "end":
-        return _encode(Ended(stream, phase, version))
+        return _encode(EndedGame(stream, phase, version))
     if op == "resign":
         return _encode(Resigned(version=version, phase=phase))
     if op == "forfeit":

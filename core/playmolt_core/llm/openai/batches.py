@@ -44,7 +44,7 @@ class BatchRequest(msgspec.Struct, frozen=True):
     body: dict[str, Any]
 
 
-class Batch(msgspec.Struct, frozen=True, kw_only=True):
+class BatchStatus(msgspec.Struct, frozen=True, kw_only=True):
     """The status of a batch on its server; `answers` are file ids."""
 
     id: str
@@ -86,19 +86,19 @@ class Batches:
         )
         return str(batch.id)
 
-    async def poll(self, batch: str) -> Batch:
+    async def poll(self, batch: str) -> BatchStatus:
         """The progress of a batch; a batch that the server does not know is over without answers."""
         status = await self._kept(self._client.batches.retrieve(batch, extra_headers=self._headers))
         if status is None:
-            return Batch(id=batch, over=True)
+            return BatchStatus(id=batch, over=True)
         files = (status.output_file_id, status.error_file_id)
-        return Batch(
+        return BatchStatus(
             id=batch,
             over=status.status in ("completed", "failed", "expired", "cancelled"),
             answers=tuple(each for each in files if each),
         )
 
-    async def answers(self, batch: Batch) -> dict[str, str]:
+    async def answers(self, batch: BatchStatus) -> dict[str, str]:
         """Key → body of each answer that is a completion; failed requests are omitted."""
         found: dict[str, str] = {}
         for file in batch.answers:

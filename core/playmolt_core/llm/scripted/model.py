@@ -89,7 +89,7 @@ Character = Callable[[ScriptedTurn], Said]
 """A pure function of the turn."""
 
 
-class _Part(msgspec.Struct, frozen=True):
+class _ScriptedPart(msgspec.Struct, frozen=True):
     character: Character
     alias: str
     turn: str
@@ -100,14 +100,14 @@ class Cast:
     """Assigns characters to turns."""
 
     def __init__(self) -> None:
-        self._parts: list[_Part] = []
+        self._parts: list[_ScriptedPart] = []
 
     def add(self, character: Character, *, alias: str = "*", turn: str = "*", schema: str = "*") -> None:
         """Assign requests whose alias, turn name and schema name match the patterns (`*`, `?`) to a character.
 
         The last matching character plays. A complete alias `scripted-NAME` makes that alias known.
         """
-        self._parts.insert(0, _Part(character, alias, turn, schema))
+        self._parts.insert(0, _ScriptedPart(character, alias, turn, schema))
 
     def knows(self, alias: str) -> bool:
         """Whether the alias is `scripted` or has a character."""

@@ -35,7 +35,7 @@ class Both(Strict, frozen=True, kw_only=True):
         return self.ko if language == "ko" else self.en
 
 
-class Place(Strict, frozen=True, kw_only=True):
+class WorldPlace(Strict, frozen=True, kw_only=True):
     """A place. `to` are those one can move to from here, `hears` those whose speech is heard here."""
 
     title: Both = Both()
@@ -94,7 +94,7 @@ class Regrowth(Strict, frozen=True, kw_only=True):
     rate: Part = "0"
 
 
-class Resource(Strict, frozen=True, kw_only=True):
+class WorldResource(Strict, frozen=True, kw_only=True):
     """What agents can take; with a `place` it is shown and taken there only."""
 
     start: Held
@@ -145,10 +145,10 @@ class OwnWorld(Strict, frozen=True, kw_only=True):
 
     title: Both = Both()
     packaged: bool = False
-    places: dict[str, Place]
+    places: dict[str, WorldPlace]
     hearing: HearingRule | UnsetType = UNSET
     actions: dict[str, OwnAction] = {}
-    resources: dict[str, Resource] = {}
+    resources: dict[str, WorldResource] = {}
     influence: Annotated[int, Meta(ge=0, le=10_000)] = 0
     ranks: tuple[OwnRank, ...] = ()
     end: End = End()

@@ -145,7 +145,7 @@ class Adaptive(PlanPart, frozen=True, kw_only=True):
     """Per cell, including planned runs."""
 
 
-class SeedEvent(PlanPart, frozen=True, kw_only=True):
+class PlannedSeedEvent(PlanPart, frozen=True, kw_only=True):
     """A neutral event that every agent sees in a Phase 2 turn."""
 
     turn: Turns
@@ -255,7 +255,7 @@ class Plan(PlanPart, frozen=True, kw_only=True):
     allow_unbalanced: bool = False
     pairs: Pairs = "neighbours"
     shuffle_labels: bool = False
-    seed_events: Annotated[tuple[SeedEvent, ...], Meta(max_length=200)] = ()
+    seed_events: Annotated[tuple[PlannedSeedEvent, ...], Meta(max_length=200)] = ()
     rooms: Annotated[tuple[RoomPlan, ...], Meta(min_length=1, max_length=50)] | UnsetType = UNSET
     measures: Annotated[tuple[Name, ...], Meta(max_length=50)] | UnsetType = UNSET
     """Measures of the folder. Default: all."""

@@ -10,7 +10,7 @@ from playmolt_core.db.blobs import PromptStore
 from playmolt_core.db.ledger import Account, InFlight
 from playmolt_core.llm import port
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_core.llm.durable_call import Answer, Batch, DurableCalls, NoAnswer, Question
+from playmolt_core.llm.durable_call import Answer, BatchPlace, DurableCalls, NoAnswer, Question
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import Failed, ModelRequest, Reply
 from playmolt_core.llm.scripted.model import Cast, Said, ScriptedModel, ScriptedTurn
@@ -130,7 +130,7 @@ class JudgeModel:
             tokens=worst.tokens,
             cost=worst.cost,
         )
-        batch = None if waits is None else Batch(stream=experiment, goes_on=waits, look_seconds=LOOK_SECONDS)
+        batch = None if waits is None else BatchPlace(stream=experiment, goes_on=waits, look_seconds=LOOK_SECONDS)
         scripted = ScriptedModel(self._cast, f"{seed}/judge") if self._cast.knows(alias) else None
         found = await self._calls.ask(question, batch=batch, scripted=scripted)
         if isinstance(found, Answer):

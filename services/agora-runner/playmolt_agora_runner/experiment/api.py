@@ -13,7 +13,7 @@ from playmolt_schemas.agora.plan import Experiments, ResumeRequest, StopRequest
 from playmolt_schemas.api import ErasedSession
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.routes import sharing
-from playmolt_schemas.routes.agora import Forked, ForkRequest
+from playmolt_schemas.routes.agora import ForkRequest, ScheduledFork
 from playmolt_schemas.routes.route import NoFields
 from playmolt_schemas.stored.agora.plan import PcsSoFar
 from typing_extensions import override
@@ -165,7 +165,7 @@ def _shareable(state: State, request: ApiRequest) -> ApiReply | Refused:
     if not request.operator or not state.version:
         return unknown()
     read = _body(NoFields, request.body)
-    return read if isinstance(read, Refused) else ApiReply(sharing.Terms())
+    return read if isinstance(read, Refused) else ApiReply(sharing.ShareTerms())
 
 
 def _forked(state: State, request: ApiRequest) -> ApiReply:
@@ -173,7 +173,7 @@ def _forked(state: State, request: ApiRequest) -> ApiReply:
     fork = next(run for run in reversed(state.runs) if run.parent and run.parent.run == request.params["run"])
     if fork.parent is None:
         raise LookupError(f"{fork.run} is not a fork")
-    return ApiReply(Forked(run=fork.run, experiment=state.game_id, parent=fork.parent), 201)
+    return ApiReply(ScheduledFork(run=fork.run, experiment=state.game_id, parent=fork.parent), 201)
 
 
 def _body(kind: type[R], body: object) -> R | Refused:

@@ -19,7 +19,7 @@ from playmolt_agora_runner.folder import personas, symmetry, texts, toml_file, w
 from playmolt_agora_runner.folder.personas import OwnPersona
 from playmolt_agora_runner.folder.source import KeyLines, Source, locked, of_whole, sha256, twice
 from playmolt_agora_runner.folder.symmetry import SymmetryResult
-from playmolt_agora_runner.folder.world_file import World
+from playmolt_agora_runner.folder.world_file import WorldFile
 from playmolt_agora_runner.world import worlds
 
 _PACKAGED: Final = world_file.PACKAGED
@@ -72,7 +72,7 @@ class _FolderReader:
         self._plan, self._source = plan, source
         self._rooms = plan.rooms or ()
         self._rooms_at = range(len(self._rooms)) if rooms_at is None else rooms_at
-        self._worlds: dict[str, World | None] = {}
+        self._worlds: dict[str, WorldFile | None] = {}
         self._personas: dict[str, OwnPersona | None] = {}
         self._events: dict[str, dict[int, OwnEvent]] = {}
         self.faults: list[PlanFault] = []
@@ -161,7 +161,7 @@ class _FolderReader:
         """The languages of all rooms that use a file: in each of them it needs its text."""
         return _spoken(self._plan, [room for room in self._rooms if uses(room)])
 
-    def _world(self, name: str) -> World | None:
+    def _world(self, name: str) -> WorldFile | None:
         if name in _PACKAGED:
             self._taken(f"worlds/{name}.toml")
             return None
@@ -173,7 +173,7 @@ class _FolderReader:
                 self._texts_of(found, languages)
         return self._worlds[name]
 
-    def _texts_of(self, world: World, languages: Sequence[Language]) -> None:
+    def _texts_of(self, world: WorldFile, languages: Sequence[Language]) -> None:
         own = world.rules.own
         if own is UNSET:
             return
@@ -222,7 +222,7 @@ class _FolderReader:
         self,
         room: RoomPlan,
         at: str,
-        world: World | None,
+        world: WorldFile | None,
         events: Mapping[tuple[str, int], OwnEvent],
         languages: Sequence[Language],
     ) -> LockedRoom | None:
@@ -300,7 +300,7 @@ class _FolderReader:
         held = {seat.persona: self._personas.get(seat.persona) for seat in room.seats if seat.persona}
         return {name: persona.constraint_level for name, persona in held.items() if persona is not None}
 
-    def _files(self, room: RoomPlan, world: World | None) -> dict[str, str]:
+    def _files(self, room: RoomPlan, world: WorldFile | None) -> dict[str, str]:
         paths = [f"personas/{seat.persona}.toml" for seat in room.seats if seat.persona in self._personas]
         if world is not None and world.rules.own:
             own = world.rules.own

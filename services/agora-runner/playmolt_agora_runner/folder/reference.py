@@ -17,9 +17,9 @@ from playmolt_schemas.stored.agora.own_world import (
     OwnAction,
     OwnEvent,
     OwnRank,
-    Place,
     Range,
-    Resource,
+    WorldPlace,
+    WorldResource,
 )
 from playmolt_schemas.stored.agora.plan import NAME, SEATS, RoomPlan, RoomSeat
 
@@ -33,11 +33,11 @@ PARTS: Final[Mapping[str, tuple[str, type[msgspec.Struct] | None]]] = {
     "rooms": ("`rooms[]` of the plan", RoomPlan),
     "seats": ("`rooms[].seats[]`", RoomSeat),
     "world": ("`worlds/NAME.toml`", None),
-    "places": ("`[places.NAME]`", Place),
+    "places": ("`[places.NAME]`", WorldPlace),
     "hearing": ("`[hearing]`", HearingRule),
     "actions": ("`[actions.NAME]`", OwnAction),
     "energy": ("`[energy]`", None),
-    "resources": ("`[resources.NAME]`", Resource),
+    "resources": ("`[resources.NAME]`", WorldResource),
     "ranks": ("`[[ranks]]`", OwnRank),
     "end": ("`[end]`", End),
     "persona": ("`personas/NAME.toml`", OwnPersona),

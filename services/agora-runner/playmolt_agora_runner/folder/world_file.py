@@ -15,10 +15,10 @@ from playmolt_schemas.stored.agora.own_world import (
     OwnAction,
     OwnRank,
     OwnWorld,
-    Place,
-    Resource,
     RuleName,
     Strict,
+    WorldPlace,
+    WorldResource,
 )
 from playmolt_schemas.stored.agora.plan import Name
 from playmolt_schemas.stored.agora.turn import SKILLS, Language, PhaseName
@@ -33,7 +33,7 @@ PACKAGED: Final[tuple[str, ...]] = get_args(PhaseName)
 WORLD_BYTES: Final = 100 * 1024
 """Of a world with all that it begins with: its lock is one record with those of the other rooms."""
 OWN: Final = ("title", "turns", "shell", "template", "places", "hearing", "actions", "resources", "end", "rules")
-_NAMED: Final[Mapping[str, type[Strict]]] = {"places": Place, "actions": OwnAction, "resources": Resource}
+_NAMED: Final[Mapping[str, type[Strict]]] = {"places": WorldPlace, "actions": OwnAction, "resources": WorldResource}
 _MOST: Final = {"places": 20, "actions": 20, "resources": 8}
 _DOES: Final = {
     "speak": {"does": "say"},
@@ -42,7 +42,7 @@ _DOES: Final = {
 }
 
 
-class World(msgspec.Struct, frozen=True):
+class WorldFile(msgspec.Struct, frozen=True):
     """A world that was read: the packaged one it begins with, and all its rules.
 
     One that is not `sound` has faults: its rules hold what has none, and nothing can be played there.
@@ -74,7 +74,7 @@ class _Layers(msgspec.Struct):
     files: list[toml_file.TomlFile]
 
 
-def read(source: Source, name: str, languages: Sequence[Language], homes: frozenset[str]) -> World | None:
+def read(source: Source, name: str, languages: Sequence[Language], homes: frozenset[str]) -> WorldFile | None:
     """Read a world; None where there is nothing to look at. The source gets every fault of it.
 
     `homes` are the places where somebody starts.
@@ -92,7 +92,7 @@ def read(source: Source, name: str, languages: Sequence[Language], homes: frozen
         source.faults.append(
             at.fault("", f"exceeds {WORLD_BYTES} bytes together with the world it extends", "file_too_large")
         )
-    return World(layers.base or "phase2", rules, turns, at, sound=len(source.faults) == before)
+    return WorldFile(layers.base or "phase2", rules, turns, at, sound=len(source.faults) == before)
 
 
 def _layers(source: Source, name: str) -> _Layers | None:
@@ -282,7 +282,7 @@ def _own_world(source: Source, own: dict[str, Any], table: Mapping[str, Any], at
         return None
 
 
-def _packaged(name: str, place: Place, table: Mapping[str, Any]) -> Place:
+def _packaged(name: str, place: WorldPlace, table: Mapping[str, Any]) -> WorldPlace:
     """A place of a packaged world has its capacity there, unless the file says another."""
     kind = "alley" if name.startswith("alley") else name
     if place.capacity or kind not in table["capacity"]:

@@ -10,7 +10,7 @@ import msgspec
 from playmolt_schemas.agora.plan import PLAN_BYTES, PlanFault
 from playmolt_schemas.body_fields import Faults
 from playmolt_schemas.canonical import canonical_json
-from playmolt_schemas.stored.agora.plan import Author, Hypothesis, Plan, RoomPlan, SeedEvent, Stage1Import
+from playmolt_schemas.stored.agora.plan import Author, Hypothesis, Plan, PlannedSeedEvent, RoomPlan, Stage1Import
 from playmolt_schemas.stored.agora.turn import Interview
 from playmolt_schemas.text import trimmed, unstorable
 
@@ -72,7 +72,7 @@ def reading(body: object, imported: Mapping[str, str] | None = None) -> ParsedPl
     wrong = tuple(fault.field for fault in faults if fault.code != "unknown_field")
     # What is left of a list with faults in it says nothing; hypotheses are read one by one.
     inside = tuple(fault.field for fault in faults if fault.field.startswith("interviews["))
-    seeds_at = _kept(values, "seed_events", SeedEvent)
+    seeds_at = _kept(values, "seed_events", PlannedSeedEvent)
     alone = faults_of(plan, interviews_at, seeds_at, rooms_read=not any(field.startswith("rooms") for field in wrong))
     faults += [
         fault

@@ -55,7 +55,7 @@ class Examiner(Protocol):
     def trial(self, trial: MeasureTrial) -> Sequence[PlanFault]: ...
 
 
-class Recalling:
+class CachedLaboratory:
     """The laboratory, which is not asked again what it has found about the same plan."""
 
     def __init__(self, laboratory: Examiner, findings: Findings) -> None:
@@ -105,7 +105,7 @@ def _laboratory() -> Laboratory:
 def _main() -> None:
     asked = json.load(sys.stdin)
     catalogue = load(asked["models"], None)
-    laboratory = Recalling(_laboratory(), msgspec.convert(asked["findings"], Findings))
+    laboratory = CachedLaboratory(_laboratory(), msgspec.convert(asked["findings"], Findings))
     found = result(asked["experiment"], asked["plan"], asked["files"], catalogue, laboratory, dry=asked["dry"])
     sys.stdout.buffer.write(msgspec.json.encode(replace(found, findings=laboratory.findings)))
 

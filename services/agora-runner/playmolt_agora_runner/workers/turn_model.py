@@ -14,7 +14,7 @@ from playmolt_core.db.ledger import InFlight
 from playmolt_core.llm import port
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.conversation import asked_again, driven, repairing
-from playmolt_core.llm.durable_call import Answer, Batch, DurableCalls, LostCalls, Question
+from playmolt_core.llm.durable_call import Answer, BatchPlace, DurableCalls, LostCalls, Question
 from playmolt_core.llm.port import ChatMessage, ModelRequest, Reply
 from playmolt_core.llm.scripted.model import Cast, ScriptedModel
 from playmolt_schemas.identifiers import is_scripted
@@ -304,7 +304,7 @@ class TurnModel:
         reached = account_reached(found.account, spec, limits, worst)
         return Halt(code="budget", detail=reached.detail, reached=reached, attempts=found.attempts)
 
-    async def _batch(self, experiment: str) -> Batch | None:
+    async def _batch(self, experiment: str) -> BatchPlace | None:
         """Where the experiment's questions wait, if its models are asked in batches."""
         statuses = self._statuses
         if statuses is None or not (await statuses.of(experiment)).batched:
@@ -313,7 +313,7 @@ class TurnModel:
         async def goes_on() -> bool:
             return (await statuses.of(experiment)).halted is None
 
-        return Batch(stream=experiment, goes_on=goes_on, look_seconds=LOOK_SECONDS)
+        return BatchPlace(stream=experiment, goes_on=goes_on, look_seconds=LOOK_SECONDS)
 
     async def _stopped(self, experiment: str) -> Halt:
         status = await self._statuses.of(experiment) if self._statuses else None

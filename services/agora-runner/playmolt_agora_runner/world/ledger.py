@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Final
 
-from playmolt_schemas.stored.agora.own_world import OwnWorld, Resource
+from playmolt_schemas.stored.agora.own_world import OwnWorld, WorldResource
 
 from playmolt_agora_runner.world.state import RunState
 
@@ -36,7 +36,7 @@ def decimal(value: Fraction, digits: int = _DIGITS) -> str:
     return f"{whole}.{rest:0{digits}d}"
 
 
-def regrown(resource: Resource, held: int) -> int:
+def regrown(resource: WorldResource, held: int) -> int:
     """How much a resource grows by, never above its maximum."""
     rule, rate = resource.regrowth, Fraction(resource.regrowth.rate)
     if rule.kind == "constant":

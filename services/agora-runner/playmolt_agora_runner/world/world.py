@@ -21,8 +21,8 @@ from playmolt_schemas.stored.agora.own_world import (
     OwnAction,
     OwnRank,
     OwnWorld,
-    Place,
     RuleName,
+    WorldPlace,
 )
 from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS, FnClass, PhaseName
 from playmolt_schemas.stored.agora.world import Rules
@@ -157,8 +157,8 @@ def _world(rules: Rules, base: PhaseName) -> World:
     return World(**kept, ranks=_ranks(rules, own), rows=dict(_rows(rules, own, base)), treasury=treasury)
 
 
-def _place(rules: Rules, name: str) -> Place:
-    return Place(capacity=getattr(rules.capacity, "alley" if is_alley(name) else name))
+def _place(rules: Rules, name: str) -> WorldPlace:
+    return WorldPlace(capacity=getattr(rules.capacity, "alley" if is_alley(name) else name))
 
 
 def _ranks(rules: Rules, own: OwnWorld) -> tuple[OwnRank, ...]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from playmolt_agora_runner.world import ledger, visibility
-from playmolt_schemas.stored.agora.own_world import HearingRule, OwnWorld, Place, Regrowth, Resource
+from playmolt_schemas.stored.agora.own_world import HearingRule, OwnWorld, Regrowth, WorldPlace, WorldResource
 
 SEATS = ("a", "b", "c", "d", "e")
 HERE = dict.fromkeys(SEATS, "hall")
@@ -15,7 +15,7 @@ NUMBERS = st.integers(0, 1_000)
 
 def heard(actor: str = "a", places: dict[str, str] | None = None, **rule: Any) -> str:
     places = places or HERE
-    world = OwnWorld(places={"hall": Place(), "yard": Place(hears=("hall",)), "barn": Place()})
+    world = OwnWorld(places={"hall": WorldPlace(), "yard": WorldPlace(hears=("hall",)), "barn": WorldPlace()})
     here = frozenset({places[actor]})
     return "".join(visibility.hearers(world, SEATS, places, actor, here, HearingRule(**rule)))
 
@@ -58,18 +58,18 @@ def test_the_dead_hear_nothing() -> None:
     ],
 )
 def test_a_resource_grows_by_its_rule_rounded_down_to_its_maximum(rule: Regrowth, held: int, grown: int) -> None:
-    assert ledger.regrown(Resource(start=0, max=100, regrowth=rule), held) == grown
+    assert ledger.regrown(WorldResource(start=0, max=100, regrowth=rule), held) == grown
 
 
 @given(NUMBERS, NUMBERS, st.sampled_from(["constant", "proportional", "logistic"]), st.integers(0, 10))
 def test_it_never_leaves_its_bounds(held: int, most: int, kind: Any, rate: int) -> None:
-    resource = Resource(start=0, max=most + 1, regrowth=Regrowth(kind=kind, amount=rate, rate=str(rate)))
+    resource = WorldResource(start=0, max=most + 1, regrowth=Regrowth(kind=kind, amount=rate, rate=str(rate)))
     held = min(held, resource.max)
     assert 0 <= held + ledger.regrown(resource, held) <= resource.max
 
 
 @given(NUMBERS, st.integers(-2_000, 2_000))
 def test_a_change_goes_as_far_as_there_is_room(held: int, step: int) -> None:
-    world = OwnWorld(places={}, resources={"grass": Resource(start=0, max=1_000)})
+    world = OwnWorld(places={}, resources={"grass": WorldResource(start=0, max=1_000)})
     change = ledger.changed(world, {"grass": held}, {"grass": step}).get("grass", 0)
     assert held + change == max(0, min(1_000, held + step))

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_agora_runner import budget
-from playmolt_core.db.ledger import Account, Amount, Entry
+from playmolt_core.db.ledger import Account, Amount, LedgerEntry
 from playmolt_core.llm.catalogue import ModelEntry
 from playmolt_core.llm.durable_call import Charge, reserve
 from playmolt_core.llm.file_ledger import MemoryLedger
@@ -96,7 +96,7 @@ async def test_a_budget_holds_what_was_spent_and_the_worst_case_of_untold_replie
         await reserve([charge], ledger.reserve)
         attempt = attempted(each) if each["outcome"] != "lost" else None
         change = attempt and charge.correction(attempt)
-        await ledger.settle([Entry(account, change or Amount(-charge.worst.money, -charge.tokens))])
+        await ledger.settle([LedgerEntry(account, change or Amount(-charge.worst.money, -charge.tokens))])
     answered = ANSWERED in attempts
     assert ledger.of("e") == Amount(
         Decimal("0.25") * answered + held * Decimal("0.1"), 15 * answered + held * 200, calls

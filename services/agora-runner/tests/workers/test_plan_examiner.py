@@ -220,7 +220,7 @@ def test_a_trial_in_which_a_measure_failed_is_repeated() -> None:
             asked.append(trial)
             return faults[len(asked) - 1 :]
 
-    laboratory = examination.Recalling(Slow(), examination.Findings())
+    laboratory = examination.CachedLaboratory(Slow(), examination.Findings())
     trial = MeasureTrial(measures=(), turns=({"turn": 1},))
     assert [len(laboratory.trial(trial)) for _ in range(3)] == [1, 0, 0]
     assert len(asked) == 2

@@ -88,7 +88,7 @@ def test_a_page_whose_report_is_being_made_says_so(state: State) -> None:
 
 @pytest.mark.parametrize("route", [sharing.ASK, sharing.TAKE_BACK, sharing.PAGE])
 def test_to_whom_it_is_not_there_is_no_experiment(state: State, route: str) -> None:
-    assert asked(state, route, operator=True) == ApiReply(sharing.Terms())
+    assert asked(state, route, operator=True) == ApiReply(sharing.ShareTerms())
     refused = asked(state, route, agent_id="agent-1")
     assert isinstance(refused, Refused)
     assert refused.code is Code.NOT_FOUND

@@ -12,7 +12,7 @@ from playmolt_gateway.request.waits import turns_of
 _OVER: Final = frozenset(("end", "aborted"))
 
 
-class Question(msgspec.Struct, frozen=True):
+class TurnQuestion(msgspec.Struct, frozen=True):
     """A turn: `turn` is the answer of `GET /api/agents/me/turn`; `seconds_left` is None without a deadline."""
 
     turn: Mapping[str, Any]
@@ -37,7 +37,7 @@ class NotSeated(msgspec.Struct, frozen=True):
     """The game does not exist for this agent."""
 
 
-SeatStatus = Question | NotAsked | GameOver | NotSeated
+SeatStatus = TurnQuestion | NotAsked | GameOver | NotSeated
 
 
 class _Timed(msgspec.Struct):
@@ -74,7 +74,7 @@ async def seat_status(engines: Engines, agent_id: str, game_id: str) -> SeatStat
     turn = _turn_of(turns.turn)
     if turn is None or turn.turn_id is None:
         return NotAsked(place.version)
-    return Question(_fields_of(turns.turn), turn.turn_id, place.version, turn.state.seconds_left)
+    return TurnQuestion(_fields_of(turns.turn), turn.turn_id, place.version, turn.state.seconds_left)
 
 
 async def _left(engines: Engines, agent_id: str, game_id: str) -> SeatStatus | None:

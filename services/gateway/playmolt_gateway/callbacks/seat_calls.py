@@ -19,7 +19,7 @@ from playmolt_schemas.envelopes import Answer as EngineAnswer
 from playmolt_schemas.envelopes import Op
 from playmolt_schemas.limits import CALLBACK_REFUSALS, CALLBACK_SECONDS
 
-from playmolt_gateway.callbacks.question import GameOver, NotSeated, Question, SeatStatus, call_key, seat_status
+from playmolt_gateway.callbacks.question import GameOver, NotSeated, SeatStatus, TurnQuestion, call_key, seat_status
 from playmolt_gateway.http.bodies import parse
 from playmolt_gateway.http.metrics import CALLBACK_METRICS, CallbackMetrics
 from playmolt_gateway.http.problems import HttpProblem
@@ -96,7 +96,7 @@ class SeatCalls:
     async def _step(self, watch: Watch) -> bool:
         """Handle the current status or wait for the next; False when done."""
         now = await self._status()
-        if isinstance(now, Question):
+        if isinstance(now, TurnQuestion):
             return await self._ask(now, watch)
         if isinstance(now, GameOver):
             return await self._report_end(now)
@@ -112,7 +112,7 @@ class SeatCalls:
     async def _status(self) -> SeatStatus | None:
         return await seat_status(self._bus, self._agent, self._game_id)
 
-    async def _ask(self, question: Question, watch: Watch) -> bool:
+    async def _ask(self, question: TurnQuestion, watch: Watch) -> bool:
         """Call once for an answer; False when the seat is lost."""
         seat = await self._callbacks.called(self._agent, self._game_id)
         if seat is None:
@@ -129,7 +129,7 @@ class SeatCalls:
             await self._call(question, seat, watch, seconds)
         return True
 
-    async def _call(self, question: Question, seat: CalledSeat, watch: Watch, seconds: float) -> None:
+    async def _call(self, question: TurnQuestion, seat: CalledSeat, watch: Watch, seconds: float) -> None:
         key = call_key(self._agent, question.turn_id, seat.refusals)
         body = _body(question.turn, seat.last_error)
         action = _action(question, await self._called(seat, body, key, seconds))
@@ -182,7 +182,7 @@ class SeatCalls:
     async def _answered(self, seat: CalledSeat) -> None:
         await self._callbacks.answered(self._agent, self._game_id, seat)
 
-    async def _pause(self, question: Question, watch: Watch) -> None:
+    async def _pause(self, question: TurnQuestion, watch: Watch) -> None:
         """Wait before the next call for the same turn, with exponential backoff."""
         if self._failed_at != question.turn_id:
             self._failed_at, self._failures = question.turn_id, 0
@@ -190,14 +190,14 @@ class SeatCalls:
         self._failures += 1
         await self._while_asked(question, watch, seconds)
 
-    async def _while_asked(self, question: Question, watch: Watch, seconds: float) -> None:
+    async def _while_asked(self, question: TurnQuestion, watch: Watch, seconds: float) -> None:
         """Wait for `seconds`, or until the turn changes."""
         clock = asyncio.get_running_loop().time
         end, version = clock() + seconds, question.version
         while clock() < end:
             await wait_for_newer(watch, version, min(end - clock(), _POLL_SECONDS))
             now = await self._status()
-            if not isinstance(now, Question) or now.turn_id != question.turn_id:
+            if not isinstance(now, TurnQuestion) or now.turn_id != question.turn_id:
                 return
             version = now.version
 
@@ -227,7 +227,7 @@ def _problem_of(fault: CallbackFailure) -> str:
     return _encode({"type": "about:blank", **msgspec.to_builtins(document)}).decode()
 
 
-def _action(question: Question, answer: CallbackAnswer | CallbackFailure) -> _Action | CallbackFailure:
+def _action(question: TurnQuestion, answer: CallbackAnswer | CallbackFailure) -> _Action | CallbackFailure:
     """The command in an answer, bound to the turn that was asked."""
     if isinstance(answer, CallbackFailure):
         return answer

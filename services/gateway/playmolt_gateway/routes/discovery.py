@@ -170,11 +170,11 @@ class _Course(msgspec.Struct):
 
     starts_at: str | None
     ended_at: str | None
-    standings: list["_Standing"]
+    standings: list["_StandingsRow"]
     changed_at: str | None = None
 
 
-class _Standing(msgspec.Struct):
+class _StandingsRow(msgspec.Struct):
     rank: int
     name: str
     id: str = ""

@@ -14,7 +14,7 @@ from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.accounts import NewAgent, Owner
 from playmolt_core.db.owners import OwnedAgent as StoredAgent
 from playmolt_core.db.owners import OwnerAccount
-from playmolt_core.db.projections import Standing
+from playmolt_core.db.projections import AgentRecord
 from playmolt_core.db.webhooks import StoredWebhook
 from playmolt_core.game.decider import Refused
 from playmolt_core.log.ownership import ClaimedAgent, ClaimFault
@@ -175,7 +175,7 @@ async def read_owner(services: Services, request: CheckedRequest) -> Reply:
     return json_response(200, _encode(profile))
 
 
-def _owned(agent: StoredAgent, standing: Standing) -> routes.OwnedAgent:
+def _owned(agent: StoredAgent, standing: AgentRecord) -> routes.OwnedAgent:
     games = {game: standing.games.get(game, 0) for game in GAME_TYPES}
     return routes.OwnedAgent(agent.id, agent.handle, agent.name, agent.version, games, shown_ratings(standing.ratings))
 

@@ -43,7 +43,7 @@ _NO_SHARE: Final = HttpProblem(Code.NOT_FOUND, "This share link does not exist o
 _ERASED: Final = HttpProblem(Code.ERASED, "The owner has erased the shared content.")
 _UNAVAILABLE: Final = HttpProblem(Code.UNAVAILABLE, "The shared content is temporarily unavailable. Retry.")
 _encode = msgspec.json.encode
-_terms_of = msgspec.json.Decoder(sharing.Terms).decode
+_terms_of = msgspec.json.Decoder(sharing.ShareTerms).decode
 _state_of = msgspec.json.Decoder(dict[str, Any]).decode
 _page_of = msgspec.json.Decoder(sharing.SharedPage).decode
 

@@ -13,10 +13,10 @@ from playmolt_core.db.accounts import Owner
 from playmolt_core.db.sign_ins import (
     ATTEMPT_SECONDS,
     SESSION_SECONDS,
-    Account,
     BrowserSession,
     NewSession,
     Removal,
+    SignInAccount,
     SignInAttempt,
     StoredSignIn,
 )
@@ -195,7 +195,7 @@ class SignIn:
         self, identity: Identity, owner_id: str | None, session: NewSession, limit: OwnerLimit
     ) -> SignInFault | HttpProblem | None:
         """Open a session of the owner to whom the account belongs, or is joined now."""
-        account = Account(identity.issuer, identity.subject)
+        account = SignInAccount(identity.issuer, identity.subject)
         if owner_id is not None:
             fault = await self._sign_ins.join(account, owner_id, session)
             return _FAULTS[fault] if fault else None

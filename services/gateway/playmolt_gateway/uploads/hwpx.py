@@ -47,7 +47,7 @@ def read_hwpx(parts: ZipParts) -> tuple[str, tuple[Note, ...]]:
     package = parts.xml(_package(parts))
     folder = posixpath.dirname(_package(parts))
     items = {attribute(each, "id"): attribute(each, "href") for each in named(child(package, "manifest"), "item")}
-    document = _Document()
+    document = _HwpxDocument()
     head = _existing(parts, next((name for name in items.values() if name.endswith("header.xml")), ""), folder)
     if head:
         document.lists = _Lists(parts.xml(head))
@@ -84,13 +84,13 @@ def _existing(parts: ZipParts, name: str, folder: str) -> str:
     return next((each for each in (name.lstrip("/"), beside) if each in parts.names), "")
 
 
-class _Heading(NamedTuple):
+class _HwpxHeadingLevel(NamedTuple):
     kind: str
     list_id: str
     level: int
 
 
-class _Level(NamedTuple):
+class _HwpxLevel(NamedTuple):
     start: int
     format: str
     text: str
@@ -100,20 +100,22 @@ class _Lists:
     """The numbers and bullets of paragraphs."""
 
     def __init__(self, head: Element | None) -> None:
-        self._headings: dict[str, _Heading] = {}
-        self._numberings: dict[str, dict[int, _Level]] = {}
+        self._headings: dict[str, _HwpxHeadingLevel] = {}
+        self._numberings: dict[str, dict[int, _HwpxLevel]] = {}
         self._counts: dict[str, dict[int, int]] = {}
         for each in head.iter() if head is not None else ():
             name = local(str(each.tag))
             if name == "paraPr" and (found := child(each, "heading")) is not None:
-                heading = _Heading(attribute(found, "type"), attribute(found, "idRef"), _number(found, "level", 0))
+                heading = _HwpxHeadingLevel(
+                    attribute(found, "type"), attribute(found, "idRef"), _number(found, "level", 0)
+                )
                 self._headings[attribute(each, "id")] = heading
             elif name == "numbering":
                 self._numberings[attribute(each, "id")] = dict(map(_level, named(each, "paraHead")))
 
     def mark(self, paragraph: Element, outline: str) -> str:
         """The mark of a paragraph; `outline` is the numbering of its section's headings."""
-        heading = self._headings.get(attribute(paragraph, "paraPrIDRef"), _Heading("NONE", "", 0))
+        heading = self._headings.get(attribute(paragraph, "paraPrIDRef"), _HwpxHeadingLevel("NONE", "", 0))
         if heading.kind == "BULLET":
             return BULLET
         list_id = outline if heading.kind == "OUTLINE" else heading.list_id
@@ -138,8 +140,8 @@ class _Lists:
         return _PLACE.sub(written, at.text).strip()
 
 
-def _level(head: Element) -> tuple[int, _Level]:
-    level = _Level(_number(head, "start", 1), attribute(head, "numFormat"), head.text or "")
+def _level(head: Element) -> tuple[int, _HwpxLevel]:
+    level = _HwpxLevel(_number(head, "start", 1), attribute(head, "numFormat"), head.text or "")
     return _number(head, "level", 1) - 1, level
 
 
@@ -148,7 +150,7 @@ def _number(element: Element, name: str, otherwise: int) -> int:
     return int(written) if written.isascii() and written.isdigit() and len(written) < _DIGITS else otherwise
 
 
-class _Document:
+class _HwpxDocument:
     def __init__(self) -> None:
         self.lists = _Lists(None)
         self.changes = Changes()
@@ -171,11 +173,11 @@ class _Document:
         # A memo is in the section's group, in a field at its place, or in both.
         self.changes.add("comment", max(names.count(("memo", "")), names.count(("fieldBegin", "MEMO"))))
         self.forms = {kind: _form(child(properties, f"{kind}Pr", "autoNumFormat")) for kind in self.notes}
-        lines = _Story(self).read(root).finished()
+        lines = _HwpxStory(self).read(root).finished()
         for each in named(properties, "masterPage"):
             place = self.masters.get(attribute(each, "idRef"))
             if place and self.part:
-                self.edges.setdefault("\n".join(_Story(self).read(self.part(place)).finished()).strip())
+                self.edges.setdefault("\n".join(_HwpxStory(self).read(self.part(place)).finished()).strip())
         return lines
 
 
@@ -183,10 +185,10 @@ def _form(form: Element | None) -> str:
     return attribute(form, "type") if form is not None else ""
 
 
-class _Story:
+class _HwpxStory:
     """Reads one list of paragraphs: a section, a cell, a note, a text box."""
 
-    def __init__(self, document: _Document) -> None:
+    def __init__(self, document: _HwpxDocument) -> None:
         self._document = document
         self._lines = Lines()
         self._ended: frozenset[str] = frozenset()
@@ -292,14 +294,14 @@ class _Story:
             number = _number(element, "number", 0) or _number(counted, "num", number)
             form = _form(child(counted, "autoNumFormat")) or form
         mark = numbered(number, _FORMATS.get(form, "decimal"))
-        if text := _Story(self._document).read(element).one_line():
+        if text := _HwpxStory(self._document).read(element).one_line():
             self._write(f"［{mark}: {text}］")
 
     def _edge(self, element: Element) -> None:
-        self._document.edges.setdefault("\n".join(_Story(self._document).read(element).finished()).strip())
+        self._document.edges.setdefault("\n".join(_HwpxStory(self._document).read(element).finished()).strip())
 
     def _box(self, element: Element) -> None:
-        self._lines.box(_Story(self._document).read(element).finished())
+        self._lines.box(_HwpxStory(self._document).read(element).finished())
 
     def _picture(self, element: Element) -> None:
         if self._left_out():
@@ -335,17 +337,19 @@ class _Story:
 
     def _with_captions(self, table: Element, rows: list[str]) -> Iterator[list[str]]:
         """A table's rows, and its caption before or after them."""
-        captions = [(attribute(each, "side"), _Story(self._document).read(each)) for each in named(table, "caption")]
+        captions = [
+            (attribute(each, "side"), _HwpxStory(self._document).read(each)) for each in named(table, "caption")
+        ]
         yield from (story.finished() for side, story in captions if side in _BEFORE)
         yield rows
         yield from (story.finished() for side, story in captions if side not in _BEFORE)
 
     def _rows(self, table: Element) -> Iterator[list[str]]:
         for row in named(table, "tr"):
-            yield [_Cell(self._document).read(cell).one_line() for cell in named(row, "tc")]
+            yield [_HwpxCell(self._document).read(cell).one_line() for cell in named(row, "tc")]
 
 
-class _Cell(_Story):
+class _HwpxCell(_HwpxStory):
     """A cell, whose tables are in its line."""
 
     def _table(self, element: Element) -> None:

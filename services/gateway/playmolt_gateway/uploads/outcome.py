@@ -26,7 +26,7 @@ class Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     detail: str = ""
 
 
-class Question(msgspec.Struct, frozen=True):
+class ReaderOptions(msgspec.Struct, frozen=True):
     """What is asked of the reader beside the file's bytes. `chars` and `text_bytes` bound the text."""
 
     chars: int

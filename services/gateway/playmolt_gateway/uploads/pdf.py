@@ -11,7 +11,7 @@ from pypdf import PageObject, PasswordType, PdfReader
 from pypdf.generic import EncodedStreamObject, StreamObject
 
 from playmolt_gateway.uploads.document_text import symbol
-from playmolt_gateway.uploads.outcome import PDF, FileText, Note, NoteKind, Question, refuse
+from playmolt_gateway.uploads.outcome import PDF, FileText, Note, NoteKind, ReaderOptions, refuse
 from playmolt_gateway.uploads.page_content import PageContent
 from playmolt_gateway.uploads.page_ranges import page_numbers, written
 from playmolt_gateway.uploads.pdf_annotations import (
@@ -33,7 +33,7 @@ _ORIENTATIONS: Final = (0, 90, 180, 270)
 _BAD: Final = ("Cc", "Co", "Cs", "Cn")
 
 
-def read_pdf(content: bytes, question: Question) -> FileText:
+def read_pdf(content: bytes, question: ReaderOptions) -> FileText:
     """Raises UnreadableFile."""
     logging.disable()  # a hostile file makes the library warn without end
     install()
@@ -61,7 +61,7 @@ def read_pdf(content: bytes, question: Question) -> FileText:
 class _Pages:
     """The pages that are read, with what they are."""
 
-    def __init__(self, reader: PdfReader, question: Question) -> None:
+    def __init__(self, reader: PdfReader, question: ReaderOptions) -> None:
         self._reader, self._question = reader, question
         self._fonts = Fonts()
         self._layers = Layers(reader)

@@ -21,7 +21,7 @@ from playmolt_gateway.uploads.outcome import (
     FileText,
     Note,
     Outcome,
-    Question,
+    ReaderOptions,
     Unread,
     UnreadableFile,
     refuse,
@@ -36,7 +36,7 @@ _UNSTORABLE: Final = re.compile("[\0-\x08\x0e-\x1f\x7f\ud800-\udfff]")
 _GAPS: Final = re.compile(r"\n[ \t]*(?:\n[ \t]*){2,}")
 
 
-def read(content: bytes, question: Question) -> Outcome:
+def read(content: bytes, question: ReaderOptions) -> Outcome:
     """The text of a file within the bounds of the question, or why it is not read."""
     try:
         return _bounded(_extracted(content, question), question)
@@ -46,7 +46,7 @@ def read(content: bytes, question: Question) -> Outcome:
         return Unread("unreadable")
 
 
-def _extracted(content: bytes, question: Question) -> FileText:
+def _extracted(content: bytes, question: ReaderOptions) -> FileText:
     kind = kind_of(content)
     if kind == "pdf":
         from playmolt_gateway.uploads.pdf import read_pdf  # noqa: PLC0415 -- only what this file needs is loaded
@@ -65,7 +65,7 @@ def _extracted(content: bytes, question: Question) -> FileText:
     return FileText(text.strip(), DOCX if kind == "docx" else HWPX, notes=notes)
 
 
-def _bounded(found: FileText, question: Question) -> FileText:
+def _bounded(found: FileText, question: ReaderOptions) -> FileText:
     """The text as it is stored: composed, without what a database cannot hold, and not too long."""
     text = composed_text(_UNSTORABLE.sub(" ", found.text))
     notes = found.notes
@@ -93,7 +93,7 @@ def _shows(text: str) -> bool:
 def main() -> None:
     set_limits({"RLIMIT_CPU": (CPU_SECONDS, CPU_SECONDS + 1), "RLIMIT_FSIZE": (0, 0), "RLIMIT_CORE": (0, 0)})
     memory = MemoryLimit(MEMORY_BYTES, lambda: os._exit(1))
-    question = msgspec.json.decode(sys.stdin.buffer.readline(), type=Question)
+    question = msgspec.json.decode(sys.stdin.buffer.readline(), type=ReaderOptions)
     outcome = read(sys.stdin.buffer.read(), question)
     memory.check()
     sys.stdout.buffer.write(msgspec.json.encode(outcome))

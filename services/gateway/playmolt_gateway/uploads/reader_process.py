@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from playmolt_gateway.uploads.outcome import Outcome, Question, Unread
+from playmolt_gateway.uploads.outcome import Outcome, ReaderOptions, Unread
 
 SECONDS: Final = 8.0
 PROGRAM: Final = (sys.executable, "-I", "-m", "playmolt_gateway.uploads.program")
@@ -32,7 +32,7 @@ class FileReader:
         self._program = program
         self._wait = wait
 
-    async def read(self, content: bytes, question: Question) -> Outcome:
+    async def read(self, content: bytes, question: ReaderOptions) -> Outcome:
         """A crash, or more than `seconds`, is an unreadable file. Raises ReaderBusy."""
         try:
             async with asyncio.timeout(self._wait):
@@ -44,7 +44,7 @@ class FileReader:
         finally:
             self._room.release()
 
-    async def _read(self, content: bytes, question: Question) -> Outcome:
+    async def _read(self, content: bytes, question: ReaderOptions) -> Outcome:
         # An empty environment: ours contains keys, and the process reads untrusted input.
         process = await asyncio.create_subprocess_exec(
             *self._program,

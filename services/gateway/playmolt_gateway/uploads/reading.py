@@ -11,7 +11,7 @@ from playmolt_schemas.body_fields import BodyFields, Faults
 from playmolt_schemas.games.legal import UPLOAD_BYTES, UPLOAD_CHARS, UPLOAD_TEXT_BYTES, ReadUpload, UploadRequest
 from playmolt_schemas.stored.legal import EvidenceNote, MediaType
 
-from playmolt_gateway.uploads.outcome import DOCX, HWPX, PDF, TEXT, FileText, Note, Question, Unread
+from playmolt_gateway.uploads.outcome import DOCX, HWPX, PDF, TEXT, FileText, Note, ReaderOptions, Unread
 from playmolt_gateway.uploads.reader_process import FileReader
 from playmolt_gateway.uploads.refusals import fault_of
 
@@ -48,7 +48,7 @@ async def read_upload(body: object, reader: FileReader) -> ReadUpload | Faults:
     content = _decoded(fields)
     if fields.faults:
         return tuple(fields.faults)
-    question = Question(
+    question = ReaderOptions(
         chars=UPLOAD_CHARS, text_bytes=UPLOAD_TEXT_BYTES, encoding=asked.encoding or "", pages=asked.pages or ""
     )
     read = await reader.read(content, question)

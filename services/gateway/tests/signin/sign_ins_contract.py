@@ -11,8 +11,8 @@ from playmolt_core.db.sign_ins import (
     OWNER_ACCOUNTS,
     OWNER_SESSIONS,
     SESSION_SECONDS,
-    Account,
     NewSession,
+    SignInAccount,
     SignInAttempt,
 )
 from playmolt_gateway.ports import SignIns
@@ -26,7 +26,7 @@ class AgeingSignIns(SignIns, Protocol):
     async def make_owner(self, owner_id: str, name: str) -> None: ...
 
 
-ADA, EVE = Account("https://accounts.example", "ada"), Account("https://accounts.example", "eve")
+ADA, EVE = SignInAccount("https://accounts.example", "ada"), SignInAccount("https://accounts.example", "eve")
 
 
 def key(text: str) -> str:
@@ -67,7 +67,7 @@ async def a_first_sign_in_makes_an_owner_and_the_next_finds_it(store: AgeingSign
     assert owner.startswith("owner-")
     assert await store.sign_in(ADA, "Another name", session("two")) == owner
     assert await store.owner_of(ADA) == owner
-    assert await store.sign_in(Account("https://other.example", "ada"), "Ada", session("three")) != owner
+    assert await store.sign_in(SignInAccount("https://other.example", "ada"), "Ada", session("three")) != owner
     found = await store.session(key("two"))
     assert found is not None
     assert (found.owner.id, found.owner.name, found.csrf) == (owner, "Ada", "csrf of two")
@@ -94,7 +94,7 @@ async def an_account_joins_one_owner(store: AgeingSignIns) -> None:
 async def an_owner_has_so_many_accounts(store: AgeingSignIns) -> None:
     await store.make_owner("owner-1", "First")
     for n in range(OWNER_ACCOUNTS):
-        assert await store.join(Account("https://a.example", str(n)), "owner-1", session(str(n))) is None
+        assert await store.join(SignInAccount("https://a.example", str(n)), "owner-1", session(str(n))) is None
     assert await store.join(ADA, "owner-1", session("more")) == "limit"
     assert await store.owner_of(ADA) is None
 

@@ -13,7 +13,7 @@ import pytest
 from playmolt_core.db.accounts import Owner
 from playmolt_core.db.moderation import Ban
 from playmolt_core.db.owners import OwnerAccount
-from playmolt_core.db.sign_ins import ATTEMPT_SECONDS, IDLE_SECONDS, Account
+from playmolt_core.db.sign_ins import ATTEMPT_SECONDS, IDLE_SECONDS, SignInAccount
 from playmolt_core.settings import InvalidSettings, all_settings, from_environment, sound, variables
 from playmolt_gateway.access.auth import hash_of, new_owner_key
 from playmolt_gateway.access.rates import SIGN_IN_STEPS
@@ -378,7 +378,7 @@ async def test_a_sign_in_is_listed_and_removed(platform: Platform, own: OwnProvi
     signed = await browser.signed_in()
     assert signed is not None
     platform.store.owners.accounts[signed["owner"]["id"]] = OwnerAccount(**signed["owner"], contact=None)
-    await platform.sign_ins.join(Account(own.issuer, "thief"), signed["owner"]["id"], session("thief"))
+    await platform.sign_ins.join(SignInAccount(own.issuer, "thief"), signed["owner"]["id"], session("thief"))
     me = (await browser.get("/api/owners/me")).json()
     assert [(one["issuer"], sorted(one)) for one in me["sign_ins"]] == [(own.issuer, ["at", "id", "issuer"])] * 2
     mine, foreign = (f"/api/owners/me/sign-ins/{one['id']}" for one in me["sign_ins"])

@@ -11,11 +11,11 @@ from playmolt_core.db.sign_ins import (
     OWNER_ACCOUNTS,
     OWNER_SESSIONS,
     SESSION_SECONDS,
-    Account,
     BrowserSession,
     JoinFault,
     NewSession,
     Removal,
+    SignInAccount,
     SignInAttempt,
     StoredSignIn,
 )
@@ -23,7 +23,7 @@ from playmolt_core.db.sign_ins import (
 
 class _Session(msgspec.Struct):
     owner: str
-    account: Account
+    account: SignInAccount
     csrf: str
     created: float
     used: float
@@ -33,9 +33,9 @@ class TwinSignIns:
     def __init__(self) -> None:
         self.attempts: dict[str, tuple[str, SignInAttempt, float]] = {}
         self.owners: dict[str, str] = {}
-        self.accounts: dict[Account, str] = {}
+        self.accounts: dict[SignInAccount, str] = {}
         self.sessions: dict[str, _Session] = {}
-        self.ids: dict[Account, tuple[str, datetime]] = {}
+        self.ids: dict[SignInAccount, tuple[str, datetime]] = {}
         self.keyed: set[str] = set()
         """Owners with a key."""
         self.now = 0.0
@@ -57,11 +57,11 @@ class TwinSignIns:
         del self.attempts[state_hash]
         return attempt if self.now - at < ATTEMPT_SECONDS else None
 
-    async def owner_of(self, account: Account) -> str | None:
+    async def owner_of(self, account: SignInAccount) -> str | None:
         self.check()
         return self.accounts.get(account)
 
-    async def sign_in(self, account: Account, name: str, session: NewSession) -> str:
+    async def sign_in(self, account: SignInAccount, name: str, session: NewSession) -> str:
         self.check()
         if account not in self.accounts:
             self.accounts[account] = f"owner-{len(self.owners):08d}-0000-4000-8000-000000000000"
@@ -69,7 +69,7 @@ class TwinSignIns:
         self._open(self.accounts[account], account, session)
         return self.accounts[account]
 
-    async def join(self, account: Account, owner_id: str, session: NewSession) -> JoinFault | None:
+    async def join(self, account: SignInAccount, owner_id: str, session: NewSession) -> JoinFault | None:
         self.check()
         if owner_id not in self.owners:
             return "erased"
@@ -99,7 +99,7 @@ class TwinSignIns:
         self.attempts = {name: one for name, one in self.attempts.items() if one[1].owner_id != owner_id}
         return "removed"
 
-    def _open(self, owner: str, account: Account, session: NewSession) -> None:
+    def _open(self, owner: str, account: SignInAccount, session: NewSession) -> None:
         self.ids.setdefault(account, (str(uuid.uuid4()), datetime.now(UTC)))
         self.sessions.pop(session.replaces, None)
         mine = [key for key, one in self.sessions.items() if one.owner == owner]

@@ -3,10 +3,10 @@
 import io
 import zipfile
 
-from playmolt_gateway.uploads.outcome import FileText, Outcome, Question
+from playmolt_gateway.uploads.outcome import FileText, Outcome, ReaderOptions
 from playmolt_gateway.uploads.program import read
 
-QUESTION = Question(chars=100_000, text_bytes=370_000)
+QUESTION = ReaderOptions(chars=100_000, text_bytes=370_000)
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 _MORE = (
     'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006" xmlns:v="urn:schemas-microsoft-com:vml" '
@@ -147,7 +147,7 @@ def counts(content: bytes) -> dict[str, int]:
     return {note.kind: note.count for note in text(content).notes}
 
 
-def refusal(content: bytes, question: Question = QUESTION) -> tuple[str, str]:
+def refusal(content: bytes, question: ReaderOptions = QUESTION) -> tuple[str, str]:
     found: Outcome = read(content, question)
     assert not isinstance(found, FileText), found
     return found.reason, found.name

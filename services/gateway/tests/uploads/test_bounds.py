@@ -12,7 +12,7 @@ import zlib
 import msgspec
 import psutil
 import pytest
-from playmolt_gateway.uploads.outcome import FileText, Question, Unread
+from playmolt_gateway.uploads.outcome import FileText, ReaderOptions, Unread
 from playmolt_gateway.uploads.reader_process import PROGRAM, FileReader, ReaderBusy
 
 from services.gateway.tests.uploads.documents import QUESTION, docx, hp, hwpx, p, r, refusal, text, zipped
@@ -76,14 +76,14 @@ def test_long_texts_say_how_long_they_are_and_a_part_can_be_taken() -> None:
 def part_of(content: bytes, pages: str) -> FileText:
     from playmolt_gateway.uploads.program import read
 
-    found = read(content, Question(100_000, 370_000, pages=pages))
+    found = read(content, ReaderOptions(100_000, 370_000, pages=pages))
     assert isinstance(found, FileText)
     return found
 
 
 @pytest.mark.parametrize("pages", ["0", "x", "9-3", "5", "1-", "-2"])
 def test_pages_that_do_not_exist_are_refused(pages: str) -> None:
-    assert refusal(b"a short text", Question(100_000, 370_000, pages=pages))[0] == "pages"
+    assert refusal(b"a short text", ReaderOptions(100_000, 370_000, pages=pages))[0] == "pages"
 
 
 def large_docx() -> bytes:

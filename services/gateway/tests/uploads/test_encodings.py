@@ -4,7 +4,7 @@ import codecs
 import unicodedata
 
 import pytest
-from playmolt_gateway.uploads.outcome import FileText, Question, Unread
+from playmolt_gateway.uploads.outcome import FileText, ReaderOptions, Unread
 from playmolt_gateway.uploads.program import read
 
 from services.gateway.tests.uploads.documents import QUESTION, refusal, text
@@ -47,7 +47,7 @@ def test_a_named_encoding_is_taken(name: str) -> None:
     written = {"big5": "契約", "shift_jis": "契約書のとおり", "koi8-r": "договор", "iso-8859-1": "accordé"}.get(
         name, "계약"
     )
-    found = read(written.encode(name), Question(100, 1000, encoding=name))
+    found = read(written.encode(name), ReaderOptions(100, 1000, encoding=name))
     assert isinstance(found, FileText)
     assert (found.text, found.sure) == (written, 1)
 
@@ -72,9 +72,9 @@ def test_korean_beside_latin_words_is_korean(words: str) -> None:
 
 
 def test_a_wrong_or_unknown_encoding_is_refused() -> None:
-    assert refusal("계약".encode("cp949"), Question(100, 1000, encoding="utf-8")) == ("encoding", "wrong")
+    assert refusal("계약".encode("cp949"), ReaderOptions(100, 1000, encoding="utf-8")) == ("encoding", "wrong")
     for name in ("klingon", "rot13", "unicode_escape", "idna"):
-        assert refusal(b"text", Question(100, 1000, encoding=name)) == ("encoding", "unknown")
+        assert refusal(b"text", ReaderOptions(100, 1000, encoding=name)) == ("encoding", "unknown")
 
 
 def test_texts_are_composed_and_hold_no_controls() -> None:
@@ -122,11 +122,11 @@ def test_zero_bytes_on_both_sides_do_not_swap_the_bytes_of_utf_16(words: str, na
 
 
 def test_names_of_windows_are_encodings_and_swapped_bytes_are_refused() -> None:
-    found = read("가나다".encode("cp949"), Question(100, 1000, encoding="windows-949"))
+    found = read("가나다".encode("cp949"), ReaderOptions(100, 1000, encoding="windows-949"))
     assert isinstance(found, FileText)
     assert (found.text, found.encoding) == ("가나다", "cp949")
     swapped = "원고는 주장한다".encode("utf-16")
-    found = read(swapped, Question(100, 1000, encoding="utf-16-be"))
+    found = read(swapped, ReaderOptions(100, 1000, encoding="utf-16-be"))
     assert isinstance(found, Unread)
     assert (found.reason, found.name, found.line) == ("encoding", "wrong", "utf-16-be")
 

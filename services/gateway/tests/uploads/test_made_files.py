@@ -4,7 +4,7 @@ import io
 from pathlib import Path
 
 import pytest
-from playmolt_gateway.uploads.outcome import FileText, Question
+from playmolt_gateway.uploads.outcome import FileText, ReaderOptions
 from playmolt_gateway.uploads.program import read
 from pypdf import PdfWriter
 from pypdf.generic import ArrayObject as Array
@@ -111,13 +111,13 @@ def test_an_encoding_that_is_not_known_gives_no_letters(encoding: str, codec: st
 
 
 def test_some_pages_are_taken() -> None:
-    found = read(made("three_pages.pdf"), Question(100_000, 370_000, pages="2-3"))
+    found = read(made("three_pages.pdf"), ReaderOptions(100_000, 370_000, pages="2-3"))
     assert isinstance(found, FileText)
     assert found.text.startswith("2: ")
     assert "3: " in found.text
     assert found.pages == 3
     assert [(note.kind, note.count, note.detail) for note in found.notes] == [("pages", 2, "2–3/3")]
-    short = Question(chars=150, text_bytes=370_000)
+    short = ReaderOptions(chars=150, text_bytes=370_000)
     assert refusal(made("three_pages.pdf"), short) == ("too_large", "chars")
 
 

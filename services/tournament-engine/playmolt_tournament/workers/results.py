@@ -52,7 +52,7 @@ class _Ended(Protocol):
     results: list[_Result]
 
 
-class Closing(msgspec.Struct, frozen=True):
+class LastMessage(msgspec.Struct, frozen=True):
     """The last message of a game."""
 
     type: str
@@ -66,7 +66,7 @@ class _Feed(msgspec.Struct):
 
 _rows_of = msgspec.json.Decoder(_Rows).decode
 _feed_of = msgspec.json.Decoder(_Feed).decode
-_closing_of = msgspec.json.Decoder(Closing).decode
+_closing_of = msgspec.json.Decoder(LastMessage).decode
 
 
 class GameWatcher:
@@ -120,7 +120,7 @@ class GameWatcher:
         return answer.body
 
 
-def outcome_of(closing: Closing) -> Outcome:
+def outcome_of(closing: LastMessage) -> Outcome:
     """How a game ended. Without results it is void if the operator or the platform had a part in it."""
     if closing.type == "game_end":
         return "ended"

@@ -58,7 +58,7 @@ class SeasonWorker:
         await leased.submit(commands.CloseSeason(board=board))
 
 
-class SeasonEnding:
+class SeasonCloser:
     """Adds the board of this moment to the operator's end of a season that is running."""
 
     def __init__(

@@ -12,7 +12,7 @@ _EMPTY = "0x"
 """The result of a call to an address without a contract."""
 
 
-class CaseReading(NamedTuple):
+class CaseVerdict(NamedTuple):
     """A verdict, and the block of the last event that it rests on, by the numbers of `eth_blockNumber`."""
 
     verdict: Verdict
@@ -32,7 +32,7 @@ async def read_chain(url: str, address: str) -> Verdict:
         await rpc.close()
 
 
-async def read_verdict(rpc: Rpc, address: str, *, forgetful: bool = False) -> CaseReading:
+async def read_verdict(rpc: Rpc, address: str, *, forgetful: bool = False) -> CaseVerdict:
     """As `read_chain`, over an existing connection. Events that are missing are ChainUnavailable, unless the node may
     be `forgetful`."""
     # Sequential, since nodes may limit concurrent calls.
@@ -62,7 +62,7 @@ async def read_verdict(rpc: Rpc, address: str, *, forgetful: bool = False) -> Ca
         not_guilty_votes=now.not_guilty,
         votes=tuple(votes),
     )
-    return CaseReading(verdict, last)
+    return CaseVerdict(verdict, last)
 
 
 def _cast(case: ContractSnapshot, place: int) -> bool:

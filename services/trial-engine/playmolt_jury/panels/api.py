@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from playmolt_jury.api import asker_of
 from playmolt_jury.panels.rules import NO_PANEL, OpenPanel, ResumePanel, StopPanel, panel_view
-from playmolt_jury.panels.state import State
+from playmolt_jury.panels.state import PanelState
 
 LIST: Final = routes.LIST_PANELS.name
 OPEN: Final = routes.OPEN_PANEL.name
@@ -32,12 +32,12 @@ class PlannedPanel(msgspec.Struct, frozen=True):
     content_version: str = ""
 
 
-def owns(state: State, request: ApiRequest) -> bool:
+def owns(state: PanelState, request: ApiRequest) -> bool:
     """The operator reads every panel."""
     return bool(state.version) and (request.operator or state.owner == request.agent_id)
 
 
-class PanelApi(GameApi[State]):
+class PanelApi(GameApi[PanelState]):
     """Serves the routes of panels to their owners; for anyone else a panel does not exist."""
 
     lists = frozenset((LIST,))
@@ -52,13 +52,13 @@ class PanelApi(GameApi[State]):
         }
 
     @override
-    def command(self, state: State, request: ApiRequest) -> Command | Refused | None:
+    def command(self, state: PanelState, request: ApiRequest) -> Command | Refused | None:
         if request.route != OPEN and not owns(state, request):
             return NO_PANEL
         return self._commands[request.route](request)
 
     @override
-    def answer(self, state: State, request: ApiRequest) -> ApiReply | Refused:
+    def answer(self, state: PanelState, request: ApiRequest) -> ApiReply | Refused:
         if not owns(state, request):
             return NO_PANEL
         if request.route == OPEN:
@@ -66,8 +66,8 @@ class PanelApi(GameApi[State]):
         return ApiReply(panel_view(state))
 
     @override
-    def many(self, states: Sequence[State | ErasedSession], request: ApiRequest) -> ApiReply | Refused:
-        owned = [each for each in states if isinstance(each, State) and owns(each, request)]
+    def many(self, states: Sequence[PanelState | ErasedSession], request: ApiRequest) -> ApiReply | Refused:
+        owned = [each for each in states if isinstance(each, PanelState) and owns(each, request)]
         return ApiReply(PanelList(tuple(map(panel_view, owned))))
 
 

@@ -23,7 +23,7 @@ from playmolt_jury.panels.api import OPEN, REPORT, RESUME, PanelApi
 from playmolt_jury.panels.openings import PanelOpenings
 from playmolt_jury.panels.player import Juries, JuryPlayer
 from playmolt_jury.panels.reading import PanelReports
-from playmolt_jury.panels.state import State
+from playmolt_jury.panels.state import PanelState
 from playmolt_jury.rules import Jury
 from playmolt_jury.settings import JurySettings
 from playmolt_jury.workers.model_worker import ModelWorker
@@ -61,7 +61,7 @@ def _refusal(spent: ExhaustedAccount | None) -> str:
 
 def panels(
     context: ServiceContext[JurySettings], jury: Jury, uploaded: UploadedCases, models: Models
-) -> HostedGame[State]:
+) -> HostedGame[PanelState]:
     """The jury's engine is there by the time a worker is first asked."""
     catalogue = context.catalogue
     openings = PanelOpenings(jury, uploaded, catalogue, PgLimits(context.pool), context.settings.key_day_sessions)
@@ -74,7 +74,7 @@ def panels(
 
         return Juries(engine.submit, submit_for, engine.committed, context.log, jury)
 
-    def turns(panel: str, present: Callable[[], State]) -> ModelWorker:
+    def turns(panel: str, present: Callable[[], PanelState]) -> ModelWorker:
         limited = PanelModels(models, catalogue, panel, lambda: present().budget)
         return ModelWorker(jury, limited, context.texts.put, preload)
 

@@ -24,7 +24,7 @@ from playmolt_jury import commands
 from playmolt_jury.effects import next_turns, turn_effect
 from playmolt_jury.panels.result import missing, result_of, spent_on
 from playmolt_jury.panels.rules import ReportJury, SetAside, StopPanel, script_of, session_of
-from playmolt_jury.panels.state import State as PanelState
+from playmolt_jury.panels.state import PanelState
 from playmolt_jury.rules import Jury
 from playmolt_jury.state import State, Turn
 from playmolt_jury.workers.model_worker import ModelWorker

@@ -15,7 +15,7 @@ from playmolt_core.log.port import GameIndex, StreamReader
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.jury import JurySessions
-from playmolt_schemas.games.jury_panels import PanelJury, PanelReportPending
+from playmolt_schemas.games.jury_panels import PanelJury, PendingPanelReport
 from playmolt_schemas.routes.jury import NO_PANELS
 from playmolt_schemas.routes.route import HTML, JSON, PARQUET
 from playmolt_schemas.stored.panels import JuryPlayed, PanelPlace, PanelPlan
@@ -25,7 +25,7 @@ from playmolt_jury.panels.preview import varies, warnings
 from playmolt_jury.panels.process import ReportFailed, rendered
 from playmolt_jury.panels.report import ReportSource
 from playmolt_jury.panels.rules import AT_ONCE, NO_PANEL, Panel, places, session_of, sessions_of
-from playmolt_jury.panels.state import State, name_of
+from playmolt_jury.panels.state import PanelState, name_of
 from playmolt_jury.rules import Jury
 
 _log = log("panel_reports")
@@ -35,7 +35,7 @@ _SHOWN_SECONDS: Final = 2.0
 """How long a call waits for its report; then the answer is 202."""
 _PANELS: Final = 100
 """The newest panels of a key whose juries its list of sessions can leave out."""
-ReadPanel = Callable[[str], Awaitable[Snapshot[State] | None]]
+ReadPanel = Callable[[str], Awaitable[Snapshot[PanelState] | None]]
 
 
 class PanelReports:
@@ -48,7 +48,7 @@ class PanelReports:
         self._catalogue = catalogue
         self._made: OrderedDict[tuple[str, int, str], asyncio.Task[bytes]] = OrderedDict()
 
-    async def __call__(self, state: State, request: ApiRequest) -> ApiReply | Refused:
+    async def __call__(self, state: PanelState, request: ApiRequest) -> ApiReply | Refused:
         form = str(request.query.get("format", "json"))
         key = (state.game_id, state.version, form)
         if key not in self._made:
@@ -58,7 +58,7 @@ class PanelReports:
         making = self._made[key]
         await asyncio.wait({making}, timeout=_SHOWN_SECONDS)
         if not making.done():
-            return ApiReply(PanelReportPending(), 202)
+            return ApiReply(PendingPanelReport(), 202)
         try:
             return ApiReply(making.result(), content_type=_MEDIA[form])
         except ReportFailed as failed:
@@ -66,14 +66,14 @@ class PanelReports:
             _log.error("report_failed", panel=state.game_id, detail=str(failed))
             return Refused(Code.UNAVAILABLE, "The report could not be made; see the engine's log. Retry.")
 
-    async def _report(self, state: State, form: str) -> bytes:
+    async def _report(self, state: PanelState, form: str) -> bytes:
         """Raises ReportFailed."""
         source = await self._source(state)
         if source is None:
             raise ReportFailed("the panel is not in the log")
         return await rendered(source, form)
 
-    async def _source(self, state: State) -> ReportSource | None:
+    async def _source(self, state: PanelState) -> ReportSource | None:
         stored = await self._log.facts(state.game_id)
         plan = state.plan
         if stored is None or plan is None:
@@ -125,7 +125,7 @@ class PanelJuries:
                     yield session
 
 
-def _rows(state: State, plan: PanelPlan) -> Iterator[PanelJury]:
+def _rows(state: PanelState, plan: PanelPlan) -> Iterator[PanelJury]:
     opened = 0
     for place in places(state.game_id, plan):
         played = state.played.get(name_of(place.number, place.script))
@@ -140,7 +140,7 @@ def _rows(state: State, plan: PanelPlan) -> Iterator[PanelJury]:
             yield PanelJury(id=session_of(place), panel=place, phase="running", verdict=None)
 
 
-def _may_be_open(state: State, place: PanelPlace, opened: int) -> bool:
+def _may_be_open(state: PanelState, place: PanelPlace, opened: int) -> bool:
     if state.status == "running":
         return opened < AT_ONCE
     return name_of(place.number, place.script) in state.aside

@@ -33,7 +33,7 @@ from typing_extensions import override
 
 from playmolt_jury.panels import plan as plans
 from playmolt_jury.panels.order import order_of, seed_of
-from playmolt_jury.panels.state import FOLDS, State, name_of
+from playmolt_jury.panels.state import FOLDS, PanelState, name_of
 
 PLAY: Final = "play_jury"
 """`Effect.kind` of a jury to play, or to set aside if the panel has stopped; its payload is a PanelPlace."""
@@ -80,7 +80,7 @@ class Hidden(msgspec.Struct, frozen=True):
     """The public view of a panel: empty."""
 
 
-class Panel(Game[State]):
+class Panel(Game[PanelState]):
     """The decider of a panel."""
 
     game = "panel"
@@ -106,38 +106,38 @@ class Panel(Game[State]):
         )
 
     @override
-    def initial(self, game_id: str) -> State:
-        return State(game_id=game_id)
+    def initial(self, game_id: str) -> PanelState:
+        return PanelState(game_id=game_id)
 
     @override
-    def follow(self, state: State, command: Command) -> Event | None:
+    def follow(self, state: PanelState, command: Command) -> Event | None:
         return PanelFinished() if not state.over and len(state.played) == state.juries else None
 
     @override
-    def view(self, state: State, viewer: Viewer) -> Hidden:
+    def view(self, state: PanelState, viewer: Viewer) -> Hidden:
         """Its owner and the operator read it through its own routes."""
         return Hidden()
 
     @override
-    def operator_view(self, state: State) -> Mapping[str, object]:
+    def operator_view(self, state: PanelState) -> Mapping[str, object]:
         plan = state.plan
         return {"case": plan.case, "n": plan.n, "scripts": len(plan.scripts)} if plan else {}
 
     @override
-    def summary(self, state: State) -> GameSummary:
+    def summary(self, state: PanelState) -> GameSummary:
         """Its round counts the juries that are over."""
         total = state.juries
         return GameSummary(phase=state.status, round=len(state.played), seated=total, needed=total, over=state.over)
 
     @override
-    def effects(self, state: State) -> Sequence[Effect[PanelPlace]]:
+    def effects(self, state: PanelState) -> Sequence[Effect[PanelPlace]]:
         if state.plan is None or state.since is None or state.over:
             return ()
         places = _at_hand(state, state.plan)
         return tuple(Effect(id=effect_of(place), kind=PLAY, due=state.since, payload=place) for place in places)
 
     @override
-    def recovered(self, state: State, events: Sequence[Event], at: datetime) -> Iterator[Command]:
+    def recovered(self, state: PanelState, events: Sequence[Event], at: datetime) -> Iterator[Command]:
         match events[0]:
             case PanelOpened() as opened:
                 yield OpenPanel(
@@ -165,7 +165,7 @@ def session_of(place: PanelPlace) -> str:
     return id_of_command("jury", effect_of(place))
 
 
-def sessions_of(state: State, plan: PanelPlan) -> Iterator[str]:
+def sessions_of(state: PanelState, plan: PanelPlan) -> Iterator[str]:
     """The ids of a panel's juries: of those that are over, and of those that may have been opened."""
     yield from (jury.session for jury in state.played.values())
     yield from map(session_of, islice(_open_places(state, plan), AT_ONCE))
@@ -194,7 +194,7 @@ def script_of(plan: PanelPlan, place: PanelPlace) -> JuryScript:
     )
 
 
-def panel_view(state: State) -> PanelView:
+def panel_view(state: PanelState) -> PanelView:
     """As its owner sees it."""
     if state.plan is None:
         raise LookupError(f"{state.game_id} has no plan")
@@ -214,17 +214,17 @@ def panel_view(state: State) -> PanelView:
     )
 
 
-def _at_hand(state: State, plan: PanelPlan) -> Iterator[PanelPlace]:
+def _at_hand(state: PanelState, plan: PanelPlan) -> Iterator[PanelPlace]:
     """The juries that are played now; of a stopped panel those that may have been and are not set aside yet."""
     places = islice(_open_places(state, plan), AT_ONCE)
     return (place for place in places if name_of(place.number, place.script) not in state.settled)
 
 
-def _open_places(state: State, plan: PanelPlan) -> Iterator[PanelPlace]:
+def _open_places(state: PanelState, plan: PanelPlan) -> Iterator[PanelPlace]:
     return (place for place in places(state.game_id, plan) if name_of(place.number, place.script) not in state.played)
 
 
-def _open(state: State, command: OpenPanel) -> Decision:
+def _open(state: PanelState, command: OpenPanel) -> Decision:
     if state.version:
         return Accepted()
     return Accepted(
@@ -236,7 +236,7 @@ def _open(state: State, command: OpenPanel) -> Decision:
     )
 
 
-def _stop(state: State, command: StopPanel) -> Decision:
+def _stop(state: PanelState, command: StopPanel) -> Decision:
     if state.over:
         return Accepted() if command.by != "owner" else _over()
     if state.status == "stopped":
@@ -244,7 +244,7 @@ def _stop(state: State, command: StopPanel) -> Decision:
     return Accepted((PanelStopped(by=command.by, detail=command.detail),))
 
 
-def _resume(state: State, command: ResumePanel) -> Decision:
+def _resume(state: PanelState, command: ResumePanel) -> Decision:
     if state.over or state.plan is None:
         return _over()
     if command.plan is not None and plans.identity(command.plan) != plans.identity(state.plan):
@@ -256,21 +256,21 @@ def _resume(state: State, command: ResumePanel) -> Decision:
     return Accepted((PanelResumed(budget=budget),))
 
 
-def _report(state: State, command: ReportJury) -> Decision:
+def _report(state: PanelState, command: ReportJury) -> Decision:
     played = command.played
     if state.over or name_of(played.number, played.script) in state.played:
         return Accepted()
     return Accepted((played,))
 
 
-def _set_aside(state: State, command: SetAside) -> Decision:
+def _set_aside(state: PanelState, command: SetAside) -> Decision:
     left = command.left
     if state.over or name_of(left.number, left.script) in state.played:
         return Accepted()
     return Accepted((left,))
 
 
-def _end(state: State, command: EndGame) -> Decision:
+def _end(state: PanelState, command: EndGame) -> Decision:
     return _over() if state.over else ended(command, PanelAborted)
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 from playmolt_core.game.game import Changes, Fold
-from playmolt_schemas.games.jury_panels import PanelState, PanelStopView
+from playmolt_schemas.games.jury_panels import PanelStatus, PanelStopView
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.stored.panels import (
     JuryOutcome,
@@ -40,14 +40,14 @@ class PlayedJury(msgspec.Struct, frozen=True):
     outcome: JuryOutcome
 
 
-class State(msgspec.Struct, frozen=True, kw_only=True):
+class PanelState(msgspec.Struct, frozen=True, kw_only=True):
     game_id: str
     version: int = 0
     owner: str = ""
     name: str = ""
     plan: PanelPlan | None = None
     budget: PanelBudget = PanelBudget()
-    status: PanelState = "running"
+    status: PanelStatus = "running"
     since: datetime | None = None
     """When it was opened or last resumed."""
     stopped: PanelStopView | None = None
@@ -85,11 +85,11 @@ def added(one: PanelSpent, other: PanelSpent) -> PanelSpent:
     return PanelSpent(money=money, tokens=one.tokens + other.tokens, calls=one.calls + other.calls)
 
 
-def _opened(_: State, event: PanelOpened, at: datetime) -> Changes:
+def _opened(_: PanelState, event: PanelOpened, at: datetime) -> Changes:
     return {"owner": event.owner, "name": event.name, "plan": event.plan, "budget": event.plan.budget, "since": at}
 
 
-def _played(state: State, event: JuryPlayed, _: datetime) -> Changes:
+def _played(state: PanelState, event: JuryPlayed, _: datetime) -> Changes:
     name = name_of(event.number, event.script)
     return {
         "played": {**state.played, name: PlayedJury(event.session, event.outcome)},
@@ -98,7 +98,7 @@ def _played(state: State, event: JuryPlayed, _: datetime) -> Changes:
     }
 
 
-def _set_aside(state: State, event: JurySetAside, _: datetime) -> Changes:
+def _set_aside(state: PanelState, event: JurySetAside, _: datetime) -> Changes:
     name = name_of(event.number, event.script)
     aside = {**state.aside, name: event.spent} if event.session else state.aside
     if state.status != "stopped":  # resumed in the meantime: the jury goes on
@@ -106,26 +106,26 @@ def _set_aside(state: State, event: JurySetAside, _: datetime) -> Changes:
     return {"aside": aside, "settled": state.settled | {name}}
 
 
-def _without(state: State, name: JuryName) -> dict[JuryName, PanelSpent]:
+def _without(state: PanelState, name: JuryName) -> dict[JuryName, PanelSpent]:
     if name not in state.aside:
         return state.aside
     return {other: spent for other, spent in state.aside.items() if other != name}
 
 
-def _stopped(state: State, event: PanelStopped, _: datetime) -> Changes:
+def _stopped(state: PanelState, event: PanelStopped, _: datetime) -> Changes:
     view = PanelStopView(by=event.by, detail=event.detail)
     return {"status": "stopped", "stopped": view, "stops": state.stops + 1}
 
 
-def _resumed(_: State, event: PanelResumed, at: datetime) -> Changes:
+def _resumed(_: PanelState, event: PanelResumed, at: datetime) -> Changes:
     return {"status": "running", "stopped": None, "budget": event.budget, "since": at, "settled": frozenset()}
 
 
-def _finished(_: State, __: PanelFinished, ___: datetime) -> Changes:
+def _finished(_: PanelState, __: PanelFinished, ___: datetime) -> Changes:
     return {"status": "finished", "stopped": None}
 
 
-def _aborted(_: State, __: PanelAborted, ___: datetime) -> Changes:
+def _aborted(_: PanelState, __: PanelAborted, ___: datetime) -> Changes:
     return {"status": "aborted"}
 
 

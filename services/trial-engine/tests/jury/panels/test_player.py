@@ -29,7 +29,7 @@ from playmolt_jury.panels.rules import (
     panel_view,
     session_of,
 )
-from playmolt_jury.panels.state import State
+from playmolt_jury.panels.state import PanelState
 from playmolt_jury.workers.model_worker import ModelWorker
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.stored.event import Event
@@ -140,8 +140,8 @@ class Table:
         await self.panels.submit(NAME, opening, "open")
 
     @property
-    def state(self) -> State:
-        found: State = self.panels.states[NAME]
+    def state(self) -> PanelState:
+        found: PanelState = self.panels.states[NAME]
         return found
 
     async def play(self, place: int = 0, attempt: int = 1) -> None:
