@@ -7,7 +7,8 @@
 #        for single bytes and returns a NUL before each letter, pdfminer.six returns nothing, pypdfium2 the text.
 # Why it matters: reports in Korean, Chinese or Japanese are written with these fonts, and the chains that feed PDFs to
 #        models often read with pypdf or pdfminer.six: a search for a word finds nothing, and Postgres refuses a text
-#        with NULs. A reader may drop the NULs; a writer that wants every reader to work takes a TrueType font.
+#        with NULs. A reader may drop the NULs. A writer that wants every reader to work numbers the glyphs by its codes and
+#        says /Identity-H (`pdf_fonts.py` of the legal reports), or takes a TrueType font.
 set -euo pipefail
 folder=$(mktemp -d); trap 'rm -rf "$folder"' EXIT
 python3 -m venv "$folder/venv"

@@ -7,10 +7,12 @@ import zipfile
 from typing import Any
 
 import pytest
+from pdfminer.high_level import extract_text
 from playmolt_legal.report.blocks import ReportLine, ReportTable
 from playmolt_legal.report.document import Document, Section
 from playmolt_legal.report.docx_format import _DocxWriter
 from playmolt_legal.report.pdf_format import _Paper
+from pypdf import PdfReader
 
 TABLE = ReportTable(
     (
@@ -140,3 +142,16 @@ def test_a_word_document_says_its_language_its_heading_rows_and_its_program(lang
     assert parts["word/document.xml"].count("<w:tblHeader/>") == 1
     assert "<Application>PlayMolt</Application>" in parts["docProps/app.xml"]
     assert not re.search("python-docx|Microsoft", parts["docProps/app.xml"] + parts["docProps/core.xml"])
+
+
+def test_readers_of_pdf_texts_get_what_is_written(language: str) -> None:
+    # The last ones share glyphs: the fonts draw each pair alike.
+    text = "피고 김민수, 被告张伟 v. Müller & Søn: fi “ffl” 3,100만원 ﹣ \\() Ω Ω Å Å ⼀一 µμ"
+    data = _Paper(report(text, language)).written()
+    read = {
+        "pypdf": "\n".join(page.extract_text() for page in PdfReader(io.BytesIO(data)).pages),
+        "pdfminer": extract_text(io.BytesIO(data)),
+    }
+    for reader, found in read.items():
+        assert f"F1 {text}" in found, reader
+        assert "\0" not in found, reader

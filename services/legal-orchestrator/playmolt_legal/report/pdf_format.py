@@ -23,6 +23,7 @@ from typing_extensions import override
 from playmolt_legal import texts
 from playmolt_legal.report.blocks import Block, Cell, Heading, ReportLine, ReportTable
 from playmolt_legal.report.document import Document, Section, document
+from playmolt_legal.report.pdf_fonts import PdfProducer
 from playmolt_legal.report.pdf_structure import Element, Structure
 from playmolt_legal.report.runs import FontName, Run, drawn, font_of, path, runs
 
@@ -204,7 +205,7 @@ class _Paper:
         self.lay_out()
         for page in self._pdf.pages.values():
             vars(page)["tabs"] = Name("S")  # the tab key follows the structure
-        return bytes(self._pdf.output())
+        return bytes(self._pdf.output(output_producer_class=PdfProducer))
 
     def lay_out(self) -> None:
         """Fill the pages. Writing them, with the letters that they use, takes longer."""
