@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 from urllib.parse import urlencode
 
 import httpx
@@ -24,6 +24,9 @@ OPERATOR_KEY = "the-operator-of-the-pages"
 DESK = {"width": 1280, "height": 900}
 PHONE = {"width": 360, "height": 740}
 WAIT_MS = 90_000
+
+CALM: Literal["reduce"] = "reduce"
+"""What pages are asked for. Without it a `Live` tag has the whole page drawn sixty times a second."""
 
 Reader = Callable[..., Page]
 
@@ -126,7 +129,10 @@ Response.prototype.json = async function () {
 
 @pytest.fixture
 def reader(browser: Browser, platform: str) -> Iterator[Reader]:
-    """Opens a page as a person of a language on a screen: `reader("/", language="ko", screen=PHONE)`."""
+    """Opens a page as a person of a language on a screen: `reader("/", language="ko", screen=PHONE)`.
+
+    With `moving` what moves on it does so.
+    """
     contexts: list[BrowserContext] = []
     complaints: list[str] = []
     missed: set[str] = set()
@@ -139,10 +145,18 @@ def reader(browser: Browser, platform: str) -> Iterator[Reader]:
     def missing(key: str) -> None:
         missed.add(key)
 
-    def opened(path: str, *, language: str = "en", screen: dict[str, int] | None = None, scheme: str = "light") -> Page:
+    def opened(
+        path: str,
+        *,
+        language: str = "en",
+        screen: dict[str, int] | None = None,
+        scheme: str = "light",
+        moving: bool = False,
+    ) -> Page:
         context = browser.new_context(
-            base_url=platform, viewport=screen or DESK, locale=language, color_scheme=scheme, accept_downloads=True
-        )
+            base_url=platform, viewport=screen or DESK, locale=language, color_scheme=scheme, accept_downloads=True,
+            reduced_motion="no-preference" if moving else CALM,
+        )  # fmt: skip
         contexts.append(context)
         context.set_default_timeout(WAIT_MS)
         context.expose_function("missedText", missing)

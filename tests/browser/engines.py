@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -97,9 +97,6 @@ class Engine(Protocol):
     def touch(self, x: float, y: float) -> None:
         """Touch a point of what is in view."""
 
-    def storing_nothing(self) -> AbstractContextManager[None]:
-        """Pages meanwhile store nothing, where the engine has a preference for that."""
-
     def forget(self) -> None:
         """Leave all pages, and forget what they stored and complained of."""
 
@@ -172,7 +169,7 @@ class Chromium:
 
     def _begin(self) -> None:
         self._heard: list[str] = []
-        self._context = self._browser.new_context(has_touch=True)
+        self._context = self._browser.new_context(has_touch=True, reduced_motion="reduce")
         self._context.set_default_timeout(1000 * ANSWER_SECONDS)
 
     def _hear(self, message: ConsoleMessage) -> None:
@@ -210,9 +207,6 @@ class Chromium:
     def complaints(self) -> list[str]:
         self.page.wait_for_timeout(_UNUSED_SECONDS * 1000)
         return self._heard
-
-    def storing_nothing(self) -> AbstractContextManager[None]:
-        return nullcontext()
 
     def forget(self) -> None:
         self._context.close()
@@ -282,6 +276,7 @@ class Firefox:
 
     @contextmanager
     def storing_nothing(self) -> Iterator[None]:
+        """Pages meanwhile store nothing."""
         self._run("chrome", _STORES.format("false"))
         try:
             yield
@@ -353,9 +348,6 @@ class WebKit:
         lines = console.read_text("utf-8", "replace").splitlines()
         heard = [line for line in lines if line.startswith("CONSOLE") and (" ERROR" in line or " WARN" in line)]
         return [line for line in heard if _LAST_WORD not in line]
-
-    def storing_nothing(self) -> AbstractContextManager[None]:
-        return nullcontext()
 
     def forget(self) -> None:
         for page in self._visited[:1]:  # one whose storage can be reached: a picture's cannot

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Route, expect
 
-from tests.browser.conftest import WAIT_MS, Ended, Reader, archive_of
+from tests.browser.conftest import CALM, WAIT_MS, Ended, Reader, archive_of
 from tests.browser.players import SECONDS, Seat
 
 BROKEN = "(one) => getComputedStyle(one).wordBreak"
@@ -15,7 +15,7 @@ BROKEN = "(one) => getComputedStyle(one).wordBreak"
 
 @pytest.fixture
 def seoul(browser: Browser, platform: str) -> Iterator[BrowserContext]:
-    context = browser.new_context(base_url=platform, locale="en", timezone_id="Asia/Seoul")
+    context = browser.new_context(base_url=platform, locale="en", timezone_id="Asia/Seoul", reduced_motion=CALM)
     context.set_default_timeout(WAIT_MS)
     yield context
     context.close()

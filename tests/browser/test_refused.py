@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
-from tests.browser.conftest import WAIT_MS, Ended, Reader, answer
+from tests.browser.conftest import CALM, WAIT_MS, Ended, Reader, answer
 from tests.browser.players import Seat
 
 NO_STORAGE = """for (const kind of ["localStorage", "sessionStorage"]) {
@@ -43,7 +43,7 @@ for (const [of, names] of gone) {
 @pytest.fixture
 def context(browser: Browser, platform: str) -> Iterator[BrowserContext]:
     """A browser of English readers; whatever its pages complain of fails the test."""
-    context = browser.new_context(base_url=platform, locale="en")
+    context = browser.new_context(base_url=platform, locale="en", reduced_motion=CALM)
     context.set_default_timeout(WAIT_MS)
     complaints: list[str] = []
 

@@ -13,6 +13,14 @@ from tests.browser.conftest import OPERATOR_KEY, PHONE, Ended, Reader, Run, arch
 from tests.browser.players import SECONDS, Bots, Seat
 
 SECRET = "I keep this to myself until the reveal"
+COUNT_MOVES = """() => {
+  window.moves = 0;
+  const animate = Element.prototype.animate;
+  Element.prototype.animate = function (...given) {
+    window.moves += 1;
+    return animate.apply(this, given);
+  };
+}"""
 
 
 @pytest.fixture
@@ -394,13 +402,15 @@ def test_the_timeline_is_driven_by_keys_from_anywhere(reader: Reader, ended: End
 
 
 def test_a_picture_names_who_stands_where_and_moves_them(reader: Reader, ended: Ended) -> None:
-    page = reader(f"/watch/{ended.ox}?v=8")
+    page = reader(f"/watch/{ended.ox}?v=8", moving=True)
     people = page.locator("svg.picture [role=img][aria-label]")
     expect(people).to_have_count(5)
     before = [box["y"] for one in people.all() if (box := one.bounding_box())]
     assert max(before) - min(before) < 20, "nothing parts the seats before the reveal"
+    page.evaluate(COUNT_MOVES)
     page.keyboard.press("n")
     expect(page.locator("svg.picture desc")).to_contain_text("O: ")
+    page.wait_for_function("window.moves > 0")
 
 
 def test_a_game_stands_in_a_frame_of_anybody(reader: Reader, ended: Ended) -> None:
