@@ -78,10 +78,9 @@ def unheld(schema: Mapping[str, Any]) -> Iterator[str]:
             yield "a list without an end"
 
 
-@pytest.mark.parametrize("name", SENT)
 @pytest.mark.parametrize("text_chars", [None, 400])
-def test_a_schema_that_is_sent_says_only_what_is_held(name: str, text_chars: int | None) -> None:
-    assert list(unheld(portable(SENT[name], text_chars))) == []
+def test_a_schema_that_is_sent_says_only_what_is_held(text_chars: int | None) -> None:
+    assert {name: said for name in SENT if (said := [*unheld(portable(SENT[name], text_chars))])} == {}
 
 
 def test_the_walk_finds_what_is_not_held() -> None:

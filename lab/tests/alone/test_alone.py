@@ -13,6 +13,7 @@ from packaging.utils import canonicalize_name
 from lab.tests.bundle.conftest import PLAN, exported, play
 
 ROOT = Path(__file__).parents[3]
+UV = Path(sys.prefix) / "bin" / "uv"
 PROGRAM = """
 import json, sys
 import playmolt_agora
@@ -29,19 +30,12 @@ print(json.dumps([study.name, len(study.turns), tables["shares"].to_polars().hei
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the wheels of the laboratory and of the schemas are installed; what they declare lies beside them."""
+    """Where the laboratory and the schemas are installed from their wheels; what they declare lies beside them."""
     folder = tmp_path_factory.mktemp("alone")
-    wheels = folder / "wheels"
-    for member in ("schemas", "lab"):
-        subprocess.run(
-            [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir",
-             str(wheels), str(ROOT / member)],
-            check=True, timeout=120, capture_output=True,
-        )  # fmt: skip
     subprocess.run(
-        [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", str(folder / "site"),
-         *map(str, wheels.glob("*.whl"))],
-        check=True, timeout=120, capture_output=True,
+        [UV, "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--python", sys.executable,
+         "--target", folder / "site", ROOT / "schemas", ROOT / "lab"],
+        check=True, timeout=240, capture_output=True,
     )  # fmt: skip
     site, shared = folder / "site", folder / "shared"
     shared.mkdir()
