@@ -4,11 +4,13 @@ editions of the standard are alike."""
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final
 
 from playmolt_gateway.uploads.document_text import Changes, Lines, symbol_of
 from playmolt_gateway.uploads.docx_codes import shown_by
 from playmolt_gateway.uploads.docx_equations import EQUATIONS, parts_in_line
+from playmolt_gateway.uploads.docx_graphics import part_of, words_of
 from playmolt_gateway.uploads.docx_styles import Lists, Styles, named, switch, value
 from playmolt_gateway.uploads.list_marks import numbered
 from playmolt_gateway.uploads.outcome import Note, refuse
@@ -75,6 +77,8 @@ def read_docx(parts: ZipParts) -> tuple[str, tuple[Note, ...]]:
 class _Document:
     def __init__(self, part: _Part) -> None:
         self._part = part
+        self._read: _Part | None = part
+        """The part of what is being read; a note's is not kept."""
         styles, lists, settings = (part.of_type(kind) for kind in ("styles", "numbering", "settings"))
         self.styles = Styles(styles.root if styles else None)
         self.lists = Lists(lists.root if lists else None)
@@ -101,11 +105,25 @@ class _Document:
         lines = _Story(self).read(body).finished()
         ends: dict[str, None] = {}
         for kind in ("header", "footer"):
-            for root in self._shown_at_the_edge(kind):
-                ends.setdefault("\n".join(_Story(self).read(root).finished()).strip())
+            for part in self._shown_at_the_edge(kind):
+                with self._within(part):
+                    ends.setdefault("\n".join(_Story(self).read(part.root).finished()).strip())
         return "\n".join([*lines, *filter(None, ends)]), self.changes.notes()
 
-    def _shown_at_the_edge(self, kind: str) -> Iterator[Element]:
+    @contextmanager
+    def _within(self, part: _Part | None) -> Iterator[None]:
+        """What is read inside is of another part: its relationships are those of that one."""
+        outer, self._read = self._read, part
+        yield
+        self._read = outer
+
+    def words_of(self, drawing: Element) -> list[str]:
+        """The lines of the diagram or chart that a drawing shows; none if it is a picture."""
+        found = part_of(drawing)
+        part = self._read.target(found) if found and self._read else None
+        return list(words_of(part.root)) if part else []
+
+    def _shown_at_the_edge(self, kind: str) -> Iterator[_Part]:
         """The headers or footers that some page shows."""
         even = bool(switch(self.settings, "evenAndOddHeaders"))
         for section in self._sections:
@@ -114,7 +132,7 @@ class _Document:
                 shown = {"first": first, "even": even}.get(attribute(reference, "type"), True)
                 part = self._part.target(attribute(reference, "id")) if shown else None
                 if part is not None:
-                    yield part.root
+                    yield part
 
     def note(self, kind: str, identifier: str, mark: str = "") -> str:
         """A footnote or endnote with its number, or with a mark of its own; numbers are counted in the order of the
@@ -122,11 +140,15 @@ class _Document:
         element = self.notes[kind].get(identifier)
         if element is None:
             return ""
-        if not mark:
+        own = bool(mark)
+        if not own:
             self._numbers[kind] += 1
             form = self._note_property(kind, "numFmt") or ("decimal" if kind == "footnote" else "lowerRoman")
             mark = numbered(self._numbers[kind], form)
-        text = _Story(self).read(element).one_line()
+        with self._within(None):
+            text = _Story(self).read(element).one_line()
+        if own:  # programs write it into the note, too
+            text = text.removeprefix(mark).lstrip()
         return f"［{mark}: {text}］" if text else ""
 
     def section_ends(self) -> None:
@@ -328,7 +350,11 @@ class _Story:
         boxes = list(_boxes(element))
         for box in boxes:
             self._lines.box(_Story(self._document, kinds).read(box).finished())
-        if not boxes and not kinds & _LEFT_OUT:
+        words = self._document.words_of(element)
+        if words:
+            self._document.changes.seen(kinds & _LEFT_OUT)
+            self._lines.box(() if kinds & _LEFT_OUT else words)
+        elif not boxes and not kinds & _LEFT_OUT:
             names = {local(str(each.tag)) for each in element.iter()}
             if names & {"blip", "imagedata", "OLEObject", "chart", "relIds"}:
                 self._document.changes.add("picture")

@@ -1,11 +1,13 @@
 """What a page of a PDF draws, beside its text: pictures over it, what a reader does not see, and copies of a text."""
 
 import math
+import re
+import unicodedata
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from pypdf import PageObject
-from pypdf.generic import DictionaryObject, PdfObject
+from pypdf.generic import ArrayObject, DictionaryObject, PdfObject, TextStringObject, create_string_object
 
 from playmolt_gateway.uploads.pdf_layers import Layers
 
@@ -23,6 +25,10 @@ _SAME_PLACE: Final = 0.1
 """Part of a letter's height within which the same text is drawn again to look bold or raised."""
 _WHOLE: Final = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 
+_SOFT_HYPHEN: Final = "\u00ad"
+_WORD_GOES_ON: Final = "\U0010fffc"
+"""Stands for a hyphen of which the file says that it is only there because the line ends; many others are coded so."""
+_HYPHENATED: Final = re.compile(f"{_WORD_GOES_ON}\\s*")
 _FARTHEST: Final = 8.0
 _Matrix = Sequence[float]
 
@@ -63,6 +69,10 @@ class PageContent:
         """How many pieces were shown since the place of the text was last set."""
         self._places: dict[tuple[str | bytes, int, int], list[tuple[float, float]]] = {}
         """Where on the page each piece of text begins, by its row."""
+        self._instead: str | None = None
+        """What is drawn stands for this text (`/ActualText`) as far as it is not read; None outside of such parts."""
+        self._instead_since = 0
+        """How many parts of the content were open then."""
         self.hidden = 0
         """How many stretches of text a reader does not see."""
         self._in_hidden = False
@@ -95,9 +105,9 @@ class PageContent:
         elif operator == b"Tf" and len(operands) > 1 and isinstance(operands[1], int | float):
             self._sizes[-1] = abs(float(operands[1]))
         elif operator in (b"BDC", b"BMC"):
-            self._frames[-1].marks.append(self._is_off(operands))
+            self._open(operands)
         elif operator == b"EMC":
-            self._frames[-1].marks[-1:] = []
+            self._close()
         elif operator == b"INLINE IMAGE":
             self._image(matrix)
         elif operator == b"Do" and operands:
@@ -119,6 +129,39 @@ class PageContent:
             return False
         properties = _dictionary(self._frames[-1].resources.get("/Properties"))
         return self._layers.hide(_dictionary(properties.get(str(operands[1]))))
+
+    def _open(self, operands: list[object]) -> None:
+        self._frames[-1].marks.append(self._is_off(operands))
+        if self._instead is None:
+            self._instead, self._instead_since = self._actual_text(operands), self._open_parts
+
+    def _close(self) -> None:
+        if self._open_parts == self._instead_since:
+            self._instead = None
+        self._frames[-1].marks[-1:] = []
+
+    @property
+    def _open_parts(self) -> int:
+        return sum(len(frame.marks) for frame in self._frames)
+
+    def _actual_text(self, operands: list[object]) -> str | None:
+        """What a part of the content stands for. Letters from right to left are read as they are drawn: a part may be
+        one letter or a line, and the library orders letters alone."""
+        named = operands[1] if len(operands) > 1 else None
+        properties = _dictionary(self._frames[-1].resources.get("/Properties"))
+        found = _dictionary(properties.get(named) if isinstance(named, str) else named).get("/ActualText")
+        text = create_string_object(bytes(found)) if isinstance(found, bytes) else found
+        if not isinstance(text, str) or any(unicodedata.bidirectional(char) in ("R", "AL") for char in text):
+            return None
+        return text.replace(_SOFT_HYPHEN, _WORD_GOES_ON)
+
+    def _replace(self, operator: bytes, operands: list[object]) -> None:
+        """Read what the part stands for at its first piece, and nothing at others."""
+        text, self._instead = TextStringObject(self._instead), ""
+        if not text:
+            operands.clear()
+        elif operands:
+            operands[-1] = ArrayObject([text]) if operator == b"TJ" else text
 
     def _show(self, operator: bytes, operands: list[object], matrix: _Matrix, text_matrix: _Matrix) -> None:
         frame = self._frames[-1]
@@ -145,6 +188,8 @@ class PageContent:
                 self.under += length
             else:
                 self.over += length
+            if self._instead is not None:
+                self._replace(operator, operands)
         self._in_run += 1
 
     def _place(self, text_matrix: _Matrix, around: _Matrix) -> tuple[float, float, float]:
@@ -197,6 +242,11 @@ class PageContent:
         self._covered += covered
         if covered > _STRIP_SHARE * self._area:
             self.under, self.over = self.under + self.over, 0
+
+
+def words_joined(text: str) -> str:
+    """The text of a page without the hyphens at the ends of its lines that the file says are none of the text."""
+    return _HYPHENATED.sub("", text)
 
 
 def _dictionary(found: object) -> DictionaryObject:

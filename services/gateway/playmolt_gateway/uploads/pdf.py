@@ -12,7 +12,7 @@ from pypdf.generic import EncodedStreamObject, StreamObject
 
 from playmolt_gateway.uploads.document_text import symbol
 from playmolt_gateway.uploads.outcome import PDF, FileText, Note, NoteKind, ReaderOptions, refuse
-from playmolt_gateway.uploads.page_content import PageContent
+from playmolt_gateway.uploads.page_content import PageContent, words_joined
 from playmolt_gateway.uploads.page_ranges import page_numbers, written
 from playmolt_gateway.uploads.pdf_annotations import (
     EMPTY_BOX,
@@ -80,7 +80,8 @@ class _Pages:
         page = self._reader.pages[number - 1]
         self._fonts.prepare(page)
         looked = PageContent(page, self._layers)
-        text = page.extract_text(visitor_operand_before=looked.before, visitor_operand_after=looked.after).strip()
+        text = page.extract_text(visitor_operand_before=looked.before, visitor_operand_after=looked.after)
+        text = words_joined(text).strip()
         self._hidden += looked.hidden
         shown = sum(not char.isspace() for char in text)
         if (looked.pictured and shown < _PICTURE_CHARS) or (looked.veiled and not shown):
@@ -108,7 +109,7 @@ class _Pages:
             visitor_operand_after=looked.after,
         )
         self._hidden += looked.hidden
-        return " ".join(text.split())
+        return " ".join(words_joined(text).split())
 
     def text(self) -> str:
         """The text of all pages, in which a letter that is not identified is U+FFFD."""

@@ -221,6 +221,10 @@ def noted(number: int, more: str = "", mark: str = "") -> str:
 def test_a_note_has_the_mark_that_word_shows() -> None:
     own = p(r("word") + noted(2, ' w:customMarkFollows="1"', "†") + r(" more") + noted(3))
     assert lines(docx(own, footnotes=NOTES)) == ["word［†: first］ more［1: second］"]
+    marked = NOTES.replace("first", "† first")
+    assert lines(docx(own, footnotes=marked)) == ["word［†: first］ more［1: second］"], (
+        "Word writes it into the note, too"
+    )
     late = '<w:footnotePr><w:numStart w:val="7"/></w:footnotePr>'
     assert lines(docx(p(r("word") + noted(2)), footnotes=NOTES, settings=late)) == ["word［7: first］"]
     again = '<w:footnotePr><w:numFmt w:val="upperRoman"/><w:numRestart w:val="eachSect"/></w:footnotePr>'
@@ -327,3 +331,55 @@ def test_a_watermark_is_read_with_its_header() -> None:
     mark = '<w:r><w:pict><v:shape><v:textpath string="사본 COPY"/></v:shape></w:pict></w:r>'
     shown = '<w:headerReference w:type="default" r:id="header1"/>'
     assert lines(docx(p(r("body")), sections=shown, header1=p(mark))) == ["body", "사본 COPY"]
+
+
+def graphic(reference: str) -> str:
+    return f"<w:r><w:drawing><a:graphic><a:graphicData>{reference}</a:graphicData></a:graphic></w:drawing></w:r>"
+
+
+def with_graphic(body: str, part: str) -> bytes:
+    """A DOCX whose relationship `rId7` is the part."""
+    made = io.BytesIO(docx(body, relations='<Relationship Id="rId7" Type="x/graphic" Target="graphics/one.xml"/>'))
+    with zipfile.ZipFile(made, "a") as file:
+        file.writestr("word/graphics/one.xml", part)
+    return made.getvalue()
+
+
+def test_the_words_of_a_diagram_are_read_each_under_what_it_belongs_to() -> None:
+    def point(key: int, text: str, kind: str = "node") -> str:
+        words = "".join(f"<a:p><a:r><a:t>{each}</a:t></a:r></a:p>" for each in text.split("/"))
+        return f'<d:pt modelId="{key}" type="{kind}"><d:t>{words}</d:t></d:pt>'
+
+    def tie(above: int, below: int, order: int, kind: str = "parOf") -> str:
+        return f'<d:cxn type="{kind}" srcId="{above}" destId="{below}" srcOrd="{order}"/>'
+
+    points = (point(1, "이사/회의"), point(4, "never", "pres"), point(3, "총무"), point(2, "감사"), point(0, "", "doc"))
+    ties = tie(0, 1, 0) + tie(1, 3, 1) + tie(1, 2, 0) + tie(1, 4, 0, "presOf") + tie(2, 1, 0)
+    model = (
+        f'<d:dataModel xmlns:d="urn:d" xmlns:a="urn:a"><d:ptLst>{"".join(points)}</d:ptLst>'
+        f"<d:cxnLst>{ties}</d:cxnLst></d:dataModel>"
+    )
+    shown = '<d:relIds xmlns:d="urn:d" r:dm="rId7" r:lo="rId8"/>'
+    made = with_graphic(p(r("before") + graphic(shown)) + p(r("after")), model)
+    assert (lines(made), counts(made)) == (["before", "이사 회의", "감사", "총무", "after"], {})
+    gone = with_graphic(p(r("before") + changed("del", graphic(shown))), model)
+    assert (lines(gone), counts(gone)) == (["before"], {"deletion": 1})
+
+
+def test_the_words_and_numbers_of_a_chart_are_read() -> None:
+    def cells(kind: str, *values: str) -> str:
+        points = "".join(f'<c:pt idx="{n}"><c:v>{value}</c:v></c:pt>' for n, value in enumerate(values))
+        return f"<c:{kind}><c:strRef><c:f>Sheet1!A1</c:f><c:strCache>{points}</c:strCache></c:strRef></c:{kind}>"
+
+    months = cells("cat", "1월", "2월")
+    series = "".join(
+        f"<c:ser>{cells('tx', name)}{months}{cells('val', *values)}</c:ser>"
+        for name, values in (("매출", ("10", "20.5")), ("비용", ("7", "8")))
+    )
+    words = "<a:r><a:t>분기 </a:t></a:r><a:r><a:t>실적</a:t></a:r>"
+    title = f"<c:title><c:tx><c:rich><a:p>{words}</a:p></c:rich></c:tx></c:title>"
+    space = f'<c:chartSpace xmlns:c="urn:c" xmlns:a="urn:a"><c:chart>{title}{series}</c:chart></c:chartSpace>'
+    made = with_graphic(p(r("표") + graphic('<c:chart xmlns:c="urn:c" r:id="rId7"/>')), space)
+    assert (lines(made), counts(made)) == (["표", "분기 실적", "| 1월 | 2월", "매출 | 10 | 20.5", "비용 | 7 | 8"], {})
+    lost = with_graphic(p(r("표") + graphic('<c:chart xmlns:c="urn:c" r:id="rId8"/>')), space)
+    assert (lines(lost), counts(lost)) == (["표"], {"picture": 1})

@@ -173,3 +173,23 @@ def test_a_simple_font_that_numbers_its_glyphs(first: int, name: str, letters: s
         assert refusal(made)[0] == "unreadable_text"
     else:
         assert lines(made) == [read]
+
+
+def meant(text: str, content: str) -> str:
+    return f"/Span <</ActualText ({text})>> BDC {content} EMC"
+
+
+@pytest.mark.parametrize(
+    ("content", "read"),
+    [
+        ("(an ) Tj " + meant("office", "(o) Tj [(XX) -50 (ice)] TJ") + "( here) Tj", ["an office here"]),
+        ("(ex) Tj " + meant("\\376\\377\\000\\255", "(-) Tj") + " 0 -14 Td (ample) Tj", ["example"]),
+        ("(seen) Tj " + meant("", "(drawn) Tj [(twice)] TJ"), ["seen"]),
+        (meant("outer", "(x) Tj " + meant("inner", "(y) Tj") + "(z) Tj") + "( end) Tj", ["outer end"]),
+        ("/Span /Word BDC (glyphs) Tj EMC ( well) Tj", ["판결 well"]),
+        ("/Span <</MCID 0>> BDC (as it is) Tj EMC", ["as it is"]),
+    ],
+)
+def test_what_glyphs_stand_for_is_read_in_their_place(content: str, read: list[str]) -> None:
+    named = "/Properties<</Word<</ActualText<FEFFD310ACB0>>>>>"
+    assert lines(pdf(f"BT /F1 12 Tf 50 300 Td {content} ET", resources=named)) == read
