@@ -16,6 +16,8 @@ TOGETHER = {
     ),
     "tests/integration/gateway/audit": (),
     "tests/integration/gateway": (),
+    "tests/integration/jury": ("test_anvil.py", "test_kills.py", "test_panels.py"),
+    "tests/integration/legal": ("test_day_budgets.py", "test_erased_texts.py", "test_erasing.py", "test_sealing.py"),
     "tests/integration/platform": (
         "test_bench.py", "test_json_commands.py", "test_packs.py", "test_restart.py", "test_soak.py",
         "test_tracing.py", "test_upgrade.py",
@@ -80,8 +82,8 @@ LONGEST = (
     "tests/browser/test_me.py", "tests/browser/test_jury.py", "tests/clients/test_inspect.py",
     "tests/clients/test_ro_crate.py", "tests/clients/test_trace_receivers.py", "tests/clients/test_ratings.py",
     "tests/integration/platform/test_bench.py",
-    "cli/tests/test_demo.py", "tests/integration/jury/test_sessions.py", "tests/integration/legal/test_sessions.py",
-    "tests/integration/agora", "tests/integration/legal", "tests/integration/jury", "tests/integration",
+    "cli/tests/test_demo.py", "tests/integration/jury", "tests/integration/legal",
+    "tests/integration/agora", "tests/integration",
     "tests/sixth_game", "tests/deploy", "tests/deploy/",
 )  # fmt: skip
 """Pieces that wait for processes, the longest first. They come before all others: what is left to the end should be

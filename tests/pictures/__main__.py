@@ -57,7 +57,7 @@ async def jury(gateway: str) -> dict[str, str]:
         await overseer.to("persuasion")
         await overseer.chat("philosopher", "Nobody can say who opened the valve. Procedure must protect the accused.")
         await overseer.to("vote")
-        await overseer.did("vote")
+        await overseer.votes()
         return {"jury": await shared(overseer.client, overseer.path(), overseer.headers)}
 
 

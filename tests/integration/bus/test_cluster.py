@@ -126,8 +126,8 @@ async def test_the_leader_of_the_streams_is_killed_under_load_and_nothing_is_los
         await asyncio.gather(*playing)
         await asyncio.to_thread(killed.start)
         feeds = {game_id: await task for game_id, task in watching.items()}
+        await check(running, tables, feeds)
         for table in tables:
-            await check(running, table, feeds)
             await table.close()
         await _holds_everything(running, cluster)
 

@@ -11,7 +11,7 @@ from playmolt_gateway.pages.assets import version_of_all
 from tests.integration.contract import Contract
 from tests.integration.gateway.rows import Guest, Json, Platform, Table, told, unknown_game
 
-ROUNDS = 15
+ROUNDS = 8
 _ASSETS = f"/assets/{version_of_all()}"
 PATHS = {
     "/assets/{version}/{file}": f"{_ASSETS}/lobby.js",

@@ -110,6 +110,15 @@ class Overseer:
         assert answer.status_code == 200, answer.text
         return dict(answer.json())
 
+    async def votes(self) -> dict[str, Any]:
+        """Have the jury vote; gives the verdict, also where the vote takes longer than a call waits."""
+        answer = await self.post("vote")
+        if answer.status_code == 202:
+            await self.until(lambda session: session["phase"] == "ended")
+            return await self.has("verdict")
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
+
     async def has(self, rest: str = "") -> dict[str, Any]:
         answer = await self.get(rest)
         assert answer.status_code == 200, answer.text

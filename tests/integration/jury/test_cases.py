@@ -254,8 +254,7 @@ async def test_what_is_wrong_is_told_and_nothing_is_kept(table: Table, ferry: di
     assert "case-00" not in await _cases(owner)
 
 
-async def test_only_the_operator_brings_cases_unless_keys_may(stack: StackFactory, ferry: dict[str, str]) -> None:
-    running = stack()
+async def test_only_the_operator_brings_cases_unless_keys_may(running: Stack, ferry: dict[str, str]) -> None:
     async with Overseer(running.run.gateway) as person:
         operator = {"Authorization": f"Bearer {running.run.operator_key}"}
         refused = await _bring(person, ferry)

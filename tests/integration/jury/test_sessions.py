@@ -11,9 +11,7 @@ import signal
 import threading
 import uuid
 from collections import Counter
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -50,7 +48,6 @@ from tests.integration.jury.person import (
     kind_of,
     turn_of,
 )
-from tests.integration.models.fake_model import fake_model, platform_with
 from tests.platforms import Stack
 
 OPEN_ITEMS = [f"E{number}" for number in range(1, 9)]
@@ -66,12 +63,6 @@ AFTER = (
 HEX = {"tx_hash": 66, "address": 42}
 
 
-@pytest.fixture(scope="module")
-def model() -> Iterator[FakeServer]:
-    with fake_model() as server:
-        yield server
-
-
 @pytest.fixture
 def bench(model: FakeServer) -> Bench:
     model.forget()
@@ -80,12 +71,6 @@ def bench(model: FakeServer) -> Bench:
     played = Bench()
     model.otherwise = played
     return played
-
-
-@pytest.fixture(scope="module")
-def running(session_folder: Path, model: FakeServer) -> Iterator[Stack]:
-    with platform_with(model, session_folder / "jury") as running:
-        yield running
 
 
 def turns(model: FakeServer) -> list[tuple[str, str]]:
@@ -183,7 +168,7 @@ async def test_a_game_in_english_is_won_by_arguments(running: Stack) -> None:
         await overseer.refused(403, "not_finished", "log", get=True)
         before = "".join(overseer.told)
         assert [secret for secret in SECRETS if secret in before] == []
-        verdict = await overseer.did("vote")
+        verdict = await overseer.votes()
         checked_verdict(verdict)
         assert (verdict["verdict"], verdict["votes"]) == ("not_guilty", (await overseer.has("verdict"))["votes"])
         ending = await overseer.has("ending")
@@ -254,7 +239,7 @@ async def test_a_game_in_chinese_is_lost_by_silence(running: Stack) -> None:
         session = await overseer.open("zh")
         assert any("\u4e00" <= char <= "\u9fff" for char in session["prologue"][0]["text"])
         await overseer.to("vote")
-        verdict = await overseer.did("vote")
+        verdict = await overseer.votes()
         checked_verdict(verdict)
         assert verdict["verdict"] == "guilty"
         ending = await overseer.has("ending")
@@ -402,7 +387,7 @@ async def test_a_juror_acts_at_most_three_times_and_then_has_to_answer(
         prompts = json.dumps([asked.body for asked in model.received])
         assert "stair_keypad" not in prompts, "a prompt never names what is locked"
         await overseer.to("vote")
-        await overseer.did("vote")
+        await overseer.votes()
         records = [json.loads(line) for line in (await overseer.get("log")).text.splitlines()]
         tools = [r["data"] for r in records if r["type"] == "tool_called"]
         assert [t["tool"] for t in tools if t["juror_id"] == "radical"][:3] == ["lookup_evidence"] * 3
@@ -420,7 +405,7 @@ async def test_a_server_that_ignores_tools_still_plays(running: Stack, bench: Be
         model.ignores_tools = False
         await overseer.to("vote")
         model.ignores_tools = True
-        checked_verdict(await overseer.did("vote"))
+        checked_verdict(await overseer.votes())
         records = [json.loads(line) for line in (await overseer.get("log")).text.splitlines()]
         probes = [r["data"] for r in records if r["type"] == "attempt_made" and r["data"]["turn"] == "tools"]
         assert [(one["kind"], one["attempt"]["outcome"]) for one in probes] == [("probe", "ok")]
@@ -449,7 +434,7 @@ async def test_a_juror_that_votes_against_itself_is_told_once_and_overruled(
     async with Overseer(running.run.gateway) as overseer:
         await overseer.open(model="fake")
         await overseer.to("vote")
-        checked_verdict(await overseer.did("vote"))
+        checked_verdict(await overseer.votes())
         records = [json.loads(line) for line in (await overseer.get("log")).text.splitlines()]
         diverged = {r["data"]["juror_id"]: r["data"]["diverged"] for r in records if r["type"] == "vote_cast"}
         assert diverged["radical"] is True
@@ -660,7 +645,7 @@ async def everything_before_the_verdict(overseer: Overseer) -> list[str]:
     for rest in ("verdict", "ending", "log", ""):
         await overseer.get(rest)
     told = list(overseer.told)
-    await overseer.did("vote")
+    await overseer.votes()
     told += [json.dumps(message) for message in await overseer.stream() if message["type"] not in AFTER]
     return sorted(re.sub(r'0x[0-9a-f]{40,64}|jury-[0-9a-f-]{36}|"at": ?"[^"]+"', "", text) for text in told)
 

@@ -8,7 +8,6 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,24 +16,10 @@ from click.testing import CliRunner, Result
 from playmolt_cli.main import cli
 
 from core.tests.llm.fake_server import FakeServer, reply
-from tests.integration.legal.person import LEASE, Roles
-from tests.integration.models.fake_model import fake_model, platform_with
+from tests.integration.legal.person import LEASE
 from tests.platforms import Stack
 
 SECONDS = 120
-
-
-@pytest.fixture(scope="module")
-def model() -> Iterator[FakeServer]:
-    with fake_model() as server:
-        server.otherwise = Roles()
-        yield server
-
-
-@pytest.fixture(scope="module")
-def platform(model: FakeServer, session_folder: Path) -> Iterator[Stack]:
-    with platform_with(model, session_folder / "legal-cli") as running:
-        yield running
 
 
 class Terminal:
@@ -58,7 +43,7 @@ class Terminal:
 
 
 @pytest.fixture
-def terminal(platform: Stack, tmp_path: Path) -> Terminal:
+def terminal(platform: Stack, server: FakeServer, tmp_path: Path) -> Terminal:
     return Terminal(platform, tmp_path / "mine")
 
 
@@ -163,8 +148,8 @@ def test_open_questions_are_answered_by_id_and_a_new_session_keeps_the_facts(ter
     assert (refused.exit_code, "not_finished" in refused.stderr) == (2, True)
 
 
-def test_a_turn_that_failed_is_told_and_asked_again(terminal: Terminal, model: FakeServer) -> None:
-    model.script(*[reply("no JSON")] * 3)
+def test_a_turn_that_failed_is_told_and_asked_again(terminal: Terminal, server: FakeServer) -> None:
+    server.script(*[reply("no JSON")] * 3)
     session = opened(terminal, model="fake")
     told = terminal.run("facts", session, "--file", "-", typed=json.dumps(LEASE))
     assert told.exit_code == 0, told.output

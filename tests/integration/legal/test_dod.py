@@ -1,15 +1,12 @@
 """The completion criteria of the legal simulation, each seen over HTTP: section 8 of its source."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.tests.llm.fake_server import FakeServer, reply
 from tests.integration.legal.person import Person, Roles, in_role, round1, round2, said
-from tests.integration.models.fake_model import fake_model, platform_with
 from tests.platforms import Stack
 
 ROUNDS = [
@@ -23,25 +20,6 @@ TITLES = {
 }
 BLOCK = "[LEGAL STEERING — MUST FOLLOW]\n"
 QUESTIONS = [{"text": f"What is known of point {letter}?"} for letter in "abc"]
-
-
-@pytest.fixture(scope="module")
-def model() -> Iterator[FakeServer]:
-    with fake_model() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def platform(model: FakeServer, session_folder: Path) -> Iterator[Stack]:
-    with platform_with(model, session_folder / "dod") as running:
-        yield running
-
-
-@pytest.fixture
-def server(model: FakeServer) -> FakeServer:
-    model.forget()
-    model.otherwise = Roles()
-    return model
 
 
 def asked_turns(server: FakeServer) -> list[str]:

@@ -2,11 +2,9 @@
 
 import base64
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from click.testing import CliRunner
 from playmolt_cli.main import cli
 from playmolt_schemas.games.legal import UPLOAD_CHARS
@@ -15,12 +13,6 @@ from tests.integration.legal.person import Person
 from tests.platforms import Stack
 
 FILES = Path(__file__).parents[3] / "services/gateway/tests/uploads/files"
-
-
-@pytest.fixture(scope="module")
-def platform(session_folder: Path) -> Iterator[Stack]:
-    with Stack(session_folder / "legal-evidence", (), {"DATABASE_URL": "", "NATS_URL": ""}) as running:
-        yield running
 
 
 def body(content: bytes, title: str = "계약서", **more: Any) -> dict[str, Any]:

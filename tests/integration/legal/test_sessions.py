@@ -4,14 +4,13 @@ import asyncio
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
 import httpx
 import msgspec
-import pytest
 from playmolt_cli.games import deciders
 from playmolt_core.db.pool import open_pool
 from playmolt_core.game.fold import step
@@ -26,7 +25,6 @@ from playmolt_legal.report.report import report
 from core.tests.llm.fake_server import FakeServer, fenced, hang, reply, status
 from tests.integration.contract import heard, judged
 from tests.integration.legal.person import LEASE, Person, Roles, in_role, round1, said
-from tests.integration.models.fake_model import fake_model
 from tests.platforms import Stack
 
 StackFactory = Callable[..., Stack]
@@ -35,33 +33,6 @@ ORDER = [
     "OPPOSING_R2", "CLAIMANT_R2", "JUDGE_R2", "VERIFIER_R2",
     "OPPOSING_R3", "CLAIMANT_R3", "JUDGE_R3", "VERIFIER_R3",
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def model() -> Iterator[FakeServer]:
-    with fake_model() as server:
-        yield server
-
-
-@pytest.fixture
-def server(model: FakeServer) -> FakeServer:
-    model.forget()
-    model.otherwise = Roles()
-    return model
-
-
-@pytest.fixture(scope="module")
-def catalogue(model: FakeServer, session_folder: Path) -> Path:
-    path = session_folder / "models.toml"
-    path.write_text(model.toml())
-    return path
-
-
-@pytest.fixture(scope="module")
-def running(session_folder: Path, catalogue: Path) -> Iterator[Stack]:
-    own = {"DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_MODELS": str(catalogue)}
-    with Stack(session_folder / "legal", (), own) as running:
-        yield running
 
 
 def turns(server: FakeServer) -> list[tuple[str, str]]:
@@ -79,9 +50,9 @@ async def records(stack: Stack, session: str) -> list[Any]:
 
 
 async def test_a_civil_session_is_argued_in_order_and_its_report_replays_without_a_model(
-    running: Stack, server: FakeServer
+    platform: Stack, server: FakeServer
 ) -> None:
-    async with Person(running.run.gateway) as person:
+    async with Person(platform.run.gateway) as person:
         await person.open(model="fake")
         await person.tell()
         session = await person.argue()
@@ -90,7 +61,7 @@ async def test_a_civil_session_is_argued_in_order_and_its_report_replays_without
         assert turns(server) == [(phase, "ask") for phase in ORDER]
         assert {asked.turn.split(" ")[0] for asked in server.received} == {person.session}
         asked = len(server.received)
-        stored = await records(running, person.session)
+        stored = await records(platform, person.session)
         rules = deciders()["legal"]
         again = report(reduce(partial(step, rules), stored, rules.initial(person.session)))
         assert msgspec.json.decode(msgspec.json.encode(again)) == told
@@ -100,9 +71,9 @@ async def test_a_civil_session_is_argued_in_order_and_its_report_replays_without
         assert all(attempt["attempt"]["reply"] and attempt["attempt"]["usage"] for attempt in attempts)
 
 
-async def test_transport_faults_are_tried_again_and_then_fail_visibly(running: Stack, server: FakeServer) -> None:
+async def test_transport_faults_are_tried_again_and_then_fail_visibly(platform: Stack, server: FakeServer) -> None:
     server.script(status(429, retry_after="0.1"), status(500))
-    async with Person(running.run.gateway) as person:
+    async with Person(platform.run.gateway) as person:
         await person.open(model="fake")
         await person.tell()
         await person.gate("round1")
@@ -120,10 +91,12 @@ async def test_transport_faults_are_tried_again_and_then_fail_visibly(running: S
         assert (nothing.status_code, nothing.json()["code"]) == (409, "nothing_to_retry")
 
 
-async def test_a_reply_that_does_not_parse_is_repaired_twice_and_then_fails(running: Stack, server: FakeServer) -> None:
+async def test_a_reply_that_does_not_parse_is_repaired_twice_and_then_fails(
+    platform: Stack, server: FakeServer
+) -> None:
     good = in_role("FACTS_STIPULATE", "civil", None)
     server.script(reply("no JSON at all"), reply('{"ConfirmedFacts": 1}'), fenced(good))
-    async with Person(running.run.gateway) as person:
+    async with Person(platform.run.gateway) as person:
         await person.open(model="fake")
         await person.tell()
         await person.gate("round1")
@@ -138,20 +111,20 @@ async def test_a_reply_that_does_not_parse_is_repaired_twice_and_then_fails(runn
         assert failed["failed"]["attempts"] == 3
 
 
-async def test_a_prompt_too_long_for_a_record_stops_nothing(running: Stack, server: FakeServer) -> None:
+async def test_a_prompt_too_long_for_a_record_stops_nothing(platform: Stack, server: FakeServer) -> None:
     # A bracket in what a person tells takes six bytes of a stored prompt.
     long = "[" * 20_000
     claims = LEASE["opposing_claims"] + "[" * 10_000
     questions = [{"text": f"What is known of point {letter}?"} for letter in "abc"]
     server.script(reply(json.dumps(in_role("FACTS_STIPULATE", "civil", None) | {"MissingFactsQuestions": questions})))
-    async with Person(running.run.gateway) as person:
+    async with Person(platform.run.gateway) as person:
         await person.open(model="fake")
         await person.tell(LEASE | {"overview": long, "acts": long, "opposing_claims": claims})
         await person.gate("facts")
         await person.steer(gate="facts", choice="add_facts", facts={"text": long})
         await person.gate("round1")
         assert turns(server) == [(phase, "ask") for phase in ("FACTS_STIPULATE", *ORDER[:5])]
-        stored = await records(running, person.session)
+        stored = await records(platform, person.session)
         attempts = [msgspec.json.decode(r.data)["attempt"] for r in stored if r.type == "attempt_made"]
         assert len(attempts) == len(server.received)
         whole, *cut = (attempt["request"]["messages"][1] for attempt in attempts)
@@ -160,13 +133,13 @@ async def test_a_prompt_too_long_for_a_record_stops_nothing(running: Stack, serv
         assert [message["sha256"] for message in cut] == [hashlib.sha256(content).hexdigest() for content in sent]
 
 
-async def test_a_hit_is_rewritten_exactly_once_and_then_flagged(running: Stack, server: FakeServer) -> None:
+async def test_a_hit_is_rewritten_exactly_once_and_then_flagged(platform: Stack, server: FakeServer) -> None:
     rash = in_role("CLAIMANT_R1", "civil", None)
     rash["Claims"] = [said("we will definitely win")]
     roles = Roles()
     roles.first["CLAIMANT_R1"] = [reply(json.dumps(rash)), reply(json.dumps(rash))]
     server.otherwise = roles
-    async with Person(running.run.gateway) as person:
+    async with Person(platform.run.gateway) as person:
         await person.open(model="fake")
         await person.tell()
         session = await person.gate("round1")
@@ -178,22 +151,22 @@ async def test_a_hit_is_rewritten_exactly_once_and_then_flagged(running: Stack, 
         assert verifier["gate_status"] == "Conditional", "no Go over an unresolved hit"
 
 
-async def test_a_killed_orchestrator_loses_and_doubles_nothing(running: Stack, server: FakeServer) -> None:
+async def test_a_killed_orchestrator_loses_and_doubles_nothing(platform: Stack, server: FakeServer) -> None:
     roles = Roles()
     roles.first["OPPOSING_R1"] = [hang()]
     server.otherwise = roles
-    async with Person(running.run.gateway) as person:
+    async with Person(platform.run.gateway) as person:
         await person.open(model="fake")
         await person.tell()
         async with asyncio.timeout(120):
             while ("OPPOSING_R1", "ask") not in turns(server):
                 await asyncio.sleep(0.05)
-        running.kill("legal-orchestrator-1")
+        platform.kill("legal-orchestrator-1")
         session = await person.gate("round1")
         assert [turn["phase"] for turn in session["turns"]] == ORDER[1:5]
         assert Counter(turns(server))["OPPOSING_R1", "ask"] == 2
         assert {count for turn, count in Counter(turns(server)).items() if turn[0] != "OPPOSING_R1"} == {1}
-        await records(running, person.session)
+        await records(platform, person.session)
 
 
 async def test_every_part_may_be_killed_while_a_session_goes_on(
@@ -219,8 +192,8 @@ async def test_every_part_may_be_killed_while_a_session_goes_on(
         assert [msgspec.json.decode(r.data)["phase"] for r in recorded] == ORDER[1:]
 
 
-async def test_a_session_is_its_owners_alone(running: Stack) -> None:
-    async with Person(running.run.gateway) as owner, Person(running.run.gateway) as stranger:
+async def test_a_session_is_its_owners_alone(platform: Stack) -> None:
+    async with Person(platform.run.gateway) as owner, Person(platform.run.gateway) as stranger:
         opened = await owner.open()
         await owner.tell()
         await owner.gate("round1")
@@ -238,16 +211,16 @@ async def test_a_session_is_its_owners_alone(running: Stack) -> None:
             assert (await owner.get(f"/api/games/{owner.session}/{path}")).status_code == 404
         listed = (await owner.get("/api/games")).json()["games"]
         assert owner.session not in json.dumps(listed)
-    async with httpx.AsyncClient(base_url=running.run.spectator, timeout=60) as watcher:
+    async with httpx.AsyncClient(base_url=platform.run.spectator, timeout=60) as watcher:
         assert (await watcher.get(f"/sse/games/{owner.session}")).status_code == 404
 
 
-async def test_the_operator_sees_and_ends_a_session(running: Stack) -> None:
-    async with Person(running.run.gateway) as owner, Person(running.run.gateway) as stranger:
+async def test_the_operator_sees_and_ends_a_session(platform: Stack) -> None:
+    async with Person(platform.run.gateway) as owner, Person(platform.run.gateway) as stranger:
         await owner.open()
-        path, key = f"/api/admin/games/{owner.session}", {"Authorization": f"Bearer {running.run.operator_key}"}
+        path, key = f"/api/admin/games/{owner.session}", {"Authorization": f"Bearer {platform.run.operator_key}"}
         assert (await stranger.get(path)).status_code == 403
-        async with httpx.AsyncClient(base_url=running.run.gateway, headers=key, timeout=60) as operator:
+        async with httpx.AsyncClient(base_url=platform.run.gateway, headers=key, timeout=60) as operator:
             assert (await operator.get(path)).json()["gameType"] == "legal"
             ended = await operator.post(f"{path}/end", json={"reason": "enough"})
             assert (ended.status_code, ended.json()["phase"]) == (200, "ABORTED")
@@ -258,8 +231,8 @@ async def test_the_operator_sees_and_ends_a_session(running: Stack) -> None:
         assert (await owner.get(f"/api/sessions/{owner.session}")).json()["phase"] == "ABORTED"
 
 
-async def test_the_stream_tells_every_version_once_and_ends(running: Stack) -> None:
-    async with Person(running.run.gateway) as person:
+async def test_the_stream_tells_every_version_once_and_ends(platform: Stack) -> None:
+    async with Person(platform.run.gateway) as person:
         await person.open()
         live = asyncio.create_task(_stream(person))
         await person.tell()
@@ -281,8 +254,8 @@ async def _stream(person: Person) -> list[dict[str, Any]]:
     return await heard(person.client, f"/api/sessions/{person.session}/stream", person.headers)
 
 
-async def test_a_new_session_carries_the_facts_over(running: Stack) -> None:
-    async with Person(running.run.gateway) as person:
+async def test_a_new_session_carries_the_facts_over(platform: Stack) -> None:
+    async with Person(platform.run.gateway) as person:
         await person.open()
         await person.tell()
         focus = (await person.gate("round1"))["gate"]["issues"][0]

@@ -3,15 +3,10 @@
 import asyncio
 import base64
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from core.tests.llm.fake_server import Canned, FakeServer, ReceivedRequest, raw, reply
 from tests.integration.legal.person import LEASE, Person, Roles
-from tests.integration.models.fake_model import fake_model
 from tests.platforms import Stack
 
 WISH = "Write it in two sentences."
@@ -36,22 +31,6 @@ class Streaming(Roles):
         return raw(b"".join(b"data: %b\n\n" % json.dumps(piece).encode() for piece in pieces) + b"data: [DONE]\n\n")
 
 
-@pytest.fixture(scope="module")
-def model() -> Iterator[FakeServer]:
-    with fake_model() as server:
-        server.otherwise = Streaming()
-        yield server
-
-
-@pytest.fixture(scope="module")
-def running(session_folder: Path, model: FakeServer) -> Iterator[Stack]:
-    catalogue = session_folder / "streaming.toml"
-    catalogue.write_text(model.toml("fake", stream=True))
-    own = {"DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_MODELS": str(catalogue)}
-    with Stack(session_folder / "whole", (), own) as running:
-        yield running
-
-
 async def messages(person: Person, stop: str, begun: asyncio.Event | None = None) -> list[dict[str, Any]]:
     """The messages of the stream up to a type. Sets `begun` after the first: what is not stored is sent from then."""
     told: list[dict[str, Any]] = []
@@ -71,9 +50,10 @@ async def messages(person: Person, stop: str, begun: asyncio.Event | None = None
     return told
 
 
-async def test_a_whole_session(running: Stack) -> None:
-    async with Person(running.run.gateway) as person:
-        await person.open(model="fake")
+async def test_a_whole_session(platform: Stack, server: FakeServer) -> None:
+    server.otherwise = Streaming()
+    async with Person(platform.run.gateway) as person:
+        await person.open(model="streaming")
         path = f"/api/sessions/{person.session}"
         content = base64.b64encode(b"The flat was handed over clean. " * 100).decode()
         told = {"title": "record", "kind": "evidence", "media_type": "text/plain", "content": content}

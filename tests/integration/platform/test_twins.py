@@ -21,7 +21,7 @@ TWINS: list[tuple[type[Any], Any, Any]] = [
     (JuryTwin, "Listen.", LONG),
     (SpeechTwin, "Rude.", LONG),
 ]
-LOOKS = 300
+LOOKS = 150
 UNLIKELY = 5.0
 """Standard deviations: what chance does once in millions."""
 

@@ -172,8 +172,7 @@ async def under_load(stack: Stack) -> AsyncIterator[Load]:
             assert len(turns_of(await operator.events(run["run"]))) == run["turns_planned"]
     feeds = {game_id: await task for game_id, task in load.watching.items()}
     assert [fault for client in load.clients for fault in client.faults] == []
-    for table in load.rounds:
-        await check(stack, table, feeds)
+    await check(stack, load.rounds, feeds)
     for client in load.clients:
         await client.aclose()
 

@@ -1,0 +1,22 @@
+"""A platform and a model that the files of this folder share which need no settings of their own."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.tests.llm.fake_server import FakeServer
+from tests.integration.models.fake_model import fake_model, platform_with
+from tests.platforms import Stack
+
+
+@pytest.fixture(scope="session")
+def model() -> Iterator[FakeServer]:
+    with fake_model() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def running(session_folder: Path, model: FakeServer) -> Iterator[Stack]:
+    with platform_with(model, session_folder / "jury") as running:
+        yield running
