@@ -1,11 +1,13 @@
 """Markup from the templates, which escape all that comes from outside; values as readers see them."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from operator import attrgetter
 from typing import Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2.ext import Extension
 from markupsafe import Markup, escape
 
 _FORBIDDEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
@@ -33,13 +35,23 @@ def _finished(value: object) -> object:
     return value if isinstance(value, Markup) else cleaned(str(value))
 
 
+class _ChapterExtension(Extension):
+    """In chapters line ends and indents are no text; inside a sentence they are one blank."""
+
+    def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:  # noqa: ARG002 -- as Jinja calls it
+        if name != "chapters.html":
+            return source
+        return re.sub(r"\s*\n\s*", " ", re.sub(r"(?<=[>}])\s*\n\s*|\s*\n\s*(?=[<{])", "", source))
+
+
 @cache
 def _environment() -> Environment:
     made = Environment(
         loader=PackageLoader("playmolt_agora.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True, finalize=_finished,
+        lstrip_blocks=True, finalize=_finished, extensions=("jinja2.ext.do", _ChapterExtension),
     )  # fmt: skip
     made.filters.update({"worded": worded, "counted": counted})
+    made.globals.update({"laid": laid, "known": known})
     return made
 
 
@@ -48,21 +60,12 @@ def rendered(template: str, **values: object) -> str:
     return _environment().get_template(template).render(values)
 
 
-def part(name: str, *values: object) -> Markup:
-    """The macro of this name in `parts.html`."""
-    macro = getattr(_environment().get_template("parts.html").module, name)
-    return Markup(macro(*values))  # noqa: S704 -- escaped by the template
-
-
-def joined(parts: Iterable[str]) -> Markup:
-    """Parts one after another; plain text is escaped."""
-    return Markup("").join(parts)
-
-
 def shown(value: object) -> str:
-    """Write a value of a table for a reader, unescaped: four decimals, yes and no, a dash for null."""
-    if value is None:
+    """Write a value of a table for a reader, unescaped: four decimals, yes and no, a dash for null and nothing."""
+    if value is None or value == ():
         return NULL
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
@@ -79,13 +82,30 @@ def shown_p(value: float | None) -> str:
     return "< 0.0001" if value < 0.00005 else f"{value:.4f}"
 
 
-def table(
-    caption: str, columns: Sequence[str], lines: Iterable[Sequence[object]], *, label: str | None = None
-) -> Markup:
-    """A table of plain values under its caption, in a frame that can be scrolled with the keyboard."""
-    cells = [[shown(value) for value in line] for line in lines]
-    kinds = [_kind([line[number] for line in cells]) for number in range(len(columns))]
-    return part("table", caption, label or caption, columns, kinds, cells)
+def cell(column: str, value: object) -> object:
+    """A value of a column; p is written as p."""
+    is_p = column in {"p_perm", "p_holm", "p_min"}
+    return shown_p(value) if is_p and isinstance(value, int | float) else value
+
+
+def known(rows: Sequence[Mapping[str, object]], columns: Sequence[str] = ()) -> list[str]:
+    """Those of the columns, or of all, that some row has a value of."""
+    return [name for name in columns or (rows[0] if rows else ()) if any(row[name] is not None for row in rows)]
+
+
+def laid(
+    columns: Sequence[str] | Mapping[str, str], rows: Iterable[object]
+) -> tuple[list[str], list[str], list[list[str]]]:
+    """A table's headings, kinds of columns and cells. Rows are sequences, or hold by name what `columns` name."""
+    cells = [[shown(value) for value in _values(row, columns)] for row in rows]
+    heads = list(columns.values() if isinstance(columns, Mapping) else columns)
+    return heads, [_kind([line[number] for line in cells]) for number in range(len(heads))], cells
+
+
+def _values(row: object, columns: Iterable[str]) -> Iterable[object]:
+    if isinstance(row, Mapping):
+        return [cell(name, row.get(name)) for name in columns]
+    return row if isinstance(row, list | tuple) else [attrgetter(name)(row) for name in columns]
 
 
 def _kind(cells: Sequence[str]) -> str:
@@ -95,16 +115,3 @@ def _kind(cells: Sequence[str]) -> str:
     ):
         return "n"
     return "" if any(len(cell) > _SHORT for cell in cells) else "s"
-
-
-def paragraph(text: str, kind: str = "") -> Markup:
-    return part("paragraph", text, kind)
-
-
-def heading(text: str) -> Markup:
-    return part("heading", text)
-
-
-def folded(summary: str, inner: Markup) -> Markup:
-    """What is shown when asked for."""
-    return part("folded", summary, inner)

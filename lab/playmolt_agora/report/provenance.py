@@ -4,11 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from markupsafe import Markup
 from playmolt_schemas.stored.agora.turn import ACTIONS
 
-from playmolt_agora.report.markup import part
-from playmolt_agora.report.study import Links, RunNote, StudyData, rows
+from playmolt_agora.report.study import RunNote, StudyData, rows
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,8 +54,3 @@ def _stored(stored: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 def _distinct(stored: Sequence[Mapping[str, object]], column: str) -> str:
     return ", ".join(sorted({f"{row[column]}" for row in stored if row[column] is not None}))
-
-
-def source_markup(origin: Provenance, links: Links) -> Markup:
-    """The line under a figure, and folded in it the runs with links to their events."""
-    return part("source", origin, links)

@@ -187,9 +187,14 @@ def rows(table: Table | None) -> list[dict[str, Any]]:
     return [dict(zip(columns, values, strict=True)) for values in zip(*table.values(), strict=True)]
 
 
+def named_rows(study: StudyData, name: str) -> list[dict[str, Any]]:
+    """A table of the study row by row, or one of those beside them."""
+    return rows(study.tables.get(name) or study.further.get(name))
+
+
 def counted_rows(study: StudyData, name: str) -> list[dict[str, Any]]:
     """A table row by row, each with the `n` of what it counts and the unit where the table has no such column."""
-    found = rows(study.tables.get(name) or study.further.get(name))
+    found = named_rows(study, name)
     stored = rows(study.provenance.get(name))
     if not stored or any("n" in row for row in found):
         return found

@@ -7,7 +7,7 @@ import msgspec
 from playmolt_schemas.instrument.definitions import COSTS_REAL, arm_of
 from playmolt_schemas.stored.agora.turn import ACTIONS, TurnRecord
 
-from playmolt_agora.report import prose, vega
+from playmolt_agora.report import vega
 from playmolt_agora.report.charts import HUES, Style, styles
 from playmolt_agora.report.study import RunNote, StudyData, Table, rows
 
@@ -35,7 +35,6 @@ class Plot(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     title: str
-    caption: str
     alt: str
     svg: str
     measure: str
@@ -62,13 +61,11 @@ def drawn(
     columns: tuple[str, ...] = (),
     of: Iterable[Mapping[str, object]] = (),
     lines: tuple[tuple[object, ...], ...] = (),
-    caption: str = "",
 ) -> Plot:
     """Draw a chart as a figure. Its numbers are `lines`, or the `columns` of the rows `of`."""
     return Plot(
         name=name,
         title=title,
-        caption=caption or prose.CAPTIONS[name],
         alt=alt,
         svg=vega.draw(chart, f"fig-{name}", title, alt),
         measure=measure,

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
-from playmolt_agora.report import charts, prose
+from playmolt_agora.report import charts
 from playmolt_agora.report.charts import HUES
 from playmolt_agora.report.plots.figure import Plot, drawn, phase_title, shown_runs, shown_turns
 from playmolt_agora.report.study import StudyData
@@ -47,7 +47,6 @@ def _figure(study: StudyData, action: str) -> Plot:
         f"Network of {action}s",
         charts.grid(panels, 2, gap=100, below=64),
         f"Circle diagrams and matrices of successful {action}s. {'; '.join(said)}." if said else "No turns.",
-        caption=prose.CAPTIONS["network"].format(action=action),
         measure=f"network.{action}",
         runs=shown_runs(study),
         columns=("phase", "language", "from", "to", "times"),

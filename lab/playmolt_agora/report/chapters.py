@@ -1,0 +1,238 @@
+"""What the chapters of the report show of a study; their texts and their order are in `templates/chapters.html`."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET
+from playmolt_schemas.instrument.definitions import rank_of
+from playmolt_schemas.stored.agora.turn import VALID_CODES, Interview, InterviewScale, TurnRecord
+from playmolt_schemas.stored.agora.world import Rules
+
+from playmolt_agora.measures import interaction
+from playmolt_agora.measures.data.results import grouped, mean
+from playmolt_agora.own_measures.results import OwnContent, OwnResult
+from playmolt_agora.report.markup import cell, shown_p
+from playmolt_agora.report.plots import ritual
+from playmolt_agora.report.plots.figure import registered_runs
+from playmolt_agora.report.study import StudyData, rows
+
+Row = dict[str, Any]
+Lines = list[tuple[object, ...]]
+
+PARTS: Final = {"H1": ("H1a", "H1b"), "H2": ("H2a", "H2b")}
+"""The parts that a hypothesis is the conjunction of; registered with it."""
+_COMPANIONS: Final = (
+    "alpha", "pcs", "distance", "n_stage1", "n_phase1", "runs_stage1", "runs_phase1", "ci_lo",
+    "ci_hi", "indicative", "loro_min", "loro_max", "p_perm", "p_min", "labelings", "floor_iid", "floor_null",
+    "floor_stage1", "floor_phase1", "pcs_agent", "pcs_early", "pcs_within", "pcs_within_coverage", "pcs_place",
+)  # fmt: skip
+_RATES: Final = (
+    "count", "succeeded", "t_valid", "p", "feasible", "q", "q_heard", "exposure", "r_seed", "r_literal",
+    "dyad_exposure", "r_dyad",
+)  # fmt: skip
+_BOTH_WAYS: Final = (
+    ("Tests both ways", "tests", ("test",), {"statistic": "statistic", "p": "p", "p_holm": "p, Holm"}),
+    ("PCS both ways", "pcs", ("model", "language"), {"pcs": "PCS", "ci_lo": "from", "ci_hi": "to"}),
+    ("Does it fade? (ri_ext) both ways", "ri_ext", ("set", "model"),
+     {name: name for name in ("agents_kept", "beta", "beta_null", "beta_excess", "p_perm")}),
+)  # fmt: skip
+"""Each table of the confirmatory set: caption, name, key, and its figures by their headings."""
+_DIGITS: Final = 12
+_ROWS: Final = 200
+
+
+def silent_arms(study: StudyData) -> Lines:
+    """The arms without a valid turn, with their turns; of a model without any, not its cells."""
+    arms = Counter((turn.model, cell) for turn in study.turns for cell in ("", turn.cell))
+    valid = {(turn.model, cell) for turn in study.turns if turn.parse_code in VALID_CODES for cell in ("", turn.cell)}
+    silent = [(model, cell) for model, cell in sorted(arms.keys() - valid) if not cell or (model, "") in valid]
+    return [(f"{model} in {cell}" if cell else model, arms[model, cell]) for model, cell in silent]
+
+
+def is_confirmatory(study: StudyData) -> bool:
+    """Whether anything here confirms: a test was registered, and a run that is not exploratory took place."""
+    return study.registered is not None and bool(study.registered.tests) and bool(registered_runs(study))
+
+
+def registered_tests(study: StudyData) -> tuple[str, ...]:
+    """The names of the tests that were registered, parts included; none where nothing confirms."""
+    if study.registered is None or not is_confirmatory(study):
+        return ()
+    return tuple(name for test in study.registered.tests for name in (test.name, *PARTS.get(test.name, ())))
+
+
+def tests_pcs(names: Sequence[str]) -> bool:
+    return any(name.startswith("pcs:") for name in names)
+
+
+def tests(study: StudyData, found: Sequence[Row]) -> Lines:
+    """Rows of the table `tests` with the level each was registered at; parts and exploratory tests have none."""
+    levels = {test.name: test.alpha for test in study.registered.tests} if study.registered else {}
+    lines: Lines = []
+    for row in found:
+        alpha, p = levels.get(row["test"]), row["p"] if row["p_holm"] is None else row["p_holm"]
+        verdict = None if alpha is None or p is None else "holds" if p <= float(alpha) else "not shown"
+        ps = shown_p(row["p"]), shown_p(row["p_holm"])
+        lines.append((row["test"], row["statistic"], *ps, alpha, verdict, row["labelings"], row["n"]))
+    return lines
+
+
+def companions(found: Sequence[Row]) -> tuple[list[str], Lines]:
+    """One column a cell of PCS: there are more figures than cells."""
+    heads = ["figure", *(f"{row['model']} · {row['language']}" for row in found)]
+    return heads, [(name, *(cell(name, row.get(name)) for row in found)) for name in _COMPANIONS]
+
+
+def both_ways(study: StudyData) -> Iterator[tuple[str, list[str], Lines]]:
+    """Every headline figure with the registered exclusions and with none."""
+    for caption, name, key, figures in _BOTH_WAYS if study.unexcluded else ():
+        kept, every = (
+            {tuple(row[column] for column in key): row for row in rows(table)}
+            for table in (study.tables.get(name), study.unexcluded.get(f"unexcluded_{name}"))
+        )
+        lines: Lines = [
+            (
+                *each,
+                *(_figure(column, found.get(each, {}).get(column)) for found in (kept, every) for column in figures),
+            )
+            for each in dict.fromkeys((*kept, *every))
+        ]
+        yield caption, [*key, *figures.values(), *(f"{each}, all runs" for each in figures.values())], lines
+
+
+def _figure(column: str, value: Any) -> object:
+    return shown_p(value) if column in {"p", "p_holm", "p_perm"} else value
+
+
+def rates(study: StudyData) -> list[Row]:
+    found = (row for row in rows(study.tables.get("shares")) if row["level"] == "cell")
+    return sorted(found, key=lambda row: (rank_of(row["phase"]), row["set"] or "", row["model"], row["language"]))
+
+
+def rate_columns(found: Sequence[Row]) -> dict[str, str]:
+    """The columns of rates, each by its heading; those that are bounded by design have a mark."""
+    keys = ("phase", "set", "model", "language", "persona", "action")
+    names = (*(key for key in keys if any(row.get(key) is not None for row in found)), *_RATES)
+    return {name: f"{name} †" if name in {"r_seed", "r_literal"} else name for name in names}
+
+
+def rituals(found: Sequence[Row]) -> list[Row]:
+    """The index by model and by persona, with its flag beside `ri_seed`."""
+    return [{**row, "ri_seed": _flagged(row)} for row in found if row["level"] != "agent"]
+
+
+def _flagged(row: Row) -> str | None:
+    value = None if row["ri_seed"] is None else f"{row['ri_seed']:.4f}"
+    return f"{value or 'null'}, degenerate_by_design" if row.get("degenerate_by_design") else value
+
+
+def strong(found: Sequence[Row]) -> Lines:
+    """The means of the strongly instructed personas and of all others; none without personas."""
+    personas = [row for row in found if row["level"] == "run_persona" and row["persona"] and row["phase"] == "phase2"]
+    apart = {name: [row for row in personas if (row["persona"] in ritual.STRONG) is strong]
+             for name, strong in (("strongly instructed", True), ("all other personas", False))}  # fmt: skip
+    return [
+        (name, len(mine), *(mean(row[figure] for row in mine) for figure in ("ri_star", "ri_opp")))
+        for name, mine in apart.items()
+        if personas
+    ]
+
+
+def pilots(study: StudyData) -> interaction.Pilots | None:
+    """Pool the pilots of Phase 2, whose length they set; a fork repeats turns that are counted already."""
+    names = {run.run for run in study.runs if run.exploratory and run.phase == "phase2" and run.parent is None}
+    mine = [row for row in rows(study.tables.get("pint")) if row["run"] in names]
+    return interaction.pilots(mine) if mine else None
+
+
+def interaction_rows(study: StudyData) -> list[Row]:
+    cells = {run.run: f"{run.cell} #{run.number}" for run in study.runs}
+    return [{"cell": cells.get(row["run"]), **row} for row in rows(study.tables.get("pint"))]
+
+
+def acts(first: tuple[TurnRecord, TurnRecord]) -> Lines:
+    return [
+        (name, turn.turn, turn.agent, turn.parse_code, turn.action, turn.target, turn.content)
+        for name, turn in zip(("parent", "fork"), first, strict=True)
+    ]
+
+
+def questions(study: StudyData) -> Lines:
+    return [
+        (
+            each.id,
+            ", ".join(map(str, each.at)),
+            _kind(each),
+            each.who,
+            " / ".join(filter(None, (each.ask.ko, each.ask.en))),
+        )
+        for each in msgspec.convert(study.plan["interviews"], tuple[Interview, ...])
+    ]
+
+
+def _kind(question: Interview) -> str:
+    if isinstance(question.scale, InterviewScale):
+        return f"{question.scale.from_} to {question.scale.to}"
+    if choices := question.choices_in("en") or question.choices_in("ko"):
+        return "; ".join(f"{number} {text}" for number, text in enumerate(choices, 1))
+    return "in words, coded by judges" if question.code else "in words"
+
+
+def unanswered(study: StudyData) -> Iterator[tuple[tuple[str, str, str], int]]:
+    """The arms without an answer, with how often they were asked: nothing is said of them but that."""
+    arms = grouped(rows(study.tables.get("interviews")), lambda row: (row["id"], row["model"], row["cell"]))
+    for arm, asked in sorted(arms.items()):
+        if all(row[name] is None for row in asked for name in ("value", "choice", "text")):
+            yield arm, len(asked)
+
+
+def people(study: StudyData) -> Lines:
+    """What is known of each baseline, with how many people answered the question that most did."""
+    lines: Lines = []
+    for each in study.baselines:
+        asked = Counter[tuple[str, str]]()
+        for row in each.rows:
+            asked[row.condition, row.item] += row.count
+        lines.append((each.name, each.source, each.licence, asked.total(), max(asked.values(), default=0)))
+    return lines
+
+
+def files(own: OwnContent) -> Lines:
+    return [(file.path, file.bytes, file.sha256[:_DIGITS]) for file in own.folder.files]
+
+
+def texts(own: OwnContent) -> Iterator[tuple[str, Lines]]:
+    for title in ("Personas", "Events"):
+        if found := [item for item in own.texts.items() if item[0].startswith(f"{title.lower()}/")]:
+            yield title, [*found]
+
+
+def worlds(own: OwnContent) -> Iterator[tuple[str, Lines]]:
+    """The rules of each world of the folder, as far as they say anything."""
+    for name, rules in {room.world: room.rules for room in own.rooms}.items():
+        if rules is not UNSET:
+            flat = _flat(msgspec.to_builtins(msgspec.convert(rules, Rules)))
+            yield name, [line for line in flat if line[1] not in ("", {}, [], None)]
+
+
+def own_table(result: OwnResult) -> tuple[str, list[str], Lines]:
+    """The first rows of a measure's table under the labels of its columns."""
+    declared = result.declared
+    if declared is None:
+        raise ValueError(f"measure {result.name} has no declaration")
+    more = f" (the first {_ROWS} of {result.rows})" if (result.rows or 0) > _ROWS else ""
+    heads = [declared.labels[name]["en"] if name in declared.labels else name for name in declared.columns]
+    return f"{declared.table}{more}", heads, [tuple(row.values()) for row in result.table.slice(0, _ROWS).to_pylist()]
+
+
+def _flat(value: object, head: str = "") -> Iterator[tuple[str, object]]:
+    if isinstance(value, Mapping) and value:
+        for name, inner in value.items():
+            yield from _flat(inner, f"{head}.{name}" if head else str(name))
+    elif isinstance(value, list) and any(isinstance(each, Mapping) for each in value):
+        for number, inner in enumerate(value):
+            yield from _flat(inner, f"{head}[{number}]")
+    else:
+        yield head, ", ".join(map(str, value)) if isinstance(value, list) else value

@@ -1,1 +1,0 @@
-"""The chapters of a report, with its tables and figures."""
