@@ -17,7 +17,6 @@ from playmolt_agora.measures.divergence import Floats
 from playmolt_agora.measures.inference import bootstrap
 from playmolt_agora.measures.inference.streams import stream
 
-COLUMNS: Final = ("label", "coder_a", "coder_b", "n", "agree", "kappa", "ci_lo", "ci_hi")
 LEXICON: Final = "lexicon"
 _SCALES: Final[Mapping[str, tuple[object, ...]]] = {
     "survival": (False, True),

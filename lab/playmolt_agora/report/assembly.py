@@ -32,11 +32,11 @@ from playmolt_schemas.stored.event import Event
 from playmolt_agora.bundle.seal import ModelNote
 from playmolt_agora.coding.thoughts import codable
 from playmolt_agora.measures import baselines as compared
-from playmolt_agora.measures.agreement import COLUMNS, CodedThought, Place, kappa
+from playmolt_agora.measures.agreement import CodedThought, Place, kappa
 from playmolt_agora.measures.analysis import Analysis, provenance_of
 from playmolt_agora.measures.data.frame import frame
 from playmolt_agora.measures.data.results import Result, table
-from playmolt_agora.measures.data.tables import INTERVIEWS
+from playmolt_agora.measures.data.tables import INTERVIEWS, KAPPA
 from playmolt_agora.measures.gini import LoggedGini
 from playmolt_agora.measures.interviews import Answered, Code, Interviews
 from playmolt_agora.measures.repeats import Repeats
@@ -96,7 +96,7 @@ def study_of(
             **analysis.tables,
             "costs": costs_of(runs),
             "runs": runs_table(notes, turns),
-            "kappa": table(COLUMNS, (each.row for each in agreement)),
+            "kappa": table(KAPPA, (each.row for each in agreement)),
             **{name: table(INTERVIEWS[name], (each.row for each in found)) for name, found in asked.items()},
         },
         unexcluded=analysis.unexcluded,

@@ -10,9 +10,9 @@ from playmolt_schemas.identifiers import is_scripted, rfc3339
 from playmolt_schemas.records import Record
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
-from playmolt_agora.measures.agreement import COLUMNS
 from playmolt_agora.measures.analysis import study as measured
 from playmolt_agora.measures.data.results import table
+from playmolt_agora.measures.data.tables import KAPPA
 from playmolt_agora.report import assembly, experiment_study
 from playmolt_agora.report.experiment_study import StudyRecords
 from playmolt_agora.report.study import RunNote, StudyData, StudyFault
@@ -55,7 +55,7 @@ def of_turns(path: Path, seed: str) -> StudyData:
         tables={
             **found.tables,
             "runs": assembly.runs_table(notes, turns),
-            "kappa": table(COLUMNS, ()),
+            "kappa": table(KAPPA, ()),
         },
         unexcluded=found.unexcluded,
         further=found.beside,

@@ -1,62 +1,17 @@
 """A table with Korean and English column labels, as Arrow, polars or pandas."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from playmolt_agora.measures.data.tables import keys_of, label_of
+
 if TYPE_CHECKING:
     import polars as pl
-import tomllib
-from collections.abc import Mapping
-from functools import cache
-from importlib.resources import files
 
 Labels = Mapping[str, tuple[str, str]]
-
-_KEYS: Final[Mapping[str, str]] = {
-    "shares": "level phase set run model language persona agent action",
-    "pcs": "model language",
-    "ri": "level phase set run model language persona agent",
-    "ri_ext": "set model",
-    "drift": "run language persona condition window",
-    "washout": "language model persona window",
-    "tests": "test",
-    "shared_model": "run model",
-    "pint": "run",
-    "parse": "run model",
-    "gini": "run epoch kind",
-    "dissoc": "phase model language",
-    "contrasts": "contrast phase condition model",
-    "delta_pcs": "model_a model_b language",
-    "costs": "cell model",
-    "interviews": "run turn agent id",
-    "interview_levels": "id answer phase set model language turn",
-    "interview_changes": "id answer phase set model language",
-    "interview_codes": "run turn agent id judge",
-    "baselines": "baseline condition item model",
-    "kappa": "label coder_a coder_b",
-    "runs": "run",
-    "turns": "run turn order",
-}
-
-
-def label_of(column: str) -> tuple[str, str]:
-    """The Korean and the English label of a column; otherwise its name, spelt out."""
-    spelt = column.replace("_", " ")
-    return _labels().get(column, (spelt, spelt))
-
-
-def keys_of(table: str) -> frozenset[str]:
-    return frozenset(_KEYS.get(table.removeprefix("unexcluded_"), "").split())
-
-
-@cache
-def _labels() -> Labels:
-    text = files("playmolt_agora").joinpath("data", "labels.toml").read_text(encoding="utf-8")
-    return {name: (ko, en) for name, (ko, en) in tomllib.loads(text)["columns"].items()}
-
 
 _INSTALL: Final = "pandas is not installed: pip install 'playmolt-lab[pandas]'"
 

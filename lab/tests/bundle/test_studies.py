@@ -13,12 +13,10 @@ import playmolt_agora
 import polars as pl
 import pytest
 from playmolt_agora.bundle.seal import packed
-from playmolt_agora.measures.agreement import COLUMNS
-from playmolt_agora.measures.data.tables import BESIDE, TABLES
+from playmolt_agora.measures.data.tables import BESIDE, KAPPA, TABLES, label_of
 from playmolt_agora.report import experiment_study, vega
 from playmolt_agora.report.study import StudyFault
 from playmolt_agora.studies.sources import study_in
-from playmolt_agora.studies.table import label_of
 from playmolt_schemas.agora.plan import CostRow
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
@@ -69,7 +67,7 @@ def test_every_column_has_labels() -> None:
     for names in (
         *TABLES.values(),
         *BESIDE.values(),
-        COLUMNS,
+        KAPPA,
         CostRow.__struct_fields__,
         TurnRecord.__struct_fields__,
     ):
