@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar, overload
 
 import msgspec
 from playmolt_schemas.agora.plan import CostRow
@@ -12,21 +13,11 @@ from playmolt_schemas.instrument.laboratory import key_of
 from playmolt_schemas.instrument.usage import by_model, cost_lines, with_call
 from playmolt_schemas.records import Record
 from playmolt_schemas.stored.agora import experiment as events
-from playmolt_schemas.stored.agora import experiment as stored
 from playmolt_schemas.stored.agora import run as run_events
-from playmolt_schemas.stored.agora.experiment import ANSWERED
+from playmolt_schemas.stored.agora.experiment import ANSWERED, JudgeCoded, Preregistered, RunFinished, RunProgressed
 from playmolt_schemas.stored.agora.plan import Noticed, Spent
-from playmolt_schemas.stored.agora.run import (
-    AgentActed,
-    CallMade,
-    EpochStarted,
-    GameAborted,
-    Interviewed,
-    MarketSettled,
-    RunEnded,
-    TurnFailed,
-)
-from playmolt_schemas.stored.agora.turn import RunSpec, TurnRecord
+from playmolt_schemas.stored.agora.run import AgentActed, Interviewed, RunOpened, TurnFailed
+from playmolt_schemas.stored.agora.turn import TurnRecord
 from playmolt_schemas.stored.event import Event
 
 from playmolt_agora.bundle.seal import ModelNote
@@ -54,6 +45,8 @@ from playmolt_agora.report.study import (
 )
 
 Runs = Mapping[str, Sequence[Record]]
+Known = Mapping[tuple[str, int], type[Event]]
+Kind = TypeVar("Kind", bound=Event)
 
 
 def study_of(
@@ -72,9 +65,10 @@ def study_of(
     """
     recorded = list(_read(experiment, events.EVENTS))
     preregistered = recorded[0] if recorded else None
-    if not isinstance(preregistered, events.Preregistered):
+    if not isinstance(preregistered, Preregistered):
         raise StudyFault("the experiment's first event is not its lock: nothing to report")
-    notes = tuple(run_note(records, _spent(recorded, run)) for run, records in runs.items())
+    spent = {event.run: event.spent for event in recorded if isinstance(event, RunFinished | RunProgressed)}
+    notes = tuple(run_note(records, spent.get(run)) for run, records in runs.items())
     turns = turns_of(runs)
     agreement = agreement_of(recorded, notes, turns, preregistered.seed)
     forks = tuple(f"{note.run}: fork" for note in notes if note.parent is not None)
@@ -110,7 +104,7 @@ def study_of(
         treasury=treasuries(runs),
         deviations=_deviations(experiment, recorded),
         prompt_cut=_prompt_cut(recorded),
-        looks=sum(isinstance(event, stored.Looked | stored.PcsSeen) for event in recorded),
+        looks=sum(isinstance(event, events.Looked | events.PcsSeen) for event in recorded),
         judges=judges_of(recorded),
         links=links or Links(),
         plan=msgspec.to_builtins(preregistered.plan),
@@ -119,36 +113,27 @@ def study_of(
 
 def turns_of(runs: Runs) -> tuple[TurnRecord, ...]:
     """All turns of the runs in the order of the log, as `turns.jsonl` holds them."""
-    return tuple(
-        event.record
-        for records in runs.values()
-        for event in _read(records, run_events.EVENTS, "agent_acted", "turn_failed")
-        if isinstance(event, AgentActed | TurnFailed)
-    )
+    found = _of_runs(runs, AgentActed, TurnFailed)
+    return tuple(event.record for _, event in found if isinstance(event, AgentActed | TurnFailed))
 
 
 def interviews_of(runs: Runs) -> tuple[Answered, ...]:
     """All questions that agents were asked aside, in the order of the log."""
-    return tuple(_answered(spec, aside) for records in runs.values() for spec, aside in _asked(records))
+    return tuple(_answered(opened, event) for opened, event in _of_runs(runs, Interviewed))
 
 
 def asides_of(records: Sequence[Record]) -> tuple[Aside, ...]:
     """The questions asked aside in a run, as its transcript shows them."""
-    return tuple(aside for _, aside in _asked(records))
+    return tuple(_aside(opened, event) for opened, event in _of_runs({"": records}, Interviewed))
 
 
-def _asked(records: Sequence[Record]) -> Iterator[tuple[RunSpec, Aside]]:
-    spec: RunSpec | None = None
-    for event in _read(records, run_events.EVENTS, "run_opened", "interviewed"):
-        if isinstance(event, run_events.RunOpened):
-            spec = event.spec
-        elif isinstance(event, Interviewed) and spec is not None:
-            seat = next(seat for seat in spec.seats if seat.agent == event.agent)
-            yield spec, Aside(seat, next(each for each in spec.interviews or () if each.id == event.id), event)
+def _aside(opened: RunOpened, event: Interviewed) -> Aside:
+    seat = next(seat for seat in opened.spec.seats if seat.agent == event.agent)
+    return Aside(seat, next(each for each in opened.spec.interviews or () if each.id == event.id), event)
 
 
-def _answered(spec: RunSpec, aside: Aside) -> Answered:
-    seat, question, event = aside
+def _answered(opened: RunOpened, event: Interviewed) -> Answered:
+    spec, (seat, question, _) = opened.spec, _aside(opened, event)
     choices = question.choices_in(spec.language)
     return Answered(
         run=spec.run,
@@ -183,14 +168,14 @@ def interview_codes(recorded: Sequence[Event]) -> list[Code]:
             survival=event.survival, social=event.social, parse_code=event.code,
         )
         for event in recorded
-        if isinstance(event, stored.JudgeCoded) and event.interview and event.code is not None
+        if isinstance(event, JudgeCoded) and event.interview and event.code is not None
     ]  # fmt: skip
 
 
-def interview_prompts(runs: Runs) -> set[str]:
-    """The hashes of the prompts of questions asked aside."""
-    found = (_read(records, run_events.EVENTS, "interviewed") for records in runs.values())
-    return {event.prompt_hash for events_ in found for event in events_ if isinstance(event, Interviewed)}
+def prompts_aside(experiment: Sequence[Record], runs: Runs) -> set[str]:
+    """The hashes of the prompts of judges and of questions asked aside."""
+    judged = {event.prompt_hash for event in _read(experiment, events.EVENTS, JudgeCoded)}
+    return judged | {event.prompt_hash for _, event in _of_runs(runs, Interviewed)}
 
 
 def interview_results(
@@ -198,7 +183,7 @@ def interview_results(
 ) -> dict[str, list[Result]]:
     """The tables of questions asked aside, and of the answers of people; none where the plan asks nothing."""
     preregistered = recorded[0]
-    if not isinstance(preregistered, events.Preregistered) or not preregistered.plan.interviews:
+    if not isinstance(preregistered, Preregistered) or not preregistered.plan.interviews:
         return {}
     seed = preregistered.seed
     interviews = Interviews(interviews_of(runs), interview_codes(recorded), Repeats(frame(turns)).copies)
@@ -217,13 +202,12 @@ def interview_results(
 
 def costs_of(runs: Runs) -> Table:
     """Usage of each model in each cell, from the log."""
-    found = []
-    for records in runs.values():
-        taken: dict[str, Spent] = {}
-        for event in _read(records, run_events.EVENTS, "call_made"):
-            if isinstance(event, CallMade):
-                taken = by_model(taken, event.call)
-        found.append((run_note(records).cell, taken))
+    taken: dict[str, dict[str, Spent]] = {}
+    cells: dict[str, str] = {}
+    for opened, event in _of_runs(runs, run_events.CallMade):
+        run = opened.spec.run
+        cells[run], taken[run] = opened.spec.cell, by_model(taken.get(run, {}), event.call)
+    found = [(cells[run], spent) for run, spent in taken.items()]
     lines = [msgspec.structs.asdict(line) for line in cost_lines(found)]
     return {name: [line[name] for line in lines] for name in CostRow.__struct_fields__}
 
@@ -232,10 +216,10 @@ def judges_of(recorded: Sequence[Event]) -> tuple[JudgeNote, ...]:
     """Every model that judged thoughts, with its usage."""
     found: dict[str, JudgeNote] = {}
     for event in recorded:
-        if isinstance(event, stored.JudgingStarted):
+        if isinstance(event, events.JudgingStarted):
             before = found.get(event.judge.alias, JudgeNote(alias=event.judge.alias, model=event.judge.model))
             found[before.alias] = msgspec.structs.replace(before, model=event.judge.model)
-        elif isinstance(event, stored.JudgeCoded):
+        elif isinstance(event, JudgeCoded):
             judge = found[event.judge]
             found[event.judge] = msgspec.structs.replace(
                 judge,
@@ -244,12 +228,6 @@ def judges_of(recorded: Sequence[Event]) -> tuple[JudgeNote, ...]:
                 spent=with_call(judge.spent, event.taken),
             )
     return tuple(found[alias] for alias in sorted(found))
-
-
-def judges_prompts(experiment: Sequence[Record]) -> set[str]:
-    """The hashes of the judges' prompts."""
-    recorded = _read(experiment, events.EVENTS, stored.JudgeCoded.type)
-    return {event.prompt_hash for event in recorded if isinstance(event, stored.JudgeCoded)}
 
 
 def agreement_of(
@@ -278,37 +256,33 @@ def ginis(runs: Runs) -> tuple[LoggedGini, ...]:
     """The coefficients that the runs logged at the start of each epoch, for `measures.study`."""
     return tuple(
         msgspec.convert(
-            {"run": run, "epoch": event.turn, "kind": kind, "gini": float(value), "agents": len(event.order)},
+            {
+                "run": opened.spec.run,
+                "epoch": event.turn,
+                "kind": kind,
+                "gini": float(value),
+                "agents": len(event.order),
+            },
             LoggedGini,
         )
-        for run, records in runs.items()
-        for event in _read(records, run_events.EVENTS, "epoch_started")
-        if isinstance(event, EpochStarted)
+        for opened, event in _of_runs(runs, run_events.EpochStarted)
         for kind, value in event.gini.items()
     )
 
 
 def treasuries(runs: Runs) -> Table:
     """The treasury after each epoch, in energy: run, epoch, treasury."""
-    found = (row for run, records in runs.items() for row in _settled(run, records))
-    return table(("run", "epoch", "treasury"), found)
-
-
-def _settled(run: str, records: Sequence[Record]) -> Iterator[dict[str, object]]:
-    unit = 1
-    for event in _read(records, run_events.EVENTS, "run_opened", "market_settled"):
-        if isinstance(event, run_events.RunOpened):
-            unit = event.rules.unit
-        elif isinstance(event, MarketSettled):
-            yield {"run": run, "epoch": event.turn, "treasury": event.treasury / unit}
+    settled = list(_of_runs(runs, run_events.MarketSettled))
+    return {
+        "run": [opened.spec.run for opened, _ in settled],
+        "epoch": [event.turn for _, event in settled],
+        "treasury": [event.treasury / opened.rules.unit for opened, event in settled],
+    }
 
 
 def run_note(records: Sequence[Record], spent: Spent | None = None) -> RunNote:
     """A run's note for the report. Raises StudyFault for records that do not begin with `run_opened`."""
-    opened = next(_read(records[:1], run_events.EVENTS), None)
-    if not isinstance(opened, run_events.RunOpened):
-        raise StudyFault(f"{records[0].stream if records else 'a run'}: its records do not begin with run_opened")
-    spec, last = opened.spec, next(_read(records[-1:], run_events.EVENTS))
+    spec, last = _opened(records).spec, next(_read(records[-1:], run_events.EVENTS))
     return RunNote(
         run=spec.run,
         cell=spec.cell,
@@ -330,12 +304,12 @@ def run_note(records: Sequence[Record], spent: Spent | None = None) -> RunNote:
 
 
 def _outcome(last: Event) -> str:
-    if isinstance(last, RunEnded):
+    if isinstance(last, run_events.RunEnded):
         return last.outcome
-    return f"ended by the operator: {last.reason}" if isinstance(last, GameAborted) else "not finished"
+    return f"ended by the operator: {last.reason}" if isinstance(last, run_events.GameAborted) else "not finished"
 
 
-def _registered(preregistered: events.Preregistered, at: str) -> Registered:
+def _registered(preregistered: Preregistered, at: str) -> Registered:
     return Registered(
         at=at,
         plan_hash=preregistered.plan_hash,
@@ -354,7 +328,7 @@ def _registered(preregistered: events.Preregistered, at: str) -> Registered:
     )
 
 
-def _models(preregistered: events.Preregistered, turns: Sequence[TurnRecord]) -> tuple[ModelNote, ...]:
+def _models(preregistered: Preregistered, turns: Sequence[TurnRecord]) -> tuple[ModelNote, ...]:
     answered: dict[str, set[str]] = {}
     for turn in turns:
         answered.setdefault(turn.model, set()).update(() if turn.model_answered is None else (turn.model_answered,))
@@ -382,19 +356,18 @@ def _deviations(records: Sequence[Record], recorded: Sequence[Event]) -> tuple[D
             f"({event.reason}{_times(event, noticed)}; by {event.by})",
         )
         for record, event in zip(records, recorded, strict=True)
-        if isinstance(event, stored.Deviation)
+        if isinstance(event, events.Deviation)
     )
 
 
 def _noticed(recorded: Sequence[Event]) -> Sequence[Noticed]:
     """The latest report of every run about its models."""
-    newest = {
-        event.run: event.noticed for event in recorded if isinstance(event, stored.RunProgressed | stored.RunFinished)
-    }
-    return tuple(newest.values())
+    return tuple(
+        {event.run: event.noticed for event in recorded if isinstance(event, RunProgressed | RunFinished)}.values()
+    )
 
 
-def _times(event: stored.Deviation, noticed: Sequence[Noticed]) -> str:
+def _times(event: events.Deviation, noticed: Sequence[Noticed]) -> str:
     if not event.field.startswith(ANSWERED):
         return ""
     alias = event.field.removeprefix(ANSWERED)
@@ -409,19 +382,28 @@ def _prompt_cut(recorded: Sequence[Event]) -> dict[str, int]:
     return dict(counted)
 
 
-def _spent(recorded: Sequence[Event], run: str) -> Spent | None:
-    """The latest usage of a run."""
-    spent = [
-        event.spent
-        for event in recorded
-        if isinstance(event, stored.RunFinished | stored.RunProgressed) and event.run == run
-    ]
-    return spent[-1] if spent else None
+def _opened(records: Sequence[Record]) -> RunOpened:
+    for opened in _read(records[:1], run_events.EVENTS, RunOpened):
+        return opened
+    raise StudyFault(f"{records[0].stream if records else 'a run'}: its records do not begin with run_opened")
 
 
-def _read(records: Sequence[Record], known: Mapping[tuple[str, int], type[Event]], *kinds: str) -> Iterator[Event]:
+def _of_runs(runs: Runs, *kinds: type[Kind]) -> Iterator[tuple[RunOpened, Kind]]:
+    """The events of these kinds of every run, each with the run's first one."""
+    for records in runs.values():
+        opened = _opened(records)
+        yield from ((opened, event) for event in _read(records, run_events.EVENTS, *kinds))
+
+
+@overload
+def _read(records: Sequence[Record], known: Known) -> Iterator[Event]: ...
+@overload
+def _read(records: Sequence[Record], known: Known, *kinds: type[Kind]) -> Iterator[Kind]: ...
+def _read(records: Sequence[Record], known: Known, *kinds: type[Event]) -> Iterator[Event]:
+    """The events of records, of these kinds or all. Raises StudyFault."""
+    wanted = {kind.type for kind in kinds}
     for record in records:
-        if kinds and record.type not in kinds:
+        if wanted and record.type not in wanted:
             continue
         reader = known.get((record.type, record.schema_version))
         if reader is None:
@@ -432,11 +414,9 @@ def _read(records: Sequence[Record], known: Mapping[tuple[str, int], type[Event]
 def codings(recorded: Sequence[Event], turns: Iterable[TurnRecord]) -> list[CodedThought]:
     """The newest sheet of each coder counts, and keys of turns that are there."""
     judged = [
-        event
-        for event in recorded
-        if isinstance(event, stored.JudgeCoded) and event.code is not None and not event.interview
+        event for event in recorded if isinstance(event, JudgeCoded) and event.code is not None and not event.interview
     ]
-    sheets = {event.coder: event for event in recorded if isinstance(event, stored.SheetCoded)}
+    sheets = {event.coder: event for event in recorded if isinstance(event, events.SheetCoded)}
     places: dict[str, Place] = {
         key_of(turn.run, turn.agent, turn.turn): (turn.run, turn.agent, turn.turn) for turn in turns
     }

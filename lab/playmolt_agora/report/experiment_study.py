@@ -20,7 +20,7 @@ from playmolt_agora.measures.analysis import study as measured
 from playmolt_agora.own_measures import results
 from playmolt_agora.own_measures.results import OwnContent
 from playmolt_agora.report import STUDY, assembly, page
-from playmolt_agora.report.page import gallery
+from playmolt_agora.report.plots.gallery import gallery
 from playmolt_agora.report.printing import formats
 from playmolt_agora.report.study import Links, StudyData
 from playmolt_agora.report.tables_io import write_tables
@@ -165,8 +165,7 @@ async def export(gathered: StudyRecords, study: StudyData, blobs: Texts, out: Pa
     Raises Unsealable and LogUnavailable.
     """
     study = msgspec.structs.replace(study, links=Links(place="bundle"))
-    asked = {turn.prompt_hash for turn in study.turns} | assembly.judges_prompts(gathered.experiment)
-    asked |= assembly.interview_prompts(gathered.runs)
+    asked = {turn.prompt_hash for turn in study.turns} | assembly.prompts_aside(gathered.experiment, gathered.runs)
     prompts = await _prompts(blobs, asked)
     files = write(study, out)
     contents = Contents(

@@ -13,7 +13,7 @@ import pytest
 from playmolt_agora.bundle import verify
 from playmolt_agora.measures.data.tables import csv_text
 from playmolt_agora.report import page
-from playmolt_agora.report.assembly import asides_of, interview_prompts, turns_of
+from playmolt_agora.report.assembly import asides_of, prompts_aside, turns_of
 from playmolt_agora.report.printing.transcript import FORMATS, transcript
 from playmolt_agora.report.study import StudyData, rows
 
@@ -157,7 +157,7 @@ def test_the_bundle_holds_the_table_and_every_prompt(asked: Played, tmp_path: Pa
         return [fault for fault in verifier.faults if "SHA-256" not in fault and "manifest" not in fault]
 
     assert faults() == []
-    prompt = min(interview_prompts(asked.runs))
+    prompt = min(prompts_aside((), asked.runs))
     kept = (out / "prompts" / f"{prompt}.json").read_bytes()
     (out / "prompts" / f"{prompt}.json").unlink()
     assert faults() == [f"prompts/{prompt}.json: a question used this prompt, which is not in the bundle"]

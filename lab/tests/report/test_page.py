@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from playmolt_agora.report import page
 from playmolt_agora.report.forks import forks
-from playmolt_agora.report.page import gallery
+from playmolt_agora.report.plots.gallery import gallery
 from playmolt_agora.report.study import Links, StudyData, StudyFault
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}

@@ -8,7 +8,7 @@ from playmolt_schemas.stored.agora.turn import ACTIONS
 from playmolt_agora.measures.data.results import grouped
 from playmolt_agora.report import charts
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import CONDITIONS, Plot, drawn, in_order, phase_title, shown_runs
+from playmolt_agora.report.plots.figure import CONDITIONS, Drawing, in_order, phase_title
 from playmolt_agora.report.study import StudyData, counted_rows
 from playmolt_agora.report.vega import Spec
 
@@ -19,53 +19,30 @@ Line = Mapping[str, Any]
 Groups = Mapping[str, Sequence[Line]]
 
 
-def contrast_figure(study: StudyData) -> Plot:
+def contrast_figure(study: StudyData) -> Drawing:
     """Draw the divergence of the two sides of each contrast, per model, with its interval where there is one."""
     found = counted_rows(study, "contrast_intervals") or counted_rows(study, "contrasts")
     groups = grouped(found, _name)
     most = max((row.get(name) or 0.0 for row in found for name in ("jsd", "ci_hi")), default=0.0) or 1.0
     x = charts.axis("value", "Jensen–Shannon divergence, bits", domain=(0.0, min(1.0, most)))
-    return drawn(
-        "contrasts",
-        "Contrasts of languages, personas and models",
-        _field(groups, "jsd", x),
-        _alt("Divergence by contrast", groups, "jsd"),
-        measure="contrasts",
-        table="contrast_intervals" if study.further.get("contrast_intervals") else "contrasts",
-        runs=shown_runs(study),
-        columns=tuple(found[0]) if found else (),
-        of=found,
-    )
+    table = "contrast_intervals" if study.further.get("contrast_intervals") else "contrasts"
+    return Drawing(_field(groups, "jsd", x), _alt("Divergence by contrast", groups, "jsd"), found, table=table)
 
 
-def model_figure(study: StudyData) -> Plot:
+def model_figure(study: StudyData) -> Drawing:
     """Draw the differences of PCS between models, with their intervals."""
     found: list[Line] = [
-        {
-            **row,
-            "contrast": "PCS",
-            "phase": row["language"],
-            "condition": None,
-            "model": f"{row['model_a']} − {row['model_b']}",
-        }
+        {**row, "contrast": "PCS", "phase": row["language"], "condition": None,
+         "model": f"{row['model_a']} − {row['model_b']}"}
         for row in counted_rows(study, "delta_pcs")
-    ]
+    ]  # fmt: skip
     groups = grouped(found, _name)
     x = charts.axis("value", "difference of PCS, bits", domain=_span(found, "delta"))
-    return drawn(
-        "pcs-models",
-        "Differences of PCS between models",
-        _field(groups, "delta", x, charts.level(across="x", dashed=True)),
-        _alt("Differences of PCS", groups, "delta"),
-        measure="delta_pcs",
-        table="delta_pcs",
-        runs=shown_runs(study, "stage1", "phase1"),
-        columns=_DELTA,
-        of=found,
-    )
+    chart = _field(groups, "delta", x, charts.level(across="x", dashed=True))
+    return Drawing(chart, _alt("Differences of PCS", groups, "delta"), found, _DELTA)
 
 
-def point_figure(study: StudyData) -> Plot:
+def point_figure(study: StudyData) -> Drawing:
     """Draw the differences of shares in percentage points, one panel a contrast, with intervals."""
     shares = counted_rows(study, "contrast_shares")
     found: list[Line] = [row for row in shares if row["contrast"] != "model"]
@@ -80,17 +57,8 @@ def point_figure(study: StudyData) -> Plot:
         panels.append(
             charts.panel([charts.level(across="x", dashed=True), *marks], width, 26 * len(ACTIONS), title=name)
         )
-    return drawn(
-        "contrast-shares",
-        "Contrasts in percentage points",
-        charts.grid(panels, columns, gap=20),
-        _alt("Differences of shares in percentage points", groups, "points", key="action"),
-        measure="contrast_shares",
-        table="contrast_shares",
-        runs=shown_runs(study),
-        columns=tuple(shares[0]) if shares else (),
-        of=shares,
-    )
+    said = _alt("Differences of shares in percentage points", groups, "points", key="action")
+    return Drawing(charts.grid(panels, columns, gap=20), said, shares)
 
 
 def _field(groups: Groups, column: str, x: Spec, *behind: Spec) -> Spec:

@@ -9,7 +9,7 @@ from playmolt_schemas.stored.agora.turn import VALID_CODES, ParseCode
 from playmolt_agora.report import charts
 from playmolt_agora.report.charts import HUES, Style
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import Plot, drawn, percent, phase_title, shown_runs, shown_turns
+from playmolt_agora.report.plots.figure import Drawing, percent, phase_title, shown_turns
 from playmolt_agora.report.study import StudyData, rows
 from playmolt_agora.report.tallies import parse_codes
 from playmolt_agora.report.vega import Spec
@@ -26,23 +26,20 @@ _DISSOC: Final = {
 _DISSOC_STYLES: Final = {words: Style(hue) for words, hue in _DISSOC.values()}
 
 
-def parse_figure(study: StudyData) -> Plot:
+def parse_figure(study: StudyData) -> Drawing:
     """Draw how replies were read, by model and language."""
-    counts = parse_codes(shown_turns(study))
-    bars = {
-        f"{model} · {language}": {code: found[code] for code in CODES} for (model, language), found in counts.items()
-    }
-    said = [f"{name}: {percent(_failed(parts))} failed" for name, parts in bars.items()]
-    return drawn(
-        "parse-codes",
-        "Parse codes by model and language",
-        _chart(bars, _CODE_STYLES),
-        f"Stacked bars. {'; '.join(said)}." if said else "No turns.",
-        measure="parse",
-        runs=shown_runs(study),
-        columns=("model", "language", *CODES, "failed share"),
-        lines=tuple((*key, *(found[code] for code in CODES), _failed(found)) for key, found in counts.items()),
-    )
+    found = [
+        {
+            "model": model,
+            "language": language,
+            **{code: counts[code] for code in CODES},
+            "failed share": _failed(counts),
+        }
+        for (model, language), counts in parse_codes(shown_turns(study)).items()
+    ]
+    bars = {f"{row['model']} · {row['language']}": {code: row[code] for code in CODES} for row in found}
+    said = [f"{name}: {percent(row['failed share'])} failed" for name, row in zip(bars, found, strict=True)]
+    return Drawing(_chart(bars, _CODE_STYLES), f"Stacked bars. {'; '.join(said)}." if said else "No turns.", found)
 
 
 def _failed(found: Mapping[str, int]) -> float | None:
@@ -50,7 +47,7 @@ def _failed(found: Mapping[str, int]) -> float | None:
     return sum(times for code, times in found.items() if code not in VALID_CODES) / total if total else None
 
 
-def dissoc_figure(study: StudyData) -> Plot:
+def dissoc_figure(study: StudyData) -> Drawing:
     """Draw whether thoughts and acts agree, by phase, model and language."""
     found = sorted(rows(study.tables.get("dissoc")), key=_order)
     bars = {
@@ -60,17 +57,8 @@ def dissoc_figure(study: StudyData) -> Plot:
         for row in found
     }
     said = [f"{name}: coherence {shown(row['coherence'])}" for name, row in zip(bars, found, strict=True)]
-    return drawn(
-        "dissoc",
-        "Thought and act (code dissoc)",
-        _chart(bars, _DISSOC_STYLES),
-        f"Stacked bars of the code dissoc. {'; '.join(said)}." if said else "No turns.",
-        measure="dissoc",
-        table="dissoc",
-        runs=shown_runs(study),
-        columns=("phase", "model", "language", *_DISSOC, "coherence"),
-        of=found,
-    )
+    alt = f"Stacked bars of the code dissoc. {'; '.join(said)}." if said else "No turns."
+    return Drawing(_chart(bars, _DISSOC_STYLES), alt, found)
 
 
 def _order(row: Mapping[str, Any]) -> tuple[tuple[int, str], str, str]:

@@ -7,7 +7,7 @@ from playmolt_agora.measures.data.results import grouped, mean
 from playmolt_agora.report import charts
 from playmolt_agora.report.charts import BAND, HUES, Style, styles
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import Plot, drawn, in_order, shown_rows, shown_runs
+from playmolt_agora.report.plots.figure import Drawing, in_order, shown_rows
 from playmolt_agora.report.study import StudyData, rows
 from playmolt_agora.report.vega import Spec
 
@@ -18,12 +18,11 @@ _DRIFT_STYLES: Final = {_RAW: Style(HUES[1], shape="circle"), _EXCESS: Style(HUE
 _NULL_STYLE: Final = {_NULL: Style(BAND)}
 _ENTROPY: Final = {"mean": Style(HUES[0])}
 _HEIGHT: Final = 120
-_COLUMNS: Final = ("run", "language", "persona", "condition", "window", "n", "h_norm", "id_raw", "id_null", "id_excess")
 
 Line = dict[str, Any]
 
 
-def drift_figure(study: StudyData) -> Plot:
+def drift_figure(study: StudyData) -> Drawing:
     """Draw raw drift above the range of its permutation null, and the excess over it."""
     found = shown_rows(study, study.tables.get("drift"))
     groups = _by_persona(found)
@@ -39,17 +38,7 @@ def drift_figure(study: StudyData) -> Plot:
             charts.panel([charts.level(), *_drawn(lines, "id_excess", _EXCESS, x, excess)], width, _HEIGHT,
                          title=f"{name}: excess over the null"),
         ]  # fmt: skip
-    return drawn(
-        "drift",
-        "Instruction Drift by window",
-        charts.grid(panels, 2, gap=60),
-        _alt("Instruction Drift", groups, "id_excess"),
-        measure="drift",
-        table="drift",
-        runs=shown_runs(study, "phase2"),
-        columns=_COLUMNS,
-        of=found,
-    )
+    return Drawing(charts.grid(panels, 2, gap=60), _alt("Instruction Drift", groups, "id_excess"), found)
 
 
 def _null(lines: Sequence[Line], x: Spec, y: Spec) -> Spec:
@@ -71,37 +60,21 @@ def _drawn(lines: Sequence[Line], column: str, series: str, x: Spec, y: Spec, *,
                         legend=None if known is _ENTROPY else charts.key(known))  # fmt: skip
 
 
-def entropy_figure(study: StudyData) -> Plot:
+def entropy_figure(study: StudyData) -> Drawing:
     """Draw the normalised entropy by window, which H1a and H2 are about."""
     groups = _by_persona(shown_rows(study, study.tables.get("drift")))
-    return drawn(
-        "entropy",
-        "Entropy of actions by window",
-        _entropies(groups, "window", _windows),
-        _alt("Normalised entropy", groups, "h_norm"),
-        measure="drift.h_norm",
-        table="drift",
-        runs=shown_runs(study, "phase2"),
-    )
+    return Drawing(_entropies(groups, "window", _windows), _alt("Normalised entropy", groups, "h_norm"))
 
 
-def rolls(study: StudyData) -> bool:
-    """Whether runs are long enough for two rolling windows, so that there is a line to draw."""
-    return len({line["first_turn"] for line in shown_rows(study, study.further.get("rolling"))}) > 1
-
-
-def rolling_figure(study: StudyData) -> Plot:
-    """Draw entropy over rolling windows, as a picture beside the windows that count."""
-    groups = _by_persona(shown_rows(study, study.further.get("rolling")))
-    return drawn(
-        "rolling",
-        "Entropy over rolling windows",
-        _entropies(groups, "first_turn", lambda _: charts.axis("x", "first turn of 20", nice=False)),
-        f"Normalised entropy over rolling windows of 20 turns, {len(groups)} panels by persona.",
-        measure="rolling",
-        table="rolling",
-        runs=shown_runs(study, "phase2"),
-    )
+def rolling_figure(study: StudyData) -> Drawing | None:
+    """Draw entropy over rolling windows, as a picture beside the windows that count; None with one window alone."""
+    found = shown_rows(study, study.further.get("rolling"))
+    groups = _by_persona(found)
+    if len({line["first_turn"] for line in found}) < 2:
+        return None
+    chart = _entropies(groups, "first_turn", lambda _: charts.axis("x", "first turn of 20", nice=False))
+    said = f"Normalised entropy over rolling windows of 20 turns, {len(groups)} panels by persona."
+    return Drawing(chart, said)
 
 
 def _entropies(groups: Mapping[str, Sequence[Line]], at: str, across: Callable[[Sequence[Line]], Spec]) -> Spec:
@@ -114,7 +87,7 @@ def _entropies(groups: Mapping[str, Sequence[Line]], at: str, across: Callable[[
     return charts.grid(panels, columns)
 
 
-def washout_figure(study: StudyData) -> Plot:
+def washout_figure(study: StudyData) -> Drawing:
     """Draw how far actions with a persona exceed those of the same model without, by window."""
     found = rows(study.tables.get("washout"))
     series = styles(in_order(line["model"] for line in found))
@@ -132,17 +105,7 @@ def washout_figure(study: StudyData) -> Plot:
         ]
         layers = [charts.level(), *charts.lines(points, series, _windows(lines), y, legend=charts.key(series))]
         panels.append(charts.panel(layers, width, _HEIGHT, title=name))
-    return drawn(
-        "washout",
-        "Persona washout by window",
-        charts.grid(panels, columns),
-        _alt("Persona washout", groups, "pw_excess"),
-        measure="washout",
-        table="washout",
-        runs=shown_runs(study, "phase2"),
-        columns=("language", "model", "persona", "window", "n_on", "n_off", "pw", "pw_null", "pw_excess"),
-        of=found,
-    )
+    return Drawing(charts.grid(panels, columns), _alt("Persona washout", groups, "pw_excess"), found)
 
 
 def _by_persona(found: Sequence[Line]) -> dict[str, list[Line]]:

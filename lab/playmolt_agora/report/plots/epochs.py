@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from playmolt_schemas.instrument.definitions import COSTS_REAL, arm_of, rank_of
+from playmolt_schemas.instrument.definitions import arm_of, rank_of
 
 from playmolt_agora.measures.data.results import grouped, mean
 from playmolt_agora.report import charts
 from playmolt_agora.report.charts import DASHES, HUES, Style
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import Plot, drawn, phase_title, shown_runs
-from playmolt_agora.report.study import StudyData, Table, rows
+from playmolt_agora.report.plots.figure import Drawing, phase_title, shown_runs
+from playmolt_agora.report.study import StudyData, rows
 
 _LANGUAGES: Final = {"ko": Style(HUES[0]), "en": Style(HUES[1], DASHES[1])}
 
@@ -18,18 +18,19 @@ Points = list[dict[str, Any]]
 """`run`, `series` (its language), epoch `x` and value `y`."""
 
 
-def gini_figure(study: StudyData) -> Plot:
-    return _figure(study, study.tables.get("gini"), "gini", "Gini", ("kind",), 1.0)
+def gini_figure(study: StudyData) -> Drawing:
+    return _figure(study, rows(study.tables.get("gini")), "gini", "Gini", ("kind",), 1.0)
 
 
-def treasury_figure(study: StudyData) -> Plot:
-    return _figure(study, study.treasury, "treasury", "Treasury", (), None)
+def treasury_figure(study: StudyData) -> Drawing | None:
+    found = rows(study.treasury)
+    return _figure(study, found, "treasury", "Treasury", (), None) if found else None
 
 
 def _figure(
-    study: StudyData, table: Table | None, name: str, title: str, keys: Sequence[str], top: float | None
-) -> Plot:
-    groups = _groups(study, rows(table), name, keys)
+    study: StudyData, found: Sequence[dict[str, Any]], name: str, title: str, keys: Sequence[str], top: float | None
+) -> Drawing:
+    groups = _groups(study, found, name, keys)
     columns, width = charts.fitted(len(groups), 3)
     highest = max((point["y"] for points in groups.values() for point in points), default=0.0)
     panels = []
@@ -38,15 +39,7 @@ def _figure(
         y = charts.axis("y", domain=(0, top or highest or 1.0))
         layers = charts.lines([*points, *_means(points)], _LANGUAGES, x, y, marks=False, legend=charts.key(_LANGUAGES))
         panels.append(charts.panel(layers, width, 100, title=heading))
-    return drawn(
-        name,
-        f"{title} by epoch",
-        charts.grid(panels, columns),
-        _alt(title, groups),
-        measure=name,
-        table=name if table is not study.treasury else "",
-        runs=shown_runs(study, "stage1", "phase1", COSTS_REAL),
-    )
+    return Drawing(charts.grid(panels, columns), _alt(title, groups))
 
 
 def _groups(study: StudyData, found: Sequence[dict[str, Any]], column: str, keys: Sequence[str]) -> dict[str, Points]:

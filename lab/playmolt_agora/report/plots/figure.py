@@ -1,7 +1,7 @@
 """A figure: the picture, what it says in words, and the numbers that it was drawn from."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from playmolt_schemas.instrument.definitions import COSTS_REAL, arm_of
@@ -49,31 +49,14 @@ def phase_title(phase: str) -> str:
     return PHASES.get(phase, phase)
 
 
-def drawn(
-    name: str,
-    title: str,
-    chart: vega.Spec,
-    alt: str,
-    *,
-    measure: str,
-    runs: tuple[RunNote, ...],
-    table: str = "",
-    columns: tuple[str, ...] = (),
-    of: Iterable[Mapping[str, object]] = (),
-    lines: tuple[tuple[object, ...], ...] = (),
-) -> Plot:
-    """Draw a chart as a figure. Its numbers are `lines`, or the `columns` of the rows `of`."""
-    return Plot(
-        name=name,
-        title=title,
-        alt=alt,
-        svg=vega.draw(chart, f"fig-{name}", title, alt),
-        measure=measure,
-        runs=runs,
-        table=table,
-        columns=columns,
-        lines=lines or tuple(tuple(row.get(column) for column in columns) for row in of),
-    )
+class Drawing(NamedTuple):
+    """A chart, what it shows in words, and the rows that its numbers are columns of; all columns if none are named."""
+
+    chart: vega.Spec
+    alt: str
+    of: Sequence[Mapping[str, object]] = ()
+    columns: tuple[str, ...] = ()
+    table: str = ""
 
 
 def registered_runs(study: StudyData) -> tuple[RunNote, ...]:

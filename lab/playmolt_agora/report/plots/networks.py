@@ -6,7 +6,7 @@ from typing import Final
 
 from playmolt_agora.report import charts
 from playmolt_agora.report.charts import HUES
-from playmolt_agora.report.plots.figure import Plot, drawn, phase_title, shown_runs, shown_turns
+from playmolt_agora.report.plots.figure import Drawing, phase_title, shown_turns
 from playmolt_agora.report.study import StudyData
 from playmolt_agora.report.tallies import Network, networks
 from playmolt_agora.report.vega import INK, Spec
@@ -22,15 +22,15 @@ Pair = tuple[str, str]
 Point = tuple[float, float]
 
 
-def support_figure(study: StudyData) -> Plot:
+def support_figure(study: StudyData) -> Drawing:
     return _figure(study, "support")
 
 
-def whisper_figure(study: StudyData) -> Plot:
+def whisper_figure(study: StudyData) -> Drawing:
     return _figure(study, "whisper")
 
 
-def _figure(study: StudyData, action: str) -> Plot:
+def _figure(study: StudyData, action: str) -> Drawing:
     found = {key: tie for key, tie in networks(shown_turns(study)).items() if key[2] == action}
     panels = []
     for (phase, language, _), tie in found.items():
@@ -42,20 +42,13 @@ def _figure(study: StudyData, action: str) -> Plot:
         panels += [charts.panel(_circle(tie, kept, action), 2 * _SIZE, _SIZE, title=heading),
                    charts.panel(_matrix(tie, action), _SIZE, _SIZE)]  # fmt: skip
     said = [f"{phase_title(phase)} {language}: {_busiest(tie)}" for (phase, language, _), tie in found.items()]
-    return drawn(
-        f"network-{action}",
-        f"Network of {action}s",
-        charts.grid(panels, 2, gap=100, below=64),
-        f"Circle diagrams and matrices of successful {action}s. {'; '.join(said)}." if said else "No turns.",
-        measure=f"network.{action}",
-        runs=shown_runs(study),
-        columns=("phase", "language", "from", "to", "times"),
-        lines=tuple(
-            (phase_title(phase), language, sender, target, times)
-            for (phase, language, _), tie in found.items()
-            for (sender, target), times in sorted(tie.ties.items(), key=lambda item: (-item[1], item[0]))
-        ),
-    )
+    alt = f"Circle diagrams and matrices of successful {action}s. {'; '.join(said)}." if said else "No turns."
+    times = [
+        {"phase": phase_title(phase), "language": language, "from": sender, "to": target, "times": count}
+        for (phase, language, _), tie in found.items()
+        for (sender, target), count in sorted(tie.ties.items(), key=lambda item: (-item[1], item[0]))
+    ]
+    return Drawing(charts.grid(panels, 2, gap=100, below=64), alt, times, ("phase", "language", "from", "to", "times"))
 
 
 def _busiest(tie: Network) -> str:

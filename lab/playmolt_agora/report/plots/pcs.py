@@ -8,49 +8,32 @@ from playmolt_schemas.stored.agora.turn import ACTIONS
 from playmolt_agora.report import charts
 from playmolt_agora.report.charts import HUES, Style
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import ACTION_STYLES, Plot, drawn, shown_runs
-from playmolt_agora.report.study import StudyData, rows
+from playmolt_agora.report.plots.figure import ACTION_STYLES, Drawing
+from playmolt_agora.report.study import StudyData, has_pcs, rows
 from playmolt_agora.report.vega import INK, SOFT, Spec
 
 _FLOORS: Final = {"floor_null": "what PCS is at these sizes when nothing differs",
                   "floor_iid": "the same for independent turns"}  # fmt: skip
 _FLOOR_STYLES: Final = {words: Style(hue) for words, hue in zip(_FLOORS.values(), (HUES[1], HUES[3]), strict=True)}
-_COLUMNS: Final = (
-    "model", "language", "pcs", "ci_lo", "ci_hi", "loro_min", "loro_max", "floor_iid", "floor_null",
-    "runs_stage1", "runs_phase1", "indicative",
-)  # fmt: skip
-
 Cells = Sequence[Mapping[str, Any]]
 
 
-def estimate_figure(study: StudyData) -> Plot:
+def estimate_figure(study: StudyData) -> Drawing | None:
     """Draw PCS per model and language with interval, leave-one-run-out range and floors."""
-    return _figure(study, "pcs", "PCS per model and language", "pcs", _estimates, _estimates_alt, 34, _COLUMNS)
+    return _figure(study, _estimates, _estimates_alt, 34)
 
 
-def parts_figure(study: StudyData) -> Plot:
+def parts_figure(study: StudyData) -> Drawing | None:
     """Draw how much each action contributes to PCS."""
-    columns = ("model", "language", *(f"contrib_{action}" for action in ACTIONS), "pcs", "ci_lo", "ci_hi")
-    return _figure(study, "pcs-parts", "PCS by action", "pcs.contrib", _parts, _parts_alt, 38, columns)
+    return _figure(study, _parts, _parts_alt, 38)
 
 
 def _figure(
-    study: StudyData, name: str, title: str, measure: str, layers: Callable[[Cells], list[Spec]],
-    alt: Callable[[Cells], str], line: float, columns: tuple[str, ...],
-) -> Plot:  # fmt: skip
+    study: StudyData, layers: Callable[[Cells], list[Spec]], alt: Callable[[Cells], str], line: float
+) -> Drawing | None:
     cells = [{**cell, "name": f"{cell['model']} · {cell['language']}"} for cell in rows(study.tables.get("pcs"))]
     panel = charts.panel(layers(cells), _room(cells), line * len(cells))
-    return drawn(
-        name,
-        title,
-        charts.grid([panel], 1),
-        alt(cells),
-        measure=measure,
-        table="pcs",
-        runs=shown_runs(study, "stage1", "phase1"),
-        columns=columns,
-        of=cells,
-    )
+    return Drawing(charts.grid([panel], 1), alt(cells), cells) if has_pcs(study) else None
 
 
 def _room(cells: Cells) -> float:

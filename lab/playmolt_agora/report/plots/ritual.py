@@ -6,7 +6,7 @@ from typing import Any, Final
 from playmolt_agora.measures.data.results import mean
 from playmolt_agora.report import charts
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import Plot, drawn, in_order, shown_rows, shown_runs
+from playmolt_agora.report.plots.figure import Drawing, in_order, shown_rows
 from playmolt_agora.report.study import StudyData
 from playmolt_agora.report.vega import INK, SOFT, Spec
 
@@ -14,12 +14,11 @@ STRONG: Final = ("archivist", "observer")
 """The strongly instructed personas, shown apart (agora.md, L19)."""
 _SETS: Final = {f"Set {name}": look for name, look in charts.styles("ABCD").items()}
 _NAMED: Final = f"indexof({list(STRONG)}, datum.label) < 0 ? datum.label : [datum.label, 'strongly instructed']"
-_COLUMNS: Final = ("level", "set", "language", "run", "model", "persona", "t_valid", "ritual", "ri_star", "ri_opp")
 
 Line = dict[str, Any]
 
 
-def ritual_figure(study: StudyData) -> Plot:
+def ritual_figure(study: StudyData) -> Drawing:
     """Draw RI* per run by model, and by persona with the strongly instructed ones apart."""
     found = [row for row in shown_rows(study, study.tables.get("ri")) if row.get("phase") == "phase2"]
     by_model = [row for row in found if row["level"] == "run_model"]
@@ -40,17 +39,8 @@ def ritual_figure(study: StudyData) -> Plot:
             ("By persona", None, "persona", personas, by_persona),
         )
     ]
-    return drawn(
-        "ri-star",
-        "Ritual Index RI* by model and persona",
-        charts.grid(panels, columns, gap=50),
-        f"RI* by run. {_alt(by_model, 'model', models)} {_alt(by_persona, 'persona', personas)}",
-        measure="ri_star",
-        table="ri",
-        runs=shown_runs(study, "phase2"),
-        columns=_COLUMNS,
-        of=(*by_model, *by_persona),
-    )
+    said = f"RI* by run. {_alt(by_model, 'model', models)} {_alt(by_persona, 'persona', personas)}"
+    return Drawing(charts.grid(panels, columns, gap=50), said, (*by_model, *by_persona))
 
 
 def _personas(lines: Sequence[Line]) -> list[str]:

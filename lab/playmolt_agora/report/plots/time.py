@@ -8,11 +8,9 @@ from playmolt_agora.report.plots.figure import (
     ACTION_STYLES,
     CONDITIONS,
     PLACE_STYLES,
-    Plot,
-    drawn,
+    Drawing,
     percent,
     phase_title,
-    shown_runs,
     shown_turns,
 )
 from playmolt_agora.report.study import StudyData
@@ -20,39 +18,25 @@ from playmolt_agora.report.tallies import Cell, Mix, action_mix, occupancy
 from playmolt_agora.report.vega import Spec
 
 
-def action_figure(study: StudyData) -> Plot:
+def action_figure(study: StudyData) -> Drawing:
     """Draw the action mix by phase, language, condition and model."""
-    mixes = action_mix(shown_turns(study))
-    return _figure(study, mixes, "action-mix", "Action mix over time", "action", ACTION_STYLES, "p")
+    return _figure(action_mix(shown_turns(study)), "action", ACTION_STYLES)
 
 
-def place_figure(study: StudyData) -> Plot:
-    mixes = occupancy(shown_turns(study))
-    return _figure(study, mixes, "occupancy", "Occupancy of places over time", "place", PLACE_STYLES, "occupancy")
+def place_figure(study: StudyData) -> Drawing:
+    return _figure(occupancy(shown_turns(study)), "place", PLACE_STYLES)
 
 
-def _figure(
-    study: StudyData,
-    mixes: Mapping[Cell, Mix],
-    name: str,
-    title: str,
-    noun: str,
-    parts: Mapping[str, Style],
-    measure: str,
-) -> Plot:
-    return drawn(
-        name,
-        title,
-        _chart(mixes, parts),
-        _alt(mixes, tuple(parts), noun),
-        measure=measure,
-        runs=shown_runs(study),
-        columns=(*_COLUMNS, *parts),
-        lines=_lines(mixes, tuple(parts)),
-    )
-
-
-_COLUMNS = ("phase", "condition", "language", "model", "piece", "turns")
+def _figure(mixes: Mapping[Cell, Mix], noun: str, parts: Mapping[str, Style]) -> Drawing:
+    found = [
+        {"phase": phase_title(phase), "condition": CONDITIONS[condition] or None, "language": language,
+         "model": model or "all", "piece": position + 1, "turns": sum(counts.values()),
+         **{name: mix.share(position, name) for name in parts}}
+        for (phase, condition, language, model), mix in mixes.items()
+        for position, counts in enumerate(mix.counts)
+    ]  # fmt: skip
+    columns = ("phase", "condition", "language", "model", "piece", "turns", *parts)
+    return Drawing(_chart(mixes, parts), _alt(mixes, tuple(parts), noun), found, columns)
 
 
 def _chart(mixes: Mapping[Cell, Mix], names: Mapping[str, Style]) -> Spec:
@@ -104,12 +88,3 @@ def _most(mix: Mix, names: Sequence[str], position: int) -> str:
         return "none"
     name = max(names, key=lambda each: mix.counts[position].get(each, 0))
     return f"{name} ({percent(mix.share(position, name))})"
-
-
-def _lines(mixes: Mapping[Cell, Mix], names: Sequence[str]) -> tuple[tuple[object, ...], ...]:
-    return tuple(
-        (phase_title(cell[0]), CONDITIONS[cell[1]] or None, cell[2], cell[3] or "all", position + 1,
-         sum(mix.counts[position].values()), *(mix.share(position, name) for name in names))
-        for cell, mix in mixes.items()
-        for position in range(len(mix.counts))
-    )  # fmt: skip
