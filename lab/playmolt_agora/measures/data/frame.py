@@ -5,8 +5,9 @@ A seat is one agent of one run under one model and persona, so whatever a table 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any, Final, Literal, TypeVar, get_args
 
 import msgspec
@@ -24,7 +25,7 @@ SPEAK, TRADE, SUPPORT, WHISPER, MOVE, IDLE = range(len(ACTIONS))
 _CLASSES: Final = ("A", "B", "C", "U")
 
 
-class Seat(msgspec.Struct, frozen=True, kw_only=True):
+class Seat(msgspec.Struct, frozen=True):
     """An agent of a run. `phase` is `phase1_costs_real` for runs of that optional arm, which is not Phase 1."""
 
     phase: str
@@ -141,108 +142,80 @@ class Frame:
 _COLUMNS: Final = tuple(name for name in Frame.__dataclass_fields__ if name not in {"seats", "places", "k"})
 
 
+_ACTION: Final = {name: number for number, name in enumerate(ACTIONS)}
+_KNOWN: Final[dict[str, tuple[str, ...]]] = {"parse_code": CODES, "dissoc": _CLASSES}
+_OF_SEATS: Final = (
+    "phase", "set", "run", "model", "language", "persona", "persona_condition", "agent", "exploratory", "turns_planned",
+    "residents_start",
+)  # fmt: skip
+_NEEDED: Final = (
+    *_KNOWN, *_OF_SEATS, "turn", "action_base", "success", "others_here", "place_before", "residents",
+    "feasible_actions", "null_effect", "fn_class", "target", "content",
+)  # fmt: skip
+_VALUES: Final = itemgetter(*_NEEDED)
+
+
 def frame(records: Iterable[Mapping[str, Any] | TurnRecord]) -> Frame:
     """Read turn records; one that lacks a field or has an unknown phase or code raises ValueError."""
+    names = ("cell", "action", *_NEEDED)
     rows = [_row(number, record) for number, record in enumerate(records, 1)]
-    seats = sorted({row[0] for row in rows}, key=lambda seat: seat.order)
+    columns: dict[str, Sequence[Any]] = dict(
+        zip(names, zip(*rows, strict=True) if rows else [()] * len(names), strict=True)
+    )
+    given = list(zip(columns["cell"], *(columns[name] for name in _OF_SEATS), strict=True))
+    seat_of = {key: Seat(arm_of(str(key[0]), key[1]), *key[2:]) for key in dict.fromkeys(given)}
+    seats = tuple(sorted(set(seat_of.values()), key=lambda seat: seat.order))
     numbers = {seat: number for number, seat in enumerate(seats)}
-    rows.sort(key=lambda row: (numbers[row[0]], row[1]))
-    columns = list(zip(*rows, strict=True)) if rows else [()] * _WIDTH
-    action = np.array([_ACTION.get(name, -1) for name in columns[2]], dtype=np.int64)
-    code = np.array([CODES.index(name) for name in columns[3]], dtype=np.int64)
-    accepted = np.array([name in VALID_CODES for name in columns[3]], dtype=np.bool_)
-    places = PLACES + tuple(sorted(set(columns[6]) - set(PLACES)))
+    seat = np.array([numbers[seat_of[key]] for key in given], dtype=np.int64)
+    order = np.lexsort((np.array(columns["turn"], dtype=np.int64), seat))
+
+    def laid(name: str, kind: type = np.int64, read: Callable[[Any], Any] | None = None) -> NDArray[Any]:
+        values = np.empty(len(rows), dtype=kind)
+        values[:] = columns[name] if read is None else [read(value) for value in columns[name]]
+        return values[order]
+
+    action, code = laid("action_base", read=lambda name: _ACTION.get(name, -1)), laid("parse_code", read=CODES.index)
+    accepted = np.isin(code, [CODES.index(name) for name in VALID_CODES])
+    stays = {name: place_of(str(name)) for name in set(columns["place_before"])}
+    places = PLACES + tuple(sorted(set(stays.values()) - set(PLACES)))
+    feasible = [[name in given for name in ACTIONS] for given in columns["feasible_actions"]]
     return Frame(
-        seats=tuple(seats),
-        seat=np.array([numbers[seat] for seat in columns[0]], dtype=np.int64),
-        turn=np.array(columns[1], dtype=np.int64),
+        seats=seats,
+        seat=seat[order],
+        turn=laid("turn"),
         action=np.where(accepted, action, -1),
         valid=accepted & (action >= 0),
         failed=~accepted,
-        success=np.array(columns[4], dtype=np.bool_),
-        others=np.array(columns[5], dtype=np.int64),
-        place=np.array([places.index(name) for name in columns[6]], dtype=np.int64),
+        success=laid("success", np.bool_),
+        others=laid("others_here", read=len),
+        place=laid("place_before", read=lambda name: places.index(stays[name])),
         places=places,
-        residents=np.array(columns[7], dtype=np.int64),
-        feasible=np.array([[name in feasible for name in ACTIONS] for feasible in columns[8]], dtype=np.bool_).reshape(
-            len(rows), len(ACTIONS)
-        ),
-        null_effect=np.array(columns[9], dtype=np.bool_),
-        instrumental=np.array([name == "A" for name in columns[10]], dtype=np.bool_),
-        dissoc=np.array([_CLASSES.index(name) for name in columns[11]], dtype=np.int64),
+        residents=laid("residents"),
+        feasible=np.array(feasible, dtype=np.bool_).reshape(len(rows), len(ACTIONS))[order],
+        null_effect=laid("null_effect", np.bool_),
+        instrumental=laid("fn_class", np.bool_, lambda name: name == "A"),
+        dissoc=laid("dissoc", read=_CLASSES.index),
         code=code,
-        did=_objects(columns[14]),
-        target=_objects(columns[12]),
-        content=_objects(columns[13]),
+        did=laid("action", np.object_),
+        target=laid("target", np.object_),
+        content=laid("content", np.object_),
     )
-
-
-_ACTION: Final = {name: number for number, name in enumerate(ACTIONS)}
-_WIDTH: Final = 15
-
-
-_KNOWN: Final[dict[str, tuple[str, ...]]] = {"parse_code": CODES, "dissoc": _CLASSES}
 
 
 def _row(number: int, record: Mapping[str, Any] | TurnRecord) -> tuple[Any, ...]:
     fields = record if isinstance(record, Mapping) else msgspec.structs.asdict(record)
     try:
-        for name, known in _KNOWN.items():
-            if fields[name] not in known:
-                raise ValueError(f"turn record {number} has {name} {fields[name]!r}; give one of {', '.join(known)}")
-        if fields["phase"] not in ARMS and not _is_room(fields):
-            raise ValueError(
-                f"turn record {number} has phase {fields['phase']!r}; give one of {', '.join(ARMS)}, or a room's name"
-            )
-        return _seat(fields), *_acts(fields)
+        values = _VALUES(fields)
     except KeyError as missing:
         raise ValueError(
             f"turn record {number} has no field {missing}; give records with the fields of a turn, as in turns.jsonl"
         ) from missing
-
-
-def _is_room(fields: Mapping[str, object]) -> bool:
-    """Whether a turn is of a room of the plan: its cell begins with the room's name."""
-    return str(fields.get("cell")).startswith(f"{fields['phase']}/")
-
-
-def _seat(fields: Mapping[str, Any]) -> Seat:
-    return Seat(
-        phase=arm_of(str(fields.get("cell")), fields["phase"]),
-        set=fields["set"],
-        run=fields["run"],
-        model=fields["model"],
-        language=fields["language"],
-        persona=fields["persona"],
-        condition=fields["persona_condition"],
-        agent=fields["agent"],
-        exploratory=fields["exploratory"],
-        turns_planned=fields["turns_planned"],
-        residents_start=fields["residents_start"],
-    )
-
-
-def _acts(fields: Mapping[str, Any]) -> tuple[Any, ...]:
-    return (
-        fields["turn"],
-        fields["action_base"],
-        fields["parse_code"],
-        fields["success"],
-        len(fields["others_here"]),
-        place_of(str(fields["place_before"])),
-        fields["residents"],
-        fields["feasible_actions"],
-        fields["null_effect"],
-        fields["fn_class"],
-        fields["dissoc"],
-        fields["target"],
-        fields["content"],
-        fields.get("action"),
-    )
-
-
-def _objects(values: Iterable[object]) -> NDArray[np.object_]:
-    listed = list(values)
-    column = np.empty(len(listed), dtype=np.object_)
-    column[:] = listed
-    return column
+    for name, known in _KNOWN.items():
+        if fields[name] not in known:
+            raise ValueError(f"turn record {number} has {name} {fields[name]!r}; give one of {', '.join(known)}")
+    # A room of the plan gives its name to its cells.
+    if fields["phase"] not in ARMS and not str(fields.get("cell")).startswith(f"{fields['phase']}/"):
+        raise ValueError(
+            f"turn record {number} has phase {fields['phase']!r}; give one of {', '.join(ARMS)}, or a room's name"
+        )
+    return (fields.get("cell"), fields.get("action"), *values)
