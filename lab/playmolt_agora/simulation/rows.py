@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import product
 from typing import Final
 
 import msgspec
@@ -13,10 +14,21 @@ from playmolt_agora.simulation import populations, trials
 from playmolt_agora.simulation.trials import Trial
 
 CONFIDENCE: Final = 0.99
-TESTS: Final = (
-    *("pcs", "delta_pcs", "pcs_test", "ri_star:model", "ri_star:persona"),
-    *("H1a", "H1", "H2a", "H2", "ri_ext"),
-)
+_FLIPPED: Final = "model's mean subtracted, signs of run differences flipped"
+_EXCHANGED: Final = "labels exchanged inside strata of the other factor, exact"
+_METHODS: Final = {
+    "pcs": "jackknife over runs, bias corrected, t (Welch)",
+    "delta_pcs": "jackknife over the runs of four arms, t",
+    "pcs_test": "exact permutation of runs",
+    "ri_star:model": _EXCHANGED,
+    "ri_star:persona": _EXCHANGED,
+    "H1a": _FLIPPED,
+    "H1": f"{_FLIPPED}; the larger of both parts",
+    "H2a": _FLIPPED,
+    "H2": f"{_FLIPPED}; t tests of the slope; the larger of both parts",
+    "ri_ext": "each agent's series rotated by a random offset, 500 draws",
+}
+TESTS: Final = tuple(_METHODS)
 _RHOS: Final = (0.0, 0.01, 0.03, 0.1)
 _DIVERGENCES: Final = (0.05, 0.37)
 _MODEL_SPREADS: Final = (0.0, 0.1)
@@ -72,15 +84,49 @@ def points(test: str) -> Iterator[Point]:
     """The grid of one test, of TESTS."""
     match test:
         case "pcs":
-            yield from _coverage()
-        case "delta_pcs" | "pcs_test":
-            yield from _pcs_sizes(test)
+            for divergence, (one, two), rho in product(_DIVERGENCES, ((5, 3), (6, 6), (10, 10)), _RHOS):
+                made = partial(trials.pcs_covers, (one, two), divergence, rho)
+                yield _point(
+                    test, f"pcs={divergence:g}", "coverage", f"{one}v{two}", rho, divergence, made, (0.93, 0.97)
+                )
+        case "delta_pcs":
+            # A difference of models is 0 wherever both are; a divergence only where the arms do not differ.
+            for divergence, rho in product(_DIVERGENCES, _RHOS):
+                made = partial(trials.delta_rejects, (5, 3), divergence, rho)
+                yield _point(test, f"pcs={divergence:g}", "size", "5v3", rho, 0.0, made, (0.03, 0.06))
+        case "pcs_test":
+            for rho in _RHOS:
+                yield _point(
+                    test, "pcs=0", "size", "5v3", rho, 0.0, partial(trials.pcs_rejects, (5, 3), 0.0, rho), (0.0, 0.05)
+                )
         case "ri_star:model" | "ri_star:persona":
-            yield from _ritual(test)
+            factor: Group = "model" if test.endswith("model") else "persona"
+            sd = populations.SHARE_SD
+            for (quantity, effect), other in product((("size", 0.0), ("power", _RITUAL)), (0.0, _RITUAL)):
+                # Both sides of the other factor are `other` from its middle.
+                made = partial(trials.ritual_rejects, factor, effect, 2 * other, sd)
+                yield _point(test, f"other={other:g}", quantity, "6", sd, effect, made, (0.0, 0.06))
         case "ri_ext":
-            yield from _fading()
+            for correlation in (0.0, 0.3, 0.6):
+                made = partial(trials.fading_rejects, 12, correlation)
+                yield _point(test, f"rate={populations.CENTRE:g}", "size", "12", correlation, 0.0, made, (0.03, 0.07))
         case _:
-            yield from _hypothesis(test)
+            # The size of a whole is that where one part holds and the other does not, its least favourable.
+            sd, drifting = (populations.AGENT_SD, _DRIFTING) if test.startswith("H1") else (populations.SLOPE_SD, 0.0)
+            for (quantity, level), models in product((("size", 0.0), ("power", _LEVEL)), _MODEL_SPREADS):
+                made = partial(trials.hypothesis_rejects, test, level, drifting, models, sd)
+                yield _point(test, f"models={models:g}", quantity, "6", sd, level, made, (0.0, 0.06))
+
+
+def _point(
+    test: str, scenario: str, quantity: str, n: str, dispersion: float, effect: float, trial: Callable[[], Trial],
+    promised: tuple[float, float],
+) -> Point:  # fmt: skip
+    """Nothing is promised of power."""
+    return Point(
+        test=test, scenario=scenario, quantity=quantity, n=n, dispersion=f"{dispersion:g}", effect=f"{effect:g}",
+        method=_METHODS[test], trial=trial, promised=None if quantity == "power" else promised,
+    )  # fmt: skip
 
 
 def simulated(
@@ -121,96 +167,3 @@ def _row(point: Point, draws: int, seed: str) -> SimulationRow:
         method=point.method,
         seed=seed,
     )
-
-
-def _coverage() -> Iterator[Point]:
-    for divergence in _DIVERGENCES:
-        for sizes in ((5, 3), (6, 6), (10, 10)):
-            for rho in _RHOS:
-                yield Point(
-                    test="pcs",
-                    scenario=f"pcs={divergence:g}",
-                    quantity="coverage",
-                    n=f"{sizes[0]}v{sizes[1]}",
-                    dispersion=f"{rho:g}",
-                    effect=f"{divergence:g}",
-                    method="jackknife over runs, bias corrected, t (Welch)",
-                    trial=partial(trials.pcs_covers, sizes, divergence, rho),
-                    promised=(0.93, 0.97),
-                )
-
-
-def _pcs_sizes(test: str) -> Iterator[Point]:
-    # A difference of models is 0 wherever both are; a divergence only where the arms do not differ.
-    scenarios = _DIVERGENCES if test == "delta_pcs" else (0.0,)
-    make = trials.delta_rejects if test == "delta_pcs" else trials.pcs_rejects
-    for divergence in scenarios:
-        for rho in _RHOS:
-            yield Point(
-                test=test,
-                scenario=f"pcs={divergence:g}",
-                quantity="size",
-                n="5v3",
-                dispersion=f"{rho:g}",
-                effect="0",
-                method="jackknife over the runs of four arms, t"
-                if test == "delta_pcs"
-                else "exact permutation of runs",
-                trial=partial(make, (5, 3), divergence, rho),
-                promised=(0.03, 0.06) if test == "delta_pcs" else (0.0, 0.05),
-            )
-
-
-def _ritual(test: str) -> Iterator[Point]:
-    factor: Group = "model" if test.endswith("model") else "persona"
-    for quantity, effect in (("size", 0.0), ("power", _RITUAL)):
-        for other in (0.0, _RITUAL):
-            yield Point(
-                test=test,
-                scenario=f"other={other:g}",
-                quantity=quantity,
-                n="6",
-                dispersion=f"{populations.SHARE_SD:g}",
-                effect=f"{effect:g}",
-                method="labels exchanged inside strata of the other factor, exact",
-                # Both sides of the other factor are `other` from its middle.
-                trial=partial(trials.ritual_rejects, factor, effect, 2 * other, populations.SHARE_SD),
-                promised=(0.0, 0.06) if quantity == "size" else None,
-            )
-
-
-def _hypothesis(test: str) -> Iterator[Point]:
-    """The size of a whole is that where one part holds and the other does not, its least favourable."""
-    first = test.startswith("H1")
-    dispersion = populations.AGENT_SD if first else populations.SLOPE_SD
-    for quantity, level in (("size", 0.0), ("power", _LEVEL)):
-        for models in _MODEL_SPREADS:
-            yield Point(
-                test=test,
-                scenario=f"models={models:g}",
-                quantity=quantity,
-                n="6",
-                dispersion=f"{dispersion:g}",
-                effect=f"{level:g}",
-                method="model's mean subtracted, signs of run differences flipped"
-                + {"H1": "; the larger of both parts", "H2": "; t tests of the slope; the larger of both parts"}.get(
-                    test, ""
-                ),
-                trial=partial(trials.hypothesis_rejects, test, level, _DRIFTING if first else 0.0, models, dispersion),
-                promised=(0.0, 0.06) if quantity == "size" else None,
-            )
-
-
-def _fading() -> Iterator[Point]:
-    for correlation in (0.0, 0.3, 0.6):
-        yield Point(
-            test="ri_ext",
-            scenario=f"rate={populations.CENTRE:g}",
-            quantity="size",
-            n="12",
-            dispersion=f"{correlation:g}",
-            effect="0",
-            method="each agent's series rotated by a random offset, 500 draws",
-            trial=partial(trials.fading_rejects, 12, correlation),
-            promised=(0.03, 0.07),
-        )
