@@ -7,7 +7,7 @@ from playmolt_schemas.instrument.definitions import arm_of, is_valid
 from playmolt_schemas.instrument.laboratory import Thought
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
-from playmolt_agora.measures.data.results import grouped
+from playmolt_agora.measures.data.results import grouped, merged
 from playmolt_agora.measures.inference.streams import stream
 from playmolt_agora.measures.interviews import Answered
 
@@ -21,36 +21,14 @@ def codable(turns: Iterable[TurnRecord], forks: Iterable[str] = ()) -> list[Turn
 def of_turns(turns: Iterable[TurnRecord], forks: Iterable[str] = ()) -> list[Thought]:
     """The thoughts of turns that can be coded, in the order of run, agent and turn."""
     found = (
-        Thought(
-            run=turn.run,
-            agent=turn.agent,
-            turn=turn.turn,
-            phase=arm_of(turn.cell, turn.phase),
-            language=turn.language,
-            model=turn.model,
-            text=turn.thought or "",
-        )
-        for turn in codable(turns, forks)
+        merged(Thought, turn, phase=arm_of(turn.cell, turn.phase), text=turn.thought) for turn in codable(turns, forks)
     )
     return sorted(found, key=lambda thought: (thought.run, thought.agent, thought.turn))
 
 
 def of_answers(asked: Iterable[Answered]) -> list[Thought]:
     """The answers in words that judges code, in the order of run, agent, turn and question."""
-    found = (
-        Thought(
-            run=each.run,
-            agent=each.agent,
-            turn=each.turn,
-            phase=each.phase,
-            language=each.language,
-            model=each.model,
-            text=each.text,
-            interview=each.id,
-        )
-        for each in asked
-        if each.coded and each.text is not None
-    )
+    found = (merged(Thought, each, interview=each.id) for each in asked if each.coded and each.text is not None)
     return sorted(found, key=lambda thought: (thought.run, thought.agent, thought.turn, thought.interview))
 
 

@@ -26,7 +26,7 @@ from playmolt_agora.measures import baselines as compared
 from playmolt_agora.measures.agreement import CodedThought, Place, kappa
 from playmolt_agora.measures.analysis import Analysis, provenance_of
 from playmolt_agora.measures.data.frame import frame
-from playmolt_agora.measures.data.results import Result, table
+from playmolt_agora.measures.data.results import Result, merged, table
 from playmolt_agora.measures.data.tables import INTERVIEWS, KAPPA
 from playmolt_agora.measures.gini import LoggedGini
 from playmolt_agora.measures.interviews import Answered, Code, Interviews
@@ -135,26 +135,15 @@ def _aside(opened: RunOpened, event: Interviewed) -> Aside:
 def _answered(opened: RunOpened, event: Interviewed) -> Answered:
     spec, (seat, question, _) = opened.spec, _aside(opened, event)
     choices = question.choices_in(spec.language)
-    return Answered(
-        run=spec.run,
-        turn=event.turn,
-        agent=event.agent,
-        id=event.id,
-        cell=spec.cell,
+    return merged(
+        Answered,
+        spec,
+        seat,
+        event,
         phase=arm_of(spec.cell, spec.phase),
-        set=spec.set,
-        model=seat.model,
-        language=spec.language,
-        persona=seat.persona,
-        exploratory=spec.exploratory,
         kind="text" if question.text else "choices" if choices else "scale",
-        parse_code=event.parse_code,
-        value=event.value,
-        choice=event.choice,
-        text=event.text,
         prompt_tokens=event.usage.get("prompt_tokens", 0),
         completion_tokens=event.usage.get("completion_tokens", 0),
-        cost=event.cost,
         choices=len(choices),
         coded=bool(question.code),
     )
@@ -163,13 +152,10 @@ def _answered(opened: RunOpened, event: Interviewed) -> Answered:
 def interview_codes(recorded: Sequence[Event]) -> list[Code]:
     """What judges found in answers in words."""
     return [
-        Code(
-            run=event.run, turn=event.turn, agent=event.agent, id=event.interview, judge=event.judge,
-            survival=event.survival, social=event.social, parse_code=event.code,
-        )
+        merged(Code, event, id=event.interview, parse_code=event.code)
         for event in recorded
         if isinstance(event, JudgeCoded) and event.interview and event.code is not None
-    ]  # fmt: skip
+    ]
 
 
 def prompts_aside(experiment: Sequence[Record], runs: Runs) -> set[str]:
@@ -283,23 +269,17 @@ def treasuries(runs: Runs) -> Table:
 def run_note(records: Sequence[Record], spent: Spent | None = None) -> RunNote:
     """A run's note for the report. Raises StudyFault for records that do not begin with `run_opened`."""
     spec, last = _opened(records).spec, next(_read(records[-1:], run_events.EVENTS))
-    return RunNote(
-        run=spec.run,
-        cell=spec.cell,
-        number=spec.number,
-        phase=spec.phase,
-        language=spec.language,
+    alone = len({seat.model for seat in spec.seats}) == 1 and spec.set is None
+    return merged(
+        RunNote,
+        spec,
         first=records[0].version,
         last=records[-1].version,
         outcome=_outcome(last),
-        exploratory=spec.exploratory,
-        scripted=spec.scripted,
-        parent=spec.parent,
         money=spent.cost if spent else None,
         known=spent.known if spent else "0",
         unknown_calls=spent.unknown_calls if spent else 0,
-        model=spec.seats[0].model if len({seat.model for seat in spec.seats}) == 1 and spec.set is None else None,
-        set=spec.set,
+        model=spec.seats[0].model if alone else None,
     )
 
 
@@ -310,19 +290,14 @@ def _outcome(last: Event) -> str:
 
 
 def _registered(preregistered: Preregistered, at: str) -> Registered:
-    return Registered(
+    return merged(
+        Registered,
+        preregistered,
+        preregistered.pins,
         at=at,
-        plan_hash=preregistered.plan_hash,
         plan_text=preregistered.text,
         hypotheses={test.test: test.claim for test in preregistered.tests if test.claim},
-        tests=tuple(
-            PlannedTest(name=test.test, alpha=test.alpha, p_min=test.p_min)
-            for test in preregistered.tests
-            if test.confirmatory
-        ),
-        exclusions=preregistered.exclusions,
-        stopping_rule=preregistered.stopping_rule,
-        stimuli=preregistered.pins.stimuli,
+        tests=[merged(PlannedTest, test, name=test.test) for test in preregistered.tests if test.confirmatory],
         definitions=preregistered.pins.measures,
         remarks=preregistered.warnings,
     )
@@ -333,13 +308,11 @@ def _models(preregistered: Preregistered, turns: Sequence[TurnRecord]) -> tuple[
     for turn in turns:
         answered.setdefault(turn.model, set()).update(() if turn.model_answered is None else (turn.model_answered,))
     return tuple(
-        ModelNote(
-            alias=model.alias,
+        merged(
+            ModelNote,
+            model,
             asked=model.model,
-            answered=tuple(sorted(answered.get(model.alias, ()))),
-            input_price=model.input_price,
-            output_price=model.output_price,
-            scripted=model.scripted,
+            answered=sorted(answered.get(model.alias, ())),
             cache_prompt=model.cache_prompt if isinstance(model.cache_prompt, bool) else None,
         )
         for model in preregistered.models

@@ -11,7 +11,7 @@ from playmolt_schemas.records import Record
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
 from playmolt_agora.measures.analysis import study as measured
-from playmolt_agora.measures.data.results import table
+from playmolt_agora.measures.data.results import grouped, merged, table
 from playmolt_agora.measures.data.tables import KAPPA
 from playmolt_agora.report import assembly, experiment_study
 from playmolt_agora.report.experiment_study import StudyRecords
@@ -65,26 +65,20 @@ def of_turns(path: Path, seed: str) -> StudyData:
 
 def _notes(turns: list[TurnRecord]) -> tuple[RunNote, ...]:
     numbers: Counter[str] = Counter()
-    models: dict[str, set[str]] = {}
-    for turn in turns:
-        models.setdefault(turn.run, set()).add(turn.model)
     notes = []
-    for turn in {turn.run: turn for turn in turns}.values():
+    for found in grouped(turns, lambda turn: turn.run).values():
+        turn, models = found[-1], {each.model for each in found}
         numbers[turn.cell] += 1
-        alone = len(models[turn.run]) == 1 and turn.set is None
+        alone = len(models) == 1 and turn.set is None
         notes.append(
-            RunNote(
-                run=turn.run,
-                cell=turn.cell,
+            merged(
+                RunNote,
+                turn,
                 number=numbers[turn.cell],
-                phase=turn.phase,
-                language=turn.language,
                 last=0,
                 outcome="",
-                exploratory=turn.exploratory,
-                scripted=any(map(is_scripted, models[turn.run])),
+                scripted=any(map(is_scripted, models)),
                 model=turn.model if alone else None,
-                set=turn.set,
             )
         )
     return tuple(notes)

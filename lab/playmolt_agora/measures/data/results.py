@@ -4,9 +4,11 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
 
 K = TypeVar("K", bound=Hashable)
+S = TypeVar("S", bound=msgspec.Struct)
 V = TypeVar("V")
 Table = dict[str, list[object]]
 """Columns in their order, each a list of equal length; what has no value is None."""
@@ -22,6 +24,14 @@ class Result:
     n: int
     unit: str
     alpha: float | None = None
+
+
+def merged(made: type[S], /, *parts: msgspec.Struct, **fields: object) -> S:
+    """A struct of these fields and, where it has more, of those of other structs; the last part counts."""
+    known: dict[str, object] = {}
+    for part in parts:
+        known |= msgspec.structs.asdict(part)
+    return msgspec.convert(known | fields, made)
 
 
 def number(value: Any) -> float | None:
