@@ -30,7 +30,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 FORMAT = "playmolt-agora-bundle/1"
 FIELDS = (
@@ -80,21 +80,30 @@ class Folder:
         found = (path for path in self.root.rglob("*") if path.is_file() or path.is_symlink())
         return {path.relative_to(self.root).as_posix() for path in found}
 
+    def open(self, name: str) -> IO[bytes]:
+        """Open a file."""
+        return (self.root / name).open("rb")
+
     def lines(self, name: str) -> Iterator[bytes]:
         """Give a file line by line."""
-        with (self.root / name).open("rb") as file:
+        with self.open(name) as file:
             yield from file
 
     def digest(self, name: str) -> tuple[str, int]:
         """Give the SHA-256 (hex) and the size of a file."""
-        with (self.root / name).open("rb") as file:
-            return _digest(file)
+        made, size = hashlib.sha256(), 0
+        with self.open(name) as file:
+            for piece in iter(lambda: file.read(CHUNK), b""):
+                made.update(piece)
+                size += len(piece)
+        return made.hexdigest(), size
 
 
-class Archive:
+class Archive(Folder):
     """A bundle in a zip file, at its top or in one folder."""
 
     def __init__(self, path: Path) -> None:
+        super().__init__(path)
         self.zip = zipfile.ZipFile(path)
         inside = [name for name in self.zip.namelist() if not name.endswith("/")]
         tops = {name.split("/", 1)[0] for name in inside}
@@ -104,23 +113,9 @@ class Archive:
         """Give the paths of all files, with forward slashes."""
         return {name[len(self.prefix) :] for name in self.zip.namelist() if not name.endswith("/")}
 
-    def lines(self, name: str) -> Iterator[bytes]:
-        """Give a file line by line."""
-        with self.zip.open(self.prefix + name) as file:
-            yield from file
-
-    def digest(self, name: str) -> tuple[str, int]:
-        """Give the SHA-256 (hex) and the size of a file."""
-        with self.zip.open(self.prefix + name) as file:
-            return _digest(file)
-
-
-def _digest(file: Any) -> tuple[str, int]:
-    made, size = hashlib.sha256(), 0
-    for piece in iter(lambda: file.read(CHUNK), b""):
-        made.update(piece)
-        size += len(piece)
-    return made.hexdigest(), size
+    def open(self, name: str) -> IO[bytes]:
+        """Open a file."""
+        return self.zip.open(self.prefix + name)
 
 
 def canonical(value: object) -> str:
@@ -251,7 +246,7 @@ class Stream:
 class Verifier:
     """Collects faults; `check` says whether there are any."""
 
-    def __init__(self, source: Folder | Archive) -> None:
+    def __init__(self, source: Folder) -> None:
         self.source = source
         self.faults: list[str] = []
         self.records = 0
@@ -333,20 +328,19 @@ class Verifier:
         return stream
 
     def _record(self, stream: str, name: str, number: int, previous: str, record: dict[str, object]) -> str:
-        place = f"{name}, line {number}"
-        if tuple(record) != FIELDS:
-            self.fault(f"{place}: the fields are {', '.join(record)}; they must be {', '.join(FIELDS)}")
-        if record["stream"] != stream:
-            self.fault(f"{place}: belongs to {record['stream']}, not to {stream}")
-        if record["version"] != number:
-            self.fault(f"{place}: version {record['version']}; versions must be 1, 2, 3 … without gaps")
-        if record["prev_hash"] != previous:
-            self.fault(
-                f"{place}: prev_hash is {record['prev_hash']}, but the hash of the previous record is {previous}"
-            )
         made = record_hash(record)
-        if record["hash"] != made:
-            self.fault(f"{place}: the hash is {record['hash']}, but the record's content gives {made}")
+        for wrong, text in (
+            (tuple(record) != FIELDS, f"the fields are {', '.join(record)}; they must be {', '.join(FIELDS)}"),
+            (record["stream"] != stream, f"belongs to {record['stream']}, not to {stream}"),
+            (record["version"] != number, f"version {record['version']}; versions must be 1, 2, 3 … without gaps"),
+            (
+                record["prev_hash"] != previous,
+                f"prev_hash is {record['prev_hash']}, but the hash of the previous record is {previous}",
+            ),
+            (record["hash"] != made, f"the hash is {record['hash']}, but the record's content gives {made}"),
+        ):
+            if wrong:
+                self.fault(f"{name}, line {number}: {text}")
         return str(record["hash"])
 
     def _lock(self, experiment: Stream, runs: list[Stream]) -> None:
@@ -453,7 +447,7 @@ class Verifier:
             self.fault(f"interviews.csv: has question {name} to {agent} after turn {turn} of {run}, unlike the log")
 
 
-def opened(path: Path) -> Folder | Archive:
+def opened(path: Path) -> Folder:
     """Give the bundle at a path. Raises NoBundle."""
     if path.is_dir():
         return Folder(path)

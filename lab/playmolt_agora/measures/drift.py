@@ -24,11 +24,8 @@ class Window(msgspec.Struct, frozen=True):
     h_norm: float | None
     id_raw: float | None
     id_null: float | None
-
-    @property
-    def id_excess(self) -> float | None:
-        """Divergence beyond what rearranging gives; may be negative."""
-        return None if self.id_raw is None or self.id_null is None else self.id_raw - self.id_null
+    id_excess: float | None
+    """Divergence beyond what rearranging gives; may be negative."""
 
 
 def window(turn: Any, turns: int) -> Any:
@@ -52,17 +49,13 @@ def of_persona(turns: Frame, seed: str) -> list[Window]:
     """The windows of one persona's agents in one run, pooled."""
     seat = turns.seats[0]
     counts, null = _windows(turns, stream(seed, "id_null", seat.run, seat.persona or ""))
-    means = null.mean(axis=0)
-    return [
-        Window(
-            n=int(row.sum()),
-            h=miller_madow(row),
-            h_norm=normed_entropy(row),
-            id_raw=_raw(counts[0], row, first_window=place == 0),
-            id_null=number(means[place]) if counts[0].sum() and row.sum() else None,
-        )
-        for place, row in enumerate(counts)
-    ]
+    found = []
+    for place, (row, mean) in enumerate(zip(counts, null.mean(axis=0), strict=True)):
+        raw = _raw(counts[0], row, first_window=place == 0)
+        expected = None if raw is None else number(mean)
+        excess = None if raw is None or expected is None else raw - expected
+        found.append(Window(int(row.sum()), miller_madow(row), normed_entropy(row), raw, expected, excess))
+    return found
 
 
 def of_agent(turns: Frame, seed: str) -> tuple[Floats, Floats]:
@@ -134,13 +127,9 @@ def _rows(group: Frame, found: Sequence[Window]) -> list[Result]:
     return [
         Result(
             {
-                "run": seat.run,
-                "language": seat.language,
-                "persona": seat.persona,
-                "condition": seat.condition,
+                **seat.of("run", "language", "persona", "condition"),
                 "window": place,
                 **msgspec.structs.asdict(each),
-                "id_excess": each.id_excess,
             },
             runs=(seat.run,),
             n=each.n,
@@ -160,7 +149,7 @@ def _rolling(group: Frame) -> list[Result]:
         figures = {"first_turn": start, "n": int(row.sum()), "h_norm": normed_entropy(row)}
         found.append(
             Result(
-                {"run": seat.run, "language": seat.language, "persona": seat.persona, **figures},
+                {**seat.of("run", "language", "persona"), **figures},
                 runs=(seat.run,),
                 n=int(row.sum()),
                 unit="turn",

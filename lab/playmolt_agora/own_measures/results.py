@@ -56,11 +56,12 @@ def of(texts: Mapping[str, str], turns: Iterable[TurnRecord]) -> tuple[OwnResult
 
 def write(results: Sequence[OwnResult], out: Path) -> tuple[Path, ...]:
     """Write `measure_NAME.csv` and `.parquet` of every measure that held."""
-    files: list[Path] = []
-    for each in results:
-        if each.declared is not None and each.table is not None:
-            files += _written(each.declared, each.table, out)
-    return tuple(files)
+    return tuple(
+        path
+        for each in results
+        if each.declared is not None and each.table is not None
+        for path in _written(each.declared, each.table, out)
+    )
 
 
 def _of(name: str, text: str, turns: object) -> OwnResult:

@@ -1,14 +1,14 @@
 """What a fork changed: the first act that differs from its parent, divergence by window, and what it cost."""
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from playmolt_schemas.instrument.definitions import SMOOTHING, is_valid
-from playmolt_schemas.stored.agora.turn import ACTIONS, TurnRecord
+from playmolt_schemas.instrument.definitions import SMOOTHING
+from playmolt_schemas.stored.agora.turn import TurnRecord
 
 from playmolt_agora.measures import drift
+from playmolt_agora.measures.data.frame import frame
 from playmolt_agora.measures.data.results import grouped
 from playmolt_agora.measures.divergence import count_jsd
 from playmolt_agora.report.study import RunNote, StudyData
@@ -50,7 +50,7 @@ def _fork(run: RunNote, parent: Sequence[TurnRecord], child: Sequence[TurnRecord
         change=run.parent.change,
         version=run.parent.version,
         first=next((pair for pair in pairs if act(pair[0]) != act(pair[1])), None),
-        divergence=_divergence(_counts(parent), _counts(child)),
+        divergence=_divergence(parent, child),
         money=run.money,
     )
 
@@ -60,21 +60,13 @@ def act(turn: TurnRecord) -> tuple[Any, ...]:
     return (turn.parse_code, turn.action, turn.target, turn.content)
 
 
-def _counts(turns: Sequence[TurnRecord]) -> dict[int, Counter[str]]:
-    counts: defaultdict[int, Counter[str]] = defaultdict(Counter)
-    for turn in turns:
-        if is_valid(turn):
-            counts[drift.window(turn.turn, turn.turns_planned)][str(turn.action_base)] += 1
-    return counts
-
-
-def _divergence(
-    parent: Mapping[int, Counter[str]], child: Mapping[int, Counter[str]]
-) -> tuple[tuple[int, float | None], ...]:
-    return tuple((window, _jsd(parent.get(window), child.get(window))) for window in sorted({*parent, *child}))
-
-
-def _jsd(one: Counter[str] | None, two: Counter[str] | None) -> float | None:
-    if not one or not two:
-        return None
-    return float(count_jsd([one[each] for each in ACTIONS], [two[each] for each in ACTIONS], SMOOTHING))
+def _divergence(parent: Sequence[TurnRecord], child: Sequence[TurnRecord]) -> tuple[tuple[int, float | None], ...]:
+    """By window, where either has a valid turn."""
+    sides = [frame(turns) for turns in (parent, child)]
+    total = max(map(drift.longest, sides))
+    counts = [side.counts(drift.numbered(side), total) for side in sides]
+    return tuple(
+        (window, float(count_jsd(one, two, SMOOTHING)) if one.any() and two.any() else None)
+        for window, (one, two) in enumerate(zip(*counts, strict=True), 1)
+        if one.any() or two.any()
+    )

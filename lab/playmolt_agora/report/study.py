@@ -147,18 +147,10 @@ class StudyData(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def described(self) -> dict[str, object]:
         """What was locked and what came after, for readers of the tables."""
-        return {
-            "id": self.experiment,
-            "name": self.name,
-            "seed": self.seed,
-            "definitions": self.definitions,
-            "stimuli": self.registered.stimuli if self.registered else "",
-            "stage1": self.stage1,
-            "plan": self.plan,
-            "models": self.models,
-            "deviations": self.deviations,
-            "own_measures": _declared(self.own),
-        }
+        locked = {name: getattr(self, name) for name in ("name", "seed", "definitions")}
+        rest = {name: getattr(self, name) for name in ("stage1", "plan", "models", "deviations")}
+        stimuli = self.registered.stimuli if self.registered else ""
+        return {"id": self.experiment, **locked, "stimuli": stimuli, **rest, "own_measures": _declared(self.own)}
 
 
 def _declared(own: OwnContent | None) -> dict[str, object]:

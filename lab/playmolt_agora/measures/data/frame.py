@@ -43,15 +43,12 @@ class Seat(msgspec.Struct, frozen=True):
     @property
     def order(self) -> tuple[Any, ...]:
         """What rows of tables are sorted by."""
-        return (
-            rank_of(self.phase),
-            self.set or "",
-            self.run,
-            self.model,
-            self.language,
-            self.persona or "",
-            self.agent,
-        )
+        rest = self.run, self.model, self.language, self.persona or "", self.agent
+        return rank_of(self.phase), self.set or "", *rest
+
+    def of(self, *names: str) -> dict[str, object]:
+        """These fields by name, for a row."""
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +167,7 @@ def frame(records: Iterable[Mapping[str, Any] | TurnRecord]) -> Frame:
     order = np.lexsort((np.array(columns["turn"], dtype=np.int64), seat))
 
     def laid(name: str, kind: type = np.int64, read: Callable[[Any], Any] | None = None) -> NDArray[Any]:
-        values = np.empty(len(rows), dtype=kind)
+        values: NDArray[Any] = np.empty(len(rows), dtype=kind)
         values[:] = columns[name] if read is None else [read(value) for value in columns[name]]
         return values[order]
 
