@@ -63,21 +63,53 @@ def read(body: bytes, known: Collection[str]) -> tuple[tuple[SheetRow, ...], tup
         return (), (SheetFault(line, "is not UTF-8: save the sheet as CSV UTF-8"),)
     rows: list[SheetRow] = []
     faults: list[SheetFault] = []
-    reader = _SheetReader(known)
+    places: dict[str, int] | None = None
+    seen: dict[str, int] = {}
     for line, cells in _lines(text.replace("\r\n", "\n").replace("\r", "\n")):
         if isinstance(cells, SheetFault):
             faults.append(cells)
             break
-        if not reader.begun and _is_one_column(cells):
-            return (), (SheetFault(line, _UNSEPARATED),)
-        row = reader.row(line, cells)
-        faults += reader.faults(line)
-        rows += [row] if row is not None else []
-    if not reader.begun and not faults:
+        if places is None:
+            if _is_one_column(cells):
+                return (), (SheetFault(line, _UNSEPARATED),)
+            names = [_plain(name) for name in cells]
+            places = {name: place for place, name in enumerate(names)}
+            faults += [SheetFault(line, f"has no column {name}") for name in _NEEDED if name not in names]
+            faults += [SheetFault(line, f"has the column {name} twice") for name in COLUMNS if names.count(name) > 1]
+        elif any(map(trimmed, cells)) and places.keys() >= set(_NEEDED):
+            given = {name: trimmed(cells[place]) for name, place in places.items() if place < len(cells)}
+            row = _row(given)
+            wrong = [*_faults(row, given, known, seen)]
+            seen.setdefault(row.key, line)
+            faults += [SheetFault(line, message) for message in wrong]
+            if not wrong and (row.survival is not None or row.social is not None or row.note):
+                rows.append(row)
+    if places is None and not faults:
         faults.append(SheetFault(1, f"has no header row; the columns are {', '.join(COLUMNS)}"))
     if not faults and len(rows) > SHEET_ROWS:
         faults.append(SheetFault(1, f"codes {len(rows)} thoughts; the maximum is {SHEET_ROWS}"))
     return tuple(rows), tuple(faults)
+
+
+def _row(given: Mapping[str, str]) -> SheetRow:
+    """What the cells of a line say; None for a label that is no truth value."""
+    survival, social = (_LABELS.get(_plain(given.get(name, ""))) for name in ("survival", "social"))
+    return SheetRow(key=given.get("key", ""), survival=survival, social=social, note=given.get("note", ""))
+
+
+def _faults(row: SheetRow, given: Mapping[str, str], known: Collection[str], seen: Mapping[str, int]) -> Iterator[str]:
+    if row.key not in known:
+        yield f"key {row.key[:40]!r} is not a key of this experiment"
+    elif row.key in seen:
+        yield f"key {row.key} already appears on line {seen[row.key]}"
+    for name in ("survival", "social"):
+        word = _plain(given.get(name, ""))
+        if word not in _LABELS:
+            yield f"{name} {word[:40]!r} is none of 1, 0, yes, no, true, false, 예, 아니오, 是, 否"
+    if len(row.note) > CODER_NOTE_CHARS:
+        yield f"note has {len(row.note)} characters; {CODER_NOTE_CHARS} are kept at most"
+    if unstorable(row.note):
+        yield "note holds a character that cannot be stored"
 
 
 def _lines(text: str) -> Iterator[tuple[int, list[str] | SheetFault]]:
@@ -118,67 +150,6 @@ def _is_one_column(cells: list[str]) -> bool:
 def _plain(word: str) -> str:
     """A word as it is compared: full-width letters as others, in lower case."""
     return trimmed(unicodedata.normalize("NFKC", word)).strip("'").casefold()
-
-
-class _SheetReader:
-    """Reads line by line, the head first."""
-
-    def __init__(self, known: Collection[str]) -> None:
-        self._known = known
-        self._places: dict[str, int] | None = None
-        self._seen: dict[str, int] = {}
-        self._found: list[str] = []
-
-    @property
-    def begun(self) -> bool:
-        return self._places is not None
-
-    def faults(self, line: int) -> list[SheetFault]:
-        """What was wrong with the line that was read last."""
-        found, self._found = self._found, []
-        return [SheetFault(line, message) for message in found]
-
-    def row(self, line: int, cells: list[str]) -> SheetRow | None:
-        """What a line says; None for the head, for one that says nothing, and for one with a fault."""
-        if self._places is None:
-            names = [_plain(name) for name in cells]
-            self._places = {name: place for place, name in enumerate(names)}
-            self._found += [f"has no column {name}" for name in _NEEDED if name not in names]
-            self._found += [f"has the column {name} twice" for name in COLUMNS if names.count(name) > 1]
-            return None
-        if not any(map(trimmed, cells)) or any(name not in self._places for name in _NEEDED):
-            return None
-        key = self._key(line, self._cell(cells, "key"))
-        survival, social = (self._label(cells, name) for name in ("survival", "social"))
-        note = self._note(self._cell(cells, "note"))
-        if self._found or (survival is None and social is None and not note):
-            return None
-        return SheetRow(key=key, survival=survival, social=social, note=note)
-
-    def _cell(self, cells: list[str], name: str) -> str:
-        place = (self._places or {}).get(name, len(cells))
-        return trimmed(cells[place]) if place < len(cells) else ""
-
-    def _key(self, line: int, key: str) -> str:
-        if key not in self._known:
-            self._found.append(f"key {key[:40]!r} is not a key of this experiment")
-        elif key in self._seen:
-            self._found.append(f"key {key} already appears on line {self._seen[key]}")
-        self._seen.setdefault(key, line)
-        return key
-
-    def _label(self, cells: list[str], name: str) -> bool | None:
-        word = _plain(self._cell(cells, name))
-        if word not in _LABELS:
-            self._found.append(f"{name} {word[:40]!r} is none of 1, 0, yes, no, true, false, 예, 아니오, 是, 否")
-        return _LABELS.get(word)
-
-    def _note(self, note: str) -> str:
-        if len(note) > CODER_NOTE_CHARS:
-            self._found.append(f"note has {len(note)} characters; {CODER_NOTE_CHARS} are kept at most")
-        if unstorable(note):
-            self._found.append("note holds a character that cannot be stored")
-        return note
 
 
 def _shown(text: str) -> str:

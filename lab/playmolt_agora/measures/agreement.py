@@ -112,19 +112,14 @@ def _interval(counts: Integers, generator: np.random.Generator) -> bootstrap.Int
 
 def cohens_kappa(matrix: ArrayLike) -> float | None:
     """Agreement of two coders beyond chance, from their square table of counts; None for no counts or p_e = 1."""
-    counts = np.asarray(matrix, dtype=np.float64)
-    total = counts.sum()
-    if total == 0:
-        return None
-    observed = float(np.trace(counts) / total)
-    expected = float(counts.sum(axis=0) @ counts.sum(axis=1) / total**2)
-    return None if 1 - expected <= TIE else (observed - expected) / (1 - expected)
+    found = float(_kappas(np.asarray(matrix)[None])[0])
+    return None if np.isnan(found) else found
 
 
 def _kappas(counts: Integers) -> Floats:
-    """Cohen's κ of many square tables; NaN where chance makes agreement certain."""
+    """Cohen's κ of many square tables; NaN for no counts and where chance makes agreement certain."""
     total = counts.sum(axis=(1, 2)).astype(np.float64)
-    observed = np.trace(counts, axis1=1, axis2=2) / total
-    expected = np.einsum("ij,ij->i", counts.sum(axis=1), counts.sum(axis=2)) / total**2
     with np.errstate(invalid="ignore", divide="ignore"):
+        observed = np.trace(counts, axis1=1, axis2=2) / total
+        expected = np.einsum("ij,ij->i", counts.sum(axis=1), counts.sum(axis=2)) / total**2
         return np.asarray(np.where(1 - expected <= TIE, np.nan, (observed - expected) / (1 - expected)))

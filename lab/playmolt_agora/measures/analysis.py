@@ -51,17 +51,6 @@ class Analysis:
     definition: str = field(default_factory=definitions.version)
 
 
-def analyse(
-    records: Iterable[Mapping[str, object] | TurnRecord],
-    *,
-    ginis: Iterable[LoggedGini] = (),
-    seed: str = "",
-    stage1_import: Imported = (),
-) -> dict[str, Table]:
-    """The tables of section 11 of turn records in any order; `study` says what the arguments are."""
-    return study(records, ginis=ginis, seed=seed, stage1_import=stage1_import).tables
-
-
 def study(
     records: Iterable[Mapping[str, object] | TurnRecord],
     *,

@@ -14,6 +14,7 @@ from playmolt_schemas.stored.agora.turn import ACTIONS
 from playmolt_agora.measures import repeats
 from playmolt_agora.measures.data.frame import Frame
 from playmolt_agora.measures.data.results import Result, number
+from playmolt_agora.measures.data.tables import TABLES
 from playmolt_agora.measures.divergence import Floats, count_jsd, jsd, jsd_parts, shares, smoothing
 from playmolt_agora.measures.inference import attainable_p, jackknife, permutation
 from playmolt_agora.measures.inference.bootstrap import Interval
@@ -155,8 +156,9 @@ def tested(all_cells: Iterable[PcsCell]) -> tuple[str, ...]:
 
 def row(cell: PcsCell, seed: str) -> Result:
     """A cell's row of the table `pcs`."""
+    known = _figures(cell) | ({} if cell.empty else _uncertainty(cell, seed))
     return Result(
-        {"model": cell.model, "language": cell.language, **_figures(cell, seed)},
+        dict.fromkeys(TABLES["pcs"]) | {"model": cell.model, "language": cell.language} | known,
         runs=cell.stage1.runs + cell.phase1.runs,
         n=cell.stage1.n + cell.phase1.n,
         unit="run",
@@ -313,62 +315,56 @@ def _by_cell(turns: Frame, name: str) -> dict[tuple[str, str], Arm]:
     return {key: arm(group) for key, group in groups.items()}
 
 
-def _figures(cell: PcsCell, seed: str) -> dict[str, object]:
+def _figures(cell: PcsCell) -> dict[str, object]:
     one, two = cell.stage1, cell.phase1
     return {
-        "alpha": None if cell.empty else cell.alpha,
-        "pcs": cell.pcs,
-        "distance": None if cell.pcs is None else cell.pcs**0.5,
         "n_stage1": one.n,
         "n_phase1": two.n,
         "runs_stage1": len(one.runs),
         "runs_phase1": len(two.runs),
-        **_uncertainty(cell, seed),
-        "floor_iid": None if cell.empty else floor_iid(one.n, two.n),
         "floor_stage1": floor_runs(one, cell.alpha),
         "floor_phase1": floor_runs(two, cell.alpha),
         **_companions(one.turns, two.turns),
-        **_contributions(cell),
     }
 
 
 def _uncertainty(cell: PcsCell, seed: str) -> dict[str, object]:
-    sizes = len(cell.stage1.runs), len(cell.phase1.runs)
-    if cell.empty:
-        names = ("ci_lo", "ci_hi", "indicative", "loro_min", "loro_max", "p_perm", "p_min", "labelings", "floor_null")
-        return dict.fromkeys(names)
-    span = cell.interval()
+    """What only a cell with turns in both arms has."""
+    one, two, span = cell.stage1, cell.phase1, cell.interval()
     left_out = [value for _, _, value in cell.left_out()]
     tested, floor = cell.test(stream(seed, "pcs_perm", cell.model, cell.language))
+    parts = jsd_parts(*(shares(each.pooled, cell.alpha) for each in (one, two)))
     return {
+        "alpha": cell.alpha,
+        "pcs": cell.pcs,
+        "distance": (cell.pcs or 0.0) ** 0.5,
         "ci_lo": span.low,
         "ci_hi": span.high,
         "indicative": span.indicative,
         "loro_min": min(left_out, default=None),
         "loro_max": max(left_out, default=None),
         "p_perm": tested.p,
-        "p_min": float(attainable_p.relabelled([sizes])[1]),
+        "p_min": float(attainable_p.relabelled([(len(one.runs), len(two.runs))])[1]),
         "labelings": tested.labelings,
+        "floor_iid": floor_iid(one.n, two.n),
         "floor_null": floor,
+        **{f"contrib_{action}": float(part) for action, part in zip(ACTIONS, parts, strict=True)},
     }
 
 
 def _companions(stage1: Frame | None, phase1: Frame | None) -> dict[str, float | None]:
-    names = ("pcs_agent", "pcs_early", "pcs_within", "pcs_within_coverage", "pcs_place")
+    """None of them where counts were imported."""
     if stage1 is None or phase1 is None:
-        return dict.fromkeys(names)
+        return {}
     first, second = _by_place(stage1), _by_place(phase1)
-    places = [_between(*(shares(each.sum(axis=1), 0.0) for each in (first, second)))]
-    return dict(
-        zip(names, (by_agent(stage1, phase1), early(stage1, phase1), *within(first, second), *places), strict=True)
-    )
-
-
-def _contributions(cell: PcsCell) -> dict[str, float | None]:
-    if cell.empty:
-        return {f"contrib_{action}": None for action in ACTIONS}
-    sides = (shares(each.pooled, cell.alpha) for each in (cell.stage1, cell.phase1))
-    return {f"contrib_{action}": float(part) for action, part in zip(ACTIONS, jsd_parts(*sides), strict=True)}
+    inside, coverage = within(first, second)
+    return {
+        "pcs_agent": by_agent(stage1, phase1),
+        "pcs_early": early(stage1, phase1),
+        "pcs_within": inside,
+        "pcs_within_coverage": coverage,
+        "pcs_place": _between(*(shares(each.sum(axis=1), 0.0) for each in (first, second))),
+    }
 
 
 def _by_place(turns: Frame) -> Floats:

@@ -19,7 +19,7 @@ def measure(turns: object, *, seed: str = "0", tables: Collection[str] | None = 
 
     `seed` is the study's; `tables` names those that are wanted. ValueError for a record that lacks a field.
     """
-    found = analysis.analyse(_records(turns), seed=seed)
+    found = analysis.study(_records(turns), seed=seed).tables
     wanted = found if tables is None else [name for name in found if name in tables]
     return {name: Table(name, partial(arrow_table, found[name])) for name in wanted}
 

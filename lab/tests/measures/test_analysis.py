@@ -2,7 +2,7 @@ import json
 import random
 
 import pytest
-from playmolt_agora.measures.analysis import analyse, study
+from playmolt_agora.measures.analysis import study
 from playmolt_agora.measures.data.tables import PROVENANCE, TABLES
 from playmolt_agora.measures.gini import LoggedGini
 from playmolt_schemas.instrument.definitions import hashes, version
@@ -45,11 +45,11 @@ def test_every_row_says_what_it_was_computed_from(analysed):
 def test_the_order_of_records_and_json_change_nothing(small, analysed):
     shuffled = json.loads(json.dumps(small))
     random.Random(1).shuffle(shuffled)
-    assert analyse(shuffled, seed="s") == analysed.tables
+    assert study(shuffled, seed="s").tables == analysed.tables
 
 
 def test_another_seed_moves_what_is_drawn_and_nothing_else(small, analysed):
-    other = analyse(small, seed="t")
+    other = study(small, seed="t").tables
     assert other["drift"]["id_null"] != analysed.tables["drift"]["id_null"]
     assert other["drift"]["id_raw"] == analysed.tables["drift"]["id_raw"]
     assert other["shares"] == analysed.tables["shares"]
@@ -67,7 +67,7 @@ def test_exploratory_runs_are_described_and_never_tested_or_pooled(small, analys
 
 def test_a_study_of_pilots_alone_is_described(small):
     pilots = [{**record, "exploratory": True} for record in small if record["phase"] == "phase2"]
-    tables = analyse(pilots, seed="s")
+    tables = study(pilots, seed="s").tables
     assert tables["pcs"]["pcs"] == []
     assert set(tables["tests"]["p"]) == {None}
     assert tables["dissoc"]["coherence"]
@@ -159,7 +159,7 @@ def test_failed_turns_lower_ri_star_where_they_count(analysed):
 
 
 def test_no_records_give_empty_tables():
-    tables = analyse([], ginis=[LoggedGini(run="r", epoch=1, kind="energy", gini=0.0, agents=2)])
+    tables = study([], ginis=[LoggedGini(run="r", epoch=1, kind="energy", gini=0.0, agents=2)]).tables
     assert tables["gini"]["gini"] == [0.0]
     assert {name for name, table in tables.items() if next(iter(table.values()))} == {"gini", "tests"}
 
@@ -170,7 +170,7 @@ def test_agents_that_only_idle(turn):
         for at in range(1, 101)
         for agent, persona, model in (("a", "jester", "E"), ("b", "archivist", "M"), ("c", "merchant", "H"))
     ]
-    tables = analyse(records)
+    tables = study(records).tables
     assert set(tables["drift"]["h_norm"]) == {0.0}
     assert set(tables["ri"]["ri_seed"]) == {None}
     assert set(tables["ri"]["ri_star"]) == {0.0}
@@ -180,7 +180,7 @@ def test_agents_that_only_idle(turn):
 
 def test_a_record_without_a_field_is_named(turn):
     with pytest.raises(ValueError, match="turn record 2 has no field 'residents'"):
-        analyse([turn(), {name: value for name, value in turn().items() if name != "residents"}])
+        study([turn(), {name: value for name, value in turn().items() if name != "residents"}])
 
 
 def test_no_column_is_a_bare_class():
