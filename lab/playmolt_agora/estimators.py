@@ -15,7 +15,7 @@ from playmolt_agora.measures import ritual
 from playmolt_agora.measures.data.frame import Bools
 from playmolt_agora.measures.data.turns import present
 from playmolt_agora.measures.divergence import Floats
-from playmolt_agora.measures.inference import attainable_p, hypotheses, permutation
+from playmolt_agora.measures.inference import attainable_p, hypotheses
 from playmolt_agora.measures.pcs import DeltaPcs
 
 
@@ -122,22 +122,14 @@ def ri_ext(series: Sequence[ArrayLike], rng: np.random.Generator | None = None) 
 def _hypothesis(name: str, rows: object, rng: np.random.Generator) -> dict[str, Test]:
     known = _dicts(rows)
     design, entropy, excess = _windows(known)
-    runs = design.parts(entropy, excess)
-    one, other = (runs[f"{name}{part}"][~np.isnan(runs[f"{name}{part}"])] for part in "ab")
-    tested = (
-        permutation.sign_flips(one, rng),
-        permutation.sign_flips(other, rng)
-        if name == "H1"
-        else permutation.PermutationTest(hypotheses.level_p(other), None),
-    )
+    found = hypotheses.present(design.parts(entropy, excess))
+    found = {part: found[part] for part in (f"{name}a", f"{name}b")}
+    tested, means = hypotheses.tests(found, lambda _: rng), hypotheses.means(found)
     differ = _runs_differ(known, "agent", "window", "h_norm", "id_excess")
-    ps = [each.p if differ else None for each in tested]
-    whole = None if None in ps else max(p for p in ps if p is not None)
-    return {
-        f"{name}a": Test(_mean(one), ps[0], tested[0].labelings),
-        f"{name}b": Test(_mean(other), ps[1], tested[1].labelings),
-        name: Test(None, whole, None),
-    }
+    ps = {part: test.p if differ else None for part, test in tested.items()}
+    known = [p for p in ps.values() if p is not None]
+    whole = Test(None, max(known) if len(known) == len(ps) else None, None)
+    return {**{part: Test(means[part], ps[part], test.labelings) for part, test in tested.items()}, name: whole}
 
 
 def _windows(rows: Sequence[Mapping[str, Any]]) -> tuple[hypotheses.Design, Floats, Floats]:
@@ -175,10 +167,6 @@ def _dicts(rows: Any) -> Sequence[Mapping[str, Any]]:
     else:
         found = list(rows)
     return [{name: present(value) for name, value in row.items()} for row in found]
-
-
-def _mean(values: Floats) -> float | None:
-    return float(values.mean()) if values.size else None
 
 
 def _generator(rng: np.random.Generator | None) -> np.random.Generator:

@@ -74,11 +74,11 @@ def study(
     kept = planned.where(lambda seat: (seat.run, seat.model) not in excluded)
     everyone = pcs.cells(planned, stage1_import)
     cells = everyone if kept is planned else pcs.cells(kept, stage1_import)
-    tested = pcs.tested(everyone)
+    tested, figures = pcs.tested(everyone), hypotheses.figures(kept, seed)
     main = {
         **_by_run(turns, seed),
         **_pooled_rows(pooled, seed),
-        **_confirmatory(kept, cells, seed, tested, repeated),
+        **_confirmatory(kept, cells, figures, seed, tested, repeated),
         "parse": parsed,
         "gini": inequality.rows(ginis),
         "shares": [*descriptive.shares(turns, "agent"), *descriptive.shares(pooled, "cell")],
@@ -86,12 +86,14 @@ def study(
     beside = {
         **_beside(turns, pooled, cells, seed),
         "repeats": repeated.rows(),
-        "headline": treatments.rows(kept, seed, stage1_import),
-        "unadjusted": hypotheses.unadjusted(hypotheses.figures(kept, seed), seed),
+        "headline": treatments.rows(kept, figures, seed, stage1_import),
+        "unadjusted": hypotheses.unadjusted(figures, seed),
     }
     for each in (*beside["unadjusted"], *beside["merchant"]):
         _untested(each, "p", alike=repeated.all_alike(("A", "B")))
-    whole = _confirmatory(planned, everyone, seed, tested, repeated) if excluded else {}
+    whole: Found = {}
+    if excluded:
+        whole = _confirmatory(planned, everyone, hypotheses.figures(planned, seed), seed, tested, repeated)
     other = {f"unexcluded_{name}": rows for name, rows in whole.items()}
     apart, failing = (*_exploratory(turns), *_copies(repeated)), _failing(excluded)
 
@@ -155,8 +157,9 @@ def _pooled_rows(turns: Frame, seed: str) -> Found:
 
 
 def _confirmatory(
-    turns: Frame, cells: Sequence[pcs.PcsCell], seed: str, tested: Sequence[str], repeated: Repeats
-) -> Found:
+    turns: Frame, cells: Sequence[pcs.PcsCell], figures: hypotheses.Figures, seed: str,
+    tested: Sequence[str], repeated: Repeats,
+) -> Found:  # fmt: skip
     return {
         "pcs": [
             _untested(pcs.row(cell, seed), "p_perm", alike=repeated.alike_cell(cell.model, cell.language))
@@ -166,7 +169,7 @@ def _confirmatory(
             _untested(each, "p_perm", alike=repeated.all_alike((each.row["set"],)))
             for each in ritual.fading(turns, seed)
         ],
-        "tests": confirmatory.rows(turns, cells, seed, tested, repeated),
+        "tests": confirmatory.rows(turns, cells, figures, seed, tested, repeated),
         "delta_pcs": pcs.differences(cells),
     }
 

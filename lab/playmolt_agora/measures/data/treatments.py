@@ -21,15 +21,24 @@ def excluded(parsed: list[Result]) -> frozenset[RunModel]:
 TREATMENTS: Final[tuple[Treatment, ...]] = ("dropped", "seventh", "idle")
 
 
-def rows(turns: Frame, seed: str, imported: Sequence[Mapping[str, object]] = ()) -> list[Result]:
-    """The table `headline`: PCS, RI*, P_int and the parts of H1 and H2, each three times.
+def rows(
+    turns: Frame, main: hypotheses.Figures, seed: str, imported: Sequence[Mapping[str, object]] = ()
+) -> list[Result]:
+    """The table `headline`: PCS, RI*, P_int and the parts of H1 and H2, each three times; `main` are those of `turns`.
 
     Imported Stage 1 counts hold no failed turns, so they are the same every time.
     """
-    return [row for treatment in TREATMENTS for row in _treated(turns.treated(treatment), treatment, seed, imported)]
+    found: list[Result] = []
+    for treatment in TREATMENTS:
+        treated = turns.treated(treatment)
+        figures = main if treated is turns else hypotheses.figures(treated, seed)
+        found += _treated(treated, figures, treatment, imported)
+    return found
 
 
-def _treated(turns: Frame, treatment: Treatment, seed: str, imported: Sequence[Mapping[str, Any]]) -> Iterator[Result]:
+def _treated(
+    turns: Frame, found: hypotheses.Figures, treatment: Treatment, imported: Sequence[Mapping[str, Any]]
+) -> Iterator[Result]:
     for cell in pcs.cells(turns, imported):
         n = cell.stage1.n + cell.phase1.n
         key = {"model": cell.model, "language": cell.language}
@@ -40,8 +49,7 @@ def _treated(turns: Frame, treatment: Treatment, seed: str, imported: Sequence[M
         for row in sums.iter_rows(named=True):
             value = ratio(row[above], row["valid"])
             yield _row(figure, row, treatment, row["valid"], value, tuple(row["run"]))
-    found = hypotheses.figures(turns, seed)
-    for part, mean in found.means().items():
+    for part, mean in hypotheses.means(found.parts).items():
         yield _row(part, {}, treatment, found.parts[part].size, mean, found.runs)
 
 

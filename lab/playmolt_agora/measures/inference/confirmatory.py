@@ -7,19 +7,21 @@ from playmolt_agora.measures.data.frame import Frame
 from playmolt_agora.measures.data.results import Result
 from playmolt_agora.measures.inference import attainable_p, hypotheses
 from playmolt_agora.measures.inference.permutation import PermutationTest
+from playmolt_agora.measures.inference.streams import stream
 from playmolt_agora.measures.repeats import Repeats
 
 
 def rows(
-    turns: Frame, cells: Sequence[pcs.PcsCell], seed: str, models: Sequence[str], repeated: Repeats | None = None
-) -> list[Result]:
+    turns: Frame, cells: Sequence[pcs.PcsCell], figures: hypotheses.Figures, seed: str,
+    models: Sequence[str], repeated: Repeats | None = None,
+) -> list[Result]:  # fmt: skip
     """A row per test: PCS of each model, the parts of H1 and H2 and the two, RI* by model and persona.
 
     `models` are those that PCS is tested for: one that left the confirmatory set altogether still counts for Holm.
     Where the runs that a test compares do not differ, and over an arm without a valid turn, p is null.
     """
     untested = _without_turns(turns) or (repeated is not None and repeated.all_alike(("A", "B")))
-    found = [*_hypotheses(turns, seed), *_rituals(turns, seed)]
+    found = [*_hypotheses(figures, seed), *_rituals(turns, seed)]
     for each in found if untested else ():
         each.row.update(p=None, p_holm=None, p_error=None)
     return [*_pcs(cells, seed, models, repeated), *found]
@@ -58,9 +60,8 @@ def _tested(group: Sequence[pcs.PcsCell], seed: str, repeated: Repeats | None) -
     return statistic, test
 
 
-def _hypotheses(turns: Frame, seed: str) -> list[Result]:
-    found = hypotheses.figures(turns, seed)
-    parts, means = hypotheses.parts(found, seed), found.means()
+def _hypotheses(found: hypotheses.Figures, seed: str) -> list[Result]:
+    parts, means = hypotheses.tests(found.parts, lambda part: stream(seed, part)), hypotheses.means(found.parts)
     sizes = {part: found.parts[part].size for part in hypotheses.PARTS}
     whole = {name: _larger(parts[f"{name}a"].p, parts[f"{name}b"].p) for name in ("H1", "H2")}
     adjusted = attainable_p.corrected(whole)

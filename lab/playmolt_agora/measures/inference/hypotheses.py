@@ -34,13 +34,6 @@ class Figures(msgspec.Struct, frozen=True):
     unadjusted: dict[str, Floats] = {}
     rest: Floats = np.empty((0, 0))
 
-    def means(self) -> dict[str, float | None]:
-        """The statistic of each part: its mean over runs."""
-        return _means(self.parts)
-
-    def unadjusted_means(self) -> dict[str, float | None]:
-        return _means(self.unadjusted)
-
 
 def figures(turns: Frame, seed: str) -> Figures:
     """H1a and H2a as differences of entropy, H1b of slopes of excess drift, H2b as Jester's slope, by run."""
@@ -53,31 +46,41 @@ def figures(turns: Frame, seed: str) -> Figures:
     entropy, excess = _laid([each for each, _ in found]), _laid([each for _, each in found])
     parts, raw = design.parts(entropy, excess[0]), design.raw_parts(entropy, excess[0])
     rest = design.parts(entropy, excess[1:])["H1b"]
-    return Figures(design.runs, _present(parts), _present(raw), rest)
+    return Figures(design.runs, present(parts), present(raw), rest)
 
 
-def parts(found: Figures, seed: str) -> dict[str, PermutationTest]:
-    """Test the four parts: three by sign flips, H2b by equivalence with 0."""
-    return _tests(found.parts, lambda part: stream(seed, part))
+def tests(parts: Mapping[str, Floats], generator: Callable[[str], np.random.Generator]) -> dict[str, PermutationTest]:
+    """Test parts of H1 and H2, each with its own draws: by sign flips, H2b by equivalence with 0."""
+    return {
+        part: PermutationTest(level_p(values), None)
+        if part == "H2b"
+        else permutation.sign_flips(values, generator(part))
+        for part, values in parts.items()
+    }
+
+
+def means(parts: Mapping[str, Floats]) -> dict[str, float | None]:
+    """The statistic of each part: its mean over runs."""
+    return {part: float(values.mean()) if values.size else None for part, values in parts.items()}
 
 
 def unadjusted(found: Figures, seed: str) -> list[Result]:
     """The four parts with no model's mean subtracted, descriptive: the table `unadjusted`."""
-    tests, means = _tests(found.unadjusted, lambda part: stream(seed, part)), found.unadjusted_means()
+    values, statistic = found.unadjusted, means(found.unadjusted)
     return [
         Result(
             {
                 "test": part,
-                "statistic": means[part],
-                "p": tests[part].p,
-                "labelings": tests[part].labelings,
-                "n": found.unadjusted[part].size,
+                "statistic": statistic[part],
+                "p": test.p,
+                "labelings": test.labelings,
+                "n": values[part].size,
             },
             runs=found.runs,
-            n=found.unadjusted[part].size,
+            n=values[part].size,
             unit="run",
         )
-        for part in PARTS
+        for part, test in tests(values, lambda part: stream(seed, part)).items()
     ]
 
 
@@ -173,17 +176,9 @@ def _laid(rows: Sequence[Floats]) -> Floats:
     return laid
 
 
-def _present(parts: Mapping[str, Floats]) -> dict[str, Floats]:
+def present(parts: Mapping[str, Floats]) -> dict[str, Floats]:
+    """The parts without the runs that say nothing."""
     return {part: values[~np.isnan(values)] for part, values in parts.items()}
-
-
-def _means(parts: Mapping[str, Floats]) -> dict[str, float | None]:
-    return {part: float(values.mean()) if values.size else None for part, values in parts.items()}
-
-
-def _tests(parts: Mapping[str, Floats], generator: Callable[[str], np.random.Generator]) -> dict[str, PermutationTest]:
-    flips = {part: permutation.sign_flips(parts[part], generator(part)) for part in ("H1a", "H1b", "H2a")}
-    return {**flips, "H2b": PermutationTest(level_p(parts["H2b"]), None)}
 
 
 def level_p(slopes: Sequence[float] | Floats) -> float | None:

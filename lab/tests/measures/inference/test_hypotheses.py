@@ -17,7 +17,8 @@ SLOPES = [0.004, -0.006, 0.010, 0.001, -0.003, 0.006]
 def rows_of(records):
     turns = frame(records)
     cells = pcs.cells(turns)
-    return {each.row["test"]: each.row for each in confirmatory.rows(turns, cells, "seed", pcs.tested(cells))}
+    found = confirmatory.rows(turns, cells, hypotheses.figures(turns, "seed"), "seed", pcs.tested(cells))
+    return {each.row["test"]: each.row for each in found}
 
 
 def test_a_level_slope():
