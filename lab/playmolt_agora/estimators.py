@@ -127,8 +127,8 @@ def _hypothesis(name: str, rows: object, rng: np.random.Generator) -> dict[str, 
     tested, means = hypotheses.tests(found, lambda _: rng), hypotheses.means(found)
     differ = _runs_differ(known, "agent", "window", "h_norm", "id_excess")
     ps = {part: test.p if differ else None for part, test in tested.items()}
-    known = [p for p in ps.values() if p is not None]
-    whole = Test(None, max(known) if len(known) == len(ps) else None, None)
+    reached = [p for p in ps.values() if p is not None]
+    whole = Test(None, max(reached) if len(reached) == len(ps) else None, None)
     return {**{part: Test(means[part], ps[part], test.labelings) for part, test in tested.items()}, name: whole}
 
 
