@@ -1,7 +1,6 @@
 """Results of the measures of a locked folder at analysis; a failing measure does not affect the others."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from playmolt_schemas.instrument.measure_file import MeasureDeclaration
 from playmolt_schemas.stored.agora.plan import Folder, LockedRoom
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
-from playmolt_agora.measures.data.tables import csv_text
+from playmolt_agora.measures.data.tables import save
 from playmolt_agora.measures.data.turns import table
 from playmolt_agora.own_measures.running import measured
 
@@ -57,11 +56,9 @@ def of(texts: Mapping[str, str], turns: Iterable[TurnRecord]) -> tuple[OwnResult
 def write(results: Sequence[OwnResult], out: Path) -> tuple[Path, ...]:
     """Write `measure_NAME.csv` and `.parquet` of every measure that held."""
     return tuple(
-        path
-        for each in results
-        if each.declared is not None and each.table is not None
-        for path in _written(each.declared, each.table, out)
-    )
+        path for each in results if each.declared is not None and each.table is not None
+        for path in save(each.declared.table, each.table.to_pydict(), each.table, out)
+    )  # fmt: skip
 
 
 def _of(name: str, text: str, turns: object) -> OwnResult:
@@ -73,11 +70,3 @@ def _of(name: str, text: str, turns: object) -> OwnResult:
         place = f" (line {found.line})" if found.line else ""
         return OwnResult(name=name, code=found.code, detail=f"{found.detail}{place}", declared=declared)
     return OwnResult(name=name, rows=found.table.num_rows, table=found.table, declared=declared)
-
-
-def _written(declared: MeasureDeclaration, found: Any, out: Path) -> tuple[Path, Path]:
-    comma, parquet = out / f"{declared.table}.csv", out / f"{declared.table}.parquet"
-    comma.write_bytes(csv_text(found.to_pydict()).encode())
-    with parquet.open("wb") as file:  # as with the packaged tables
-        import_module("pyarrow.parquet").write_table(found, file)
-    return comma, parquet

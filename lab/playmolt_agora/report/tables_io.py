@@ -2,14 +2,13 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Final
 
 import msgspec
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
-from playmolt_agora.measures.data.tables import arrow_table, csv_text
+from playmolt_agora.measures.data.tables import arrow_table, save
 from playmolt_agora.report.study import StudyFault, Table, rows
 
 _encode: Final = msgspec.json.Encoder().encode
@@ -34,10 +33,7 @@ def write_tables(
     out.mkdir(parents=True, exist_ok=True)
     files = [_write_turns(turns, out / "turns.jsonl")]
     for name, table in tables.items():
-        files.append(out / f"{name}.csv")
-        files[-1].write_bytes(csv_text(table).encode())
-        files.append(out / f"{name}.parquet")
-        _write_parquet(table, files[-1])
+        files += save(name, table, arrow_table(table), out)
     if provenance is not None:
         files.append(out / "provenance.jsonl")
         files[-1].write_bytes(b"".join(_origins(provenance)))
@@ -70,8 +66,3 @@ def _write_turns(turns: Iterable[TurnRecord], path: Path) -> Path:
     with path.open("wb") as out:
         out.writelines(turn_line(turn) for turn in turns)
     return path
-
-
-def _write_parquet(table: Table, path: Path) -> None:
-    with path.open("wb") as file:  # pyarrow takes no path that is not UTF-8
-        import_module("pyarrow.parquet").write_table(arrow_table(table), file)

@@ -9,7 +9,7 @@ from typing import Final
 
 from playmolt_schemas.instrument import definitions
 
-from playmolt_agora.measures.data.tables import csv_text
+from playmolt_agora.measures.data import tables
 from playmolt_agora.simulation.rows import COLUMNS, SimulationRow
 
 _BLOCK: Final = re.compile(r"(<!-- simulate:begin (\S+) -->\n)(.*?)(<!-- simulate:end \2 -->)", re.DOTALL)
@@ -82,8 +82,7 @@ def save(rows: Sequence[SimulationRow], out: Path) -> None:
     """Write `simulation.csv` and `simulation.parquet` into a folder, which is made where it is missing."""
     table = {name: [getattr(row, name) for row in rows] for name in COLUMNS}
     out.mkdir(parents=True, exist_ok=True)
-    (out / "simulation.csv").write_text(csv_text(table), encoding="utf-8")
-    arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+    arrow = import_module("pyarrow")
     kinds = {
         **dict.fromkeys(COLUMNS, arrow.string()),
         **dict.fromkeys(("estimate", "lo", "hi", "promised_lo", "promised_hi"), arrow.float64()),
@@ -91,5 +90,4 @@ def save(rows: Sequence[SimulationRow], out: Path) -> None:
         "ok": arrow.bool_(),
     }
     schema = arrow.schema(list(kinds.items()))
-    with (out / "simulation.parquet").open("wb") as file:  # pyarrow takes no path that is not UTF-8
-        parquet.write_table(arrow.table(table, schema=schema), file)
+    tables.save("simulation", table, arrow.table(table, schema=schema), out)

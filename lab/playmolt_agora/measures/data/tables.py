@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final
 
 _DECLARED: Final = tomllib.loads(files("playmolt_agora").joinpath("data", "tables.toml").read_text(encoding="utf-8"))
@@ -65,6 +66,15 @@ def _field(value: object) -> object:
     if isinstance(value, bool):
         return "true" if value else "false"
     return "" if value is None else value
+
+
+def save(name: str, columns: Mapping[str, Sequence[object]], table: object, out: Path) -> tuple[Path, Path]:
+    """Write a table, in columns and as Arrow, as `NAME.csv` and `NAME.parquet` into a folder; gives both."""
+    comma, parquet = out / f"{name}.csv", out / f"{name}.parquet"
+    comma.write_bytes(csv_text(columns).encode())
+    with parquet.open("wb") as file:  # pyarrow takes no path that is not UTF-8
+        import_module("pyarrow.parquet").write_table(table, file)
+    return comma, parquet
 
 
 def arrow_table(table: Mapping[str, Sequence[object]]) -> object:
