@@ -28,14 +28,9 @@ _DISSOC_STYLES: Final = {words: Style(hue) for words, hue in _DISSOC.values()}
 
 def parse_figure(study: StudyData) -> Drawing:
     """Draw how replies were read, by model and language."""
-    found = [
-        {
-            "model": model,
-            "language": language,
-            **{code: counts[code] for code in CODES},
-            "failed share": _failed(counts),
-        }
-        for (model, language), counts in parse_codes(shown_turns(study)).items()
+    found: list[dict[str, Any]] = [
+        {"model": model, "language": language, **{code: read[code] for code in CODES}, "failed share": _failed(read)}
+        for (model, language), read in parse_codes(shown_turns(study)).items()
     ]
     bars = {f"{row['model']} · {row['language']}": {code: row[code] for code in CODES} for row in found}
     said = [f"{name}: {percent(row['failed share'])} failed" for name, row in zip(bars, found, strict=True)]
