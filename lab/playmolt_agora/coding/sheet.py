@@ -92,7 +92,7 @@ def read(body: bytes, known: Collection[str]) -> tuple[tuple[SheetRow, ...], tup
 
 
 def _row(given: Mapping[str, str]) -> SheetRow:
-    """What the cells of a line say; None for a label that is no truth value."""
+    """What the cells of a line say; None for a label without a truth value."""
     survival, social = (_LABELS.get(_plain(given.get(name, ""))) for name in ("survival", "social"))
     return SheetRow(key=given.get("key", ""), survival=survival, social=social, note=given.get("note", ""))
 

@@ -36,7 +36,7 @@ def _finished(value: object) -> object:
 
 
 class _ChapterExtension(Extension):
-    """In chapters line ends and indents are no text; inside a sentence they are one blank."""
+    """In chapters line ends and indents between marks are left out; inside a sentence they are one blank."""
 
     def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:  # noqa: ARG002 -- as Jinja calls it
         if name != "chapters.html":
