@@ -31,9 +31,9 @@ def table(records: Iterable[Mapping[str, object]]) -> Any:
     return found.sort_by([("run", "ascending"), ("turn", "ascending"), ("order", "ascending")])
 
 
-def plain(row: Mapping[str, object]) -> dict[str, Any]:
-    """A row of that table as a record again; a record stays as it is."""
-    return {name: _plain(value, kind) for name, value, kind in _fields(row) if kind is not None}
+def plain(row: Mapping[str, object]) -> dict[str, object]:
+    """A row of that table, or of a frame of it, as the measures read a record: they need no field that is a struct."""
+    return {name: present(value) for name, value in row.items()}
 
 
 @cache
@@ -51,11 +51,6 @@ def _batches(records: Iterable[Mapping[str, object]]) -> Iterator[object]:
             for field in msgspec.structs.fields(TurnRecord)
         ]
         yield arrow.RecordBatch.from_arrays(columns, schema=schema())
-
-
-def _fields(row: Mapping[str, object]) -> Iterator[tuple[str, object, object]]:
-    kinds = {field.name: field.type for field in msgspec.structs.fields(TurnRecord)}
-    return ((name, value, kinds.get(name)) for name, value in row.items())
 
 
 def _whole(kind: object) -> Any:
@@ -87,20 +82,6 @@ def _nested(value: Any, kind: Any) -> Any:
         kinds = {field.encode_name: field.type for field in msgspec.structs.fields(whole)}
         return {name: _nested(each, kinds[name]) for name, each in value.items() if name in kinds}
     return value
-
-
-def _plain(value: Any, kind: Any) -> Any:
-    whole = _whole(kind)
-    if value is None:
-        return None
-    if get_origin(whole) is dict:
-        return value if isinstance(value, Mapping) else {each["key"]: each["value"] for each in value}
-    if get_origin(whole) is tuple:
-        return list(value)
-    if isinstance(value, Mapping):
-        kinds = {field.encode_name: field.type for field in msgspec.structs.fields(whole)}
-        return {name: _plain(each, kinds[name]) for name, each in value.items() if name in kinds}
-    return present(value)
 
 
 def present(value: object) -> object:
