@@ -75,16 +75,32 @@ def study(
     everyone = pcs.cells(planned, stage1_import)
     cells = everyone if kept is planned else pcs.cells(kept, stage1_import)
     tested, figures = pcs.tested(everyone), hypotheses.figures(kept, seed)
+    compared = contrasts.found(pooled)
+    spans, points = contrasts.intervals([*compared, *contrasts.of_models(pooled)], seed)
     main = {
-        **_by_run(turns, seed),
-        **_pooled_rows(pooled, seed),
+        "ri": descriptive.rituals(turns),
+        "drift": drift.rows(turns, seed),
+        "shared_model": hypotheses.shared_models(turns),
+        "pint": descriptive.interaction(turns),
+        "washout": washout.rows(pooled, seed),
+        "dissoc": descriptive.dissociation(pooled),
+        "contrasts": contrasts.rows(compared),
         **_confirmatory(kept, cells, figures, seed, tested, repeated),
         "parse": parsed,
         "gini": inequality.rows(ginis),
         "shares": [*descriptive.shares(turns, "agent"), *descriptive.shares(pooled, "cell")],
     }
     beside = {
-        **_beside(turns, pooled, cells, seed),
+        "pcs_left_out": pcs.left_out_rows(cells),
+        "pcs_pure": pcs.pure(pooled),
+        "contrast_intervals": spans,
+        "contrast_shares": points,
+        "merchant": hypotheses.merchant_between(pooled, seed),
+        "entropy": drift.by_model(pooled),
+        "rolling": drift.rolling(turns),
+        "adherence": adherence.rows(turns),
+        "network": descriptive.network(turns),
+        "occupancy": descriptive.occupancy(turns),
         "repeats": repeated.rows(),
         "headline": treatments.rows(kept, figures, seed, stage1_import),
         "unadjusted": hypotheses.unadjusted(figures, seed),
@@ -139,23 +155,6 @@ def _pooled(turns: Frame) -> Frame:
     return planned if planned.seats else turns
 
 
-def _by_run(turns: Frame, seed: str) -> Found:
-    return {
-        "ri": descriptive.rituals(turns),
-        "drift": drift.rows(turns, seed),
-        "shared_model": hypotheses.shared_models(turns),
-        "pint": descriptive.interaction(turns),
-    }
-
-
-def _pooled_rows(turns: Frame, seed: str) -> Found:
-    return {
-        "washout": washout.rows(turns, seed),
-        "dissoc": descriptive.dissociation(turns),
-        "contrasts": contrasts.rows(contrasts.found(turns)),
-    }
-
-
 def _confirmatory(
     turns: Frame, cells: Sequence[pcs.PcsCell], figures: hypotheses.Figures, seed: str,
     tested: Sequence[str], repeated: Repeats,
@@ -171,23 +170,6 @@ def _confirmatory(
         ],
         "tests": confirmatory.rows(turns, cells, figures, seed, tested, repeated),
         "delta_pcs": pcs.differences(cells),
-    }
-
-
-def _beside(turns: Frame, pooled: Frame, cells: Sequence[pcs.PcsCell], seed: str) -> Found:
-    compared = [*contrasts.found(pooled), *contrasts.of_models(pooled)]
-    spans, points = contrasts.intervals(compared, seed)
-    return {
-        "pcs_left_out": pcs.left_out_rows(cells),
-        "pcs_pure": pcs.pure(pooled),
-        "contrast_intervals": spans,
-        "contrast_shares": points,
-        "merchant": hypotheses.merchant_between(pooled, seed),
-        "entropy": drift.by_model(pooled),
-        "rolling": drift.rolling(turns),
-        "adherence": adherence.rows(turns),
-        "network": descriptive.network(turns),
-        "occupancy": descriptive.occupancy(turns),
     }
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from playmolt_agora.measures import pcs, ritual
 from playmolt_agora.measures.data.frame import Frame
 from playmolt_agora.measures.data.results import Result
+from playmolt_agora.measures.data.tables import TABLES
 from playmolt_agora.measures.inference import attainable_p, hypotheses
 from playmolt_agora.measures.inference.permutation import PermutationTest
 from playmolt_agora.measures.inference.streams import stream
@@ -68,24 +69,14 @@ def _hypotheses(found: hypotheses.Figures, seed: str) -> list[Result]:
     # H1 is H1b where that is the larger of the two: then it has its error.
     error = hypotheses.p_error(found, seed)
     errors = {"H1b": error, "H1": error if whole["H1"] is not None and whole["H1"] == parts["H1b"].p else None}
-    return [
-        *(
-            _row(part, means[part], parts[part], found.runs, n=sizes[part], p_error=errors.get(part))
-            for part in hypotheses.PARTS
-        ),
-        *(
-            _row(
-                name,
-                None,
-                PermutationTest(p, None),
-                found.runs,
-                n=min(sizes[f"{name}a"], sizes[f"{name}b"]),
-                p_holm=adjusted[name],
-                p_error=errors.get(name),
-            )
-            for name, p in whole.items()
-        ),
+    found_rows = [
+        _row(part, means[part], parts[part], found.runs, n=sizes[part], p_error=errors.get(part))
+        for part in hypotheses.PARTS
     ]
+    for name, p in whole.items():
+        test, n = PermutationTest(p, None), min(sizes[f"{name}a"], sizes[f"{name}b"])
+        found_rows.append(_row(name, None, test, found.runs, n=n, p_holm=adjusted[name], p_error=errors.get(name)))
+    return found_rows
 
 
 def _rituals(turns: Frame, seed: str) -> list[Result]:
@@ -102,24 +93,10 @@ def _larger(one: float | None, other: float | None) -> float | None:
 
 
 def _row(
-    name: str,
-    statistic: float | None,
-    test: PermutationTest,
-    runs: tuple[str, ...],
-    *,
-    n: int | None = None,
-    p_holm: float | None = None,
-    alpha: float | None = None,
-    p_error: float | None = None,
-) -> Result:
-    units = len(runs) if n is None else n
-    row = {
-        "test": name,
-        "statistic": statistic,
-        "p": test.p,
-        "p_holm": p_holm,
-        "labelings": test.labelings,
-        "n": units,
-        "p_error": p_error,
-    }
-    return Result(row, runs=runs, n=units, unit="run", alpha=alpha)
+    name: str, statistic: float | None, test: PermutationTest, runs: tuple[str, ...], *,
+    n: int | None = None, alpha: float | None = None, **corrected: float | None,
+) -> Result:  # fmt: skip
+    """`corrected` are `p_holm` and `p_error`, where there is one."""
+    n = len(runs) if n is None else n
+    known = {"test": name, "statistic": statistic, "p": test.p, "labelings": test.labelings, "n": n}
+    return Result(dict.fromkeys(TABLES["tests"]) | known | corrected, runs=runs, n=n, unit="run", alpha=alpha)
