@@ -12,6 +12,7 @@ from playmolt_schemas.stored.agora.world import Rules
 
 from playmolt_agora.measures import interaction
 from playmolt_agora.measures.data.results import grouped, mean
+from playmolt_agora.measures.data.tables import TABLES, keys_of
 from playmolt_agora.own_measures.results import OwnContent, OwnResult
 from playmolt_agora.report.markup import cell, shown_p
 from playmolt_agora.report.plots import ritual
@@ -23,11 +24,7 @@ Lines = list[tuple[object, ...]]
 
 PARTS: Final = {"H1": ("H1a", "H1b"), "H2": ("H2a", "H2b")}
 """The parts that a hypothesis is the conjunction of; registered with it."""
-_COMPANIONS: Final = (
-    "alpha", "pcs", "distance", "n_stage1", "n_phase1", "runs_stage1", "runs_phase1", "ci_lo",
-    "ci_hi", "indicative", "loro_min", "loro_max", "p_perm", "p_min", "labelings", "floor_iid", "floor_null",
-    "floor_stage1", "floor_phase1", "pcs_agent", "pcs_early", "pcs_within", "pcs_within_coverage", "pcs_place",
-)  # fmt: skip
+_COMPANIONS: Final = [name for name in TABLES["pcs"] if name not in keys_of("pcs") and not name.startswith("contrib_")]
 _RATES: Final = (
     "count", "succeeded", "t_valid", "p", "feasible", "q", "q_heard", "exposure", "r_seed", "r_literal",
     "dyad_exposure", "r_dyad",

@@ -43,17 +43,13 @@ FIGURES: Final = {
         "run language persona condition window n h_norm id_raw id_null id_excess"),
     "entropy": FigureKind("Entropy of actions by window", "drift.h_norm", drift.entropy_figure, "drift", _PHASE2),
     "rolling": FigureKind("Entropy over rolling windows", "rolling", drift.rolling_figure, "rolling", _PHASE2),
-    "washout": FigureKind(
-        "Persona washout by window", "washout", drift.washout_figure, "washout", _PHASE2,
-        "language model persona window n_on n_off pw pw_null pw_excess"),
+    "washout": FigureKind("Persona washout by window", "washout", drift.washout_figure, "washout", _PHASE2),
     "network-support": FigureKind("Network of supports", "network.support", networks.support_figure),
     "network-whisper": FigureKind("Network of whispers", "network.whisper", networks.whisper_figure),
     "gini": FigureKind("Gini by epoch", "gini", epochs.gini_figure, "gini", _EPOCHS),
     "treasury": FigureKind("Treasury by epoch", "treasury", epochs.treasury_figure, "", _EPOCHS),
     "parse-codes": FigureKind("Parse codes by model and language", "parse", counts.parse_figure),
-    "dissoc": FigureKind(
-        "Thought and act (code dissoc)", "dissoc", counts.dissoc_figure, "dissoc", (),
-        "phase model language dissoc_a dissoc_b dissoc_c dissoc_u coherence"),
+    "dissoc": FigureKind("Thought and act (code dissoc)", "dissoc", counts.dissoc_figure, "dissoc"),
     "contrasts": FigureKind(
         "Contrasts of languages, personas and models", "contrasts", contrasts.contrast_figure, "contrasts"),
     "contrast-shares": FigureKind(
