@@ -63,22 +63,15 @@ READ: Final = (STUDY, _TURNS, "*.parquet", f"{_FIGURES}/*.svg", f"{_FIGURES}/ind
 """The files that a study is read from."""
 
 
-class NamedCollection(Mapping[str, T]):
+class NamedCollection(dict[str, T]):
     """Things by name; a name that is not there is a KeyError that lists those that are."""
 
     def __init__(self, what: str, found: Mapping[str, T]) -> None:
-        self._what, self._found = what, found
+        super().__init__(found)
+        self._what = what
 
-    def __getitem__(self, name: str) -> T:
-        if name not in self._found:
-            raise KeyError(f"no {self._what} {name!r}; there are {', '.join(sorted(self._found))}")
-        return self._found[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._found)
-
-    def __len__(self) -> int:
-        return len(self._found)
+    def __missing__(self, name: str) -> T:
+        raise KeyError(f"no {self._what} {name!r}; there are {', '.join(sorted(self))}")
 
 
 class Study:
