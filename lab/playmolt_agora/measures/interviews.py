@@ -4,14 +4,16 @@ Agents are averaged in a run, and the signs of the runs' changes are flipped. No
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 import msgspec
 import numpy as np
+import polars as pl
 from playmolt_schemas.instrument.definitions import BOOTSTRAPS, TIE, rank_of
 from playmolt_schemas.stored.agora.turn import AnswerCode, Language
 
-from playmolt_agora.measures.data.results import Result, grouped, mean, number
+from playmolt_agora.measures.data.results import Result, grouped, number
+from playmolt_agora.measures.data.tables import INTERVIEWS
 from playmolt_agora.measures.divergence import Floats
 from playmolt_agora.measures.inference import bootstrap, permutation
 from playmolt_agora.measures.inference.streams import stream
@@ -73,28 +75,13 @@ class Code(msgspec.Struct, frozen=True, kw_only=True):
         return self.run, self.turn, self.agent, self.id
 
 
-class Group(NamedTuple):
-    """What is compared over time: a question, or one answer of it, asked of one model in one arm and language."""
-
-    id: str
-    answer: str | None
-    phase: str
-    set: str | None
-    model: str
-    language: str
-
-
-class Measured(NamedTuple):
-    """An answer as a number, or whether it is `answer`; None where there is none."""
-
-    asked: Answered
-    answer: str | None
-    value: float | None
-
-    @property
-    def group(self) -> Group:
-        each = self.asked
-        return Group(each.id, self.answer, each.phase, each.set, each.model, each.language)
+_GROUP: Final = ("id", "answer", "phase", "set", "model", "language")
+"""What is compared over time: a question, or one answer of it, asked of one model in one arm and language."""
+_KINDS: Final = {
+    **dict.fromkeys((*_GROUP, "run", "agent"), pl.String),
+    "turn": pl.Int64,
+    "value": pl.Float64,
+}
 
 
 class Interviews:
@@ -124,31 +111,39 @@ class Interviews:
 
     def levels(self) -> list[Result]:
         """The table `interview_levels`: the mean answer after each turn, or the share of each choice or label."""
-        found = []
-        for group, measured in self._groups().items():
-            for turn, here in sorted(grouped(measured, lambda each: each.asked.turn).items()):
-                values = [each.value for each in here if each.value is not None]
-                runs = tuple(sorted({each.asked.run for each in here}))
-                row = {
-                    **group._asdict(), "turn": turn, "asked": len(here), "valid": len(values), "runs": len(runs),
-                    "mean": mean(values),
-                }  # fmt: skip
-                found.append(Result(row, runs=runs, n=len(values), unit="answer"))
-        return found
+        value, run = pl.col("value"), pl.col("run").unique().sort()
+        ordered = self._measured().with_row_index("at").sort(pl.col("at").min().over(*_GROUP), "turn")
+        found = ordered.group_by(*_GROUP, "turn", maintain_order=True).agg(
+            asked=pl.len(), valid=value.count(), runs=run.len(), mean=value.mean(), _runs=run
+        )
+        named = INTERVIEWS["interview_levels"]
+        return [
+            Result({name: row[name] for name in named}, runs=tuple(row["_runs"]), n=row["valid"], unit="answer")
+            for row in found.iter_rows(named=True)
+        ]
 
     def changes(self, seed: str) -> list[Result]:
         """The table `interview_changes`: from the first to the last time of asking, by runs."""
-        found = (_change(group, measured, self._copies_of(group), seed) for group, measured in self._groups().items())
+        groups = self._measured().group_by(*_GROUP, maintain_order=True)
+        found = (
+            _change(dict(zip(_GROUP, key, strict=True)), asked, self._copies_of(key), seed) for key, asked in groups
+        )
         return [row for row in found if row is not None]
 
-    def _copies_of(self, group: Group) -> int:
+    def _copies_of(self, key: tuple[object, ...]) -> int:
         """How many runs of a group are identical to another of it."""
-        return len({each.run for each in self._alike if _of(each, group)})
+        of = (key[0], *key[2:])
+        return len({each.run for each in self._alike if _seat(each) == of})
 
-    def _groups(self) -> dict[Group, list[Measured]]:
-        asked = sorted(self.pooled, key=_order)
-        measured = (Measured(each, answer, value) for each in asked for answer, value in self._values(each))
-        return grouped(measured, lambda each: each.group)
+    def _measured(self) -> pl.DataFrame:
+        """An answer as a number, or whether it is `answer`; null where there is none."""
+        rows = [
+            (id_, answer, *rest, each.run, each.agent, each.turn, value)
+            for each in sorted(self.pooled, key=_order)
+            for id_, *rest in [_seat(each)]
+            for answer, value in self._values(each)
+        ]
+        return pl.DataFrame(rows, schema=_KINDS, orient="row")
 
     def _values(self, each: Answered) -> Iterator[tuple[str | None, float | None]]:
         if each.kind == "scale":
@@ -170,8 +165,9 @@ def _order(each: Answered) -> tuple[Hashable, ...]:
     return each.id, rank_of(each.phase), each.set or "", each.model, each.language, each.run, each.turn, each.agent
 
 
-def _of(each: Answered, group: Group) -> bool:
-    return (each.id, each.phase, each.set, each.model, each.language) == (group.id, *group[2:])
+def _seat(each: Answered) -> tuple[str | None, ...]:
+    """Its group, but for the answer."""
+    return each.id, each.phase, each.set, each.model, each.language
 
 
 def _identical(asked: Iterable[Answered], copies: Mapping[str, str]) -> dict[str, str]:
@@ -187,31 +183,24 @@ def _identical(asked: Iterable[Answered], copies: Mapping[str, str]) -> dict[str
     return found
 
 
-def _change(group: Group, measured: Sequence[Measured], identical: int, seed: str) -> Result | None:
-    turns = sorted({each.asked.turn for each in measured})
-    if len(turns) < 2:
+def _change(group: Mapping[str, object], measured: pl.DataFrame, identical: int, seed: str) -> Result | None:
+    first, last = measured["turn"].min(), measured["turn"].max()
+    if first == last:
         return None
-    first, last = (
-        {(each.asked.run, each.asked.agent): each.value for each in measured if each.asked.turn == turn}
-        for turn in (turns[0], turns[-1])
-    )
-    both = sorted(first.keys() & last.keys())
-    by_run: dict[str, list[float]] = {}
-    for agent in both:
-        before, after = first[agent], last[agent]
-        if before is not None and after is not None:
-            by_run.setdefault(agent[0], []).append(after - before)
-    runs = tuple(sorted(by_run))
-    changes = np.array([sum(by_run[run]) / len(by_run[run]) for run in runs], dtype=np.float64)
-    valid = sum(map(len, by_run.values()))
-    tested = permutation.sign_flips(changes, stream(seed, "interview", *map(str, group)), two_sided=True)
-    spread = _interval(changes, seed, group)
+    before, after = (measured.filter(turn=turn) for turn in (first, last))
+    both = before.join(after, on=["run", "agent"], suffix="_after")
+    changed = both.select("run", change=pl.col("value_after") - pl.col("value")).drop_nulls()
+    by_run = changed.group_by("run").agg(pl.col("change").mean()).sort("run")
+    runs, changes = tuple(by_run["run"]), by_run["change"].to_numpy()
+    named = [str(part) for part in group.values()]
+    tested = permutation.sign_flips(changes, stream(seed, "interview", *named), two_sided=True)
+    spread = _interval(changes, stream(seed, "interview interval", *named))
     row = {
-        **group._asdict(),
-        "first_turn_asked": turns[0],
-        "last_turn_asked": turns[-1],
-        "asked": len(both),
-        "valid": valid,
+        **group,
+        "first_turn_asked": first,
+        "last_turn_asked": last,
+        "asked": both.height,
+        "valid": changed.height,
         "runs": len(runs),
         "identical": identical,
         "change": number(changes.mean()) if changes.size else None,
@@ -230,9 +219,8 @@ def _differ(changes: Floats) -> bool:
     return changes.size > 1 and bool(np.ptp(changes) > TIE)
 
 
-def _interval(changes: Floats, seed: str, group: Group) -> bootstrap.Interval:
+def _interval(changes: Floats, generator: np.random.Generator) -> bootstrap.Interval:
     if not _differ(changes):
         return bootstrap.Interval()
-    generator = stream(seed, "interview interval", *map(str, group))
     drawn = generator.integers(0, changes.size, (BOOTSTRAPS, changes.size))
     return bootstrap.interval(changes[drawn].mean(axis=1), changes.size, changes.size)
