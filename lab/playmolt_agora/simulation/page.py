@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from math import sqrt
 from pathlib import Path
 from typing import Final
@@ -82,12 +81,6 @@ def save(rows: Sequence[SimulationRow], out: Path) -> None:
     """Write `simulation.csv` and `simulation.parquet` into a folder, which is made where it is missing."""
     table = {name: [getattr(row, name) for row in rows] for name in COLUMNS}
     out.mkdir(parents=True, exist_ok=True)
-    arrow = import_module("pyarrow")
-    kinds = {
-        **dict.fromkeys(COLUMNS, arrow.string()),
-        **dict.fromkeys(("estimate", "lo", "hi", "promised_lo", "promised_hi"), arrow.float64()),
-        "draws": arrow.int64(),
-        "ok": arrow.bool_(),
-    }
-    schema = arrow.schema(list(kinds.items()))
-    tables.save("simulation", table, arrow.table(table, schema=schema), out)
+    measured = dict.fromkeys(("estimate", "lo", "hi", "promised_lo", "promised_hi"), "measure")
+    kinds = {**dict.fromkeys(COLUMNS, "text"), **measured, "draws": "count", "ok": "flag"}
+    tables.save("simulation", table, tables.arrow_table(table, kinds), out)

@@ -77,16 +77,13 @@ def save(name: str, columns: Mapping[str, Sequence[object]], table: object, out:
     return comma, parquet
 
 
-def arrow_table(table: Mapping[str, Sequence[object]]) -> object:
-    """A table with the types that its columns' names say."""
+def arrow_table(table: Mapping[str, Sequence[object]], kinds: Mapping[str, str] | None = None) -> object:
+    """A table with the types that its columns' names say, unless `kinds` do."""
     arrow = import_module("pyarrow")
-    kinds = {"text": arrow.string(), "flag": arrow.bool_(), "count": arrow.int64(), "measure": arrow.float64()}
-    schema = arrow.schema([(name, kinds[kind_of(name, values)]) for name, values in table.items()])
-    columns = [
-        arrow.array(_plain(values, kind_of(name, values)), type=schema.field(name).type)
-        for name, values in table.items()
-    ]
-    return arrow.Table.from_arrays(columns, schema=schema)
+    types = {"text": arrow.string(), "flag": arrow.bool_(), "count": arrow.int64(), "measure": arrow.float64()}
+    known = {name: (kinds or {}).get(name) or kind_of(name, values) for name, values in table.items()}
+    columns = {name: arrow.array(_plain(table[name], kind), type=types[kind]) for name, kind in known.items()}
+    return arrow.table(columns)
 
 
 def kind_of(column: str, values: Sequence[object]) -> str:
