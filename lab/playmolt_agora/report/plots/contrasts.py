@@ -8,7 +8,7 @@ from playmolt_schemas.stored.agora.turn import ACTIONS
 from playmolt_agora.measures.data.results import grouped
 from playmolt_agora.report import charts
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import CONDITIONS, Drawing, in_order, phase_title
+from playmolt_agora.report.plots.figure import CONDITIONS, Sketch, in_order, phase_title
 from playmolt_agora.report.study import StudyData, counted_rows
 from playmolt_agora.report.vega import Spec
 
@@ -19,17 +19,17 @@ Line = Mapping[str, Any]
 Groups = Mapping[str, Sequence[Line]]
 
 
-def contrast_figure(study: StudyData) -> Drawing:
+def contrast_figure(study: StudyData) -> Sketch:
     """Draw the divergence of the two sides of each contrast, per model, with its interval where there is one."""
     found = counted_rows(study, "contrast_intervals") or counted_rows(study, "contrasts")
     groups = grouped(found, _name)
     most = max((row.get(name) or 0.0 for row in found for name in ("jsd", "ci_hi")), default=0.0) or 1.0
     x = charts.axis("value", "Jensen–Shannon divergence, bits", domain=(0.0, min(1.0, most)))
     table = "contrast_intervals" if study.further.get("contrast_intervals") else "contrasts"
-    return Drawing(_field(groups, "jsd", x), _alt("Divergence by contrast", groups, "jsd"), found, table=table)
+    return Sketch(_field(groups, "jsd", x), _alt("Divergence by contrast", groups, "jsd"), found, table=table)
 
 
-def model_figure(study: StudyData) -> Drawing:
+def model_figure(study: StudyData) -> Sketch:
     """Draw the differences of PCS between models, with their intervals."""
     found: list[Line] = [
         {**row, "contrast": "PCS", "phase": row["language"], "condition": None,
@@ -39,10 +39,10 @@ def model_figure(study: StudyData) -> Drawing:
     groups = grouped(found, _name)
     x = charts.axis("value", "difference of PCS, bits", domain=_span(found, "delta"))
     chart = _field(groups, "delta", x, charts.level(across="x", dashed=True))
-    return Drawing(chart, _alt("Differences of PCS", groups, "delta"), found, _DELTA)
+    return Sketch(chart, _alt("Differences of PCS", groups, "delta"), found, _DELTA)
 
 
-def point_figure(study: StudyData) -> Drawing:
+def point_figure(study: StudyData) -> Sketch:
     """Draw the differences of shares in percentage points, one panel a contrast, with intervals."""
     shares = counted_rows(study, "contrast_shares")
     found: list[Line] = [row for row in shares if row["contrast"] != "model"]
@@ -58,7 +58,7 @@ def point_figure(study: StudyData) -> Drawing:
             charts.panel([charts.level(across="x", dashed=True), *marks], width, 26 * len(ACTIONS), title=name)
         )
     said = _alt("Differences of shares in percentage points", groups, "points", key="action")
-    return Drawing(charts.grid(panels, columns, gap=20), said, shares)
+    return Sketch(charts.grid(panels, columns, gap=20), said, shares)
 
 
 def _field(groups: Groups, column: str, x: Spec, *behind: Spec) -> Spec:

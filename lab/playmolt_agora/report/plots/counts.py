@@ -9,7 +9,7 @@ from playmolt_schemas.stored.agora.turn import VALID_CODES, ParseCode
 from playmolt_agora.report import charts
 from playmolt_agora.report.charts import HUES, Style
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import Drawing, percent, phase_title, shown_turns
+from playmolt_agora.report.plots.figure import Sketch, percent, phase_title, shown_turns
 from playmolt_agora.report.study import StudyData, rows
 from playmolt_agora.report.tallies import parse_codes
 from playmolt_agora.report.vega import Spec
@@ -26,7 +26,7 @@ _DISSOC: Final = {
 _DISSOC_STYLES: Final = {words: Style(hue) for words, hue in _DISSOC.values()}
 
 
-def parse_figure(study: StudyData) -> Drawing:
+def parse_figure(study: StudyData) -> Sketch:
     """Draw how replies were read, by model and language."""
     found: list[dict[str, Any]] = [
         {"model": model, "language": language, **{code: read[code] for code in CODES}, "failed share": _failed(read)}
@@ -34,7 +34,7 @@ def parse_figure(study: StudyData) -> Drawing:
     ]
     bars = {f"{row['model']} · {row['language']}": {code: row[code] for code in CODES} for row in found}
     said = [f"{name}: {percent(row['failed share'])} failed" for name, row in zip(bars, found, strict=True)]
-    return Drawing(_chart(bars, _CODE_STYLES), f"Stacked bars. {'; '.join(said)}." if said else "No turns.", found)
+    return Sketch(_chart(bars, _CODE_STYLES), f"Stacked bars. {'; '.join(said)}." if said else "No turns.", found)
 
 
 def _failed(found: Mapping[str, int]) -> float | None:
@@ -42,7 +42,7 @@ def _failed(found: Mapping[str, int]) -> float | None:
     return sum(times for code, times in found.items() if code not in VALID_CODES) / total if total else None
 
 
-def dissoc_figure(study: StudyData) -> Drawing:
+def dissoc_figure(study: StudyData) -> Sketch:
     """Draw whether thoughts and acts agree, by phase, model and language."""
     found = sorted(rows(study.tables.get("dissoc")), key=_order)
     bars = {
@@ -53,7 +53,7 @@ def dissoc_figure(study: StudyData) -> Drawing:
     }
     said = [f"{name}: coherence {shown(row['coherence'])}" for name, row in zip(bars, found, strict=True)]
     alt = f"Stacked bars of the code dissoc. {'; '.join(said)}." if said else "No turns."
-    return Drawing(_chart(bars, _DISSOC_STYLES), alt, found)
+    return Sketch(_chart(bars, _DISSOC_STYLES), alt, found)
 
 
 def _order(row: Mapping[str, Any]) -> tuple[tuple[int, str], str, str]:

@@ -7,7 +7,7 @@ from playmolt_agora.measures.data.results import grouped, mean
 from playmolt_agora.report import charts
 from playmolt_agora.report.charts import BAND, HUES, Style, styles
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import Drawing, in_order, shown_rows
+from playmolt_agora.report.plots.figure import Sketch, in_order, shown_rows
 from playmolt_agora.report.study import StudyData, rows
 from playmolt_agora.report.vega import Spec
 
@@ -22,7 +22,7 @@ _HEIGHT: Final = 120
 Line = dict[str, Any]
 
 
-def drift_figure(study: StudyData) -> Drawing:
+def drift_figure(study: StudyData) -> Sketch:
     """Draw raw drift above the range of its permutation null, and the excess over it."""
     found = shown_rows(study, study.tables.get("drift"))
     groups = _by_persona(found)
@@ -38,7 +38,7 @@ def drift_figure(study: StudyData) -> Drawing:
             charts.panel([charts.level(), *_drawn(lines, "id_excess", _EXCESS, x, excess)], width, _HEIGHT,
                          title=f"{name}: excess over the null"),
         ]  # fmt: skip
-    return Drawing(charts.grid(panels, 2, gap=60), _alt("Instruction Drift", groups, "id_excess"), found)
+    return Sketch(charts.grid(panels, 2, gap=60), _alt("Instruction Drift", groups, "id_excess"), found)
 
 
 def _null(lines: Sequence[Line], x: Spec, y: Spec) -> Spec:
@@ -60,13 +60,13 @@ def _drawn(lines: Sequence[Line], column: str, series: str, x: Spec, y: Spec, *,
                         legend=None if known is _ENTROPY else charts.key(known))  # fmt: skip
 
 
-def entropy_figure(study: StudyData) -> Drawing:
+def entropy_figure(study: StudyData) -> Sketch:
     """Draw the normalised entropy by window, which H1a and H2 are about."""
     groups = _by_persona(shown_rows(study, study.tables.get("drift")))
-    return Drawing(_entropies(groups, "window", _windows), _alt("Normalised entropy", groups, "h_norm"))
+    return Sketch(_entropies(groups, "window", _windows), _alt("Normalised entropy", groups, "h_norm"))
 
 
-def rolling_figure(study: StudyData) -> Drawing | None:
+def rolling_figure(study: StudyData) -> Sketch | None:
     """Draw entropy over rolling windows, as a picture beside the windows that count; None with one window alone."""
     found = shown_rows(study, study.further.get("rolling"))
     groups = _by_persona(found)
@@ -74,7 +74,7 @@ def rolling_figure(study: StudyData) -> Drawing | None:
         return None
     chart = _entropies(groups, "first_turn", lambda _: charts.axis("x", "first turn of 20", nice=False))
     said = f"Normalised entropy over rolling windows of 20 turns, {len(groups)} panels by persona."
-    return Drawing(chart, said)
+    return Sketch(chart, said)
 
 
 def _entropies(groups: Mapping[str, Sequence[Line]], at: str, across: Callable[[Sequence[Line]], Spec]) -> Spec:
@@ -87,7 +87,7 @@ def _entropies(groups: Mapping[str, Sequence[Line]], at: str, across: Callable[[
     return charts.grid(panels, columns)
 
 
-def washout_figure(study: StudyData) -> Drawing:
+def washout_figure(study: StudyData) -> Sketch:
     """Draw how far actions with a persona exceed those of the same model without, by window."""
     found = rows(study.tables.get("washout"))
     series = styles(in_order(line["model"] for line in found))
@@ -105,7 +105,7 @@ def washout_figure(study: StudyData) -> Drawing:
         ]
         layers = [charts.level(), *charts.lines(points, series, _windows(lines), y, legend=charts.key(series))]
         panels.append(charts.panel(layers, width, _HEIGHT, title=name))
-    return Drawing(charts.grid(panels, columns), _alt("Persona washout", groups, "pw_excess"), found)
+    return Sketch(charts.grid(panels, columns), _alt("Persona washout", groups, "pw_excess"), found)
 
 
 def _by_persona(found: Sequence[Line]) -> dict[str, list[Line]]:

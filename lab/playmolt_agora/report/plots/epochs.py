@@ -9,7 +9,7 @@ from playmolt_agora.measures.data.results import grouped, mean
 from playmolt_agora.report import charts
 from playmolt_agora.report.charts import DASHES, HUES, Style
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import Drawing, phase_title, shown_runs
+from playmolt_agora.report.plots.figure import Sketch, phase_title, shown_runs
 from playmolt_agora.report.study import StudyData, rows
 
 _LANGUAGES: Final = {"ko": Style(HUES[0]), "en": Style(HUES[1], DASHES[1])}
@@ -18,18 +18,18 @@ Points = list[dict[str, Any]]
 """`run`, `series` (its language), epoch `x` and value `y`."""
 
 
-def gini_figure(study: StudyData) -> Drawing:
+def gini_figure(study: StudyData) -> Sketch:
     return _figure(study, rows(study.tables.get("gini")), "gini", "Gini", ("kind",), 1.0)
 
 
-def treasury_figure(study: StudyData) -> Drawing | None:
+def treasury_figure(study: StudyData) -> Sketch | None:
     found = rows(study.treasury)
     return _figure(study, found, "treasury", "Treasury", (), None) if found else None
 
 
 def _figure(
     study: StudyData, found: Sequence[dict[str, Any]], name: str, title: str, keys: Sequence[str], top: float | None
-) -> Drawing:
+) -> Sketch:
     groups = _groups(study, found, name, keys)
     columns, width = charts.fitted(len(groups), 3)
     highest = max((point["y"] for points in groups.values() for point in points), default=0.0)
@@ -39,7 +39,7 @@ def _figure(
         y = charts.axis("y", domain=(0, top or highest or 1.0))
         layers = charts.lines([*points, *_means(points)], _LANGUAGES, x, y, marks=False, legend=charts.key(_LANGUAGES))
         panels.append(charts.panel(layers, width, 100, title=heading))
-    return Drawing(charts.grid(panels, columns), _alt(title, groups))
+    return Sketch(charts.grid(panels, columns), _alt(title, groups))
 
 
 def _groups(study: StudyData, found: Sequence[dict[str, Any]], column: str, keys: Sequence[str]) -> dict[str, Points]:

@@ -49,7 +49,7 @@ def phase_title(phase: str) -> str:
     return PHASES.get(phase, phase)
 
 
-class Drawing(NamedTuple):
+class Sketch(NamedTuple):
     """A chart, what it shows in words, and the rows that its numbers are columns of; all columns if none are named."""
 
     chart: vega.Spec

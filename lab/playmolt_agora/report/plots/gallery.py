@@ -8,7 +8,7 @@ from playmolt_schemas.stored.agora.turn import ACTIONS
 
 from playmolt_agora.report import vega
 from playmolt_agora.report.plots import contrasts, counts, drift, epochs, networks, pcs, ritual, time
-from playmolt_agora.report.plots.figure import Drawing, Plot, shown_runs
+from playmolt_agora.report.plots.figure import Plot, Sketch, shown_runs
 from playmolt_agora.report.study import StudyData, named_rows
 
 
@@ -17,7 +17,7 @@ class FigureKind(NamedTuple):
 
     title: str
     measure: str
-    draw: Callable[[StudyData], Drawing | None]
+    draw: Callable[[StudyData], Sketch | None]
     table: str = ""
     arms: tuple[str, ...] = ()
     columns: str = ""
@@ -64,21 +64,21 @@ def gallery(study: StudyData) -> dict[str, Plot]:
     found = {}
     for name, figure in FIGURES.items():
         held = named_rows(study, figure.table) if figure.table else study.turns
-        if held and (drawing := figure.draw(study)):
-            found[name] = _drawn(study, name, figure, drawing)
+        if held and (sketch := figure.draw(study)):
+            found[name] = _drawn(study, name, figure, sketch)
     return found
 
 
-def _drawn(study: StudyData, name: str, figure: FigureKind, drawing: Drawing) -> Plot:
-    columns = drawing.columns or tuple(figure.columns.split()) or tuple(drawing.of[0] if drawing.of else ())
+def _drawn(study: StudyData, name: str, figure: FigureKind, sketch: Sketch) -> Plot:
+    columns = sketch.columns or tuple(figure.columns.split()) or tuple(sketch.of[0] if sketch.of else ())
     return Plot(
         name=name,
         title=figure.title,
-        alt=drawing.alt,
-        svg=vega.draw(drawing.chart, f"fig-{name}", figure.title, drawing.alt),
+        alt=sketch.alt,
+        svg=vega.draw(sketch.chart, f"fig-{name}", figure.title, sketch.alt),
         measure=figure.measure,
         runs=shown_runs(study, *figure.arms),
-        table=drawing.table or figure.table,
+        table=sketch.table or figure.table,
         columns=columns,
-        lines=tuple(tuple(row.get(column) for column in columns) for row in drawing.of),
+        lines=tuple(tuple(row.get(column) for column in columns) for row in sketch.of),
     )

@@ -6,7 +6,7 @@ from typing import Final
 
 from playmolt_agora.report import charts
 from playmolt_agora.report.charts import HUES
-from playmolt_agora.report.plots.figure import Drawing, phase_title, shown_turns
+from playmolt_agora.report.plots.figure import Sketch, phase_title, shown_turns
 from playmolt_agora.report.study import StudyData
 from playmolt_agora.report.tallies import Network, networks
 from playmolt_agora.report.vega import INK, Spec
@@ -22,15 +22,15 @@ Pair = tuple[str, str]
 Point = tuple[float, float]
 
 
-def support_figure(study: StudyData) -> Drawing:
+def support_figure(study: StudyData) -> Sketch:
     return _figure(study, "support")
 
 
-def whisper_figure(study: StudyData) -> Drawing:
+def whisper_figure(study: StudyData) -> Sketch:
     return _figure(study, "whisper")
 
 
-def _figure(study: StudyData, action: str) -> Drawing:
+def _figure(study: StudyData, action: str) -> Sketch:
     found = {key: tie for key, tie in networks(shown_turns(study)).items() if key[2] == action}
     panels = []
     for (phase, language, _), tie in found.items():
@@ -48,7 +48,7 @@ def _figure(study: StudyData, action: str) -> Drawing:
         for (phase, language, _), tie in found.items()
         for (sender, target), count in sorted(tie.ties.items(), key=lambda item: (-item[1], item[0]))
     ]
-    return Drawing(charts.grid(panels, 2, gap=100, below=64), alt, times, ("phase", "language", "from", "to", "times"))
+    return Sketch(charts.grid(panels, 2, gap=100, below=64), alt, times, ("phase", "language", "from", "to", "times"))
 
 
 def _busiest(tie: Network) -> str:

@@ -8,7 +8,7 @@ from playmolt_schemas.stored.agora.turn import ACTIONS
 from playmolt_agora.report import charts
 from playmolt_agora.report.charts import HUES, Style
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import ACTION_STYLES, Drawing
+from playmolt_agora.report.plots.figure import ACTION_STYLES, Sketch
 from playmolt_agora.report.study import StudyData, has_pcs, rows
 from playmolt_agora.report.vega import INK, SOFT, Spec
 
@@ -18,22 +18,22 @@ _FLOOR_STYLES: Final = {words: Style(hue) for words, hue in zip(_FLOORS.values()
 Cells = Sequence[Mapping[str, Any]]
 
 
-def estimate_figure(study: StudyData) -> Drawing | None:
+def estimate_figure(study: StudyData) -> Sketch | None:
     """Draw PCS per model and language with interval, leave-one-run-out range and floors."""
     return _figure(study, _estimates, _estimates_alt, 34)
 
 
-def parts_figure(study: StudyData) -> Drawing | None:
+def parts_figure(study: StudyData) -> Sketch | None:
     """Draw how much each action contributes to PCS."""
     return _figure(study, _parts, _parts_alt, 38)
 
 
 def _figure(
     study: StudyData, layers: Callable[[Cells], list[Spec]], alt: Callable[[Cells], str], line: float
-) -> Drawing | None:
+) -> Sketch | None:
     cells = [{**cell, "name": f"{cell['model']} · {cell['language']}"} for cell in rows(study.tables.get("pcs"))]
     panel = charts.panel(layers(cells), _room(cells), line * len(cells))
-    return Drawing(charts.grid([panel], 1), alt(cells), cells) if has_pcs(study) else None
+    return Sketch(charts.grid([panel], 1), alt(cells), cells) if has_pcs(study) else None
 
 
 def _room(cells: Cells) -> float:

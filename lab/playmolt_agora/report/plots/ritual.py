@@ -6,7 +6,7 @@ from typing import Any, Final
 from playmolt_agora.measures.data.results import mean
 from playmolt_agora.report import charts
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import Drawing, in_order, shown_rows
+from playmolt_agora.report.plots.figure import Sketch, in_order, shown_rows
 from playmolt_agora.report.study import StudyData
 from playmolt_agora.report.vega import INK, SOFT, Spec
 
@@ -18,7 +18,7 @@ _NAMED: Final = f"indexof({list(STRONG)}, datum.label) < 0 ? datum.label : [datu
 Line = dict[str, Any]
 
 
-def ritual_figure(study: StudyData) -> Drawing:
+def ritual_figure(study: StudyData) -> Sketch:
     """Draw RI* per run by model, and by persona with the strongly instructed ones apart."""
     found = [row for row in shown_rows(study, study.tables.get("ri")) if row.get("phase") == "phase2"]
     by_model = [row for row in found if row["level"] == "run_model"]
@@ -40,7 +40,7 @@ def ritual_figure(study: StudyData) -> Drawing:
         )
     ]
     said = f"RI* by run. {_alt(by_model, 'model', models)} {_alt(by_persona, 'persona', personas)}"
-    return Drawing(charts.grid(panels, columns, gap=50), said, (*by_model, *by_persona))
+    return Sketch(charts.grid(panels, columns, gap=50), said, (*by_model, *by_persona))
 
 
 def _personas(lines: Sequence[Line]) -> list[str]:

@@ -8,7 +8,7 @@ from playmolt_agora.report.plots.figure import (
     ACTION_STYLES,
     CONDITIONS,
     PLACE_STYLES,
-    Drawing,
+    Sketch,
     percent,
     phase_title,
     shown_turns,
@@ -18,16 +18,16 @@ from playmolt_agora.report.tallies import Cell, Mix, action_mix, occupancy
 from playmolt_agora.report.vega import Spec
 
 
-def action_figure(study: StudyData) -> Drawing:
+def action_figure(study: StudyData) -> Sketch:
     """Draw the action mix by phase, language, condition and model."""
     return _figure(action_mix(shown_turns(study)), "action", ACTION_STYLES)
 
 
-def place_figure(study: StudyData) -> Drawing:
+def place_figure(study: StudyData) -> Sketch:
     return _figure(occupancy(shown_turns(study)), "place", PLACE_STYLES)
 
 
-def _figure(mixes: Mapping[Cell, Mix], noun: str, parts: Mapping[str, Style]) -> Drawing:
+def _figure(mixes: Mapping[Cell, Mix], noun: str, parts: Mapping[str, Style]) -> Sketch:
     found = [
         {"phase": phase_title(phase), "condition": CONDITIONS[condition] or None, "language": language,
          "model": model or "all", "piece": position + 1, "turns": sum(counts.values()),
@@ -36,7 +36,7 @@ def _figure(mixes: Mapping[Cell, Mix], noun: str, parts: Mapping[str, Style]) ->
         for position, counts in enumerate(mix.counts)
     ]  # fmt: skip
     columns = ("phase", "condition", "language", "model", "piece", "turns", *parts)
-    return Drawing(_chart(mixes, parts), _alt(mixes, tuple(parts), noun), found, columns)
+    return Sketch(_chart(mixes, parts), _alt(mixes, tuple(parts), noun), found, columns)
 
 
 def _chart(mixes: Mapping[Cell, Mix], names: Mapping[str, Style]) -> Spec:
