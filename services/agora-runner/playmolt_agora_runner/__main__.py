@@ -14,7 +14,7 @@ from playmolt_schemas.instrument import lexicon
 from playmolt_schemas.routes import sharing
 
 from playmolt_agora_runner.calls.batch_worker import BatchWorker
-from playmolt_agora_runner.calls.experiment_status import ExperimentStatuses
+from playmolt_agora_runner.calls.experiment_status import RecentExperiments
 from playmolt_agora_runner.coding.judge_model import JudgeModel
 from playmolt_agora_runner.coding.judge_worker import JudgeWorker
 from playmolt_agora_runner.experiment import effects as experiment_effects
@@ -37,9 +37,9 @@ from playmolt_agora_runner.world.state import RunState
 def runs(context: ServiceContext) -> HostedGame[RunState]:
     """The experiments' engine is there by the time a worker is first asked."""
     cast, blobs = residents.cast(), PgBlobs(context.pool)
-    models, statuses = context.models(cast), ExperimentStatuses(context.engines)
+    models, recent = context.models(cast), RecentExperiments(context.engines)
     calls = DurableCalls(models, PgLedger(context.pool), blobs, PgBatchCalls(context.pool))
-    asking = TurnModel(calls, cast, context.catalogue, blobs, statuses)
+    asking = TurnModel(calls, cast, context.catalogue, blobs, recent)
     balancer = LoadBalancer()
 
     async def take_turns(leased: LeasedEffect[run_effects.Payload, RunState]) -> None:
@@ -47,7 +47,7 @@ def runs(context: ServiceContext) -> HostedGame[RunState]:
         if leased.attempt == 1 and balancer.leaves_to_others(leased.stream):
             return
         with balancer.hold(leased.stream):
-            await ModelWorker(context.log, asking, statuses, context.engines["experiment"].submit, context.catalogue)(
+            await ModelWorker(context.log, asking, recent, context.engines["experiment"].submit, context.catalogue)(
                 leased
             )
 
@@ -55,7 +55,7 @@ def runs(context: ServiceContext) -> HostedGame[RunState]:
         run_effects.TURN: take_turns,
         run_effects.INTERVIEW: take_turns,
         run_effects.REPORT: take_turns,
-        run_effects.RESUME: PauseWorker(statuses),
+        run_effects.RESUME: PauseWorker(recent),
     }
     return HostedGame(Agora(), None, workers)
 

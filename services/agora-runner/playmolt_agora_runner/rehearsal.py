@@ -7,19 +7,16 @@ from typing import Final
 import msgspec
 from msgspec import UNSET
 from playmolt_core.game.decider import Accepted, Command
-from playmolt_core.llm.port import ChatMessage, ModelRequest
+from playmolt_core.llm.port import ModelRequest
 from playmolt_core.llm.scripted.model import ScriptedTurn
-from playmolt_schemas.agora.plan import PlanFault
 from playmolt_schemas.instrument.laboratory import MeasureTrial
 from playmolt_schemas.stored.agora.plan import LockedRoom, Plan
 from playmolt_schemas.stored.agora.run import AgentActed, TurnFailed
 from playmolt_schemas.stored.agora.turn import RunSpec, Tokens
 
-from playmolt_agora_runner.folder import reading as folder_reading
 from playmolt_agora_runner.folder.personas import dressed
 from playmolt_agora_runner.folder.reading import PlanFolder
-from playmolt_agora_runner.folder.source import Source
-from playmolt_agora_runner.plan import matrix, reading
+from playmolt_agora_runner.plan import matrix
 from playmolt_agora_runner.plan.design import TrialOf
 from playmolt_agora_runner.run import commands, effects
 from playmolt_agora_runner.run.rules import Agora
@@ -78,8 +75,7 @@ def _reply(state: RunState, texts: Mapping[str, str]) -> TurnReply:
 
 
 def _said(scene: Scene, prompt: prompts.Prompt, state: RunState) -> str:
-    messages = (ChatMessage("system", prompt.system), ChatMessage("user", prompt.user))
-    turn = ScriptedTurn(ModelRequest(alias=_ALIAS, messages=messages, schema_name="turn"), state.run.seed)
+    turn = ScriptedTurn(ModelRequest(alias=_ALIAS, messages=prompt.messages, schema_name="turn"), state.run.seed)
     return visitors.cast(residents.cast(), _ALIAS, scene).character(turn)(turn).text
 
 
@@ -90,12 +86,3 @@ def tried(plan: Plan | None, folder: PlanFolder, trial: TrialOf) -> PlanFolder:
     turns = tuple(records(plan, folder.rooms, folder.texts))
     faults = trial(MeasureTrial(measures=folder.measures, turns=turns))
     return msgspec.structs.replace(folder, faults=(*folder.faults, *faults))
-
-
-def trial_faults(body: object, files: Mapping[str, str], trial: TrialOf) -> tuple[PlanFault, ...]:
-    """The faults of the measures of a plan that can be read, with these texts of its folder."""
-    read = reading.reading(body, {})
-    if read.plan is None:
-        return ()
-    folder = folder_reading.read(read.plan, Source(files), read.rooms_at)
-    return tried(read.plan, folder, trial).faults[len(folder.faults) :]

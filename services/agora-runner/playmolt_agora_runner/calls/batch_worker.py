@@ -14,7 +14,7 @@ from playmolt_core.ops.telemetry import log
 from playmolt_schemas.canonical import digest
 
 from playmolt_agora_runner.experiment import commands
-from playmolt_agora_runner.experiment.effects import batches_are_due
+from playmolt_agora_runner.experiment.effects import asks_in_batches, batches_are_due
 from playmolt_agora_runner.experiment.state import OpenBatch, State
 
 if TYPE_CHECKING:
@@ -64,7 +64,8 @@ class BatchWorker:
                 return
             for batch in state.batches:
                 await self._poll(leased, batch)
-            await self._submit(leased, state)
+            if asks_in_batches(state):
+                await self._submit(leased, state)
             await self._sleep(LOOK_SECONDS)
 
     async def _poll(self, leased: LeasedEffect[None, State], batch: OpenBatch) -> None:

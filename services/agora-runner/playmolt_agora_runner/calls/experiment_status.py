@@ -3,21 +3,19 @@ pay for its calls, and the keys of their replies."""
 
 import time
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from decimal import Decimal
 from typing import Final
 
-import msgspec
 from playmolt_core.db.ledger import Account, ExhaustedAccount
 from playmolt_core.engine.engine import Engine
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_core.llm.port import ModelRequest
+from playmolt_core.llm.port import ModelRequest, SamplingParameters, TurnHeader
 from playmolt_core.log.folding import facts_of
 from playmolt_core.log.port import StreamReader
 from playmolt_schemas.canonical import digest
+from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.instrument.usage import Charge
 from playmolt_schemas.stored.agora.plan import Budget, Limits, Plan, Spent
-from playmolt_schemas.stored.agora.run import PauseCode
 from playmolt_schemas.stored.agora.turn import RunSpec, SamplingSettings
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.text import decimal_text
@@ -25,68 +23,34 @@ from playmolt_schemas.text import decimal_text
 from playmolt_agora_runner import budget
 from playmolt_agora_runner.budget import LimitReached
 from playmolt_agora_runner.experiment.state import State
-from playmolt_agora_runner.plan.plan import plays_in_batches
 from playmolt_agora_runner.run.rules import Agora
+from playmolt_agora_runner.turn import reply_parser
+from playmolt_agora_runner.turn.prompts import Prompt
+from playmolt_agora_runner.turn.scene import Scene
 
 FRESH_SECONDS: Final = 0.5
-_FORGET: Final = 1000
+_FORGET: Final = 50
 
 
-class Status(msgspec.Struct, frozen=True):
-    """Whether the experiment continues, and its current budget."""
-
-    budget: Budget
-    halted: PauseCode | None
-    detail: str
-    ended: bool = False
-    """Whether its operator ended it for good."""
-    resumed_at: datetime | None = None
-    """When its operator last resumed it."""
-    batched: bool = False
-    """Whether models that support batches are called in batches."""
-
-
-class ExperimentStatuses:
+class RecentExperiments:
     """Reads an experiment at most twice a second: after a stop, turns may begin for `FRESH_SECONDS`."""
 
     def __init__(self, engines: Mapping[str, Engine]) -> None:
         self._engines = engines
-        self._known: dict[str, tuple[float, Status]] = {}
+        self._known: dict[str, tuple[float, State]] = {}
 
-    async def plan(self, experiment: str) -> Plan | None:
-        """An experiment's plan; None for a run without one. Raises LogUnavailable."""
-        snapshot = await self._engines["experiment"].committed.snapshot(experiment)
-        found: State | None = snapshot.state if snapshot else None
-        return found.plan if found else None
-
-    async def of(self, experiment: str) -> Status:
-        """An experiment's status; a run without an experiment continues. Raises LogUnavailable."""
+    async def of(self, experiment: str) -> State:
+        """An experiment as it was; a run without an experiment continues. Raises LogUnavailable."""
         known = self._known.get(experiment)
         now = time.monotonic()
         if known is not None and now - known[0] < FRESH_SECONDS:
             return known[1]
         snapshot = await self._engines["experiment"].committed.snapshot(experiment)
-        status = _status(snapshot.state) if snapshot else Status(Budget(), None, "")
+        state: State = snapshot.state if snapshot else State(game_id=experiment)
         if len(self._known) > _FORGET:
             self._known.clear()
-        self._known[experiment] = (now, status)
-        return status
-
-
-def _status(state: State) -> Status:
-    halted: PauseCode | None = None
-    if state.status == "budget_stopped":
-        halted = "budget"
-    elif state.status in ("stopped", "aborted"):
-        halted = "stopped"
-    return Status(
-        state.budget,
-        halted,
-        state.reason,
-        ended=state.status == "aborted",
-        resumed_at=state.resumed_at,
-        batched=bool(state.plan and plays_in_batches(state.plan)),
-    )
+        self._known[experiment] = (now, state)
+        return state
 
 
 async def events_of(log: StreamReader, run: str) -> list[Event]:
@@ -112,6 +76,30 @@ def accounts_of(spec: RunSpec, limits: Budget) -> list[Account]:
 def _account(name: str, limits: Limits) -> Account:
     money = None if limits.money is None else Decimal(limits.money)
     return Account(name=name, calls=limits.calls, tokens=limits.tokens, money=money)
+
+
+def turn_request(
+    terms: Plan | RunSpec, alias: str, scene: Scene, prompt: Prompt, turn: TurnHeader | None = None
+) -> ModelRequest:
+    """What a model is asked at its turn."""
+    return model_request(terms, alias, prompt, "turn", reply_parser.reply_schema(scene), turn)
+
+
+def model_request(
+    terms: Plan | RunSpec, alias: str, prompt: Prompt, name: str, schema: Mapping[str, object], turn: TurnHeader | None
+) -> ModelRequest:
+    """A prompt under the terms of a plan; `name` is that of its reply's schema."""
+    return ModelRequest(
+        alias=alias,
+        messages=prompt.messages,
+        turn=None if is_scripted(alias) else turn,
+        schema_name=name,
+        schema=None if terms.decoding == "prompt" else schema,
+        sampling=SamplingParameters(temperature=terms.sampling.temperature, top_p=terms.sampling.top_p),
+        max_tokens=terms.sampling.max_tokens,
+        decoding=terms.decoding,
+        patient=True,
+    )
 
 
 def reply_key(

@@ -14,17 +14,17 @@ from typing import Final
 from playmolt_core.game.decider import Accepted
 from playmolt_core.llm import port
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_core.llm.port import Attempt, ChatMessage, Failed, Model, ModelRequest
+from playmolt_core.llm.port import Attempt, Failed, Model, ModelRequest
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.stored.agora.plan import Plan, Probe
 
+from playmolt_agora_runner.calls.experiment_status import turn_request
 from playmolt_agora_runner.folder.personas import dressed
 from playmolt_agora_runner.folder.reading import PlanFolder
 from playmolt_agora_runner.plan import matrix
 from playmolt_agora_runner.run import commands
 from playmolt_agora_runner.run.rules import Agora
-from playmolt_agora_runner.turn import prompts, reply_parser, scenes
-from playmolt_agora_runner.turn.scene import Scene
+from playmolt_agora_runner.turn import prompts, scenes
 
 TIMES: Final = 4
 
@@ -45,7 +45,7 @@ def requests(plan: Plan, folder: PlanFolder, alias: str, count: int) -> list[Mod
         for event in decision.events:
             state = rules.evolve(state, event, datetime.now(UTC))
         found = (dressed(scenes.scene(state, agent), folder.texts) for agent in agents)
-        return [_request(plan, alias, scene) for scene in islice(found, count)]
+        return [turn_request(plan, alias, scene, prompts.render(scene)) for scene in islice(found, count)]
     return []
 
 
@@ -81,17 +81,3 @@ async def _said(model: Model, request: ModelRequest) -> str:
 
 async def _forget(_: Attempt) -> None:
     """A probe is part of no log."""
-
-
-def _request(plan: Plan, alias: str, scene: Scene) -> ModelRequest:
-    prompt = prompts.render(scene)
-    return ModelRequest(
-        alias=alias,
-        messages=(ChatMessage("system", prompt.system), ChatMessage("user", prompt.user)),
-        schema_name="turn",
-        schema=None if plan.decoding == "prompt" else reply_parser.reply_schema(scene),
-        sampling=port.SamplingParameters(temperature=plan.sampling.temperature, top_p=plan.sampling.top_p),
-        max_tokens=plan.sampling.max_tokens,
-        decoding=plan.decoding,
-        patient=True,
-    )

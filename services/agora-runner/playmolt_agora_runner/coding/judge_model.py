@@ -174,7 +174,7 @@ def _request(experiment: str, alias: str, plan: Plan, thought: Thought, asked: p
     name = ":".join(("judge", thought.run, thought.agent, str(thought.turn), *_topic(thought)))
     return ModelRequest(
         alias=alias,
-        messages=judgement.messages(asked),
+        messages=asked.messages,
         turn=None if is_scripted(alias) else port.TurnHeader(experiment, name),
         schema_name=SCHEMA,
         sampling=port.SamplingParameters(temperature=plan.sampling.temperature, top_p=plan.sampling.top_p),

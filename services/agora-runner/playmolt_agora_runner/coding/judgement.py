@@ -5,7 +5,6 @@ from functools import cache
 from typing import Final, Literal
 
 import msgspec
-from playmolt_core.llm.port import ChatMessage
 from playmolt_schemas.instrument.laboratory import Thought
 from playmolt_schemas.stored.agora.turn import Language
 from playmolt_schemas.text import trimmed
@@ -49,10 +48,6 @@ def hash_of(thought: Thought) -> str:
     """The name under which the prompt about a thought is kept."""
     asked = prompt(thought.text, thought.language)
     return prompts.prompt_hash(asked.system, asked.user)
-
-
-def messages(asked: prompts.Prompt) -> tuple[ChatMessage, ChatMessage]:
-    return ChatMessage("system", asked.system), ChatMessage("user", asked.user)
 
 
 def thought_in(shown: str) -> str:

@@ -20,7 +20,8 @@ from typing_extensions import override
 
 from playmolt_agora_runner.experiment import coding, commands, views
 from playmolt_agora_runner.experiment.state import State
-from playmolt_agora_runner.plan import document, structs
+from playmolt_agora_runner.plan import document
+from playmolt_agora_runner.plan.reading import FIELDS
 
 OPEN: Final = "agora_open"
 PLAN: Final = "agora_plan"
@@ -178,13 +179,14 @@ def _forked(state: State, request: ApiRequest) -> ApiReply:
 
 def _body(kind: type[R], body: object) -> R | Refused:
     """A body may be left out."""
+    faults: Sequence[FieldFault]
     try:
-        read = structs.read(kind, {} if body is None else document.plain(body))
+        read, faults = FIELDS.partly(kind, {} if body is None else document.amounts(document.plain(body)))
     except document.Unreadable as error:
-        read = (FieldFault("", str(error)),)
-    if isinstance(read, tuple):
-        listed = "; ".join(f"{fault.field}: {fault.message}" for fault in read)
-        return Refused(Code.INVALID_REQUEST, f"Fix the request body and retry. {listed}", read)
+        read, faults = None, (FieldFault("", str(error)),)
+    if read is None or faults:
+        listed = "; ".join(f"{fault.field}: {fault.message}" for fault in faults)
+        return Refused(Code.INVALID_REQUEST, f"Fix the request body and retry. {listed}", tuple(faults))
     return read
 
 

@@ -63,10 +63,14 @@ def stop_judging(state: State, command: commands.StopJudge) -> Decision:
     return Accepted((_ended(judge, "stopped", "its operator stopped it"),)) if judge.status == "running" else Accepted()
 
 
+def all_stopped(state: State) -> tuple[JudgingEnded, ...]:
+    """The ends of the judges at work, as their experiment is ended."""
+    working = (judge for judge in state.judges if judge.status == "running")
+    return tuple(_ended(judge, "stopped", "the experiment was ended") for judge in working)
+
+
 def record_judgement(state: State, command: commands.RecordJudgement) -> Decision:
-    """Store the reply even if the judge was stopped meanwhile: it is paid for."""
-    if state.status == "aborted":
-        return game_over(state)
+    """Store the reply even if the judge or the experiment was ended meanwhile: it is paid for."""
     judge = state.judge(command.judge)
     if judge is None:
         return _refused("model", f"{command.judge[:60]!r} has not judged anything in this experiment")
@@ -94,8 +98,6 @@ def record_judgement(state: State, command: commands.RecordJudgement) -> Decisio
 
 
 def end_judging(state: State, command: commands.EndJudge) -> Decision:
-    if state.status == "aborted":
-        return game_over(state)
     judge = next((each for each in state.judges if each.number == command.number), None)
     if judge is None or judge.status != "running":
         return Accepted()

@@ -1,7 +1,7 @@
 """Commands of an experiment, from its operator and from the workers that fulfil its effects."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from playmolt_core.game.decider import Command
 from playmolt_core.llm.catalogue import Catalogue
@@ -31,18 +31,14 @@ class ReportRunOpened(Command, frozen=True, kw_only=True):
     run: str
 
 
-class ReportRunRefused(Command, frozen=True, kw_only=True):
-    """A run can never be opened: its rules refuse its specification."""
+class ReportRunWithoutResult(Command, frozen=True, kw_only=True):
+    """A run that its rules refuse to open, or that the operator ended; `version` and `hash` are those of the last
+    record of its stream, if it has one."""
 
     run: str
-
-
-class ReportRunAborted(Command, frozen=True, kw_only=True):
-    """The operator ended a run; `version` and `hash` are those of the last record of its stream."""
-
-    run: str
-    version: int
-    hash: str
+    outcome: Literal["refused", "aborted"]
+    version: int = 0
+    hash: str = ""
 
 
 class ReportRunProgress(Command, frozen=True, kw_only=True):

@@ -7,7 +7,6 @@ import msgspec
 from playmolt_core.game.decider import Effect
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.stored.agora.experiment import Which
-from playmolt_schemas.stored.agora.plan import Adaptive, BatchPlan, Plan
 
 from playmolt_agora_runner.experiment.state import Judge, Run, State
 
@@ -24,21 +23,6 @@ class RunToOpen(msgspec.Struct, frozen=True, gc=False):
     run: str
 
 
-class LookDue(msgspec.Struct, frozen=True, gc=False):
-    """Payload of `look`: compute intervals over the turns of `runs`, the ended runs of the matrix."""
-
-    plan: Plan
-    adaptive: Adaptive
-    seed: str
-    runs: tuple[str, ...]
-
-
-class OpenRuns(msgspec.Struct, frozen=True, gc=False):
-    """Payload of `watch_runs`: an operator may have ended one of them."""
-
-    runs: tuple[str, ...]
-
-
 class ThoughtsToCode(msgspec.Struct, frozen=True, gc=False):
     """Payload of `judge`: what its model is to code, since its start of this number."""
 
@@ -47,7 +31,7 @@ class ThoughtsToCode(msgspec.Struct, frozen=True, gc=False):
     turns: Which
 
 
-Payload = RunToOpen | ThoughtsToCode | LookDue | OpenRuns | None
+Payload = RunToOpen | ThoughtsToCode | None
 
 
 def effects(state: State) -> Iterator[Effect[Payload]]:
@@ -73,28 +57,22 @@ def _of_runs(state: State) -> Iterator[Effect[Payload]]:
     for run in state.runs:
         if run.status == "planned":
             yield Effect(id=open_effect(state, run), kind=OPEN, due=state.since, payload=RunToOpen(run.run))
-    if state.plan and state.plan.adaptive and look_is_due(state):
-        runs = tuple(run.run for run in ended_of_matrix(state))
-        look = LookDue(state.plan, state.plan.adaptive, state.seed, runs)
-        yield Effect(id=look_effect(state), kind=LOOK, due=state.since, payload=look)
-    if (eye := watch(state)) is not None:
-        yield eye
+    if look_is_due(state):
+        yield Effect(id=look_effect(state), kind=LOOK, due=state.since, payload=None)
+    if state.open:
+        yield Effect(id=digest([WATCH, state.game_id])[:32], kind=WATCH, due=state.since, payload=None)
 
 
 def batches_are_due(state: State) -> bool:
-    """Whether calls may wait for batches, or a batch is under way."""
-    plan = state.plan.batch if state.plan and state.plan.batch else BatchPlan()
-    playing = plan.play and state.status == "running" and any(run.status != "finished" for run in state.runs)
-    judges = [judge for judge in state.judges if judge.status == "running" and state.asks_in_batches(judge)]
-    judging = bool(judges) and state.status not in ("unlocked", "aborted")
-    return playing or judging or (bool(state.batches) and state.status == "running")
+    """Whether calls may wait for batches, or a batch is out: its replies are paid for, also after a stop."""
+    return state.status not in ("unlocked", "aborted") and (bool(state.batches) or asks_in_batches(state))
 
 
-def watch(state: State) -> Effect[OpenRuns] | None:
-    opened = tuple(run.run for run in state.open)
-    if not opened or state.status != "running" or state.since is None:
-        return None
-    return Effect(id=digest([WATCH, state.game_id])[:32], kind=WATCH, due=state.since, payload=OpenRuns(opened))
+def asks_in_batches(state: State) -> bool:
+    """Whether calls may wait for batches."""
+    going = state.status == "running" and any(run.status != "finished" for run in state.runs)
+    playing = going and state.plays_in_batches
+    return playing or any(judge.status == "running" and state.asks_in_batches(judge) for judge in state.judges)
 
 
 def open_effect(state: State, run: Run) -> str:

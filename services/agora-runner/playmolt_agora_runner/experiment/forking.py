@@ -79,6 +79,9 @@ def _no_fork(state: State, parent: Run, command: commands.ForkRun) -> Refused | 
         return Refused(Code.NOT_STARTED, "This run has no events yet. Fork it once it is under way.")
     if command.version < 1 or unstorable(command.change):
         return Refused(Code.INVALID_REQUEST, f"Give a version of at least 1 and a change: {branch.CHANGES}.")
+    if parent.status == "finished" and command.version > (parent.version or 0):
+        message = f"is {command.version}, but the run ended with event {parent.version or 0}"
+        return Refused(Code.INVALID_REQUEST, f"at {message}.", (FieldFault("at", message),))
     if sum(run.parent is not None for run in state.runs) >= _FORKS:
         return Refused(Code.INVALID_REQUEST, f"An experiment may have at most {_FORKS} forks. Open another experiment.")
     return None

@@ -3,13 +3,13 @@
 It takes up to a minute of processor time, so a service does it in a process of its own.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import msgspec
 from playmolt_core.game.decider import Refused
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_schemas.agora.plan import PlanFault, Preview
+from playmolt_schemas.agora.plan import PlanFault
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.limits import RECORD_BYTES
@@ -18,6 +18,7 @@ from playmolt_schemas.stored.agora.plan import Plan
 
 from playmolt_agora_runner.checks import symmetry
 from playmolt_agora_runner.experiment import preregistration
+from playmolt_agora_runner.experiment.preregistration import ExaminedPlan
 from playmolt_agora_runner.experiment.state import BY_CHARS
 from playmolt_agora_runner.folder import reading as folder_reading
 from playmolt_agora_runner.folder.reading import PlanFolder
@@ -25,40 +26,29 @@ from playmolt_agora_runner.folder.source import Source
 from playmolt_agora_runner.plan import reading
 from playmolt_agora_runner.plan.design import PowerOf
 from playmolt_agora_runner.plan.preview import examined
-from playmolt_agora_runner.turn import texts
 
-RULES_VERSION: Final = 1
 _METADATA_BYTES: Final = 16 * 1024
 """Upper bound of the size of a record without its data."""
 _NO_FILES: Final[Mapping[str, str]] = {}
-
-
-class ExaminedPlan(msgspec.Struct, frozen=True):
-    """A plan without a fault, its text and its preview."""
-
-    text: str
-    plan: Plan
-    preview: Preview
-    folder: PlanFolder
 
 
 def examine(
     body: object,
     catalogue: Catalogue,
     files: Mapping[str, str] = _NO_FILES,
-    trial_faults: Sequence[PlanFault] = (),
     *,
     imported: Mapping[str, str] = _NO_FILES,
     power: PowerOf,
+    tried: Callable[[Plan, PlanFolder], PlanFolder] | None = None,
 ) -> ExaminedPlan | Refused:
     """Read a plan (YAML or JSON text, or a JSON object) and work it out, or refuse it with every fault.
 
-    `files` is path → text of the plan's folder, `trial_faults` are those of its measures, `imported` is file name →
-    text of the file that `stage1_import` may name, `power` computes the power of its tests.
+    `files` is path → text of the plan's folder, `imported` is file name → text of the file that
+    `stage1_import` may name, `power` computes the power of its tests, `tried` tries its measures.
     """
     read = reading.reading(body, imported)
     folder = folder_reading.read(read.plan, Source(files), read.rooms_at) if read.plan else PlanFolder()
-    folder = msgspec.structs.replace(folder, faults=(*folder.faults, *trial_faults))
+    folder = tried(read.plan, folder) if read.plan and tried else folder
     found = examined(read, catalogue, folder=folder, power=power)
     if found.faults or read.plan is None:
         return _invalid([_placed(fault) for fault in found.faults])
@@ -72,17 +62,7 @@ def lock(experiment: str, operator: str, found: ExaminedPlan, catalogue: Catalog
             Code.INVALID_REQUEST,
             "The prompts are not symmetric. Run `playmolt agora check` to see where they differ.",
         )
-    preregistered = preregistration.preregistered(
-        experiment,
-        operator[:BY_CHARS],
-        found.text,
-        found.plan,
-        found.preview,
-        catalogue,
-        rules_version=RULES_VERSION,
-        content_version=texts.version(),
-        folder=found.folder,
-    )
+    preregistered = preregistration.preregistered(experiment, operator[:BY_CHARS], found, catalogue)
     size = len(canonical_json(preregistered))
     if size > RECORD_BYTES - _METADATA_BYTES:
         fault = FieldFault("phases", f"need a lock of {size} bytes, more than one record can hold: plan fewer runs")

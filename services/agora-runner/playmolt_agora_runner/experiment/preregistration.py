@@ -23,10 +23,20 @@ from playmolt_agora_runner.run import rules
 from playmolt_agora_runner.turn import texts
 from playmolt_agora_runner.world import worlds
 
+RULES_VERSION: Final = 1
 EXCLUSIONS: Final = (
     "A (run, model) with more than 20 % failed parses leaves the confirmatory set; both versions are reported.",
     "Runs marked exploratory (pilots, forks) never enter PCS or a test.",
 )
+
+
+class ExaminedPlan(msgspec.Struct, frozen=True):
+    """A plan without a fault, its text and its preview."""
+
+    text: str
+    plan: Plan
+    preview: Preview
+    folder: PlanFolder
 
 
 def pins(plan: Plan) -> Pins:
@@ -61,35 +71,25 @@ def planned_run(spec: RunSpec) -> PlannedRun:
     return PlannedRun(run=spec.run, cell=spec.cell, number=spec.number, turns=turns, spec=digest(spec))
 
 
-def preregistered(
-    experiment: str,
-    operator: str,
-    text: str,
-    plan: Plan,
-    preview: Preview,
-    catalogue: Catalogue,
-    *,
-    rules_version: int,
-    content_version: str,
-    folder: PlanFolder,
-) -> Preregistered:
+def preregistered(experiment: str, operator: str, found: ExaminedPlan, catalogue: Catalogue) -> Preregistered:
+    plan, folder = found.plan, found.folder
     return Preregistered(
         operator=operator,
         name=plan.name,
         seed=plan.seed,
-        rules_version=rules_version,
-        content_version=content_version,
+        rules_version=RULES_VERSION,
+        content_version=texts.version(),
         plan_hash=digest(plan),
-        text_hash=hashlib.sha256(text.encode()).hexdigest(),
-        text=text,
+        text_hash=hashlib.sha256(found.text.encode()).hexdigest(),
+        text=found.text,
         plan=plan,
         models=pinned_models(plan, catalogue),
-        tests=_tests(plan, preview),
-        squares=tuple(_without_margins(square) for square in preview.squares),
+        tests=_tests(plan, found.preview),
+        squares=tuple(_without_margins(square) for square in found.preview.squares),
         runs=tuple(planned_run(spec) for spec in matrix.specs(plan, experiment, folder.rooms)),
         exclusions=EXCLUSIONS,
         stopping_rule=stopping_rule(plan),
-        warnings=preview.warnings,
+        warnings=found.preview.warnings,
         pins=pins(plan),
         folder=folder.folder,
         rooms=folder.rooms,

@@ -27,11 +27,10 @@ from typing_extensions import override
 
 from playmolt_agora_runner import budget
 from playmolt_agora_runner.experiment import adaptive, coding, commands, effects, forking, interim_pcs, run_reports
+from playmolt_agora_runner.experiment.preregistration import RULES_VERSION
 from playmolt_agora_runner.experiment.state import BY_CHARS, DEVIATIONS_MOST, FOLDS, State, game_over
 from playmolt_agora_runner.turn import texts
 
-_METADATA_BYTES: Final = 16 * 1024
-"""Upper bound of the size of a record without its data."""
 _OTHERWISE: Final = "the runner's version differs from the locked one"
 
 
@@ -39,7 +38,7 @@ class Experiment(Game[State]):
     """The decider of an experiment. Nothing of it is public."""
 
     game = "experiment"
-    rules_version = 1
+    rules_version = RULES_VERSION
     needed = 0
     events = EVENTS
     folds = FOLDS
@@ -58,8 +57,7 @@ class Experiment(Game[State]):
                 commands.StopForBudget: run_reports.stop_for_budget,
                 commands.Stop: _stop,
                 commands.Resume: _resume,
-                commands.ReportRunRefused: run_reports.run_refused,
-                commands.ReportRunAborted: run_reports.run_aborted,
+                commands.ReportRunWithoutResult: run_reports.run_without_result,
                 commands.RaiseBudget: _raise_budget,
                 commands.Compare: _compare,
                 commands.Look: adaptive.look,
@@ -220,4 +218,6 @@ def _with_reason(reason: str, events: Callable[[str], tuple[Event, ...]]) -> Dec
 def _end(state: State, command: EndGame) -> Decision:
     if state.over:
         return game_over(state)
-    return ended(command, ExperimentAborted)
+    found = ended(command, ExperimentAborted)
+    # A judge that goes on would ask, and pay, about one thought after the other.
+    return Accepted((*coding.all_stopped(state), *found.events)) if isinstance(found, Accepted) else found

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from playmolt_core.game.decider import Accepted, Decision
+from playmolt_core.game.decider import Accepted, Decision, Refused
 from playmolt_schemas.stored.agora.experiment import (
     ANSWERED,
     ActsCounted,
@@ -22,17 +22,17 @@ _ANOTHER: Final = "another model answered than the one requested"
 
 
 def run_opened(state: State, command: commands.ReportRunOpened) -> Decision:
-    run = state.run(command.run)
-    if run is None:
-        return no_run(command.run)
-    return Accepted() if state.over or run.status != "planned" else Accepted((_opened(run),))
+    run = _unfinished(state, command.run)
+    if not isinstance(run, Run):
+        return run
+    return Accepted(_first_opened(run))
 
 
 def run_progressed(state: State, command: commands.ReportRunProgress) -> Decision:
-    run = state.run(command.run)
-    if run is None:
-        return no_run(command.run)
-    if state.over or run.status == "finished" or not _more(run.spent, command.spent):
+    run = _unfinished(state, command.run)
+    if not isinstance(run, Run):
+        return run
+    if not _more(run.spent, command.spent):
         return Accepted()
     progressed = RunProgressed(run=run.run, spent=command.spent, noticed=command.noticed, models=dict(command.models))
     counted = _counted(state, run, command.acts)
@@ -40,30 +40,18 @@ def run_progressed(state: State, command: commands.ReportRunProgress) -> Decisio
 
 
 def run_finished(state: State, command: commands.ReportRunFinished) -> Decision:
-    run = state.run(command.run)
-    if run is None:
-        return no_run(command.run)
-    if state.over or run.status == "finished":
-        return Accepted()
-    finished = RunFinished(
-        run=run.run,
-        outcome=command.outcome,
-        version=command.version,
-        hash=command.hash,
-        spent=command.spent,
-        noticed=command.noticed,
-        models=dict(command.models),
-    )
+    run = _unfinished(state, command.run)
+    if not isinstance(run, Run):
+        return run
     counted = _counted(state, run, command.acts)
-    return Accepted((*_first_opened(run), *counted, *_other_models(state, command.noticed), finished))
+    others = _other_models(state, command.noticed)
+    return Accepted((*_first_opened(run), *counted, *others, _finished(command, command)))
 
 
-def run_refused(state: State, command: commands.ReportRunRefused) -> Decision:
-    return _without_result(state, command.run, "refused", 0, "")
-
-
-def run_aborted(state: State, command: commands.ReportRunAborted) -> Decision:
-    return _without_result(state, command.run, "aborted", command.version, command.hash)
+def run_without_result(state: State, command: commands.ReportRunWithoutResult) -> Decision:
+    """End a run that nothing more will come of: the experiment must not wait for it."""
+    run = _unfinished(state, command.run)
+    return Accepted((_finished(command, run),)) if isinstance(run, Run) else run
 
 
 def stop_for_budget(state: State, command: commands.StopForBudget) -> Decision:
@@ -83,25 +71,26 @@ def stop_for_budget(state: State, command: commands.StopForBudget) -> Decision:
     return Accepted((stopped,))
 
 
-def _without_result(state: State, identifier: str, outcome: str, version: int, last: str) -> Decision:
-    """End a run that nothing more will come of: the experiment must not wait for it."""
+def _unfinished(state: State, identifier: str) -> Run | Accepted | Refused:
+    """The run that a report is about. What it took counts also after the experiment was ended; an ended run has
+    nothing more to report."""
     run = state.run(identifier)
     if run is None:
         return no_run(identifier)
-    if state.over or run.status == "finished":
-        return Accepted()
-    return Accepted(
-        (
-            RunFinished(
-                run=run.run,
-                outcome=outcome,
-                version=version,
-                hash=last,
-                spent=run.spent,
-                noticed=run.noticed,
-                models=run.models,
-            ),
-        )
+    return Accepted() if run.status == "finished" else run
+
+
+def _finished(
+    command: commands.ReportRunFinished | commands.ReportRunWithoutResult, taken: commands.ReportRunFinished | Run
+) -> RunFinished:
+    return RunFinished(
+        run=command.run,
+        outcome=command.outcome,
+        version=command.version,
+        hash=command.hash,
+        spent=taken.spent,
+        noticed=taken.noticed,
+        models=dict(taken.models),
     )
 
 
@@ -131,11 +120,9 @@ def _other_models(state: State, noticed: Noticed) -> tuple[Deviation, ...]:
 
 def _first_opened(run: Run) -> tuple[RunStarted, ...]:
     """A worker that reports turns may have lost the report that the run was opened."""
-    return (_opened(run),) if run.status == "planned" else ()
-
-
-def _opened(run: Run) -> RunStarted:
-    return RunStarted(run=run.run, cell=run.cell, number=run.number, spec=run.spec)
+    if run.status != "planned":
+        return ()
+    return (RunStarted(run=run.run, cell=run.cell, number=run.number, spec=run.spec),)
 
 
 def _more(before: Spent, after: Spent) -> bool:

@@ -43,8 +43,11 @@ from playmolt_schemas.stored.agora.experiment import (
     Which,
 )
 from playmolt_schemas.stored.agora.plan import Budget, Folder, LockedRoom, Noticed, Plan, Spent
+from playmolt_schemas.stored.agora.run import PauseCode
 from playmolt_schemas.stored.agora.turn import Parent
 from playmolt_schemas.stored.event import Event
+
+from playmolt_agora_runner.plan import plan as plans
 
 _NO_PINS: Final = Pins(stimuli="", stage1="", measures="")
 
@@ -139,6 +142,18 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     def over(self) -> bool:
         """Whether nothing more happens by itself."""
         return self.status in ("finished", "aborted")
+
+    @property
+    def halted(self) -> PauseCode | None:
+        """Why its runs may take no turn."""
+        if self.status == "budget_stopped":
+            return "budget"
+        return "stopped" if self.status in ("stopped", "aborted") else None
+
+    @property
+    def plays_in_batches(self) -> bool:
+        """Whether models that take batches are asked in them."""
+        return self.plan is not None and plans.plays_in_batches(self.plan)
 
     @property
     def spent(self) -> Spent:

@@ -1,19 +1,18 @@
 """A TOML file of a plan's folder: its values, floats as decimal text, and the line of each key."""
 
-import re
 import tomllib
-from collections.abc import Mapping
-from typing import Any, Final, Literal, TypeVar, get_args, get_origin
+from typing import Any, Final, TypeVar
 
 import msgspec
 from playmolt_core.game.packs.toml_lines import lines_of, syntax_fault
-from playmolt_schemas.agora.plan import FaultCode, PlanFault
+from playmolt_schemas.agora.plan import PlanFault
 
 from playmolt_agora_runner.folder.source import KeyLines, Source
+from playmolt_agora_runner.folder.structs import StructReader
 from playmolt_agora_runner.world import worlds
 
 S = TypeVar("S", bound=msgspec.Struct)
-_AT: Final = re.compile(r"(.*?)(?: - at `(?:key in )?\$(.*)`)?", re.DOTALL)
+_KEYS: Final = StructReader("a table", "key", "unknown_key")
 
 
 class TomlFile(msgspec.Struct, frozen=True):
@@ -45,33 +44,10 @@ def lines(text: str) -> dict[str, int]:
     }
 
 
-def converted(kind: type[S], values: object, at: KeyLines, field: str) -> S | list[PlanFault]:
-    """Values as a struct; else a fault for each key that is unknown, of another type or out of range."""
-    found, faults = partly(kind, values, at, field)
-    return found if found is not None and not faults else faults
-
-
 def partly(kind: type[S], values: object, at: KeyLines, field: str) -> tuple[S | None, list[PlanFault]]:
-    """As much of a struct as its keys are sound, and every fault; None where one that it needs is not."""
-    if not isinstance(values, Mapping):
-        return None, [at.fault(field, "must be a table", "wrong_type")]
-    fields = {each.encode_name: each for each in msgspec.structs.fields(kind)}
-    sound: dict[str, object] = {}
-    faults: list[PlanFault] = []
-    for name, value in values.items():
-        if name not in fields:
-            faults.append(
-                at.fault(join(field, name), f"unknown key; allowed keys are {', '.join(fields)}", "unknown_key")
-            )
-            continue
-        found, wrong = _value(fields[name].type, value, at, join(field, name))
-        sound |= dict.fromkeys([name], *found) if found else {}
-        faults += wrong
-    try:
-        return msgspec.convert(sound, kind), faults
-    except msgspec.ValidationError as error:
-        # A missing key may be the faulty one, or be there under a wrong name.
-        return None, faults or [_fault(error, at, field)]
+    """Read what there is of a struct, and every fault with its file and line: see `StructReader`."""
+    found, faults = _KEYS.partly(kind, values, field)
+    return found, [at.fault(fault.field, fault.message, fault.code) for fault in faults]
 
 
 def listed(source: Source, path: str, key: str, kind: type[S], most: int | None = None) -> dict[int, S]:
@@ -93,59 +69,8 @@ def listed(source: Source, path: str, key: str, kind: type[S], most: int | None 
         return {}
     kept: dict[int, S] = {}
     for number, each in enumerate(values):
-        one = converted(kind, each, at, f"{key}[{number}]")
-        if isinstance(one, list):
-            source.faults += one
-        else:
+        one, faults = partly(kind, each, at, f"{key}[{number}]")
+        source.faults += faults
+        if one is not None and not faults:
             kept[number] = one
     return kept
-
-
-def _value(kind: object, value: object, at: KeyLines, field: str) -> tuple[tuple[Any, ...], list[PlanFault]]:
-    """The value in a tuple, nothing where there is none, and the faults."""
-    parts = [part for part in (kind, *get_args(kind)) if isinstance(part, type) and issubclass(part, msgspec.Struct)]
-    if parts and isinstance(value, Mapping):
-        found, faults = partly(parts[0], value, at, field)
-        return () if found is None else (msgspec.to_builtins(found),), faults
-    if get_origin(kind) is dict and isinstance(value, Mapping):
-        # Entry by entry: msgspec names the table alone.
-        entries = {name: _value(get_args(kind)[1], each, at, join(field, name)) for name, each in value.items()}
-        sound = {name: read_values[0] for name, (read_values, _) in entries.items() if read_values}
-        return (sound,), [fault for _, wrong in entries.values() for fault in wrong]
-    try:
-        msgspec.convert(value, kind)
-    except msgspec.ValidationError as error:
-        return (), [_fault(error, at, field, _choices(kind))]
-    return (value,), []
-
-
-def _choices(kind: object) -> tuple[str, ...]:
-    """The names that a value may be, in a list or not."""
-    args = get_args(kind)
-    if get_origin(kind) is Literal:
-        return tuple(map(str, args))
-    return tuple(name for each in args for name in _choices(each))
-
-
-def _fault(error: msgspec.ValidationError, at: KeyLines, field: str, choices: tuple[str, ...] = ()) -> PlanFault:
-    message, place = explained(error)
-    known = f"; choose from {', '.join(choices)}" if "enum value" in message else ""
-    return at.fault(field + place, message + known, code_of(message, "unknown_key"))
-
-
-def explained(error: msgspec.ValidationError) -> tuple[str, str]:
-    """What is wrong, and the path of the value that it is wrong with."""
-    match = _AT.fullmatch(str(error))
-    message, place = match.groups() if match else (str(error), "")
-    return message[:1].lower() + message[1:], place or ""
-
-
-def code_of(message: str, unknown: FaultCode) -> FaultCode:
-    """msgspec reports types as `Expected int, got str`."""
-    if "unknown field" in message:
-        return unknown
-    return "wrong_type" if ", got" in message or "missing required" in message else "out_of_range"
-
-
-def join(field: str, name: str) -> str:
-    return f"{field}.{name}" if field else name

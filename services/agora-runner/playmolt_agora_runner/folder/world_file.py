@@ -330,9 +330,9 @@ def _ranks(source: Source, values: Any, at: KeyLines) -> list[Any]:
     if not isinstance(values, list) or len(values) > 6:
         source.faults.append(at.fault("ranks", "is a list of at most 6: write [[ranks]]"))
         return []
-    found = [toml_file.converted(OwnRank, value, at, f"ranks[{number}]") for number, value in enumerate(values)]
-    source.faults += [fault for each in found if isinstance(each, list) for fault in each]
-    ranks = [each for each in found if isinstance(each, OwnRank)]
+    found = [toml_file.partly(OwnRank, value, at, f"ranks[{number}]") for number, value in enumerate(values)]
+    source.faults += [fault for _, faults in found for fault in faults]
+    ranks = [rank for rank, faults in found if rank and not faults]
     starts = [rank.from_ for rank in ranks]
     if starts != sorted(set(starts)):
         source.faults.append(at.fault("ranks", "must ascend in `from`"))

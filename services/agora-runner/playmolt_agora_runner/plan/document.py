@@ -6,8 +6,10 @@ from decimal import Decimal
 from typing import Any, Final
 
 import yaml
-from playmolt_schemas.text import unstorable
+from playmolt_schemas.text import decimal_text, unstorable
 
+_AMOUNTS: Final = frozenset(("seed", "alpha", "money", "width", "temperature", "top_p", "effect", "dispersion"))
+"""Fields that hold a number as its text."""
 _DEPTH: Final = 30
 _LARGEST: Final = 2**53
 
@@ -84,6 +86,20 @@ def plain(value: object) -> Any:
     if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124 -- NaN alone differs from itself
         _constant(str(value))
     return _number(repr(value))
+
+
+def amounts(value: Any) -> Any:
+    """Plain values with each amount, and each other number that is not whole, as its text."""
+    if isinstance(value, list):
+        return [amounts(inner) for inner in value]
+    if isinstance(value, dict):
+        return {name: _amount(name, amounts(inner)) for name, inner in value.items()}
+    return decimal_text(value) if isinstance(value, Decimal) else value
+
+
+def _amount(name: str, value: Any) -> Any:
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    return str(value) if is_whole and name in _AMOUNTS else value
 
 
 def _number(text: str) -> Decimal | int:

@@ -7,13 +7,13 @@ from itertools import chain, repeat
 from typing import Final
 
 from msgspec import UNSET
-from playmolt_schemas.agora.plan import Arm, PlanFault
+from playmolt_schemas.agora.plan import PlanFault
 from playmolt_schemas.instrument.definitions import ARMS
 from playmolt_schemas.stored.agora.plan import RUNS, Hypothesis, PhasePlan, Plan, RoomPlan, Stage1Import
 from playmolt_schemas.text import has_line_breaks_or_controls, trimmed
 
 from playmolt_agora_runner.folder.source import twice
-from playmolt_agora_runner.plan import interview_faults, stage1_import
+from playmolt_agora_runner.plan import interview_faults, matrix, stage1_import
 from playmolt_agora_runner.plan import plan as plans
 from playmolt_agora_runner.world import worlds
 
@@ -86,21 +86,9 @@ def _phase_faults(plan: Plan, *, rooms_read: bool) -> Iterator[PlanFault]:
         if "epochs" in found.rules:
             yield PlanFault(f"phases.{phase}.rules.epochs", f"is `phases.{phase}.turns` in a plan")
     yield from _set_faults(plan)
-    total = sum(_total(plan, phase) for phase in ARMS) + sum(_of_room(plan, room) for room in plan.rooms or ())
+    total = sum(cell.runs for cell in matrix.cells(plan)) + sum(_of_room(plan, room) for room in plan.rooms or ())
     if total > RUNS:
         yield PlanFault("phases", f"add up to {total} runs; an experiment has at most {RUNS}")
-
-
-def _total(plan: Plan, phase: Arm) -> int:
-    found = plans.phase_of(plan, phase)
-    if found is None:
-        return 0
-    cells = (
-        len(plans.sets(plan))
-        if phase == "phase2"
-        else len(plans.models(plan, phase)) * len(plans.languages(plan, phase))
-    )
-    return found.runs * cells
 
 
 def _of_room(plan: Plan, room: RoomPlan) -> int:

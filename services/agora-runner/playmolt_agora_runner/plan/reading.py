@@ -15,10 +15,12 @@ from playmolt_schemas.stored.agora.turn import Interview
 from playmolt_schemas.text import trimmed, unstorable
 
 from playmolt_agora_runner.folder.source import KeyLines
-from playmolt_agora_runner.plan import attribution, document, stage1_import, structs
+from playmolt_agora_runner.folder.structs import StructReader
+from playmolt_agora_runner.plan import attribution, document, stage1_import
 from playmolt_agora_runner.plan.faults import faults_of
 from playmolt_agora_runner.plan.plan import known_tests
 
+FIELDS: Final = StructReader("an object", "field", "unknown_field", fills=True)
 _PLANS: Final = files("playmolt_agora_runner").joinpath("plans")
 
 
@@ -59,8 +61,8 @@ def reading(body: object, imported: Mapping[str, str] | None = None) -> ParsedPl
     except document.Unreadable as error:
         return ParsedPlan(None, (PlanFault("", str(error), code="unreadable", line=error.line),))
     lines = document.lines(body) if isinstance(body, str) else {}
-    values = _with_choices(values)
-    plan, faults = structs.partly(Plan, values)
+    values = _with_choices(document.amounts(values))
+    plan, faults = FIELDS.partly(Plan, values)
     if plan is None:
         return ParsedPlan(None, ParsedPlan(None, (), lines).placed(faults), lines)
     rooms_at, interviews_at = _kept(values, "rooms", RoomPlan), _kept(values, "interviews", Interview)
@@ -104,7 +106,7 @@ def _kept(values: object, name: str, kind: type[msgspec.Struct]) -> tuple[int, .
     listed = values.get(name) if isinstance(values, dict) else None
     if not isinstance(listed, list):
         return None
-    kept = tuple(at for at, each in enumerate(listed) if structs.partly(kind, each)[0] is not None)
+    kept = tuple(at for at, each in enumerate(listed) if FIELDS.partly(kind, each)[0] is not None)
     return None if len(kept) == len(listed) else kept
 
 

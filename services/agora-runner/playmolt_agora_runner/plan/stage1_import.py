@@ -10,7 +10,7 @@ from playmolt_schemas.stored.agora.plan import ImportedRun, Stage1Import
 from playmolt_schemas.stored.agora.turn import ACTIONS, Action, Language
 from playmolt_schemas.text import unstorable
 
-from playmolt_agora_runner.folder.toml_file import explained
+from playmolt_agora_runner.folder.structs import explained
 from playmolt_agora_runner.plan import document
 
 COLUMNS: Final = ("run", "model", "language", "action", "count")

@@ -18,7 +18,7 @@ from playmolt_schemas.text import trimmed
 
 from playmolt_agora_runner.turn import prompts, texts
 from playmolt_agora_runner.turn.prompts import Prompt
-from playmolt_agora_runner.turn.reply_parser import NoObject, StoredCall, find_object
+from playmolt_agora_runner.turn.reply_parser import FailedCode, NoObject, StoredCall, find_object
 from playmolt_agora_runner.turn.scene import Scene
 
 SCHEMA: Final = "interview"
@@ -97,16 +97,14 @@ def read(
     question: Interview,
     language: Language,
     *,
-    refused: bool = False,
-    timed_out: bool = False,
-    cut: bool = False,
+    failed: FailedCode | None = None,
     reask: bool = False,
 ) -> Answer:
-    """Read a reply. `reask`: it answers a second question."""
-    if cut:
+    """Read a reply, unless its question `failed`. `reask`: it answers a second question."""
+    if failed == "cut":
         return Answer(code="cut")
-    if refused or timed_out:
-        return _failed("refusal" if refused else "timeout", language)
+    if failed is not None:
+        return _failed(failed, language)
     try:
         return _read((text or "")[:REPLY_BYTES], question, language, reask=reask)
     except NoObject as missing:

@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from typing import Any, Final
 
 import msgspec
+from playmolt_core.llm.port import ChatMessage
 from playmolt_schemas.canonical import canonical_json, digest
 from playmolt_schemas.stored.agora.own_world import CONTEST, Amounts
 from playmolt_schemas.stored.agora.turn import SKILLS, PhaseName
@@ -51,6 +52,10 @@ class Prompt(msgspec.Struct, frozen=True):
 
     system: str
     user: str
+
+    @property
+    def messages(self) -> tuple[ChatMessage, ChatMessage]:
+        return ChatMessage("system", self.system), ChatMessage("user", self.user)
 
 
 def render(scene: Scene, words: PromptTexts | None = None) -> Prompt:

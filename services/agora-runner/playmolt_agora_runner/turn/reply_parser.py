@@ -8,7 +8,7 @@ guessed.
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 from playmolt_core.llm.openai.storing import storable
@@ -64,6 +64,8 @@ class TurnReply(msgspec.Struct, frozen=True, kw_only=True):
     attempts: tuple[StoredCall, ...] = ()
 
 
+FailedCode = Literal["refusal", "timeout", "cut"]
+"""Why a question has no reply that could be read."""
 THOUGHT_CHARS: Final = 4000
 CONTENT_CHARS: Final = 2000
 TARGET_CHARS: Final = 200
@@ -115,24 +117,16 @@ class _Act(msgspec.Struct, frozen=True):
     changed: bool
 
 
-def read(
-    text: str | None,
-    scene: Scene,
-    *,
-    refused: bool = False,
-    timed_out: bool = False,
-    cut: bool = False,
-    reask: bool = False,
-) -> Parsed:
-    """Parse a reply for the agent of a scene. `reask`: it answers a second question.
+def read(text: str | None, scene: Scene, *, failed: FailedCode | None = None, reask: bool = False) -> Parsed:
+    """Parse a reply for the agent of a scene, unless its question `failed`. `reask`: it answers a second question.
 
     Thought and content are trimmed, made storable and cut to THOUGHT_CHARS and CONTENT_CHARS; the caller stores the
     raw text.
     """
-    if cut:
+    if failed == "cut":
         return Parsed(code="cut")
-    if refused or timed_out:
-        return _failed(_Fault("refusal" if refused else "timeout"), scene)
+    if failed is not None:
+        return _failed(_Fault(failed), scene)
     try:
         return _parsed(text or "", scene, reask=reask)
     except _Fault as fault:

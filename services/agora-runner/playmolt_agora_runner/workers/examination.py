@@ -21,7 +21,7 @@ from playmolt_schemas.instrument.laboratory import Design, MeasureTrial, Power
 from playmolt_schemas.stored.agora.experiment import Preregistered
 
 from playmolt_agora_runner.experiment import locking
-from playmolt_agora_runner.rehearsal import trial_faults
+from playmolt_agora_runner.rehearsal import tried
 from playmolt_agora_runner.workers.laboratory import Laboratory
 
 OPERATOR: Final = "operator"
@@ -81,9 +81,10 @@ class CachedLaboratory:
 def result(
     experiment: str, plan: object, files: dict[str, str], catalogue: Catalogue, laboratory: Examiner, *, dry: bool
 ) -> ExaminedResult:
-    measured = any(path.startswith("measures/") for path in files)
-    faults = trial_faults(plan, files, laboratory.trial) if measured else ()
-    found = locking.examine(plan, catalogue, files, faults, power=laboratory.power)
+    found = locking.examine(
+        plan, catalogue, files, power=laboratory.power,
+        tried=lambda read, folder: tried(read, folder, laboratory.trial),
+    )  # fmt: skip
     if isinstance(found, Refused):
         return refused(found)
     if dry:

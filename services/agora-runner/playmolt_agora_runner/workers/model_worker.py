@@ -22,7 +22,7 @@ from playmolt_schemas.stored.agora.plan import Noticed, Spent
 from playmolt_schemas.stored.agora.run import AgentDied, CallMade
 from playmolt_schemas.stored.event import Event
 
-from playmolt_agora_runner.calls.experiment_status import ExperimentStatuses, events_of
+from playmolt_agora_runner.calls.experiment_status import RecentExperiments, events_of
 from playmolt_agora_runner.experiment import commands as experiments
 from playmolt_agora_runner.experiment import preregistration
 from playmolt_agora_runner.run import commands, effects
@@ -102,13 +102,13 @@ class ModelWorker:
         self,
         log: StreamReader,
         asking: TurnModel,
-        statuses: ExperimentStatuses,
+        recent: RecentExperiments,
         submit_to_experiment: Submit,
         catalogue: Catalogue,
     ) -> None:
         self._log = log
         self._asking = asking
-        self._statuses = statuses
+        self._recent = recent
         self._experiments = submit_to_experiment
         self._catalogue = catalogue
 
@@ -160,7 +160,7 @@ class ModelWorker:
         logged: int,
     ) -> tuple[dict[str, object], ...]:
         """Record the calls of a question whose process ended; their cost is unknown."""
-        budget = (await self._statuses.of(turn.spec.experiment)).budget
+        budget = (await self._recent.of(turn.spec.experiment)).budget
         lost = await self._asking.lost(turn.spec, turn.turn, turn.place, budget, logged)
         if lost is None:
             return ()
@@ -176,12 +176,12 @@ class ModelWorker:
         self, turn: AgentTurn | AgentInterview, state: RunState, lost: int, logged: int
     ) -> TurnReply | InterviewReply | Halt:
         """Ask for a turn after `lost` lost calls, or a question aside."""
-        status = await self._statuses.of(turn.spec.experiment)
-        if status.halted is not None:
-            return Halt(code=status.halted, detail=status.detail)
+        experiment = await self._recent.of(turn.spec.experiment)
+        if experiment.halted is not None:
+            return Halt(code=experiment.halted, detail=experiment.reason)
         if isinstance(turn, AgentInterview):
-            return await self._asking.interview(turn, scene_aside(state, turn.agent), status.budget, logged)
-        return await self._asking.turn(turn.spec, scenes.scene(state, turn.agent), status.budget, lost, logged)
+            return await self._asking.interview(turn, scene_aside(state, turn.agent), experiment.budget, logged)
+        return await self._asking.turn(turn.spec, scenes.scene(state, turn.agent), experiment.budget, lost, logged)
 
     async def _pause(
         self,
@@ -207,7 +207,7 @@ class ModelWorker:
 
     async def _compare(self, leased: LeasedEffect[effects.Payload, RunState], experiment: str) -> None:
         """Let the experiment record where this runner's texts and models differ from those preregistered."""
-        plan = await self._statuses.plan(experiment)
+        plan = (await self._recent.of(experiment)).plan
         if plan is None:
             return
         compared = experiments.Compare(

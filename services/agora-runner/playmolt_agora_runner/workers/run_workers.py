@@ -17,11 +17,11 @@ from playmolt_schemas.instrument.laboratory import CellInterval, IntervalsReques
 from playmolt_schemas.limits import PAGE_MAX
 from playmolt_schemas.stored.agora.turn import RunSpec
 
-from playmolt_agora_runner.calls.experiment_status import ExperimentStatuses, Status, events_of
+from playmolt_agora_runner.calls.experiment_status import RecentExperiments, events_of
 from playmolt_agora_runner.experiment import adaptive, effects, interim_pcs
 from playmolt_agora_runner.experiment import commands as experiments
 from playmolt_agora_runner.experiment.api import PcsFigures
-from playmolt_agora_runner.experiment.effects import LookDue, OpenRuns, RunToOpen
+from playmolt_agora_runner.experiment.effects import RunToOpen
 from playmolt_agora_runner.experiment.forking import registered_spec
 from playmolt_agora_runner.experiment.state import State
 from playmolt_agora_runner.run import branch, commands
@@ -48,7 +48,7 @@ class RunOpener:
         except CommandRefused as refused:
             # A retry would be refused again, and the experiment would wait forever.
             _log.warning("run_refused", run=spec.run, detail=str(refused))
-            await leased.submit(experiments.ReportRunRefused(run=spec.run))
+            await leased.submit(experiments.ReportRunWithoutResult(run=spec.run, outcome="refused"))
             return
         await leased.submit(experiments.ReportRunOpened(run=spec.run))
 
@@ -74,12 +74,12 @@ class PauseWorker:
 
     def __init__(
         self,
-        statuses: ExperimentStatuses,
+        recent: RecentExperiments,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         *,
         seconds: float = PAUSE_SECONDS,
     ) -> None:
-        self._statuses = statuses
+        self._recent = recent
         self._clock = clock
         self._seconds = seconds
 
@@ -89,18 +89,18 @@ class PauseWorker:
             await asyncio.sleep(self._seconds)
             if leased.stopping:
                 return
-            status = await self._statuses.of(pause.experiment)
-            if status.ended:
+            experiment = await self._recent.of(pause.experiment)
+            if experiment.status == "aborted":
                 await leased.submit(EndGame(reason=_ENDED))
                 return
-            if status.halted is None and _is_over(pause, status, self._clock()):
+            if experiment.halted is None and _is_over(pause, experiment, self._clock()):
                 await leased.submit(commands.ResumeRun())
                 return
 
 
-def _is_over(pause: EndOfPause, status: Status, now: datetime) -> bool:
+def _is_over(pause: EndOfPause, experiment: State, now: datetime) -> bool:
     if pause.since is not None:
-        return status.resumed_at is not None and status.resumed_at > pause.since
+        return experiment.resumed_at is not None and experiment.resumed_at > pause.since
     return pause.until is None or now >= pause.until
 
 
@@ -110,17 +110,18 @@ class LookWorker:
     def __init__(self, laboratory: Laboratory) -> None:
         self._laboratory = laboratory
 
-    async def __call__(self, leased: LeasedEffect[LookDue, State]) -> None:
-        payload = leased.payload
-        measure = payload.adaptive.measure
+    async def __call__(self, leased: LeasedEffect[None, State]) -> None:
+        state = leased.snapshot.state
+        plan = state.plan
+        if plan is None or plan.adaptive is None:
+            raise LookupError(f"{leased.stream} grows no cell")
+        measure, ended = plan.adaptive.measure, effects.ended_of_matrix(state)
         request = IntervalsRequest(
-            runs=payload.runs, measure=measure, seed=payload.seed,
-            stage1_import=tuple(payload.plan.stage1_rows),
+            runs=tuple(run.run for run in ended), measure=measure, seed=state.seed,
+            stage1_import=tuple(plan.stage1_rows),
         )  # fmt: skip
         known = {(each.model, each.language): each for each in await self._laboratory.intervals(request)}
-        intervals = {
-            cell.name: _ends(known.get((cell.model or "", cell.language))) for cell in adaptive.cells(payload.plan)
-        }
+        intervals = {cell.name: _ends(known.get((cell.model or "", cell.language))) for cell in adaptive.cells(plan)}
         look = experiments.Look(by="runner", measure=measure, intervals=intervals, effect_id=leased.effect.id)
         await leased.submit(look)
 
@@ -163,16 +164,15 @@ class RunWatcher:
         self._log = log
         self._engines = engines
 
-    async def __call__(self, leased: LeasedEffect[OpenRuns, State]) -> None:
+    async def __call__(self, leased: LeasedEffect[None, State]) -> None:
         for _ in range(_WATCHES):
-            watch = effects.watch((await leased.present()).state)
-            if leased.stopping or watch is None:
+            state = (await leased.present()).state
+            if leased.stopping or state.status != "running" or not state.open:
                 return
-            opened = watch.payload
             running = await self._running()
-            for run in opened.runs:
-                if run not in running:
-                    await self._look_at(leased, run)
+            for run in state.open:
+                if run.run not in running:
+                    await self._look_at(leased, run.run)
             await asyncio.sleep(WATCH_SECONDS)
 
     async def _running(self) -> set[str]:
@@ -186,11 +186,13 @@ class RunWatcher:
                 return found
             before = (page[-1].created_at, page[-1].stream)
 
-    async def _look_at(self, leased: LeasedEffect[OpenRuns, State], run: str) -> None:
+    async def _look_at(self, leased: LeasedEffect[None, State], run: str) -> None:
         try:
             snapshot = await self._engines["agora"].committed.snapshot(run)
         except Archived:
             return
         if snapshot is not None and snapshot.state.phase == "aborted":
-            aborted = experiments.ReportRunAborted(run=run, version=snapshot.version, hash=snapshot.hash)
+            aborted = experiments.ReportRunWithoutResult(
+                run=run, outcome="aborted", version=snapshot.version, hash=snapshot.hash
+            )
             await leased.submit(aborted, f"aborted/{run}")

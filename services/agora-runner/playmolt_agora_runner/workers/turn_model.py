@@ -15,7 +15,7 @@ from playmolt_core.llm import port
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.conversation import asked_again, driven, repairing
 from playmolt_core.llm.durable_call import Answer, BatchPlace, DurableCalls, LostCalls, Question
-from playmolt_core.llm.port import ChatMessage, ModelRequest, Reply
+from playmolt_core.llm.port import ModelRequest, Reply, TurnHeader
 from playmolt_core.llm.scripted.model import Cast, ScriptedModel
 from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.instrument.usage import is_call, with_call
@@ -25,14 +25,21 @@ from playmolt_schemas.stored.agora.turn import RunSpec, Tokens
 
 from playmolt_agora_runner import budget
 from playmolt_agora_runner.budget import LimitReached
-from playmolt_agora_runner.calls.experiment_status import ExperimentStatuses, account_reached, accounts_of, reply_key
+from playmolt_agora_runner.calls.experiment_status import (
+    RecentExperiments,
+    account_reached,
+    accounts_of,
+    model_request,
+    reply_key,
+    turn_request,
+)
 from playmolt_agora_runner.folder.personas import dressed
 from playmolt_agora_runner.run.effects import AgentInterview
 from playmolt_agora_runner.scripted import visitors
 from playmolt_agora_runner.turn import interview, prompts, reply_parser
 from playmolt_agora_runner.turn.interview import InterviewReply
 from playmolt_agora_runner.turn.prompts import Prompt
-from playmolt_agora_runner.turn.reply_parser import Parsed, StoredCall, TurnReply
+from playmolt_agora_runner.turn.reply_parser import FailedCode, Parsed, StoredCall, TurnReply
 from playmolt_agora_runner.turn.scene import Scene
 
 _KEPT: Final = 200
@@ -114,9 +121,7 @@ class _Outcome(msgspec.Struct, frozen=True):
     """How a question ended, as parsers take it."""
 
     text: str
-    refused: bool = False
-    timed_out: bool = False
-    cut: bool = False
+    failed: FailedCode | None = None
 
 
 P = TypeVar("P")
@@ -131,14 +136,14 @@ class TurnModel:
         cast: Cast,
         catalogue: Catalogue,
         blobs: PgBlobs,
-        statuses: ExperimentStatuses | None = None,
+        recent: RecentExperiments | None = None,
     ) -> None:
-        """Without `statuses` no experiment uses batches."""
+        """Without `recent` no experiment uses batches."""
         self._calls = calls
         self._cast = cast
         self._catalogue = catalogue
         self._store = PromptStore(blobs)
-        self._statuses = statuses
+        self._recent = recent
         self._room_texts = RoomTextLoader(blobs)
 
     async def lost(self, spec: RunSpec, turn: int, place: str, limits: Budget, logged: int) -> LostCalls | None:
@@ -155,31 +160,28 @@ class TurnModel:
     ) -> TurnReply | Halt:
         """Ask for one turn; `lost` calls of it went before, `logged` of it are in the log. Raises LogUnavailable."""
         scene = await self._room_texts.dressed(spec, scene)
-        prompt = prompts.render(scene)
+        prompt, alias = prompts.render(scene), _alias(spec, scene)
+        header = TurnHeader(spec.run, f"{scene.turn}:{scene.agent}")
         question = TurnQuestion(
-            request=_request(
-                spec, scene, prompt, f"{scene.turn}:{scene.agent}", "turn", reply_parser.reply_schema(scene)
-            ),
+            request=turn_request(spec, alias, scene, prompt, header),
             prompt=await self._keep_prompt(prompt),
             turn=scene.turn,
             place=scene.agent,
             replicate=(spec.run, scene.turn, scene.agent),
-            cast=visitors.cast(self._cast, _alias(spec, scene), scene),
+            cast=visitors.cast(self._cast, alias, scene),
         )
         found = await self._ladder(
             spec,
             question,
             limits,
             logged,
-            lambda said, reask: reply_parser.read(
-                said.text, scene, refused=said.refused, timed_out=said.timed_out, cut=said.cut, reask=reask
-            ),
+            lambda said, reask: reply_parser.read(said.text, scene, failed=said.failed, reask=reask),
             lambda parsed: reply_parser.reask_message(parsed, spec.language) if parsed.code in _ASKED_AGAIN else None,
         )
         if isinstance(found, Halt):
             return found
         asked, parsed, attempts = found
-        return _turn_reply(question.request.alias, asked, parsed, attempts, question.prompt, lost)
+        return _turn_reply(alias, asked, parsed, attempts, question.prompt, lost)
 
     async def interview(
         self, due: AgentInterview, scene: Scene, limits: Budget, logged: int = 0
@@ -187,15 +189,16 @@ class TurnModel:
         """Ask a question aside; `logged` calls of it are in the log. Raises LogUnavailable."""
         spec, asked_about = due.spec, due.interview
         scene = await self._room_texts.dressed(spec, scene)
-        prompt, name = interview.render(scene, asked_about), f"interview:{due.turn}:{due.agent}:{asked_about.id}"
-        schema = interview.answer_schema(asked_about, spec.language)
+        prompt = interview.render(scene, asked_about)
+        schema, alias = interview.answer_schema(asked_about, spec.language), _alias(spec, scene)
+        header = TurnHeader(spec.run, f"interview:{due.turn}:{due.agent}:{asked_about.id}")
         question = TurnQuestion(
-            request=_request(spec, scene, prompt, name, interview.SCHEMA, schema),
+            request=model_request(spec, alias, prompt, interview.SCHEMA, schema, header),
             prompt=await self._keep_prompt(prompt),
             turn=due.turn,
             place=due.place,
             replicate=(spec.run, due.turn, due.agent, "interview", asked_about.id),
-            cast=visitors.cast_aside(self._cast, _alias(spec, scene), asked_about, spec.language),
+            cast=visitors.cast_aside(self._cast, alias, asked_about, spec.language),
             labels={"interview": asked_about.id},
         )
         found = await self._ladder(
@@ -203,15 +206,7 @@ class TurnModel:
             question,
             limits,
             logged,
-            lambda said, reask: interview.read(
-                said.text,
-                asked_about,
-                spec.language,
-                refused=said.refused,
-                timed_out=said.timed_out,
-                cut=said.cut,
-                reask=reask,
-            ),
+            lambda said, reask: interview.read(said.text, asked_about, spec.language, failed=said.failed, reask=reask),
             lambda answer: (
                 interview.reask_message(answer, asked_about, spec.language) if answer.code in _ASKED_AGAIN else None
             ),
@@ -306,40 +301,22 @@ class TurnModel:
 
     async def _batch(self, experiment: str) -> BatchPlace | None:
         """Where the experiment's questions wait, if its models are asked in batches."""
-        statuses = self._statuses
-        if statuses is None or not (await statuses.of(experiment)).batched:
+        recent = self._recent
+        if recent is None or not (await recent.of(experiment)).plays_in_batches:
             return None
 
         async def goes_on() -> bool:
-            return (await statuses.of(experiment)).halted is None
+            return (await recent.of(experiment)).halted is None
 
         return BatchPlace(stream=experiment, goes_on=goes_on, look_seconds=LOOK_SECONDS)
 
     async def _stopped(self, experiment: str) -> Halt:
-        status = await self._statuses.of(experiment) if self._statuses else None
-        code = status.halted if status else None
-        return Halt(code=code or "stopped", detail=status.detail if status else "")
+        found = await self._recent.of(experiment) if self._recent else None
+        return Halt(code=(found and found.halted) or "stopped", detail=found.reason if found else "")
 
 
 def _alias(spec: RunSpec, scene: Scene) -> str:
     return next(seat.model for seat in spec.seats if seat.agent == scene.agent)
-
-
-def _request(
-    spec: RunSpec, scene: Scene, prompt: Prompt, name: str, schema_name: str, schema: Mapping[str, object]
-) -> ModelRequest:
-    alias = _alias(spec, scene)
-    return ModelRequest(
-        alias=alias,
-        messages=(ChatMessage("system", prompt.system), ChatMessage("user", prompt.user)),
-        turn=None if is_scripted(alias) else port.TurnHeader(spec.run, name),
-        schema_name=schema_name,
-        schema=None if spec.decoding == "prompt" else schema,
-        sampling=port.SamplingParameters(temperature=spec.sampling.temperature, top_p=spec.sampling.top_p),
-        max_tokens=spec.sampling.max_tokens,
-        decoding=spec.decoding,
-        patient=True,
-    )
 
 
 def _outcome(asked: Answer) -> _Outcome | Halt:
@@ -363,12 +340,11 @@ def _outcome(asked: Answer) -> _Outcome | Halt:
         limited = set(outcomes) == {"rate_limited"}
         alias = asked.attempts[-1]["alias"] if limited else None
         return Halt(code="model_away", detail=answer.detail, limited=limited, alias=alias, attempts=asked.attempts)
-    return _Outcome(
-        answer.reply,
-        refused=answer.code == "refused",
-        timed_out=answer.code == "model_unavailable" and not written,
-        cut=answer.cut,
-    )
+    if answer.cut:
+        return _Outcome(answer.reply, "cut")
+    if answer.code == "refused":
+        return _Outcome(answer.reply, "refusal")
+    return _Outcome(answer.reply, "timeout" if answer.code == "model_unavailable" and not written else None)
 
 
 def _turn_reply(

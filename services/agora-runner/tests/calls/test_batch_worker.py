@@ -132,6 +132,19 @@ async def test_the_calls_of_all_runs_go_out_together_and_come_back(stream: Strea
     assert third is None, "it is to be asked plainly"
 
 
+async def test_a_stop_sends_nothing_more_and_takes_what_is_out(stream: Stream, server: FakeServer) -> None:
+    stand_in = BatchServer(server, says)
+    await stream.ask(*KEYS[:2])
+    stream.calls.age = QUIET_SECONDS
+    await stream.work(1)
+    stream.when(commands.Stop(by="operator"))
+    await stream.ask(KEYS[2])
+    await stream.work(13)
+    assert [len(stand_in.lines(batch)) for batch in stand_in.batches] == [2]
+    assert [(event.done, event.failed) for event in stream.told("batch_ended")] == [(2, 0)]
+    assert (await stream.answers())[2] == "waits"
+
+
 async def test_runs_that_ask_nothing_are_not_waited_for_long(stream: Stream, server: FakeServer) -> None:
     stand_in = BatchServer(server, says)
     await stream.ask(*KEYS[:2])

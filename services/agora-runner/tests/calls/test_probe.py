@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from playmolt_agora.planning.power import power
 from playmolt_agora_runner.calls import probe
-from playmolt_agora_runner.experiment import locking
+from playmolt_agora_runner.experiment import locking, preregistration
 from playmolt_agora_runner.folder.reading import PlanFolder
 from playmolt_agora_runner.plan import reading
 from playmolt_core.game.decider import Refused
@@ -64,7 +64,7 @@ def test_preview_and_lock_say_it() -> None:
     found = locking.examine(
         PLAN | {"probes": [FOUND | {"temperature": 0, "cache_prompt": False}]}, CATALOGUE, power=power
     )
-    assert isinstance(found, locking.ExaminedPlan), found
+    assert isinstance(found, preregistration.ExaminedPlan), found
     said = next(line for line in found.preview.warnings if line.startswith("fake: asked alone"))
     assert "9 of 12" in said
     assert "0 of 3 prompts" in said

@@ -225,8 +225,8 @@ class TestRuns:
     def test_an_opened_run_is_not_asked_for_again(self, bench: Bench) -> None:
         bench.when(commands.ReportRunOpened(run=bench.run(0))).then(like(events.RunStarted))
         assert bench.effects() == ["open_run", "watch_runs"]
-        opened, watched = (effect.payload for effect in RULES.effects(bench.state))
-        assert (opened.run, watched.runs) == (bench.run(1), (bench.run(0),))
+        opened, _ = (effect.payload for effect in RULES.effects(bench.state))
+        assert (opened.run, [run.run for run in bench.state.open]) == (bench.run(1), [bench.run(0)])
         bench.when(commands.ReportRunOpened(run=bench.run(0))).then()
         bench.when(commands.ReportRunOpened(run="agora-x")).refused(Code.NOT_FOUND)
 
@@ -320,7 +320,8 @@ class TestStops:
             EndGame(reason="again"),
         ):
             bench.when(command).refused(Code.GAME_OVER)
-        bench.finish(0).then()
+        bench.finish(0).then(like(events.RunStarted), like(events.RunFinished))
+        assert bench.state.status == "aborted"
 
 
 class TestRecords:
@@ -388,7 +389,7 @@ class TestAnAbortedRun:
         bench.when(commands.ReportRunOpened(run=bench.run(0))).finish(1)
         spent = Spent(turns=3, calls=3, tokens=30, cost="0.1", known="0.1")
         bench.when(commands.ReportRunProgress(run=bench.run(0), spent=spent))
-        aborted = commands.ReportRunAborted(run=bench.run(0), version=9, hash="b" * 64)
+        aborted = commands.ReportRunWithoutResult(run=bench.run(0), outcome="aborted", version=9, hash="b" * 64)
         bench.when(aborted).then(like(events.RunFinished), like(events.ExperimentFinished))
         assert (bench.state.runs[0].outcome, bench.state.runs[0].spent) == ("aborted", spent)
         bench.when(aborted).then()
@@ -447,11 +448,11 @@ class TestForks:
     def test_a_fork_that_its_events_do_not_allow_ends_without_result(self, bench: Bench) -> None:
         bench.finish(0).finish(1)
         self.forked(bench, "content=Hello").then(like(events.Forked))
-        bench.when(commands.ReportRunRefused(run=bench.run(2))).then(
+        bench.when(commands.ReportRunWithoutResult(run=bench.run(2), outcome="refused")).then(
             like(events.RunFinished), like(events.ExperimentFinished)
         )
         assert (bench.state.runs[2].outcome, bench.effects()) == ("refused", [])
-        bench.when(commands.ReportRunRefused(run=bench.run(2))).then()
+        bench.when(commands.ReportRunWithoutResult(run=bench.run(2), outcome="refused")).then()
         assert bench.folded() == bench.state
 
     def test_what_has_not_begun_cannot_be_forked(self, bench: Bench) -> None:
@@ -611,11 +612,10 @@ class TestCoding:
     def test_what_was_ended_takes_no_coding(self, bench: Bench) -> None:
         bench.when(self.begin()).when(EndGame(reason="wrong"))
         assert self.judging(bench) == []
-        for command in (
-            self.begin(), commands.StopJudge(judge="paid"), judgement(bench),
-            commands.EndJudge(number=1, outcome="done"), commands.TakeSheet(coder="kim", rows=()),
-        ):  # fmt: skip
+        for command in (self.begin(), commands.StopJudge(judge="paid"), commands.TakeSheet(coder="kim", rows=())):
             bench.when(command).refused(Code.GAME_OVER)
+        bench.when(commands.EndJudge(number=1, outcome="done")).then()
+        bench.when(judgement(bench)).then(like(events.JudgeCoded))
 
     def test_what_is_coded_folds_from_the_log(self) -> None:
         bench = coded()

@@ -159,7 +159,7 @@ def _wild(scenes: Scenes) -> Counter[str]:
     for number in range(600):
         scene = scenes("phase1", ("ko", "en")[number % 2], place="alley_a")
         said = say(scene, "scripted-wild", number)
-        codes[reply_parser.read(said.text, scene, refused=said.refusal).code] += 1
+        codes[reply_parser.read(said.text, scene, failed="refusal" if said.refusal else None).code] += 1
     return codes
 
 
@@ -178,7 +178,8 @@ def test_who_is_asked_again_takes_care(scene_of: Scenes) -> None:
         again = (*asked.messages, ChatMessage("assistant", "?"), ChatMessage("user", "again"))
         ask = ModelRequest(alias=asked.alias, messages=again, turn=asked.turn)
         said = scripted.characters()["scripted-wild"](ScriptedTurn(ask, "1"))
-        good += reply_parser.read(said.text, scene, refused=said.refusal, reask=True).code == "reasked"
+        failed: reply_parser.FailedCode | None = "refusal" if said.refusal else None
+        good += reply_parser.read(said.text, scene, failed=failed, reask=True).code == "reasked"
     assert good > 90
 
 

@@ -162,10 +162,10 @@ def test_a_reply_that_does_nothing(code: ParseCode, text: str, scene_of: Scenes)
 
 def test_what_the_runtime_saw_comes_first(scene_of: Scenes) -> None:
     good = reply(**WHOLE)
-    assert read(good, scene_of(), timed_out=True).code == "timeout"
-    assert read(good, scene_of(), refused=True).code == "refusal"
+    assert read(good, scene_of(), failed="timeout").code == "timeout"
+    assert read(good, scene_of(), failed="refusal").code == "refusal"
     assert read(None, scene_of()).code == "parse_error"
-    assert read(None, scene_of(), timed_out=True, reask=True).code == "timeout"
+    assert read(None, scene_of(), failed="timeout", reask=True).code == "timeout"
 
 
 @pytest.mark.parametrize("text", [OK[0][0], FENCED[0][0], CANONICALISED[0][0]])

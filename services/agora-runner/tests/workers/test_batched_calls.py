@@ -7,7 +7,8 @@ from decimal import Decimal
 from typing import Any, cast
 
 import pytest
-from playmolt_agora_runner.calls.experiment_status import Status
+from msgspec.structs import replace
+from playmolt_agora_runner.experiment.state import State
 from playmolt_agora_runner.run.effects import AgentInterview
 from playmolt_agora_runner.scripted import residents
 from playmolt_agora_runner.turn.interview import InterviewReply
@@ -22,7 +23,7 @@ from playmolt_core.llm.file_ledger import MemoryLedger
 from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.models import Models
 from playmolt_core.settings import Settings
-from playmolt_schemas.stored.agora.plan import Budget
+from playmolt_schemas.stored.agora.plan import BatchPlan, Budget, Plan
 
 from core.tests.llm.fake_server import FakeServer, reply
 from core.tests.llm.memory_batch_calls import MemoryBatchCalls
@@ -30,6 +31,8 @@ from core.tests.llm.memory_batch_calls import MemoryBatchCalls
 from .test_asking import ACT, ASIDE, Blobs, Killed, spec
 
 LIMITS = Budget(money="1")
+PLAN = Plan(name="small", models=("fake",), batch=BatchPlan(play=True))
+BATCHED = State(game_id="experiment-1", status="running", plan=PLAN, budget=LIMITS)
 TODAY, TOMORROW = account_of("2026-11-26"), account_of("2026-11-27")
 
 
@@ -43,7 +46,7 @@ class Waiting:
         catalogue = Catalogue({"fake": entry})
         self.server, self.ledger = server, MemoryLedger()
         self.calls = MemoryBatchCalls(self.ledger)
-        self.status = Status(LIMITS, None, "", batched=True)
+        self.experiment = BATCHED
         self.passes: Callable[[], None] = lambda: None
         self.now = datetime(2026, 11, 26, 23, 59, 58, tzinfo=UTC)
         budget = DayBudget(Settings(**day), lambda: self.now)
@@ -67,8 +70,8 @@ class Waiting:
     def days(self) -> dict[str, Amount]:
         return {name: amount for name, amount in self.ledger.spent.items() if name.startswith("day:")}
 
-    async def of(self, _: str) -> Status:
-        return self.status
+    async def of(self, _: str) -> State:
+        return self.experiment
 
     def answered(self, text: str | None) -> None:
         """A batch that held the question is over."""
@@ -147,7 +150,7 @@ async def test_who_is_killed_while_it_waits_has_lost_nothing_and_reserves_once(
 
 async def test_a_stop_is_heeded_while_a_batch_takes_its_time(waiting: Waiting, scene_of: Callable[..., Scene]) -> None:
     def stopped() -> None:
-        waiting.status = Status(LIMITS, "stopped", "lunch", batched=True)
+        waiting.experiment = replace(BATCHED, status="stopped", reason="lunch")
 
     waiting.passes = stopped
     found = await waiting.turn(scene_of())

@@ -4,13 +4,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import pytest
-from playmolt_agora_runner.calls.experiment_status import ExperimentStatuses, Status
+from msgspec.structs import replace
+from playmolt_agora_runner.calls.experiment_status import RecentExperiments
+from playmolt_agora_runner.experiment.state import State
 from playmolt_agora_runner.run import commands
 from playmolt_agora_runner.run.effects import EndOfPause
 from playmolt_agora_runner.workers.run_workers import PauseWorker
 from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.game.decider import Command, EndGame
-from playmolt_schemas.stored.agora.plan import Budget
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -26,17 +27,17 @@ class Leased:
         self.submitted.append(command)
 
 
-class Statuses:
-    def __init__(self, status: Status) -> None:
+class Recent:
+    def __init__(self, status: State) -> None:
         self.status = status
 
-    async def of(self, _: str) -> Status:
+    async def of(self, _: str) -> State:
         return self.status
 
 
-RUNNING = Status(Budget(), None, "")
-STOPPED = Status(Budget(), "stopped", "lunch")
-ENDED = Status(Budget(), "stopped", "enough", ended=True)
+RUNNING = State(game_id="experiment-1", status="running")
+STOPPED = State(game_id="experiment-1", status="stopped", reason="lunch")
+ENDED = State(game_id="experiment-1", status="aborted", reason="enough")
 
 
 @pytest.mark.parametrize(
@@ -50,16 +51,16 @@ ENDED = Status(Budget(), "stopped", "enough", ended=True)
         (AT, AT - timedelta(minutes=9), ENDED, EndGame),
     ],
 )
-async def test_a_pause_ends(until: datetime | None, now: datetime, status: Status, ends_in: Any) -> None:
+async def test_a_pause_ends(until: datetime | None, now: datetime, status: State, ends_in: Any) -> None:
     leased = Leased(until)
-    worker = PauseWorker(cast("ExperimentStatuses", Statuses(status)), clock=lambda: now, seconds=0)
+    worker = PauseWorker(cast("RecentExperiments", Recent(status)), clock=lambda: now, seconds=0)
     await worker(cast("LeasedEffect", leased))
     assert [type(command) for command in leased.submitted] == ([ends_in] if ends_in else [])
 
 
 @pytest.mark.parametrize(("resumed_at", "ends"), [(None, False), (AT, False), (AT + timedelta(seconds=1), True)])
 async def test_a_run_without_a_valid_turn_waits_for_its_operator(resumed_at: datetime | None, ends: bool) -> None:
-    leased, status = Leased(None, since=AT), Status(Budget(), None, "", resumed_at=resumed_at)
-    worker = PauseWorker(cast("ExperimentStatuses", Statuses(status)), clock=lambda: AT + timedelta(days=1), seconds=0)
+    leased, status = Leased(None, since=AT), replace(RUNNING, resumed_at=resumed_at)
+    worker = PauseWorker(cast("RecentExperiments", Recent(status)), clock=lambda: AT + timedelta(days=1), seconds=0)
     await worker(cast("LeasedEffect", leased))
     assert [type(command) for command in leased.submitted] == ([commands.ResumeRun] if ends else [])

@@ -1,0 +1,181 @@
+"""Every command in every state of an experiment: it stores something, changes nothing, or is refused with a code."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+import pytest
+from playmolt_agora_runner.experiment import commands
+from playmolt_agora_runner.experiment.effects import look_effect
+from playmolt_core.game.decider import Accepted, Command, EndGame
+from playmolt_schemas.codes import Code
+from playmolt_schemas.stored.agora import experiment as events
+from playmolt_schemas.stored.agora.experiment import JudgeBudget, SheetRow
+from playmolt_schemas.stored.agora.plan import Budget, Spent
+
+from core.tests.scenario import like
+from tests.agora_locks import opened
+
+from .test_experiment import BATCHED, CATALOGUE, ID, JUDGE, REACHED, SMALL, Bench, judgement
+
+PLAN: Final[dict[str, Any]] = BATCHED | {"budget": {"calls": 10}}
+START: Final = commands.StartJudge(by="operator", judge=JUDGE, turns="all", budget=JudgeBudget(calls=9))
+SUBMIT: Final = commands.SubmitBatch(batch="batch_1", model="paid", calls=3)
+SPENT: Final = Spent(turns=3, calls=4, tokens=50, cost="0.1", known="0.1")
+
+
+GROWING: Final[dict[str, Any]] = PLAN | {"adaptive": {"measure": "p:trade", "width": "0.1", "max_runs": 3}}
+OPENED: Final = {
+    name: opened(ID, plan, CATALOGUE) for name, plan in (("plan", PLAN), ("growing", GROWING), ("other", SMALL))
+}
+
+
+def running(plan: str = "plan") -> Bench:
+    bench = Bench().when(OPENED[plan])
+    return bench.when(commands.ReportRunOpened(run=bench.run(0)))
+
+
+def finished(plan: str = "plan") -> Bench:
+    return running(plan).finish(0).finish(1)
+
+
+STATES: Final[dict[str, Callable[[], Bench]]] = {
+    "draft": Bench,
+    "locked": lambda: Bench().when(OPENED["plan"]),
+    "running": running,
+    "looking": lambda: finished("growing"),
+    "stopped": lambda: running().when(commands.Stop(by="operator")),
+    "short": lambda: running().when(commands.StopForBudget(run=running().run(0), reached=REACHED)),
+    "batch": lambda: running().when(SUBMIT),
+    "judging": lambda: running().when(START),
+    "finished": finished,
+    "coding": lambda: finished().when(START),
+    "ended": lambda: running().when(START).when(SUBMIT).when(EndGame(reason="enough")),
+}
+COMMANDS: Final[dict[str, Callable[[Bench], Command]]] = {
+    "open": lambda _: OPENED["plan"],
+    "open another": lambda _: OPENED["other"],
+    "run opened": lambda bench: commands.ReportRunOpened(run=_run(bench, 1)),
+    "run progress": lambda bench: commands.ReportRunProgress(run=_run(bench, 0), spent=SPENT),
+    "run finished": lambda bench: commands.ReportRunFinished(
+        run=_run(bench, 0), spent=SPENT, outcome="completed", version=9, hash="a" * 64
+    ),
+    "run aborted": lambda bench: commands.ReportRunWithoutResult(run=_run(bench, 0), outcome="aborted"),
+    "run unknown": lambda _: commands.ReportRunOpened(run="agora-0"),
+    "budget reached": lambda bench: commands.StopForBudget(run=_run(bench, 0), reached=REACHED),
+    "stop": lambda _: commands.Stop(by="operator"),
+    "resume": lambda _: commands.Resume(by="operator"),
+    "raise budget": lambda _: commands.RaiseBudget(by="operator", budget=Budget(calls=20)),
+    "lower budget": lambda _: commands.RaiseBudget(by="operator", budget=Budget(calls=1)),
+    "compare": lambda bench: commands.Compare(
+        by="runner", pins=msgspec.structs.replace(bench.state.pins, stimuli="other"), models=()
+    ),
+    "look": lambda bench: commands.Look(by="runner", measure="p:trade", effect_id=look_effect(bench.state)),
+    "see PCS": lambda _: commands.SeePcs(by="operator", turns=0),
+    "fork": lambda bench: commands.ForkRun(
+        by="operator", run=_run(bench, 0), version=5, change="model=paid", catalogue=CATALOGUE
+    ),
+    "judge": lambda _: START,
+    "stop judge": lambda _: commands.StopJudge(judge="paid"),
+    "judgement": lambda _: judgement(running()),
+    "judge done": lambda _: commands.EndJudge(number=1, outcome="done"),
+    "sheet": lambda _: commands.TakeSheet(coder="kim", rows=(SheetRow(key="0" * 16, survival=True),)),
+    "batch out": lambda _: commands.SubmitBatch(batch="batch_2", model="paid", calls=3),
+    "batch over": lambda _: commands.EndBatch(batch="batch_1", done=3),
+    "end": lambda _: EndGame(reason="enough"),
+}
+_SIGNS: Final = {
+    Code.NOT_FOUND: "?", Code.ALREADY_STARTED: "!", Code.NOT_STARTED: "<", Code.INVALID_REQUEST: "x",
+    Code.GAME_OVER: "#",
+}  # fmt: skip
+TABLE: Final = """\
+                draft locked running looking stopped short batch judging finished coding ended
+open            +     .      .       !       .       .     .     .       .        .      .
+open another    +     !      !       !       !       !     !     !       !        !      !
+run opened      ?     +      +       .       +       +     +     +       .        .      +
+run progress    ?     +      +       .       +       +     +     +       .        .      +
+run finished    ?     +      +       .       +       +     +     +       .        .      +
+run aborted     ?     +      +       .       +       +     +     +       .        .      +
+run unknown     ?     ?      ?       ?       ?       ?     ?     ?       ?        ?      ?
+budget reached  ?     +      +       +       .       .     +     +       .        .      .
+stop            ?     +      +       +       .       +     +     +       #        #      #
+resume          ?     +      +       +       +       +     +     +       #        #      #
+raise budget    ?     +      +       +       +       +     +     +       #        #      #
+lower budget    ?     x      x       x       x       x     x     x       #        #      #
+compare         ?     +      +       +       +       +     +     +       .        .      .
+look            ?     .      .       +       .       .     .     .       .        .      .
+see PCS         ?     x      x       x       x       x     x     x       x        x      x
+fork            ?     <      +       +       +       +     +     +       +        +      #
+judge           ?     +      +       +       +       +     +     .       +        .      #
+stop judge      ?     x      x       x       x       x     x     +       x        +      #
+judgement       ?     x      x       x       x       x     x     +       x        +      +
+judge done      ?     .      .       .       .       .     .     +       .        +      .
+sheet           ?     +      +       +       +       +     +     +       +        +      #
+batch out       ?     +      +       +       +       +     +     +       +        +      +
+batch over      ?     .      .       .       .       .     +     .       .        .      +
+end             ?     +      +       +       +       +     +     +       #        #      #
+"""
+"""`+` stores something, `.` changes nothing. Refused: `?` not found, `!` already started, `<` not started, `x` invalid,
+`#` over."""
+
+
+def _run(bench: Bench, place: int) -> str:
+    return bench.run(place) if bench.state.runs else "agora-0"
+
+
+def _sign(bench: Bench, command: Command) -> str:
+    decision = bench.when(command).decision
+    if isinstance(decision, Accepted):
+        return "+" if decision.events else "."
+    assert decision.detail.endswith((".", "…"))
+    return _SIGNS[decision.code]
+
+
+@pytest.mark.parametrize("row", TABLE.splitlines()[1:], ids=lambda row: row[:16].strip())
+def test_every_command_in_every_state(row: str) -> None:
+    command = COMMANDS[row[:16].strip()]
+    made = [state() for state in STATES.values()]
+    assert [_sign(bench, command(bench)) for bench in made] == row[16:].split()
+
+
+def test_the_table_has_every_state_and_command() -> None:
+    head, *rows = TABLE.splitlines()
+    assert (head.split(), [row[:16].strip() for row in rows]) == ([*STATES], [*COMMANDS])
+
+
+def test_an_end_stops_the_judges_first() -> None:
+    bench = running().when(START).when(EndGame(reason="enough"))
+    bench.then(
+        like(events.JudgingEnded, judge="paid", outcome="stopped"), like(events.ExperimentAborted, reason="enough")
+    )
+    assert bench.effects() == []
+    assert not bench.state.judging
+
+
+def test_what_was_paid_counts_after_the_end() -> None:
+    bench = STATES["ended"]()
+    bench.when(commands.ReportRunProgress(run=bench.run(0), spent=SPENT))
+    bench.when(judgement(bench))
+    judge = bench.state.judge("paid")
+    assert judge
+    assert (bench.state.spent, bench.state.status, judge.spent.calls) == (SPENT, "aborted", 1)
+    assert bench.folded() == bench.state
+
+
+@pytest.mark.parametrize(
+    ("state", "polled"), [("stopped", True), ("short", True), ("finished", True), ("ended", False)]
+)
+def test_a_batch_that_is_out_is_polled_until_it_is_over(state: str, polled: bool) -> None:
+    bench = STATES[state]().when(SUBMIT)
+    assert ("batches" in bench.effects()) is polled
+    assert "batches" not in bench.when(commands.EndBatch(batch="batch_1", done=3)).effects()
+
+
+def test_a_fork_cannot_begin_after_the_end_of_its_parent() -> None:
+    bench = finished()
+    fork = commands.ForkRun(by="o", run=bench.run(0), version=90, change="model=paid", catalogue=CATALOGUE)
+    bench.when(fork).then(like(events.Forked))
+    bench.when(msgspec.structs.replace(fork, version=91)).refused(Code.INVALID_REQUEST, "at")
+    refused = running().when(commands.ReportRunWithoutResult(run=bench.run(1), outcome="refused"))
+    refused.when(commands.ForkRun(by="o", run=bench.run(1), version=1, change="model=paid", catalogue=CATALOGUE))
+    refused.refused(Code.INVALID_REQUEST, "at")
