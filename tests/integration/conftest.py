@@ -246,11 +246,16 @@ def running(shared_stack: Stack) -> Stack:
 
     Each test finds it whole: the one before may have killed something with its last line.
     """
+    return complete(shared_stack)
+
+
+def complete(stack: Stack) -> Stack:
+    """Wait until everything of a platform is ready."""
     until = time.monotonic() + SECONDS
-    while missing := _missing(shared_stack.run):
-        assert time.monotonic() < until, f"{missing}; `up` said:\n{shared_stack.log.read_text()[-3000:]}"
+    while missing := _missing(stack.run):
+        assert time.monotonic() < until, f"{missing}; `up` said:\n{stack.log.read_text()[-3000:]}"
         time.sleep(0.05)
-    return shared_stack
+    return stack
 
 
 def _missing(run: Run) -> dict[str, str]:

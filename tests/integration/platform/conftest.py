@@ -1,10 +1,11 @@
-"""A platform that the tests of this folder share."""
+"""Platforms that the tests of this folder share."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.integration.conftest import whole
+from tests.integration.conftest import OWN_SERVERS, complete, whole
 from tests.platforms import Stack
 
 
@@ -12,3 +13,16 @@ from tests.platforms import Stack
 def shared_stack(request: pytest.FixtureRequest) -> Iterator[Stack]:
     """One for the whole folder, and for each set of variables that is asked for."""
     yield from whole(**getattr(request, "param", {}))
+
+
+@pytest.fixture(scope="session")
+def shared_double(session_folder: Path) -> Iterator[Stack]:
+    twice = ("--engines", "2", "--gateways", "2", "--spectators", "2")
+    with Stack(session_folder / "doubled", twice, {**OWN_SERVERS, "PLAYMOLT_LOG_SHARDS": "3"}) as stack:
+        yield stack
+
+
+@pytest.fixture
+def doubled(shared_double: Stack) -> Stack:
+    """Two of everything, on a log of three shards; otherwise as `running`."""
+    return complete(shared_double)

@@ -18,7 +18,6 @@ from playmolt_core.log.postgres import log_of
 from playmolt_core.log.verify import verify
 
 from core.tests.waiting import wait_until
-from tests.integration.platform.test_play import StackFactory
 from tests.platforms import Stack
 
 PATIENT = Retry(attempts=60, seconds=60)
@@ -94,9 +93,8 @@ async def bans_count(two: Stack, statuses: Callable[[str, str], Awaitable[set[in
         assert await statuses(key, "/api/games") == {200}
 
 
-async def test_a_replaced_key_is_refused_by_every_gateway_at_once(stack: StackFactory) -> None:
-    two = stack("--gateways", "2", PLAYMOLT_LOG_SHARDS="3")
-    url = two.run.gateway
+async def test_a_replaced_key_is_refused_by_every_gateway_at_once(doubled: Stack) -> None:
+    url = doubled.run.gateway
     owner = await some_owner(url, "Ada")
     codes = (await owner.replace_codes()).recovery_codes
     account = await owner.owner()
@@ -124,6 +122,6 @@ async def test_a_replaced_key_is_refused_by_every_gateway_at_once(stack: StackFa
     new = await owner.replace_agent_key(agent.id)
     assert await statuses(agent.api_key, "/api/agents/me") == {401}
     assert await statuses(new.api_key, "/api/agents/me") == {200}
-    await bans_count(two, statuses, agent.id, new.api_key)
-    assert await history(two.run.database_url, agent.id) == [("agent_claimed", account.id)]
+    await bans_count(doubled, statuses, agent.id, new.api_key)
+    assert await history(doubled.run.database_url, agent.id) == [("agent_claimed", account.id)]
     await owner.aclose()

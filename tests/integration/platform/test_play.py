@@ -3,7 +3,7 @@
 import asyncio
 import shutil
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ from playmolt_core.log.postgres import log_of
 from playmolt_core.log.verify import verify
 from playmolt_schemas.api import ActionAccepted, Events, GameType
 
-from tests.integration.conftest import OWN_SERVERS
 from tests.integration.watching import watch
 from tests.platforms import Stack
 
@@ -144,14 +143,6 @@ async def play_through(stack: Stack, fault: Callable[[], None], *, games: int = 
     await check(stack, tables, feeds)
     for table in tables:
         await table.close()
-
-
-@pytest.fixture(scope="module")
-def doubled(session_folder: Path) -> Iterator[Stack]:
-    """Two of everything, on a log of three shards."""
-    twice = ("--engines", "2", "--gateways", "2", "--spectators", "2")
-    with Stack(session_folder / "doubled", twice, {**OWN_SERVERS, "PLAYMOLT_LOG_SHARDS": "3"}) as stack:
-        yield stack
 
 
 async def test_both_games_to_the_end_with_watchers(running: Stack) -> None:

@@ -90,14 +90,6 @@ def test_a_faulty_catalogue_is_refused_with_every_fault_before_anything_starts(f
     assert "ready" not in up.stdout
 
 
-def test_a_file_of_a_persons_own_replaces_no_library(
-    stack: StackFactory, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (folder / "queue.py").write_text("raise RuntimeError('this is a bot')\n")
-    monkeypatch.chdir(folder)
-    assert stack().run.ready
-
-
 def _up(*options: str, **variables: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "playmolt_cli", "up", *options]
     environment = {**os.environ, "DATABASE_URL": "", "NATS_URL": "", **variables}
