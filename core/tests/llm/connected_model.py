@@ -23,9 +23,9 @@ class ConnectedModel:
         self.attempts: list[Attempt] = []
         self.waits: list[float] = []
         self.clock = Clock()
-        self.model = OpenAIModel(server.entry(**entry), key, MemoryLimits(clock=self.clock), sleep=self._sleep)
+        self.model = OpenAIModel(server.entry(**entry), key, MemoryLimits(clock=self.clock), sleep=self.wait)
 
-    async def _sleep(self, seconds: float) -> None:
+    async def wait(self, seconds: float) -> None:
         self.waits.append(seconds)
         await self.clock.sleep(seconds)
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 from playmolt_core.db.errors import LogUnavailable
-from playmolt_core.llm.limits import FIRST_HOLD_SECONDS, MemoryLimits
+from playmolt_core.llm.limits import FIRST_HOLD_SECONDS, MAX_WAIT_SECONDS, Allowance, MemoryLimits
 from playmolt_core.llm.openai.model import OpenAIModel
 from playmolt_core.llm.port import (
     REPLY_BYTES,
@@ -21,6 +21,7 @@ from playmolt_core.llm.port import (
     Usage,
 )
 from playmolt_schemas.canonical import canonical_json
+from typing_extensions import override
 
 from core.tests.llm.connected_model import Connect, request
 from core.tests.llm.fake_server import (
@@ -469,15 +470,27 @@ async def test_calls_at_once_stay_within_the_limit(connected: Connect) -> None:
     assert one.server.most_at_once == 2
 
 
-async def test_a_limit_that_leaves_no_room_is_a_model_unavailable(connected: Connect) -> None:
+class TakenLimits(MemoryLimits):
+    """Limits whose slots are in use for good."""
+
+    @override
+    async def admit(self, alias: str, allowance: Allowance, tokens: int) -> float:
+        return 0.5
+
+
+@pytest.mark.parametrize(("timeout_s", "waited"), [(60, MAX_WAIT_SECONDS), (600, 600)])
+async def test_a_call_waits_for_a_slot_as_long_as_the_reply_before_it_may_take(
+    connected: Connect, timeout_s: int, waited: float
+) -> None:
     one = connected()
-    model = OpenAIModel(one.server.entry(requests_per_minute=1), "", MemoryLimits(), max_wait=0.1)
-    await model.ask(request(), one.record)
+    model = OpenAIModel(one.server.entry(concurrent=1, timeout_s=timeout_s), "", TakenLimits(), sleep=one.wait)
     answer = await model.ask(request(), one.record)
     await model.close()
     assert isinstance(answer, Failed)
-    assert (answer.code, answer.attempts, len(one.server.received)) == ("model_unavailable", 0, 1)
+    assert (answer.code, answer.attempts, len(one.server.received)) == ("model_unavailable", 0, 0)
     assert "raise its limits" in answer.detail
+    assert "`timeout_s`" in answer.detail
+    assert sum(one.waits) == pytest.approx(waited)
 
 
 async def test_an_attempt_that_cannot_be_recorded_ends_the_ask(connected: Connect) -> None:

@@ -72,10 +72,10 @@ class OpenAIModel(Model):
         limits: ModelLimits,
         *,
         sleep: Sleep = asyncio.sleep,
-        max_wait: float = MAX_WAIT_SECONDS,
     ) -> None:
         self._entry = entry
-        self._max_wait = max_wait
+        # The reply that a call waits for may take as long as its own.
+        self._max_wait = max(MAX_WAIT_SECONDS, float(entry.timeout_s))
         self._limits = limits
         self._sleep = sleep
         self._connection = ModelConnection(entry, key)
@@ -104,11 +104,15 @@ class OpenAIModel(Model):
             except NoCapacity as busy:
                 if refused is not None:
                     return self._result(request, form, refused)
-                return Failed(code="model_unavailable", detail=f"{busy}; raise its limits", attempts=number - 1)
+                return Failed(
+                    code="model_unavailable",
+                    detail=f"{busy}; raise its limits, or `timeout_s` if its server is slow",
+                    attempts=number - 1,
+                )
             await record(attempt)
             if request.patient and _is_refused(attempt):
                 # The limits delay the next request until the provider accepts requests again.
-                patience -= 0.0 if refused is None else waited
+                patience = MAX_WAIT_SECONDS if refused is None else patience - waited
                 refused = attempt
                 continue
             if self._repeats(attempt) and retries < len(RETRY_SECONDS):
