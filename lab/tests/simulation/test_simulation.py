@@ -14,7 +14,7 @@ SLOW = {"ri_ext": 30, "ri_star:model": 60}
 
 @pytest.mark.parametrize("test", rows.TESTS)
 def test_the_methods_page_is_what_the_estimators_do(test):
-    found = rows.simulated([test], draws=SLOW.get(test, 200), seed="another")
+    found = rows.simulated([test], draws=SLOW.get(test, 120), seed="another")
     assert [row.key for row in found if row.ok is False] == []
     assert list(page.differences(METHODS.read_text(encoding="utf-8"), found)) == []
 
