@@ -4,7 +4,8 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Final
 
@@ -72,7 +73,7 @@ def _comparisons(played: dict[str, list[Side]], other: Checkout, rounds: int) ->
             yield found.row(), {"part": part, "rounds": values}
 
 
-def main(stack: type[Stack] = Stack) -> None:
+def main(words: Sequence[str] | None = None, stack: type[Stack] = Stack) -> None:
     Platforms.stack = stack
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"any of {', '.join(PARTS)}; left out: all")
@@ -84,7 +85,7 @@ def main(stack: type[Stack] = Stack) -> None:
         "parts left out: those that play through HTTP, WebSockets and commands alone",
     )  # fmt: skip
     parser.add_argument("--rounds", type=int, default=beside.ROUNDS, help="of --beside; default: %(default)s")
-    asked = parser.parse_args()
+    asked = parser.parse_args(words)
     if unknown := [part for part in asked.parts if part not in PARTS]:
         parser.error(f"no part {unknown[0]!r}; there are {', '.join(PARTS)}")
     if asked.rounds < 1:
@@ -102,10 +103,11 @@ def main(stack: type[Stack] = Stack) -> None:
     table = Table(*columns.values(), title=title)
     measured = []
     try:
-        for row, more in rows:
-            print(*row, sep=" | ", file=sys.stderr, flush=True)
-            table.add_row(*row)
-            measured.append(dict(zip(columns, row, strict=True)) | more)
+        with Platforms.sharing() if asked.short else nullcontext():
+            for row, more in rows:
+                print(*row, sep=" | ", file=sys.stderr, flush=True)
+                table.add_row(*row)
+                measured.append(dict(zip(columns, row, strict=True)) | more)
     finally:  # a run that fails or is stopped has what it measured
         Console().print(table)
         if asked.json:

@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 import uvloop
@@ -23,9 +22,8 @@ from bench.servers import (
     database_url,
     events_behind,
     floor,
-    folder,
     naive,
-    product,
+    platform,
 )
 
 _WANTED = {64: ("2.5", "1.3"), 256: ("4", "2.5")}
@@ -132,7 +130,7 @@ class Compared(NamedTuple):
 def measure(in_flight: int, games: int, rounds: int) -> Compared:
     """Interleaved rounds on one Postgres with fsync on, each warm."""
     compared = Compared([], [], [], [], [], [])
-    with folder() as data, product(Path(data)) as port:
+    with platform() as (data, port):
         uvloop.run(measure_product(port, in_flight, in_flight))
         for _ in range(rounds):
             compared.product.append(uvloop.run(measure_product(port, games, in_flight)))
@@ -177,7 +175,7 @@ def sides(size: Size) -> list[Side]:
 @contextmanager
 def _side(in_flight: int, games: int, checkout: Checkout) -> Iterator[Play]:
     loaded = f"{in_flight} in flight"
-    with folder() as data, product(data, checkout=checkout) as port:
+    with platform(checkout) as (data, port):
         uvloop.run(measure_product(port, in_flight, in_flight))  # warms up
 
         def play() -> Iterator[Figure]:

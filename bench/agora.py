@@ -16,7 +16,7 @@ import numpy
 from bench import Row
 from bench.beside import Figure, Play, Side
 from bench.processes import tree_megabytes, tree_seconds
-from bench.servers import HERE, Checkout, folder, positions, processes, product, running
+from bench.servers import HERE, Checkout, platform, positions, processes, running
 
 RUN_SECONDS = 300
 MEMORY_MB = 1024
@@ -101,7 +101,7 @@ def _turn_cpu(samples: list[tuple[int, float]], first: float, last: float) -> fl
 
 def measure(size: Size, checkout: Checkout = HERE) -> dict[str, Any]:
     plan = size.plan or checkout.playmolt("agora", "plan", "--preset", "white-room", "--example")
-    with folder() as data, product(data, environment={"PLAYMOLT_FILL_SECONDS": "0"}, checkout=checkout):
+    with platform(checkout, {"PLAYMOLT_FILL_SECONDS": "0"}) as (data, _):
         memory = Memory(data)
         with memory.watched():
             experiment, seconds, samples = _run_plan(data, plan)

@@ -6,7 +6,6 @@ import statistics
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 import uvloop
@@ -17,7 +16,7 @@ from bench.actions import measure_posts, script_of, seat
 from bench.beside import Figure, Play, Side
 from bench.load import Measured, drive, open_connections
 from bench.processes import tree_seconds
-from bench.servers import Checkout, folder, naive, processes, product
+from bench.servers import Checkout, naive, platform, processes
 
 _SEATING = 8
 
@@ -64,7 +63,7 @@ def measure(size: Size) -> tuple[list[Alone], list[Alone]]:
     """Interleaved rounds of the product, whose joins are not counted, and of the naive handler."""
     ours: list[Alone] = []
     theirs: list[Alone] = []
-    with folder() as data, product(Path(data)) as port, Postgres(Path(data) / "naive") as postgres:
+    with platform() as (data, port), Postgres(data / "naive") as postgres:
         up = processes(data)
 
         def of_product() -> float:
@@ -98,7 +97,7 @@ def sides(size: Size) -> list[Side]:
 
 @contextmanager
 def _side(size: Size, checkout: Checkout) -> Iterator[Play]:
-    with folder() as data, product(data, checkout=checkout) as port:
+    with platform(checkout) as (data, port):
         spent = partial(tree_seconds, *processes(data))
         uvloop.run(_measure_product(port, size.warm, spent))
 

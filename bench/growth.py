@@ -12,7 +12,7 @@ from playmolt.bots.house import run_bots, seats
 
 from bench import Row
 from bench.beside import Figure, Play, Side
-from bench.servers import HERE, Checkout, database_url, folder, product
+from bench.servers import HERE, Checkout, database_url, platform
 
 SEATS = 5
 _SIZE = """
@@ -99,7 +99,7 @@ def growth(url: str, rounds: Sequence[Sequence[Table]]) -> Growth:
 
 def measure(size: Size, checkout: Checkout = HERE) -> tuple[Growth, Growth]:
     """Of games of agents who never played before, and of those who have."""
-    with folder() as data, product(data, checkout=checkout) as port:
+    with platform(checkout) as (data, port):
         url = database_url(data)
         newcomers = [[Table(port) for _ in range(size.tables)] for _ in range(size.rounds)]
         first = growth(url, newcomers)

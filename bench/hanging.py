@@ -81,8 +81,11 @@ class Servers:
     def _taking(self, serve: Serve) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]:
         async def call(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             with suppress(ConnectionError, asyncio.IncompleteReadError):
-                await serve(reader, writer)
-            writer.close()
+                try:
+                    await serve(reader, writer)
+                finally:
+                    writer.close()
+                    await writer.wait_closed()
 
         def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             task = asyncio.create_task(call(reader, writer))

@@ -14,7 +14,7 @@ import uvloop
 from bench import Row
 from bench.actions import measure_product
 from bench.load import Measured, drive, open_connections, request
-from bench.servers import ROOT, database_url, folder, naive, product
+from bench.servers import ROOT, database_url, naive, platform
 
 _WARM_ACTIONS = 5
 _WANTED = "wanted 4"
@@ -68,7 +68,7 @@ def rows(size: Size) -> list[Row]:
     ours: list[float] = []
     sourced: list[float] = []
     moves: list[float] = []
-    with folder() as data, product(data) as port:
+    with platform() as (data, port):
         place, url = _boardgame(data) if size.boardgame else None, database_url(data)
         with naive(url, workers=1, app="bench.sourced:app"):
             pass  # its tables are made: two workers at once would both try

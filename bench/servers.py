@@ -8,9 +8,11 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 from playmolt_cli.local.embedded import Nats, child, free_port
@@ -67,9 +69,24 @@ def _process(arguments: list[str], environment: dict[str, str], url: str = "") -
 
 
 class Platforms:
-    """How a platform is started."""
+    """How platforms are started, and the one that the parts of a short run share: no figure of it counts."""
 
     stack: type[Stack] = Stack
+    shared: "Callable[[], Platform] | None" = None
+
+    @classmethod
+    @contextmanager
+    def sharing(cls) -> Iterator[None]:
+        """Inside, `platform` always gives the same one of this checkout. It starts when it is first needed."""
+        if cls.shared:
+            yield
+            return
+        with ExitStack() as stack:
+            cls.shared = cache(lambda: stack.enter_context(_new(HERE, {})))
+            try:
+                yield
+            finally:
+                cls.shared = None
 
 
 class Checkout(NamedTuple):
@@ -124,7 +141,7 @@ def _until_ready(data: Path, process: "subprocess.Popen[bytes]") -> None:
 
 @contextmanager
 def product(
-    data: Path, *options: str, environment: dict[str, str] | None = None, checkout: Checkout = HERE
+    data: Path, *options: str, environment: Mapping[str, str] | None = None, checkout: Checkout = HERE
 ) -> Iterator[int]:
     """`playmolt up` as shipped, but for what the environment says; gives the gateway's port."""
     variables = {"PLAYMOLT_FILL_SECONDS": str(FILL_SECONDS), **(environment or {})}
@@ -133,10 +150,34 @@ def product(
         yield int(running(data)["gateway"].rpartition(":")[2])
 
 
+class Platform(NamedTuple):
+    """The folder and the gateway's port of a running `up`."""
+
+    data: Path
+    port: int
+
+
+@contextmanager
+def _new(checkout: Checkout, environment: Mapping[str, str]) -> Iterator[Platform]:
+    with folder() as data, product(data, environment=environment, checkout=checkout) as port:
+        yield Platform(data, port)
+
+
+@contextmanager
+def platform(checkout: Checkout = HERE, environment: Mapping[str, str] = MappingProxyType({})) -> Iterator[Platform]:
+    """`playmolt up` on a new folder, but for what is shared."""
+    if Platforms.shared and checkout is HERE:
+        yield Platforms.shared()
+        return
+    with _new(checkout, environment) as new:
+        yield new
+
+
 @contextmanager
 def naive(database_url: str, workers: int = 2, app: str = "bench.naive:app") -> Iterator[int]:
-    """What a user would write; `bench.tuned:app` is by one who tunes."""
+    """What a user would write; `bench.tuned:app` is by one who tunes. For a short run one worker does."""
     port = free_port()
+    workers = 1 if Platforms.shared else workers
     arguments = [
         sys.executable,
         "-m",

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import uvloop
 
 from bench.actions import measure_product
-from bench.servers import folder, product
+from bench.servers import platform
 
 GAMES = 192
 IN_FLIGHT = 64
@@ -62,7 +62,7 @@ def _cpu_seconds(data: Path) -> float:
 def _cost(endpoint: str, games: int) -> Cost:
     os.environ[VARIABLE] = endpoint
     try:
-        with folder() as data, product(Path(data)) as port:
+        with platform() as (data, port):
             uvloop.run(measure_product(port, 16, IN_FLIGHT))  # warm
             before = _cpu_seconds(data)
             measured = uvloop.run(measure_product(port, games, IN_FLIGHT))

@@ -18,7 +18,7 @@ from bench import Row
 from bench.actions import script_of, seat
 from bench.beside import Figure, Play, Side
 from bench.load import Connection, Measured, open_connections
-from bench.servers import Checkout, folder, product, spectator_port, until_fed
+from bench.servers import Checkout, platform, spectator_port, until_fed
 
 ACTIONS_A_SECOND = 1_000
 _SEATING = 8
@@ -139,7 +139,7 @@ async def measure(port: int, spectator: int, games: int) -> Round:
 
 
 def rows(size: Size) -> list[Row]:
-    with folder() as data, product(data) as port:
+    with platform() as (data, port):
         spectator = spectator_port(data)
         uvloop.run(measure(port, spectator, size.games))  # warms up
         rounds = [uvloop.run(measure(port, spectator, size.games)) for _ in range(size.rounds)]
@@ -152,7 +152,7 @@ def sides(size: Size) -> list[Side]:
 
 @contextmanager
 def _side(games: int, checkout: Checkout) -> Iterator[Play]:
-    with folder() as data, product(data, checkout=checkout) as port:
+    with platform(checkout) as (data, port):
         spectator = spectator_port(data)
         uvloop.run(measure(port, spectator, games))  # warms up
 

@@ -7,6 +7,7 @@ import pytest
 
 TOGETHER = {
     "lab/tests/bundle": (),
+    "services/trial-engine/tests/chain": (),
     "tests/browser": (),
     "tests/clients": ("test_parquet_readers.py", "test_ratings.py", "test_ro_crate.py", "test_trace_receivers.py"),
     "tests/deploy": (
@@ -45,7 +46,7 @@ PROCESSES = (
     "schemas/tests/test_process_limits.py", "core/tests/ops/test_telemetry.py", "schemas/tests/test_registry.py",
     "sdk/tests/test_conformance.py",
     "sdk/tests/test_credentials.py", "lab/tests/bundle/test_seal.py",
-    "lab/tests/alone/", "lab/tests/own_measures/test_own_measures.py", "lab/tests/service/",
+    "lab/tests/bundle/test_alone.py", "lab/tests/own_measures/test_own_measures.py", "lab/tests/service/",
     "services/agora-runner/tests/workers/test_laboratory.py",
     "services/agora-runner/tests/workers/test_plan_examiner.py", "services/gateway/tests/test_uploads.py",
     "services/gateway/tests/uploads/test_bounds.py",

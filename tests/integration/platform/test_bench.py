@@ -1,9 +1,8 @@
 """The bench's short form: every part plays what it measures, and asserts what came of it. Its figures say nothing."""
 
-import asyncio
 import json
-import os
-import signal
+import resource
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,54 +11,58 @@ from typing import Any
 
 import pytest
 
-from bench.__main__ import PARTS
+from bench.__main__ import PARTS, main
 from bench.beside import Figure, Play, UnsuitableError, checkout, compared
-from bench.servers import HERE, Checkout
-from tests.room import RUN
+from bench.servers import HERE, Checkout, Platforms
+from tests.platforms import Stack
 
 ROOT = Path(__file__).resolve().parents[3]
-SECONDS = 540
-PROGRAM = """
-from bench.__main__ import main
-from tests.platforms import Stack
-from tests.room import at_end
-with at_end:
-    main(Stack)
-"""
-"""As `python -m bench`, with platforms that are forked."""
+pytestmark = pytest.mark.timeout(600)
 
 
-async def _bench(tmp_path: Path, *words: str) -> list[dict[str, Any]]:
-    """The rows of a run."""
+@pytest.fixture(autouse=True)
+def _files_as_before() -> Iterator[None]:
+    """Some parts raise how many files their process may open."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+def _bench(tmp_path: Path, *words: str) -> list[dict[str, Any]]:
+    """The rows of a run, in this process and with platforms that are forked."""
     rows = tmp_path / "bench.json"
-    bench = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", PROGRAM, "--short", "--json", str(rows), *words,
-        cwd=ROOT, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
-        env={**os.environ, "PYTEST_XDIST_TESTRUNUID": RUN},
-    )  # fmt: skip
-    try:
-        _, told = await asyncio.wait_for(bench.communicate(), SECONDS)
-    finally:
-        if bench.returncode is None:
-            bench.send_signal(signal.SIGINT)  # a kill would leave the platform that it started
-            await asyncio.wait_for(bench.wait(), 60)
-    assert bench.returncode == 0, told.decode()[-4_000:]
+    main(["--short", "--json", str(rows), *words], Stack)
     measured: list[dict[str, Any]] = json.loads(rows.read_text("utf-8"))
     assert all(row["what"] and row["product"] for row in measured)
     return measured
 
 
-@pytest.mark.timeout(SECONDS + 60)
-async def test_every_part_measures_and_says_so_in_rows(tmp_path: Path) -> None:
-    assert {row["part"] for row in await _bench(tmp_path)} == set(PARTS)
+@pytest.fixture(scope="module")
+def shared() -> Iterator[None]:
+    """One platform for all parts that take one as it is."""
+    with Platforms.sharing():
+        yield
 
 
-@pytest.mark.timeout(SECONDS + 60)
-async def test_a_part_is_played_beside_another_checkout(tmp_path: Path) -> None:
-    for row in await _bench(tmp_path, "--beside", str(ROOT), "--rounds", "2", "alone"):
+@pytest.mark.usefixtures("shared")
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_measures_and_says_so_in_rows(tmp_path: Path, part: str) -> None:
+    rows = _bench(tmp_path, part)
+    assert {row["part"] for row in rows} == {part}
+
+
+def test_a_part_is_played_beside_another_checkout(tmp_path: Path) -> None:
+    for row in _bench(tmp_path, "--beside", str(ROOT), "--rounds", "2", "alone"):
         assert row["beside"]
         assert {name: len(values) for name, values in row["rounds"].items()} == {"product": 2, "beside": 2, "ratio": 2}
         assert " to " in row["spread"]
+
+
+def test_an_unknown_part_is_refused_with_those_there_are() -> None:
+    command = [sys.executable, "-m", "bench", "nothing"]
+    refused = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200, check=False)
+    assert refused.returncode == 2
+    assert f"no part 'nothing'; there are {', '.join(PARTS)}" in refused.stderr
 
 
 def test_rounds_of_two_checkouts_alternate() -> None:

@@ -10,8 +10,6 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from lab.tests.bundle.conftest import PLAN, exported, play
-
 ROOT = Path(__file__).parents[3]
 UV = Path(sys.prefix) / "bin" / "uv"
 PROGRAM = """
@@ -59,19 +57,17 @@ def _needed(name: str) -> set[str]:
     return found
 
 
-def test_it_needs_no_other_package_of_ours_to_analyse_a_bundle(alone: Path, tmp_path: Path) -> None:
-    bundle = tmp_path / "bundle"
-    exported(play(PLAN), bundle)
+def test_it_needs_no_other_package_of_ours_to_analyse_a_bundle(alone: Path, sealed: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c",
          f"import sys; sys.path[:0] = [{str(alone)!r}, {str(alone.parent / 'shared')!r}]\n{PROGRAM}",
-         str(bundle), str(tmp_path / "out")],
+         str(sealed), str(tmp_path / "out")],
         capture_output=True, text=True, encoding="utf-8", timeout=240, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     name, turns, rows, files, ours = json.loads(done.stdout)
     assert (name, ours) == ("two-arms", ["playmolt_agora", "playmolt_schemas"])
-    assert turns == len((bundle / "turns.jsonl").read_text("utf-8").splitlines())
+    assert turns == len((sealed / "turns.jsonl").read_text("utf-8").splitlines())
     assert rows > 0
     assert files > 50
