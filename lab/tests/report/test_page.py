@@ -95,6 +95,10 @@ def test_all_plots_are_there(study: StudyData) -> None:
     ]  # fmt: skip
 
 
+def test_the_treasury_is_drawn_of_a_study_without_turns(changed: Callable[..., StudyData]) -> None:
+    assert list(gallery(changed(turns=(), tables={}, further={}))) == ["treasury"]
+
+
 def test_every_figure_names_its_definition_its_runs_and_leads_to_their_events(html: str) -> None:
     for body in html.split("<figure ")[1:]:
         figure = body.split("</figure>", 1)[0]

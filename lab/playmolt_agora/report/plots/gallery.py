@@ -13,7 +13,7 @@ from playmolt_agora.report.study import StudyData, named_rows
 
 
 class FigureKind(NamedTuple):
-    """A figure before it is drawn; it is left out where its table, or the study, has no rows."""
+    """A figure before it is drawn; it is left out where its table, or else that field of the study, has no rows."""
 
     title: str
     measure: str
@@ -21,6 +21,7 @@ class FigureKind(NamedTuple):
     table: str = ""
     arms: tuple[str, ...] = ()
     columns: str = ""
+    field: str = "turns"
 
 
 _BOTH: Final = ("stage1", "phase1")
@@ -47,7 +48,7 @@ FIGURES: Final = {
     "network-support": FigureKind("Network of supports", "network.support", networks.support_figure),
     "network-whisper": FigureKind("Network of whispers", "network.whisper", networks.whisper_figure),
     "gini": FigureKind("Gini by epoch", "gini", epochs.gini_figure, "gini", _EPOCHS),
-    "treasury": FigureKind("Treasury by epoch", "treasury", epochs.treasury_figure, "", _EPOCHS),
+    "treasury": FigureKind("Treasury by epoch", "treasury", epochs.treasury_figure, "", _EPOCHS, field="treasury"),
     "parse-codes": FigureKind("Parse codes by model and language", "parse", counts.parse_figure),
     "dissoc": FigureKind("Thought and act (code dissoc)", "dissoc", counts.dissoc_figure, "dissoc"),
     "contrasts": FigureKind(
@@ -63,7 +64,7 @@ def gallery(study: StudyData) -> dict[str, Plot]:
     """Draw what can be drawn, in the order of the page."""
     found = {}
     for name, figure in FIGURES.items():
-        held = named_rows(study, figure.table) if figure.table else study.turns
+        held = named_rows(study, figure.table) if figure.table else getattr(study, figure.field)
         if held and (sketch := figure.draw(study)):
             found[name] = _drawn(study, name, figure, sketch)
     return found
