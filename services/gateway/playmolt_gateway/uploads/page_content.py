@@ -27,7 +27,7 @@ _WHOLE: Final = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 
 _SOFT_HYPHEN: Final = "\u00ad"
 _WORD_GOES_ON: Final = "\U0010fffc"
-"""Stands for a hyphen of which the file says that it is only there because the line ends; many others are coded so."""
+"""In place of a hyphen that the file calls soft, at the end of a line. Fonts code other hyphens so, too."""
 _HYPHENATED: Final = re.compile(f"{_WORD_GOES_ON}\\s*")
 _FARTHEST: Final = 8.0
 _Matrix = Sequence[float]
@@ -70,7 +70,7 @@ class PageContent:
         self._places: dict[tuple[str | bytes, int, int], list[tuple[float, float]]] = {}
         """Where on the page each piece of text begins, by its row."""
         self._instead: str | None = None
-        """What is drawn stands for this text (`/ActualText`) as far as it is not read; None outside of such parts."""
+        """The text given for what is drawn (`/ActualText`), until it is read; None outside of such parts."""
         self._instead_since = 0
         """How many parts of the content were open then."""
         self.hidden = 0
@@ -145,8 +145,11 @@ class PageContent:
         return sum(len(frame.marks) for frame in self._frames)
 
     def _actual_text(self, operands: list[object]) -> str | None:
-        """What a part of the content stands for. Letters from right to left are read as they are drawn: a part may be
-        one letter or a line, and the library orders letters alone."""
+        """The text that the file gives for a part of the content.
+
+        Letters from right to left are read as they are drawn: a part may be one letter or a line, and the library
+        orders letters alone.
+        """
         named = operands[1] if len(operands) > 1 else None
         properties = _dictionary(self._frames[-1].resources.get("/Properties"))
         found = _dictionary(properties.get(named) if isinstance(named, str) else named).get("/ActualText")
@@ -156,7 +159,7 @@ class PageContent:
         return text.replace(_SOFT_HYPHEN, _WORD_GOES_ON)
 
     def _replace(self, operator: bytes, operands: list[object]) -> None:
-        """Read what the part stands for at its first piece, and nothing at others."""
+        """Read the text of the part at its first piece, and nothing at others."""
         text, self._instead = TextStringObject(self._instead), ""
         if not text:
             operands.clear()

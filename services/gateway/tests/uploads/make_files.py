@@ -2,7 +2,11 @@
 
 Run it in an environment of its own: `pip install pikepdf==10.18.0 reportlab==5.1.0 python-docx==1.2.0
 python-hwpx==6.9.0 fonttools==4.68.0 pillow==13.0.0`, then `python make_files.py FONT FOLDER` with an OpenType font that
-has Hangul, such as that of pylopdf-fonts-ko. LibreOffice was not at hand; no file is of Word or Hancom Office itself.
+has Hangul, such as that of pylopdf-fonts-ko. No file is of Word or Hancom Office itself.
+
+LibreOffice 7.4.7 of Debian 12 (`libreoffice-writer-nogui`) made `writer.docx` and `writer.pdf` of `writer.fodt`:
+`soffice --headless --convert-to docx writer.fodt`, and for the PDF
+`--convert-to 'pdf:writer_pdf_Export:{"UseTaggedPDF": {"type": "boolean", "value": "true"}}'`.
 """
 
 import io

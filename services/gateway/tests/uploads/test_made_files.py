@@ -13,7 +13,7 @@ from pypdf.generic import NameObject as Name
 from pypdf.generic import StreamObject
 from pypdf.generic import TextStringObject as Text
 
-from services.gateway.tests.uploads.documents import QUESTION, lines, refusal, text
+from services.gateway.tests.uploads.documents import QUESTION, counts, lines, refusal, text
 from services.gateway.tests.uploads.make_texts import CHINESE, ENGLISH, KOREAN
 
 FILES = Path(__file__).parent / "files"
@@ -141,5 +141,26 @@ def test_an_hwpx_of_python_hwpx() -> None:
 
 
 def test_every_file_is_read_within_the_bounds() -> None:
-    assert sorted(path.suffix for path in FILES.iterdir()) == [".docx", ".hwp", ".hwpx", *[".pdf"] * 18]
+    assert sorted(path.suffix for path in FILES.iterdir()) == [
+        *[".docx"] * 2, ".fodt", ".hwp", ".hwpx", *[".pdf"] * 19
+    ]  # fmt: skip
     assert QUESTION.chars == 100_000
+
+
+def test_a_document_of_libreoffice_is_read_as_its_writer_sees_it() -> None:
+    assert (lines(made("writer.docx")), counts(made("writer.docx"))) == (
+        [
+            "Contract",
+            "1. Price $3,100",
+            "noted［*: its own mark］ affine office end",
+            "across",
+            "left | right",
+            "last.",
+        ],
+        {"comment": 1, "hidden": 1},
+    )
+    assert (lines(made("writer.pdf")), counts(made("writer.pdf"))) == (
+        ["Contract", "1.Price $3,100", "noted* affine office end", "across", "left right", "last.", "* its own mark"],
+        {"comment": 1},
+    )
+    assert refusal(made("writer.fodt")) == ("format", "odt")

@@ -190,6 +190,6 @@ def meant(text: str, content: str) -> str:
         ("/Span <</MCID 0>> BDC (as it is) Tj EMC", ["as it is"]),
     ],
 )
-def test_what_glyphs_stand_for_is_read_in_their_place(content: str, read: list[str]) -> None:
+def test_the_text_given_for_glyphs_is_read_in_their_place(content: str, read: list[str]) -> None:
     named = "/Properties<</Word<</ActualText<FEFFD310ACB0>>>>>"
     assert lines(pdf(f"BT /F1 12 Tf 50 300 Td {content} ET", resources=named)) == read
