@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 from playmolt_core.llm.catalogue import ModelEntry
+from playmolt_core.llm.port import ModelRequest
 from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.instrument.usage import Charge, added
 from playmolt_schemas.stored.agora.experiment import LimitName, Scope
@@ -65,9 +66,10 @@ def cost(prices: Prices, prompt_tokens: int, completion_tokens: int) -> str | No
     return decimal_text(price / _MILLION)
 
 
-def worst_case(prompt_bytes: int, messages: int, max_tokens: int, prices: Prices) -> Charge:
+def worst_case(request: ModelRequest, prices: Prices) -> Charge:
     """The maximum usage of a call. No tokenizer produces more tokens than a text has UTF-8 bytes."""
-    prompt = prompt_bytes + _MESSAGE_TOKENS * messages
+    prompt = sum(len(message.content.encode()) + _MESSAGE_TOKENS for message in request.messages)
+    max_tokens = request.max_tokens
     dearest = Prices(_dearer(prices.input, prices.cached), _dearer(prices.output, prices.reasoning))
     return Charge(tokens=prompt + max_tokens, cost=cost(dearest, prompt, max_tokens))
 

@@ -145,8 +145,7 @@ class JudgeModel:
 def _worst_case(request: ModelRequest, judge: Judge) -> Charge:
     pinned = judge.judge
     prices = Prices(pinned.input_price, pinned.output_price, pinned.cached_price, pinned.reasoning_price)
-    size = sum(len(message.content.encode()) for message in request.messages)
-    return budget.worst_case(size, len(request.messages), request.max_tokens, prices)
+    return budget.worst_case(request, prices)
 
 
 def _accounts(experiment: str, judge: Judge) -> list[Account]:

@@ -54,15 +54,27 @@ class ExperimentApi(GameApi[State]):
     """A plan is answered by its examiner."""
 
     def __init__(self, catalogue: Catalogue) -> None:
-        self._catalogue = catalogue
-        self._commands: Mapping[str, Callable[[ApiRequest], Command | Refused | None]] = {
-            STOP: self._stop,
-            RESUME: self._resume,
+        def judge(body: JudgeRequest, _: ApiRequest) -> Command | Refused:
+            found = coding.pinned_judge(body.model, body.budget, catalogue, batch=body.batch)
+            if isinstance(found, Refused):
+                return found
+            return commands.StartJudge(
+                by=_OPERATOR, judge=found, turns=body.turns, budget=body.budget, batch=body.batch
+            )
+
+        self._commands: Mapping[str, Callable[[ApiRequest], Command | Refused]] = {
+            STOP: _of_body(StopRequest, lambda body, _: commands.Stop(by=_OPERATOR, reason=body.reason)),
+            RESUME: _of_body(ResumeRequest, _resume),
             LOOK: _look,
-            FORK: self._fork,
-            JUDGE: self._judge,
-            JUDGE_STOP: self._stop_judge,
-            SHEET: self._sheet,
+            FORK: _of_body(
+                ForkRequest,
+                lambda body, request: commands.ForkRun(
+                    by=_OPERATOR, run=request.params["run"], version=body.at, change=body.set, catalogue=catalogue
+                ),
+            ),
+            JUDGE: _of_body(JudgeRequest, judge),
+            JUDGE_STOP: _of_body(JudgeStopRequest, lambda body, _: commands.StopJudge(judge=body.model)),
+            SHEET: _of_body(SheetRequest, lambda body, _: commands.TakeSheet(coder=body.coder, rows=body.rows)),
         }
 
     @override
@@ -102,42 +114,23 @@ class ExperimentApi(GameApi[State]):
             Experiments(tuple(views.line(state) for state in states if not isinstance(state, ErasedSession)))
         )
 
-    def _fork(self, request: ApiRequest) -> Command | Refused:
-        body = _body(ForkRequest, request.body)
-        if isinstance(body, Refused):
-            return body
-        return commands.ForkRun(
-            by=_OPERATOR, run=request.params["run"], version=body.at, change=body.set, catalogue=self._catalogue
-        )
 
-    def _judge(self, request: ApiRequest) -> Command | Refused:
-        body = _body(JudgeRequest, request.body)
-        if isinstance(body, Refused):
-            return body
-        judge = coding.pinned_judge(body.model, body.budget, self._catalogue, batch=body.batch)
-        if isinstance(judge, Refused):
-            return judge
-        return commands.StartJudge(by=_OPERATOR, judge=judge, turns=body.turns, budget=body.budget, batch=body.batch)
+def _of_body(
+    kind: type[R], make: Callable[[R, ApiRequest], Command | Refused]
+) -> Callable[[ApiRequest], Command | Refused]:
+    """Make the command of a call from its body, or refuse it with every fault of the body."""
 
-    def _stop_judge(self, request: ApiRequest) -> Command | Refused:
-        body = _body(JudgeStopRequest, request.body)
-        return body if isinstance(body, Refused) else commands.StopJudge(judge=body.model)
+    def made(request: ApiRequest) -> Command | Refused:
+        body = _body(kind, request.body)
+        return body if isinstance(body, Refused) else make(body, request)
 
-    def _sheet(self, request: ApiRequest) -> Command | Refused:
-        body = _body(SheetRequest, request.body)
-        return body if isinstance(body, Refused) else commands.TakeSheet(coder=body.coder, rows=body.rows)
+    return made
 
-    def _stop(self, request: ApiRequest) -> Command | Refused:
-        body = _body(StopRequest, request.body)
-        return body if isinstance(body, Refused) else commands.Stop(by=_OPERATOR, reason=body.reason)
 
-    def _resume(self, request: ApiRequest) -> Command | Refused:
-        body = _body(ResumeRequest, request.body)
-        if isinstance(body, Refused):
-            return body
-        if body.budget is UNSET:
-            return commands.Resume(by=_OPERATOR)
-        return commands.RaiseBudget(by=_OPERATOR, budget=body.budget, reason=body.reason)
+def _resume(body: ResumeRequest, _: ApiRequest) -> Command:
+    if body.budget is UNSET:
+        return commands.Resume(by=_OPERATOR)
+    return commands.RaiseBudget(by=_OPERATOR, budget=body.budget, reason=body.reason)
 
 
 def with_files(body: object) -> tuple[object, dict[str, object]]:

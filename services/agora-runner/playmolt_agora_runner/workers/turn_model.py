@@ -273,8 +273,7 @@ class TurnModel:
     async def _ask(self, spec: RunSpec, question: TurnQuestion, limits: Budget, place: InFlight) -> Answer | Halt:
         request, alias = question.request, question.request.alias
         prices = budget.prices_of(alias, self._catalogue.models.get(alias))
-        size = sum(len(message.content.encode()) for message in request.messages)
-        worst = budget.worst_case(size, len(request.messages), request.max_tokens, prices)
+        worst = budget.worst_case(request, prices)
         scripted, replicate = is_scripted(alias), [*question.replicate, place.ask]
         found = await self._calls.ask(
             Question(

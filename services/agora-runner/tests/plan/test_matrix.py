@@ -16,6 +16,7 @@ from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.world import chance, worlds
 from playmolt_agora_runner.world.state import Observation
 from playmolt_core.llm.catalogue import ModelEntry
+from playmolt_core.llm.port import ChatMessage, ModelRequest
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.instrument.usage import Charge, added
 from playmolt_schemas.stored.agora.plan import Budget, Limits, Plan, Spent
@@ -204,9 +205,10 @@ class TestBudget:
     PRICES = budget.Prices("0.15", "0.6")
 
     def test_the_worst_case_is_all_of_the_prompt_and_a_full_reply(self) -> None:
-        charge = budget.worst_case(1000, 2, 600, self.PRICES)
-        assert charge == Charge(calls=1, tokens=1632, cost="0.0005148")
-        assert budget.worst_case(1000, 2, 600, budget.Prices(None, "1")).cost is None
+        said = (ChatMessage("system", "x" * 400), ChatMessage("user", "가" * 200))
+        request = ModelRequest(alias="paid", messages=said, max_tokens=600)
+        assert budget.worst_case(request, self.PRICES) == Charge(calls=1, tokens=1632, cost="0.0005148")
+        assert budget.worst_case(request, budget.Prices(None, "1")).cost is None
 
     def test_prices_come_from_the_catalogue(self) -> None:
         entry = ModelEntry(
