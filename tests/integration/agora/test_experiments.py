@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 from click.testing import CliRunner
 from playmolt_agora_runner.calls.experiment_status import FRESH_SECONDS
@@ -435,6 +436,32 @@ async def test_an_operator_ends_an_experiment_with_its_runs(running: Stack, serv
         assert (again.status_code, again.json()["code"]) == (409, "game_over")
         listed = await operator.get("/api/admin/games?gameType=experiment&phase=aborted")
         assert experiment in {line["game_id"] for line in listed["games"]}
+
+
+async def test_an_end_stops_a_judge_and_closes_the_stream(running: Stack, server: FakeServer) -> None:
+    asked, gate = Counter[str](), threading.Event()
+
+    def answers(request: ReceivedRequest) -> Canned:
+        judge = request.turn.startswith("experiment-")
+        asked["judge" if judge else "turn"] += 1
+        answer = reply('{"survival": false, "social": true}' if judge else said(), usage=(10, 5))
+        return msgspec.structs.replace(answer, gate=gate) if judge or asked["turn"] > 4 else answer
+
+    server.otherwise = answers
+    async with Operator(running) as operator:
+        experiment = await operator.open(plan(turns=2))
+        run = (await operator.runs(experiment))[0]["run"]
+        await wait_until(lambda: asked["turn"] == 5, 60)
+        assert (await operator.post(experiment, "judge", {"model": "fake", "turns": "all"})).status_code == 200
+        await wait_until(lambda: asked["judge"] > 0, 60)
+        ended = await operator.call("POST", f"/api/admin/games/{experiment}/end", {"reason": "enough"})
+        assert ended.status_code == 200
+        gate.set()
+        await operator.until_told(run, "game_aborted")
+        judge = (await operator.get(f"{EXPERIMENTS}/{experiment}/codings"))["judges"][0]
+        assert (judge["status"], asked["turn"]) == ("stopped", 5)
+        kinds = [kind for kind, _ in await operator.events(experiment)]
+        assert kinds[-2:] == ["judging_ended", "experiment_aborted"]
 
 
 async def test_a_models_limits_hold_over_all_runs(running: Stack, server: FakeServer) -> None:

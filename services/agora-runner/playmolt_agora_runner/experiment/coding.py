@@ -70,7 +70,9 @@ def all_stopped(state: State) -> tuple[JudgingEnded, ...]:
 
 
 def record_judgement(state: State, command: commands.RecordJudgement) -> Decision:
-    """Store the reply even if the judge or the experiment was ended meanwhile: it is paid for."""
+    """Store the reply even if the judge was stopped meanwhile: it is paid for."""
+    if state.status == "aborted":
+        return game_over(state)
     judge = state.judge(command.judge)
     if judge is None:
         return _refused("model", f"{command.judge[:60]!r} has not judged anything in this experiment")

@@ -195,14 +195,14 @@ def _model_text(model: PinnedModel) -> str:
 
 
 def _submit_batch(state: State, command: commands.SubmitBatch) -> Decision:
-    if any(each.batch == command.batch for each in state.batches):
+    if state.status == "aborted" or any(each.batch == command.batch for each in state.batches):
         return Accepted()
     return Accepted((BatchSubmitted(batch=command.batch, model=command.model, calls=command.calls),))
 
 
 def _end_batch(state: State, command: commands.EndBatch) -> Decision:
     batch = next((each for each in state.batches if each.batch == command.batch), None)
-    if batch is None:
+    if batch is None or state.status == "aborted":
         return Accepted()
     done = min(command.done, batch.calls)
     return Accepted((BatchEnded(batch=batch.batch, done=done, failed=batch.calls - done),))

@@ -72,12 +72,11 @@ def stop_for_budget(state: State, command: commands.StopForBudget) -> Decision:
 
 
 def _unfinished(state: State, identifier: str) -> Run | Accepted | Refused:
-    """The run that a report is about. What it took counts also after the experiment was ended; an ended run has
-    nothing more to report."""
+    """The run that a report is about. An ended run has nothing more to report, and an ended experiment is closed."""
     run = state.run(identifier)
     if run is None:
         return no_run(identifier)
-    return Accepted() if run.status == "finished" else run
+    return Accepted() if state.over or run.status == "finished" else run
 
 
 def _finished(

@@ -320,8 +320,7 @@ class TestStops:
             EndGame(reason="again"),
         ):
             bench.when(command).refused(Code.GAME_OVER)
-        bench.finish(0).then(like(events.RunStarted), like(events.RunFinished))
-        assert bench.state.status == "aborted"
+        bench.finish(0).then()
 
 
 class TestRecords:
@@ -612,10 +611,12 @@ class TestCoding:
     def test_what_was_ended_takes_no_coding(self, bench: Bench) -> None:
         bench.when(self.begin()).when(EndGame(reason="wrong"))
         assert self.judging(bench) == []
-        for command in (self.begin(), commands.StopJudge(judge="paid"), commands.TakeSheet(coder="kim", rows=())):
+        for command in (
+            self.begin(), commands.StopJudge(judge="paid"), judgement(bench),
+            commands.TakeSheet(coder="kim", rows=()),
+        ):  # fmt: skip
             bench.when(command).refused(Code.GAME_OVER)
         bench.when(commands.EndJudge(number=1, outcome="done")).then()
-        bench.when(judgement(bench)).then(like(events.JudgeCoded))
 
     def test_what_is_coded_folds_from_the_log(self) -> None:
         bench = coded()

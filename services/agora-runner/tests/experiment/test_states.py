@@ -92,10 +92,10 @@ TABLE: Final = """\
                 draft locked running looking stopped short batch judging finished coding ended
 open            +     .      .       !       .       .     .     .       .        .      .
 open another    +     !      !       !       !       !     !     !       !        !      !
-run opened      ?     +      +       .       +       +     +     +       .        .      +
-run progress    ?     +      +       .       +       +     +     +       .        .      +
-run finished    ?     +      +       .       +       +     +     +       .        .      +
-run aborted     ?     +      +       .       +       +     +     +       .        .      +
+run opened      ?     +      +       .       +       +     +     +       .        .      .
+run progress    ?     +      +       .       +       +     +     +       .        .      .
+run finished    ?     +      +       .       +       +     +     +       .        .      .
+run aborted     ?     +      +       .       +       +     +     +       .        .      .
 run unknown     ?     ?      ?       ?       ?       ?     ?     ?       ?        ?      ?
 budget reached  ?     +      +       +       .       .     +     +       .        .      .
 stop            ?     +      +       +       .       +     +     +       #        #      #
@@ -108,11 +108,11 @@ see PCS         ?     x      x       x       x       x     x     x       x      
 fork            ?     <      +       +       +       +     +     +       +        +      #
 judge           ?     +      +       +       +       +     +     .       +        .      #
 stop judge      ?     x      x       x       x       x     x     +       x        +      #
-judgement       ?     x      x       x       x       x     x     +       x        +      +
+judgement       ?     x      x       x       x       x     x     +       x        +      #
 judge done      ?     .      .       .       .       .     .     +       .        +      .
 sheet           ?     +      +       +       +       +     +     +       +        +      #
-batch out       ?     +      +       +       +       +     +     +       +        +      +
-batch over      ?     .      .       .       .       .     +     .       .        .      +
+batch out       ?     +      +       +       +       +     +     +       +        +      .
+batch over      ?     .      .       .       .       .     +     .       .        .      .
 end             ?     +      +       +       +       +     +     +       #        #      #
 """
 """`+` stores something, `.` changes nothing. Refused: `?` not found, `!` already started, `<` not started, `x` invalid,
@@ -152,14 +152,13 @@ def test_an_end_stops_the_judges_first() -> None:
     assert not bench.state.judging
 
 
-def test_what_was_paid_counts_after_the_end() -> None:
+@pytest.mark.parametrize("name", COMMANDS)
+def test_nothing_is_stored_after_an_end(name: str) -> None:
+    """The record of an end closes its stream: one after it would break the verification of the log."""
     bench = STATES["ended"]()
-    bench.when(commands.ReportRunProgress(run=bench.run(0), spent=SPENT))
-    bench.when(judgement(bench))
-    judge = bench.state.judge("paid")
-    assert judge
-    assert (bench.state.spent, bench.state.status, judge.spent.calls) == (SPENT, "aborted", 1)
-    assert bench.folded() == bench.state
+    assert bench.log[-1][0].closes
+    decision = bench.when(COMMANDS[name](bench)).decision
+    assert not decision.events
 
 
 @pytest.mark.parametrize(

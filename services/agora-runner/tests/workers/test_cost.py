@@ -10,7 +10,7 @@ from playmolt_core.db.ledger import Account, Amount, LedgerEntry
 from playmolt_core.llm.catalogue import ModelEntry
 from playmolt_core.llm.durable_call import Charge, reserve
 from playmolt_core.llm.file_ledger import MemoryLedger
-from playmolt_core.llm.port import Attempt, Usage
+from playmolt_core.llm.port import Attempt, ChatMessage, ModelRequest, Usage
 from playmolt_schemas.instrument.usage import by_model, cost_lines, held_by, lost_call, summed, with_call
 from playmolt_schemas.stored.agora.plan import Spent
 
@@ -130,8 +130,8 @@ class TestPartsOfTokens:
     def test_prices_of_their_own_are_taken(self) -> None:
         priced = msgspec.structs.replace(self.PLAIN, cached_price=Decimal("0.1"), reasoning_price=Decimal(4))
         assert priced.cost(self.USAGE) == "5.64"
-        worst = budget.worst_case(10, 0, 10, budget.prices_of("mini", priced))
-        assert worst.cost == "0.00005"
+        request = ModelRequest(alias="mini", messages=(ChatMessage("user", ""),), max_tokens=10)
+        assert budget.worst_case(request, budget.prices_of("mini", priced)).cost == "0.000056"
 
     def test_they_are_counted_by_cell_and_model(self) -> None:
         usage = msgspec.to_builtins(self.USAGE)

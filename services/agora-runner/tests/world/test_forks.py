@@ -118,3 +118,9 @@ def test_a_fork_takes_no_words_that_cannot_be_stored(runs: Any) -> None:
     parent.act("citizen_01", "speak", content="old words")
     for content in ("a\x00b", " "):
         forked(runs, parent, len(parent.events), content=content).refused(Code.INVALID_REQUEST, "content")
+
+
+def test_a_fork_does_not_begin_after_its_parents_last_event(runs: Any) -> None:
+    parent = runs(turns=1).play(busy(3))
+    after = len(parent.events) + 1
+    forked(runs, parent, after).refused(Code.INVALID_REQUEST, "parent.version")
