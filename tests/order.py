@@ -85,7 +85,7 @@ LONGEST = (
     "tests/integration/platform/test_bench.py",
     "cli/tests/test_demo.py", "tests/integration/jury", "tests/integration/legal",
     "tests/integration/agora", "tests/integration",
-    "tests/sixth_game", "tests/deploy", "tests/deploy/",
+    "tests/sixth_game", "tests/deploy", "tests/deploy/", "services/trial-engine/tests/chain", "lab/tests/bundle",
 )  # fmt: skip
 """Pieces that wait for processes, the longest first. They come before all others: what is left to the end should be
 short, and need nothing but the processor, or the workers that are done stand idle."""
