@@ -166,7 +166,7 @@ def test_in_a_round_robin_nobody_has_a_role_twice_more_often_than_another(entran
     assert max(each.pairing_ms for each in simulation.rounds) < 2_000
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     entrants=st.integers(1, 90),
     rounds=st.integers(1, 14),

@@ -102,7 +102,7 @@ async def _answered(platform: Any, pieces: list[bytes], *, asgi: bool) -> tuple[
     return written, closing, calls
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(sent=st.lists(requests(), min_size=1, max_size=3), cuts=st.lists(st.integers(0, 20_000), max_size=4))
 def test_both_ways_answer_alike(make_platform: Any, runner: asyncio.Runner, sent: list[bytes], cuts: list[int]) -> None:
     platform = runner.run(_platform(make_platform))
