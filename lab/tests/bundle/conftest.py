@@ -155,7 +155,7 @@ def answer(run: RunState, shown: dict[str, str]) -> commands.TakeInterview:
     alias, language = run.seat(asked.agent).model, run.run.language
     request = ModelRequest(alias=alias, messages=(ChatMessage("user", prompt.user),))
     said = visitors.answer_aside(alias, asked.interview, language, ScriptedTurn(request, f"{run.run.seed}"))
-    read = interview.read(said.text, asked.interview, language, refused=said.refusal)
+    read = interview.read(said.text, asked.interview, language, failed="refusal" if said.refusal else None)
     reply = InterviewReply(
         answer=read,
         raw_reply=said.text,
@@ -178,8 +178,9 @@ def turn(run: RunState, shown: dict[str, str]) -> commands.TakeTurn:
         messages=(ChatMessage(role="system", content=prompt.system), ChatMessage(role="user", content=prompt.user)),
     )
     said = residents.characters()[alias](ScriptedTurn(request, f"{run.turn}/{agent}"))
+    parsed = reply_parser.read(said.text, seen, failed="refusal" if said.refusal else None)
     reply = TurnReply(
-        parsed=reply_parser.read(said.text, seen, refused=said.refusal), raw_reply=said.text, prompt_hash=digest,
+        parsed=parsed, raw_reply=said.text, prompt_hash=digest,
         model_asked=alias, model_answered=alias, attempt=1, tokens=Tokens(10, 5), cost="0", latency_ms=1,
         cache_hit=False,
     )  # fmt: skip
