@@ -15,8 +15,7 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import Coroutine
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
@@ -29,7 +28,7 @@ _SAMPLE_SECONDS: Final = 0.002
 _PIECE: Final = {str(number): number for number in range(5_000)}
 _PIECES: Final = 5
 FOLDER: Final = "LOOP_STEPS"
-"""A variable of the process that services are forked from: where they write, if there is such a folder."""
+"""A variable of a platform: the folder where its services write. Without it nothing is watched."""
 _FRAMES: Final = 4
 _OURS: Final = "/playmolt_"
 _START_SECONDS: Final = 3.0
@@ -110,15 +109,16 @@ class _Watch:
 
 
 def install(service: Any) -> None:
-    """Have `run_service` of the module `service` watch its loop where the folder exists."""
-    folder, uvloop = Path(os.environ.get(FOLDER) or "/nowhere"), service.uvloop
+    """Have `run_service` of the module `service` watch its loop where the environment names a folder."""
+    uvloop = service.uvloop
 
     class _Loops:
         @staticmethod
         def run(main: Coroutine[Any, Any, Any]) -> Any:
-            if not folder.is_dir():
+            folder = os.environ.get(FOLDER)
+            if not folder:
                 return uvloop.run(main)
-            _Watch(folder / f"{os.getpid()}").install()
+            _Watch(Path(folder) / f"{os.getpid()}").install()
             return asyncio.run(main)
 
     service.uvloop = _Loops
@@ -134,25 +134,15 @@ def steps(folder: Path) -> list[str]:
     return sorted(f"{step}: {taken} ms" for step, taken in kept)
 
 
-@contextmanager
-def watching(folder: Path) -> Iterator[Path]:
-    """Watch services that start meanwhile."""
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        yield folder
-    finally:
-        folder.rename(folder.with_name(f"{folder.name}-{time.monotonic_ns()}"))
-
-
 def pytest_sessionstart() -> None:
     """`pytest -p tests.loop_steps` watches every service of a run without workers, and lists the steps at its end."""
-    from tests.platforms import LOOP_STEPS
+    from tests.room import SHARED
 
-    LOOP_STEPS.mkdir(parents=True, exist_ok=True)
+    folder = SHARED / "loop-steps"
+    folder.mkdir(parents=True, exist_ok=True)
+    os.environ[FOLDER] = str(folder)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    from tests.platforms import LOOP_STEPS
-
-    for line in steps(LOOP_STEPS):
+    for line in steps(Path(os.environ[FOLDER])):
         terminalreporter.write_line(line)

@@ -28,13 +28,9 @@ from playmolt_cli.local.services import FORKED, environment
 from playmolt_core.db.migrate import migrate
 from playmolt_core.settings import Settings
 
-from tests import loop_steps
 from tests.room import SHARED, alone, at_end, made_once
 
 ROOT = Path(__file__).parents[1]
-
-
-LOOP_STEPS = SHARED / "loop-steps"
 EMPTY = "empty"
 MIGRATED = "migrated"
 """Whose database `postgres` is migrated."""
@@ -90,7 +86,7 @@ _SERVER = "playmolt_cli.local.forkserver"
 
 def environment_of_forks() -> dict[str, str]:
     """The environment of a fork server of the tests: no settings."""
-    return environment(Settings()) | {"PYTHONPATH": str(ROOT), loop_steps.FOLDER: str(LOOP_STEPS)}
+    return environment(Settings()) | {"PYTHONPATH": str(ROOT)}
 
 
 def fork_server(forks: ForkServer, channel: socket.socket) -> Fork:

@@ -1,6 +1,7 @@
 """Every object is what its schema says: Kubernetes' own, strictly, or ours for what operators bring."""
 
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -36,8 +37,14 @@ def _own_fault(one: Json) -> str:
     return "; ".join(f"{error.message} at {error.json_path}" for error in errors)
 
 
+@cache
+def _texts() -> frozenset[str]:
+    return frozenset(json.dumps(one, sort_keys=True) for name in ALL for one in render(name))
+
+
 def distinct() -> list[Json]:
-    return [json.loads(text) for text in {json.dumps(one, sort_keys=True) for name in ALL for one in render(name)}]
+    """Every object of every overlay once, each call its own copies."""
+    return [json.loads(text) for text in _texts()]
 
 
 @pytest.mark.parametrize("version", VERSIONS)

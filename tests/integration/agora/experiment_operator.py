@@ -177,7 +177,7 @@ class Operator:
 
     async def looked_for(self, answer: httpx.Response) -> httpx.Response:
         """The result of a plan that was sent."""
-        async with asyncio.timeout(240):
+        async with asyncio.timeout(480):
             while answer.status_code == 202:
                 await asyncio.sleep(0.2)
                 answer = await self.call("GET", f"{PLANS}/{answer.json()['plan']}")

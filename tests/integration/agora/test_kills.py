@@ -173,7 +173,7 @@ async def test_a_plan_survives_the_process_that_examines_it(stack: StackFactory,
                 assert (found.status_code, found.json()["status"]) == (200, "running")
                 again = await operator.call("POST", EXPERIMENTS, tested, **{"Idempotency-Key": "once"})
                 assert (again.status_code, again.json()["experiment"]) == (201, found.json()["experiment"])
-                assert len(await operator.get(EXPERIMENTS)) == 1
+                assert len((await operator.get(EXPERIMENTS))["experiments"]) == 1
                 assert (await operator.post(found.json()["experiment"], "stop")).status_code == 200
 
 
