@@ -461,7 +461,7 @@ async def test_an_end_stops_a_judge_and_closes_the_stream(running: Stack, server
         judge = (await operator.get(f"{EXPERIMENTS}/{experiment}/codings"))["judges"][0]
         assert (judge["status"], asked["turn"]) == ("stopped", 5)
         kinds = [kind for kind, _ in await operator.events(experiment)]
-        assert kinds[-2:] == ["judging_ended", "experiment_aborted"]
+        assert kinds[-2:] == ["judging_ended", "game_aborted"]
 
 
 async def test_a_models_limits_hold_over_all_runs(running: Stack, server: FakeServer) -> None:
