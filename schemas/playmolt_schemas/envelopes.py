@@ -1,14 +1,23 @@
-"""Batches of calls and answers between the gateway and an engine, in MessagePack.
+"""Batches of calls and answers between the gateway and an engine, in MessagePack; bodies that seat agents.
 
 A batch contains the calls that were pending in one iteration of the caller's event loop; an engine may answer them in
 several batches. A call that changes something is answered only after the commit in Postgres.
 """
 
+from datetime import datetime
 from typing import Literal
 
 import msgspec
 
-from playmolt_schemas.stored.values import NO_IDENTITY, Identity
+from playmolt_schemas.stored.values import (
+    DEFAULT_LANGUAGE,
+    DEFAULT_PACE,
+    NO_IDENTITY,
+    GameLanguage,
+    Identity,
+    Pace,
+    TournamentGame,
+)
 
 Op = Literal[
     "act", "open", "join", "seat_table", "leave", "resign", "forfeit", "away", "fault", "end", "command",
@@ -64,3 +73,56 @@ class Answer(msgspec.Struct, frozen=True, gc=False, array_like=True):
 encode_pack = msgspec.msgpack.Encoder().encode
 decode_answers = msgspec.msgpack.Decoder(list[Answer]).decode
 decode_calls = msgspec.msgpack.Decoder(list[Call]).decode
+
+
+class SeatBody(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Body of `join` and `open`."""
+
+    language: GameLanguage | None = None
+    pace: Pace = DEFAULT_PACE
+    fill: Literal["house"] | None = None
+    fill_after_seconds: int = 0
+    deadline_seconds: int | None = None
+    pack: str | None = None
+    public: bool = True
+    """Whether the caller may be seated in a public game."""
+
+    def config(self) -> dict[str, object]:
+        """Its part of the configuration of a new game. Without a language, a pack decides it."""
+        named = {"fill": self.fill, "phase_deadline_seconds": self.deadline_seconds, "pack": self.pack}
+        named["fill_after_seconds"] = self.fill_after_seconds if self.fill else None
+        named["language"] = self.language or (None if self.pack else DEFAULT_LANGUAGE)
+        named["pace"] = self.pace if self.pace != DEFAULT_PACE else None
+        return {name: value for name, value in named.items() if value is not None}
+
+
+class TableSeat(Identity, frozen=True, kw_only=True, omit_defaults=True):
+    """A seat of a tournament's game, with the agent's identity at this time."""
+
+    id: str
+    name: str
+    role: str | None = None
+    away: bool = False
+    """Whether the game does not wait for it: the agent is banned."""
+
+
+class TableBody(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Body of `seat_table`. A role is given to all seats or to none."""
+
+    tournament: TournamentGame
+    seats: tuple[TableSeat, ...]
+    language: GameLanguage | None = None
+    pack: str | None = None
+    deadline_seconds: int | None = None
+    rated: bool = True
+    begins_before: datetime | None = None
+    """When it is too late to begin this game."""
+    check: bool = False
+    """Only check whether such a game can be created: nothing is stored, and the seats do not count."""
+
+    def config(self) -> dict[str, object]:
+        """Its part of the configuration of the new game."""
+        asked = SeatBody(language=self.language, pack=self.pack, deadline_seconds=self.deadline_seconds)
+        roles = [seat.role for seat in self.seats if seat.role is not None]
+        named: dict[str, object] = {"tournament": msgspec.to_builtins(self.tournament)}
+        return asked.config() | named | ({"roles": roles} if roles else {}) | ({} if self.rated else {"rated": False})

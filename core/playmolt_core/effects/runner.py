@@ -5,7 +5,7 @@ Every replica polls the log and is notified of its own commits; the log accepts 
 
 import asyncio
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Generic
@@ -49,7 +49,6 @@ class EffectRunner(Generic[S]):
         streams: CommittedStreams[S],
         submit: Submit,
         *,
-        on_due: Callable[[Callable[[str], None]], None] = lambda _: None,
         workers: Mapping[str, Worker] | None = None,
         leases: Leases | None = None,
         outages: Outages | None = None,
@@ -66,8 +65,6 @@ class EffectRunner(Generic[S]):
         self._holder = uuid.uuid4().hex
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._stopping = False
-        if self._workers:
-            on_due(self._check_committed)
 
     @property
     def under_way(self) -> int:
@@ -97,9 +94,9 @@ class EffectRunner(Generic[S]):
             async with asyncio.timeout(1):
                 await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _check_committed(self, stream: str) -> None:
+    def check_committed(self, stream: str) -> None:
         """Check a stream right after its commit, without reading the log, because memory is up to date."""
-        snapshot = self._streams.present(stream)
+        snapshot = self._streams.present(stream) if self._workers else None
         if snapshot is not None:
             self._take_up_all(stream, snapshot, datetime.now(UTC))
 

@@ -76,7 +76,7 @@ class Engine(Generic[S]):
             planner,
             self.streams,
             self._committer,
-            Outcomes(decider, event_log, planner.api_commands, self.streams),
+            Outcomes(decider, event_log, api, self.streams),
             most=settings.queue_commands,
             erased=self._erased_refusal,
             completes=completes or {},
@@ -91,12 +91,12 @@ class Engine(Generic[S]):
             event_log,
             self.committed,
             self.submit,
-            on_due=self._committer.on_effects_due,
             workers=workers,
             leases=leases,
             outages=outages,
             at_once=settings.effects_at_once,
         )
+        self._committer.on_due = self.effects.check_committed
         self.tasks: list[asyncio.Task[None]] = []
         """Tasks that run until `stop`. If one ends earlier, because of a bug, the engine no longer works."""
 

@@ -29,6 +29,18 @@ class StreamUnreadable(Exception):
     """A stored event of the stream does not fold. It was logged."""
 
 
+class NotLoaded(Exception):
+    """What a plan or an answer requires has to be loaded first."""
+
+
+class NotInMemory(NotLoaded):
+    """A stream has to be loaded."""
+
+    def __init__(self, stream: str) -> None:
+        super().__init__(stream)
+        self.stream = stream
+
+
 class StreamCache(Generic[S]):
     """A bounded LRU cache of streams; entries with uncommitted changes are never evicted."""
 
@@ -52,8 +64,15 @@ class StreamCache(Generic[S]):
             self._entries.move_to_end(stream)
         return entry
 
-    def lobby(self, stream: str) -> CachedStream[Lobby] | None:
-        entry: CachedStream | None = self.get(stream)
+    def held(self, stream: str) -> CachedStream[S]:
+        """As `get`. Raises NotInMemory."""
+        if (entry := self.get(stream)) is None:
+            raise NotInMemory(stream)
+        return entry
+
+    def lobby(self, stream: str) -> CachedStream[Lobby]:
+        """As `held`, for a lobby."""
+        entry: CachedStream = self.held(stream)
         return entry
 
     def put(self, entry: CachedStream) -> None:

@@ -116,7 +116,6 @@ def batch_of(units: Sequence[Unit], shards: int = 1) -> Batch:
         (outcome.stream, outcome.command_id, outcome.fingerprint, outcome.body)
         for unit in units
         for outcome in unit.outcomes
-        if not outcome.follows
     ]
     written = sorted(amounts)
     return Batch(parts, checked, rows, outcomes, written, [amounts[shard] for shard in written])

@@ -180,8 +180,7 @@ class MemoryLog:
                 if new.command:
                     self._decide(part.stream, new)
         for outcome in unit.outcomes:
-            if not outcome.follows:
-                self._outcomes[outcome.stream, outcome.command_id] = outcome
+            self._outcomes[outcome.stream, outcome.command_id] = outcome
         return tuple(firsts)
 
     def _decide(self, stream: str, new: NewRecord) -> None:

@@ -51,14 +51,13 @@ class NewRecord(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 class Outcome(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """The stored answer to a command, for its repetition. `body` is the JSON of the 2xx answer.
 
-    An answer that `follows` from the records of the command is not stored: `Decided` is found in its place.
+    An answer that follows from the records of the command is not stored: `Decided` is found in its place.
     """
 
     stream: str
     command_id: str
     fingerprint: str
     body: bytes
-    follows: bool = False
 
 
 class Decided(msgspec.Struct, frozen=True, gc=False, kw_only=True):

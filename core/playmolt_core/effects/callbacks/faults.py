@@ -21,6 +21,12 @@ ANSWERED: Final[frozenset[CallbackFault]] = frozenset(
 """The failures after which it is known that the agent's server answers."""
 
 
+class FaultBody(msgspec.Struct, frozen=True):
+    """Body of the operation `fault`."""
+
+    what: CallbackFault
+
+
 class CallbackFailure(msgspec.Struct, frozen=True):
     """Why a callback returned no action; `detail` is for the bot's author."""
 

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, Final, Generic
 
 from msgspec.structs import replace
+from playmolt_schemas.codes import Code
 from playmolt_schemas.envelopes import Call
 from playmolt_schemas.identifiers import SESSION_TYPES
 
@@ -25,11 +26,11 @@ from playmolt_core.engine.pending_call import (
     body_of,
     route_of,
 )
-from playmolt_core.engine.stream_cache import RETRY_SECONDS, StreamCache, StreamUnreadable
-from playmolt_core.engine.writes.group_committer import Failure, GroupCommitter
+from playmolt_core.engine.stream_cache import RETRY_SECONDS, NotInMemory, NotLoaded, StreamCache, StreamUnreadable
+from playmolt_core.engine.writes.group_committer import CommitStatus, Failure, GroupCommitter
 from playmolt_core.engine.writes.outcomes import Outcomes
 from playmolt_core.engine.writes.planner import Planner
-from playmolt_core.engine.writes.plans import NOTHING, Known, Need, NeedAddresses, NeedFaults, Plan, Planned, Repeat
+from playmolt_core.engine.writes.plans import NOTHING, AddressesNotLoaded, Known, Plan, Repeat
 from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Decider, Refused, S
 from playmolt_core.log.port import Appender, Archived
@@ -38,6 +39,7 @@ from playmolt_core.ops.telemetry import log, trace_id, where
 from playmolt_core.vault.vault import Erased
 
 _log = log("deciding")
+_TOO_LARGE: Final = Refused(Code.BODY_TOO_LARGE, "The record would exceed the size limit of the log. Send less data.")
 _MAX_TRIES: Final = 12
 _CALM_TRIES: Final = 3
 _COMPLETE_SECONDS: Final = 10.0
@@ -83,9 +85,8 @@ class CommandHandler(Generic[S]):
         self._most = most
         self._erased = erased
         self._completes = completes
-        self._completes_at_once = completes_at_once
+        self._completions = asyncio.Semaphore(completes_at_once)
         self._one_address = one_address
-        self._completing = 0
         self._under_way = CallCounter()
         self._tasks: set[asyncio.Task[None]] = set()
         self._span = f"decide {decider.game}"
@@ -120,12 +121,14 @@ class CommandHandler(Generic[S]):
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _planned(self, pending: PendingCall, known: Known, tries: int = 0) -> Planned | None:
+    def _planned(self, pending: PendingCall, known: Known, tries: int = 0) -> Plan | NotLoaded | None:
         """Plan a call; None if it was refused because of its body or a bug in the rules."""
         call = pending.call
         started = time.time_ns() if tracing.sampled(call.trace) else 0
         try:
-            planned = self._planner.plan(pending, known)
+            planned: Plan | NotLoaded = self._planner.plan(pending, known)
+        except NotLoaded as missing:
+            planned = missing.with_traceback(None)
         except BadBody as error:
             pending.refuse(error.refused)
             return None
@@ -140,10 +143,13 @@ class CommandHandler(Generic[S]):
             tracing.record(call.trace, self._span, started, step)
         return planned
 
-    def _not_stored(self, pending: PendingCall, failure: Failure) -> None:
-        self._start(self._decided(pending, tries=0 if failure == "lost" else 1))
+    def _not_stored(self, pending: PendingCall, status: CommitStatus) -> None:
+        if status == "too_large":
+            pending.refuse(_TOO_LARGE)
+        else:
+            self._start(self._decided(pending, tries=0 if status == "lost" else 1))
 
-    async def _decided(self, pending: PendingCall, planned: Planned | None = None, tries: int = 0) -> None:
+    async def _decided(self, pending: PendingCall, planned: Plan | NotLoaded | None = None, tries: int = 0) -> None:
         """Decide a call that has to wait, until it is answered. Without `planned`, plan it first."""
         known = replace(NOTHING, conflicted=planned is None)
         while pending.seconds_left() >= 0 and tries <= _MAX_TRIES:
@@ -167,31 +173,35 @@ class CommandHandler(Generic[S]):
                 await asyncio.sleep(min(random.uniform(0, 0.005 * 2**tries), 0.5))  # noqa: S311 -- jitter, not security
         pending.refuse_busy()
 
-    async def _stepped(self, pending: PendingCall, planned: Planned, known: Known) -> Known | Failure | None:
+    async def _stepped(self, pending: PendingCall, planned: Plan | NotLoaded, known: Known) -> Known | Failure | None:
         """Do what a plan requires: what is known for the next plan; None if the call is answered; else plan again.
 
         Raises LogUnavailable.
         """
         match planned:
-            case Need(stream):
-                return await self._load(pending, stream, known)
-            case NeedAddresses(agents):
-                return replace(known, addresses=(agents, await self._one_address(agents)))
-            case NeedFaults(stream):
-                return replace(known, faults=tuple(await self._log.counted_faults(stream)))
-            case Repeat(stream, since):
-                return await self._repeat(pending, stream, since, known)
             case Plan():
                 return await self._store(pending, planned)
+            case NotInMemory():
+                return await self._load(pending, planned.stream, known)
+            case Repeat():
+                return await self._repeat(pending, planned.stream, planned.since, known)
+            case AddressesNotLoaded():
+                return replace(known, addresses=(planned.agents, await self._one_address(planned.agents)))
+            case _:
+                return replace(known, faults=tuple(await self._log.counted_faults(pending.call.target)))
 
     async def _store(self, pending: PendingCall, plan: Plan) -> Failure | None:
-        status = await self._committer.store(pending, plan)
-        if status != "stored":
-            return None if status == "too_large" else status
-        # A fault of a game that ended meanwhile is decided again.
-        if plan.fault is not None and not await self._log.note_fault(pending.call.target, plan.fault):
-            return "conflict"
-        plan.answer(pending)
+        settled: asyncio.Future[CommitStatus] = asyncio.get_running_loop().create_future()
+        self._committer.add(pending, plan, settled.set_result)
+        status = await settled
+        if status in ("conflict", "lost"):
+            return status
+        if status == "too_large":
+            self._not_stored(pending, status)
+        elif plan.fault and not await self._log.note_fault(pending.call.target, plan.fault):
+            return "conflict"  # the game ended meanwhile: its fault is decided again
+        else:
+            plan.answer(pending)
         return None
 
     async def _repeat(self, pending: PendingCall, stream: str, since: int, known: Known) -> Known | Failure | None:
@@ -234,25 +244,21 @@ class CommandHandler(Generic[S]):
 
     async def _completed(self, pending: PendingCall, complete: Complete) -> None:
         """Load the external data that a command's body refers to, before the pure rules decide it."""
-        if self._completing >= self._completes_at_once:
+        if self._completions.locked():
             pending.refuse_busy()
             return
-        self._completing += 1
         try:
-            async with asyncio.timeout(_COMPLETE_SECONDS):
+            async with self._completions, asyncio.timeout(_COMPLETE_SECONDS):
                 found = await complete(api_request(pending))
         except (LogUnavailable, TimeoutError):
             found = BUSY
         except Exception:
             _log.exception("completing_failed", target=pending.call.target)
             found = BUSY
-        finally:
-            self._completing -= 1
         if isinstance(found, Refused):
             pending.refuse(found)
-            return
-        if isinstance(found, ApiReply):
+        elif isinstance(found, ApiReply):
             pending.answer(found.status, body_of(found), found.content_type)
-            return
-        pending.read = {**pending.carried(), "body": found}
-        await self._decided(pending)
+        else:
+            pending.read = {**pending.carried(), "body": found}
+            await self._decided(pending)

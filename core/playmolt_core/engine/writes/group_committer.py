@@ -2,11 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Final, Literal, NamedTuple
 
 import msgspec
-from playmolt_schemas.codes import Code
 from playmolt_schemas.envelopes import Call
 from playmolt_schemas.shards import shard_of
 
@@ -16,7 +16,6 @@ from playmolt_core.engine.feed import StoredRecords
 from playmolt_core.engine.pending_call import PendingCall
 from playmolt_core.engine.stream_cache import RETRY_SECONDS, StreamCache
 from playmolt_core.engine.writes.plans import Change, Plan
-from playmolt_core.game.decider import Refused
 from playmolt_core.log.port import Appended, Appender, Outcome, RecordTooLarge, Unit
 from playmolt_core.ops import tracing
 from playmolt_core.ops.metrics import SIZES, Histogram
@@ -29,7 +28,6 @@ Failure = Literal["conflict", "lost"]
 CommitStatus = Failure | Literal["stored", "too_large"]
 OnCommit = Callable[[Sequence[StoredRecords]], None]
 """Called after each commit with what was stored."""
-_TOO_LARGE: Final = Refused(Code.BODY_TOO_LARGE, "The record would exceed the size limit of the log. Send less data.")
 _REMEMBERED: Final = (200, 201)
 """Statuses of answers with a stored body; other repeats are answered from the current state of the stream."""
 
@@ -37,7 +35,7 @@ _REMEMBERED: Final = (200, 201)
 class QueuedCommand(NamedTuple):
     pending: PendingCall
     plan: Plan
-    settled: "asyncio.Future[CommitStatus] | None"
+    settle: Callable[[CommitStatus], None] | None
     """Gets the status. Without it, the committer answers the call once the plan is stored."""
 
 
@@ -50,6 +48,9 @@ class Group(msgspec.Struct, eq=False):
     full: bool = False
     """Another group depends on it, so it accepts no more commands."""
 
+    def unit(self) -> Unit:
+        return Unit(streams=[change.to_append() for change in self.changes.values()], outcomes=self.outcomes)
+
 
 class GroupCommitter:
     """Stores plans in batches of at most `batch_commands`, and answers their calls."""
@@ -58,8 +59,9 @@ class GroupCommitter:
         self._log = event_log
         self._streams = streams
         self._on_commit = on_commit
-        self._on_due: Callable[[str], None] = lambda _: None
-        self.on_failure: Callable[[PendingCall, Failure], None] = lambda pending, _: pending.refuse_busy()
+        self.on_due: Callable[[str], None] = lambda _: None
+        """Called for a stream that has effects due after a commit."""
+        self.on_failure: Callable[[PendingCall, CommitStatus], None] = lambda pending, _: pending.refuse_busy()
         """Called for a call whose plan was not stored."""
         self._queue = CommitQueue(batch_commands, event_log.shards)
         self._queued = asyncio.Event()
@@ -68,17 +70,11 @@ class GroupCommitter:
         self.batch_sizes = Histogram(SIZES)
         self.batch_seconds = Histogram()
 
-    async def store(self, pending: PendingCall, plan: Plan) -> CommitStatus:
-        """Store a plan like `add`, but leave the answer to the caller, unless the plan is too large."""
-        settled: asyncio.Future[CommitStatus] = asyncio.get_running_loop().create_future()
-        self.add(pending, plan, settled)
-        return await settled
-
-    def add(self, pending: PendingCall, plan: Plan, settled: "asyncio.Future[CommitStatus] | None" = None) -> None:
-        """Queue a plan that was decided on the current heads; its call is answered once it is stored."""
-        command = QueuedCommand(pending, plan, settled)
+    def add(self, pending: PendingCall, plan: Plan, settle: Callable[[CommitStatus], None] | None = None) -> None:
+        """Queue a plan that was decided on the current heads."""
+        command = QueuedCommand(pending, plan, settle)
         if not plan.changes:  # it depends on nothing stored
-            self._settle_one(command, "stored")
+            self._settle([command], "stored")
             return
         for change in plan.changes:
             if self._streams.get(change.entry.stream) is None:
@@ -87,10 +83,6 @@ class GroupCommitter:
             plan.remember_on.seen.add(number_of(pending.call.command_id))
         self._queue.add(command)
         self._queued.set()
-
-    def on_effects_due(self, on_due: Callable[[str], None]) -> None:
-        """Register a callback for each commit after which a stream has effects."""
-        self._on_due = on_due
 
     async def run(self) -> None:
         """Commit until cancelled."""
@@ -105,14 +97,19 @@ class GroupCommitter:
     async def _commit(self, batch: list[Group]) -> None:
         started = time.time_ns()
         try:
-            results = await self._log.append([_unit(group) for group in batch])
+            results = await self._log.append([group.unit() for group in batch])
         except LogUnavailable as error:
             _log.warning("append_failed", games=len(batch), detail=str(error)[:300])
             lost = self._forget(batch) + self._forget(self._queue.take_all())
             await asyncio.sleep(RETRY_SECONDS)
             self._settle(lost, "lost")
         except RecordTooLarge:
-            await self._isolate(batch)
+            if len(batch) == 1:
+                _log.error("record_too_large", streams=list(batch[0].changes))
+                self._settle(self._forget(batch), "too_large")
+                return
+            for group in batch:  # only the group with that record is refused
+                await self._commit([group])
         else:
             self.commits += 1
             self.batch_sizes.observe(sum(len(group.commands) for group in batch))
@@ -124,62 +121,44 @@ class GroupCommitter:
     def _finish(self, batch: list[Group], results: Sequence[Appended | None]) -> None:
         conflicts: list[Group] = []
         commits: list[StoredRecords] = []
+        now = datetime.now(UTC)
         for group, firsts in zip(batch, results, strict=True):
             if firsts is None:
                 conflicts.append(group)
                 continue
             self.committed_commands += len(group.commands)
             for first, change in zip(firsts, group.changes.values(), strict=True):
-                self._advance(change)
+                entry = change.entry
+                entry.committed = change.head
+                entry.uncommitted -= 1
+                self._streams.settle(entry)
+                if change.due is not None and change.due <= now:
+                    self.on_due(entry.stream)
                 if change.records:
                     before = change.before.summary if change.before.version else None
-                    stream, after = change.entry.stream, change.head.summary
-                    commits.append(StoredRecords(stream, first, change.records, before, after))
-            self._settle([group], "stored")
+                    commits.append(StoredRecords(entry.stream, first, change.records, before, change.head.summary))
+            self._settle(group.commands, "stored")
         self._on_commit(commits)
         if conflicts:
             self._settle(self._forget(conflicts), "conflict")
 
-    def _advance(self, change: Change) -> None:
-        entry = change.entry
-        entry.committed = change.head
-        entry.uncommitted -= 1
-        self._streams.settle(entry)
-        if change.due is not None:
-            self._on_due(entry.stream)
-
-    def _forget(self, groups: list[Group]) -> list[Group]:
-        """Drop the streams of groups that were not stored; returns the groups with all that depend on them."""
+    def _forget(self, groups: list[Group]) -> list[QueuedCommand]:
+        """Drop the streams of groups that were not stored; returns their commands and all that depend on them."""
         streams = [stream for group in groups for stream in group.changes]
         for stream in streams:
             self._streams.drop(stream)
         dependent = self._queue.take_touching(streams)
-        return groups + (self._forget(dependent) if dependent else [])
+        commands = [command for group in groups for command in group.commands]
+        return commands + (self._forget(dependent) if dependent else [])
 
-    async def _isolate(self, batch: list[Group]) -> None:
-        """Find the group with a record that is too large for the log, and refuse only that group."""
-        if len(batch) > 1:
-            for group in batch:
-                await self._commit([group])
-            return
-        _log.error("record_too_large", streams=list(batch[0].changes))
-        self._settle(self._forget(batch), "too_large")
-
-    def _settle(self, groups: Sequence[Group], status: CommitStatus) -> None:
-        for group in groups:
-            for command in group.commands:
-                self._settle_one(command, status)
-
-    def _settle_one(self, command: QueuedCommand, status: CommitStatus) -> None:
-        pending, plan, settled = command
-        if status == "too_large":
-            pending.refuse(_TOO_LARGE)
-        if settled is not None:
-            settled.set_result(status)
-        elif status == "stored":
-            plan.answer(pending)
-        elif status != "too_large":
-            self.on_failure(pending, status)
+    def _settle(self, commands: Iterable[QueuedCommand], status: CommitStatus) -> None:
+        for command in commands:
+            if command.settle is not None:
+                command.settle(status)
+            elif status == "stored":
+                command.plan.answer(command.pending)
+            else:
+                self.on_failure(command.pending, status)
 
 
 class CommitQueue:
@@ -212,13 +191,14 @@ class CommitQueue:
             if change.records:
                 entry.due = change.due
         group.commands.append(command)
-        if plan.remember_on is not None:
+        if plan.remember_on is not None and not plan.follows:
             group.outcomes.append(_outcome(command.pending.call, plan, plan.remember_on))
 
     def _group_for(self, plan: Plan) -> Group:
         newest = [self._newest.get(change.entry.stream) for change in plan.changes]
         touched = dict.fromkeys(filter(None, newest))
-        if not touched or _is_closed(touched, self._limit):
+        size = sum(len(group.commands) for group in touched)
+        if not touched or size >= self._limit or any(group.full for group in touched):
             for dependency in touched:
                 dependency.full = True
             group = Group()
@@ -282,15 +262,6 @@ class CommitQueue:
         return groups
 
 
-def _is_closed(groups: Collection[Group], limit: int) -> bool:
-    """Whether no command can be added to a merger of these groups."""
-    return any(group.full for group in groups) or sum(len(group.commands) for group in groups) >= limit
-
-
-def _unit(group: Group) -> Unit:
-    return Unit(streams=[change.to_append() for change in group.changes.values()], outcomes=group.outcomes)
-
-
 def _outcome(call: Call, plan: Plan, entry: CachedStream) -> Outcome:
     key, name = entry.key, call.command_id
     body = plan.body if plan.status in _REMEMBERED else b""
@@ -299,7 +270,6 @@ def _outcome(call: Call, plan: Plan, entry: CachedStream) -> Outcome:
         command_id=name,
         fingerprint=fingerprint_under(key, call.fingerprint),
         body=key.seal_text(f"outcome|{name}", body) if key is not None and body else body,
-        follows=plan.follows,
     )
 
 

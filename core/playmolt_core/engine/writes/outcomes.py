@@ -7,8 +7,8 @@ from playmolt_schemas.envelopes import Call
 
 from playmolt_core.engine.pending_call import PendingCall, api_request, body_of
 from playmolt_core.engine.stream_cache import StreamCache
-from playmolt_core.engine.writes.api_commands import ApiCommands
 from playmolt_core.engine.writes.plans import answer
+from playmolt_core.game.api import GameApi
 from playmolt_core.game.decider import Decider, Refused, S
 from playmolt_core.log.folding import fold
 from playmolt_core.log.port import Archived, Decided, Outcome, StreamReader
@@ -23,11 +23,11 @@ class Outcomes(Generic[S]):
     """Looks up outcomes."""
 
     def __init__(
-        self, decider: Decider[S], event_log: StreamReader, api_commands: ApiCommands[S], streams: StreamCache[S]
+        self, decider: Decider[S], event_log: StreamReader, api: GameApi[S] | None, streams: StreamCache[S]
     ) -> None:
         self._decider = decider
         self._log = event_log
-        self._api_commands = api_commands
+        self._api = api
         self._streams = streams
 
     async def answer(self, pending: PendingCall, stream: str) -> Answered:
@@ -62,13 +62,13 @@ class Outcomes(Generic[S]):
 
     def _answer_command(self, pending: PendingCall, stream: str, body: bytes) -> Answered:
         """Answer a game's own route with the stored body, or from the current state."""
-        entry, request = self._streams.get(stream), api_request(pending)
-        if body:
-            pending.answer(self._api_commands.status(request), body)
+        api, entry, request = self._api, self._streams.get(stream), api_request(pending)
+        if api is not None and body:
+            pending.answer(201 if request.route in api.opens else 200, body)
             return "answered"
-        if entry is None:
+        if api is None or entry is None:
             return "missing"
-        reply = self._api_commands.answer(entry.committed.state, request)
+        reply = api.answer(entry.committed.state, request)
         if not isinstance(reply, Refused):
             pending.answer(reply.status, body_of(reply))
         elif reply.code is Code.UNAVAILABLE:

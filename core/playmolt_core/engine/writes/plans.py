@@ -1,20 +1,28 @@
-"""The result of planning a call: changes and an answer, or what must be loaded first."""
+"""The result of planning a call: changes and an answer; the exceptions say what must be loaded first."""
 
 import secrets
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import accumulate
 from typing import Final
 
 import msgspec
 from playmolt_schemas.api import ActionAccepted, EndedGame, Forfeited, Resigned
-from playmolt_schemas.identifiers import SESSION_TYPES
+from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.envelopes import Call
+from playmolt_schemas.identifiers import SESSION_TYPES, rfc3339
+from playmolt_schemas.records import Metadata
 from playmolt_schemas.stored.values import Fault
 
 from playmolt_core.engine.cached_stream import CachedStream
+from playmolt_core.engine.messages import message
 from playmolt_core.engine.pending_call import PendingCall
-from playmolt_core.game.decider import Refused
-from playmolt_core.game.fold import Snapshot
+from playmolt_core.engine.stream_cache import NotLoaded
+from playmolt_core.game.decider import PUBLIC, Accepted, Command, Refused
+from playmolt_core.game.fold import Snapshot, carries_state_hash
+from playmolt_core.log.chain import chain_record
 from playmolt_core.log.port import NewKey, NewRecord, StreamAppend
+from playmolt_core.vault.stream_key import hash_of_state, short_fingerprint
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -38,32 +46,28 @@ class Known(msgspec.Struct, frozen=True):
 NOTHING: Final = Known()
 
 
-class Need(msgspec.Struct, frozen=True, gc=False):
-    """A stream must be loaded first."""
-
-    stream: str
-
-
-class Repeat(msgspec.Struct, frozen=True, gc=False):
-    """The command was already decided; its outcome is stored with this stream.
+class Repeat(NotLoaded):
+    """The command was already decided; its outcome, stored with this stream, has to be loaded.
 
     If `since` is set, it is only possible, and if so before this version, from which the stream was loaded.
     """
 
-    stream: str
-    since: int = 0
+    def __init__(self, stream: str, since: int = 0) -> None:
+        super().__init__(stream)
+        self.stream = stream
+        self.since = since
 
 
-class NeedFaults(msgspec.Struct, frozen=True, gc=False):
-    """The counted faults of a game must be loaded first, for its closing event."""
-
-    stream: str
+class FaultsNotLoaded(NotLoaded):
+    """The counted faults of the game have to be loaded, for its closing event."""
 
 
-class NeedAddresses(msgspec.Struct, frozen=True, gc=False):
+class AddressesNotLoaded(NotLoaded):
     """It must be known whether two of these agents were registered from one address."""
 
-    agents: tuple[str, ...]
+    def __init__(self, agents: tuple[str, ...]) -> None:
+        super().__init__(agents)
+        self.agents = agents
 
 
 class Change:
@@ -82,6 +86,56 @@ class Change:
         self.owner = ""
         """The owner of a sealed stream, if this change opens it."""
 
+    def decide(self, command: Command, at: datetime, call: Call) -> Refused | None:
+        """Decide a command and append its events, unless it is refused."""
+        decision = self.entry.decider.decide(self.head.state, command, at)
+        if isinstance(decision, Refused):
+            return decision
+        self.append(decision, at, call)
+        return None
+
+    def append(self, decided: Accepted, at: datetime, call: Call, *, follows: bool = False) -> None:
+        """Append the records of events: folded, encoded, chained by hash.
+
+        `follows`: the answer of the call can be derived from its records.
+        """
+        if not decided.events:
+            return
+        entry, head = self.entry, self.head
+        decider, key, version, prev_hash = entry.decider, entry.key, head.version, head.hash
+        asked = short_fingerprint(key, call.fingerprint) if follows and call.fingerprint else msgspec.UNSET
+        states = decided.states or list(
+            accumulate(decided.events, lambda state, event: decider.evolve(state, event, at), initial=head.state)
+        )[1:]  # fmt: skip
+        summary, written = decider.summary(states[-1]), rfc3339(at)
+        by, session = call.agent or ("operator" if call.operator else "host"), decider.game in SESSION_TYPES
+        for event, state in zip(decided.events, states, strict=True):
+            version += 1
+            # The owner of a session is only in its first record, so that the owner can share the others.
+            actor = "" if session and version > 1 else by
+            data, hashed = canonical_json(event), carries_state_hash(decider.game, version, closes=event.closes)
+            if key is not None:
+                data = key.seal_record(version, event.type, event.schema_version, data)
+                self.owner, actor = actor or self.owner, ""  # it is stored only in the vault
+            lobby = decider.game == "lobby"
+            record = chain_record(
+                entry.stream, version, prev_hash, at, event.type, event.schema_version, data,
+                Metadata(
+                    command_id=call.command_id, correlation=call.command_id, causation=call.command_id, actor=actor,
+                    trace=call.trace, state_hash=hash_of_state(state, key) if hashed else msgspec.UNSET, request=asked,
+                ),
+                closes=event.closes,
+                public=None if lobby else message(decider, entry.stream, version, written, event, PUBLIC),
+                written=written,
+                command=call.command_id if follows else "",
+            )  # fmt: skip
+            self.records.append(record)
+            prev_hash = record.hash
+        self.head = Snapshot(states[-1], version, prev_hash, at, summary)
+        # Computed here and not at the commit, so that failing rules fail only this call.
+        effects = decider.effects(states[-1])
+        self.due = min(effect.due for effect in effects) if effects else None
+
     def extend(self, later: "Change") -> None:
         """Append a change that was decided on this change's head."""
         if later.records:
@@ -91,27 +145,20 @@ class Change:
         self.head = later.head
 
     def to_append(self) -> StreamAppend:
-        key = self.entry.key
+        entry, before, after = self.entry, self.before, self.head
+        key = entry.key if self.records and not before.version else None
+        listed = not before.version or before.summary != after.summary or self.due != self.due_before
         return StreamAppend(
-            stream=self.entry.stream,
-            expected=self.before.version,
-            prev_hash=self.before.hash,
+            stream=entry.stream,
+            expected=before.version,
+            prev_hash=before.hash,
             records=self.records,
-            summary=None if self.entry.decider.game == "lobby" else self.head.summary,
+            summary=None if entry.decider.game == "lobby" else after.summary,
             due=self.due,
-            moves=self._moves(),
-            key=NewKey(key, self.owner) if key is not None and not self.before.version and self.records else None,
+            # Rows of sessions and finished streams follow the last record, because erasure and archiving use them.
+            moves=listed or after.summary.over or entry.decider.game in SESSION_TYPES,
+            key=NewKey(key, self.owner) if key is not None else None,
         )
-
-    def _moves(self) -> bool:
-        """Whether the row of the stream must be updated: its list entry or due time changes.
-
-        Rows of sessions and finished streams always follow the last record, because erasure and archiving use them.
-        """
-        before, after = self.before.summary, self.head.summary
-        if not self.before.version or before != after or after.over or self.due != self.due_before:
-            return True
-        return self.entry.decider.game in SESSION_TYPES
 
 
 class Plan(msgspec.Struct, frozen=True, gc=False):
@@ -125,8 +172,7 @@ class Plan(msgspec.Struct, frozen=True, gc=False):
     remember_on: CachedStream | None = None
     """The changed stream that stores the outcome; None if a repeat may be decided again."""
     follows: bool = False
-    """The outcome can be derived from the records."""
-
+    """The outcome is not stored, because it can be derived from the records."""
     fault: Fault | None = None
     """The fault to count before the answer."""
 
@@ -140,9 +186,6 @@ class Plan(msgspec.Struct, frozen=True, gc=False):
 def draw_seed() -> str:
     """The seed of a game's or a route's random draws."""
     return str(secrets.randbits(128))
-
-
-Planned = Need | NeedAddresses | NeedFaults | Repeat | Plan
 
 
 def refusal(entry: CachedStream, refused: Refused) -> Plan:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 from playmolt_core.bus.port import Watch
 from playmolt_core.effects.callbacks.client import CallbackAnswer
-from playmolt_core.effects.callbacks.faults import CallbackFailure
+from playmolt_core.effects.callbacks.faults import CallbackFailure, FaultBody
 from playmolt_core.effects.callbacks.seats import CalledSeat
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.api import ForfeitRequest
@@ -175,7 +175,7 @@ class SeatCalls:
     async def _count(self, fault: CallbackFailure) -> None:
         """Record a fault in the game's log."""
         await self._bus.submit(
-            self._game, "fault", self._game_id, _encode({"what": fault.what}), agent=self._agent,
+            self._game, "fault", self._game_id, _encode(FaultBody(fault.what)), agent=self._agent,
             command_id=uuid.uuid4().hex,
         )  # fmt: skip
 

@@ -12,7 +12,7 @@ from playmolt_core.db.accounts import Agent
 from playmolt_core.db.cursors import BadCursor, read_cursor, write_cursor
 from playmolt_schemas import api
 from playmolt_schemas.codes import MISMATCH, NO_GAME, Code, FieldFault, problem_bytes
-from playmolt_schemas.envelopes import Answer, Op
+from playmolt_schemas.envelopes import Answer, Op, SeatBody
 from playmolt_schemas.identifiers import GAME_TYPES, id_of_command
 from playmolt_schemas.limits import PAGE_MAX
 from playmolt_schemas.routes.agora import READ_RUN_EVENTS
@@ -103,13 +103,10 @@ async def open_game(services: Services, request: CheckedRequest[Query, api.OpenR
         return bad_request("; ".join(f"{fault.field} {fault.message}" for fault in found) + ".", *found)
     game_id = id_of_command(body.gameType, request.command.id)
     invite = await services.within_deadline(services.invites.of(game_id))
-    wanted = {
-        "fill": body.fill,
-        "fill_after_seconds": body.fill_after_seconds or 0,
-        "deadline_seconds": body.deadline_seconds,
-        "pack": body.pack,
-        "language": body.language,
-    }
+    wanted = SeatBody(
+        language=body.language, fill=body.fill, fill_after_seconds=body.fill_after_seconds or 0,
+        deadline_seconds=body.deadline_seconds, pack=body.pack,
+    )  # fmt: skip
     answer = await _seated(services, request, "open", game_id, wanted, invite)
     if answer.status != 200:
         return answer_response(answer)
@@ -135,9 +132,8 @@ async def join_game(services: Services, request: CheckedRequest[Query, api.JoinR
         if not isinstance(found, str):
             return found
         game_id = found
-    wanted: dict[str, object] = {"language": body.language, "pace": body.pace}
-    if not services.admits_to_public_games(request.caller.agent):
-        wanted["public"] = False
+    public = services.admits_to_public_games(request.caller.agent)
+    wanted = SeatBody(language=body.language, pace=body.pace, public=public)
     return answer_response(await _seated(services, request, "join", game_id, wanted, body.invite))
 
 
@@ -156,7 +152,7 @@ async def _seated(
     request: CheckedRequest[Query, api.OpenRequest | api.JoinRequest],
     op: Op,
     game_id: str,
-    wanted: dict[str, Any],
+    wanted: SeatBody,
     invite: str | None,
 ) -> Answer:
     """Seat the caller; the answer may be the engine's refusal."""

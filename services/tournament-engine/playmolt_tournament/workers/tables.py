@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from typing import Final, Protocol
 
 import msgspec
+from msgspec import UNSET
 from playmolt_core.bus.port import BusUnavailable, EngineCalls
 from playmolt_core.db.accounts import Agent
 from playmolt_core.db.errors import LogUnavailable
@@ -17,9 +18,10 @@ from playmolt_core.game.decider import EndGame, Refused
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code, Problem
+from playmolt_schemas.envelopes import TableBody, TableSeat
 from playmolt_schemas.identifiers import id_of_command
 from playmolt_schemas.stored.tournament import HOUSE_SEAT, Table
-from playmolt_schemas.stored.values import identity_of
+from playmolt_schemas.stored.values import TournamentGame
 
 from playmolt_tournament import commands
 from playmolt_tournament.effects import TableToSeat
@@ -167,25 +169,18 @@ class PackCheck:
 def _body(tournament: str, state: State, place: TableToSeat, agents: Sequence[Agent], banned: Collection[str]) -> bytes:
     """The body of `seat_table`. The game does not wait for those who are banned."""
     terms, roles = state.terms, place.roles or (None,) * len(agents)
-    named: dict[str, object] = {
-        "tournament": {"id": tournament, "round": place.round},
-        "seats": [
-            {"id": agent.id, "name": agent.name, "role": role, **_identity(agent), **_away(agent, banned)}
-            for agent, role in zip(agents, roles, strict=True)
-        ],
-        "language": terms.language,
-        "pack": terms.pack,
-        "deadline_seconds": terms.deadline_seconds,
-        "rated": terms.rated,
-        "begins_before": state.ends_at if state.format == "arena" and state.ends_at else msgspec.UNSET,
-    }
-    return _encode({name: value for name, value in named.items() if value is not msgspec.UNSET})
-
-
-def _away(agent: Agent, banned: Collection[str]) -> dict[str, object]:
-    return {"away": True} if agent.id in banned or agent.owner_id in banned else {}
-
-
-def _identity(agent: Agent) -> dict[str, object]:
-    """The identity of a seat; an agent without an owner has no `owner_id`."""
-    return {name: value for name, value in identity_of(agent).items() if name != "owner_id" or value}
+    seats = tuple(
+        TableSeat(
+            id=agent.id, name=agent.name, role=role, away=agent.id in banned or agent.owner_id in banned,
+            handle=agent.handle, kind=agent.kind, version=agent.version, model=agent.model,
+            owner_id=agent.owner_id or UNSET,
+        )
+        for agent, role in zip(agents, roles, strict=True)
+    )  # fmt: skip
+    body = TableBody(
+        tournament=TournamentGame(tournament, place.round), seats=seats, language=terms.language or None,
+        pack=terms.pack or None, rated=terms.rated,
+        deadline_seconds=None if terms.deadline_seconds is UNSET else terms.deadline_seconds,
+        begins_before=state.ends_at if state.format == "arena" and state.ends_at else None,
+    )  # fmt: skip
+    return _encode(body)
