@@ -20,6 +20,15 @@ from playmolt_schemas.registry import games
 PageLanguage = Literal["en", "ko", "zh"]
 PAGE_LANGUAGES: Final[tuple[PageLanguage, ...]] = get_args(PageLanguage)
 
+_SUBTAGS: Final = re.compile("[-_]")
+
+
+def language_named(tag: str | None) -> PageLanguage | None:
+    """The page language of a tag such as `ko-KR`, `zh-Hant-TW` or `EN`; None for another language."""
+    name = _SUBTAGS.split(tag or "", maxsplit=1)[0].lower()
+    return next((code for code in PAGE_LANGUAGES if code == name), None)
+
+
 _COMMON: Final = PackagedFile("playmolt_gateway", "web")
 
 

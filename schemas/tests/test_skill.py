@@ -50,6 +50,14 @@ def test_every_code_in_a_guide_exists(guide: str) -> None:
     assert set(named) <= {code.wire for code in Code}
 
 
+def test_the_times_are_those_of_the_rules(guide: str, decider: Any) -> None:
+    line = next(line for line in guide.splitlines() if "`deadline`" in line and "`seconds_left`" in line)
+    said = map(int, re.findall(r"\d+", re.split(r"[.。]", line)[0]))
+    assert list(said) == list(dict.fromkeys(decider.deadlines.values()))
+    minutes = re.findall(r"(\d+) ?(?:minutes|분|分钟)", guide)
+    assert minutes == [str(limits.SLOW_PHASE_SECONDS // 60)]
+
+
 def test_every_example_action_is_of_a_known_type(guide: str, decider: Any) -> None:
     block, tools = re.findall(r"```json\n(.*?)```", guide, re.DOTALL)
     examples = [json.loads(line) for line in block.splitlines()]

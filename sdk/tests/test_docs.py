@@ -8,11 +8,12 @@ from typing import Any
 
 import playmolt
 import pytest
+from msgspec.structs import fields
 from playmolt import bots
 from playmolt_ox.rules import Ox
 from playmolt_schemas import limits
 from playmolt_schemas.api import ActionOffer
-from playmolt_schemas.codes import Code
+from playmolt_schemas.codes import Code, RateLimit
 from playmolt_schemas.routes import platform
 from playmolt_schemas.skill import render
 from sdk_arena import Arena
@@ -77,6 +78,18 @@ def test_no_code_is_explained_that_does_not_exist() -> None:
     known = {(str(code.status), code.wire) for code in Code}
     told = {(row[0], code) for row in ROWS if row[0].isdigit() for code in re.findall(r"`(\w+)`", row[1])}
     assert told <= known
+
+
+def test_what_a_repetition_and_a_limit_need_is_said() -> None:
+    page = " ".join(PAGE.split())
+    assert "Use a new Idempotency-Key for each join and for each action, and the same one when you repeat it." in page
+    (limited,) = (row[2] for row in ROWS if row[1:2] == ["`rate_limited`"])
+    assert limited == (
+        "wait the seconds of `Retry-After`, then repeat the request; in `ratelimit`, `limit` requests are allowed per "
+        "window, and `seconds` is the length of the window"
+    )
+    assert [fields(RateLimit)[place].name for place in (1, 2)] == ["limit", "seconds"]
+    assert f"Every phase waits {limits.SLOW_PHASE_SECONDS // 60} minutes." in page
 
 
 LIMITS = {

@@ -34,17 +34,39 @@ class Told(NamedTuple):
     note: str
     undecided: str
     verdicts: tuple[str, str]
+    forgotten: tuple[str, str]
+    """What is said of a node that lacks the transactions; of one that lacks their events, too."""
+    denied: str
 
 
 ENGLISH = Told(
     "Begin in English", "The log of the pump proves nothing about intent.", "Think of the girl.", "Undecided",
     ("Guilty", "Not guilty"),
+    (
+        "This node no longer has the transaction. The contract's event and its state match the log.",
+        "This node no longer has the transaction or its event. The contract's state matches the log; to compare the "
+        "transaction, choose a node that keeps all blocks.",
+    ),
+    "In the site settings (the icon beside the address), allow access to the local network or to apps on this device",
 )  # fmt: skip
 KOREAN = Told(
     "한국어로 시작", "펌프의 일지는 의도에 관해 아무것도 증명하지 못합니다.", "그 학생을 생각하십시오.", "미정",
     ("유죄", "무죄"),
+    (
+        "이 노드에는 해당 거래가 더 이상 없습니다. 계약의 이벤트와 상태는 기록과 일치합니다.",
+        "이 노드에는 해당 거래와 이벤트가 더 이상 없습니다. 계약의 상태는 기록과 일치합니다. 거래까지 대조하려면 모든 "
+        "블록을 보관하는 노드를 선택하십시오.",
+    ),
+    "사이트 설정에서 로컬 네트워크 또는 이 기기의 앱에 대한 접근을 허용한 뒤 다시 확인하십시오",
 )  # fmt: skip
-CHINESE = Told("用中文开始", "泵的日志不能证明任何故意。", "想想那个女孩。", "未定", ("有罪", "无罪"))
+CHINESE = Told(
+    "用中文开始", "泵的日志不能证明任何故意。", "想想那个女孩。", "未定", ("有罪", "无罪"),
+    (
+        "该节点已不再保存这笔交易。合约的事件和状态与日志一致。",
+        "该节点已不再保存这笔交易及其事件。合约的状态与日志一致；如需核对交易，请选择保存全部区块的节点。",
+    ),
+    "请在网站设置（地址旁的图标）中允许访问本地网络或此设备上的应用，然后重新核对。",
+)  # fmt: skip
 
 
 def a_stranger_checks_what_is_shared(page: Page, told: Told, chain: str) -> None:
@@ -66,7 +88,8 @@ def a_stranger_checks_what_is_shared(page: Page, told: Told, chain: str) -> None
     assert shown.evaluate("document.documentElement.scrollWidth <= innerWidth")
     compared_with_the_chain(shown, chain, hashes)
     if told == ENGLISH:  # what the page finds has no language
-        a_changed_log_and_a_forgetful_node_are_seen(shown, chain, hashes)
+        a_changed_log_is_seen(shown, chain, hashes)
+    what_a_node_lacks_is_said(shown, chain, told)
     shown.goto(address)
     share.locator("> .row button").last.click()
     expect(share.locator("[data-shared]")).to_have_count(0)
@@ -89,7 +112,7 @@ def compared_with_the_chain(shown: Page, chain: str, hashes: list[str]) -> None:
         expect(points.filter(has_text=code)).to_have_count(1)
 
 
-def a_changed_log_and_a_forgetful_node_are_seen(shown: Page, chain: str, hashes: list[str]) -> None:
+def a_changed_log_is_seen(shown: Page, chain: str, hashes: list[str]) -> None:
     points = shown.locator("li.point")
 
     def changed(route: Route) -> None:
@@ -107,17 +130,39 @@ def a_changed_log_and_a_forgetful_node_are_seen(shown: Page, chain: str, hashes:
     expect(shown.locator("main [role=status] .notice")).to_be_visible()
     assert points.locator(".tag:not(.plain)").count() >= 2
     shown.unroute("**/log.jsonl")
-    for forgotten in (FORGETS_TRANSACTIONS, FORGETS_TRANSACTIONS | {"eth_getLogs"}):
-        shown.reload()
-        node_forgets(shown, chain, forgotten)
-        shown.locator("input[type=url]").fill(f"{chain}/")
-        shown.locator("button.first").click()
-        expect(points.locator("p")).to_have_count(5)
-        expect(points.locator(".tag.plain")).to_have_count(10)
-        shown.unroute(f"{chain}/")
 
 
 FORGETS_TRANSACTIONS = {"eth_getTransactionByHash", "eth_getTransactionReceipt"}
+DENIED = """Permissions.prototype.query = async ({ name }) => {
+  if (name !== "local-network-access") throw new TypeError(`${name} is not a permission`);
+  return { state: "denied" };
+}"""
+"""A reader who forbade the page to reach this machine, in a browser that has one name for all such permissions."""
+
+
+def what_a_node_lacks_is_said(shown: Page, chain: str, told: Told) -> None:
+    points = shown.locator("li.point")
+    for methods, said in zip(
+        (FORGETS_TRANSACTIONS, FORGETS_TRANSACTIONS | {"eth_getLogs"}), told.forgotten, strict=True
+    ):
+        node_forgets(shown, chain, methods)
+        compared_again(shown, chain)
+        expect(points.locator("p")).to_have_text([said] * 5)
+        expect(points.locator(".tag.plain")).to_have_count(10)
+        shown.unroute(f"{chain}/")
+    shown.route(f"{chain}/", lambda route: route.abort())
+    compared_again(shown, chain)
+    expect(shown.get_by_role("alert")).not_to_contain_text(told.denied)
+    shown.add_init_script(DENIED)
+    compared_again(shown, chain)
+    expect(shown.get_by_role("alert")).to_contain_text(told.denied)
+    shown.unroute(f"{chain}/")
+
+
+def compared_again(shown: Page, chain: str) -> None:
+    shown.reload()
+    shown.locator("input[type=url]").fill(f"{chain}/")
+    shown.locator("button.first").click()
 
 
 def node_forgets(shown: Page, chain: str, methods: set[str]) -> None:

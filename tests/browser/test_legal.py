@@ -5,8 +5,9 @@ from typing import get_args
 
 import httpx
 import pytest
+from playmolt_core.llm.openai.completion import empty_detail
 from playmolt_schemas.games.legal import ReportSection
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser import told_report
 from tests.browser.conftest import Reader, answer
@@ -36,6 +37,31 @@ def tell_facts(page: Page) -> None:
         form.locator(f"[data-field='{field}']").first.fill(text)
     form.locator("[data-field='timeline.agreed']").first.check()
     form.locator("button.first").click()
+
+
+ONLY_THOUGHT = {
+    "en": "the model only thought: its reply has text in `reasoning_content` and nowhere else.",
+    "ko": "모델이 생각만 했습니다. 답의 `reasoning_content`에만 글이 있습니다.",
+    "zh": "模型只进行了思考：答复中只有 `reasoning_content` 有内容。",
+}
+
+
+@pytest.mark.parametrize("language", ONLY_THOUGHT)
+def test_the_field_in_which_a_reply_lay_is_named_in_the_language_of_the_page(reader: Reader, language: str) -> None:
+    page = reader(f"/legal?lang={language}")
+    opened(page, "A deposit")
+    detail = empty_detail(("reasoning_content",))
+
+    def failing(route: Route) -> None:
+        session = route.fetch().json()
+        failed = {"phase": "FACTS_STIPULATE", "code": "invalid_reply", "detail": detail, "attempts": 3}
+        route.fulfill(json={**session, "phase": "FACTS_STIPULATE", "failed": failed})
+
+    page.route(re.compile("/api/sessions/legal-[^/?]+$"), failing)
+    page.reload()
+    said = page.locator("section.card.on p")
+    expect(said.first).to_contain_text(ONLY_THOUGHT[language])
+    expect(page.locator("section.card.on p[lang=en]")).to_have_text(detail)
 
 
 def gate(page: Page, name: str) -> None:

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
-from tests.browser.conftest import CALM, WAIT_MS, Ended, Reader, answer
+from tests.browser.conftest import CALM, PLAIN_HOST, WAIT_MS, Ended, Reader, answer
 from tests.browser.players import Seat
 
 NO_STORAGE = """for (const kind of ["localStorage", "sessionStorage"]) {
@@ -153,6 +153,26 @@ def test_what_cannot_be_copied_is_shown_to_be_copied_by_hand(
     assert page.evaluate("getSelection().toString()") == f"{platform}/watch/{ended.ox}?v=9"
     page.get_by_role("button", name="Embed").click()
     assert "<iframe src=" in page.locator("[data-copy]").first.input_value()
+
+
+def test_every_page_works_at_a_plain_http_address(context: BrowserContext, platform: str, ended: Ended) -> None:
+    page, here = context.new_page(), f"http://{PLAIN_HOST}:{urlsplit(platform).port}"
+    for path in ("/", "/games", "/agora", "/legal", "/game", "/me", "/play/ox", f"/watch/{ended.ox}?v=9"):
+        page.goto(f"{here}{path}")
+        expect(page.locator("main h1")).to_be_visible()
+        if path == "/":
+            expect(page.locator(".tag.live").first).to_be_visible()
+    assert page.evaluate("[isSecureContext, typeof navigator.clipboard, typeof crypto.subtle]") == [
+        False, "undefined", "undefined",
+    ]  # fmt: skip
+    expect(page.locator("svg.picture")).to_be_visible()
+    page.get_by_role("button", name="Link").click()
+    link = page.locator(".timeline [data-copy]")
+    expect(link).to_have_value(f"{here}/watch/{ended.ox}?v=9")
+    expect(link).to_be_focused()
+    assert page.evaluate("getSelection().toString()") == f"{here}/watch/{ended.ox}?v=9"
+    page.get_by_role("button", name="Embed").click()
+    assert f'<iframe src="{here}/embed/{ended.ox}' in page.locator("[data-copy]").first.input_value()
 
 
 def test_a_browser_that_asks_nothing_gets_its_question_in_the_page(context: BrowserContext) -> None:

@@ -68,10 +68,11 @@ repetition returns the first answer and has no second effect.
 Request bodies are UTF-8 (a byte order mark is ignored) without a content encoding; `3.0` is a whole number. Web pages
 of other origins may make GET and HEAD requests, also with a key in `Authorization`, but no other requests: they cannot
 play. The pages and the API are served from the root of a host; behind a proxy they need their own host name, not a path
-prefix. HTTP/1.0 clients get responses without chunks, which end with the connection. The server closes idle connections
-after `PLAYMOLT_IDLE_SECONDS`. Limits, answered with 429: per key 100 concurrent long polls and streams, and 200 open
-sessions of each kind; per address 400 event streams and 400 `/mcp` calls. The only 5xx statuses are 503 (retry after
-`Retry-After`) and 501 (a transfer coding other than chunked, or an oEmbed format other than JSON).
+prefix. A page or file whose path differs by a slash at its end is answered with 308, a call of the API with 404 and
+the right path. HTTP/1.0 clients get responses without chunks, which end with the connection. The server closes idle
+connections after `PLAYMOLT_IDLE_SECONDS`. Limits, answered with 429: per key 100 concurrent long polls and streams,
+and 200 open sessions of each kind; per address 400 event streams and 400 `/mcp` calls. The only 5xx statuses are 503
+(retry after `Retry-After`) and 501 (a transfer coding other than chunked, or an oEmbed format other than JSON).
 """
 
 

@@ -8,7 +8,7 @@ import secrets
 import signal
 from asyncio import Future
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,6 +17,8 @@ import msgspec
 import pytest
 from msgspec import UNSET
 from msgspec.structs import replace
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Owner, Profile, VersionLimit
 from playmolt_core.db.cursors import BadCursor
@@ -26,6 +28,7 @@ from playmolt_core.db.ratings import RatingRow, RoleRate
 from playmolt_core.db.scores import ScorePage
 from playmolt_core.db.shares import FileLink, Share
 from playmolt_core.effects.callbacks.seats import Callback, CalledSeat, SeatKey
+from playmolt_core.ops import tracing
 from playmolt_core.ops.connections import Bounds
 from playmolt_core.ops.metrics import Sample
 from playmolt_core.ops.service import stop_signals
@@ -554,6 +557,15 @@ async def platform(make_platform: Callable[..., Platform]) -> AsyncIterator[Plat
     await built.gateway.listen()
     async with built.client:
         yield built
+
+
+@pytest.fixture
+def spans() -> Iterator[InMemorySpanExporter]:
+    """The spans of this process from now on."""
+    exporter = InMemorySpanExporter()
+    tracing.install("gateway", SimpleSpanProcessor(exporter))
+    yield exporter
+    tracing.close()
 
 
 @pytest.fixture

@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -289,6 +291,38 @@ async def test_a_flood_of_costly_requests_delays_itself(make_platform: Any) -> N
     for task in flood:
         task.cancel()
     await asyncio.gather(*flood, return_exceptions=True)
+
+
+async def list_seconds(platform: Any) -> float:
+    began = time.monotonic()
+    answer = await platform.send("GET", "/api/games?limit=7", headers=OTHER)
+    assert answer.status_code == 200
+    return time.monotonic() - began
+
+
+async def test_a_list_beside_two_hundred_pictures_takes_little_longer_than_alone(make_platform: Any) -> None:
+    """In the loop of the gateway a picture would take as long as many lists."""
+    platform = make_platform(trusted_proxies="127.0.0.1")
+    platform.bus.engine = engine_of()
+    callers = asyncio.Semaphore(50)
+
+    async def picture(number: int) -> None:
+        path = f"/watch/{GAME}/picture.png?v={number % LAST + 1}&lang=en&theme={('light', 'dark')[number % 2]}"
+        async with callers:
+            drawn = await platform.send("GET", path, headers=OUTSIDE)
+            assert drawn.status_code in (200, 503), "the flood itself may wait too long"
+
+    await list_seconds(platform)
+    alone = [await list_seconds(platform) for _ in range(20)]
+    flood = asyncio.gather(*(picture(number) for number in range(200)))
+    beside = []
+    while not flood.done():
+        beside.append(await list_seconds(platform))
+        await asyncio.sleep(0.01)
+    await flood
+    assert 0 < drawings(platform) <= LAST
+    assert median(beside) < 20 * median(alone)
+    platform.gateway.close()
 
 
 class TestAnonymousLimit:

@@ -401,6 +401,14 @@ async def test_a_moment_and_a_frame_have_the_canonical_address_of_the_game(serve
         assert f'<meta property="og:url" content="{HOST}/watch/{GAME}?v=3">' in text
 
 
+@pytest.mark.parametrize("host", ["[:::]", "[1.2.3.4]", "[::1", "[fe80::1%25eth0]", "a b", "évil.example", "x/y", ""])
+async def test_a_host_that_is_none_is_named_nowhere(served: Any, host: str) -> None:
+    for path in ("/", "/llms.txt", "/robots.txt", f"/watch/{GAME}", f"/oembed?url=/watch/{GAME}"):
+        answer = await served.send("GET", path, headers={"host": host.encode()})
+        assert answer.status_code == 200, path
+        assert not host or f"//{host}" not in answer.text
+
+
 async def test_pages_lead_feed_readers_to_their_feeds(platform: Any) -> None:
     agent, _ = platform.agent()
     for path, feed in (("/", "games"), ("/games", "games"), (f"/agents/{agent}", f"agents/{agent}")):

@@ -5,6 +5,7 @@ import logging
 from typing import Any
 
 import pytest
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from playmolt_core.db.shares import FileLink
 from playmolt_schemas.envelopes import Answer
 
@@ -54,7 +55,7 @@ async def test_an_address_opens_its_file_without_a_key(platform: Any, owner: dic
     "path",
     [
         f"/api/sessions/{SESSION}", "/api/sessions", f"/api/sessions/{SESSION}/stream", "/api/agents/me", "/",
-        f"/api/sessions/{SESSION}/report?format=exe", f"http://elsewhere{PDF}", f"//elsewhere{PDF}",
+        f"/api/sessions/{SESSION}/report?format=exe", f"http://elsewhere{PDF}", f"//elsewhere{PDF}", f"http://[{PDF}",
         "/api/sessions/ox-0190c3f8-1111-7222-8333-444455556666/report",
         "/api/games/ox-0190c3f8-1111-7222-8333-444455556666/log", "/api/files/x", "",
     ],
@@ -84,13 +85,19 @@ async def test_an_expired_address_says_so(platform: Any, owner: dict[str, str], 
     assert gone.headers["referrer-policy"] == "no-referrer"
 
 
-async def test_a_token_is_in_no_log_line(
-    platform: Any, owner: dict[str, str], caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+async def test_a_token_is_in_no_log_line_metric_or_span(
+    platform: Any,
+    owner: dict[str, str],
+    spans: InMemorySpanExporter,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     url = await address(platform, owner)
     token = url.rpartition("/")[2]
     with caplog.at_level(logging.DEBUG):
         await platform.send("GET", url)
+        await platform.send("GET", f"{url}/?{token}", headers=BROWSER)
+        await platform.send("POST", url)
         platform.bus.engine = lambda _game, _call: ConnectionError("away")
         assert (await platform.send("GET", url)).status_code == 503
         platform.bus.engine = lambda _game, _call: ValueError("a bug")
@@ -98,7 +105,9 @@ async def test_a_token_is_in_no_log_line(
         metrics = (await platform.send("GET", "/metrics")).text
     assert 'route="open_file"' in metrics
     said = [record.getMessage() for record in caplog.records if record.name not in ("httpx", "httpcore")]
-    assert token not in "".join([*said, *capfd.readouterr(), metrics])
+    traced = [span.to_json() for span in spans.get_finished_spans()]
+    assert any('"open_file"' in span for span in traced)
+    assert token not in "".join([*said, *capfd.readouterr(), metrics, *traced])
     assert platform.store.file_links[token] == FileLink((await _id(platform, owner)), PDF)
 
 

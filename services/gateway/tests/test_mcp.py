@@ -100,6 +100,24 @@ async def test_no_turn_in_time_is_not_an_error(platform: Any, port: int) -> None
         assert (waited.is_error, waited.structured_content) == (False, {"turn": None})
 
 
+@pytest.mark.parametrize(("tool", "op"), [("wait_for_turn", "turn"), ("state", "state")])
+async def test_an_agent_shows_by_a_tool_that_it_is_there(
+    platform: Any, port: int, game: str, tool: str, op: str
+) -> None:
+    """An away seat comes back as by the HTTP call; the waiting alone shows nothing more."""
+    agent_id, headers = platform.agent()
+    seated = {"games": [{"game_id": game, "version": 1}], "turn": None, "version": 1, "phase": "switch"}
+    platform.bus.engine = lambda _game, _call: (200, seated)
+    arguments = {"wait": 1} if tool == "wait_for_turn" else {"game_id": game}
+    key = headers["Authorization"].removeprefix("Bearer ")
+    async with Client(f"http://127.0.0.1:{port}/mcp") as client:
+        await client.call_tool(tool, arguments | {"api_key": key})
+    asked = [call for kind, call in platform.bus.calls if kind == "ox" and call.op == op]
+    assert {call.agent for call in asked} == {agent_id}
+    assert [call.present for call in asked] == [True, *([False] * (len(asked) - 1))]
+    assert (len(asked) > 1) is (tool == "wait_for_turn")
+
+
 async def test_a_key_may_come_with_the_connection(platform: Any, port: int, game: str) -> None:
     agent_id, headers = platform.agent()
     async with httpx2.AsyncClient(headers=headers) as http:

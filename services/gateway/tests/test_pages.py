@@ -104,6 +104,70 @@ async def test_a_page_is_a_shell_that_loads_its_module(platform: Any, path: str,
     assert module in MODULES
 
 
+SLASHES = {
+    "/legal/": "/legal",
+    "/legal///?session=x%2Fy&lang=ko": "/legal?session=x%2Fy&lang=ko",
+    "/watch/ox-0190c3f8-1111-7222-8333-444455556666/?v=3": "/watch/ox-0190c3f8-1111-7222-8333-444455556666?v=3",
+    "/agents/%E9%87%91/": "/agents/%E9%87%91",
+    "/play/ox/": "/play/ox",
+    "/docs/": "/docs",
+    "/skills/ox.md/": "/skills/ox.md",
+    "/oembed/?url=/watch/x": "/oembed?url=/watch/x",
+    "/datasets": "/datasets/",
+    "/datasets//": None,
+    "//legal/": None,
+    "//evil.example/": None,
+    "/legal%2F/": "/legal",
+    "/agents/a%3Fb%23c%20d/": "/agents/a%3Fb%23c%20d",
+    "/nowhere/": None,
+    "/legal/x/": None,
+}
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize(("path", "address"), SLASHES.items())
+async def test_a_page_is_found_with_or_without_a_slash_at_its_end(
+    platform: Any, method: str, path: str, address: str | None
+) -> None:
+    answer = await platform.send(method, httpx.URL(f"http://gateway{path}"), headers={"accept": "text/html"})
+    assert answer.headers.get("location") == address
+    assert answer.status_code == (404 if address is None else 308)
+    assert address is None or answer.headers["referrer-policy"] == "no-referrer"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "call"),
+    [("GET", "/api/games/", "GET, HEAD, POST to /api/games"), ("POST", "/api/games/join/", "POST to /api/games/join"),
+     ("POST", "/api/games/x/actions//", "POST to /api/games/x/actions"), ("PUT", "/api/agents/", "to /api/agents"),
+     ("POST", "/auth/logout/", "POST to /auth/logout"), ("POST", "/datasets", "GET, HEAD to /datasets/")],
+)  # fmt: skip
+async def test_a_call_with_a_wrong_slash_is_refused_with_the_right_path(
+    platform: Any, problem: Any, method: str, path: str, call: str
+) -> None:
+    answer = await platform.send(method, path, headers=platform.agent()[1], json={})
+    assert problem(answer) == (404, "not_found")
+    assert f"{call}, which differs in its slash" in answer.json()["detail"]
+
+
+TAGS = {
+    "ko-KR": "ko", "KO": "ko", "ko_KR": "ko", "ko-Kore-KR": "ko", "zh-Hans": "zh", "zh-TW": "zh", "ZH_hant_hk": "zh",
+    "en-GB": "en", "EN": "en", "kok": "fr", "fr": "fr", "-ko": "fr", "": "fr", "zhx-Hans": "fr",
+}  # fmt: skip
+"""What `?lang=` says and the language of the page: "fr" is that of the browser, which no page has."""
+
+
+@pytest.mark.parametrize(("tag", "language"), TAGS.items())
+async def test_a_language_may_have_a_region_or_a_script(platform: Any, tag: str, language: str) -> None:
+    own = "en" if language == "fr" else language
+    for path in ("/", "/games", "/legal", "/docs", "/privacy"):
+        page = await platform.send("GET", path, params={"lang": tag}, headers={"accept-language": "fr-CH"})
+        assert f'lang="{own}"' in page.text.partition(">")[0] + page.text.partition("<html")[2].partition(">")[0]
+    feed = await platform.send("GET", "/feeds/games.atom", params={"lang": tag})
+    assert f'xml:lang="{own}"' in feed.text
+    guide = await platform.send("GET", "/skills/ox.md", params={"lang": tag})
+    assert guide.headers.get("content-language") == (None if language == "fr" else own)
+
+
 @pytest.mark.parametrize("path", PATHS)
 async def test_a_page_runs_only_what_this_server_sends(platform: Any, path: str) -> None:
     platform.bus.engine = nobody_answers
@@ -347,7 +411,7 @@ def test_every_page_is_declared_once() -> None:
 BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 
-@pytest.mark.parametrize("path", ["/watch", "/watch/", "/lobby", "/game/", "/watch/a/b/c"])
+@pytest.mark.parametrize("path", ["/watch", "/watch/", "/lobby", "/game/x", "/watch/a/b/c"])
 async def test_a_person_who_strays_gets_a_page(platform: Any, path: str) -> None:
     answer = await platform.send("GET", path, headers=BROWSER)
     assert answer.status_code == 404
@@ -505,10 +569,14 @@ async def test_no_other_origin_reads_what_depends_on_a_cookie(own: list[tuple[by
     assert origins == ([b"*"] if shared else [])
 
 
+CAUSES = ("too_long", "only_thought", "cut", "cut_in")
+"""What a turn can fail of within a code."""
+
+
 @pytest.mark.parametrize("language", ["en", "ko", "zh"])
 def test_a_session_whose_turn_failed_says_why_in_its_language(language: str) -> None:
     words = json.loads(WEB.joinpath(f"texts.{language}.json").read_text("utf-8"))
-    assert {f"failure.{code}" for code in (*get_args(stored_legal.FailureCode), "too_long")} <= set(words)
+    assert {f"failure.{code}" for code in (*get_args(stored_legal.FailureCode), *CAUSES)} <= set(words)
 
 
 REASONED = ("fault", "FieldFault", "faults")

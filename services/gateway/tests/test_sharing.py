@@ -161,6 +161,8 @@ async def test_a_file_whose_engine_is_unavailable_was_not_revoked(platform: Any,
 async def test_the_head_is_told_to_who_only_looks_at_the_link(platform: Any, owner: Any) -> None:
     page = await platform.send("GET", page_of(await shared(platform, owner[1], PATHS[JURY])), params={"lang": "ko"})
     assert '<html lang="ko">' in page.text
+    assert '<h1 lang="en">The &lt;case&gt;</h1>' in page.text
+    assert '<div class="stack" lang="en"><section>0xfeed</section></div>' in page.text
     assert '<meta property="og:title" content="The &lt;case&gt;">' in page.text
     assert '<meta property="og:description" content="Guilty, 3 to 2">' in page.text
     assert "<script" not in page.text

@@ -1,23 +1,12 @@
 """A traced request hands its own span on to the engine, on the way of actions and on that of all other routes."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from playmolt_core.ops import tracing
 
 TRACE, CALLER = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 SAMPLED, UNSAMPLED = f"00-{TRACE}-{CALLER}-01", f"00-{TRACE}-{CALLER}-00"
-
-
-@pytest.fixture
-def spans() -> Iterator[InMemorySpanExporter]:
-    exporter = InMemorySpanExporter()
-    tracing.install("gateway", SimpleSpanProcessor(exporter))
-    yield exporter
-    tracing.close()
 
 
 async def ask(platform: Any, game: str, route: str, context: str) -> str:

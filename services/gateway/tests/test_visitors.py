@@ -79,6 +79,13 @@ class TestTokens:
         agent = await platform.send("POST", "/api/agents", json={"name": "Ada"}, headers=OUTSIDE)
         assert agent.status_code == 201
 
+    async def test_a_class_behind_one_address_gets_its_tokens(self, make_platform: Any, problem: Any) -> None:
+        platform = make_platform(trusted_proxies="127.0.0.1")
+        assert {(await visit(platform, **OUTSIDE)).status_code for _ in range(100)} == {201}
+        refused = await visit(platform, **OUTSIDE)
+        assert problem(refused) == (429, "rate_limited")
+        assert refused.json()["ratelimit"] == {"key": "visitors:203.0.113.7", "limit": 100, "seconds": 3600.0}
+
     async def test_a_day_counts_a_token_like_a_key(self, make_platform: Any, problem: Any) -> None:
         platform = make_platform(key_day_sessions=1)
         platform.bus.engine = lambda _game, _call: (201, {})

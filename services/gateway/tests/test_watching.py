@@ -16,6 +16,7 @@ from playmolt_gateway.pictures.png import png
 from playmolt_gateway.pictures.scene import TALL, WIDE, PictureTexts, Sheet
 from playmolt_gateway.pictures.svg import plain
 from playmolt_schemas.skill import page_texts
+from playmolt_schemas.text import WITHHELD
 
 GAME = "ox-0190c3f8-1111-7222-8333-444455556666"
 NAMES = ("Ada", "Bo", "<b>Cy</b>", "\u202b\u05d0\u05d1", "Z\u0301\u0301\u0301\u0301\u0301algo")
@@ -110,6 +111,36 @@ async def test_each_moment_has_a_picture_of_its_own(served: Any) -> None:
     assert pictures[0].content != pictures[1].content
 
 
+async def test_a_picture_has_another_address_after_each_decision_of_moderation(served: Any) -> None:
+    """Caches keep a picture by its address for a year."""
+    inner, addresses = served.bus.engine, []
+
+    def engine_with(comment: str, name: str) -> Any:
+        def engine(game: str, call: Any) -> Any:
+            status, found = inner(game, call)
+            if status == 200:
+                found["participants"][0] |= {"name": name}
+                found["reveal"] = [each | {"comment": comment} for each in found["reveal"]]
+            return status, found
+
+        return engine
+
+    handle = state()["participants"][0]["handle"]
+    for comment, name in (("rude", NAMES[0]), (WITHHELD, NAMES[0]), (WITHHELD, handle), ("rude", NAMES[0])):
+        served.bus.engine = engine_with(comment, name)
+        page = await served.send("GET", f"/watch/{GAME}?v=15")
+        addresses.append(content(page.text, "og:image").replace("&amp;", "&"))
+        card = await served.send("GET", "/oembed", params={"url": f"/watch/{GAME}?v=15"})
+        assert card.json()["thumbnail_url"].startswith(addresses[-1])
+    plain, hidden, renamed, restored = addresses
+    assert "m=" not in plain
+    assert restored == plain
+    assert len({plain, hidden, renamed}) == 3
+    assert re.fullmatch(rf"{re.escape(plain)}&m=[0-9a-f]{{12}}", hidden)
+    pictures = [(await served.send("GET", address)).content for address in (plain, hidden)]
+    assert pictures[0] == pictures[1], "an old address answers with the new picture"
+
+
 @pytest.mark.parametrize("moment", ["0", "-3", "99999", "abc", "1e9", "", "%00"])
 async def test_a_moment_that_is_not_there_is_the_last(served: Any, moment: str) -> None:
     page = await served.send("GET", f"/watch/{GAME}?v={moment}")
@@ -129,8 +160,8 @@ async def test_a_frame_may_stand_anywhere_and_a_page_nowhere(served: Any) -> Non
     assert "frame-ancestors" not in frame.headers["content-security-policy"]
     assert "x-frame-options" not in frame.headers
     assert "set-cookie" not in frame.headers
-    card = (await served.send("GET", f"/oembed?url=http://testserver/watch/{GAME}?v=3")).json()
-    assert (await served.send("GET", f"/oembed?url=http://testserver/embed/{GAME}?v=3")).json() == card
+    card = (await served.send("GET", f"/oembed?url=http://gateway/watch/{GAME}?v=3")).json()
+    assert (await served.send("GET", f"/oembed?url=http://gateway/embed/{GAME}?v=3")).json() == card
     assert f"/embed/{GAME}?v=3" in card["html"]
 
 
@@ -239,7 +270,7 @@ INVITE = "an-invite"
 async def test_what_is_embedded_stays_within_what_is_asked(
     served: Any, asked: str, frame: tuple[int, int], thumbnail: int | None
 ) -> None:
-    card = (await served.send("GET", f"/oembed?url=http://testserver/watch/{GAME}?v=3{asked}")).json()
+    card = (await served.send("GET", f"/oembed?url=http://gateway/watch/{GAME}?v=3{asked}")).json()
     assert (card["width"], card["height"]) == frame
     assert f'width="{frame[0]}" height="{frame[1]}"' in card["html"]
     if thumbnail is None:
@@ -251,6 +282,47 @@ async def test_what_is_embedded_stays_within_what_is_asked(
     assert (int.from_bytes(size[:4], "big"), int.from_bytes(size[4:], "big")) == (
         card["thumbnail_width"], card["thumbnail_height"],
     )  # fmt: skip
+
+
+OURS = f"/watch/{GAME}"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [OURS, f"{OURS}/", f"http://gateway{OURS}", f"https://GATEWAY:443{OURS}", f"http://localhost{OURS}", f"http://[::1]:8080{OURS}",
+     f"//gateway{OURS}#v=3",
+     f"https://arena.example{OURS}", f"https://arena.example/embed/{GAME}"],
+)  # fmt: skip
+async def test_every_spelling_of_this_servers_address_is_embedded(make_platform: Any, url: str) -> None:
+    platform = make_platform(public_url="https://arena.example")
+    platform.bus.engine = lambda _game, _call: (200, state())
+    card = (await platform.send("GET", "/oembed", params={"url": url})).json()
+    assert f'src="https://arena.example/embed/{GAME}"' in card["html"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [f"https://evil.example{OURS}", f"http://gateway@evil.example{OURS}", f"http://gateway.evil.example{OURS}",
+     f"http://gateway:81{OURS}", f"//evil.example{OURS}", f"ftp://gateway{OURS}", f"javascript:{OURS}",
+     f"http://[::1{OURS}", f"http://\u2100{OURS}", f"http:\\\\gateway{OURS}", f"http://gateway/x{OURS}",
+     f"http://gateway/watch/x/{GAME}", f"http://gateway{OURS}/picture.png", "http://gateway/", GAME, "", "%00"],
+)  # fmt: skip
+async def test_what_is_no_games_page_of_this_server_is_not_embedded(served: Any, problem: Any, url: str) -> None:
+    answer = await served.send("GET", "/oembed", params={"url": url})
+    assert problem(answer) == (404, "not_found")
+    assert "not a game's page on this server" in answer.json()["detail"]
+    assert "http://gateway/watch/ox-" in answer.json()["detail"]
+    assert not served.bus.calls
+
+
+@pytest.mark.parametrize("file", ["picture.jpg", "picture.webp", "picture", "picture.PNG", "log", "%2e%2e"])
+async def test_a_picture_in_another_format_is_refused_with_what_to_request(
+    served: Any, problem: Any, file: str
+) -> None:
+    answer = await served.send("GET", f"/watch/{GAME}/{file}", headers={"accept": "image/*"})
+    assert problem(answer) == (404, "not_found")
+    for known in ("picture.png", "picture.svg"):
+        assert f"/watch/{GAME}/{known}" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize("kind", ["xml", "XML", "yaml"])

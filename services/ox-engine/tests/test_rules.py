@@ -4,9 +4,14 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import UNSET
 from playmolt_core.game.decider import Create, DeadlinePassed, Join
+from playmolt_core.log.port import LogEntry
+from playmolt_core.relay.results import finished_games
 from playmolt_ox.rules import Ox
+from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.codes import Code
+from playmolt_schemas.records import Record
 from playmolt_schemas.stored.ox import (
     Distribution,
     FirstChoiceSubmitted,
@@ -395,6 +400,29 @@ def test_house_bots_play_a_game_to_its_end_that_all_others_left_silent(tables: A
         if table.state.playing:
             table.deadline()
     assert (table.state.phase, table.message("game_end")["winner_id"]) == ("end", house)
+
+
+def test_a_leader_that_falls_silent_is_last_in_a_rated_game(tables: Any) -> None:
+    table = tables(deadline=1).seated().picks("OXXXX").keeps()
+    leader, *others = table.agents
+    while table.state.playing:
+        submit = (lambda agent: table.pick(agent, "O")) if table.state.phase == "first_choice" else table.keep
+        for agent in others:
+            submit(agent)
+        if table.state.playing and not table.view()["participants"][0]["away"]:
+            table.deadline()
+    started = next(event for event, _, _ in table.log if isinstance(event, GameStarted))
+    end = table.log[-1][0]
+    assert (started.rated, end.type, end.rated) == (True, "game_end", UNSET)
+    best = max(end.results, key=lambda result: result.game_points)
+    assert (best.agent_id, best.rank) == (leader, 5)
+    record = Record(
+        stream="ox-1", version=1, position=1, type=end.type, schema_version=1, data=msgspec.Raw(canonical_json(end)),
+        metadata=msgspec.Raw(b"{}"), at="2026-03-01T00:00:00.000000Z", salt="", prev_hash="", hash="",
+    )  # fmt: skip
+    [game] = finished_games([LogEntry(record=record, closes=True)])
+    assert game.rated
+    assert [(seat.agent_id, seat.rank) for seat in game.seats][-1] == (leader, 5)
 
 
 # The operator

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from playmolt_core.db.pool import open_pool
@@ -19,6 +19,7 @@ from tests.integration.platform.replica import Replica
 from tests.platforms import Stack
 
 DAY_TOKENS = 200_000
+PLATFORM_DAY_TOKENS = 5 * DAY_TOKENS
 DAY_SESSIONS = 1
 pytestmark = pytest.mark.usefixtures("one_day")
 DAY_SECONDS = 86_400
@@ -41,7 +42,11 @@ def server(model: FakeServer) -> FakeServer:
 @pytest.fixture(scope="module")
 def platform(session_folder: Path, model: FakeServer) -> Iterator[Stack]:
     """Two gateways, and a day that holds one session and DAY_TOKENS of a key; each test comes with keys of its own."""
-    day = {"PLAYMOLT_KEY_DAY_TOKENS": str(DAY_TOKENS), "PLAYMOLT_KEY_DAY_SESSIONS": str(DAY_SESSIONS)}
+    day = {
+        "PLAYMOLT_KEY_DAY_TOKENS": str(DAY_TOKENS),
+        "PLAYMOLT_KEY_DAY_SESSIONS": str(DAY_SESSIONS),
+        "PLAYMOLT_DAY_TOKENS": str(PLATFORM_DAY_TOKENS),
+    }
     with platform_with(model, session_folder / "day-budgets", "--gateways", "2", **day) as running:
         yield running
 
@@ -59,9 +64,18 @@ async def next_day(platform: Stack) -> None:
     assert await accounts(platform, "DELETE FROM limits.budget WHERE account LIKE 'day:%' RETURNING account")
 
 
-def spent(phase: str) -> Any:
+def spent(phase: str, day: int = DAY_TOKENS) -> Any:
     """A turn that takes nearly all that a day holds."""
-    return reply(json.dumps(in_role(phase, "civil", None)), usage=(DAY_TOKENS - 1_000, 500))
+    return reply(json.dumps(in_role(phase, "civil", None)), usage=(day - 1_000, 500))
+
+
+class Visitor(Person):
+    """Somebody whose token is no agent's key."""
+
+    async def __aenter__(self) -> Self:
+        made = await self.post("/api/visitors")
+        self.headers = {"Authorization": f"Bearer {made.json()['token']}"}
+        return self
 
 
 def asked(server: FakeServer) -> list[str]:
@@ -126,6 +140,26 @@ async def test_a_key_opens_as_many_sessions_a_day_as_it_may_over_all_gateways(pl
             assert (await same.get(f"/api/sessions/{person.session}")).status_code == 200, "it goes on"
         async with Person(other.url) as another:
             await another.open()
+
+
+async def test_the_day_of_the_platform_bounds_all_visitors(platform: Stack, server: FakeServer) -> None:
+    roles = Roles()
+    roles.first["JUDGE_R1"] = [spent("JUDGE_R1", PLATFORM_DAY_TOKENS)]
+    server.otherwise = roles
+    await accounts(platform, "DELETE FROM limits.budget WHERE account LIKE 'day:%' RETURNING account")
+    async with Visitor(platform.run.gateway) as first, Visitor(platform.run.gateway) as second:
+        for visitor, phase in ((first, "CLAIMANT_R1"), (second, "FACTS_STIPULATE")):
+            await visitor.open(model="fake")
+            await visitor.tell()
+            stands = await visitor.until(lambda session: session["failed"])
+            assert (stands["failed"]["phase"], stands["failed"]["code"]) == (phase, "budget_spent")
+        assert asked(server) == ["FACTS_STIPULATE", "JUDGE_R1"]
+        opening = {"case_type": "civil", "jurisdiction": "KR", "title": "B", "language": "en", "model": "scripted"}
+        refused = await second.post("/api/sessions", opening)
+        assert (refused.status_code, refused.json()["code"]) == (429, "budget_spent"), "a token counts like a key"
+        await next_day(platform)
+        assert (await second.post(f"/api/sessions/{second.session}/retry")).status_code == 200
+        await second.gate("round1")
 
 
 async def test_a_juror_that_the_day_does_not_hold_uses_nothing_up(platform: Stack, server: FakeServer) -> None:

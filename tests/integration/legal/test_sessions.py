@@ -22,7 +22,7 @@ from playmolt_core.vault.rows import PgKeyRows
 from playmolt_core.vault.vault import Vault
 from playmolt_legal.report.report import report
 
-from core.tests.llm.fake_server import FakeServer, fenced, hang, reply, status
+from core.tests.llm.fake_server import Canned, FakeServer, fenced, hang, reply, status
 from tests.integration.contract import heard, judged
 from tests.integration.legal.person import LEASE, Person, Roles, in_role, round1, said
 from tests.platforms import Stack
@@ -109,6 +109,16 @@ async def test_a_reply_that_does_not_parse_is_repaired_twice_and_then_fails(
         await person.post(f"/api/sessions/{person.session}/retry")
         failed = await person.until(lambda session: session["failed"] and session["failed"]["code"] == "refused")
         assert failed["failed"]["attempts"] == 3
+        server.script(*[only_thought()] * 3)
+        await person.post(f"/api/sessions/{person.session}/retry")
+        failed = await person.until(lambda session: session["failed"] and session["failed"]["code"] == "invalid_reply")
+        assert "the model only thought, in `reasoning_content`;" in failed["failed"]["detail"]
+
+
+def only_thought() -> Canned:
+    body = json.loads(reply(None).body)
+    body["choices"][0]["message"]["reasoning_content"] = json.dumps(in_role("OPPOSING_R2", "civil", "deposit"))
+    return Canned(body=json.dumps(body).encode())
 
 
 async def test_a_prompt_too_long_for_a_record_stops_nothing(platform: Stack, server: FakeServer) -> None:

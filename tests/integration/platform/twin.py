@@ -273,6 +273,7 @@ class SessionTwin(Twin):
 
     seats = 2
     path: ClassVar[str]
+    file: ClassVar[str]
     opening: ClassVar[dict[str, Any]]
     routes: ClassVar[tuple[str, ...]]
 
@@ -298,6 +299,14 @@ class SessionTwin(Twin):
             found[f"the spectator's {feed}"] = self.plain(answer)
         return found
 
+    async def opened_file(self) -> str:
+        """The token of the address of a file, which was opened."""
+        asked = {"path": f"{self.path}/{self.game}/{self.file}"}
+        made = await self.http.post("/api/files", json=asked, headers=self.key(0))
+        url = str(made.raise_for_status().json()["url"])
+        await self.http.get(url)
+        return url.rpartition("/")[2]
+
     async def settled(self, rest: str, ready: Any) -> dict[str, Any]:
         """The session as its owner sees it, once it waits for its owner again."""
         end = time.monotonic() + SECONDS
@@ -314,6 +323,7 @@ class LegalTwin(SessionTwin):
     """Facts were told, and the models have taken them up."""
 
     kind, path, routes = "legal", "/api/sessions", ("", "/report", "/stream")
+    file = "report?format=pdf"
     asked = "/api/sessions/{game}"
     opening: ClassVar[dict[str, Any]] = {
         "case_type": "civil", "jurisdiction": "Korea", "title": "Price of goods", "language": "en",
@@ -335,6 +345,7 @@ class JuryTwin(SessionTwin):
     """A juror was talked to, and has answered."""
 
     kind, path = "jury", "/api/jury/sessions"
+    file = "transcript?format=md"
     asked = "/api/jury/sessions/{game}"
     routes = ("", "/dossier", "/evidence", "/evidence/E1", "/witnesses", "/verdict", "/ending", "/log", "/stream")
     opening: ClassVar[dict[str, Any]] = {"language": "en"}
@@ -359,5 +370,5 @@ async def told_in_sessions(stack: Stack, said: str) -> set[str]:
         async with kind(stack) as twin:
             secret = f"{said} in a session of kind {twin.kind}"
             await twin.hides(secret)
-            secrets |= {secret, *(agent["api_key"] for agent in twin.agents)}
+            secrets |= {secret, *(agent["api_key"] for agent in twin.agents), await twin.opened_file()}
     return secrets

@@ -68,6 +68,13 @@ class PublicAddress:
         asked = host.lower().removesuffix(_PORTS.get(scheme, ""))
         return scheme in _PORTS and (name.removesuffix(_PORTS[scheme]) == asked or name in self._hosts)
 
+    def leads_here(self, scheme: str, netloc: str, scope: Scope) -> bool:
+        """Whether an address with this scheme and host is one of this server or machine. No host: a relative one."""
+        if not netloc:
+            return not scheme
+        origin = f"{scheme or 'https'}://{netloc}"
+        return self.is_own(origin, self._host(scope)) or (self.is_own(origin, netloc) and self.expects(netloc))
+
     def _scheme(self, scope: Scope) -> str:
         said = self._forwarded(scope, b"x-forwarded-proto").lower()
         return said if said in _PORTS else str(scope.get("scheme", "http"))
@@ -91,4 +98,7 @@ class PublicAddress:
 
 def _is_host(text: str) -> bool:
     """Whether a text is a host with an optional port. Guides put it into shell commands, so nothing else may pass."""
-    return bool(_HOST.fullmatch(text))
+    try:
+        return bool(_HOST.fullmatch(text) and urlsplit(f"//{text}").hostname)
+    except ValueError:  # brackets around what is not an IPv6 address
+        return False

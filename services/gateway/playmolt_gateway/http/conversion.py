@@ -9,6 +9,7 @@ from urllib.parse import unquote_plus
 import msgspec
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.routes.route import LARGEST
+from playmolt_schemas.skill import language_named
 
 from playmolt_gateway.http.problems import HttpProblem, bad_request
 
@@ -201,5 +202,5 @@ def parse_query(
                 f"Unknown query parameter {name[:64]!r}. Known: {known}.",
                 FieldFault(name[:64], "is unknown"),
             )
-        values[name] = _typed(text, names[name])
+        values[name] = (language_named(text) or text) if name == "lang" else _typed(text, names[name])
     return convert(values, kind)

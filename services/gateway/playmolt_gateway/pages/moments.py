@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 from playmolt_schemas.identifiers import RUN_TYPES, WATCHED_TYPES, type_of
 from playmolt_schemas.registry import games
-from playmolt_schemas.skill import PAGE_LANGUAGES, PageLanguage, page_texts
+from playmolt_schemas.skill import PageLanguage, language_named, page_texts
 from playmolt_schemas.text import WITHHELD
 
 from playmolt_gateway.access.invites import invite_hash
@@ -30,8 +30,7 @@ def version_in(text: str | None) -> int | None:
 
 def language_of(asked: str | None, accepted: str) -> PageLanguage:
     """The language of the URL, or the supported one that the browser prefers."""
-    wanted = [asked or "", *(name.partition("-")[0].lower() for name in _preferred(accepted))]
-    return next((code for name in wanted for code in PAGE_LANGUAGES if code == name), "en")
+    return next(filter(None, map(language_named, (asked, *_preferred(accepted)))), "en")
 
 
 def _preferred(accepted: str) -> list[str]:

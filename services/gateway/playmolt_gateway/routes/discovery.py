@@ -24,7 +24,7 @@ from playmolt_schemas.routes.discovery import (
 from playmolt_schemas.routes.pages import PAGE_TOURNAMENT
 from playmolt_schemas.routes.route import TEXT
 from playmolt_schemas.routes.tournaments import TournamentRow
-from playmolt_schemas.skill import PAGE_LANGUAGES, PageLanguage, page_texts
+from playmolt_schemas.skill import PAGE_LANGUAGES, PageLanguage, language_named, page_texts
 from playmolt_schemas.text import unstorable
 from starlette.responses import Response
 
@@ -233,8 +233,8 @@ def _asked(services: Services, request: CheckedRequest) -> tuple[str, PageLangua
 
     The language follows from the address alone, so that a shared cache may keep the answer.
     """
-    origin, said = services.address.gateway(request.scope), page_request_of(request).values.get("lang")
-    language = next((code for code in PAGE_LANGUAGES if code == said), None)
+    origin = services.address.gateway(request.scope)
+    language = language_named(page_request_of(request).values.get("lang"))
     address = f"{origin}{request.route.address(*request.params.values())}"
     return origin, language or "en", f"{address}?lang={language}" if language else address
 

@@ -65,7 +65,10 @@ def _has_file(route: Route) -> bool:
 
 def _target(path: str) -> _Target | HttpProblem:
     """The request of a path."""
-    parts = urlsplit(path)
+    try:
+        parts = urlsplit(path)
+    except ValueError:  # such as a host in one bracket
+        return _NO_FILE
     for pattern, route in _file_routes():
         if parts.scheme or parts.netloc or (found := pattern.match(parts.path)) is None:
             continue

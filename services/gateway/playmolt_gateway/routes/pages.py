@@ -37,7 +37,7 @@ from playmolt_schemas.routes.pages import (
 )
 from playmolt_schemas.routes.platform import DOCS
 from playmolt_schemas.routes.route import SVG
-from playmolt_schemas.skill import PAGE_LANGUAGES, PageLanguage, page_texts
+from playmolt_schemas.skill import PageLanguage, language_named, page_texts
 from playmolt_schemas.text import unstorable
 from starlette.requests import Request
 from starlette.responses import Response
@@ -101,7 +101,7 @@ class PageRequest:
         self.encodings = headers.get("accept-encoding", "")
         accepted = headers.get("accept-language", "")
         self.language: PageLanguage = language_of(self.values.get("lang"), accepted)
-        self.undecided = not accepted and self.values.get("lang") not in PAGE_LANGUAGES
+        self.undecided = not accepted and language_named(self.values.get("lang")) is None
         """Whether the request wants no language, as those of preview services."""
 
 

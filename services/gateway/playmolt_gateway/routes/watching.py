@@ -1,5 +1,6 @@
 """Watching a game: page, picture, embedded frame and replay file."""
 
+import re
 from collections.abc import Mapping
 from html import escape
 from typing import Final
@@ -9,7 +10,7 @@ import msgspec
 from msgspec import UNSET
 from playmolt_schemas.codes import Code
 from playmolt_schemas.routes.pages import OEMBED, PAGE_EMBED, PAGE_PICTURE, PAGE_WATCH, READ_REPLAY, OEmbedResponse
-from playmolt_schemas.skill import PageLanguage, page_texts
+from playmolt_schemas.skill import PageLanguage, language_named, page_texts
 from starlette.responses import Response
 
 from playmolt_gateway.http.compression import compress
@@ -36,6 +37,7 @@ _WIDTHS: Final = (WIDE.width, 800, 600, 400, 320, 200, 120, 80)
 """Offered widths of a picture, with whole heights: few, since each is drawn and kept by itself."""
 _SVG: Final = "image/svg+xml"
 _SVG_FILE: Final = "picture.svg"
+_GAME_PAGE: Final = re.compile(r"/(?:watch|embed)/([^/]+)/?")
 _YEAR: Final = 365 * 24 * 3600
 
 
@@ -118,8 +120,12 @@ async def page_picture(services: Services, request: CheckedRequest) -> Reply:
     """Draw a game at a version, or at its last one if that version does not exist."""
     asked, kind = page_request_of(request), request.params["picture"]
     game, svg = request.params["id"], kind == _SVG_FILE
-    if kind not in (_SVG_FILE, "picture.png") or game_of(game) is None:
+    if game_of(game) is None:
         return no_such_game(game)
+    if kind not in (_SVG_FILE, "picture.png"):
+        return HttpProblem(
+            Code.NOT_FOUND, f"A game's pictures are /watch/{game}/picture.png and /watch/{game}/picture.svg."
+        )
     wanted = WantedPicture(
         game, version_in(asked.values.get("v")), None if asked.undecided else asked.language, svg,
         seat=asked.values.get("seat", ""), invite=asked.values.get("invite", ""),
@@ -137,7 +143,7 @@ async def page_picture(services: Services, request: CheckedRequest) -> Reply:
         "cache-control": _kept(picture),
         "content-disposition": f'inline; filename="{game}.{kind.rpartition(".")[2]}"',
     }
-    if asked.values.get("lang") != asked.language:
+    if language_named(asked.values.get("lang")) is None:
         headers["vary"] = "Accept-Language"
     response = Response(picture.body, media_type=_SVG if svg else "image/png", headers=headers)
     return compress(response, asked.encodings) if svg else response
@@ -155,16 +161,20 @@ async def oembed(services: Services, request: CheckedRequest) -> Reply:
     asked = page_request_of(request)
     if asked.values.get("format", "json") != "json":
         return HttpProblem(Code.UNSUPPORTED_FORMAT, "oEmbed answers are JSON. Omit format, or send format=json.")
-    parts = urlsplit(asked.values.get("url", ""))
-    game = parts.path.rpartition("/")[2]
-    if not parts.path.startswith(("/watch/", "/embed/")) or game_of(game) is None:
+    origin, url = services.address.gateway(request.scope), asked.values.get("url", "")
+    named = _game_at(url, services, request)
+    if named is None:
+        return HttpProblem(
+            Code.NOT_FOUND,
+            f"url is not a game's page on this server. Send one like {origin}/watch/ox-… as it was copied.",
+        )
+    game, said = named
+    if game_of(game) is None:
         return no_such_game(game)
-    said = parse_qs(parts.query)
     moment, invite = version_in(said.get("v", [""])[0]), said.get("invite", [""])[0] or None
     state = await state_of(services.bus, game, moment, invite=invite)
     if state is None:
         return no_such_game(game)
-    origin = services.address.gateway(request.scope)
     head = _head(state, _language_of(state, asked), origin, moment, invite)
     wide, high = _number(asked, "maxwidth"), _number(asked, "maxheight")
     width, height = (
@@ -180,6 +190,18 @@ async def oembed(services: Services, request: CheckedRequest) -> Reply:
         thumbnail_width=thumbnail or UNSET, thumbnail_height=_height_of(thumbnail) if thumbnail else UNSET,
     )  # fmt: skip
     return json_response(200, msgspec.json.encode(embedding))
+
+
+def _game_at(url: str, services: Services, request: CheckedRequest) -> tuple[str, Mapping[str, list[str]]] | None:
+    """The game whose page has this address, and the address's query; None for what is no page of this server."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # such as an IPv6 address without its closing bracket
+        return None
+    page = _GAME_PAGE.fullmatch(parts.path)
+    if page is None or not services.address.leads_here(parts.scheme, parts.netloc, request.scope):
+        return None
+    return page[1], parse_qs(parts.query)
 
 
 def _query(values: Mapping[str, object]) -> str:

@@ -2,7 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Iterable
 from functools import cache
+from http import HTTPStatus
 from typing import Final
+from urllib.parse import quote
 
 import msgspec
 from fastapi import APIRouter, FastAPI
@@ -128,30 +130,55 @@ def api_routes() -> tuple[BaseRoute, ...]:
     return tuple(router.routes)
 
 
-def _allowed(api: FastAPI, request: Request) -> str:
-    """The Allow header of a path: the router reports only the methods of the first matching route."""
+def _allowed(api: FastAPI, scope: Scope) -> str:
+    """The Allow header of a path: the router reports only the methods of the first matching route. "": no such path."""
     methods = {
         method
         for route in api.router.routes
-        if route.matches(request.scope)[0] is not Match.NONE
+        if route.matches(scope)[0] is not Match.NONE
         for method in getattr(route, "methods", None) or ()
     }
     return ", ".join(sorted(methods))
 
 
+def _other_slash(request: Request) -> Response | HttpProblem | None:
+    """The answer to a path that exists with, or without, a slash at its end: a redirect for pages and other files.
+
+    None for every other path. A redirected write would lose its body in some clients, and its key in others.
+    """
+    path = request.scope["path"]
+    other = path.rstrip("/") if path.endswith("/") else f"{path}/"
+    allow = _allowed(request.app, {**request.scope, "path": other})
+    if not allow:
+        return None
+    if request.method not in _READS or path.startswith("/api/"):
+        return HttpProblem(Code.NOT_FOUND, f"Path does not exist. Send {allow} to {other}, which differs in its slash.")
+    query = f"?{request.url.query}" if request.url.query else ""
+    headers = {
+        "location": quote(other, safe="/:@!$&'()*+,;=~") + query,
+        "cache-control": "no-cache",
+        "referrer-policy": "no-referrer",
+    }
+    return Response(status_code=HTTPStatus.PERMANENT_REDIRECT, headers=headers)
+
+
 async def _framework_refusal(request: Request, error: Exception) -> Response:
     """The framework's own errors, such as 404 and 405, as problem documents."""
     status = error.status_code if isinstance(error, HTTPException) else 500
+    services: Services = request.app.state.services
     if status == 404:
-        refusal = HttpProblem(Code.NOT_FOUND, "Path does not exist. See /docs or /openapi.json.")
+        found = _other_slash(request)
+        if isinstance(found, Response):
+            services.metrics.observe("none", found.status_code, 0.0, 0.0)
+            return found
+        refusal = found or HttpProblem(Code.NOT_FOUND, "Path does not exist. See /docs or /openapi.json.")
     elif status == 405:
-        allow = _allowed(request.app, request)
+        allow = _allowed(request.app, request.scope)
         refusal = HttpProblem(Code.METHOD_NOT_ALLOWED, f"Method not allowed. Use {allow}.", allow=allow)
     elif 400 <= status < 500:
         refusal = HttpProblem(Code.INVALID_REQUEST, "The request is malformed. See /docs.")
     else:
         return bug_response()
-    services: Services = request.app.state.services
     services.metrics.observe("none", refusal.status, 0.0, 0.0)
     page = pages.not_found_page(services, request) if refusal.code is Code.NOT_FOUND else None
     return page or refusal_response(refusal)

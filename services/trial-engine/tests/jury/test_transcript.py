@@ -120,6 +120,15 @@ def test_what_was_said_cannot_become_markup(played: Any) -> None:
     assert r"Doubt \<must\> decide." in formats.render_md(told(played))
 
 
+@pytest.mark.parametrize("language", ["en", "ko", "zh"])
+def test_a_page_is_marked_with_the_language_of_its_session(performances: Callable[..., Any], language: str) -> None:
+    text = told(performances(language).to("ended"))
+    assert text.language == language
+    page = formats.render_html(text)
+    assert re.findall(r'\slang="([^"]*)"', page) == [language]
+    assert page.index(f'<html lang="{language}">') < page.index("<title>")
+
+
 def test_a_shared_log_lacks_the_notes_and_the_owner_and_nothing_else(played: Any) -> None:
     stored = records(played)
     shared = list(shared_log(stored))

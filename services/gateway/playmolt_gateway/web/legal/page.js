@@ -258,7 +258,7 @@ class Session {
   failure(failed) {
     const place = el("div");
     return el("section", { class: "card on" }, el("h2", {}, t("legal.failed")),
-      el("p", {}, `${word("phase", failed.phase)}: ${word("failure", cause(failed))}`), el("p", { class: "pre" }, failed.detail), place,
+      el("p", {}, `${word("phase", failed.phase)}: ${cause(failed)}`), el("p", { class: "pre", lang: "en" }, failed.detail), place,
       actionButton(t("legal.retry"), async () => this.set(await post(`${this.path}/retry`, {})), { place, first: true }));
   }
 
@@ -293,7 +293,17 @@ function steeringView(session) {
     session.steering_history.length ? el("p", { class: "quiet small" }, t("legal.versions", { n: session.steering_history.length })) : null];
 }
 
-/** A prompt that does not fit ends as any other unavailable model; what helps is another thing. */
+/** What is told of in the detail alone, since what helps is another thing than for others of its code. */
+const CAUSES = [
+  [/the prompt is too long/, "too_long"],
+  [/the model only thought, in (`[^;]+)/, "only_thought"],
+  [/spent its (\d+) tokens before it answered(?:.*\(in (`[^)]+)\))?/, "cut"],
+];
+
 function cause(failed) {
-  return failed.detail.includes("the prompt is too long") ? "too_long" : failed.code;
+  for (const [pattern, name] of CAUSES) {
+    const found = pattern.exec(failed.detail);
+    if (found) return t(`failure.${name}${name === "cut" && found[2] ? "_in" : ""}`, { first: found[1], field: found[2] ?? found[1] });
+  }
+  return word("failure", failed.code);
 }

@@ -11,12 +11,13 @@ const RIGHT_TO_LEFT = /[\u0590-\u08ff\u200f\u202e\ufb1d-\ufdff\ufe70-\ufefc]/;
 let texts = {};
 let spoken = "en";
 
-const known = (code) => LANGUAGES.some(([id]) => id === code);
+/** The language of a tag such as "ko-KR" or "zh_Hant", if it is one of the page's. */
+const codeOf = (tag) => LANGUAGES.find(([id]) => id === tag?.split(/[-_]/)[0].toLowerCase())?.[0];
 
 /** The language chosen by URL or on an earlier visit, or null. */
 export function chosenLanguage() {
   const asked = new URLSearchParams(location.search).get("lang");
-  return [asked, kept.get(KEPT)].find(known) ?? null;
+  return codeOf(asked) ?? codeOf(kept.get(KEPT)) ?? null;
 }
 
 /**
@@ -45,7 +46,7 @@ function textsAddress(code) {
 
 /** The texts of the given, chosen or browser language. */
 export async function readTexts(named) {
-  const code = named ?? chosenLanguage() ?? wantedLanguages().map((one) => one.split("-")[0].toLowerCase()).find(known) ?? "en";
+  const code = named ?? chosenLanguage() ?? wantedLanguages().map(codeOf).find(Boolean) ?? "en";
   const answer = await fetched(textsAddress(code));
   if (!answer.ok) throw new Error(`the texts of ${code} did not come: ${answer.status}`);
   return { code, texts: await answer.json() };

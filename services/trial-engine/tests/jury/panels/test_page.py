@@ -67,6 +67,14 @@ def test_a_report_speaks_the_language_of_its_panel(language: Language, stopped: 
         assert not re.search(r"。 \w", text)
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_report_is_marked_with_its_language_and_a_servers_words_with_theirs(language: Language) -> None:
+    assert re.findall(r"<(\w+)[^>]* lang=\"([^\"]*)\"", page(source(language))) == [("html", language)]
+    stopped = page(source(language, stopped="model"))
+    assert re.findall(r"<(\w+)[^>]* lang=\"([^\"]*)\"", stopped) == [("html", language), ("p", "en")]
+    assert '<p class="notice" lang="en">The words of a server.</p>' in stopped
+
+
 def test_a_report_warns_of_what_was_not_compared_and_what_cannot_differ() -> None:
     text = said(source("ko", "temperature = 0\n"))
     assert "비교하는 대본이 없습니다" in text
