@@ -28,7 +28,7 @@ WAIT_MS = 90_000
 CALM: Literal["reduce"] = "reduce"
 """What pages are asked for. Without it a `Live` tag has the whole page drawn sixty times a second."""
 PLAIN_HOST = "arena.example"
-"""This machine by a name that browsers do not trust: over http its pages are no secure contexts."""
+"""This machine by a name that browsers do not trust: its pages over http are insecure contexts."""
 _ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
 
 Reader = Callable[..., Page]

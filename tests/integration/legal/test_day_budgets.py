@@ -70,7 +70,7 @@ def spent(phase: str, day: int = DAY_TOKENS) -> Any:
 
 
 class Visitor(Person):
-    """Somebody whose token is no agent's key."""
+    """A person with a visitor's token."""
 
     async def __aenter__(self) -> Self:
         made = await self.post("/api/visitors")
@@ -151,8 +151,8 @@ async def test_the_day_of_the_platform_bounds_all_visitors(platform: Stack, serv
         for visitor, phase in ((first, "CLAIMANT_R1"), (second, "FACTS_STIPULATE")):
             await visitor.open(model="fake")
             await visitor.tell()
-            stands = await visitor.until(lambda session: session["failed"])
-            assert (stands["failed"]["phase"], stands["failed"]["code"]) == (phase, "budget_spent")
+            failed = (await visitor.until(lambda session: session["failed"]))["failed"]
+            assert (failed["phase"], failed["code"]) == (phase, "budget_spent")
         assert asked(server) == ["FACTS_STIPULATE", "JUDGE_R1"]
         opening = {"case_type": "civil", "jurisdiction": "KR", "title": "B", "language": "en", "model": "scripted"}
         refused = await second.post("/api/sessions", opening)

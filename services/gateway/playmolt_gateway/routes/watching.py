@@ -193,7 +193,7 @@ async def oembed(services: Services, request: CheckedRequest) -> Reply:
 
 
 def _game_at(url: str, services: Services, request: CheckedRequest) -> tuple[str, Mapping[str, list[str]]] | None:
-    """The game whose page has this address, and the address's query; None for what is no page of this server."""
+    """The game whose page has this address, and the address's query; None for any other address."""
     try:
         parts = urlsplit(url)
     except ValueError:  # such as an IPv6 address without its closing bracket

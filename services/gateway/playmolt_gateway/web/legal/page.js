@@ -293,7 +293,7 @@ function steeringView(session) {
     session.steering_history.length ? el("p", { class: "quiet small" }, t("legal.versions", { n: session.steering_history.length })) : null];
 }
 
-/** What is told of in the detail alone, since what helps is another thing than for others of its code. */
+/** Causes that the detail alone names. Each needs another remedy than the rest of its code. */
 const CAUSES = [
   [/the prompt is too long/, "too_long"],
   [/the model only thought, in (`[^;]+)/, "only_thought"],
