@@ -50,7 +50,10 @@ def _scaling(*missing: str) -> Figures:
         "playmolt_gateway_work_seconds_total{}", "playmolt_gateway_open_waits{}", "playmolt_spectator_readers{}",
         "playmolt_spectator_messages_sent_total{}",
         *(f'playmolt_commands_under_way{{game="{game}"}}' for game in ("ox", "trial", "jury")),
-        *(f'playmolt_effects_pending{{game="{game}"}}' for game in ("trial", "jury", "legal", "agora", "experiment")),
+        *(
+            f'playmolt_effects_pending{{game="{game}"}}'
+            for game in ("trial", "jury", "legal", "agora", "experiment", "tournament")
+        ),
     )  # fmt: skip
     return {name: "0x60" for name in read if name.partition("{")[0] not in missing}
 

@@ -41,6 +41,16 @@ def test_what_has_to_show_figures_is_every_service_postgres_and_nats() -> None:
     assert set(re.findall(r'playmolt_component="([\w-]+)"', RULES["MetricsMissing"]["expr"])) == set(PARTS)
 
 
+def test_the_scaler_sees_every_metric_that_it_reads_where_it_is_quiet() -> None:
+    """As `promtool` finds, too, where it is installed."""
+    blind, quiet = CASES["ScalerBlind"]
+    read = re.findall(r'absent\((\w+)\{namespace="playmolt"(?:,game=~?"([\w|]+)")?\}\)', RULES["ScalerBlind"]["expr"])
+    assert len(read) == RULES["ScalerBlind"]["expr"].count("absent(")
+    patterns = [rf'{name}\{{(game="({games})")?\}}' for name, games in read]
+    for figures, seen in ((quiet, {True}), (blind, {True, False})):
+        assert {any(re.fullmatch(pattern, one) for one in figures) for pattern in patterns} == seen
+
+
 def case(alert: str, figures: Figures, *, fires: bool) -> Json:
     """A minute in which the alert fires, or none."""
     found = f'count(ALERTS{{alertname="{alert}",alertstate="firing"}})'
