@@ -48,7 +48,7 @@ ONLY_THOUGHT = {
 
 @pytest.mark.parametrize("language", ONLY_THOUGHT)
 def test_the_field_in_which_a_reply_lay_is_named_in_the_language_of_the_page(reader: Reader, language: str) -> None:
-    page = reader(f"/legal?lang={language}")
+    page = reader("/legal", language=language)
     opened(page, "A deposit")
     detail = empty_detail(("reasoning_content",))
 
