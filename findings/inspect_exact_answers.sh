@@ -5,7 +5,7 @@
 # Seen:  both texts lose English articles and punctuation first. The target "A" has nothing left: the answer "A" is
 #        incorrect, as is each other one, and "The A" for "The A". With a number, the sign is punctuation too: -5 is correct
 #        for 5, and 5 for -5; "10%" and "$10" are correct for 10. `f1()` gives 0.0 and 1.0 in the same places. `match()` takes
-#        A for A, and also "-5" for 5 (numeric=True does not), and "not guilty" for guilty, since it looks at the end alone.
+#        A for A, and also -5 for 5 and 5 for -5 (numeric=True does not), and "not guilty" for guilty, since it looks at the end alone.
 # Why it matters: seats, options and grades are named A, B, C: A is never right, however often it is chosen. A loss of five points is
 #        scored as a gain of five. Use `choice()`, a `pattern()`, or a scorer of your own that compares the texts.
 set -euo pipefail
@@ -31,7 +31,7 @@ KNOWN = {
     ("B", "B"): ("C", 1.0, "C", "C"),
     ("The A", "The A"): ("I", 0.0, "C", "C"),
     ("-5", "5"): ("C", 1.0, "C", "I"),
-    ("5", "-5"): ("C", 1.0, "I", "I"),
+    ("5", "-5"): ("C", 1.0, "C", "I"),
     ("10%", "10"): ("C", 1.0, "C", "I"),
     ("not guilty", "guilty"): ("I", 0.67, "C", "C"),
 }
