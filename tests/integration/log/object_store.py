@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any
 
 import boto3
+from moto.backends import get_backend
 from moto.server import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import BaseWSGIServer, make_server
 
@@ -17,7 +18,8 @@ Start = Callable[..., Any]
 
 
 class ObjectStore:
-    """Serves from its entrance to its exit; `requests` are the method and path of each that came."""
+    """Serves from its entrance to its exit, and is empty at first; `requests` are the method and path of each that
+    came."""
 
     def __init__(self) -> None:
         self._app = DomainDispatcherApplication(create_backend_app)
@@ -56,6 +58,7 @@ class ObjectStore:
         )  # fmt: skip
 
     def __enter__(self) -> "ObjectStore":
+        get_backend("s3").reset()  # the library keeps objects for as long as the process lasts
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         self.client().create_bucket(Bucket=BUCKET)
         return self
