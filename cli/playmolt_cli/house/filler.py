@@ -6,6 +6,7 @@ All goes over the public API.
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
@@ -15,12 +16,15 @@ from playmolt.errors import PlayMoltError, Refused
 from playmolt.loop import Bot
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.api import GameRow, GameToFill
+from playmolt_schemas.limits import PAGE_MAX
 from playmolt_schemas.routes.tournaments import HouseTableRow
 from playmolt_schemas.stored.values import DEFAULT_PACE
 
 from playmolt_cli.house.models import HouseModels
 
 CHECK_SECONDS: Final = 1.0
+LOBBY_SECONDS: Final = 5.0
+"""How often to look for lobbies while there is none. A new one waits since it was opened, so it is filled no later."""
 PATIENCE_SECONDS: Final = 7200.0
 MOST_SEATS: Final = 500
 """Maximum number of house bots playing at once; further lobbies wait until some are free."""
@@ -52,6 +56,9 @@ class LobbyFiller:
         self._seed = seed
         self._clock = clock
         self._waiting_since: dict[str, float] = {}
+        self._looked_at: float | None = None
+        self._listed: frozenset[str] = frozenset()
+        """The lobbies of that time, also the empty ones."""
         self._guests: dict[str, list[_Guest]] = {}
         self._idle: dict[str, list[AsyncClient]] = {}
         self._seated = 0
@@ -74,13 +81,8 @@ class LobbyFiller:
             await self._fill(asking, asking.needed - asking.seated, asking.invite)
         for table in (await self._house.house_tables()).tables:
             await self._take_table(table)
-        if not self._seconds:
-            return
-        lines = [line for game in house_bots() for line in (await self._anybody.games(game, phase="waiting")).games]
-        waiting = {line.game_id for line in lines}
-        self._waiting_since = {game: since for game, since in self._waiting_since.items() if game in waiting}
-        for line in lines:
-            await self._check_lobby(line)
+        if self._seconds and self._looks():
+            await self._check_lobbies()
 
     async def close(self) -> None:
         """Give up the seats in waiting games. Running games continue after a restart, or miss deadlines."""
@@ -105,14 +107,35 @@ class LobbyFiller:
             playing = asyncio.create_task(self._play(client, bot, table.gameType, table.game_id, None))
             guests.append(_Guest(client, playing))
 
+    def _looks(self) -> bool:
+        """Whether to look for lobbies now."""
+        rest = min(LOBBY_SECONDS, self._seconds / 4)
+        return bool(self._listed) or self._looked_at is None or self._clock() >= self._looked_at + rest
+
+    async def _check_lobbies(self) -> None:
+        now = self._clock()
+        listed = (await self._anybody.games(phase="waiting", limit=PAGE_MAX)).games
+        lines = [line for line in listed if line.gameType in house_bots()]
+        # A new lobby was opened after the last look, whatever the clocks of other machines say.
+        longest = 0.0 if self._looked_at is None else now - self._looked_at
+        seated = [line for line in lines if line.seated]
+        self._waiting_since = {
+            line.game_id: self._waiting_since.get(
+                line.game_id, now if line.game_id in self._listed else now - max(0.0, min(_age(line), longest))
+            )
+            for line in seated
+        }
+        self._looked_at, self._listed = now, frozenset(line.game_id for line in lines)
+        for line in seated:
+            await self._check_lobby(line)
+
     async def _check_lobby(self, line: GameRow) -> None:
         participants = (await self._anybody.state(line.game_id))["participants"]
         if all(seat.get("kind") == "house" for seat in participants):
-            self._waiting_since.pop(line.game_id, None)
+            self._waiting_since.pop(line.game_id)
             await self._leave(line.game_id)
             return
-        since = self._waiting_since.setdefault(line.game_id, self._clock())
-        if self._clock() - since < self._seconds:
+        if self._clock() - self._waiting_since[line.game_id] < self._seconds:
             return
         await self._fill(line, line.needed - len(participants))
 
@@ -194,3 +217,7 @@ class LobbyFiller:
                 _log.info("seat_kept", game=game_id, detail=str(error)[:300])
             await guest.client.aclose()
         self._models.end(game_id)
+
+
+def _age(line: GameRow) -> float:
+    return (datetime.now(UTC) - datetime.fromisoformat(line.created_at)).total_seconds()
