@@ -156,6 +156,10 @@ class ForkServer:
         if self._channel is not None and select.select([self._channel], (), (), 0)[0]:
             self._read_reports(self._channel, 0)
 
+    def reports(self) -> Sequence[socket.socket]:
+        """What is readable when a fork has ended."""
+        return () if self._channel is None else (self._channel,)
+
     def end(self) -> None:
         """End the server and its forks."""
         if self._channel is not None:

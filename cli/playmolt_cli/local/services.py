@@ -100,9 +100,13 @@ class OnDemand:
     def pid(self) -> int | None:
         return self._process.pid if self._process is not None and self._process.poll() is None else None
 
+    def calls(self) -> Sequence[socket.socket]:
+        """What is readable when a call waits for its start."""
+        return () if self.pid is not None or time.monotonic() < self._start_at else (self._port,)
+
     def tend(self, announce: Announce) -> None:
         """Start it if a call waits and it does not run."""
-        if self.pid is not None or time.monotonic() < self._start_at:
+        if not self.calls():
             return
         if self._process is not None and self._process.returncode:
             announce(self.name, f"ended with status {self._process.returncode}; log: {self._log}")

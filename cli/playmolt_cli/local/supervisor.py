@@ -3,12 +3,16 @@
 import asyncio
 import os
 import secrets
+import select
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
+from subprocess import Popen
 
 from msgspec.structs import replace
 from playmolt_core.db.logins import LOGINS, Login, login_url, roles_of, settle_logins
@@ -42,6 +46,8 @@ from playmolt_cli.terminal.failures import ExpectedError
 
 READY_SECONDS = 120.0
 TICK_SECONDS = 0.1
+REST_SECONDS = 0.5
+"""Between two looks at what reports nothing by itself, such as errors in logs."""
 CHECK_SECONDS = 1.0
 STOP_SECONDS = 15.0
 """Longer than the gateway needs to finish requests in flight."""
@@ -82,6 +88,8 @@ class ManagedProcess:
         self._stalled_seconds = stalled_seconds
         self._steady_seconds = steady_seconds
         self.log = LogFile(program.log)
+        self._watched: Process | None = None
+        self._end_fd: int | None = None
         self.deaths = 0
         self.started = time.monotonic()
         self.start_at = 0.0
@@ -97,6 +105,18 @@ class ManagedProcess:
         self.log.rotate()
         self.process = self.program.start()
         self.started = self._works = time.monotonic()
+
+    def end_fd(self) -> int | None:
+        """A descriptor that is readable once the process has ended; None for a fork, whose server reports its end, and
+        where the system has none."""
+        if self._watched is not self.process:
+            if self._end_fd is not None:
+                os.close(self._end_fd)
+            self._watched, self._end_fd = self.process, None
+            if isinstance(self.process, Popen) and sys.platform == "linux":
+                with suppress(OSError):
+                    self._end_fd = os.pidfd_open(self.process.pid)
+        return self._end_fd
 
     def signal(self, signum: int) -> None:
         """Send the process a signal, if there is one."""
@@ -148,6 +168,7 @@ class Supervisor:
         self._ready = False
         self._run_is_old = False
         self._stop = threading.Event()
+        self._waker: socket.socket | None = None
         self._hurry = False
         self._chores: list[Chore] = []
         self._laboratory: OnDemand | None = None
@@ -270,7 +291,8 @@ class Supervisor:
         return server
 
     def tend(self) -> None:
-        """Restart processes that ended and print errors. Call it about ten times a second; it does not block."""
+        """Restart processes that ended and print errors. It does not block."""
+        self._forks.poll()
         for managed in self._children:
             if managed.died():
                 self._announce_exit(managed)
@@ -376,13 +398,31 @@ class Supervisor:
 
     def run(self) -> None:
         """Supervise until `ask_stop`."""
-        while not self._stop.wait(TICK_SECONDS):
-            self.tend()
+        waker, wakes = socket.socketpair()
+        with waker, wakes:
+            self._waker = waker
+            while not self._stop.is_set():
+                self.tend()
+                self._rest(wakes)
+
+    def _rest(self, wakes: socket.socket) -> None:
+        """Wait until there is something to tend, or `ask_stop`."""
+        now = time.monotonic()
+        ends = [fd for managed in self._children if (fd := managed.end_fd()) is not None]
+        waits: list[int | socket.socket] = [wakes, *self._forks.reports(), *ends]
+        if self._laboratory is not None:
+            waits += self._laboratory.calls()
+        due = [max(0.0, managed.start_at - now) for managed in self._children if managed.process is None]
+        watched = len(ends) == sum(isinstance(managed.process, Popen) for managed in self._children)
+        select.select(waits, (), (), min([REST_SECONDS if watched else TICK_SECONDS, *due]))
 
     def ask_stop(self) -> None:
         """Make `await_ready` and `run` return. After a second call `stop` kills processes without waiting."""
         self._hurry = self._stop.is_set()
         self._stop.set()
+        if self._waker is not None:
+            with suppress(OSError):  # `run` has returned
+                self._waker.send(b"1")
 
     def stop(self) -> None:
         """Stop everything, gateways first and servers last; processes of one rank together, within STOP_SECONDS."""

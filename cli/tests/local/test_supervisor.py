@@ -2,11 +2,13 @@
 
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playmolt_cli.local import supervisor
 from playmolt_cli.local.embedded import child
 from playmolt_cli.local.folder import Folder
 from playmolt_cli.local.probe import Readiness
@@ -130,4 +132,32 @@ def test_a_program_that_lives_and_does_not_work_is_started_again(stalled: bool, 
         platform.tend()
     assert len(pids) == (2 if stalled else 1)
     managed.signal(9)
+    _wait_for_death(managed)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere servers are polled")
+def test_an_end_and_a_stop_wake_the_supervisor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervisor, "REST_SECONDS", 3_600)
+    log = tmp_path / "logs" / "living.log"
+    started: list[subprocess.Popen[bytes]] = []
+    again = threading.Event()
+
+    def start() -> subprocess.Popen[bytes]:
+        started.append(child.spawn([sys.executable, "-c", "import time; time.sleep(3600)"], log=log))
+        if len(started) > 1:
+            again.set()
+        return started[-1]
+
+    managed = ManagedProcess(Program("living", 0, start, lambda: Readiness(True), log))
+    managed.start()
+    platform = Supervisor(Folder(tmp_path), CliSettings(), Counts(), lambda *_: None)
+    platform._children.append(managed)
+    running = threading.Thread(target=platform.run)
+    running.start()
+    started[0].kill()
+    assert again.wait(60)
+    platform.ask_stop()
+    running.join(60)
+    assert not running.is_alive()
+    started[1].kill()
     _wait_for_death(managed)
