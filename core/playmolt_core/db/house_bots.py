@@ -34,7 +34,7 @@ class PgHouseBots:
 
     async def tables(self, most: int) -> Sequence[HouseTable]:
         """The games with house bots whose end these have not been informed of, oldest first."""
-        return [HouseTable(*row) for row in await self._pool.fetch(_SQL["house_tables"], most)]
+        return [HouseTable(*row) for row in await self._pool.poll(_SQL["house_tables"], most)]
 
     async def take_over(self, hash_of_key: Mapping[str, str]) -> None:
         """Replace the keys of house bots. Hashes are hex SHA-256."""

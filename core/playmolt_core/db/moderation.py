@@ -121,7 +121,7 @@ class PgModeration:
 
     async def since(self, revision: int, limit: int) -> Sequence[HiddenText | ReplacedName]:
         """The texts and names that were withheld or restored after a revision, oldest first."""
-        rows = await self._pool.fetch(_SQL["since"], revision, limit)
+        rows = await self._pool.poll(_SQL["since"], revision, limit)
         return [
             ReplacedName(subject, handle, flag, at)
             if version is None

@@ -7,6 +7,7 @@ from typing import Final, Protocol
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.moderation import HiddenText, ReplacedName
 from playmolt_core.game.withholding import ShownName, Withheld
+from playmolt_core.ops.process import next_tick
 from playmolt_core.ops.telemetry import log
 
 POLL_SECONDS: Final = 1.0
@@ -50,7 +51,7 @@ class WithheldReader:
                 await self.refresh()
             except LogUnavailable as error:
                 _log.warning("withholding_waits", detail=str(error)[:300])
-            await asyncio.sleep(self._poll_seconds)
+            await next_tick(self._poll_seconds)
 
     async def _read(self) -> None:
         if self._reader is None:

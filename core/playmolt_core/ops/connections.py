@@ -20,6 +20,7 @@ from typing import Final, cast
 import msgspec
 from playmolt_schemas.limits import READER_STALL_SECONDS
 
+from playmolt_core.ops.process import until_tick
 from playmolt_core.settings import Network, Settings, parse_networks
 
 Address = IPv4Address | IPv6Address
@@ -282,7 +283,7 @@ class ConnectionLimiter:
         now = self.now()
         for held in tuple(self._all):
             held.check(now)
-        self._timer = self._loop.call_later(self._tick(), self._check_all) if self._all else None
+        self._timer = self._loop.call_later(until_tick(self._tick()), self._check_all) if self._all else None
 
 
 def _makes_room(room: bool, waiting: "OrderedDict[ClientConnection, None]") -> bool:

@@ -6,7 +6,7 @@ All servers that use uvicorn share it, so that none has bounds of its own.
 import asyncio
 import re
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
@@ -18,6 +18,7 @@ from typing_extensions import override
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from playmolt_core.ops.connections import HEAD_BYTES, HEAD_TOO_LARGE, HEADER_LINES, ClientConnection, ConnectionLimiter
+from playmolt_core.ops.process import set_before_tick
 
 READ_IN: Final = "0.54.0"
 """The version of uvicorn whose server and protocol this module overrides; the gateway extends them from here."""
@@ -46,9 +47,7 @@ class HttpServer(uvicorn.Server):
     async def main_loop(self) -> None:
         """uvicorn polls ten times a second whether to stop, which was most of the work of an idle server."""
         while not await self.on_tick(0):
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_TICK_SECONDS):
-                    await self._stopping.wait()
+            await set_before_tick(self._stopping, _TICK_SECONDS)
 
 
 BREAK_OFF: Final = "playmolt.break_off"

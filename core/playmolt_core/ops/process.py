@@ -7,6 +7,7 @@ import random
 import signal
 import socket
 from collections.abc import Coroutine
+from contextlib import suppress
 from functools import cache
 from typing import Final
 
@@ -50,8 +51,21 @@ async def next_tick(seconds: float) -> None:
     To wake a process costs more than most of what its loops do. The clocks of processes differ, so that they do not
     send their queries at once.
     """
+    await asyncio.sleep(until_tick(seconds))
+
+
+async def set_before_tick(event: asyncio.Event, seconds: float) -> bool:
+    """Wait for an event, at most until the next tick (`next_tick`); return whether it is set."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(until_tick(seconds)):
+            await event.wait()
+    return event.is_set()
+
+
+def until_tick(seconds: float) -> float:
+    """The time until the next tick (`next_tick`)."""
     left = seconds - (asyncio.get_running_loop().time() + _phase(os.getpid())) % seconds
-    await asyncio.sleep(left if left > _EARLY_SECONDS else left + seconds)
+    return left if left > _EARLY_SECONDS else left + seconds
 
 
 _EARLY_SECONDS: Final = 0.005

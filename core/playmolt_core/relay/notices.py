@@ -18,6 +18,7 @@ from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.webhooks import LoggedEvent, NewNotice, PgNotices, SeatEvent
 from playmolt_core.game.seats.state import turn_id_of
 from playmolt_core.log.port import GAME_END, ShardReader
+from playmolt_core.ops.process import next_tick
 from playmolt_core.ops.telemetry import log as logger
 from playmolt_core.relay.relay import FIRST_PAUSE, LONGEST_PAUSE
 
@@ -221,7 +222,7 @@ class NoticeProjector:
             pause = FIRST_PAUSE
             self.behind = sum(moved)
             if not self.behind:
-                await asyncio.sleep(POLL_SECONDS if noted else IDLE_SECONDS)
+                await next_tick(POLL_SECONDS if noted else IDLE_SECONDS)
 
     async def _step(self, shard: int, seen: int) -> int:
         """Store the notices of the next chunk of a shard; returns how many positions are left."""

@@ -11,6 +11,7 @@ from playmolt_core.db.pool import Pool
 from playmolt_core.db.projections import PgProjections, clear, move
 from playmolt_core.log.port import ShardReader
 from playmolt_core.log.reading import CHUNK, places, results_to
+from playmolt_core.ops.process import set_before_tick
 from playmolt_core.ops.telemetry import log as logger
 from playmolt_core.relay.relay import FIRST_PAUSE, LONGEST_PAUSE, POLL_SECONDS
 from playmolt_core.relay.results import FinishedGame, finished_games
@@ -77,14 +78,9 @@ class Projector:
         noted = True
         while noted:
             self._level_shards.clear()
-            try:
-                async with asyncio.timeout(self._poll_seconds):
-                    await self._awake.wait()
-                noted = False
-            except TimeoutError:
-                noted = len(self._level_shards) == self._log.shards
-            finally:
-                self._awake.clear()
+            woken = await set_before_tick(self._awake, self._poll_seconds)
+            self._awake.clear()
+            noted = not woken and len(self._level_shards) == self._log.shards
 
     async def step(self) -> bool:
         """Apply the next chunk of each shard; False if there was none. Raises LogUnavailable."""

@@ -26,6 +26,7 @@ from playmolt_core.log.chain import recomputed
 from playmolt_core.log.port import OutgoingRecord, ShardReader
 from playmolt_core.ops import tracing
 from playmolt_core.ops.metrics import SIZES, Histogram
+from playmolt_core.ops.process import set_before_tick
 from playmolt_core.ops.telemetry import log as logger
 from playmolt_core.relay.feeds import (
     FeedBroken,
@@ -148,13 +149,8 @@ class Relay:
 
     async def _sleep(self) -> None:
         """Wait until the next poll, or until it is woken."""
-        try:
-            async with asyncio.timeout(POLL_SECONDS):
-                await self._awake.wait()
-        except TimeoutError:
-            return
-        finally:
-            self._awake.clear()
+        await set_before_tick(self._awake, POLL_SECONDS)
+        self._awake.clear()
 
     async def step(self) -> int:
         """Fill the next part of a gap and return its size; 0 without a gap.

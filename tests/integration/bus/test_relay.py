@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import os
 import random
 import shutil
@@ -609,7 +610,7 @@ async def test_a_projector_does_not_ask_after_each_commit(log: PostgresLog, pool
             asked += 1
             return await super().position(shard)
 
-    projector = Projector(Counting(pool), pool, poll_seconds=3_600)
+    projector = Projector(Counting(pool), pool, poll_seconds=math.inf)
 
     async def waits() -> bool:
         return projector.ready

@@ -15,6 +15,7 @@ import msgspec
 from playmolt_core.db.webhooks import CallResult, ClaimedNotice
 from playmolt_core.effects.callbacks.client import CheckedClient
 from playmolt_core.effects.callbacks.faults import CallbackFailure
+from playmolt_core.ops.process import set_before_tick
 from playmolt_core.ops.telemetry import log, where
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.limits import WEBHOOK_CALLS_IN_ALL
@@ -119,9 +120,7 @@ class NoticeDeliverer:
                     pause = IDLE_SECONDS
             except UNAVAILABLE_ERRORS as error:
                 _log.warning("webhooks_wait", detail=reason(error))
-            with suppress(TimeoutError):
-                async with asyncio.timeout(pause):
-                    await self._awake.wait()
+            if await set_before_tick(self._awake, pause):
                 await asyncio.sleep(_NEXT_SECONDS)
             self._awake.clear()
 
