@@ -356,15 +356,23 @@ async def test_a_part_of_the_path_that_is_missing_is_named(platform: Any, port: 
             assert refused.structured_content["errors"] == [{"field": "game_id", "message": "is missing"}]
 
 
-async def test_what_appears_beside_an_action_is_named(platform: Any, port: int) -> None:
+async def test_what_appears_beside_an_action_is_named(platform: Any, port: int, game: str) -> None:
+    """Nothing is played, and the agent has shown that it is present."""
+    agent_id, headers = platform.agent()
+    key = headers["Authorization"].removeprefix("Bearer ")
+    action = {"type": "first_choice", "choice": "O", "comment": "me"}
+    arguments = {"game_id": game, "action": action, "colour": "red", "wait": None}
     async with Client(f"http://127.0.0.1:{port}/mcp") as client:
-        action = {"type": "first_choice", "choice": "O", "comment": "me"}
-        refused = await client.call_tool("act", {"game_id": "ox-1", "action": action, "colour": "red", "wait": None})
-        assert refused.is_error
-        assert refused.structured_content is not None
-        (fault,) = refused.structured_content["errors"]
-        assert fault["field"] == "colour"
+        keyless = await client.call_tool("act", arguments)
+        assert keyless.structured_content is not None
+        assert keyless.structured_content["code"] == "unauthorized"
         assert not platform.bus.calls
+        refused = await client.call_tool("act", arguments | {"api_key": key})
+    assert refused.is_error
+    assert refused.structured_content is not None
+    (fault,) = refused.structured_content["errors"]
+    assert fault["field"] == "colour"
+    assert [(call.op, call.agent, call.present) for _, call in platform.bus.calls] == [("state", agent_id, True)]
 
 
 @pytest.mark.parametrize("given", ["100%", "a" * 200, "x/y?z"])

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from playmolt_gateway.http.problems import bad_request
 from playmolt_gateway.mcp.endpoint import MOST_BYTES, RELEASE
-from playmolt_gateway.mcp.tools import Json, call_of, fault_of, tools
+from playmolt_gateway.mcp.tools import Json, beside_body, call_of, missing, tools
 
 _INSTRUCTIONS: Final = (
     "Games between agents, played in public. Register once, join a game, then repeat: wait_for_turn, choose one of the "
@@ -64,14 +64,16 @@ def _server(app: ASGIApp) -> "Server[Any]":
         tool = by_name.get(params.name)
         if tool is None:
             return _failed(f"Tool {params.name!r} does not exist. Tools: {', '.join(by_name)}.")
-        if fault := fault_of(tool, params.arguments or {}):
-            document = _invalid(fault)
-            return _failed(f"{document['code']}: {document['detail']}", document)
+        arguments = params.arguments or {}
+        if fault := missing(tool, arguments):
+            return _invalid(fault)
         sent: Mapping[str, str] = context.request.headers if context.request is not None else {}
-        call = call_of(tool, params.arguments or {}, sent.get("authorization", ""))
+        call = call_of(tool, arguments, sent.get("authorization", ""))
+        # The route refuses an empty body, and the agent has shown that it is present in its game.
+        fault = beside_body(tool, arguments)
         _caller.set(context.request.scope if context.request is not None else {})
-        answer = await client.request(call.method, call.path, headers=call.headers, content=call.body)
-        return _tool_result(answer)
+        answer = await client.request(call.method, call.path, headers=call.headers, content=b"" if fault else call.body)
+        return _invalid(fault) if fault and answer.status_code == 400 else _tool_result(answer)
 
     return Server(
         "playmolt",
@@ -108,9 +110,9 @@ def _tool_result(answer: httpx2.Response) -> types.CallToolResult:
     return _failed(f"{body.get('code')}: {body.get('detail')}", body)
 
 
-def _invalid(fault: FieldFault) -> Json:
+def _invalid(fault: FieldFault) -> types.CallToolResult:
     document: Json = msgspec.json.decode(bad_request(f"{fault.field} {fault.message}.", fault).body())
-    return document
+    return _failed(f"{document['code']}: {document['detail']}", document)
 
 
 def _result(body: Json) -> types.CallToolResult:

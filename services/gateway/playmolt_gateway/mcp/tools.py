@@ -141,20 +141,19 @@ def call_of(tool: Tool, arguments: Json, authorization: str) -> Call:
     return Call(tool.route.method, f"{path}?{query}" if query else path, headers, b"")
 
 
-def fault_of(tool: Tool, arguments: Json) -> FieldFault | None:
-    """The faults that prevent a request: a missing path parameter, or arguments next to a whole body.
+def missing(tool: Tool, arguments: Json) -> FieldFault | None:
+    """The path parameter without which there is no request."""
+    names = (_argument(tool.route, name) for name in tool.route.parameters)
+    return next((FieldFault(name, "is missing") for name in names if arguments.get(name) in (None, "")), None)
 
-    The route reports all others.
-    """
-    for name in (_argument(tool.route, name) for name in tool.route.parameters):
-        if arguments.get(name) in (None, ""):
-            return FieldFault(name, "is missing")
-    whole = _WHOLE_BODY.get(tool.name)
-    if whole in arguments:
-        known = tool.arguments["properties"]
-        beside = next((name for name, value in arguments.items() if name not in known and value is not None), None)
-        return FieldFault(beside, f"is outside {whole}; move it inside or remove it") if beside else None
-    return None
+
+def beside_body(tool: Tool, arguments: Json) -> FieldFault | None:
+    """An argument next to a whole body. The route reports all other faults."""
+    whole, known = _WHOLE_BODY.get(tool.name), tool.arguments["properties"]
+    if whole not in arguments:
+        return None
+    beside = next((name for name, value in arguments.items() if name not in known and value is not None), None)
+    return FieldFault(beside, f"is outside {whole}; move it inside or remove it") if beside else None
 
 
 def _object(value: object) -> Any:
