@@ -73,7 +73,7 @@ SERVICE = "relay"
 SYNC_SECONDS = 2.0
 SWEEP_SECONDS = 60.0
 LOOK_SECONDS = 5.0
-TELL_SECONDS = 0.5
+TELL_SECONDS = 1.0
 _read_page = msgspec.json.Decoder(LogPageRequest).decode
 _log = log(SERVICE)
 

@@ -40,7 +40,7 @@ from playmolt_core.relay.feeds import (
     type_of_stream,
 )
 
-POLL_SECONDS: Final = 0.25
+POLL_SECONDS: Final = 1 / 3
 PATIENCE_SECONDS: Final = 0.1
 """How long a stream may be behind the log before the relay fills it: the engine's batch is usually on its way."""
 CHECK_SECONDS: Final = 5.0
