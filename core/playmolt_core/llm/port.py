@@ -226,8 +226,8 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True):
     """No usable reply after `attempts` requests. `detail` describes what happened and what to do next; `reply` is the
-    raw text of the last one. `cut`: the token limit was too low for a reply, which no repair changes. `filtered`: a
-    content filter refused it."""
+    raw text of the last one, empty if that was a server's error. `cut`: the token limit was too low for a reply, which
+    no repair changes. `filtered`: a content filter refused it."""
 
     code: FailureCode
     detail: str

@@ -51,6 +51,7 @@ async def test_a_reply_that_is_never_readable_ends_after_each_form_once(connecte
     assert isinstance(failed, Failed)
     assert failed.code == "model_unavailable"
     assert "could not read" in failed.detail
+    assert failed.reply == "", "a repair quotes what the model said, and never its server"
     assert one.formats() == ["json_schema", "json_object", "prompt"]
 
 

@@ -53,7 +53,7 @@ def bounded(schema):
         return schema
     kept = {word: bounded(part) for word, part in schema.items()}
     if kept.get("type") == "string" and "enum" not in kept and not str(kept.get("pattern", "")).startswith("^"):
-        return {"type": "string", "minLength": 1, "maxLength": 160}
+        return {"type": "string", "minLength": 1, "maxLength": min(kept.get("maxLength", 160), 160)}
     if kept.get("type") == "array":
         return {**kept, "maxItems": min(max(1, kept.get("minItems", 0)), kept.get("maxItems", 1))}
     return kept

@@ -56,7 +56,8 @@ _PATH: Final = re.compile(
 """The beginning of a path, or weights in a folder; `owner/model` of a hub is a name."""
 _TOKEN_BYTES: Final = 12
 """No tokenizer packs so many bytes into one token: a server that counts fewer tokens has truncated the prompt."""
-_ERRORS: Final = 500
+_SERVER_ERRORS: Final = 500
+_ERRORS: Final = 400
 _log = log("model")
 
 Sleep = Callable[[float], Awaitable[None]]
@@ -236,7 +237,7 @@ class OpenAIModel(Model):
                 code=code,
                 detail=detail,
                 attempts=attempt.number,
-                reply=attempt.reply,
+                reply="" if (attempt.status or 0) >= _ERRORS else attempt.reply,
                 cut=attempt.outcome == "cut",
                 filtered=attempt.code == CONTENT_FILTER,
             )
@@ -303,7 +304,7 @@ def _capacity_signal(attempt: Attempt) -> CapacitySignal | None:
     if _is_refused(attempt):
         wait = attempt.retry_after_ms
         return CapacitySignal(refused=True, wait=None if wait is None else wait / 1000)
-    return CapacitySignal(refused=False) if attempt.status is not None and attempt.status < _ERRORS else None
+    return CapacitySignal(refused=False) if attempt.status is not None and attempt.status < _SERVER_ERRORS else None
 
 
 def _is_refused(attempt: Attempt) -> bool:
