@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # autoevals 0.4.1 (scorers for replies of models), installed 2026-11: `ExactMatch` and `JSONDiff`.
 # Guess: two objects with equal fields match exactly, whatever the order of their keys; a number and its text do not; true is
-#        true in JSON's spelling. A diff of JSON tells true from 1 and a field that is null from one that is missing.
+#        true in JSON's spelling. A diff of JSON distinguishes true from 1, and a field that is null from one that is missing.
 # Seen:  `ExactMatch` compares texts, and an object becomes JSON with its keys as they come: {"seat": 1, "card": 7} and
 #        {"card": 7, "seat": 1} score 0. Other values become Python's text: 1 and "1" score 1, 1 and 1.0 score 0, true matches
 #        "True" and not "true". `JSONDiff` does not look at the order of keys, but gives 1.0 for true against 1 and for null against a

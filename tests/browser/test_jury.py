@@ -26,7 +26,7 @@ IN_VIEW = """(line) => {
 }"""
 
 
-class Told(NamedTuple):
+class PageWords(NamedTuple):
     """What the person says, in the language of the story."""
 
     begin: str
@@ -39,7 +39,7 @@ class Told(NamedTuple):
     denied: str
 
 
-ENGLISH = Told(
+ENGLISH = PageWords(
     "Begin in English", "The log of the pump proves nothing about intent.", "Think of the girl.", "Undecided",
     ("Guilty", "Not guilty"),
     (
@@ -49,7 +49,7 @@ ENGLISH = Told(
     ),
     "In the site settings (the icon beside the address), allow access to the local network or to apps on this device",
 )  # fmt: skip
-KOREAN = Told(
+KOREAN = PageWords(
     "한국어로 시작", "펌프의 일지는 의도에 관해 아무것도 증명하지 못합니다.", "그 학생을 생각하십시오.", "미정",
     ("유죄", "무죄"),
     (
@@ -59,7 +59,7 @@ KOREAN = Told(
     ),
     "사이트 설정에서 로컬 네트워크 또는 이 기기의 앱에 대한 접근을 허용한 뒤 다시 확인하십시오",
 )  # fmt: skip
-CHINESE = Told(
+CHINESE = PageWords(
     "用中文开始", "泵的日志不能证明任何故意。", "想想那个女孩。", "未定", ("有罪", "无罪"),
     (
         "该节点已不再保存这笔交易。合约的事件和状态与日志一致。",
@@ -69,7 +69,7 @@ CHINESE = Told(
 )  # fmt: skip
 
 
-def a_stranger_checks_what_is_shared(page: Page, told: Told, chain: str) -> None:
+def a_stranger_checks_what_is_shared(page: Page, words: PageWords, chain: str) -> None:
     """The link leads who has no key to the story with every transaction in full, which the browser compares with the
     chain; taken back, to nothing."""
     codes = page.locator("#panel-verdict tbody tr code")
@@ -82,14 +82,14 @@ def a_stranger_checks_what_is_shared(page: Page, told: Told, chain: str) -> None
     shown.goto(address)
     for code in hashes:
         expect(shown.locator("main")).to_contain_text(code)
-    expect(shown.locator("main")).to_contain_text(told.said)
-    assert told.note not in shown.content()
+    expect(shown.locator("main")).to_contain_text(words.said)
+    assert words.note not in shown.content()
     assert shown.locator("svg[role=img]:visible").count() == 1
     assert shown.evaluate("document.documentElement.scrollWidth <= innerWidth")
     compared_with_the_chain(shown, chain, hashes)
-    if told == ENGLISH:  # what the page finds has no language
+    if words == ENGLISH:  # what the page finds has no language
         a_changed_log_is_seen(shown, chain, hashes)
-    what_a_node_lacks_is_said(shown, chain, told)
+    the_page_names_what_a_node_lacks(shown, chain, words)
     shown.goto(address)
     share.locator("> .row button").last.click()
     expect(share.locator("[data-shared]")).to_have_count(0)
@@ -140,10 +140,10 @@ DENIED = """Permissions.prototype.query = async ({ name }) => {
 """A reader who forbade the page to reach this machine, in a browser that has one name for all such permissions."""
 
 
-def what_a_node_lacks_is_said(shown: Page, chain: str, told: Told) -> None:
+def the_page_names_what_a_node_lacks(shown: Page, chain: str, words: PageWords) -> None:
     points = shown.locator("li.point")
     for methods, said in zip(
-        (FORGETS_TRANSACTIONS, FORGETS_TRANSACTIONS | {"eth_getLogs"}), told.forgotten, strict=True
+        (FORGETS_TRANSACTIONS, FORGETS_TRANSACTIONS | {"eth_getLogs"}), words.forgotten, strict=True
     ):
         node_forgets(shown, chain, methods)
         compared_again(shown, chain)
@@ -152,10 +152,10 @@ def what_a_node_lacks_is_said(shown: Page, chain: str, told: Told) -> None:
         shown.unroute(f"{chain}/")
     shown.route(f"{chain}/", lambda route: route.abort())
     compared_again(shown, chain)
-    expect(shown.get_by_role("alert")).not_to_contain_text(told.denied)
+    expect(shown.get_by_role("alert")).not_to_contain_text(words.denied)
     shown.add_init_script(DENIED)
     compared_again(shown, chain)
-    expect(shown.get_by_role("alert")).to_contain_text(told.denied)
+    expect(shown.get_by_role("alert")).to_contain_text(words.denied)
     shown.unroute(f"{chain}/")
 
 
@@ -214,15 +214,15 @@ def go_on(page: Page) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "told", "screen"),
+    ("language", "words", "screen"),
     [("en", ENGLISH, None), ("ko", KOREAN, None), ("zh-CN", CHINESE, PHONE)],
     ids=["english", "korean", "chinese-phone"],
 )
 def test_a_person_plays_to_the_ending(
-    reader: Reader, chain: str, language: str, told: Told, screen: dict[str, int] | None
+    reader: Reader, chain: str, language: str, words: PageWords, screen: dict[str, int] | None
 ) -> None:
     page = reader("/game", language=language, screen=screen)
-    page.get_by_role("button", name=told.begin).click()
+    page.get_by_role("button", name=words.begin).click()
     page.wait_for_url("**/game?session=jury-*")
     assert page.evaluate("localStorage['playmolt.key'].length") > 20
     expect(page.locator(".story .speech").first).to_be_visible()
@@ -244,11 +244,11 @@ def test_a_person_plays_to_the_ending(
 
     go_on(page)
     talk = page.locator("#panel-jurors")
-    talk.locator("textarea").fill(told.said)
+    talk.locator("textarea").fill(words.said)
     page.reload()
-    expect(talk.locator("textarea")).to_have_value(told.said)
+    expect(talk.locator("textarea")).to_have_value(words.said)
     talk.locator("button.first").click()
-    expect(talk.locator(".said.mine")).to_contain_text(told.said)
+    expect(talk.locator(".said.mine")).to_contain_text(words.said)
     expect(talk.locator(".said:not(.mine)")).to_have_count(1)
     assert talk.locator(".talk > p").evaluate_all("all => all.map((one) => one.className)")[:3] == [
         "said mine", "said", "quiet small",
@@ -257,13 +257,13 @@ def test_a_person_plays_to_the_ending(
     talk.locator("section .row.bottom button").click()
     expect(talk.locator(".said:not(.mine)")).to_have_count(2)
     expect(talk.locator("li .card.on")).to_contain_text("8")
-    expect(talk).to_contain_text(told.undecided)
+    expect(talk).to_contain_text(words.undecided)
 
-    talk.locator("textarea").fill(told.note)
+    talk.locator("textarea").fill(words.note)
     go_on(page)
     debate = page.locator("#panel-deliberation")
-    expect(page.locator("section[aria-labelledby=unsent]")).to_contain_text(told.note)
-    debate.locator("textarea").fill(told.note)
+    expect(page.locator("section[aria-labelledby=unsent]")).to_contain_text(words.note)
+    debate.locator("textarea").fill(words.note)
     debate.locator(".row.end button").click()
     expect(debate.locator("textarea")).to_have_value("")
     for spoken in range(1, ROUNDS):
@@ -275,7 +275,7 @@ def test_a_person_plays_to_the_ending(
 
     page.locator("#panel-verdict button.first:visible").first.click()
     expect(page.locator("article.story .prose")).to_be_visible()
-    assert page.locator("article.story .tag").inner_text() in told.verdicts
+    assert page.locator("article.story .tag").inner_text() in words.verdicts
     votes = page.locator("#panel-verdict tbody tr")
     expect(votes).to_have_count(5)
     drawn = page.locator("main > * svg.picture")
@@ -283,29 +283,29 @@ def test_a_person_plays_to_the_ending(
     expect(drawn.locator("desc")).to_contain_text(page.locator("article.story .tag").inner_text())
     assert all(code.startswith("0x") for code in votes.locator("code").all_inner_texts())
 
-    a_stranger_checks_what_is_shared(page, told, chain)
+    a_stranger_checks_what_is_shared(page, words, chain)
 
     tab(page, "history")
     expect(page.locator("#panel-history .timeline")).to_be_visible()
     lines = page.locator("#panel-history .log button").evaluate_all("all => all.map((one) => one.textContent)")
-    said = next(place for place, line in enumerate(lines) if told.said in line)
+    said = next(place for place, line in enumerate(lines) if words.said in line)
     answer = next(place for place, line in enumerate(lines) if place > said and line.endswith("”"))
-    assert not any(told.undecided in line for line in lines[said + 1 : answer])
+    assert not any(words.undecided in line for line in lines[said + 1 : answer])
     assert not lines[answer + 1].endswith("”")
     assert any(witness in line for line in lines)
-    spoken_to = page.locator("#panel-history .log button", has_text=told.said)
+    spoken_to = page.locator("#panel-history .log button", has_text=words.said)
     spoken_to.click()
-    expect(page.locator("#panel-history [aria-live] p")).to_contain_text(told.said)
-    expect(drawn.locator("desc")).to_contain_text(told.said)
+    expect(page.locator("#panel-history [aria-live] p")).to_contain_text(words.said)
+    expect(drawn.locator("desc")).to_contain_text(words.said)
     record = page.locator("#panel-history details.record")
     record.locator("summary").click()
     expect(record.locator("pre").last).to_contain_text(record.locator("[data-hash]").inner_text())
-    expect(record.locator("pre").first).to_contain_text(told.said)
+    expect(record.locator("pre").first).to_contain_text(words.said)
     expect(page.locator("#panel-history .band")).to_have_count(5)
 
     page.reload()
     moment = page.locator("#panel-history .log [aria-current]")
-    expect(moment).to_contain_text(told.said)
+    expect(moment).to_contain_text(words.said)
     assert moment.evaluate(IN_VIEW)
     rounds = page.locator("#panel-history .marks [role=button]").evaluate_all(
         "all => all.map((one) => one.getAttribute('aria-label')).filter((name) => /\\d/.test(name))"
@@ -415,10 +415,10 @@ def test_a_vote_that_a_juror_failed_in_can_be_called_again(reader: Reader) -> No
     page, jurors = reader("/game"), ("ophiuchus", "radical", "sympathizer", "opportunist", "philosopher")
     seats = [{"id": each, "name": each, "personality": [], "band": "undecided", "rounds_left": 10} for each in jurors]
     session = {"id": "jury-1", "language": "en", "phase": "vote", "prologue": [], "round": 4, "notes_left": 3}
-    told: list[dict[str, Any]] = [{"type": "turn_started", "turn": "vote", "juror_id": each} for each in jurors]
-    told += [{"type": "vote_decided", "juror_id": each} for each in jurors[1:]]
-    told += [{"type": "turn_failed", "turn": "vote", "juror_id": jurors[0], "code": "model_unavailable"}]
-    stream = "".join(f"data: {json.dumps(each | {'version': place})}\n\n" for place, each in enumerate(told, 1))
+    words: list[dict[str, Any]] = [{"type": "turn_started", "turn": "vote", "juror_id": each} for each in jurors]
+    words += [{"type": "vote_decided", "juror_id": each} for each in jurors[1:]]
+    words += [{"type": "turn_failed", "turn": "vote", "juror_id": jurors[0], "code": "model_unavailable"}]
+    stream = "".join(f"data: {json.dumps(each | {'version': place})}\n\n" for place, each in enumerate(words, 1))
     called = []
 
     def answer(route: Route) -> None:
