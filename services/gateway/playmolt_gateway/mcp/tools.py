@@ -142,7 +142,7 @@ def call_of(tool: Tool, arguments: Json, authorization: str) -> Call:
 
 
 def missing(tool: Tool, arguments: Json) -> FieldFault | None:
-    """The path parameter without which there is no request."""
+    """A path parameter that the request needs and the call lacks."""
     names = (_argument(tool.route, name) for name in tool.route.parameters)
     return next((FieldFault(name, "is missing") for name in names if arguments.get(name) in (None, "")), None)
 
