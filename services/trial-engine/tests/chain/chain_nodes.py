@@ -35,6 +35,8 @@ class Node:
         self.port = port or free_port()
         self.process: subprocess.Popen[str] | None = None
         self._receipts: list[list[dict[str, Any]]] = []
+        self.earlier = 0
+        """The transactions of the tests before, on a node that they share."""
 
     @property
     def url(self) -> str:

@@ -112,6 +112,7 @@ def chain_node(request: pytest.FixtureRequest) -> Node:
     """Every kind of node the adapter is meant for."""
     name = "shared_node" if request.param == "embedded" else "anvil"
     made: Node = request.getfixturevalue(name)
+    made.earlier = len(made.transactions())
     return made
 
 
