@@ -203,7 +203,12 @@ class Client(_BaseClient):
     ) -> None:
         """`traced=False`: the platform makes no spans of its requests."""
         super().__init__(url, key, retry=retry, traced=traced)
-        self._http = httpx.Client(**self._connection(transport))
+        self._transport = transport
+        self.reconnect()
+
+    def reconnect(self) -> None:
+        """Continue on new connections: an interrupt (Ctrl-C) within a call can leave the old ones locked for ever."""
+        self._http = httpx.Client(**self._connection(self._transport))
 
     def __enter__(self) -> "Client":
         return self
@@ -211,7 +216,8 @@ class Client(_BaseClient):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        if kind is None or issubclass(kind, Exception):  # see `reconnect`
+            self.close()
 
     def close(self) -> None:
         self._http.close()

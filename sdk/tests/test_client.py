@@ -49,6 +49,17 @@ def test_registering_gives_the_client_its_key_and_rotating_replaces_it(ox: Arena
     assert refused.value.code == Code.UNAUTHORIZED.wire
 
 
+def test_after_an_interrupt_a_client_continues_on_new_connections(ox: Arena) -> None:
+    """An interrupt within a call can leave the lock of the connections held, so they are not even closed."""
+    with Client(ox.url, retry=QUICK) as client:
+        client.register("ada")
+        interrupted = client._http
+        with interrupted._transport._pool._optional_thread_lock:  # type: ignore[attr-defined] -- httpcore's
+            client.reconnect()
+            assert client.me().name == "ada"
+        interrupted.close()
+
+
 def test_a_key_never_shows_in_a_clients_repr() -> None:
     assert "secret" not in repr(Client("http://127.0.0.1:1", "secret"))
 
@@ -267,4 +278,4 @@ def test_sync_and_async_clients_offer_the_same_calls() -> None:
     def offered(kind: type) -> set[str]:
         return {name for name in dir(kind) if not name.startswith("_")}
 
-    assert offered(Client) - {"close"} == offered(AsyncClient) - {"aclose"}
+    assert offered(Client) - {"close", "reconnect"} == offered(AsyncClient) - {"aclose"}

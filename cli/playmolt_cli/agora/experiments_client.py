@@ -61,7 +61,11 @@ class ExperimentsClient:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._client.close()
+        self._client.__exit__(kind, error, trace)
+
+    def reconnect(self) -> None:
+        """As `Client.reconnect`: to be called after an interrupt."""
+        self._client.reconnect()
 
     def open(self, plan: object, key: str) -> ExperimentState:
         """Lock a plan; idempotent by `key`. Waits while the platform examines it."""

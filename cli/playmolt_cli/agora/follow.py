@@ -45,6 +45,7 @@ def stopped_by_ctrl_c(client: ExperimentsClient, experiment: str, console: Conso
         yield
     except KeyboardInterrupt:
         console.print("stopping: turns in progress finish, no new ones start")
+        client.reconnect()
         try:
             client.stop(experiment, INTERRUPTED)
         except Refused as refusal:

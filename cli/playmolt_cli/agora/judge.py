@@ -26,6 +26,7 @@ def run_judge(
         return _followed(client, experiment, judge, console, poll)
     except KeyboardInterrupt:
         console.print("stopping: calls in flight finish, no new ones start")
+        client.reconnect()
         try:
             client.stop_judge(experiment, request.model)
         except Refused as refusal:

@@ -161,6 +161,7 @@ def _played(client: Client, plan: Path, text: str, out: Path, show: Console) -> 
         return _followed(client, view, show)
     except KeyboardInterrupt:
         show.print("stopping: turns in progress finish, no new ones start")
+        client.reconnect()
         client.call(routes.STOP_PANEL, view.id)
         raise
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import msgspec
@@ -184,13 +184,17 @@ def test_a_terminal_shows_pcs_so_far_after_each_twentieth_of_the_turns(
 
 
 def test_ctrl_c_stops_the_experiment_with_a_reason_that_the_command_knows(platform: Platform) -> None:
-    def interrupt() -> None:
-        raise KeyboardInterrupt
-
-    platform.before = interrupt
+    """An interrupt within a call can leave its connections locked: the stop takes others."""
     quiet = Console(quiet=True)
-    with _calling(platform) as client, pytest.raises(KeyboardInterrupt), stopped_by_ctrl_c(client, ID, quiet):
-        follow(client, ID, quiet, poll=0)
+    with _calling(platform) as client:
+
+        def interrupt() -> None:
+            client._client._http = cast("httpx.Client", None)
+            raise KeyboardInterrupt
+
+        platform.before = interrupt
+        with pytest.raises(KeyboardInterrupt), stopped_by_ctrl_c(client, ID, quiet):
+            follow(client, ID, quiet, poll=0)
     assert platform.posted == [(f"/{ID}/stop", {"reason": INTERRUPTED})]
 
 
