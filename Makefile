@@ -93,6 +93,6 @@ pictures: $(DEV) ## draw the pictures of the README anew, of real games
 
 docs: $(RUN) ## write the generated pages and schemas anew
 	$(BIN)/python -m playmolt_core.settings > docs/settings.md
-	$(BIN)/python -m playmolt_agora_runner.folder.reference > docs/agora-folder-keys.md
+	$(BIN)/python -m playmolt_cli.agora.folder_keys > docs/agora-folder-keys.md
 	$(BIN)/python -m playmolt_schemas.export
 	$(BIN)/python -m playmolt_cli.schemas

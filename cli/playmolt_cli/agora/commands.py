@@ -19,7 +19,6 @@ from rich.console import Console
 
 from playmolt_cli.agora import judge as agora_judge
 from playmolt_cli.agora import plan as agora_plan
-from playmolt_cli.agora import probe as agora_probe
 from playmolt_cli.agora import simulate as agora_simulate
 from playmolt_cli.agora import study as agora_study
 from playmolt_cli.agora.experiments_client import ExperimentsClient, experiments_client
@@ -101,7 +100,7 @@ def plan(file: str | None, preset: str | None, example: bool, as_json: bool) -> 
     if as_json:
         echo_json(preview)
     else:
-        from playmolt_agora_runner.plan.printout import printout  # noqa: PLC0415 -- slow import
+        from playmolt_cli.agora.printout import printout  # noqa: PLC0415 -- needed by few commands
 
         click.echo(printout(preview), nl=False)
     if preview.faults:
@@ -141,12 +140,14 @@ def probe(file: str | None, preset: str | None, prompts: int, times: int, as_jso
 
     Example: playmolt agora probe plan.yaml --times 6
     """
+    from playmolt_agora_runner.plan.plan import probe_sentence  # noqa: PLC0415 -- slow import
+
+    from playmolt_cli.agora import probe as agora_probe  # noqa: PLC0415 -- as above
+
     found = agora_probe.probe(file, preset, prompts, times)
     if as_json:
         echo_json({"probes": found})
         return
-    from playmolt_agora_runner.plan.plan import probe_sentence  # noqa: PLC0415 -- slow import
-
     for each in found:
         click.echo(probe_sentence(each))
     click.echo(f"{agora_probe.HOW}\n\n{agora_probe.snippet(found)}", nl=False)

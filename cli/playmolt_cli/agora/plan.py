@@ -8,9 +8,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 from playmolt_agora_runner.folder import reading as folder_reading
-from playmolt_agora_runner.folder.disk import DiskSource
+from playmolt_agora_runner.folder import source as folder_source
 from playmolt_agora_runner.folder.reading import PlanFolder
-from playmolt_agora_runner.folder.source import Source as FolderSource
 from playmolt_agora_runner.plan import document, reading
 from playmolt_agora_runner.plan import plan as plans
 from playmolt_core.llm.catalogue import load
@@ -67,8 +66,8 @@ class PlanSource(msgspec.Struct, frozen=True):
         named = {"measures": plan.measures, "baselines": plan.baselines}
         if not plan.rooms and not any(chosen or (chosen is UNSET and self._has(at)) for at, chosen in named.items()):
             return PlanFolder()
-        source = DiskSource(self.beside) if self.beside else FolderSource()
-        return folder_reading.read(plan, source, read.rooms_at)
+        files = folder_files(self.beside) if self.beside else {}
+        return folder_reading.read(plan, folder_source.Source(files), read.rooms_at)
 
     def _has(self, place: str) -> bool:
         return self.beside is not None and (self.beside / place).is_dir()
@@ -98,6 +97,29 @@ def source(file: str | None, preset: str | None) -> PlanSource:
     except UnicodeDecodeError:
         return PlanSource(path.name, fault=PlanFault("", "is not UTF-8 text", code="not_text"))
     return PlanSource(path.name, text, _imported(reading.imports(text), path.parent), beside=path.parent)
+
+
+def folder_files(root: Path) -> dict[str, str | PlanFault]:
+    """The files of a plan's folder on a disk by their path in it, or why one cannot be read."""
+    return {
+        f"{name}/{path.name}": _folder_file(f"{name}/{path.name}", path)
+        for name in folder_source.FOLDERS
+        if (root / name).is_dir()
+        for path in (root / name).iterdir()
+        if not path.name.startswith((".", "__"))
+    }
+
+
+def _folder_file(path: str, place: Path) -> str | PlanFault:
+    if place.is_symlink() or not place.is_file():
+        return folder_source.fault(path, "is not a regular file; links are not followed", "unreadable")
+    size = place.stat().st_size
+    if size > folder_source.FILE_BYTES:
+        return folder_source.too_large(path, size)
+    try:
+        return folder_source.checked(path, place.read_bytes())
+    except OSError as error:
+        return folder_source.fault(path, f"cannot be read: {error.strerror}", "unreadable")
 
 
 def selected(file: str | None, preset: str | None) -> SelectedPlan:

@@ -52,6 +52,18 @@ def test_the_example_is_a_plan_with_comments(tmp_path: Path) -> None:
     assert "white-room" in _run("plan", "--example", "--preset", "white-room").stdout
 
 
+def test_a_preview_prints_all_that_was_asked_for(file: Path) -> None:
+    text = _run("plan", "white-room").stdout
+    for part in ("30 runs, 288 agents, 18,000 turns", "Sets A, B: Model × Persona, balanced", "0.03125",
+                 "persona × model", "warning: ", "scripted"):  # fmt: skip
+        assert part in text
+    file.write_text(PLAN.replace("scripted-steady", "unknown"), encoding="utf-8")
+    assert "models: unknown is not in the catalogue" in _run("plan", str(file)).stdout
+    aside = "interviews: [{id: a, at: [0, 2], ask: {ko: '얼마나?', en: 'How?'}, scale: {from: 1, to: 7}}]\n"
+    file.write_text(PLAN + aside, encoding="utf-8")
+    assert "48 calls, 24 of them questions asked aside" in _run("plan", str(file)).stdout
+
+
 def test_a_plan_is_reported_as_a_table(file: Path) -> None:
     result = _run("plan", str(file))
     assert result.exit_code == 0

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 from playmolt_agora_runner.folder import reading as folder_reading
-from playmolt_agora_runner.folder.disk import DiskSource
 from playmolt_agora_runner.folder.reading import PlanFolder
+from playmolt_agora_runner.folder.source import Source
 from playmolt_agora_runner.plan import reading
 from playmolt_schemas.stored.agora.plan import Plan
 
@@ -21,4 +21,5 @@ def plan() -> Plan:
 
 @pytest.fixture(scope="session")
 def folder(plan: Plan) -> PlanFolder:
-    return folder_reading.read(plan, DiskSource(COMMONS))
+    files = {path.relative_to(COMMONS).as_posix(): path.read_text("utf-8") for path in COMMONS.glob("*/*.*")}
+    return folder_reading.read(plan, Source(files))

@@ -1,4 +1,4 @@
-"""The files of a plan's folder as texts, from a request or a lock. A file is read when it is used."""
+"""The files of a plan's folder as texts, from a request, a lock or a disk."""
 
 import hashlib
 import re
@@ -25,36 +25,32 @@ _MARKED: Final = "baselines/"
 
 
 class Source:
-    """Files by their path in the folder, from given texts."""
+    """Files by their path in the folder: each is a text, or the fault for which it cannot be read."""
 
-    def __init__(self, texts: Mapping[str, str] | None = None) -> None:
-        self._texts: dict[str, str] = dict(texts or {})
-        self._broken: dict[str, PlanFault] = {}
+    def __init__(self, files: Mapping[str, str | PlanFault]) -> None:
+        self._files = files
         self.used: dict[str, str] = {}
         """What was read of it."""
         self.faults: list[PlanFault] = []
 
     def names(self) -> frozenset[str]:
-        return frozenset(self._texts)
+        return frozenset(self._files)
 
     def read(self, path: str) -> str | None:
         """A file's text; None where there is none to use, and then a fault says why, once."""
-        if path in self.used:
-            return self.used[path]
-        if path in self._broken:
-            return None
-        text = self._text(path)
-        if isinstance(text, PlanFault):
-            self._broken[path] = text
-            self.faults.append(text)
-            return None
-        self.used[path] = text
-        return text
+        if path not in self.used:
+            text = self._text(path)
+            if isinstance(text, PlanFault):
+                self.faults += [] if text in self.faults else [text]
+                return None
+            self.used[path] = text
+        return self.used[path]
 
     def _text(self, path: str) -> str | PlanFault:
-        if path not in self._texts:
+        found = self._files.get(path)
+        if found is None:
             return fault(path, "does not exist in the plan's folder", "missing_file")
-        return checked(path, self._texts[path].encode("utf-8", "surrogatepass"))
+        return checked(path, found.encode("utf-8", "surrogatepass")) if isinstance(found, str) else found
 
 
 def checked(path: str, body: bytes) -> str | PlanFault:

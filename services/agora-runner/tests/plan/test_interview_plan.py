@@ -9,7 +9,6 @@ from msgspec import UNSET
 from playmolt_agora.planning.power import power
 from playmolt_agora_runner.plan import costs, matrix, reading
 from playmolt_agora_runner.plan.preview import examined
-from playmolt_agora_runner.plan.printout import printout
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_schemas.agora.plan import PlanFault, Preview
 from playmolt_schemas.canonical import digest
@@ -128,7 +127,6 @@ def test_questions_are_in_the_dry_run() -> None:
     assert (asked.calls, asked.interviews, asked.turns) == (2 * 12 * (3 + 2), 2 * 12 * 2, plain.turns)
     assert float(asked.cost or 0) > float(plain.cost or 0)
     assert float(asked.cost_most or 0) > float(plain.cost_most or 0)
-    assert "120 calls, 48 of them questions asked aside" in printout(asked)
 
 
 def test_only_who_is_asked_counts_and_a_question_after_a_run_costs_nothing() -> None:

@@ -15,7 +15,6 @@ from playmolt_agora_runner.plan import plan as plans
 from playmolt_agora_runner.plan.document import Unreadable, load
 from playmolt_agora_runner.plan.latin_squares import labels
 from playmolt_agora_runner.plan.preview import examined
-from playmolt_agora_runner.plan.printout import printout
 from playmolt_agora_runner.plan.reading import ParsedPlan
 from playmolt_agora_runner.scripted import residents
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
@@ -550,15 +549,6 @@ def test_labels_are_drawn_only_on_request() -> None:
     orders = {labels(read(shuffle_labels=True, seed=str(seed))) for seed in range(40)}
     assert len(orders) == 6
     assert all(sorted(order) == sorted(THREE) for order in orders)
-
-
-def test_a_preview_prints_all_that_was_asked_for() -> None:
-    text = printout(seen(reading.preset("white-room")))
-    for part in ("30 runs, 288 agents, 18,000 turns", "Sets A, B: Model × Persona, balanced", "0.03125",
-                 "persona × model", "warning: ", "scripted"):  # fmt: skip
-        assert part in text
-    refusing = examined(ParsedPlan(read(models=["nobody"])), NONE, power=power)
-    assert "models: nobody is not in the catalogue" in printout(refusing)
 
 
 def test_phase2_plans_keep_their_order_of_sets() -> None:

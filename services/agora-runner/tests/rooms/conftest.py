@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 from playmolt_agora_runner.folder import reading as folder_reading
-from playmolt_agora_runner.folder.disk import DiskSource
 from playmolt_agora_runner.folder.reading import PlanFolder
 from playmolt_agora_runner.folder.source import Source
 from playmolt_agora_runner.plan import reading
@@ -28,7 +27,8 @@ def plan(commons: Path) -> Plan:
 
 @pytest.fixture(scope="session")
 def folder(plan: Plan, commons: Path) -> PlanFolder:
-    return folder_reading.read(plan, DiskSource(commons))
+    files = {path.relative_to(commons).as_posix(): path.read_text("utf-8") for path in commons.glob("*/*.*")}
+    return folder_reading.read(plan, Source(files))
 
 
 @pytest.fixture

@@ -1,10 +1,8 @@
 """A plan's folder: what is read of it, every fault with its file and line, and a lock that names each byte."""
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from shutil import copytree
 from typing import Any
 
 import msgspec
@@ -13,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from playmolt_agora.planning.power import power
 from playmolt_agora_runner.folder import reading as folder_reading
-from playmolt_agora_runner.folder.disk import DiskSource
 from playmolt_agora_runner.folder.reading import PlanFolder
-from playmolt_agora_runner.folder.source import FILE_BYTES, Source, sha256
+from playmolt_agora_runner.folder.source import Source, sha256
 from playmolt_agora_runner.plan import preview, reading
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora.plan import PlanFault, Preview
@@ -95,42 +92,8 @@ def test_a_world_in_which_nobody_can_pay_for_anything_is_refused(plan: Plan, fol
     assert (fault.file, "harvest" in fault.field) == (PASTURE, True)
 
 
-@pytest.mark.parametrize(
-    ("content", "code"),
-    [(b"\xff\xfe", "not_text"), (b"\xef\xbb\xbfturns = 1", "not_text"), (b"turns = 1\0", "not_text")],
-)
-def test_what_is_not_text_is_refused(plan: Plan, commons: Path, tmp_path: Path, content: bytes, code: str) -> None:
-    beside = tmp_path / "plan"
-    copytree(commons, beside)
-    (beside / PASTURE).write_bytes(content)
-    assert (PASTURE, None, code) in faults(folder_reading.read(plan, DiskSource(beside)))
-
-
-def test_a_file_over_its_bound_is_refused_unread(plan: Plan, commons: Path, tmp_path: Path) -> None:
-    beside = tmp_path / "plan"
-    copytree(commons, beside)
-    with (beside / GRABBER).open("wb") as file:
-        file.truncate(10 * 1024**3)  # a hole: reading it would fill the memory
-    began = time.process_time()
-    found = faults(folder_reading.read(plan, DiskSource(beside)))
-    assert (GRABBER, None, "file_too_large") in found
-    assert time.process_time() - began < 5
-    assert FILE_BYTES < 10 * 1024**3
-
-
-def test_links_are_not_followed(plan: Plan, commons: Path, tmp_path: Path) -> None:
-    beside = tmp_path / "plan"
-    copytree(commons, beside)
-    (beside / GRABBER).unlink()
-    (beside / GRABBER).symlink_to(commons / GRABBER)
-    assert (GRABBER, None, "unreadable") in faults(folder_reading.read(plan, DiskSource(beside)))
-
-
-def test_what_no_plan_uses_is_named_and_not_locked(plan: Plan, commons: Path, tmp_path: Path) -> None:
-    beside = tmp_path / "plan"
-    copytree(commons, beside)
-    (beside / "worlds" / "other.toml").write_text("not = [even, toml")
-    found = folder_reading.read(plan, DiskSource(beside))
+def test_what_no_plan_uses_is_named_and_not_locked(plan: Plan, folder: PlanFolder) -> None:
+    found = folder_reading.read(plan, Source({**folder.texts, "worlds/other.toml": "not = [even, toml"}))
     assert found.faults == ()
     assert "worlds/other.toml" not in found.texts
     assert any("worlds/other.toml" in warning for warning in found.warnings)
@@ -379,3 +342,29 @@ def test_a_fault_is_at_the_line_of_its_value(
 ) -> None:
     found = folder_reading.read(plan, Source({**folder.texts, path: text})).faults
     assert [(fault.file, fault.line) for fault in found if fault.field.startswith(field)] == [(path, line)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ("turns = 40", "turns = 1000", None),
+        ("turns = 40", "turns = 1001", "out_of_range"),
+        ("turns = 40", "turns = 0", "out_of_range"),
+        ("[end]", "[influence]\nstart = 10000\n\n[end]", None),
+        ("[end]", "[influence]\nstart = 10001\n\n[end]", "out_of_range"),
+        ("[end]", '[influence]\nstart = "much"\n\n[end]', "wrong_type"),
+        ("[end]", "[influence]\nfirst = 1\n\n[end]", "unknown_key"),
+        ("[end]", "[energy]\ndecay = 10000\n\n[end]", None),
+        ("[end]", "[energy]\ndecay = 10001\n\n[end]", "out_of_range"),
+        ("[end]", "[energy]\nstart = 0\n\n[end]", "out_of_range"),
+        ("[end]", "[energy]\nmax = 10001\n\n[end]", "out_of_range"),
+        ("[end]", "[energy]\ndeath = 1\n\n[end]", "wrong_type"),
+        ('en = "The pasture"', f'en = "{"x" * 60}"', None),
+        ('en = "The pasture"', f'en = "{"x" * 61}"', "out_of_range"),
+    ],
+)
+def test_the_bounds_of_keys_that_no_struct_declares(
+    changed: Callable[[str, str, str], PlanFolder], old: str, new: str, code: str | None
+) -> None:
+    found: list[Any] = [fault.code for fault in changed(PASTURE, old, new).faults]
+    assert (found == []) if code is None else (code in found), found

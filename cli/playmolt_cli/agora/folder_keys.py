@@ -1,14 +1,20 @@
-"""`python -m playmolt_agora_runner.folder.reference`: the page of every key of a folder, its bounds, and every fault.
+"""`python -m playmolt_cli.agora.folder_keys`: the page of every key of a folder, its bounds, and every fault.
 
-Keys, bounds and defaults are those of the structs that files are read into; the words are `data/folder_keys.toml`.
+Keys, bounds and defaults are those of the structs that files are read into; the words are `folder_keys.toml`.
 """
 
 import sys
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from importlib.resources import files
 from typing import Any, Final, get_args
 
 import msgspec
 from msgspec import NODEFAULT, UNSET, inspect
+from playmolt_agora_runner.folder import source
+from playmolt_agora_runner.folder.personas import EVENTS_MOST, OwnPersona
+from playmolt_agora_runner.folder.texts import CHARS_MOST
+from playmolt_agora_runner.turn.prompts import SLOTS
 from playmolt_schemas.agora.plan import FaultCode
 from playmolt_schemas.instrument import measure_file as declaration
 from playmolt_schemas.stored.agora.own_world import (
@@ -22,12 +28,6 @@ from playmolt_schemas.stored.agora.own_world import (
     WorldResource,
 )
 from playmolt_schemas.stored.agora.plan import NAME, SEATS, RoomPlan, RoomSeat
-
-from playmolt_agora_runner.folder import source
-from playmolt_agora_runner.folder.personas import EVENTS_MOST, OwnPersona
-from playmolt_agora_runner.folder.texts import CHARS_MOST
-from playmolt_agora_runner.turn import texts
-from playmolt_agora_runner.turn.prompts import SLOTS
 
 PARTS: Final[Mapping[str, tuple[str, type[msgspec.Struct] | None]]] = {
     "rooms": ("`rooms[]` of the plan", RoomPlan),
@@ -72,6 +72,11 @@ class KeyRow(msgspec.Struct, frozen=True):
     about: str
 
 
+def table() -> dict[str, dict[str, Any]]:
+    """The words of keys and codes."""
+    return tomllib.loads(files("playmolt_cli.agora").joinpath("folder_keys.toml").read_text("utf-8"))
+
+
 def page() -> str:
     """The page, as Markdown."""
     head = _HEAD.format(
@@ -88,7 +93,7 @@ def page() -> str:
         memory=declaration.MEMORY_MB_MOST,
         memory_default=declaration.MEMORY_MB,
     )
-    words = texts.table("folder_keys.toml")
+    words = table()
     return "".join((head, *(_part(name, words[name]) for name in PARTS), *_codes(words["codes"])))
 
 

@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_agora.planning.power import power
-from playmolt_agora_runner.calls import probe
 from playmolt_agora_runner.experiment import locking, preregistration
 from playmolt_agora_runner.folder.reading import PlanFolder
 from playmolt_agora_runner.plan import reading
+from playmolt_cli.agora import probe
 from playmolt_core.game.decider import Refused
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.port import Failed, Model, ModelRequest, Reply
@@ -50,14 +50,14 @@ def plan() -> Plan:
 async def test_it_counts_equal_replies_alone_and_beside_others() -> None:
     asked = probe.requests(plan(), PlanFolder(), "fake", 3)
     assert len({request.messages[1].content for request in asked}) == 3
-    found = await probe.probed(CachingServer(), asked, CATALOGUE, plan())
+    found = await probe.probed(CachingServer(), asked, CATALOGUE, plan(), 4)
     assert (found.prompts, found.times, found.alone, found.first, found.beside) == (3, 4, 9, 0, 6)
     assert (found.model, found.temperature, found.cache_prompt) == ("fake", "0", False)
 
 
 async def test_a_model_without_a_reply_is_no_result() -> None:
     with pytest.raises(probe.ProbeFailed, match="503 from fake"):
-        await probe.probed(SilentServer(), probe.requests(plan(), PlanFolder(), "fake", 1), CATALOGUE, plan())
+        await probe.probed(SilentServer(), probe.requests(plan(), PlanFolder(), "fake", 1), CATALOGUE, plan(), 4)
 
 
 def test_preview_and_lock_say_it() -> None:

@@ -1,0 +1,58 @@
+"""A plan's folder on a disk: what cannot be read of it."""
+
+import time
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+from playmolt_agora_runner.folder import reading as folder_reading
+from playmolt_agora_runner.folder.source import FILE_BYTES, Source
+from playmolt_agora_runner.plan import reading
+from playmolt_cli.agora.plan import folder_files
+from playmolt_schemas.stored.agora.plan import Plan
+
+COMMONS = Path(__file__).parents[3] / "docs" / "examples" / "commons"
+PASTURE, GRABBER = "worlds/pasture.toml", "personas/grabber.toml"
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    found = reading.read((COMMONS / "plan.yaml").read_text("utf-8"))
+    assert isinstance(found, Plan)
+    return found
+
+
+def read(plan: Plan, beside: Path) -> list[tuple[str, int | None, str]]:
+    found = folder_reading.read(plan, Source(folder_files(beside)))
+    return [(fault.file, fault.line, fault.code) for fault in found.faults]
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [(b"\xff\xfe", "not_text"), (b"\xef\xbb\xbfturns = 1", "not_text"), (b"turns = 1\0", "not_text")],
+)
+def test_what_is_not_text_is_refused(plan: Plan, tmp_path: Path, content: bytes, code: str) -> None:
+    beside = tmp_path / "plan"
+    copytree(COMMONS, beside)
+    (beside / PASTURE).write_bytes(content)
+    assert (PASTURE, None, code) in read(plan, beside)
+
+
+def test_a_file_over_its_bound_is_refused_unread(plan: Plan, tmp_path: Path) -> None:
+    beside = tmp_path / "plan"
+    copytree(COMMONS, beside)
+    with (beside / GRABBER).open("wb") as file:
+        file.truncate(10 * 1024**3)  # a hole: reading it would fill the memory
+    began = time.process_time()
+    found = read(plan, beside)
+    assert (GRABBER, None, "file_too_large") in found
+    assert time.process_time() - began < 5
+    assert FILE_BYTES < 10 * 1024**3
+
+
+def test_links_are_not_followed(plan: Plan, tmp_path: Path) -> None:
+    beside = tmp_path / "plan"
+    copytree(COMMONS, beside)
+    (beside / GRABBER).unlink()
+    (beside / GRABBER).symlink_to(COMMONS / GRABBER)
+    assert (GRABBER, None, "unreadable") in read(plan, beside)
