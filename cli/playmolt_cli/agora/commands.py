@@ -33,8 +33,9 @@ from playmolt_cli.terminal.options import data_option, echo_json, json_bytes, js
 
 if TYPE_CHECKING:
     from playmolt_agora.report.printing.transcript import Format
-    from playmolt_agora_runner.checks.symmetry import Certificate
     from playmolt_schemas.stored.agora.experiment import Which
+
+    from playmolt_cli.agora.prompt_symmetry import Certificate
 
 F = TypeVar("F", bound=Callable[..., Any])
 _NEXT = {
@@ -456,12 +457,13 @@ def _console(as_json: bool) -> Console:
 
 
 def _certificate(plan: Plan | None = None) -> "Certificate":
-    from playmolt_agora_runner.checks import symmetry  # noqa: PLC0415 -- needed by few commands
     from playmolt_agora_runner.plan import interview_faults  # noqa: PLC0415 -- needed by few commands
-    from playmolt_agora_runner.plan import plan as plans  # noqa: PLC0415 -- as the next
+    from playmolt_agora_runner.plan import plan as plans  # noqa: PLC0415 -- as above
+
+    from playmolt_cli.agora import prompt_symmetry  # noqa: PLC0415 -- as above
 
     asked = tuple(interview_faults.texts_of(plan)) if plan else ()
-    return symmetry.check(seed_texts=plans.seed_texts(plan) if plan else (), questions=asked)
+    return prompt_symmetry.check(seed_texts=plans.seed_texts(plan) if plan else (), questions=asked)
 
 
 def _refuse_asymmetry() -> None:

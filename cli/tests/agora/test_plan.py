@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from click.testing import CliRunner, Result
-from playmolt_agora_runner.checks import symmetry
+from playmolt_cli.agora import prompt_symmetry
 from playmolt_cli.agora.plan import selected
 from playmolt_cli.main import cli
 from playmolt_cli.terminal.failures import Failure
@@ -165,8 +165,8 @@ def test_the_certificate_is_printed_and_holds() -> None:
 
 
 def test_an_undeclared_difference_stops_check_and_run(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = symmetry.Certificate(version="x", prompts=1, pairs=1, exceptions=(), faults=("ko says more",))
-    monkeypatch.setattr(symmetry, "check", lambda **_: broken)
+    broken = prompt_symmetry.Certificate(version="x", prompts=1, pairs=1, exceptions=(), faults=("ko says more",))
+    monkeypatch.setattr(prompt_symmetry, "check", lambda **_: broken)
     checked, run = _run("check"), _run("run", str(file))
     assert (checked.exit_code, run.exit_code) == (1, 1)
     assert "ko says more" in checked.stdout

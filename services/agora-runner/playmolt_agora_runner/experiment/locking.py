@@ -16,7 +16,6 @@ from playmolt_schemas.limits import RECORD_BYTES
 from playmolt_schemas.stored.agora.experiment import Preregistered
 from playmolt_schemas.stored.agora.plan import Plan
 
-from playmolt_agora_runner.checks import symmetry
 from playmolt_agora_runner.experiment import preregistration
 from playmolt_agora_runner.experiment.preregistration import ExaminedPlan
 from playmolt_agora_runner.experiment.state import BY_CHARS
@@ -57,11 +56,6 @@ def examine(
 
 def lock(experiment: str, operator: str, found: ExaminedPlan, catalogue: Catalogue) -> Preregistered | Refused:
     """The first event of an experiment with this plan."""
-    if not symmetry.certificate().ok:
-        return Refused(
-            Code.INVALID_REQUEST,
-            "The prompts are not symmetric. Run `playmolt agora check` to see where they differ.",
-        )
     preregistered = preregistration.preregistered(experiment, operator[:BY_CHARS], found, catalogue)
     size = len(canonical_json(preregistered))
     if size > RECORD_BYTES - _METADATA_BYTES:

@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 import pytest
 from msgspec.structs import replace
-from playmolt_agora_runner.checks import symmetry
 from playmolt_agora_runner.checks.outline import outline
+from playmolt_agora_runner.checks.symmetry import SeedText
 from playmolt_agora_runner.turn import texts
 from playmolt_agora_runner.turn.texts import Library, PromptTexts
+from playmolt_cli.agora import prompt_symmetry
 from playmolt_schemas.stored.agora.turn import Language, PhaseName
 
 
@@ -44,7 +45,7 @@ def own(group: str, key: str, text: str) -> Callable[[PromptTexts], PromptTexts]
 
 
 def test_the_texts_are_symmetric_but_for_what_was_declared() -> None:
-    certificate = symmetry.check()
+    certificate = prompt_symmetry.check()
     assert certificate.faults == ()
     assert certificate.ok
     assert certificate.version == texts.version()
@@ -88,7 +89,7 @@ BREAKS = [
 def test_an_undeclared_difference_of_the_languages_is_found(
     language: Language, change: Callable[[PromptTexts], PromptTexts], where: str, what: str
 ) -> None:
-    certificate = symmetry.check(broken(language, change))
+    certificate = prompt_symmetry.check(broken(language, change))
     assert not certificate.ok
     assert any(fault.startswith(where) and what in fault for fault in certificate.faults)
     assert certificate.lines()[-1].endswith("undeclared differences")
@@ -132,7 +133,7 @@ def both(korean: Callable[[PromptTexts], PromptTexts], english: Callable[[Prompt
     ],
 )
 def test_an_undeclared_difference_of_the_conditions_is_found(library: Library, fault: str) -> None:
-    certificate = symmetry.check(library)
+    certificate = prompt_symmetry.check(library)
     assert any(fault in each for each in certificate.faults)
 
 
@@ -158,7 +159,7 @@ def test_an_outline_sees_shape_numbers_and_slots_and_no_words() -> None:
     ],
 )
 def test_seed_events_are_compared_like_every_other_text(phase: PhaseName, ko: str, en: str, fault: str) -> None:
-    text = symmetry.SeedText(phase, 3, ko, en)
+    text = SeedText(phase, 3, ko, en)
     assert "".join(text.faults()).startswith("the seed event of turn 3" if fault else "")
     assert fault in "".join(text.faults())
-    assert symmetry.check(seed_texts=(text,)).ok == (not fault)
+    assert prompt_symmetry.check(seed_texts=(text,)).ok == (not fault)
