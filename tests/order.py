@@ -59,7 +59,7 @@ SLOW = (
     "core/tests/llm/test_learnt_concurrency.py", "core/tests/llm/test_memory_limits.py", "schemas/tests/test_export.py",
     "sdk/tests/test_client.py", "sdk/tests/test_loop.py", "sdk/tests/test_stream.py",
     "lab/tests/bundle/test_interviews.py", "lab/tests/bundle/test_studies.py", "lab/tests/bundle/test_verify.py",
-    "services/agora-runner/tests/checks/test_symmetry.py", "services/agora-runner/tests/coding/test_judging.py",
+    "cli/tests/agora/test_prompt_symmetry.py", "services/agora-runner/tests/coding/test_judging.py",
     "services/agora-runner/tests/experiment/test_experiment.py",
     "lab/tests/measures/inference/test_families.py",
     "lab/tests/measures/inference/test_hypotheses.py",

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Final
 
 import msgspec
-from playmolt_agora_runner.calls.experiment_status import turn_request
+from playmolt_agora_runner.calls.requests import turn_request
 from playmolt_agora_runner.folder.personas import dressed
 from playmolt_agora_runner.folder.reading import PlanFolder
 from playmolt_agora_runner.plan import matrix

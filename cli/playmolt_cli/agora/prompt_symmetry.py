@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
-from playmolt_agora_runner.checks.outline import Mark, outline
-from playmolt_agora_runner.checks.symmetry import PackagedDifference, QuestionText, SeedText, knowledge, notions
+from playmolt_agora_runner.plan.outline import Mark, outline
+from playmolt_agora_runner.plan.plan_texts import PackagedDifference, QuestionText, SeedText, knowledge, notions
 from playmolt_agora_runner.turn import prompts, texts
 from playmolt_agora_runner.turn.prompts import Prompt
 from playmolt_agora_runner.turn.scene import Scene

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 from msgspec.structs import replace
-from playmolt_agora_runner.checks.outline import outline
-from playmolt_agora_runner.checks.symmetry import SeedText
+from playmolt_agora_runner.plan.outline import outline
+from playmolt_agora_runner.plan.plan_texts import SeedText
 from playmolt_agora_runner.turn import texts
 from playmolt_agora_runner.turn.texts import Library, PromptTexts
 from playmolt_cli.agora import prompt_symmetry

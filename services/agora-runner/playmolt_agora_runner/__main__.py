@@ -14,7 +14,6 @@ from playmolt_schemas.instrument import lexicon
 from playmolt_schemas.routes import sharing
 
 from playmolt_agora_runner.calls.batch_worker import BatchWorker
-from playmolt_agora_runner.calls.experiment_status import RecentExperiments
 from playmolt_agora_runner.coding.judge_model import JudgeModel
 from playmolt_agora_runner.coding.judge_worker import JudgeWorker
 from playmolt_agora_runner.experiment import effects as experiment_effects
@@ -29,6 +28,7 @@ from playmolt_agora_runner.workers.laboratory import Laboratory
 from playmolt_agora_runner.workers.library import Library
 from playmolt_agora_runner.workers.model_worker import LoadBalancer, ModelWorker
 from playmolt_agora_runner.workers.plan_examiner import Lock, PlanExaminer
+from playmolt_agora_runner.workers.recent_experiments import RecentExperiments
 from playmolt_agora_runner.workers.run_workers import LookWorker, PauseWorker, PcsLook, RunOpener, RunWatcher
 from playmolt_agora_runner.workers.turn_model import TurnModel
 from playmolt_agora_runner.world.state import RunState

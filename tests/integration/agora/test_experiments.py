@@ -16,7 +16,7 @@ import httpx
 import msgspec
 import pytest
 from click.testing import CliRunner
-from playmolt_agora_runner.calls.experiment_status import FRESH_SECONDS
+from playmolt_agora_runner.workers.recent_experiments import FRESH_SECONDS
 from playmolt_cli.main import cli
 
 from core.tests.llm.fake_server import Canned, FakeServer, ReceivedRequest, fenced, hang, reply, status

@@ -1,1 +1,1 @@
-"""What the model calls of runs and judges share: status of the experiment, prompt store, batches."""
+"""What the model calls of runs and judges share: requests, accounts, batches."""

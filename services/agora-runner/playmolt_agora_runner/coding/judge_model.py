@@ -6,10 +6,11 @@ from functools import partial
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 from playmolt_core.db.blobs import PromptStore
 from playmolt_core.db.ledger import Account, InFlight
 from playmolt_core.llm import port
-from playmolt_core.llm.catalogue import Catalogue
+from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.durable_call import Answer, BatchPlace, DurableCalls, NoAnswer, Question
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import Failed, ModelRequest, Reply
@@ -23,8 +24,7 @@ from playmolt_schemas.stored.agora.plan import Budget, Plan, Spent
 from playmolt_schemas.stored.agora.turn import Language
 
 from playmolt_agora_runner import budget
-from playmolt_agora_runner.budget import Prices
-from playmolt_agora_runner.calls.experiment_status import reply_key, spent_of
+from playmolt_agora_runner.calls.requests import reply_key, spent_of
 from playmolt_agora_runner.coding import judgement
 from playmolt_agora_runner.coding.judgement import Judgement, thought_in
 from playmolt_agora_runner.experiment.state import Judge
@@ -143,9 +143,10 @@ class JudgeModel:
 
 
 def _worst_case(request: ModelRequest, judge: Judge) -> Charge:
-    pinned = judge.judge
-    prices = Prices(pinned.input_price, pinned.output_price, pinned.cached_price, pinned.reasoning_price)
-    return budget.worst_case(request, prices)
+    """At the prices of its start."""
+    pinned = {name: getattr(judge.judge, name) for name in budget.PRICES}
+    prices = {name: Decimal(price) for name, price in pinned.items() if price is not None}
+    return budget.worst_case(request, replace(ModelEntry(base_url="", model=judge.judge.model), **prices))
 
 
 def _accounts(experiment: str, judge: Judge) -> list[Account]:

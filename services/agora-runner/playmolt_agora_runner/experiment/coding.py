@@ -16,7 +16,7 @@ from playmolt_schemas.stored.agora.experiment import (
 from playmolt_schemas.stored.agora.plan import NOTE_CHARS
 from playmolt_schemas.text import unstorable
 
-from playmolt_agora_runner.budget import prices_of
+from playmolt_agora_runner.budget import with_prices
 from playmolt_agora_runner.experiment import commands
 from playmolt_agora_runner.experiment.preregistration import pinned
 from playmolt_agora_runner.experiment.state import BY_CHARS, Judge, State, game_over
@@ -28,7 +28,7 @@ def pinned_judge(alias: str, budget: JudgeBudget, catalogue: Catalogue, *, batch
     if not catalogue.knows(alias):
         known = ", ".join(catalogue.aliases)
         return _refused("model", f"the catalogue has no model {alias[:60]!r}; it has {known}")
-    if budget.money is not None and not prices_of(alias, catalogue.models.get(alias)).known:
+    if budget.money is not None and not with_prices(alias, catalogue.models.get(alias)).priced:
         return _refused("budget.money", f"{alias} has no price in the catalogue, so its cost cannot be counted")
     entry = catalogue.models.get(alias)
     if batch and not (entry and entry.batch):

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from playmolt_core.game.decider import Command
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.stored.agora.experiment import (
+    BudgetStopped,
     JudgeBudget,
     JudgingStatus,
     PinnedModel,
@@ -15,8 +16,6 @@ from playmolt_schemas.stored.agora.experiment import (
     Which,
 )
 from playmolt_schemas.stored.agora.plan import Budget, Noticed, PcsSoFar, Spent, StopKind
-
-from playmolt_agora_runner.budget import LimitReached
 
 
 class OpenExperiment(Command, frozen=True, kw_only=True):
@@ -63,10 +62,9 @@ class ReportRunFinished(ReportRunProgress, frozen=True, kw_only=True):
 
 
 class StopForBudget(Command, frozen=True, kw_only=True):
-    """A call did not fit into the budget; `run` is the one it was for."""
+    """A call did not fit into the budget."""
 
-    run: str
-    reached: LimitReached
+    stopped: BudgetStopped
 
 
 class Stop(Command, frozen=True, kw_only=True):

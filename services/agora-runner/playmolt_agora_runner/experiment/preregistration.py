@@ -14,6 +14,7 @@ from playmolt_schemas.stored.agora.experiment import PinnedModel, PinnedTest, Pi
 from playmolt_schemas.stored.agora.plan import Plan, Square
 from playmolt_schemas.stored.agora.turn import RunSpec
 from playmolt_schemas.stored.agora.world import Rules
+from playmolt_schemas.text import decimal_text
 
 from playmolt_agora_runner import budget
 from playmolt_agora_runner.folder.reading import PlanFolder
@@ -120,15 +121,13 @@ def _tests(plan: Plan, preview: Preview) -> tuple[PinnedTest, ...]:
 def pinned(alias: str, catalogue: Catalogue) -> PinnedModel:
     """A model as the catalogue names it now."""
     entry = catalogue.models.get(alias)
-    prices = budget.prices_of(alias, entry)
+    known = budget.with_prices(alias, entry)
+    prices = {name: getattr(known, name) if known.priced else None for name in budget.PRICES}
     return PinnedModel(
         alias=alias,
         model=entry.model if entry else alias,
         base_url=entry.base_url if entry else None,
-        input_price=prices.input,
-        output_price=prices.output,
-        cached_price=prices.cached,
-        reasoning_price=prices.reasoning,
+        **{name: None if price is None else decimal_text(price) for name, price in prices.items()},
         scripted=is_scripted(alias),
         cache_prompt=UNSET if entry is None or entry.cache_prompt is None else entry.cache_prompt,
     )

@@ -7,7 +7,6 @@ from playmolt_core.game.decider import Accepted, Decision, Refused
 from playmolt_schemas.stored.agora.experiment import (
     ANSWERED,
     ActsCounted,
-    BudgetStopped,
     Deviation,
     RunFinished,
     RunProgressed,
@@ -57,18 +56,8 @@ def run_without_result(state: State, command: commands.ReportRunWithoutResult) -
 def stop_for_budget(state: State, command: commands.StopForBudget) -> Decision:
     if state.status != "running":
         return Accepted()
-    if state.run(command.run) is None:
-        return no_run(command.run)
-    reached = command.reached
-    stopped = BudgetStopped(
-        limit=reached.limit,
-        scope=reached.scope,
-        run=command.run,
-        most=reached.most,
-        spent=reached.spent,
-        detail=reached.detail[:NOTE_CHARS],
-    )
-    return Accepted((stopped,))
+    run = str(command.stopped.run)
+    return Accepted((command.stopped,)) if state.run(run) is not None else no_run(run)
 
 
 def _unfinished(state: State, identifier: str) -> Run | Accepted | Refused:

@@ -2,14 +2,17 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Final
 
 import msgspec
 from playmolt_core.llm.catalogue import Catalogue
+from playmolt_core.llm.port import Usage
 from playmolt_schemas.agora.plan import ModelCost
 from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.stored.agora.plan import Plan
 from playmolt_schemas.stored.agora.turn import Language, PhaseName, Seat
+from playmolt_schemas.text import decimal_text
 
 from playmolt_agora_runner import budget
 from playmolt_agora_runner.plan import matrix
@@ -64,8 +67,8 @@ def project(plan: Plan, catalogue: Catalogue, rooms: matrix.Rooms = ()) -> Proje
         calls_most=sum(each.calls for each in most),
         tokens=sum(each.prompt_tokens + each.completion_tokens for each in usual),
         tokens_most=sum(each.prompt_tokens + each.completion_tokens for each in most),
-        cost=budget.total(*(each.cost for each in usual)),
-        cost_most=budget.total(*(each.cost for each in most)),
+        cost=_total(*(each.cost for each in usual)),
+        cost_most=_total(*(each.cost for each in most)),
         models=tuple(usual),
     )
 
@@ -113,5 +116,11 @@ def _model(
         calls=calls,
         prompt_tokens=prompt,
         completion_tokens=completion,
-        cost=budget.cost(budget.prices_of(model, catalogue.models.get(model)), prompt, completion),
+        cost=budget.with_prices(model, catalogue.models.get(model)).cost(Usage(prompt, completion)),
     )
+
+
+def _total(*costs: str | None) -> str | None:
+    """Add costs; None as soon as one is unknown."""
+    known = [Decimal(cost) for cost in costs if cost is not None]
+    return decimal_text(sum(known, Decimal(0))) if len(known) == len(costs) else None

@@ -10,9 +10,9 @@ from playmolt_schemas.stored.agora.plan import LockedRoom, Plan
 from playmolt_schemas.stored.agora.turn import EVERYONE, Interview, InterviewScale
 from playmolt_schemas.text import trimmed
 
-from playmolt_agora_runner.checks.symmetry import QuestionText
 from playmolt_agora_runner.plan import matrix
 from playmolt_agora_runner.plan.plan import all_languages
+from playmolt_agora_runner.plan.plan_texts import QuestionText
 
 _KINDS: Final = ("scale", "choices", "text")
 _STEPS: Final = 100

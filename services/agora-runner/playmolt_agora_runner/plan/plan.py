@@ -21,7 +21,7 @@ from playmolt_schemas.stored.agora.plan import (
 from playmolt_schemas.stored.agora.turn import Language, PhaseName, SetName
 from playmolt_schemas.stored.agora.world import Rules
 
-from playmolt_agora_runner.checks import symmetry
+from playmolt_agora_runner.plan.plan_texts import SeedText
 from playmolt_agora_runner.world import worlds
 
 SET_LANGUAGES: Final[Mapping[SetName, Language]] = {"A": "ko", "B": "en", "C": "ko", "D": "en"}
@@ -65,14 +65,14 @@ def overrides(phase: Arm, rules: Mapping[str, object]) -> dict[str, object]:
     return {"energy.ledger": "real", **rules} if phase == COSTS_REAL else dict(rules)
 
 
-def seed_texts(plan: Plan) -> tuple[symmetry.SeedText, ...]:
+def seed_texts(plan: Plan) -> tuple[SeedText, ...]:
     """The seed events of all phases, which agents read as they read every other text."""
-    found = [symmetry.SeedText("phase2", event.turn, event.ko, event.en) for event in plan.seed_events]
+    found = [SeedText("phase2", event.turn, event.ko, event.en) for event in plan.seed_events]
     for arm in ARMS:
         phase = phase_of(plan, arm)
         rules = worlds.rules(world(arm), overrides(arm, phase.rules)) if phase else ()
         if isinstance(rules, Rules):
-            found += [symmetry.SeedText(world(arm), event.turn, event.ko, event.en) for event in rules.seed_events]
+            found += [SeedText(world(arm), event.turn, event.ko, event.en) for event in rules.seed_events]
     return tuple(found)
 
 

@@ -170,7 +170,7 @@ def _model_faults(plan: Plan, catalogue: Catalogue) -> Iterator[PlanFault]:
         if entry is None and not (is_scripted(model) and model in residents.ALIASES):
             known = ", ".join([*catalogue.models, *sorted(residents.ALIASES)])
             yield PlanFault("models", f"{model} is not in the catalogue; it has {known}", code="unknown_model")
-        elif money and not budget.prices_of(model, entry).known:
+        elif money and not budget.with_prices(model, entry).priced:
             message = f"{model} has no price: give it input_price and output_price, or limit tokens or calls"
             yield PlanFault("budget.money", message, code="no_price")
         longest = entry.reply_tokens if entry else None

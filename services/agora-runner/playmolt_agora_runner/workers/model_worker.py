@@ -22,7 +22,6 @@ from playmolt_schemas.stored.agora.plan import Noticed, Spent
 from playmolt_schemas.stored.agora.run import AgentDied, CallMade
 from playmolt_schemas.stored.event import Event
 
-from playmolt_agora_runner.calls.experiment_status import RecentExperiments, events_of
 from playmolt_agora_runner.experiment import commands as experiments
 from playmolt_agora_runner.experiment import preregistration
 from playmolt_agora_runner.run import commands, effects
@@ -32,6 +31,7 @@ from playmolt_agora_runner.turn import scenes
 from playmolt_agora_runner.turn.interview import InterviewReply
 from playmolt_agora_runner.turn.reply_parser import TurnReply
 from playmolt_agora_runner.turn.scene import Scene
+from playmolt_agora_runner.workers.recent_experiments import RecentExperiments, events_of
 from playmolt_agora_runner.workers.run_usage import Notices, acts_of, requests_recorded, spent_of
 from playmolt_agora_runner.workers.turn_model import Halt, TurnModel
 from playmolt_agora_runner.world import epoch
@@ -199,7 +199,7 @@ class ModelWorker:
             await leased.submit(made, f"{step}/call/{number}", effect=effect)
         whole = (self._experiments, turn.spec.experiment)
         if halt.reached is not None:
-            stop = experiments.StopForBudget(run=turn.spec.run, reached=halt.reached)
+            stop = experiments.StopForBudget(stopped=halt.reached)
             await leased.submit(stop, f"{step}/experiment", effect=effect, to=whole)
         elif (ended := stop_for(turn.spec.run, halt, pauses)) is not None:
             await leased.submit(ended, f"{step}/experiment", effect=effect, to=whole)

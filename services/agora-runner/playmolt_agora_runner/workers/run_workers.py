@@ -17,7 +17,6 @@ from playmolt_schemas.instrument.laboratory import CellInterval, IntervalsReques
 from playmolt_schemas.limits import PAGE_MAX
 from playmolt_schemas.stored.agora.turn import RunSpec
 
-from playmolt_agora_runner.calls.experiment_status import RecentExperiments, events_of
 from playmolt_agora_runner.experiment import adaptive, effects, interim_pcs
 from playmolt_agora_runner.experiment import commands as experiments
 from playmolt_agora_runner.experiment.api import PcsFigures
@@ -27,6 +26,7 @@ from playmolt_agora_runner.experiment.state import State
 from playmolt_agora_runner.run import branch, commands
 from playmolt_agora_runner.run.effects import EndOfPause
 from playmolt_agora_runner.workers.laboratory import Laboratory, LaboratoryFailed
+from playmolt_agora_runner.workers.recent_experiments import RecentExperiments, events_of
 from playmolt_agora_runner.world.state import RunState
 
 _log = log("openings")

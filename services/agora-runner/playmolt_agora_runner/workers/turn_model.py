@@ -19,20 +19,13 @@ from playmolt_core.llm.port import ModelRequest, Reply, TurnHeader
 from playmolt_core.llm.scripted.model import Cast, ScriptedModel
 from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.instrument.usage import is_call, with_call
+from playmolt_schemas.stored.agora.experiment import BudgetStopped
 from playmolt_schemas.stored.agora.plan import Budget, Spent
 from playmolt_schemas.stored.agora.run import PauseCode
 from playmolt_schemas.stored.agora.turn import RunSpec, Tokens
 
 from playmolt_agora_runner import budget
-from playmolt_agora_runner.budget import LimitReached
-from playmolt_agora_runner.calls.experiment_status import (
-    RecentExperiments,
-    account_reached,
-    accounts_of,
-    model_request,
-    reply_key,
-    turn_request,
-)
+from playmolt_agora_runner.calls.requests import account_reached, accounts_of, model_request, reply_key, turn_request
 from playmolt_agora_runner.folder.personas import dressed
 from playmolt_agora_runner.run.effects import AgentInterview
 from playmolt_agora_runner.scripted import visitors
@@ -41,6 +34,7 @@ from playmolt_agora_runner.turn.interview import InterviewReply
 from playmolt_agora_runner.turn.prompts import Prompt
 from playmolt_agora_runner.turn.reply_parser import FailedCode, Parsed, StoredCall, TurnReply
 from playmolt_agora_runner.turn.scene import Scene
+from playmolt_agora_runner.workers.recent_experiments import RecentExperiments
 
 _KEPT: Final = 200
 
@@ -80,6 +74,7 @@ class RoomTextLoader:
 _ASKED_AGAIN: Final = frozenset(("parse_error", "invalid_action"))
 _NO_ACCESS: Final = frozenset(("401", "402", "403", "404", port.NO_QUOTA))
 """Statuses that reject the key, the account or the model, whatever the request."""
+_USAGE: Final = ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens")
 LOOK_SECONDS: Final = 0.5
 """How often a question looks for the answer of its batch."""
 
@@ -93,7 +88,7 @@ class Halt(msgspec.Struct, frozen=True, kw_only=True):
 
     code: PauseCode
     detail: str
-    reached: LimitReached | None = None
+    reached: BudgetStopped | None = None
     rejected: bool = False
     no_access: bool = False
     limited: bool = False
@@ -103,11 +98,15 @@ class Halt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TurnQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model is asked. `turn` and `place` name it in marks of calls in flight, `replicate` in keys of replies.
+    """What a model is asked in a run. `turn` and `place` name it in marks of calls in flight, `replicate` in keys of
+    replies; `logged` calls of it are in the log.
 
     `cast` answers for scripted models; `labels` are added to the calls as stored.
     """
 
+    spec: RunSpec
+    limits: Budget
+    logged: int
     request: ModelRequest
     prompt: str
     turn: int
@@ -124,7 +123,7 @@ class _Outcome(msgspec.Struct, frozen=True):
     failed: FailedCode | None = None
 
 
-P = TypeVar("P")
+P = TypeVar("P", Parsed, interview.Answer)
 
 
 class TurnModel:
@@ -163,6 +162,9 @@ class TurnModel:
         prompt, alias = prompts.render(scene), _alias(spec, scene)
         header = TurnHeader(spec.run, f"{scene.turn}:{scene.agent}")
         question = TurnQuestion(
+            spec=spec,
+            limits=limits,
+            logged=logged,
             request=turn_request(spec, alias, scene, prompt, header),
             prompt=await self._keep_prompt(prompt),
             turn=scene.turn,
@@ -171,12 +173,9 @@ class TurnModel:
             cast=visitors.cast(self._cast, alias, scene),
         )
         found = await self._ladder(
-            spec,
             question,
-            limits,
-            logged,
             lambda said, reask: reply_parser.read(said.text, scene, failed=said.failed, reask=reask),
-            lambda parsed: reply_parser.reask_message(parsed, spec.language) if parsed.code in _ASKED_AGAIN else None,
+            lambda parsed: reply_parser.reask_message(parsed, spec.language),
         )
         if isinstance(found, Halt):
             return found
@@ -193,6 +192,9 @@ class TurnModel:
         schema, alias = interview.answer_schema(asked_about, spec.language), _alias(spec, scene)
         header = TurnHeader(spec.run, f"interview:{due.turn}:{due.agent}:{asked_about.id}")
         question = TurnQuestion(
+            spec=spec,
+            limits=limits,
+            logged=logged,
             request=model_request(spec, alias, prompt, interview.SCHEMA, schema, header),
             prompt=await self._keep_prompt(prompt),
             turn=due.turn,
@@ -202,30 +204,20 @@ class TurnModel:
             labels={"interview": asked_about.id},
         )
         found = await self._ladder(
-            spec,
             question,
-            limits,
-            logged,
             lambda said, reask: interview.read(said.text, asked_about, spec.language, failed=said.failed, reask=reask),
-            lambda answer: (
-                interview.reask_message(answer, asked_about, spec.language) if answer.code in _ASKED_AGAIN else None
-            ),
+            lambda answer: interview.reask_message(answer, asked_about, spec.language),
         )
         if isinstance(found, Halt):
             return found
         asked, answer, attempts = found
-        tokens, cost = _tokens(attempts), _spent(attempts).cost
+        spent = _spent(attempts)
         return InterviewReply(
             answer=answer,
             raw_reply=asked.text,
             prompt_hash=question.prompt,
-            usage={
-                "prompt_tokens": tokens.prompt,
-                "completion_tokens": tokens.completion,
-                "cached_tokens": tokens.cached,
-                "reasoning_tokens": tokens.reasoning,
-            },
-            cost=cost,
+            usage={name: getattr(spent, name) for name in _USAGE},
+            cost=spent.cost,
             attempts=tuple(attempts),
         )
 
@@ -235,23 +227,16 @@ class TurnModel:
         return hashlib.sha256(kept.encode()).hexdigest()
 
     async def _ladder(
-        self,
-        spec: RunSpec,
-        question: TurnQuestion,
-        limits: Budget,
-        logged: int,
-        read: Callable[[_Outcome, bool], P],
-        demand: Callable[[P], str | None],
+        self, question: TurnQuestion, read: Callable[[_Outcome, bool], P], demand: Callable[[P], str]
     ) -> tuple[Answer, P, list[StoredCall]] | Halt:
-        """Ask, and again while `demand` says what is wrong, as often as the plan allows; the calls come last."""
+        """Ask, and again with what `demand` says is wrong, as often as the plan allows; the calls come last."""
         attempts: list[StoredCall] = []
         questions = 0
 
         async def ask(request: ModelRequest) -> Answer | Halt:
             nonlocal questions
             questions += 1
-            place = InFlight(stream=spec.run, turn=question.turn, agent=question.place, ask=questions, logged=logged)
-            asked = await self._ask(spec, msgspec.structs.replace(question, request=request), limits, place)
+            asked = await self._ask(question, request, questions)
             attempts.extend(() if isinstance(asked, Halt) else asked.attempts)
             return asked
 
@@ -262,25 +247,25 @@ class TurnModel:
             return said if isinstance(said, Halt) else (asked, read(said, questions > 1))
 
         def again(outcome: tuple[Answer, P] | Halt) -> ModelRequest | None:
-            demanded = None if isinstance(outcome, Halt) else demand(outcome[1])
-            if isinstance(outcome, Halt) or demanded is None:
+            if isinstance(outcome, Halt) or outcome[1].code not in _ASKED_AGAIN:
                 return None
-            return asked_again(question.request, outcome[0].text, demanded)
+            return asked_again(question.request, outcome[0].text, demand(outcome[1]))
 
-        outcome = await driven(repairing(await ask(question.request), parsed, again, spec.reask), ask)
+        outcome = await driven(repairing(await ask(question.request), parsed, again, question.spec.reask), ask)
         return outcome if isinstance(outcome, Halt) else (*outcome, attempts)
 
-    async def _ask(self, spec: RunSpec, question: TurnQuestion, limits: Budget, place: InFlight) -> Answer | Halt:
-        request, alias = question.request, question.request.alias
-        prices = budget.prices_of(alias, self._catalogue.models.get(alias))
-        worst = budget.worst_case(request, prices)
-        scripted, replicate = is_scripted(alias), [*question.replicate, place.ask]
+    async def _ask(self, question: TurnQuestion, request: ModelRequest, number: int) -> Answer | Halt:
+        spec, limits, alias = question.spec, question.limits, request.alias
+        worst = budget.worst_case(request, budget.with_prices(alias, self._catalogue.models.get(alias)))
+        scripted, replicate = is_scripted(alias), [*question.replicate, number]
         found = await self._calls.ask(
             Question(
                 request=request,
                 key=None if scripted else reply_key(request, self._catalogue, spec.sampling, replicate),
                 prompt=question.prompt,
-                mark=place,
+                mark=InFlight(
+                    stream=spec.run, turn=question.turn, agent=question.place, ask=number, logged=question.logged
+                ),
                 accounts=accounts_of(spec, limits),
                 tokens=worst.tokens,
                 cost=worst.cost,
@@ -349,7 +334,7 @@ def _outcome(asked: Answer) -> _Outcome | Halt:
 def _turn_reply(
     alias: str, asked: Answer, parsed: Parsed, attempts: list[StoredCall], digest: str, lost: int
 ) -> TurnReply:
-    last = attempts[-1]
+    last, spent = attempts[-1], _spent(attempts)
     return TurnReply(
         parsed=parsed,
         raw_reply=asked.text,
@@ -357,21 +342,11 @@ def _turn_reply(
         model_asked=last.get("model_asked", alias),
         model_answered=last.get("model_answered"),
         attempt=lost + sum(is_call(attempt) for attempt in attempts),
-        tokens=_tokens(attempts),
-        cost=_spent(attempts).cost,
+        tokens=Tokens(*(getattr(spent, name) for name in _USAGE)),
+        cost=spent.cost,
         latency_ms=sum(attempt["latency_ms"] for attempt in attempts),
         cache_hit=asked.cached,
         attempts=tuple(attempts),
-    )
-
-
-def _tokens(attempts: Sequence[StoredCall]) -> Tokens:
-    usages = [attempt["usage"] for attempt in attempts if attempt["usage"]]
-    return Tokens(
-        sum(usage["prompt_tokens"] or 0 for usage in usages),
-        sum(usage["completion_tokens"] or 0 for usage in usages),
-        sum(usage.get("cached_tokens") or 0 for usage in usages),
-        sum(usage.get("reasoning_tokens") or 0 for usage in usages),
     )
 
 

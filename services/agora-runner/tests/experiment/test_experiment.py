@@ -10,8 +10,6 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from playmolt_agora.measures.inference.looks import pcs_so_far
-from playmolt_agora_runner.budget import LimitReached
-from playmolt_agora_runner.checks import symmetry
 from playmolt_agora_runner.experiment import commands, interim_pcs, views
 from playmolt_agora_runner.experiment.api import ExperimentApi
 from playmolt_agora_runner.experiment.effects import RunToOpen, ThoughtsToCode, look_effect, open_effect
@@ -70,7 +68,13 @@ COMPARED: dict[str, Any] = SMALL | {
     "phases": {"stage1": {"runs": 1, "turns": 3}, "phase1": {"runs": 1, "turns": 3}},
 }
 BATCHED: dict[str, Any] = SMALL | {"batch": {"play": True}}
-REACHED = LimitReached(limit="calls", scope="all", most="10", spent="11", detail="Raise it and resume.")
+
+
+def out_of_budget(run: str) -> commands.StopForBudget:
+    stopped = BudgetStopped(limit="calls", scope="all", run=run, most="10", spent="11", detail="Raise it and resume.")
+    return commands.StopForBudget(stopped=stopped)
+
+
 OPERATOR: dict[str, Any] = {"stream": ID, "operator": True}
 
 
@@ -188,11 +192,6 @@ class TestTheLock:
         priced = SMALL | {"models": ["unpriced"], "budget": {"money": "5"}}
         Bench().open(priced).refused(Code.INVALID_REQUEST, "budget.money")
 
-    def test_texts_that_are_not_symmetric_run_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        broken = symmetry.Certificate(version="x", prompts=1, pairs=1, exceptions=(), faults=("ko says more",))
-        monkeypatch.setattr(symmetry, "certificate", lambda: broken)
-        Bench().open(SMALL).refused(Code.INVALID_REQUEST)
-
     def test_a_plan_too_large_for_one_record_is_refused(self) -> None:
         many = {"models": ["scripted-steady", "scripted-trader", "scripted-social"], "allow_unbalanced": True}
         plan = SMALL | many | {"languages": ["ko"], "phases": {"phase2": {"runs": 400, "sets": ["A", "C"]}}}
@@ -268,12 +267,12 @@ class TestStops:
 
     def test_a_spent_budget_stops_and_a_raised_one_goes_on(self) -> None:
         bench = Bench(SMALL | {"budget": {"calls": 10}})
-        bench.when(commands.StopForBudget(run=bench.run(0), reached=REACHED)).then(like(events.BudgetStopped))
+        bench.when(out_of_budget(bench.run(0))).then(like(events.BudgetStopped))
         stopped = bench.caused[0]
         assert isinstance(stopped, BudgetStopped)
         assert (stopped.limit, stopped.scope, stopped.run, stopped.most) == ("calls", "all", bench.run(0), "10")
         assert (bench.state.status, bench.effects()) == ("budget_stopped", [])
-        bench.when(commands.StopForBudget(run=bench.run(1), reached=REACHED)).then()
+        bench.when(out_of_budget(bench.run(1))).then()
         raised = commands.RaiseBudget(by="operator", budget=Budget(calls=20), reason="grant")
         bench.when(raised).then(like(events.Deviation), like(events.Resumed))
         assert bench.state.budget == Budget(calls=20)
@@ -811,7 +810,7 @@ class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a m
 
     @rule(place=st.integers(0, 9))
     def stop_for_budget(self, place: int) -> None:
-        self.told(commands.StopForBudget(run=self.pick(place), reached=REACHED))
+        self.told(out_of_budget(self.pick(place)))
 
     @rule(stimuli=st.sampled_from(["a", "b"]))
     def compare(self, stimuli: str) -> None:
@@ -965,7 +964,7 @@ def every_event() -> list[Event]:
     grown.when(
         commands.ReportRunProgress(run=grown.run(0), spent=Spent(turns=3, calls=4, tokens=500, cost="0.1", known="0.1"))
     )
-    grown.when(commands.StopForBudget(run=grown.run(0), reached=REACHED))
+    grown.when(out_of_budget(grown.run(0)))
     more = Budget(calls=90, per_run=Limits(tokens=9000))
     grown.when(commands.RaiseBudget(by="operator", budget=more, reason="grant"))
     grown.when(commands.Stop(by="operator", reason="lunch")).when(commands.Resume(by="operator"))

@@ -16,7 +16,7 @@ from playmolt_schemas.stored.agora.plan import Budget, Spent
 from core.tests.scenario import like
 from tests.agora_locks import opened
 
-from .test_experiment import BATCHED, CATALOGUE, ID, JUDGE, REACHED, SMALL, Bench, judgement
+from .test_experiment import BATCHED, CATALOGUE, ID, JUDGE, SMALL, Bench, judgement, out_of_budget
 
 PLAN: Final[dict[str, Any]] = BATCHED | {"budget": {"calls": 10}}
 START: Final = commands.StartJudge(by="operator", judge=JUDGE, turns="all", budget=JudgeBudget(calls=9))
@@ -45,7 +45,7 @@ STATES: Final[dict[str, Callable[[], Bench]]] = {
     "running": running,
     "looking": lambda: finished("growing"),
     "stopped": lambda: running().when(commands.Stop(by="operator")),
-    "short": lambda: running().when(commands.StopForBudget(run=running().run(0), reached=REACHED)),
+    "short": lambda: running().when(out_of_budget(running().run(0))),
     "batch": lambda: running().when(SUBMIT),
     "judging": lambda: running().when(START),
     "finished": finished,
@@ -62,7 +62,7 @@ COMMANDS: Final[dict[str, Callable[[Bench], Command]]] = {
     ),
     "run aborted": lambda bench: commands.ReportRunWithoutResult(run=_run(bench, 0), outcome="aborted"),
     "run unknown": lambda _: commands.ReportRunOpened(run="agora-0"),
-    "budget reached": lambda bench: commands.StopForBudget(run=_run(bench, 0), reached=REACHED),
+    "budget reached": lambda bench: out_of_budget(_run(bench, 0)),
     "stop": lambda _: commands.Stop(by="operator"),
     "resume": lambda _: commands.Resume(by="operator"),
     "raise budget": lambda _: commands.RaiseBudget(by="operator", budget=Budget(calls=20)),

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from playmolt_agora_runner import budget
 from playmolt_agora_runner.plan import costs, matrix, reading
 from playmolt_agora_runner.run.opening import opened
@@ -16,7 +17,7 @@ from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.world import chance, worlds
 from playmolt_agora_runner.world.state import Observation
 from playmolt_core.llm.catalogue import ModelEntry
-from playmolt_core.llm.port import ChatMessage, ModelRequest
+from playmolt_core.llm.port import ChatMessage, ModelRequest, Usage
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.instrument.usage import Charge, added
 from playmolt_schemas.stored.agora.plan import Budget, Limits, Plan, Spent
@@ -202,21 +203,22 @@ class TestExpectedPrompts:
 
 
 class TestBudget:
-    PRICES = budget.Prices("0.15", "0.6")
+    PRICES = ModelEntry(base_url="", model="m", input_price=Decimal("0.15"), output_price=Decimal("0.6"))
 
     def test_the_worst_case_is_all_of_the_prompt_and_a_full_reply(self) -> None:
         said = (ChatMessage("system", "x" * 400), ChatMessage("user", "가" * 200))
         request = ModelRequest(alias="paid", messages=said, max_tokens=600)
         assert budget.worst_case(request, self.PRICES) == Charge(calls=1, tokens=1632, cost="0.0005148")
-        assert budget.worst_case(request, budget.Prices(None, "1")).cost is None
+        assert budget.worst_case(request, replace(self.PRICES, input_price=None)).cost is None
 
     def test_prices_come_from_the_catalogue(self) -> None:
         entry = ModelEntry(
             base_url="http://127.0.0.1/v1", model="m", input_price=Decimal("0.150"), output_price=Decimal(2)
         )
-        assert budget.prices_of("paid", entry) == budget.Prices("0.15", "2")
-        assert budget.prices_of("scripted-steady", None) == budget.FREE
-        assert not budget.prices_of("paid", ModelEntry(base_url="http://127.0.0.1/v1", model="m")).known
+        assert budget.with_prices("paid", entry) is entry
+        assert budget.with_prices("scripted-steady", None).cost(Usage(1, 1)) == "0"
+        assert not budget.with_prices("paid", ModelEntry(base_url="http://127.0.0.1/v1", model="m")).priced
+        assert not budget.with_prices("gone", None).priced
 
     @pytest.mark.parametrize(
         ("limits", "limit", "scope"),

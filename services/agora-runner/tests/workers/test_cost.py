@@ -131,7 +131,7 @@ class TestPartsOfTokens:
         priced = msgspec.structs.replace(self.PLAIN, cached_price=Decimal("0.1"), reasoning_price=Decimal(4))
         assert priced.cost(self.USAGE) == "5.64"
         request = ModelRequest(alias="mini", messages=(ChatMessage("user", ""),), max_tokens=10)
-        assert budget.worst_case(request, budget.prices_of("mini", priced)).cost == "0.000056"
+        assert budget.worst_case(request, priced).cost == "0.000056"
 
     def test_they_are_counted_by_cell_and_model(self) -> None:
         usage = msgspec.to_builtins(self.USAGE)

@@ -5,10 +5,10 @@ from typing import Any, cast
 
 import pytest
 from msgspec.structs import replace
-from playmolt_agora_runner.calls.experiment_status import RecentExperiments
 from playmolt_agora_runner.experiment.state import State
 from playmolt_agora_runner.run import commands
 from playmolt_agora_runner.run.effects import EndOfPause
+from playmolt_agora_runner.workers.recent_experiments import RecentExperiments
 from playmolt_agora_runner.workers.run_workers import PauseWorker
 from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.game.decider import Command, EndGame

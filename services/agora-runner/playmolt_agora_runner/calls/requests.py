@@ -1,62 +1,23 @@
-"""What workers read of an experiment and its runs: its status before each turn, the events of a run, the accounts that
-pay for its calls, and the keys of their replies."""
+"""Requests to models of an experiment: what is asked, the accounts that pay, the keys of stored replies."""
 
-import time
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Final
 
 from playmolt_core.db.ledger import Account, ExhaustedAccount
-from playmolt_core.engine.engine import Engine
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.port import ModelRequest, SamplingParameters, TurnHeader
-from playmolt_core.log.folding import facts_of
-from playmolt_core.log.port import StreamReader
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.instrument.usage import Charge
+from playmolt_schemas.stored.agora.experiment import BudgetStopped
 from playmolt_schemas.stored.agora.plan import Budget, Limits, Plan, Spent
 from playmolt_schemas.stored.agora.turn import RunSpec, SamplingSettings
-from playmolt_schemas.stored.event import Event
 from playmolt_schemas.text import decimal_text
 
 from playmolt_agora_runner import budget
-from playmolt_agora_runner.budget import LimitReached
-from playmolt_agora_runner.experiment.state import State
-from playmolt_agora_runner.run.rules import Agora
 from playmolt_agora_runner.turn import reply_parser
 from playmolt_agora_runner.turn.prompts import Prompt
 from playmolt_agora_runner.turn.scene import Scene
-
-FRESH_SECONDS: Final = 0.5
-_FORGET: Final = 50
-
-
-class RecentExperiments:
-    """Reads an experiment at most twice a second: after a stop, turns may begin for `FRESH_SECONDS`."""
-
-    def __init__(self, engines: Mapping[str, Engine]) -> None:
-        self._engines = engines
-        self._known: dict[str, tuple[float, State]] = {}
-
-    async def of(self, experiment: str) -> State:
-        """An experiment as it was; a run without an experiment continues. Raises LogUnavailable."""
-        known = self._known.get(experiment)
-        now = time.monotonic()
-        if known is not None and now - known[0] < FRESH_SECONDS:
-            return known[1]
-        snapshot = await self._engines["experiment"].committed.snapshot(experiment)
-        state: State = snapshot.state if snapshot else State(game_id=experiment)
-        if len(self._known) > _FORGET:
-            self._known.clear()
-        self._known[experiment] = (now, state)
-        return state
-
-
-async def events_of(log: StreamReader, run: str) -> list[Event]:
-    """Read a run's events. Raises LogUnavailable."""
-    stored = await log.facts(run)
-    return [event for event, _ in facts_of(Agora(), stored)] if stored else []
 
 
 def spent_of(account: ExhaustedAccount | None) -> Spent:
@@ -123,11 +84,11 @@ def reply_key(
     return digest(named)
 
 
-def account_reached(account: ExhaustedAccount | None, spec: RunSpec, limits: Budget, charge: Charge) -> LimitReached:
+def account_reached(account: ExhaustedAccount | None, spec: RunSpec, limits: Budget, charge: Charge) -> BudgetStopped:
     """The limit that refused a call of this worst case; `account` is None if its price is unknown."""
     spent = spent_of(account)
     whole = account is None or account.account == spec.experiment
-    reached = budget.limit_reached(limits, spent if whole else Spent(), Spent() if whole else spent, charge)
+    reached = budget.limit_reached(limits, spent if whole else Spent(), Spent() if whole else spent, charge, spec.run)
     if reached is None:
         raise RuntimeError(f"{account} does not hold a call that its limits hold")
     return reached

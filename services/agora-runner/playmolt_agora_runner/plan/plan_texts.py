@@ -1,4 +1,4 @@
-"""Whether the Korean and the English text of a place say the same (agora.md, Symmetry): outline and notions.
+"""Texts of a plan that agents read, and whether their Korean and English say the same (agora.md, Symmetry).
 
 A difference in tone has to be declared (`symmetry.toml`).
 """
@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 import msgspec
 from playmolt_schemas.stored.agora.turn import Language, PhaseName
 
-from playmolt_agora_runner.checks.outline import outline
+from playmolt_agora_runner.plan.outline import outline
 from playmolt_agora_runner.turn import texts
 
 
