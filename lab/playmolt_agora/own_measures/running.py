@@ -1,13 +1,14 @@
 """Run a measure over turns in a separate process: its table, or the code of its failure."""
 
+import os
+import select
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import msgspec
 from playmolt_schemas.agora.plan import FaultCode
@@ -19,6 +20,7 @@ START_SECONDS: Final = 60.0
 _CHILD: Final = Path(__file__).with_name("child.py")
 _LIBRARY: Final = Path(__file__).parent
 _ENVIRONMENT: Final = {"POLARS_MAX_THREADS": "2", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+_STARTED: Final = b"started\n"
 _SHOWN: Final = 500
 
 
@@ -38,7 +40,7 @@ def measured(
 
     `before` is Python that its process runs first.
     """
-    found = _Child(declared, turns, before).run(seconds or declared.seconds)
+    found = _answer(declared, turns, seconds or declared.seconds, before)
     if found.code is not None:
         return found
     reason = _unlike(declared, found.table)
@@ -47,85 +49,47 @@ def measured(
     return MeasureResult(table=_laid_out(declared, found.table))
 
 
-class _Child:
-    """One process, fed and read by threads, so that neither side waits for a full pipe."""
-
-    def __init__(self, declared: MeasureDeclaration, turns: Any, before: str) -> None:
-        self._declared, self._turns, self._before = declared, turns, before
-        self._started, self._done = threading.Event(), threading.Event()
-        self._said = b""
-        self._output = b""
-
-    def run(self, seconds: float) -> MeasureResult:
-        with tempfile.TemporaryDirectory(prefix="playmolt-measure-") as folder:
-            process = subprocess.Popen(
-                [sys.executable, "-I", "-B", "-c", f"{self._before}\n{_program()}"], cwd=folder, env=_ENVIRONMENT,
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            )  # fmt: skip
-            threads = [
-                threading.Thread(target=work, args=(process,), daemon=True)
-                for work in (self._feed, self._read, self._listen)
-            ]
-            for thread in threads:
-                thread.start()
+def _answer(declared: MeasureDeclaration, turns: object, seconds: float, before: str) -> MeasureResult:
+    """What the process of a measure says. Its time begins when it has loaded its libraries."""
+    with tempfile.TemporaryDirectory(prefix="playmolt-measure-") as folder, tempfile.TemporaryFile() as given:
+        _write_task(declared, turns, given)
+        with subprocess.Popen(
+            [sys.executable, "-I", "-B", "-c", f"{before}\n{_program()}"], cwd=folder, env=_ENVIRONMENT, bufsize=0,
+            stdin=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        ) as process:  # fmt: skip
             try:
-                return self._waited(process, seconds)
+                if not select.select([process.stdout], [], [], START_SECONDS)[0]:
+                    return MeasureResult(code="measure_failed", detail="its process did not start in time")
+                first = os.read(process.stdout.fileno(), len(_STARTED)) if process.stdout else b""
+                rest, output = process.communicate(timeout=seconds)
+            except subprocess.TimeoutExpired:
+                return MeasureResult(code="measure_timeout", detail=f"took more than {seconds:g} seconds")
             finally:
                 process.kill()
-                process.wait()
-                for thread in threads:
-                    thread.join()
-                for pipe in (process.stdin, process.stdout, process.stderr):
-                    if pipe is not None:
-                        pipe.close()
+    line, _, table = (rest if first == _STARTED else first + rest).partition(b"\n")
+    if not line:
+        return _died(declared, process.returncode, output)
+    head = msgspec.json.decode(line, type=MeasureResult)
+    if head.code is not None:
+        return head
+    return MeasureResult(table=import_module("pyarrow").ipc.open_stream(table).read_all())
 
-    def _waited(self, process: "subprocess.Popen[bytes]", seconds: float) -> MeasureResult:
-        if not self._started.wait(START_SECONDS):
-            return MeasureResult(code="measure_failed", detail="its process did not start in time")
-        if not self._done.wait(seconds):
-            return MeasureResult(code="measure_timeout", detail=f"took more than {seconds:g} seconds")
-        process.wait()
-        line, _, rest = self._said.partition(b"\n")
-        if not line:
-            return self._died(process.returncode)
-        head = msgspec.json.decode(line, type=MeasureResult)
-        if head.code is not None:
-            return head
-        return MeasureResult(table=import_module("pyarrow").ipc.open_stream(rest).read_all())
 
-    def _died(self, status: int) -> MeasureResult:
-        """A process that ended without output, as native code does when out of memory."""
-        output = self._output.decode(errors="replace").strip()[-_SHOWN:]
-        if "memory" in output.lower() or "alloc" in output.lower():
-            detail = f"used more than {self._declared.memory_mb} MB"
-            return MeasureResult(code="measure_memory", detail=detail)
-        return MeasureResult(code="measure_failed", detail=f"its process ended with status {status}. {output}".strip())
+def _write_task(declared: MeasureDeclaration, turns: Any, out: IO[bytes]) -> None:
+    """One line of JSON, then the turns."""
+    limits = {name: getattr(declared, name) for name in ("text", "memory_mb", "seconds")}
+    out.write(msgspec.json.encode({**limits, "rows": ROWS_MOST}) + b"\n")
+    with import_module("pyarrow").ipc.new_stream(out, turns.schema) as writer:
+        writer.write_table(turns)
+    out.seek(0)
 
-    def _feed(self, process: "subprocess.Popen[bytes]") -> None:
-        pipe = process.stdin
-        if pipe is None:
-            return
-        limits = {name: getattr(self._declared, name) for name in ("text", "memory_mb", "seconds")}
-        task = {**limits, "rows": ROWS_MOST}
-        try:
-            pipe.write(msgspec.json.encode(task) + b"\n")
-            with import_module("pyarrow").ipc.new_stream(pipe, self._turns.schema) as writer:
-                writer.write_table(self._turns)
-            pipe.flush()
-        except (OSError, ValueError):
-            pass  # it ended before it had read them, and its status says why
 
-    def _read(self, process: "subprocess.Popen[bytes]") -> None:
-        pipe = process.stdout
-        if pipe is not None:
-            first = pipe.readline()
-            self._started.set()
-            self._said = pipe.read() if first == b"started\n" else first + pipe.read()
-        self._done.set()
-
-    def _listen(self, process: "subprocess.Popen[bytes]") -> None:
-        if process.stderr is not None:
-            self._output = process.stderr.read()[-4000:]
+def _died(declared: MeasureDeclaration, status: int, said: bytes) -> MeasureResult:
+    """A process that ended without an answer, as native code does when out of memory."""
+    output = said.decode(errors="replace").strip()[-_SHOWN:]
+    if "memory" in output.lower() or "alloc" in output.lower():
+        return MeasureResult(code="measure_memory", detail=f"used more than {declared.memory_mb} MB")
+    return MeasureResult(code="measure_failed", detail=f"its process ended with status {status}. {output}".strip())
 
 
 def _program() -> str:
