@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, cast
 
 import msgspec
 from playmolt_schemas.agora.plan import FaultCode
@@ -58,9 +58,10 @@ def _answer(declared: MeasureDeclaration, turns: object, seconds: float, before:
             stdin=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         ) as process:  # fmt: skip
             try:
-                if not select.select([process.stdout], [], [], START_SECONDS)[0]:
+                out = cast(IO[bytes], process.stdout)
+                if not select.select([out], [], [], START_SECONDS)[0]:
                     return MeasureResult(code="measure_failed", detail="its process did not start in time")
-                first = os.read(process.stdout.fileno(), len(_STARTED)) if process.stdout else b""
+                first = os.read(out.fileno(), len(_STARTED))
                 rest, output = process.communicate(timeout=seconds)
             except subprocess.TimeoutExpired:
                 return MeasureResult(code="measure_timeout", detail=f"took more than {seconds:g} seconds")

@@ -9,13 +9,15 @@ from typing import Final
 
 import msgspec
 
-from playmolt_agora.report.vega import INK, SOFT, WIDTH, Spec
+from playmolt_agora.report.vega import INK, LABEL, SOFT, WIDTH, Spec
 
 HUES: Final = ("#1765ad", "#b8500f", "#2c7d46", "#7a4aa5", "#a03050", "#60656b", "#8a6a00", "#0b7a86")
 """Each at least 4.5:1 on white."""
 BAND: Final = "#c9d1da"
 DASHES: Final = ((1, 0), (6, 3), (2, 3), (8, 3, 2, 3), (10, 4), (4, 2), (1, 3), (12, 3, 3, 3))
 SHAPES: Final = ("circle", "square", "triangle-up", "diamond")
+_EDGE: Final = 4
+_WIDER: Final = 0.1
 Rows = Sequence[Mapping[str, object]]
 
 
@@ -76,9 +78,22 @@ def axis(
 
 
 def band(field: str, names: Iterable[object], **options: object) -> Spec:
-    """A row or a column for each name, in this order."""
+    """A row or a column for each name, in this order; a long one is shortened inside, since names differ at the end."""
     return {"field": field, "type": "nominal", "scale": {"domain": list(names) or [""], "padding": 0},
-            "axis": {"title": None, "tickBand": "extent", **options}}  # fmt: skip
+            "axis": {"title": None, "tickBand": "extent", "labelExpr": _SHORTENED, **options}}  # fmt: skip
+
+
+_SHORTENED: Final = "truncate(datum.label, test(/[\\u1100-\\uffff]/, datum.label) ? 20 : 36, 'center')"
+
+
+def banded(layers: Sequence[Spec], names: Sequence[str], height: float) -> Spec:
+    """One panel with a band of this height for each name."""
+    return grid([panel(layers, beside(names), height * len(names))], 1) | spare(names)
+
+
+def spare(names: Iterable[str]) -> Spec:
+    """Room at the left edge: names of bands are wider in many readers' fonts than in the one that is measured."""
+    return {"padding": {"left": _EDGE + _WIDER * _label(names), "top": _EDGE, "right": _EDGE, "bottom": _EDGE}}
 
 
 def key(series: Iterable[str], *, room: float = 700, titled: bool = True) -> Spec:
@@ -110,7 +125,11 @@ def longest(names: Iterable[str]) -> float:
 
 def beside(names: Iterable[str]) -> float:
     """The width that is left for a panel beside the names of its bands."""
-    return WIDTH - 34 - min(220, 6.4 * longest(names))
+    return WIDTH - 34 - (1 + _WIDER) * _label(names)
+
+
+def _label(names: Iterable[str]) -> float:
+    return min(LABEL, 6.4 * longest(names))
 
 
 def layer(mark: Spec | str, rows: Rows, **encoding: object) -> Spec:
@@ -147,16 +166,18 @@ def stacked(parts: Iterable[tuple[str, float, str]]) -> list[dict[str, object]]:
 def lines(
     rows: Rows, series: Mapping[str, Style], x: Spec, y: Spec, *, marks: bool = True, legend: Spec | None = None
 ) -> list[Spec]:
-    """Rows of `series, x, y`; those with a `run` are thin lines behind the thick ones, which are means."""
-    thin, thick = [row for row in rows if "run" in row], [row for row in rows if "run" not in row]
+    """Rows of `series, x, y`: a thin line for each `run`, where rows have one, and a thick one for their mean."""
+    known = [row for row in rows if row["y"] is not None]
     hue = looks(series, "stroke", legend=legend)
     dash = looks(series, "strokeDash", legend=None if marks else legend)
+    mean = {**y, "aggregate": "mean"}
     found = [
-        layer({"type": "line", "strokeWidth": 0.9, "opacity": 0.45}, thin, x=x, y=y, detail={"field": "run"}, **hue),
-        layer({"type": "line", "strokeWidth": 1.9}, thick, x=x, y=y, **hue, **dash),
-    ]
+        layer({"type": "line", "strokeWidth": 0.9, "opacity": 0.45}, [row for row in known if "run" in row], x=x, y=y,
+              detail={"field": "run"}, **hue),
+        layer({"type": "line", "strokeWidth": 1.9}, known, x=x, y=mean, **hue, **dash),
+    ]  # fmt: skip
     if marks:
-        found.append(layer({"type": "point", "size": 36, "strokeWidth": 0, "opacity": 1}, thick, x=x, y=y,
+        found.append(layer({"type": "point", "size": 36, "strokeWidth": 0, "opacity": 1}, known, x=x, y=mean,
                            **looks(series, "fill", "shape", legend=legend)))  # fmt: skip
     return found
 

@@ -23,6 +23,8 @@ Spec = dict[str, object]
 WIDTH: Final = 760.0
 """Fits a printed page and a narrow column of a browser."""
 WIDTH_MM: Final = 175.0
+LABEL: Final = 220
+"""The most that a name beside a band takes."""
 INK: Final = "#1b1f24"
 SOFT: Final = "#57606a"
 GRID: Final = "#dfe3e8"
@@ -52,7 +54,7 @@ _CONFIG: Final[Spec] = {
     "view": {"stroke": None},
     "axis": {
         "domainColor": SOFT, "gridColor": GRID, "grid": False, "labelColor": SOFT, "labelFontSize": 11,
-        "labelLimit": 220, "tickColor": SOFT, "tickSize": 3, "titleColor": SOFT, "titleFontSize": 11,
+        "labelLimit": LABEL, "tickColor": SOFT, "tickSize": 3, "titleColor": SOFT, "titleFontSize": 11,
         "titleFontWeight": "normal",
     },
     "axisY": {"domain": False, "grid": True, "ticks": False},

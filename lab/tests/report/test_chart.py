@@ -3,15 +3,19 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from fontTools.ttLib import TTFont
 from playmolt_agora.report import charts, vega
 from playmolt_agora.report.charts import BAND, HUES
 from playmolt_agora.report.plots.figure import ACTION_STYLES, PLACE_STYLES
 from playmolt_agora.report.vega import INK, SOFT, Spec
 
 SVG = "{http://www.w3.org/2000/svg}"
+WIDER = 1.07
+"""A reader's font beside the one that charts are measured with: DejaVu Sans is 1.06 times as wide."""
 
 
 def luminance(hue: str) -> float:
@@ -81,6 +85,41 @@ def test_a_chart_without_panels_or_bands_is_an_empty_picture() -> None:
     bars = charts.bars([], {}, legend=charts.key(()), x=charts.axis("x"), y=charts.band("name", []))
     empty = charts.grid([charts.panel([bars], 100, 0)], 1)
     assert vega.size(vega.draw(empty, "x", "x", "x"))[1] < 40
+
+
+def left_edge(svg: str) -> float:
+    """Where the leftmost text begins in a wider font, in which letters of Korean and Chinese are square."""
+    font = TTFont(Path(vega.__file__).parent / "fonts" / "latin.otf")
+    advances, glyphs, em = font["hmtx"], font.getBestCmap(), font["head"].unitsPerEm
+
+    def begins(element: ElementTree.Element, x: float) -> list[float]:
+        moved = re.match(r"translate\(([-\d.]+),", element.get("transform", ""))
+        x += float(moved[1]) if moved else 0.0
+        found = [start for child in element for start in begins(child, x)]
+        if element.tag == f"{SVG}text":
+            letters = [
+                advances[glyphs[ord(each)]][0] / em if ord(each) in glyphs else 1.0 for each in element.text or ""
+            ]
+            wide = sum(letters) * float(element.get("font-size", 11)) * WIDER
+            found.append(x - {"end": wide, "middle": wide / 2}.get(element.get("text-anchor", ""), 0.0))
+        return found
+
+    return min(begins(ElementTree.fromstring(svg), 0.0))  # noqa: S314 -- our own text
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["scripted-steady · ko", "model · Phase 2 · no persona ko", "provider/a-model-of-many-words-2501-preview · ko",
+     "기록관이라는이름을가진아주긴모델 · ko", "档案员模型甲乙丙丁戊己庚辛壬癸 · en"],
+)  # fmt: skip
+def test_names_of_bands_begin_inside_the_picture_in_wider_fonts_too(name: str) -> None:
+    looks = charts.styles(["one"])
+    marks = charts.dots([{"name": name, "series": "one", "value": 0.5}], looks, charts.axis("value", "x"),
+                        charts.band("name", [name]), charts.key(looks))  # fmt: skip
+    svg = vega.draw(charts.banded(marks, [name], 40), "x", "x", "x")
+    assert left_edge(svg) >= 0
+    assert f"{name[-5:]}</text>" in svg, "what a long name ends in is seen"
+    assert float(ElementTree.fromstring(svg).attrib["width"]) == vega.WIDTH  # noqa: S314 -- our own text
 
 
 @pytest.mark.parametrize(("name", "font"), [("a <b> – ±0.5 Ärger", vega.LATIN), ("기록관 档案员", vega.WHOLE)])

@@ -48,7 +48,7 @@ def point_figure(study: StudyData) -> Sketch:
     found: list[Line] = [row for row in shares if row["contrast"] != "model"]
     series = charts.styles(in_order(row["model"] for row in found))
     groups = grouped(found, _name)
-    columns, width = charts.fitted(len(groups), 3, left=76, gap=20)
+    columns, width = charts.fitted(len(groups), 3, left=82, gap=20)
     x = charts.axis("value", "percentage points", domain=_span(found, "points"))
     panels = []
     for number, (name, lines) in enumerate(groups.items()):
@@ -58,18 +58,16 @@ def point_figure(study: StudyData) -> Sketch:
             charts.panel([charts.level(across="x", dashed=True), *marks], width, 26 * len(ACTIONS), title=name)
         )
     said = _alt("Differences of shares in percentage points", groups, "points", key="action")
-    return Sketch(charts.grid(panels, columns, gap=20), said, shares)
+    return Sketch(charts.grid(panels, columns, gap=20) | charts.spare(ACTIONS), said, shares)
 
 
 def _field(groups: Groups, column: str, x: Spec, *behind: Spec) -> Spec:
     """A band for each contrast, its models below each other."""
     series = charts.styles(in_order(line["model"] for lines in groups.values() for line in lines))
     marks = [_dot(line, name, column) for name, lines in groups.items() for line in lines]
-    room = charts.beside(groups)
-    legend = charts.key(series, room=room, titled=False)
-    height = _LINE * (len(series) + 1) * len(groups)
+    legend = charts.key(series, room=charts.beside(groups), titled=False)
     layers = [*behind, *charts.dots(marks, series, x, charts.band("name", list(groups), grid=True), legend)]
-    return charts.grid([charts.panel(layers, room, height)], 1)
+    return charts.banded(layers, list(groups), _LINE * (len(series) + 1))
 
 
 def _dot(line: Line, name: str, column: str) -> dict[str, object]:

@@ -1,17 +1,17 @@
 """Parse codes, and the agreement of thought and act: shares of turns in stacked bars."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, get_args
 
 from playmolt_schemas.instrument.definitions import rank_of
-from playmolt_schemas.stored.agora.turn import VALID_CODES, ParseCode
+from playmolt_schemas.stored.agora.turn import VALID_CODES, ParseCode, TurnRecord
 
 from playmolt_agora.report import charts
 from playmolt_agora.report.charts import HUES, Style
 from playmolt_agora.report.markup import shown
 from playmolt_agora.report.plots.figure import Sketch, percent, phase_title, shown_turns
 from playmolt_agora.report.study import StudyData, rows
-from playmolt_agora.report.tallies import parse_codes
 from playmolt_agora.report.vega import Spec
 
 CODES: Final[tuple[str, ...]] = get_args(ParseCode)
@@ -35,6 +35,14 @@ def parse_figure(study: StudyData) -> Sketch:
     bars = {f"{row['model']} · {row['language']}": {code: row[code] for code in CODES} for row in found}
     said = [f"{name}: {percent(row['failed share'])} failed" for name, row in zip(bars, found, strict=True)]
     return Sketch(_chart(bars, _CODE_STYLES), f"Stacked bars. {'; '.join(said)}." if said else "No turns.", found)
+
+
+def parse_codes(turns: Iterable[TurnRecord]) -> dict[tuple[str, str], Counter[str]]:
+    """Count parse codes by model and language."""
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for turn in turns:
+        counts.setdefault((turn.model, turn.language), Counter())[turn.parse_code] += 1
+    return dict(sorted(counts.items()))
 
 
 def _failed(found: Mapping[str, int]) -> float | None:
@@ -61,7 +69,6 @@ def _order(row: Mapping[str, Any]) -> tuple[tuple[int, str], str, str]:
 
 
 def _chart(bars: Mapping[str, Mapping[str, int]], series: Mapping[str, Style]) -> Spec:
-    room = charts.beside(bars)
     blocks: list[dict[str, object]] = []
     for name, parts in bars.items():
         total = sum(parts.values()) or 1
@@ -72,10 +79,10 @@ def _chart(bars: Mapping[str, Mapping[str, int]], series: Mapping[str, Style]) -
     layer = charts.bars(
         blocks,
         series,
-        legend=charts.key(series, room=room, titled=False),
+        legend=charts.key(series, room=charts.beside(bars), titled=False),
         thick=0.7,
         x=charts.axis("lo", "% of turns", domain=(0, 100)),
         x2={"field": "hi"},
         y=charts.band("name", list(bars)),
     )
-    return charts.grid([charts.panel([layer], room, 26 * len(bars))], 1)
+    return charts.banded([layer], list(bars), 26)

@@ -52,12 +52,10 @@ def _null(lines: Sequence[Line], x: Spec, y: Spec) -> Spec:
 
 def _drawn(lines: Sequence[Line], column: str, series: str, x: Spec, y: Spec, *, at: str = "window") -> list[Spec]:
     """A thin line for each run, and the mean of the runs."""
-    runs = sorted(grouped(lines, lambda line: line["run"]).items())
-    points = [{**point, "run": run} for run, found in runs for point in _means(found, column, at)]
-    points += _means(lines, column, at)
     known = _ENTROPY if series in _ENTROPY else _DRIFT_STYLES
-    return charts.lines([{**point, "series": series} for point in points], known, x, y, marks=at == "window",
-                        legend=None if known is _ENTROPY else charts.key(known))  # fmt: skip
+    points = [{"run": line["run"], "series": series, "x": line[at], "y": line[column]} for line in lines]
+    legend = None if known is _ENTROPY else charts.key(known)
+    return charts.lines(points, known, x, y, marks=at == "window", legend=legend)
 
 
 def entropy_figure(study: StudyData) -> Sketch:
@@ -98,11 +96,7 @@ def washout_figure(study: StudyData) -> Sketch:
     panels = []
     for number, (name, lines) in enumerate(groups.items()):
         y = charts.axis("y", None if number % columns else "excess, bits", domain=span)
-        points = [
-            {**point, "series": model}
-            for model in series
-            for point in _means([line for line in lines if line["model"] == model], "pw_excess")
-        ]
+        points = [{"series": line["model"], "x": line["window"], "y": line["pw_excess"]} for line in lines]
         layers = [charts.level(), *charts.lines(points, series, _windows(lines), y, legend=charts.key(series))]
         panels.append(charts.panel(layers, width, _HEIGHT, title=name))
     return Sketch(charts.grid(panels, columns), _alt("Persona washout", groups, "pw_excess"), found)
@@ -125,17 +119,15 @@ def _span(values: Sequence[float | None]) -> tuple[float, float]:
     return min((*known, 0.0)), max((*known, 0.01))
 
 
-def _means(lines: Sequence[Line], column: str, at: str = "window") -> list[Line]:
-    """The mean of what is known at each place."""
-    known = sorted((line for line in lines if line[column] is not None), key=lambda line: int(line[at]))
-    places = grouped(known, lambda line: line[at])
-    return [{"x": place, "y": mean([line[column] for line in found])} for place, found in places.items()]
+def _means(lines: Sequence[Line], column: str) -> list[float | None]:
+    """The mean of what is known in each window."""
+    known = [line for line in lines if line[column] is not None]
+    windows = grouped(sorted(known, key=lambda line: int(line["window"])), lambda line: line["window"])
+    return [mean(line[column] for line in found) for found in windows.values()]
 
 
 def _alt(title: str, groups: Mapping[str, Sequence[Line]], column: str) -> str:
     said = [
-        f"{name} {', '.join(shown(point['y']) for point in points)}"
-        for name, lines in groups.items()
-        if (points := _means(lines, column))
+        f"{name} {', '.join(map(shown, means))}" for name, lines in groups.items() if (means := _means(lines, column))
     ]
     return f"{title}, means of {column} by window: {'; '.join(said)}." if said else f"{title}: no value."

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from playmolt_schemas.instrument.definitions import arm_of, rank_of
 
-from playmolt_agora.measures.data.results import grouped, mean
+from playmolt_agora.measures.data.results import mean
 from playmolt_agora.report import charts
 from playmolt_agora.report.charts import DASHES, HUES, Style
 from playmolt_agora.report.markup import shown
@@ -37,7 +37,7 @@ def _figure(
     for heading, points in groups.items():
         x = charts.axis("x", "epoch", domain=(0, max(point["x"] for point in points)), nice=False)
         y = charts.axis("y", domain=(0, top or highest or 1.0))
-        layers = charts.lines([*points, *_means(points)], _LANGUAGES, x, y, marks=False, legend=charts.key(_LANGUAGES))
+        layers = charts.lines(points, _LANGUAGES, x, y, marks=False, legend=charts.key(_LANGUAGES))
         panels.append(charts.panel(layers, width, 100, title=heading))
     return Sketch(charts.grid(panels, columns), _alt(title, groups))
 
@@ -54,14 +54,6 @@ def _groups(study: StudyData, found: Sequence[dict[str, Any]], column: str, keys
             kinds.setdefault(key, []).append(point)
     ordered = sorted(kinds, key=lambda key: (rank_of(key[0]), key[1:]))
     return {" · ".join((phase_title(key[0]), *key[1:])): kinds[key] for key in ordered}
-
-
-def _means(points: Points) -> Points:
-    found = grouped(points, lambda point: (point["series"], point["x"]))
-    return [
-        {"series": series, "x": epoch, "y": mean([point["y"] for point in here])}
-        for (series, epoch), here in found.items()
-    ]
 
 
 def _alt(title: str, groups: dict[str, Points]) -> str:

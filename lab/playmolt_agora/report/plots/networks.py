@@ -1,25 +1,48 @@
 """Who turned to whom: a circle of agents with their ties, and beside it the matrix of every pair."""
 
 import math
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Final
+
+import msgspec
+from playmolt_schemas.instrument.definitions import arm_of, rank_of
+from playmolt_schemas.stored.agora.turn import TurnRecord
 
 from playmolt_agora.report import charts
 from playmolt_agora.report.charts import HUES
 from playmolt_agora.report.plots.figure import Sketch, phase_title, shown_turns
 from playmolt_agora.report.study import StudyData
-from playmolt_agora.report.tallies import Network, networks
 from playmolt_agora.report.vega import INK, Spec
 
 _SIZE: Final = 172.0
 _THRESHOLD: Final = 0.02
 """A tie that holds less of all acts is left to the matrix."""
+_BEND: Final = 0.12
 _CELL: Final = 14.0
-_STEPS: Final = 12
-"""Points of a curve."""
 
 Pair = tuple[str, str]
 Point = tuple[float, float]
+
+
+class Network(msgspec.Struct, frozen=True):
+    """Who turned to whom: the agents in order and how often each pair did, over the runs it was made of."""
+
+    agents: Sequence[str]
+    ties: Mapping[Pair, int]
+
+
+def networks(turns: Sequence[TurnRecord], action: str) -> dict[tuple[str, str], Network]:
+    """Count successful acts by sender and target, by phase and language."""
+    agents: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    ties: defaultdict[tuple[str, str], Counter[Pair]] = defaultdict(Counter)
+    for turn in turns:
+        arm = arm_of(turn.cell, turn.phase), turn.language
+        agents[arm].add(turn.agent)
+        if turn.success and turn.target and turn.action_base == action:
+            ties[arm][turn.agent, turn.target] += 1
+    ordered = sorted(agents, key=lambda arm: (rank_of(arm[0]), arm[1]))
+    return {arm: Network(sorted(agents[arm]), ties[arm]) for arm in ordered}
 
 
 def support_figure(study: StudyData) -> Sketch:
@@ -31,9 +54,9 @@ def whisper_figure(study: StudyData) -> Sketch:
 
 
 def _figure(study: StudyData, action: str) -> Sketch:
-    found = {key: tie for key, tie in networks(shown_turns(study)).items() if key[2] == action}
+    found = networks(shown_turns(study), action)
     panels = []
-    for (phase, language, _), tie in found.items():
+    for (phase, language), tie in found.items():
         total = sum(tie.ties.values())
         kept = {pair: times for pair, times in tie.ties.items() if times >= _THRESHOLD * total}
         few = len(tie.ties) - len(kept)
@@ -41,11 +64,11 @@ def _figure(study: StudyData, action: str) -> Sketch:
         heading = f"{phase_title(phase)} · {language} · {total:,} {action}s{left_out}"
         panels += [charts.panel(_circle(tie, kept, action), 2 * _SIZE, _SIZE, title=heading),
                    charts.panel(_matrix(tie, action), _SIZE, _SIZE)]  # fmt: skip
-    said = [f"{phase_title(phase)} {language}: {_busiest(tie)}" for (phase, language, _), tie in found.items()]
+    said = [f"{phase_title(phase)} {language}: {_busiest(tie)}" for (phase, language), tie in found.items()]
     alt = f"Circle diagrams and matrices of successful {action}s. {'; '.join(said)}." if said else "No turns."
     times = [
         {"phase": phase_title(phase), "language": language, "from": sender, "to": target, "times": count}
-        for (phase, language, _), tie in found.items()
+        for (phase, language), tie in found.items()
         for (sender, target), count in sorted(tie.ties.items(), key=lambda item: (-item[1], item[0]))
     ]
     return Sketch(charts.grid(panels, 2, gap=100, below=64), alt, times, ("phase", "language", "from", "to", "times"))
@@ -107,8 +130,9 @@ def _circle(tie: Network, kept: Mapping[Pair, int], action: str) -> list[Spec]:
     plain = {name: {"field": name, "type": "quantitative", "scale": None} for name in ("width", "opacity")}
     named: Spec = {"type": "text", "align": {"expr": "datum.align"}, "baseline": "middle", "fontSize": 11, "color": INK}
     return [
-        charts.layer({"type": "line", "aria": True, "color": HUES[0]}, curves, x=x, y=y, order={"field": "step"},
-                     detail={"field": "note"}, strokeWidth=plain["width"], opacity=plain["opacity"], **charts.NOTE),
+        charts.layer({"type": "line", "interpolate": "basis", "aria": True, "color": HUES[0]}, curves, x=x, y=y,
+                     order={"field": "step"}, detail={"field": "note"}, strokeWidth=plain["width"],
+                     opacity=plain["opacity"], **charts.NOTE),
         charts.layer({"type": "circle", "color": INK, "opacity": 1}, dots, x=x, y=y, size=plain["width"]),
         charts.layer(named, names, x=x, y=y, text={"field": "name"}),
     ]  # fmt: skip
@@ -121,15 +145,5 @@ def _side(at: Point) -> str:
 def _curve(start: Point, end: Point) -> list[dict[str, object]]:
     """A curve that leaves its sender and bends to the left of its way."""
     dx, dy = end[0] - start[0], end[1] - start[1]
-    middle = ((start[0] + end[0]) / 2 - dy * 0.16, (start[1] + end[1]) / 2 + dx * 0.16)
-    return [
-        {
-            "step": step,
-            **{
-                name: (1 - part) ** 2 * a + 2 * part * (1 - part) * m + part**2 * b
-                for name, a, m, b in zip("xy", start, middle, end, strict=True)
-            },
-        }
-        for step in range(_STEPS + 1)
-        for part in [step / _STEPS]
-    ]
+    middle = (start[0] + end[0]) / 2 - dy * _BEND, (start[1] + end[1]) / 2 + dx * _BEND
+    return [{"step": step, "x": x, "y": y} for step, (x, y) in enumerate((start, middle, end))]

@@ -32,8 +32,8 @@ def _figure(
     study: StudyData, layers: Callable[[Cells], list[Spec]], alt: Callable[[Cells], str], line: float
 ) -> Sketch | None:
     cells = [{**cell, "name": f"{cell['model']} · {cell['language']}"} for cell in rows(study.tables.get("pcs"))]
-    panel = charts.panel(layers(cells), _room(cells), line * len(cells))
-    return Sketch(charts.grid([panel], 1), alt(cells), cells) if has_pcs(study) else None
+    chart = charts.banded(layers(cells), [cell["name"] for cell in cells], line)
+    return Sketch(chart, alt(cells), cells) if has_pcs(study) else None
 
 
 def _room(cells: Cells) -> float:

@@ -50,7 +50,9 @@ def _personas(lines: Sequence[Line]) -> list[str]:
 def _layers(
     lines: Sequence[Line], column: str, groups: Sequence[str], y: Spec, sets: dict[str, charts.Style], width: float
 ) -> list[Spec]:
-    x = charts.band("group", groups, labelAngle=0, labelExpr=_NAMED, ticks=False, labelColor=INK, labelPadding=6)
+    room = width / max(1, len(groups))
+    x = charts.band("group", groups, labelAngle=0, labelExpr=_NAMED, labelLimit=0.95 * room, ticks=False,
+                    labelColor=INK, labelPadding=6)  # fmt: skip
     marks: list[Line] = []
     means: list[Line] = []
     for group in groups:
@@ -65,7 +67,7 @@ def _layers(
     return [
         charts.layer({"type": "rule", "color": SOFT, "strokeDash": [3, 3]}, apart, x={**x, "bandPosition": 0}),
         charts.layer({"type": "tick", "orient": "horizontal", "thickness": 2, "color": INK, "opacity": 1,
-                      "size": 0.6 * width / max(1, len(groups))}, means, x=x, y=y),
+                      "size": 0.6 * room}, means, x=x, y=y),
         charts.layer({"type": "point", "size": 45, "strokeWidth": 0, "opacity": 1}, marks, x=x, xOffset=offset, y=y,
                      **charts.looks(sets, "fill", "shape", legend=charts.key(sets))),
     ]  # fmt: skip
