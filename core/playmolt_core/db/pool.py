@@ -111,6 +111,16 @@ def unavailable() -> Iterator[None]:
         raise LogUnavailable(f"Postgres did not answer: {what}") from error
 
 
+@contextmanager
+def _terminated_on_error(connection: Connection) -> Iterator[None]:
+    """Terminate a connection that nothing refers to yet if its first statement fails or is cancelled."""
+    try:
+        yield
+    except BaseException:
+        connection.terminate()
+        raise
+
+
 def _session(role: str) -> dict[str, str]:
     return {**SESSION, "role": role} if role else SESSION
 
@@ -188,6 +198,7 @@ class Pool:
         self._reserved: list[ReservedConnection] = []
         self._polling = self.reserve()
         self._renewed_at = time.monotonic()
+        self.closed = False
         self.age = 0
         """How often all connections were discarded: one of an earlier age is not reused."""
         self.read_only = False
@@ -238,11 +249,11 @@ class Pool:
     async def _check(self, connection: Connection) -> None:
         """Check once that the settings arrived: a pooler may drop them silently."""
         wanted = _session(self._role)
-        rows = await connection.fetch(_SETTINGS, list(wanted))
-        self._dropped = ", ".join(row["name"] for row in rows if row["value"] != wanted[row["name"]])
-        if self._dropped:
-            connection.terminate()
-            raise LogUnavailable(f"Postgres, or a pooler in front of it, dropped the settings {self._dropped}")
+        with _terminated_on_error(connection):
+            rows = await connection.fetch(_SETTINGS, list(wanted))
+            self._dropped = ", ".join(row["name"] for row in rows if row["value"] != wanted[row["name"]])
+            if self._dropped:
+                raise LogUnavailable(f"Postgres, or a pooler in front of it, dropped the settings {self._dropped}")
 
     async def connect(self) -> Connection:
         """Open a connection that is not shared. The caller closes it."""
@@ -367,7 +378,8 @@ class Pool:
         return {"postgres": answers, **({"reason": self.reason} if self.reason else {})}
 
     async def close(self) -> None:
-        """Close every connection, by force after five seconds."""
+        """Close every connection, by force after five seconds. None is opened any more."""
+        self.closed = True
         for reserved in self._reserved:
             await reserved.close()
         try:
@@ -415,9 +427,11 @@ class ReservedConnection:
             await self.close()
         if self._connection is None:
             age, connection = self._pool.age, await self._pool.connect()
-            if self._settle:
-                with unavailable():
+            with unavailable(), _terminated_on_error(connection):
+                if self._settle:
                     await connection.execute(self._settle)
+                if self._pool.closed:  # meanwhile
+                    raise LogUnavailable("the pool is closed")
             self._connection, self._age = connection, age
         return self._connection
 

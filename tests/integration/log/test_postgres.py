@@ -211,6 +211,34 @@ async def test_connections_lost_while_nothing_goes_out_or_in_the_middle_of_it_ar
     assert await log.outgoing(0, 10) == before
 
 
+async def test_a_caller_that_is_cancelled_or_meets_the_end_leaves_no_connection_behind(
+    pool: Pool, database_url: str
+) -> None:
+    others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+
+    async def interrupted(turns: int, *, cancel: bool) -> bool:
+        """Cancel, or close the pool, after so many turns of the event loop; whether the statement had been answered."""
+        own = await open_pool(database_url)
+        asking = asyncio.create_task(own.reserve("SELECT 1").fetch("SELECT 1"))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        if cancel:
+            asking.cancel()
+        await own.close()
+        [result] = await asyncio.gather(asking, return_exceptions=True)
+        assert isinstance(result, list | LogUnavailable | asyncio.CancelledError), result
+        return isinstance(result, list)
+
+    for cancel in (True, False):
+        turns = 0
+        while not await interrupted(turns, cancel=cancel):
+            turns += 1 + turns // 8
+    async def none_left() -> bool:
+        return await pool.value(others) == 0
+
+    await wait_until(none_left)
+
+
 async def test_a_database_that_is_away_or_not_migrated_is_unavailable(empty_database_url: str) -> None:
     bare = await open_pool(empty_database_url)
     with pytest.raises(LogUnavailable, match="playmolt migrate"):
