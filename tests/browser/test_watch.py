@@ -170,27 +170,44 @@ def test_going_back_from_a_linked_moment_leads_to_the_end(reader: Reader, ended:
     stands_at_the_end(page)
 
 
-@pytest.mark.parametrize(("language", "withheld"), [("en", "[withheld]"), ("ko", "[비공개]"), ("zh", "[已隐藏]")])
+@pytest.mark.parametrize(
+    ("language", "withheld", "before_the_feed"),
+    [("en", "[withheld]", False), ("ko", "[비공개]", True), ("zh", "[已隐藏]", False)],
+)
 def test_what_the_operator_hides_leaves_an_open_page_and_comes_back(
-    reader: Reader, platform: str, run: Run, language: str, withheld: str
+    reader: Reader, platform: str, run: Run, language: str, withheld: str, before_the_feed: bool
 ) -> None:
     seats = [Seat(platform, f"seat {number}") for number in range(6)]
     (game,) = {seat.join("trial") for seat in seats}
     seats[0].act(type="speak", text="a zugzwangmarker")
-    page = reader(f"/watch/{game}", language=language)
-    expect(page.locator("#scene")).to_contain_text("zugzwangmarker")
     events = httpx.get(f"{platform}/api/games/{game}/events", timeout=SECONDS).json()["events"]
     version = next(event["version"] for event in events if "zugzwangmarker" in str(event))
     body = {"kind": "speech", "game_id": game, "version": version, "reason": "rude"}
     report = httpx.post(f"{platform}/api/reports", json=body, timeout=SECONDS).json()["id"]
-    for decision, gone, shown in (("hide", "zugzwangmarker", withheld), ("restore", withheld, "zugzwangmarker")):
+
+    def decide(decision: str) -> None:
         decided = httpx.post(
             f"{platform}/api/admin/reports/{report}", json={"decision": decision, "note": "rule 3"},
             headers={"Authorization": f"Bearer {run.operator_key}"}, timeout=SECONDS,
         )  # fmt: skip
         assert decided.status_code == 200, decided.text
-        expect(page.locator("#scene")).to_contain_text(shown)
-        expect(page.locator("#main")).not_to_contain_text(gone)
+
+    def hide_first(route: Route) -> None:
+        decide("hide")
+        route.continue_()
+
+    page = reader("/", language=language)
+    if before_the_feed:
+        page.route("**/sse/games/**", hide_first, times=1)
+    page.goto(f"/watch/{game}")
+    if not before_the_feed:
+        expect(page.locator("#scene")).to_contain_text("zugzwangmarker")
+        decide("hide")
+    expect(page.locator("#scene")).to_contain_text(withheld)
+    expect(page.locator("#main")).not_to_contain_text("zugzwangmarker")
+    decide("restore")
+    expect(page.locator("#scene")).to_contain_text("zugzwangmarker")
+    expect(page.locator("#main")).not_to_contain_text(withheld)
     for seat in seats:
         seat.close()
 

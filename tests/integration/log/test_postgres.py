@@ -233,6 +233,7 @@ async def test_a_caller_that_is_cancelled_or_meets_the_end_leaves_no_connection_
         turns = 0
         while not await interrupted(turns, cancel=cancel):
             turns += 1 + turns // 8
+
     async def none_left() -> bool:
         return await pool.value(others) == 0
 

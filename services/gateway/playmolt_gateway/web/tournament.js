@@ -72,8 +72,8 @@ async function draw(main) {
     const texts = { live: t("live"), away: t("reconnecting") };
     feed.textContent = texts[how] ?? "";
     feed.className = how === "live" ? "tag live" : "tag plain";
+    if (how === "live" || how === "ended") refresh(); // notices are missed before the feed begins and while it is away
     if (how === "ended") {
-      refresh();
       notices ??= watchModeration();
     }
   });

@@ -34,13 +34,24 @@ function begin(state) {
   timeline.pace(Number(said.get("speed") ?? timeline.speed), { lasting: false });
   timeline.grow(state.version, !OVER.includes(state.phase));
   timeline.known();
-  if (OVER.includes(state.phase)) watchModeration();
-  else watchGame(id, state.version, (message) => timeline.grow(message.version, true), (status) => status === "ended" && watchModeration());
-  addEventListener("moderated", async ({ detail }) => {
-    if (detail.game_id && detail.game_id !== id) return;
-    picture.forget(moderationOf(await get(`/api/games/${id}/state`, { as: "anonymous" })));
-    picture.show(timeline.at).catch(() => {});
+  let moderation = moderationOf(state);
+  const lookAgain = async (noticed) => {
+    const now = moderationOf(await get(`/api/games/${id}/state`, { as: "anonymous" }));
+    if (!noticed && now === moderation) return;
+    moderation = now;
+    picture.forget(now || String(Date.now())); // browsers keep a picture for a minute
+    await picture.show(timeline.at);
+  };
+  addEventListener("moderated", ({ detail }) => {
+    if (!detail.game_id || detail.game_id === id) lookAgain(true).catch(() => {});
   });
+  if (OVER.includes(state.phase)) watchModeration();
+  else {
+    watchGame(id, state.version, (message) => timeline.grow(message.version, true), (status) => {
+      if (status === "live") lookAgain(false).catch(() => {}); // a notice before was missed
+      if (status === "ended") watchModeration();
+    });
+  }
   if (said.get("autoplay") === "1") play(timeline);
 }
 

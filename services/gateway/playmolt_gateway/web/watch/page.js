@@ -80,6 +80,7 @@ class Watch {
     this.records = null;
     this.unread = null;
     this.wanted = 0;
+    this.redraws = 0;
     this.failed = false;
     this.received = [];
     this.busy = false;
@@ -110,7 +111,7 @@ class Watch {
       this.redrawn = (this.redrawn ?? Promise.resolve()).then(() => this.redraw(detail)).catch(() => {});
     };
     addEventListener("moderated", this.moderated);
-    this.looked = () => this.lookAgain().catch(() => {});
+    this.looked = () => this.over && this.lookAgain();
     document.addEventListener("visibilitychange", this.looked);
     this.clock = setInterval(() => this.count(), 1000);
     main.append(
@@ -156,11 +157,11 @@ class Watch {
     this.timeline.known();
   }
 
-  /** Where no notice arrives, or one was missed while the page was hidden: see whether something was hidden since. */
+  /** Notices are missed before the feed begins, while it is away and while the page is hidden: see what was hidden since. */
   async lookAgain() {
-    if (document.hidden || !this.over) return;
-    const state = await get(`/api/games/${id}/state`, { as: "anonymous" });
-    if (moderationOf(state) !== this.moderation) this.moderated({ detail: {} });
+    if (document.hidden) return;
+    const state = await get(`/api/games/${id}/state`, { as: "anonymous" }).catch(() => null);
+    if (state && moderationOf(state) !== this.moderation) this.moderated({ detail: {} });
   }
 
   /** Read again what the operator hid, renamed or restored. */
@@ -176,12 +177,14 @@ class Watch {
     this.narration = new Narration(this.type);
     this.moments.replace(this.events.map((event) => [event.version, this.lineAt(event.version)]));
     this.timeline.relabel();
-    this.states.clear();
     this.records = null;
     this.knower = null;
     this.record.forget();
     this.moderation = moderationOf(await get(`/api/games/${id}/state`, { as: "anonymous" }));
-    this.picture?.forget(this.moderation);
+    this.states.clear();
+    this.redraws += 1;
+    // Browsers keep a picture for a minute, and one without a mark may be from the moment before this redraw.
+    this.picture?.forget(this.moderation || `redrawn-${this.redraws}`);
     await this.show(this.timeline.at);
     if (this.seat && this.game.secrets) await this.read();
   }
@@ -271,6 +274,7 @@ class Watch {
 
   showStatus(status) {
     if (status === "hidden" || (this.over && status === "away")) return;
+    if (status === "live") this.lookAgain();
     if (status === "live" && this.failed) this.show(this.wanted);
     const texts = { live: t("live"), ended: t("over"), away: t("reconnecting"), unknown: t("reconnecting") };
     this.tag.textContent = this.over ? t("over") : texts[status];
@@ -340,10 +344,10 @@ class Watch {
     this.failed = false;
     try {
       let shown = null;
-      while (shown !== `${this.wanted} ${this.seat}`) {
-        const [wanted, seat] = [this.wanted, this.seat];
+      while (shown !== `${this.wanted} ${this.seat} ${this.redraws}`) {
+        const [wanted, seat, redraws] = [this.wanted, this.seat, this.redraws];
         const state = await this.state(wanted, seat);
-        shown = `${wanted} ${seat}`;
+        shown = `${wanted} ${seat} ${redraws}`;
         if (seat === this.seat) this.paint(state, wanted);
         if (this.timeline.following && !this.over) await new Promise((done) => setTimeout(done, PACE_MS));
       }
