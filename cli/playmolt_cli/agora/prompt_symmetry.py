@@ -7,11 +7,11 @@ beside the others. Only declared slots may differ; a difference in tone has to b
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product, zip_longest
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
-from playmolt_agora_runner.plan.outline import Mark, outline
+from playmolt_agora_runner.folder.outline import described, outline
 from playmolt_agora_runner.plan.plan_texts import PackagedDifference, QuestionText, SeedText, knowledge, notions
 from playmolt_agora_runner.turn import prompts, texts
 from playmolt_agora_runner.turn.prompts import Prompt
@@ -126,7 +126,7 @@ class _Checker:
         self.pairs += 1
         for line, (one, other) in enumerate(zip_longest(outline(korean), outline(english)), 1):
             if one != other:
-                yield f"{name}, part {line}: Korean has {_described(one)}, English has {_described(other)}: {_HINT}"
+                yield f"{name}, part {line}: Korean has {described(one)}, English has {described(other)}: {_HINT}"
                 return
 
     def _languages(self, scene: Scene) -> Iterator[str]:
@@ -204,7 +204,7 @@ def _unwanted(scene: Scene, language: Language, prompt: str) -> Iterator[str]:
         yield f"{_named(scene)} in {language}: it speaks of {notion}, which {scene.phase} has no more"
 
 
-def _flat(value: Any, head: str = "") -> Iterator[tuple[str, str]]:
+def _flat(value: object, head: str = "") -> Iterator[tuple[str, str]]:
     """Every text with its name: `personas.phase1.jester`, `own.events.spoke` …"""
     tree = msgspec.to_builtins(value)
     if isinstance(tree, str):
@@ -239,7 +239,7 @@ def _scene(
     place: str,
     *,
     language: Language = "ko",
-    rules: Mapping[str, Any] | None = None,
+    rules: Mapping[str, object] | None = None,
 ) -> Scene:
     neutral = phase == "phase2"
     return Scene(
@@ -273,7 +273,7 @@ def _scene(
     )
 
 
-_EVERYWHERE: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
+_EVERYWHERE: Final[tuple[tuple[str, Mapping[str, object]], ...]] = (
     ("spoke", {"agent": "agent_02", "content": "17", "place": "plaza"}),
     ("spoke", {"agent": "agent_02", "content": "", "place": "plaza"}),
     ("traded", {"agent": "agent_02"}),
@@ -285,7 +285,7 @@ _EVERYWHERE: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     *(("failed", {"reason": reason}) for reason in ("wrong_place", "no_target", "not_here", "bad_value", "other")),
     *(("failed", {"reason": reason}) for reason in ("unknown_place", "same_place", "place_full")),
 )
-_IN_SOCIETY: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
+_IN_SOCIETY: Final[tuple[tuple[str, Mapping[str, object]], ...]] = (
     ("leaked", {"agent": "agent_02", "target": "agent_05"}),
     ("billboard", {"agent": "agent_02", "content": "20"}),
     ("tax", {"agent": "agent_02", "rate": 21}),
@@ -295,13 +295,13 @@ _IN_SOCIETY: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("overflow", {"amount": 24}),
     ("failed", {"reason": "not_enough_treasury"}),
 )
-_OF_SURVIVAL: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
+_OF_SURVIVAL: Final[tuple[tuple[str, Mapping[str, object]], ...]] = (
     ("failed", {"reason": "not_enough_energy"}),
     ("crisis", {"crisis": "famine"}),
     ("crisis", {"crisis": "drought"}),
     ("death", {"agent": "agent_05"}),
 )
-_NEUTRAL: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
+_NEUTRAL: Final[tuple[tuple[str, Mapping[str, object]], ...]] = (
     ("feedback", {"action": "trade"}),
     ("feedback", {"action": "support"}),
 )
@@ -310,7 +310,7 @@ _NEUTRAL: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
 def _happenings(phase: PhaseName) -> tuple[Observation, ...]:
     more = {"stage1": (*_IN_SOCIETY, *_OF_SURVIVAL), "phase1": _IN_SOCIETY, "phase2": _NEUTRAL}[phase]
     kinds = (*_EVERYWHERE, *more)
-    return tuple(Observation(turn=6, kind=kind, importance=1, values=values) for kind, values in kinds)
+    return tuple(Observation(turn=6, kind=kind, importance=1, values=dict(values)) for kind, values in kinds)
 
 
 def _named(scene: Scene) -> str:
@@ -325,10 +325,6 @@ def _parts(scene: Scene, prompt: Prompt) -> list[str]:
 def _bared(line: str) -> str:
     """Take the stars and the word for one's energy off a line."""
     return re.sub(r"(/\d+) \([^()]+\)$", r"\1", line.replace(prompts.STARS, ""))
-
-
-def _described(mark: Mark | None) -> str:
-    return str(mark) if mark is not None else "nothing"
 
 
 def _quoted(part: str | None) -> str:

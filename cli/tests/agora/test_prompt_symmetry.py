@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from msgspec.structs import replace
-from playmolt_agora_runner.plan.outline import outline
+from playmolt_agora_runner.folder.outline import outline
 from playmolt_agora_runner.plan.plan_texts import SeedText
 from playmolt_agora_runner.turn import texts
 from playmolt_agora_runner.turn.texts import Library, PromptTexts

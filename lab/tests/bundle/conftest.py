@@ -33,7 +33,7 @@ from playmolt_agora_runner.world.state import RunState
 from playmolt_core.game.decider import Accepted, Command, Decider
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.port import ChatMessage, ModelRequest
-from playmolt_core.llm.scripted.model import ScriptedTurn
+from playmolt_core.llm.scripted.model import ScriptedTurn, generic
 from playmolt_core.log.chain import chain_record
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.identifiers import rfc3339
@@ -177,7 +177,8 @@ def turn(run: RunState, shown: dict[str, str]) -> commands.TakeTurn:
         alias=alias,
         messages=(ChatMessage(role="system", content=prompt.system), ChatMessage(role="user", content=prompt.user)),
     )
-    said = residents.characters()[alias](ScriptedTurn(request, f"{run.turn}/{agent}"))
+    asked = ScriptedTurn(request, f"{run.turn}/{agent}")
+    said = residents.answer(alias, seen, asked) if seen.own is None else generic(asked)
     parsed = reply_parser.read(said.text, seen, failed="refusal" if said.refusal else None)
     reply = TurnReply(
         parsed=parsed, raw_reply=said.text, prompt_hash=digest,

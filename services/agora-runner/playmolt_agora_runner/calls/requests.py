@@ -30,11 +30,12 @@ def spent_of(account: ExhaustedAccount | None) -> Spent:
 
 def accounts_of(spec: RunSpec, limits: Budget) -> list[Account]:
     """The limited accounts that pay for a run's calls: its experiment's and its own."""
-    both = (_account(spec.experiment, limits), _account(spec.run, limits.per_run))
+    both = (account_for(spec.experiment, limits), account_for(spec.run, limits.per_run))
     return [account for account in both if account.limited]
 
 
-def _account(name: str, limits: Limits) -> Account:
+def account_for(name: str, limits: Limits) -> Account:
+    """The account of a name with its limits."""
     money = None if limits.money is None else Decimal(limits.money)
     return Account(name=name, calls=limits.calls, tokens=limits.tokens, money=money)
 

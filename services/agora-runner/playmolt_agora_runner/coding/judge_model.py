@@ -24,7 +24,7 @@ from playmolt_schemas.stored.agora.plan import Budget, Plan, Spent
 from playmolt_schemas.stored.agora.turn import Language
 
 from playmolt_agora_runner import budget
-from playmolt_agora_runner.calls.requests import reply_key, spent_of
+from playmolt_agora_runner.calls.requests import account_for, reply_key, spent_of
 from playmolt_agora_runner.coding import judgement
 from playmolt_agora_runner.coding.judgement import Judgement, thought_in
 from playmolt_agora_runner.experiment.state import Judge
@@ -150,20 +150,21 @@ def _worst_case(request: ModelRequest, judge: Judge) -> Charge:
 
 
 def _accounts(experiment: str, judge: Judge) -> list[Account]:
-    limits = judge.budget
-    money = None if limits.money is None else Decimal(limits.money)
-    account = Account(name=f"{experiment}/judge/{judge.judge.alias}", calls=limits.calls, money=money)
-    return [account]
+    return [account_for(f"{experiment}/judge/{judge.judge.alias}", _limits(judge))]
+
+
+def _limits(judge: Judge) -> Budget:
+    return Budget(money=judge.budget.money, calls=judge.budget.calls)
 
 
 def _halt(found: NoAnswer, judge: Judge, worst: Charge) -> JudgeHalt | None:
-    alias, limits = judge.judge.alias, judge.budget
+    alias = judge.judge.alias
     if found.reason == "no_model":
         return JudgeHalt("away", f"the catalogue has no model {alias!r}")
     if found.reason == "stopped":
         return None
     spent = spent_of(found.account)
-    reached = budget.limit_reached(Budget(money=limits.money, calls=limits.calls), spent, Spent(), worst)
+    reached = budget.limit_reached(_limits(judge), spent, Spent(), worst)
     limit = f"{reached.most} {reached.limit}" if reached else "its account"
     return JudgeHalt(
         "budget", f"its budget of {limit} is too small for the next call. Raise it, then run the same command again"

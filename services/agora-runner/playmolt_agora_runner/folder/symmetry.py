@@ -9,6 +9,7 @@ import msgspec
 from playmolt_schemas.agora.plan import PlanFault
 
 from playmolt_agora_runner.folder import toml_file
+from playmolt_agora_runner.folder.outline import Mark, described, merged
 from playmolt_agora_runner.folder.source import Source
 
 PATH: Final = "texts/symmetry.toml"
@@ -68,7 +69,7 @@ def _faults(pair: Pair, declared: Sequence[DeclaredDifference], names: Sequence[
     laid = zip_longest(_outline(korean, names), _outline(english, names))
     for part, (one, other) in enumerate(laid, 1):
         if one != other:
-            yield _differing(pair, f"in part {part}: {_said(one)} / {_said(other)}")
+            yield _differing(pair, f"in part {part}: {described(one)} / {described(other)}")
             return
     # An English text has words that happen to be names; a Korean one that says `harvest` means the action.
     lacking = [name for name in names if _times(name, korean) and not _times(name, english)]
@@ -85,26 +86,16 @@ def _times(name: str, text: str) -> int:
     return len(re.findall(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])", text))
 
 
-def _outline(text: str, names: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
-    """The kind of each line with what both languages have to have in it; lines of prose together are one."""
-    found: list[tuple[str, tuple[str, ...]]] = []
-    for line in text.strip().split("\n"):
-        kind = "blank" if not line.strip() else next((name for name, mark in _KINDS if mark.match(line)), "prose")
-        tokens = _tokens(line, names)
-        if kind == "prose" and found and found[-1][0] == "prose":
-            found[-1] = ("prose", found[-1][1] + tokens)
-        else:
-            found.append((kind, tokens))
-    return found
+def _outline(text: str, names: Sequence[str]) -> tuple[Mark, ...]:
+    """The kind of each line with what both languages have to have in it."""
+    return merged(Mark(_kind(line), _tokens(line, names)) for line in text.strip().split("\n"))
+
+
+def _kind(line: str) -> str:
+    return "blank" if not line.strip() else next((name for name, mark in _KINDS if mark.match(line)), "prose")
 
 
 def _tokens(line: str, names: Sequence[str]) -> tuple[str, ...]:
     bare = _SLOT.sub(" ", line)
     marked = [name for found in _MARKED.findall(bare) for name in found if name in names]
     return (*_SLOT.findall(line), *_NUMBER.findall(bare), *marked)
-
-
-def _said(mark: tuple[str, tuple[str, ...]] | None) -> str:
-    if mark is None:
-        return "nothing"
-    return f"{mark[0]} ({', '.join(mark[1])})" if mark[1] else mark[0]

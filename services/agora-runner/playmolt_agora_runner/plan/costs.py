@@ -41,7 +41,6 @@ class Projection(msgspec.Struct, frozen=True, kw_only=True):
     calls: int
     calls_most: int
     tokens: int
-    tokens_most: int
     cost: str | None
     cost_most: str | None
     models: tuple[ModelCost, ...]
@@ -66,7 +65,6 @@ def project(plan: Plan, catalogue: Catalogue, rooms: matrix.Rooms = ()) -> Proje
         calls=sum(each.calls for each in usual),
         calls_most=sum(each.calls for each in most),
         tokens=sum(each.prompt_tokens + each.completion_tokens for each in usual),
-        tokens_most=sum(each.prompt_tokens + each.completion_tokens for each in most),
         cost=_total(*(each.cost for each in usual)),
         cost_most=_total(*(each.cost for each in most)),
         models=tuple(usual),

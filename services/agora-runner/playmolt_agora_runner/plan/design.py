@@ -49,12 +49,8 @@ def _sets(plan: Plan) -> tuple[str, ...]:
 def _seats(plan: Plan) -> tuple[tuple[SquareAgent, ...], ...]:
     """The seats of each run of Sets A and B."""
     phase = plans.phase_of(plan, "phase2")
-    named = latin_squares.labels(plan)
-    runs = [
-        tuple(latin_squares.seats_a(named, number + 1, pairs=plan.pairs))
-        for number in range(phase.runs if phase else 0)
-    ]
-    return tuple(runs * len(_sets(plan)))
+    square = latin_squares.condition_a(latin_squares.labels(plan), phase.runs if phase else 0, pairs=plan.pairs)
+    return tuple(run.agents for run in square) * len(_sets(plan))
 
 
 def _strata(plan: Plan, model: str) -> tuple[Stratum, ...]:

@@ -39,9 +39,10 @@ def place(run: int, unit: int, models: int) -> int:
 
 def squares(plan: Plan) -> tuple[Square, ...]:
     """The squares of a plan's sets: one for the sets with personas, one for those without."""
-    names, models, runs = plans.sets(plan), labels(plan), _runs(plan)
+    names, models, phase = plans.sets(plan), labels(plan), plans.phase_of(plan, "phase2")
     with_persona = tuple(name for name in names if name in plans.WITH_PERSONA)
     without = tuple(name for name in names if name not in plans.WITH_PERSONA)
+    runs = phase.runs if phase else 0
     made = []
     if with_persona:
         seats = condition_a(models, runs, pairs=plan.pairs, home_policy=plan.home_policy)
@@ -57,11 +58,6 @@ def squares(plan: Plan) -> tuple[Square, ...]:
             balanced=not reasons, reasons=reasons,
         ))  # fmt: skip
     return tuple(made)
-
-
-def _runs(plan: Plan) -> int:
-    phase = plans.phase_of(plan, "phase2")
-    return phase.runs if phase else 0
 
 
 def labels(plan: Plan) -> tuple[str, ...]:

@@ -37,10 +37,10 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     """Runs that differ in nothing but their number. `model` is None where all models share a room."""
 
     name: str
-    arm: Arm | None
-    set: SetName | None
+    arm: Arm | None = None
+    set: SetName | None = None
     language: Language
-    model: str | None
+    model: str | None = None
     runs: int
     turns: int
     agents: int
@@ -155,7 +155,6 @@ def _cells(plan: Plan, arm: Arm) -> tuple[Cell, ...]:
         Cell(
             name=f"{arm}/{model}/{language}",
             arm=arm,
-            set=None,
             language=language,
             model=model,
             runs=phase.runs,
@@ -172,8 +171,6 @@ def _room_cells(room: LockedRoom) -> tuple[Cell, ...]:
     return tuple(
         Cell(
             name="/".join((room.name, *([model] if model else []), language)),
-            arm=None,
-            set=None,
             language=language,
             model=model,
             runs=room.runs,
@@ -197,7 +194,6 @@ def _set_cells(plan: Plan) -> tuple[Cell, ...]:
             arm="phase2",
             set=name,
             language=plans.SET_LANGUAGES[name],
-            model=None,
             runs=phase.runs,
             turns=phase.turns,
             agents=2 * len(latin_squares.PERSONAS) if name in plans.WITH_PERSONA else each,

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 import msgspec
 from playmolt_schemas.stored.agora.turn import Language, PhaseName
 
-from playmolt_agora_runner.plan.outline import outline
+from playmolt_agora_runner.folder.outline import outline
 from playmolt_agora_runner.turn import texts
 
 

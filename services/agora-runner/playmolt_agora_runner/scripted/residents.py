@@ -1,19 +1,19 @@
-"""Scripted models for Agora: distinct, seeded profiles that read the prompt and nothing else.
+"""Scripted models for Agora: distinct, seeded profiles that receive what the prompt shows and nothing else.
 
 Each is drawn to its persona, its place and what is at stake to a different degree, some lose their persona with time,
 all now and then answer in another form than asked. They replace models when no key is configured; reports say so.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from typing import Final, TypeVar
 
 import msgspec
 from playmolt_core.llm.scripted.model import Cast, Character, Said, ScriptedTurn, generic
-from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS, Action, Language, Persona
+from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS, Action, Language
 
 from playmolt_agora_runner.turn import texts
-from playmolt_agora_runner.turn.parsed_prompt import ParsedPrompt, parse_prompt
+from playmolt_agora_runner.turn.scene import Scene
 
 T = TypeVar("T")
 ALIASES: Final[tuple[str, ...]] = (
@@ -76,13 +76,14 @@ class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     both: tuple[str, ...]
     plain: tuple[str, ...]
     words: tuple[str, ...]
-    marks: Mapping[Persona, tuple[str, ...]]
+    marks: Mapping[str, tuple[str, ...]]
+    """Of each persona."""
 
 
 class _Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     profiles: Mapping[str, Profile]
-    personas: Mapping[Persona, _Weights]
-    homes: Mapping[Persona, tuple[str, ...]]
+    personas: Mapping[str, _Weights]
+    homes: Mapping[str, tuple[str, ...]]
     ko: Phrases
     en: Phrases
 
@@ -101,16 +102,11 @@ def _script() -> _Script:
     return msgspec.convert(texts.table("scripted.toml"), _Script)
 
 
-def characters() -> Mapping[str, Character]:
-    """The character behind each alias."""
-    return {alias: partial(_answer, alias) for alias in ALIASES}
-
-
 def cast() -> Cast:
-    """A cast in which each alias plays every turn."""
+    """A cast that knows each alias; what an alias answers in a turn depends on its scene (`visitors.cast`)."""
     whole = Cast()
-    for alias, character in characters().items():
-        whole.add(character, alias=alias)
+    for alias in ALIASES:
+        whole.add(generic, alias=alias)
     return whole
 
 
@@ -126,7 +122,7 @@ def in_form(
     profile: Profile, turn: ScriptedTurn, reply: Mapping[str, str | bool | int | None], language: Language
 ) -> Said:
     """A reply in the form that the profile's slips give it, where the act itself has been chosen."""
-    words, slip = phrases(language), _slip(profile, turn, again=len(turn.request.messages) > _FIRST)
+    words, slip = phrases(language), _slip(profile, turn)
     text = msgspec.json.encode(reply).decode()
     if slip == "refusal":
         return Said(words.refusals[turn.draw("refusals", len(words.refusals))], refusal=True)
@@ -158,9 +154,9 @@ def weighted(turn: ScriptedTurn, options: Sequence[T], weights: Sequence[int]) -
     raise AssertionError("a draw below the sum falls into one of the weights")
 
 
-def _slip(profile: Profile, turn: ScriptedTurn, *, again: bool) -> str | None:
+def _slip(profile: Profile, turn: ScriptedTurn) -> str | None:
     """Draw in which other form to answer; who is asked again mostly takes care."""
-    if again and turn.draw("careful", 5):
+    if len(turn.request.messages) > _FIRST and turn.draw("careful", 5):
         return None
     slips: Mapping[str, int] = msgspec.structs.asdict(profile.slips)
     rest = turn.draw("slip", 1000)
@@ -171,33 +167,43 @@ def _slip(profile: Profile, turn: ScriptedTurn, *, again: bool) -> str | None:
     return None
 
 
-def _answer(alias: str, turn: ScriptedTurn) -> Said:
-    seen = parse_prompt(turn.request.messages)
-    return generic(turn) if seen is None else _Player(_script().profiles[alias], seen, turn).answer()
+def answer(alias: str, scene: Scene, turn: ScriptedTurn) -> Said:
+    """The turn of an agent in a shipped world."""
+    return _Player(profile(alias), scene, turn).answer()
+
+
+@cache
+def _places(language: Language, *, neutral: bool) -> tuple[str, ...]:
+    """The goals of `move` as prompts list them."""
+    words = texts.of(language)
+    listed = words.turns["phase2"] if neutral else words.actions["plaza"]
+    line = next(line for line in listed.split("\n") if line.startswith("- move"))
+    return tuple(line.rpartition("(")[2].rstrip(")").split("/"))
 
 
 class _Player:
-    def __init__(self, profile: Profile, seen: ParsedPrompt, turn: ScriptedTurn) -> None:
-        self._profile, self._seen, self._draw, self._turn = profile, seen, turn.draw, turn
-        self._words = _script().phrases(seen.language)
+    def __init__(self, profile: Profile, scene: Scene, turn: ScriptedTurn) -> None:
+        self._profile, self._scene, self._draw, self._turn = profile, scene, turn.draw, turn
+        self._words = phrases(scene.language)
+        # A persona of a plan's folder draws to nothing.
+        shown = scene.persona_condition == "with_persona" and scene.persona_text is None
+        self._persona = scene.persona if shown else None
+        self._at_stake = scene.phase == "stage1"
+        self._hungry = self._at_stake and (scene.energy or 0) < _HUNGRY
 
     def answer(self) -> Said:
-        slip, choice = _slip(self._profile, self._turn, again=self._seen.again), self._choice()
+        slip, choice = _slip(self._profile, self._turn), self._choice()
         if slip == "invalid":
             choice = _Choice(self._one("invalid"), choice.target, choice.content)
         if slip == "respelt":
             choice = self._respelt(choice)
         reply = {"thought": self._thought(choice), **msgspec.structs.asdict(choice)}
-        return in_form(self._profile, self._turn, reply, self._seen.language)
+        return in_form(self._profile, self._turn, reply, self._scene.language)
 
     def _choice(self) -> _Choice:
-        if (
-            self._seen.persona == "architect"
-            and self._seen.phase != "phase2"
-            and self._draw("skill", 100) < _SKILL_PERCENT
-        ):
+        if self._persona == "architect" and self._scene.phase != "phase2" and self._draw("skill", 100) < _SKILL_PERCENT:
             return self._skill()
-        action = self._action()
+        action = weighted(self._turn, ACTIONS, [self._weight(action) for action in ACTIONS])
         match action:
             case "speak":
                 return _Choice(action, None, self._said())
@@ -218,62 +224,58 @@ class _Player:
                 return _Choice(skill, None, str(5 * self._draw("rate", 7)))
         return _Choice(skill, self._somebody(), str(1 + self._draw("amount", 9)))
 
-    def _action(self) -> Action:
-        return weighted(self._turn, ACTIONS, [self._weight(action) for action in ACTIONS])
-
     def _weight(self, action: Action) -> int:
         """An action's weight, 10,000 for indifference; never 0, so that every act can happen."""
         weight: int = getattr(self._profile.weights, action) * self._persona_weight(action)
-        seen = self._seen
-        if not seen.at_stake:
+        away = self._scene.place != _MARKET
+        if not self._at_stake:
             weight = weight * getattr(self._profile.calm, action) // 100
         if action in ("trade", "support"):
-            weight = weight * max(20, 100 - self._profile.fade * seen.answers) // 100
-        if seen.at_stake and (seen.energy or 0) < _HUNGRY:
-            weight *= 3 if action == "trade" or (action == "move" and seen.place != _MARKET) else 1
-        if action == "move" and seen.persona == "merchant" and seen.place != _MARKET:
+            answers = sum(each.kind == "feedback" for each in self._scene.events)
+            weight = weight * max(20, 100 - self._profile.fade * answers) // 100
+        if self._hungry:
+            weight *= 3 if action == "trade" or (action == "move" and away) else 1
+        if action == "move" and self._persona == "merchant" and away:
             weight *= 3
         return max(1, weight if self._feasible(action) else weight * _STRAY // 100)
 
     def _persona_weight(self, action: Action) -> int:
         """Mix the persona's weight with indifference by what is left of its pull."""
-        persona = self._seen.persona
-        if persona is None:
+        if self._persona is None:
             return 100
         pull = self._pull()
-        own: int = getattr(_script().personas[persona], action)
+        own: int = getattr(_script().personas[self._persona], action)
         return (own * pull + 100 * (100 - pull)) // 100
 
     def _pull(self) -> int:
         profile = self._profile
-        return profile.pull * max(0, profile.span - self._seen.turn) // profile.span if profile.span else profile.pull
+        return profile.pull * max(0, profile.span - self._scene.turn) // profile.span if profile.span else profile.pull
 
     def _feasible(self, action: Action) -> bool:
-        seen = self._seen
+        scene = self._scene
         match action:
             case "trade":
-                return seen.place == _MARKET
+                return scene.place == _MARKET
             case "support":
-                return bool(seen.here)
+                return bool(scene.here)
             case "whisper":
-                return bool(seen.here) and seen.place.startswith("alley")
+                return bool(scene.here) and scene.place.startswith("alley")
         return True
 
     def _somebody(self) -> str | None:
-        here = self._seen.here
+        here = self._scene.here
         return here[self._draw("somebody", len(here))] if here else None
 
     def _goal(self) -> str:
-        seen = self._seen
-        others = [place for place in seen.places if place != seen.place]
-        hungry = seen.at_stake and (seen.energy or 0) < _HUNGRY
-        homes = (_MARKET,) if hungry else _script().homes[seen.persona] if seen.persona else ()
+        scene = self._scene
+        others = [place for place in _places(scene.language, neutral=scene.phase == "phase2") if place != scene.place]
+        homes = (_MARKET,) if self._hungry else _script().homes[self._persona] if self._persona else ()
         wanted = [place for place in others for home in homes if place.startswith(home)]
-        drawn = wanted if wanted and self._draw("home", 100) < max(self._pull(), 100 * hungry) else others
+        drawn = wanted if wanted and self._draw("home", 100) < max(self._pull(), 100 * self._hungry) else others
         return drawn[self._draw("goal", len(drawn))]
 
     def _said(self) -> str:
-        persona = self._seen.persona
+        persona = self._persona
         marked = persona is not None and self._draw("mark", 100) < self._pull()
         phrases = self._words.marks[persona] if persona is not None and marked else self._words.words
         return phrases[self._draw("words", len(phrases))]
@@ -283,7 +285,7 @@ class _Player:
         serving = choice.action == "trade" or (choice.action == "move" and choice.target == _MARKET)
         chance = self._draw("aim", 100)
         if chance < 12:
-            return self._one("both") if self._seen.phase != "phase2" else self._one("plain")
+            return self._one("both") if self._scene.phase != "phase2" else self._one("plain")
         if chance < 24:
             return self._one("social" if serving else self._fear())
         if chance < 72:
@@ -292,7 +294,7 @@ class _Player:
 
     def _fear(self) -> str:
         """Whether the thought mentions survival: always if it is at stake, half the time if costs are shown."""
-        odds = {"stage1": 100, "phase1": 50, "phase2": 5}[self._seen.phase]
+        odds = {"stage1": 100, "phase1": 50, "phase2": 5}[self._scene.phase]
         return "survival" if self._draw("fear", 100) < odds else "plain"
 
     def _respelt(self, choice: _Choice) -> _Choice:

@@ -24,8 +24,8 @@ _WAVERS: Final = 40
 
 
 def cast(known: Cast, alias: str, scene: Scene) -> Cast:
-    """The cast for a scene: in a world of a folder the alias receives what the scene offers, and no other plays."""
-    return known if scene.own is None else residents.alone(known, alias, partial(answer, alias, scene))
+    """The cast for a scene, which the alias plays and no other: a resident of a shipped world, a visitor elsewhere."""
+    return residents.alone(known, alias, partial(residents.answer if scene.own is None else answer, alias, scene))
 
 
 def answer(alias: str, scene: Scene, turn: ScriptedTurn) -> Said:

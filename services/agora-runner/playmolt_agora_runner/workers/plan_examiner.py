@@ -7,11 +7,11 @@ import sys
 import uuid
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 import msgspec
 from playmolt_core.db.errors import LogUnavailable
-from playmolt_core.db.jobs import HELD_SECONDS, Job
+from playmolt_core.db.jobs import HELD_SECONDS, Job, PgJobs
 from playmolt_core.effects.leased_effect import Submit
 from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Refused
@@ -37,22 +37,6 @@ _UNKNOWN: Final = Refused(
 )
 
 
-class Jobs(Protocol):
-    """See `PgJobs`."""
-
-    async def put(self, stream: str, digest: bytes, request: bytes) -> Job | None: ...
-
-    async def found(self, stream: str) -> Job | None: ...
-
-    async def take(self, holder: str) -> tuple[str, bytes] | None: ...
-
-    async def hold(self, stream: str, holder: str) -> bool: ...
-
-    async def give_back(self, stream: str, holder: str) -> None: ...
-
-    async def finish(self, stream: str, holder: str, status: int, answer: bytes) -> None: ...
-
-
 class Lock(NamedTuple):
     """How the examiner writes and reads experiments."""
 
@@ -68,7 +52,7 @@ class PlanExaminer:
     """
 
     def __init__(
-        self, jobs: Jobs, files: PlanFiles, models: str, lock: Callable[[], Lock], *,
+        self, jobs: PgJobs, files: PlanFiles, models: str, lock: Callable[[], Lock], *,
         seconds: float = EXAMINE_SECONDS, held: float = HELD_SECONDS,
     ) -> None:  # fmt: skip
         self._jobs = jobs

@@ -123,11 +123,11 @@ class _Outcome(msgspec.Struct, frozen=True):
     failed: FailedCode | None = None
 
 
-P = TypeVar("P", Parsed, interview.Answer)
+P = TypeVar("P", bound=Parsed | interview.Answer)
 
 
 class TurnModel:
-    """Asks models. Scripted ones depend only on the run's seed and the prompt, so that a plan is reproducible."""
+    """Asks models. Scripted ones depend only on the run's seed, the scene and its prompt: a plan is reproducible."""
 
     def __init__(
         self,
@@ -251,7 +251,9 @@ class TurnModel:
                 return None
             return asked_again(question.request, outcome[0].text, demand(outcome[1]))
 
-        outcome = await driven(repairing(await ask(question.request), parsed, again, question.spec.reask), ask)
+        outcome: tuple[Answer, P] | Halt = await driven(
+            repairing(await ask(question.request), parsed, again, question.spec.reask), ask
+        )
         return outcome if isinstance(outcome, Halt) else (*outcome, attempts)
 
     async def _ask(self, question: TurnQuestion, request: ModelRequest, number: int) -> Answer | Halt:

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 from playmolt_agora_runner.scripted import residents as scripted
-from playmolt_agora_runner.turn import parsed_prompt, prompts, reply_parser, texts
+from playmolt_agora_runner.scripted import visitors
+from playmolt_agora_runner.turn import prompts, reply_parser, texts
 from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.world.state import Observation
 from playmolt_core.llm.port import Attempt, ChatMessage, Failed, ModelRequest, Reply, TurnHeader
@@ -28,7 +29,7 @@ def request(scene: Scene, alias: str, number: int = 0) -> ModelRequest:
 
 
 def say(scene: Scene, alias: str, number: int = 0, seed: str = "1") -> Said:
-    return scripted.characters()[alias](ScriptedTurn(request(scene, alias, number), seed))
+    return scripted.answer(alias, scene, ScriptedTurn(request(scene, alias, number), seed))
 
 
 def shares(scenes: Scenes, alias: str, phase: str, turn: int = 1, **changes: Any) -> dict[str, float]:
@@ -51,7 +52,6 @@ def divergence(one: dict[str, float], other: dict[str, float]) -> float:
 
 def test_all_aliases_are_in_the_cast_and_no_other() -> None:
     cast = scripted.cast()
-    assert set(scripted.characters()) == set(scripted.ALIASES)
     assert all(cast.knows(alias) for alias in scripted.ALIASES)
     assert not cast.knows("scripted-nobody")
 
@@ -64,38 +64,10 @@ def test_the_same_turn_is_answered_alike_and_another_is_not(alias: str, scene_of
     assert [say(scene, alias, n, "1") for n in range(20)] != [say(scene, alias, n, "2") for n in range(20)]
 
 
-@pytest.mark.parametrize("language", ["ko", "en"])
-@pytest.mark.parametrize("phase", ["stage1", "phase1", "phase2"])
-def test_a_parsed_prompt_is_what_the_prompt_says(phase: str, language: Language, scene_of: Scenes) -> None:
-    answer = (Observation(turn=3, kind="feedback", importance=1, values={"action": "trade"}),)
-    scene = scene_of(phase, language, turn=31, residents=9, events=answer if phase == "phase2" else ())
-    found = parsed_prompt.parse_prompt(request(scene, "scripted").messages)
-    places = ("plaza", "market", "alley") if phase == "phase2" else ("plaza", "alley_a", "alley_b", "alley_c", "market")
-    assert found == parsed_prompt.ParsedPrompt(
-        language=language,
-        phase=phase,  # type: ignore[arg-type]
-        place="market",
-        turn=31,
-        persona="merchant",
-        energy=None if phase == "phase2" else 100,
-        here=("citizen_01", "jester_02"),
-        places=places,
-        answers=1 if phase == "phase2" else 0,
-        again=False,
-    )
-
-
-def test_nobody_here_and_no_persona_are_seen_as_such(scene_of: Scenes) -> None:
-    scene = scene_of("phase2", persona=None, persona_condition="no_persona", here=())
-    found = parsed_prompt.parse_prompt(request(scene, "scripted").messages)
-    assert found is not None
-    assert (found.here, found.persona) == ((), None)
-
-
 def test_what_is_not_a_turn_of_agora_is_for_the_generic_one() -> None:
     ask = ModelRequest(alias="scripted", messages=(ChatMessage("user", "[YOUR IDENTITY] and nothing else"),))
-    assert parsed_prompt.parse_prompt(ask.messages) is None
-    assert scripted.characters()["scripted"](ScriptedTurn(ask, "1")).text
+    turn = ScriptedTurn(ask, "1")
+    assert scripted.cast().character(turn)(turn).text
 
 
 def test_traders_trade_less_when_nothing_is_at_stake(scene_of: Scenes) -> None:
@@ -177,7 +149,7 @@ def test_who_is_asked_again_takes_care(scene_of: Scenes) -> None:
         asked = request(scene, "scripted-wild", number)
         again = (*asked.messages, ChatMessage("assistant", "?"), ChatMessage("user", "again"))
         ask = ModelRequest(alias=asked.alias, messages=again, turn=asked.turn)
-        said = scripted.characters()["scripted-wild"](ScriptedTurn(ask, "1"))
+        said = scripted.answer("scripted-wild", scene, ScriptedTurn(ask, "1"))
         failed: reply_parser.FailedCode | None = "refusal" if said.refusal else None
         good += reply_parser.read(said.text, scene, failed=failed, reask=True).code == "reasked"
     assert good > 90
@@ -209,9 +181,11 @@ def test_the_lexicons_find_the_aims_that_thoughts_are_written_for(language: Lang
             assert (found.s, found.o) == expected, phrase
 
 
-def test_the_architect_alone_uses_its_skills(scene_of: Scenes) -> None:
-    def skills(phase: str, persona: str) -> set[str | None]:
-        scene = scene_of(phase, persona=persona)
+@pytest.mark.parametrize("language", ["ko", "en"])
+def test_the_architect_alone_uses_its_skills(language: Language, scene_of: Scenes) -> None:
+    def skills(phase: str, persona: str | None) -> set[str | None]:
+        condition = "with_persona" if persona else "no_persona"
+        scene = scene_of(phase, language, persona=persona, persona_condition=condition)
         return (
             {reply_parser.read(say(scene, "scripted", n).text, scene).action for n in range(200)}
             - set(ACTIONS)
@@ -219,7 +193,8 @@ def test_the_architect_alone_uses_its_skills(scene_of: Scenes) -> None:
         )
 
     assert skills("phase1", "architect") == {"build_billboard", "adjust_tax", "grant_subsidy"}
-    assert skills("phase1", "citizen") == skills("phase2", "merchant") == set()
+    assert skills("phase1", "citizen") == skills("phase1", "influencer") == skills("phase2", "merchant") == set()
+    assert skills("phase1", None) == set()
 
 
 async def test_they_are_models_like_any_other(scene_of: Scenes) -> None:
@@ -228,17 +203,18 @@ async def test_they_are_models_like_any_other(scene_of: Scenes) -> None:
     async def record(attempt: Attempt) -> None:
         attempts.append(attempt)
 
-    model = ScriptedModel(scripted.cast(), seed="7")
-    answers = [await model.ask(request(scene_of(), "scripted-wild", number), record) for number in range(80)]
+    scene = scene_of()
+    model = ScriptedModel(visitors.cast(scripted.cast(), "scripted-wild", scene), seed="7")
+    answers = [await model.ask(request(scene, "scripted-wild", number), record) for number in range(80)]
     assert {type(answer) for answer in answers} == {Reply, Failed}
     assert {answer.code for answer in answers if isinstance(answer, Failed)} == {"refused"}
     assert len(attempts) == 80
 
 
 def test_a_reply_takes_no_time(scene_of: Scenes) -> None:
-    asks = [ScriptedTurn(request(scene_of("stage1"), "scripted", number), "1") for number in range(200)]
-    character = scripted.characters()["scripted"]
+    scene = scene_of("stage1")
+    asks = [ScriptedTurn(request(scene, "scripted", number), "1") for number in range(200)]
     start = time.process_time()
     for ask in asks:
-        character(ask)
+        scripted.answer("scripted", scene, ask)
     assert (time.process_time() - start) / 200 < 0.003

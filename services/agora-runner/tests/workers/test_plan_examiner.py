@@ -103,7 +103,9 @@ class Platform:
         self.experiment = Scenario(Experiment(), ID)
         self.submitted = 0
         files = PlanFiles(cast("Any", Files(*texts)))
-        self.examiner = PlanExaminer(self.jobs, files, "", lambda: Lock(self._submit, self._snapshot), **options)
+        self.examiner = PlanExaminer(
+            cast("Any", self.jobs), files, "", lambda: Lock(self._submit, self._snapshot), **options
+        )
 
     async def _submit(self, stream: str, command: Any, command_id: str) -> Accepted | Refused:
         assert (stream, isinstance(command, commands.OpenExperiment), len(command_id)) == (ID, True, 32)

@@ -1,7 +1,7 @@
 """The outline of a text: what has to be the same in two languages, line by line."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -38,18 +38,27 @@ class Mark(msgspec.Struct, frozen=True):
         return f"{self.kind} ({', '.join(self.tokens)})" if self.tokens else self.kind
 
 
-def outline(text: str) -> tuple[Mark, ...]:
-    """The outline. Lines of prose are one mark, since languages break them differently."""
-    marks: list[Mark] = []
-    for mark in map(_mark, text.split("\n")):
-        if mark.kind == "prose" and marks and marks[-1].kind == "prose":
-            marks[-1] = Mark("prose", marks[-1].tokens + mark.tokens)
+def merged(marks: Iterable[Mark]) -> tuple[Mark, ...]:
+    """Marks with neighbouring lines of prose as one, since languages break them differently."""
+    found: list[Mark] = []
+    for mark in marks:
+        if mark.kind == "prose" and found and found[-1].kind == "prose":
+            found[-1] = Mark("prose", found[-1].tokens + mark.tokens)
         else:
-            marks.append(mark)
-    return tuple(marks)
+            found.append(mark)
+    return tuple(found)
 
 
-def tokens(line: str) -> tuple[str, ...]:
+def outline(text: str) -> tuple[Mark, ...]:
+    """The outline of a text of the package or a plan."""
+    return merged(map(_mark, text.split("\n")))
+
+
+def described(mark: Mark | None) -> str:
+    return "nothing" if mark is None else str(mark)
+
+
+def _tokens(line: str) -> tuple[str, ...]:
     """What of a line both languages share: actions with their arguments, slots, ids, numbers, lists of places."""
     return (
         *_actions(line),
@@ -70,7 +79,7 @@ def _mark(line: str) -> Mark:
         return Mark(line.strip(), ())
     kind = next((kind for kind, start in _KINDS if line.startswith(start)), "prose")
     shape = (f"{line.count('|') - 1} cells",) if kind == "row" else ()
-    return Mark(kind, shape + tokens(line))
+    return Mark(kind, shape + _tokens(line))
 
 
 def _actions(line: str) -> Iterator[str]:
