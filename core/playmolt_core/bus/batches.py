@@ -72,10 +72,10 @@ class BatchPublisher:
         subscription = await self._connection.subscribe(f"{self._inbox}.*", cb=self._receive)
         self._connection.receive_inline(subscription, self._receive)
 
-    def send(self, messages: Sequence[StreamMessage], after: int, settle: Settle) -> None:
+    def send(self, messages: Sequence[StreamMessage], after: int, settle: Settle | None) -> None:
         """Send at most 1,000 messages for one stream, which must end at sequence `after`. Raises BusUnavailable.
 
-        The answer may never come.
+        The answer may never come; without `settle` none is asked for.
         """
         if not self._connection.is_connected:  # otherwise the client would buffer them and send them later
             raise BusUnavailable("NATS is unavailable")
@@ -83,12 +83,13 @@ class BatchPublisher:
         if most and any(len(message.body) + _HEAD_BYTES > most for message in messages):
             # The server would close the connection.
             raise BusUnavailable(f"a message exceeds max_payload of the server, {most} bytes")
-        if len(self._settles) >= _UNDER_WAY:  # the answer of the oldest was lost
-            _, forgotten = self._settles.pop(next(iter(self._settles)))
-            forgotten(BusUnavailable("publish: no answer"))
-        number = f"{next(self._numbers):x}"
-        reply = f"{self._inbox}.{number}"
-        self._settles[reply] = (after + len(messages), settle)
+        number, reply = f"{next(self._numbers):x}", ""
+        if settle:
+            if len(self._settles) >= _UNDER_WAY:  # the answer of the oldest was lost
+                _, forgotten = self._settles.pop(next(iter(self._settles)))
+                forgotten(BusUnavailable("publish: no answer"))
+            reply = f"{self._inbox}.{number}"
+            self._settles[reply] = (after + len(messages), settle)
         # One buffer for all: publish() for each message would be half of the cost, and request() for the last one costs
         # as much as thirty messages of the buffer.
         self._connection.put(_commands(messages, after, reply, self._name + number))
@@ -150,7 +151,7 @@ def cut(messages: Sequence[StreamMessage]) -> list[Sequence[StreamMessage]]:
 
 
 def _commands(messages: Sequence[StreamMessage], after: int, reply: str, batch: str) -> bytes:
-    """The HPUB commands of a batch; its acknowledgement arrives on `reply`."""
+    """The HPUB commands of a batch; its acknowledgement arrives on `reply`, if that is not empty."""
     parts: list[bytes] = []
     count = len(messages)
     to, first = "", f"{EXPECTED}: {after}\r\n"

@@ -5,10 +5,11 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
+import msgspec
 import nats.errors
 from playmolt_schemas import subjects
 
-from playmolt_core.bus.batches import BatchPublisher, Fenced, StreamMessage, cut
+from playmolt_core.bus.batches import BatchPublisher, Fenced, Settle, StreamMessage, cut
 from playmolt_core.bus.calls import Calls
 from playmolt_core.bus.connection import fault_of, open_connection
 from playmolt_core.bus.moves import SERVICE_SECONDS, ServerSwitcher
@@ -27,13 +28,33 @@ _SPEECH = 256
 """Queued speech messages; further ones are dropped."""
 
 
+_UNCONFIRMED: Final = 16
+"""The most commits in a row that ask for no confirmation. Each wakes the server's and the engine's process twice."""
+
+
+class _Commit(msgspec.Struct, eq=False):
+    """A commit whose batches the server confirms."""
+
+    shard: int
+    last: int
+    stored: Callable[[], None] | None
+    waiting: int = 0
+    """The number of its batches that are not confirmed yet."""
+
+
 class _Part(NamedTuple):
     """A batch of a commit for one stream."""
 
-    shard: int
+    commit: _Commit
     messages: Sequence[StreamMessage]
     after: int
-    stored: Callable[[], None] | None
+
+
+class _Run(NamedTuple):
+    """Commits of this engine that follow each other in both streams of a shard."""
+
+    last: int
+    unconfirmed: int = 0
 
 
 class EngineBus:
@@ -47,6 +68,7 @@ class EngineBus:
         self._moves: ServerSwitcher | None = None
         self._shards = 1
         self._calls: Calls | None = None
+        self._runs: dict[int, _Run] = {}
         self._speech: asyncio.Queue[tuple[str, bytes]] = asyncio.Queue(_SPEECH)
 
     async def open(self, shards: int = 1) -> None:
@@ -62,6 +84,7 @@ class EngineBus:
         self._speaking = asyncio.create_task(self._speak_forever())
 
     def _changed(self) -> None:
+        self._runs.clear()
         if self._calls:
             self._calls.resend()
             self._roster.ask_again()
@@ -106,38 +129,65 @@ class EngineBus:
 
     def publish(
         self, shard: int, after: int, events: Sequence[StreamMessage], public: Sequence[StreamMessage],
-        stored: Callable[[], None],
+        stored: Callable[[], None] | None,
     ) -> None:  # fmt: skip
         """See `engine.feed.Publish`.
 
-        A batch that does not fit is tried again after a few milliseconds, because another engine's commit before it may
-        be on its way, and then left to the relay. The answers of the commit go ahead in the same write.
+        A commit that follows directly on this engine's own one fits, unless the stream was lost, which the relay sees.
+        So the server confirms only each sixteenth of these, and all others, which may be fenced. A batch that does not
+        fit is tried again after a few milliseconds, because another engine's commit before it may be on its way, and
+        then left to the relay. The answers of the commit go ahead in the same write.
         """
+        last = after + len(public)
+        run = self._runs.pop(shard, None)
         with self._connection.in_one_write():
             self._replies.send_all()
+            if stored is None and run and run.last == after and run.unconfirmed < _UNCONFIRMED:
+                self._runs[shard] = _Run(last, run.unconfirmed + 1)
+                commit = None
+            else:
+                commit = _Commit(shard, last, stored)
             for messages in (events, public):
                 behind = after
                 for batch in cut(messages):
-                    last = messages is public and behind + len(batch) == after + len(public)
-                    self._publish(_Part(shard, batch, behind, stored if last else None))
+                    if commit:
+                        commit.waiting += 1
+                        self._publish(_Part(commit, batch, behind))
+                    else:
+                        self._send(shard, batch, behind, None)
                     behind += len(batch)
 
+    def _send(self, shard: int, messages: Sequence[StreamMessage], after: int, settle: Settle | None) -> None:
+        try:
+            self._batches.send(messages, after, settle)
+        except (BusUnavailable, nats.errors.Error):
+            self._leave_to_relay(shard)
+
     def _publish(self, part: _Part, tries: int = 0) -> None:
+        commit = part.commit
+
         def settle(failure: Fenced | BusUnavailable | None) -> None:
             if failure is None or (isinstance(failure, Fenced) and failure.last >= part.after + len(part.messages)):
-                if part.stored:
-                    part.stored()  # by this engine, or by the relay
+                self._confirmed(commit)  # stored by this engine, or by the relay
             elif isinstance(failure, Fenced) and failure.last < part.after and tries < len(_PAUSES):
                 asyncio.get_running_loop().call_later(_PAUSES[tries], self._publish, part, tries + 1)
             else:
-                self._leave_to_relay(part.shard)
+                self._leave_to_relay(commit.shard)
 
-        try:
-            self._batches.send(part.messages, part.after, settle)
-        except (BusUnavailable, nats.errors.Error):
-            self._leave_to_relay(part.shard)
+        self._send(commit.shard, part.messages, part.after, settle)
+
+    def _confirmed(self, commit: _Commit) -> None:
+        commit.waiting -= 1
+        if commit.waiting:
+            return
+        run = self._runs.get(commit.shard)
+        if run is None or run.last < commit.last:
+            self._runs[commit.shard] = _Run(commit.last)
+        if commit.stored:
+            commit.stored()
 
     def _leave_to_relay(self, shard: int) -> None:
+        self._runs.pop(shard, None)
         self._replies.hint(subjects.committed(shard, self._shards))
 
     def send(self, subject: str, body: bytes) -> None:

@@ -128,7 +128,9 @@ class NatsClient(Client):
         if receive is None or sid not in self._subs:
             await super()._process_msg(sid, subject, reply, data, headers)
             return
-        message = self._build_message(sid, subject, reply, data, await self._process_headers(headers))
+        message = self._build_message(
+            sid, subject, reply, data, await self._process_headers(headers) if headers else None
+        )
         try:
             await receive(message)
         except Exception as error:

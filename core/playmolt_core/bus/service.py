@@ -94,6 +94,8 @@ class Replies:
     def send_all(self) -> None:
         """Send what is waiting now."""
         self._sending = False
+        if not self._waiting and not self._hints:  # sent before the turn ended
+            return
         waiting, self._waiting = self._waiting, {}
         hints, self._hints = self._hints, {}
         with self._connection.in_one_write():

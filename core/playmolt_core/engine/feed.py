@@ -38,11 +38,11 @@ class StoredRecords(NamedTuple):
 class Publish(Protocol):
     def __call__(
         self, shard: int, after: int, events: Sequence[StreamMessage], public: Sequence[StreamMessage],
-        stored: Callable[[], None],
+        stored: Callable[[], None] | None,
     ) -> None:  # fmt: skip
         """Publish to the streams of a shard after a sequence: messages for services, and as many for spectators.
 
-        `stored` is called once the last message for spectators is stored, unless the relay has to publish it.
+        `stored` is called once all messages are stored, unless the relay has to publish some.
         """
         ...
 
@@ -80,7 +80,7 @@ class Feed:
                 for commit in ordered
                 for record in commit.records
             ]  # fmt: skip
-            stored = partial(_trace, ordered, time.time_ns()) if tracing.on() else _nothing
+            stored = partial(_trace, ordered, time.time_ns()) if tracing.on() else None
             self._publish(shard, ordered[0].first - 1, events, public, stored)
         for commit in commits:
             if commit.before == commit.after or is_lobby(commit.stream):
@@ -91,10 +91,6 @@ class Feed:
 
     def _shown(self, public: bytes | None) -> bytes | None:
         return None if public is None else self._withheld.named(public)
-
-
-def _nothing() -> None:
-    """The batch is not traced."""
 
 
 def _trace(commits: Sequence[StoredRecords], started: int) -> None:

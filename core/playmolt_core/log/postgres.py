@@ -53,7 +53,11 @@ _LATEST = (datetime.max.replace(tzinfo=UTC), "")
 
 async def append_on(connection: Connection, batch: Batch) -> tuple[Sequence[int], Sequence[int]]:
     """Call `log.append`: the numbers of the units in conflict; without any, the positions before the batch by shard."""
-    ((refused, bases),) = await connection.fetch(_SQL["append"], *batch)
+    parts, *others, shards, amounts = batch
+    if len(shards) == 1 and not any(others):  # asyncpg encodes three arrays less
+        ((refused, bases),) = await connection.fetch(_SQL["append_records"], parts, shards[0], amounts[0])
+    else:
+        ((refused, bases),) = await connection.fetch(_SQL["append"], *batch)
     return refused, bases
 
 

@@ -1,13 +1,13 @@
 """Engines publish what they commit, and the relay what they could not: both on real servers."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import msgspec
 import pytest
 from playmolt_cli.local.embedded import Nats
-from playmolt_core.bus.batches import StreamMessage
+from playmolt_core.bus.batches import BatchPublisher, Settle, StreamMessage
 from playmolt_core.bus.engine_bus import EngineBus
 from playmolt_core.bus.jetstream import JetStream
 from playmolt_core.bus.port import BusUnavailable
@@ -23,6 +23,7 @@ from playmolt_schemas.game_messages import GameSummary
 from core.tests.log.log_contract import Game, unit
 from tests.integration.bus.test_relay import (
     LIMIT,
+    STREAMS,
     Relay,
     assert_same,
     bus,
@@ -83,6 +84,72 @@ async def test_a_commit_is_in_both_streams_though_no_relay_runs(
         for _ in range(20):
             await ox.commit(game, lobby, amount=2)
         await until(caught_up(log, bus))
+    await assert_same(log, bus)
+
+
+@pytest.fixture
+def confirmed(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether each batch that is sent asks for a confirmation."""
+    asked: list[bool] = []
+    send = BatchPublisher.send
+
+    def noted(self: BatchPublisher, messages: Sequence[StreamMessage], after: int, settle: Settle | None) -> None:
+        asked.append(settle is not None)
+        send(self, messages, after, settle)
+
+    monkeypatch.setattr(BatchPublisher, "send", noted)
+    return asked
+
+
+async def test_commits_that_follow_each_other_are_seldom_confirmed(
+    log: PostgresLog, bus: JetStream, nats_url: str, confirmed: list[bool]
+) -> None:
+    game = Game("ox-1")
+    async with engine(log, nats_url) as ox:
+        await ox.commit(game, publishes=False)
+        await Relay(log, bus, LIMIT).step()
+        confirmed.clear()
+        for number in range(40):
+            await ox.commit(game, amount=1 + number % 2)
+            await until(caught_up(log, bus))
+    assert confirmed[:2] == [True, True], "the first may be fenced"
+    assert any(confirmed[2:])
+    assert sum(confirmed) < len(confirmed) / 2
+    await assert_same(log, bus)
+
+
+async def test_commits_after_one_of_another_engine_are_confirmed(
+    pool: Pool, log: PostgresLog, bus: JetStream, nats_url: str, confirmed: list[bool]
+) -> None:
+    games = Game("ox-1"), Game("ox-2")
+    await log.append([unit(game.adds(1)) for game in games])
+    await Relay(log, bus, LIMIT).step()
+    confirmed.clear()
+    async with engine(log, nats_url) as one, engine(PostgresLog(pool), nats_url) as other:
+        for _ in range(10):
+            for ox, game in zip((one, other), games, strict=True):
+                await ox.commit(game)
+                await until(caught_up(log, bus))
+    assert all(confirmed)
+    await assert_same(log, bus)
+
+
+async def test_a_stream_that_disappears_between_commits_is_filled_and_engines_publish_again(
+    log: PostgresLog, bus: JetStream, nats_url: str, confirmed: list[bool]
+) -> None:
+    game, relay = Game("ox-1"), Relay(log, bus, LIMIT)
+    async with engine(log, nats_url) as ox, running(relay.run()):
+        for number in range(30):
+            await ox.commit(game)
+            await until(caught_up(log, bus))
+            if number in (10, 20):
+                await bus.drop(list(STREAMS)[number == 20])
+        relay_batches = relay.batch_sizes.lines("batches", "")[-1]
+        for _ in range(20):
+            await ox.commit(game)
+            await until(caught_up(log, bus))
+    assert relay.batch_sizes.lines("batches", "")[-1] == relay_batches, "the engine publishes by itself"
+    assert not all(confirmed)
     await assert_same(log, bus)
 
 

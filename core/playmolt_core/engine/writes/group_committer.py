@@ -88,11 +88,9 @@ class GroupCommitter:
         """Commit until cancelled."""
         while True:
             await self._queued.wait()
-            batch = self._queue.cut()
-            if batch:
+            self._queued.clear()
+            while batch := self._queue.cut():
                 await self._commit(batch)
-            else:
-                self._queued.clear()
 
     async def _commit(self, batch: list[Group]) -> None:
         started = time.time_ns()

@@ -4,6 +4,9 @@ SELECT log.enter_types($1)
 -- name: append
 SELECT * FROM log.append($1, $2, $3, $4, $5, $6)
 
+-- name: append_records
+SELECT * FROM log.append($1, '{}', '{}', '{}', ARRAY[$2::smallint], ARRAY[$3::integer])
+
 -- name: head
 SELECT version, hash, updated_at, archived, erased_at FROM log.listed WHERE stream = $1 AND shard = $2
 
