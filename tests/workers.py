@@ -19,7 +19,8 @@ from typing import Any, Final, NoReturn
 
 import pytest
 from playmolt_cli.local.embedded import child
-from playmolt_cli.local.forkserver import Fork, ForkServer, leave
+from playmolt_cli.local.forkserver import Fork, ForkServer
+from playmolt_core.ops.children import die_with, leave
 
 from tests import platforms
 from tests.room import RUN, SHARED
@@ -73,7 +74,7 @@ class Workers:
                 [sys.executable, "-c", _PROGRAM, *map(str, fds), *map(str, config.invocation_params.args)],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=fds,
                 env={**os.environ, "PYTEST_XDIST_TESTRUNUID": RUN},
-                preexec_fn=child.die_with(os.getpid(), signal.SIGKILL),  # noqa: PLW1509 -- no thread runs yet
+                preexec_fn=die_with(os.getpid(), signal.SIGKILL),  # noqa: PLW1509 -- no thread runs yet
             )  # fmt: skip
             try:
                 self._server = platforms.fork_server(self._forks, its)
@@ -141,7 +142,7 @@ _SIGNALS: Final = {signal.SIGCHLD: _reap, signal.SIGTERM: _end, signal.SIGINT: s
 def _fork_workers(listener: socket.socket, forks: ForkServer) -> None:
     """Fork a worker for each connection; return in each worker."""
     kept = {number: signal.signal(number, handler) for number, handler in _SIGNALS.items()}
-    arm = child.die_with(os.getpid(), signal.SIGKILL)
+    arm = die_with(os.getpid(), signal.SIGKILL)
     while True:
         connection, _ = listener.accept()
         _, streams, _, _ = socket.recv_fds(connection, 1, 3)

@@ -6,7 +6,6 @@ and session. It reads its own configuration, secrets included, from a private so
 fork shares, never sees a secret.
 """
 
-import atexit
 import gc
 import os
 import runpy
@@ -15,7 +14,6 @@ import selectors
 import signal
 import socket
 import sys
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
@@ -24,9 +22,10 @@ from importlib import import_module
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
 from types import FrameType
-from typing import Final, NoReturn
+from typing import Final
 
 import msgspec
+from playmolt_core.ops.children import die_with, leave, show_as
 
 from playmolt_cli.local.embedded import child
 from playmolt_cli.local.embedded.child import PYTHON, UTF8
@@ -243,7 +242,7 @@ class _ForkLoop:
 
     def _fork(self, fds: Sequence[int]) -> bool:
         """Fork; True in the child."""
-        arm = child.die_with(os.getpid(), signal.SIGKILL)
+        arm = die_with(os.getpid(), signal.SIGKILL)
         pid = os.fork()
         if pid == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -285,7 +284,7 @@ def _become(orders: int, out: int, *given: int) -> _ForkRequest:
     os.environ.clear()
     os.environ.update(order.environment)
     sys.argv = [order.module, *order.arguments]
-    child.show_as(order.name, [*PYTHON, "-m", *sys.argv], order.environment)
+    show_as(order.name, [*PYTHON, "-m", *sys.argv], order.environment)
     return order
 
 
@@ -302,19 +301,6 @@ def _run(module: str) -> int:
         sys.excepthook(*sys.exc_info())
         status = 1
     return status & 0xFF
-
-
-def leave(status: int) -> NoReturn:
-    """End the process as the interpreter would, but without freeing everything that was imported.
-
-    Freeing was most of the cost of ending.
-    """
-    threading._shutdown()  # type: ignore[attr-defined] # noqa: SLF001 -- as multiprocessing ends its forks
-    atexit._run_exitfuncs()  # noqa: SLF001
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):
-            stream.flush()
-    os._exit(status)
 
 
 def _main(fd: int, modules: Sequence[str]) -> None:

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from typing import Final
 
 import msgspec
+from playmolt_core.ops.children import die_with
 
-from playmolt_cli.local.embedded.child import PYTHON, die_with
+from playmolt_cli.local.embedded.child import PYTHON
 from playmolt_cli.scores.games import FEWEST_GAMES, Fit, Game
 from playmolt_cli.terminal.failures import Failure
 

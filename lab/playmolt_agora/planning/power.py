@@ -18,7 +18,6 @@ from playmolt_schemas.instrument.definitions import TIE, windows
 from playmolt_schemas.instrument.laboratory import Design, LevelTest, Power, Stratum
 from playmolt_schemas.stored.agora.plan import Hypothesis
 from scipy import special  # type: ignore[import-untyped]  # scipy ships no types
-from scipy.optimize import brentq  # type: ignore[import-untyped]
 
 from playmolt_agora.measures import ritual
 from playmolt_agora.measures.divergence import Floats, count_jsd, smoothing
@@ -89,6 +88,8 @@ def level_power(runs: int, sd: float, alpha: float = 0.05) -> float:
 
 def level_sd_for(runs: int, wanted: float = 0.8, alpha: float = 0.05) -> float:
     """The true SD of slopes at which H2b has that power."""
+    from scipy.optimize import brentq  # type: ignore[import-untyped]  # noqa: PLC0415 -- slow import, needed for H2 only
+
     return float(brentq(lambda sd: level_power(runs, sd, alpha) - wanted, 1e-4, 1.0))
 
 

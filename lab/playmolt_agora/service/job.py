@@ -1,15 +1,11 @@
-"""One job of the laboratory, in a process of its own: `python -m playmolt_agora.service.job NAME [FD]`, body in, answer
-out. It ends when the descriptor FD ends, since then the server is gone, and its time is bounded by nothing else.
+"""One job of the laboratory, in a process of its own: body in, answer out.
 
 A job reads the log, never a state, and keeps nothing: after a crash it is repeated. Each loads what it needs: some
 libraries take tens of megabytes and half a second.
 """
 
 import asyncio
-import os
-import signal
 import sys
-import threading
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -37,17 +33,19 @@ def _pcs(body: bytes) -> bytes:
 
 COMPUTED: Final[Mapping[str, Callable[[bytes], bytes]]] = {"power": _power, "trial": _trial, "pcs": _pcs}
 """The jobs that read no log."""
+_LIBRARIES: Final[Mapping[str, str]] = {
+    "power": "playmolt_agora.planning.power",
+    "trial": "playmolt_agora.own_measures.trial",
+    "pcs": "playmolt_agora.measures.inference.looks",
+}
 
 
-def _end_with(server: int) -> None:
-    """Wait for the end of the server, then kill this process and those of its measures."""
-    os.read(server, 1)
-    os.killpg(0, signal.SIGKILL)
+def library(name: str) -> str:
+    """The module that a job needs, with all that it imports."""
+    return _LIBRARIES.get(name, "playmolt_agora.service.from_log")
 
 
-def main(name: str, server: str = "") -> None:
-    if server:
-        threading.Thread(target=_end_with, args=(int(server),), daemon=True).start()
+def main(name: str) -> None:
     body, out = sys.stdin.buffer.read(), sys.stdout.buffer
     if name in COMPUTED:
         out.write(COMPUTED[name](body))
@@ -56,7 +54,3 @@ def main(name: str, server: str = "") -> None:
 
         asyncio.run(from_log.done(name, body, out))
     out.flush()
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:3])

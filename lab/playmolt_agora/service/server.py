@@ -6,28 +6,24 @@ The body and the answer are files, so that neither is held in memory. A caller t
 import asyncio
 import hmac
 import os
-import signal
 import socket
-import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import IO, Final
 
 import uvicorn
 from playmolt_core.ops import telemetry
 from playmolt_core.ops.connections import Bounds, ConnectionLimiter
+from playmolt_core.ops.forks import Forks
 from playmolt_core.ops.http_protocol import BREAK_OFF, BoundedProtocol, HttpServer
 from playmolt_schemas.instrument.laboratory import JOBS, JobName
 from starlette.types import Receive, Scope, Send
 from typing_extensions import override
 
-from playmolt_agora.service.job import COMPUTED
+from playmolt_agora.service import job as jobs
 
-COMMAND: Final = (sys.executable, "-P", "-m", "playmolt_agora.service.job")
-"""Starts a job; its name follows, and the descriptor that ends with the server."""
-QUICK: Final[Mapping[JobName, Callable[[bytes], bytes]]] = {"pcs": COMPUTED["pcs"]}
+QUICK: Final[Mapping[JobName, Callable[[bytes], bytes]]] = {"pcs": jobs.COMPUTED["pcs"]}
 """Jobs of milliseconds, done in a thread of the server: a person looks again and again."""
 BODY_BYTES: Final = 256 * 1024 * 1024
 WAITING_MOST: Final = 32
@@ -62,7 +58,7 @@ class Laboratory:
 
     def __init__(
         self, key: str, at_once: int, *,
-        seconds: Mapping[JobName, float] = JOBS, command: Sequence[str] = COMMAND,
+        seconds: Mapping[JobName, float] = JOBS, program: str = jobs.__name__,
         waiting: int = WAITING_MOST, body_seconds: float = _BODY_SECONDS,
         quick: Mapping[JobName, Callable[[bytes], bytes]] = QUICK,
         clock: Callable[[], float] | None = None,
@@ -70,13 +66,12 @@ class Laboratory:
         self._key = key.encode()
         self._slots = asyncio.Semaphore(at_once)
         self._seconds = seconds
-        self._command = tuple(command)
+        self._program = program
         self._quick = quick
         self._waiting = waiting
         self._body_seconds = body_seconds
         self._clock = clock or asyncio.get_running_loop().time
-        # A job reads the end of this pipe when the server has ended, however it did.
-        self._alive = os.pipe()
+        self._forks = Forks()
         self._calls = 0
         self._quiet_since = self._clock()
 
@@ -84,6 +79,10 @@ class Laboratory:
     def idle_seconds(self) -> float:
         """The time since the last call ended; 0 while one is answered."""
         return 0.0 if self._calls else self._clock() - self._quiet_since
+
+    async def close(self) -> None:
+        """End the processes of jobs."""
+        await self._forks.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The ASGI application."""
@@ -174,41 +173,25 @@ class Laboratory:
 
     async def _done(self, job: JobName, gone: "asyncio.Task[None]", body: IO[bytes], answer: IO[bytes]) -> None:
         with tempfile.TemporaryFile() as said:
-            process = await asyncio.create_subprocess_exec(
-                *self._command, job, str(self._alive[0]), stdin=body, stdout=answer, stderr=said,
-                start_new_session=True, pass_fds=self._alive[:1], env=os.environ | ENVIRONMENT,
-            )  # fmt: skip
+            process = await self._forks.start(
+                self._program, job, library=jobs.library(job), streams=(body.fileno(), answer.fileno(), said.fileno())
+            )
             ended = asyncio.create_task(process.wait())
             try:
                 await asyncio.wait({ended, gone}, timeout=self._seconds[job], return_when=asyncio.FIRST_COMPLETED)
                 hung_up = gone.done()
                 late = not ended.done() and not hung_up
             finally:
-                await _end(process, ended)
+                await process.end(ended)
             if hung_up:
                 raise _HungUpError
             if late:
                 raise _Refused(504, f"{job} took more than {self._seconds[job]:g} s")
-            if process.returncode:
+            if status := ended.result():
                 said.seek(max(0, said.seek(0, os.SEEK_END) - _SHOWN))
                 detail = said.read().decode(errors="replace")
-                _log.error("job_failed", job=job, status=process.returncode, said=detail)
-                raise _Refused(500, f"{job} ended with status {process.returncode}: {detail[-300:]}")
-
-
-async def _end(process: asyncio.subprocess.Process, ended: "asyncio.Task[int]") -> None:
-    """Kill a job that still runs, with the processes of its measures, and wait for it, also if cancelled meanwhile."""
-    if not ended.done():
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-    cancelled: asyncio.CancelledError | None = None
-    while not ended.done():
-        try:
-            await asyncio.wait({ended})
-        except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is not None:
-        raise cancelled
+                _log.error("job_failed", job=job, status=status, said=detail)
+                raise _Refused(500, f"{job} ended with status {status}: {detail[-300:]}")
 
 
 async def _gone(receive: Receive) -> None:
@@ -266,3 +249,4 @@ async def serve(laboratory: Laboratory, sock: socket.socket, stopping: asyncio.E
         await server.serve(sockets=[sock])
     finally:
         stopper.cancel()
+        await laboratory.close()

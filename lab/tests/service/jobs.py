@@ -1,4 +1,4 @@
-"""A stand-in for the jobs of the laboratory: `python jobs.py NAME`. What it does is in its body."""
+"""A stand-in for the jobs of the laboratory. What it does is in its body."""
 
 import json
 import os
@@ -6,11 +6,12 @@ import sys
 import time
 from pathlib import Path
 
-if __name__ == "__main__":
+
+def main(name: str) -> None:
     asked = json.load(sys.stdin)
     if asked.get("started"):
         Path(asked["started"]).write_text(str(os.getpid()), encoding="utf-8")
     time.sleep(asked.get("sleeps", 0))
     if asked.get("fails"):
         sys.exit("the design has no runs")
-    sys.stdout.write(json.dumps({"job": sys.argv[1]} | {key: asked[key] for key in ("echoes",) if key in asked}))
+    sys.stdout.write(json.dumps({"job": name} | {key: asked[key] for key in ("echoes",) if key in asked}))

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,16 @@ from playmolt_schemas.instrument.laboratory import JOBS
 
 from core.tests.waiting import wait_until
 from tests.laboratories import KEY, served
+from tests.platforms import ROOT
 
-JOB = (sys.executable, str(Path(__file__).with_name("jobs.py")))
+JOB = "lab.tests.service.jobs"
 Answer = tuple[int, str]
+
+
+@pytest.fixture(autouse=True)
+def _importable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process of the laboratory finds the stand-in."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
 
 
 async def post(url: str, body: Mapping[str, Any], path: str = "/jobs/power", **headers: str) -> Answer:
@@ -28,7 +34,7 @@ async def post(url: str, body: Mapping[str, Any], path: str = "/jobs/power", **h
 
 
 async def test_a_job_is_done_by_a_process_and_its_answer_comes_back() -> None:
-    async with served(command=JOB) as url:
+    async with served(program=JOB) as url:
         assert await post(url, {}) == (200, '{"job": "power"}')
 
 
@@ -46,7 +52,7 @@ async def test_a_job_is_done_by_a_process_and_its_answer_comes_back() -> None:
 async def test_a_call_that_is_wrong_starts_nothing(
     path: str, headers: dict[str, str], status: int, tmp_path: Path
 ) -> None:
-    async with served(command=JOB) as url:
+    async with served(program=JOB) as url:
         if not {"content-length", "transfer-encoding"} & headers.keys():
             assert (await post(url, {"started": str(tmp_path / "pid")}, path, **headers))[0] == status
         else:
@@ -65,7 +71,7 @@ async def _raw(url: str, first: str, headers: Mapping[str, str]) -> int:
 
 
 async def test_a_head_has_its_bound_and_a_body_its_time(tmp_path: Path) -> None:
-    async with served(command=JOB, body_seconds=2) as url:
+    async with served(program=JOB, body_seconds=2) as url:
         assert await _raw(url, "POST /jobs/power HTTP/1.1", {"X-Long": "x" * 20_000}) == 431
         late = {"Authorization": f"Bearer {KEY}", "Content-Length": "9"}
         assert await _raw(url, "POST /jobs/power HTTP/1.1", late) == 408
@@ -74,14 +80,14 @@ async def test_a_head_has_its_bound_and_a_body_its_time(tmp_path: Path) -> None:
 
 async def test_a_large_body_and_a_large_answer_pass_unchanged() -> None:
     text = "é" * 6_000_000
-    async with served(command=JOB) as url:
+    async with served(program=JOB) as url:
         status, said = await post(url, {"echoes": text})
     assert (status, json.loads(said)["echoes"] == text) == (200, True)
 
 
 async def test_a_stop_kills_the_jobs(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
-    async with served(command=JOB) as url:
+    async with served(program=JOB) as url:
         call = asyncio.create_task(post(url, {"sleeps": 600, "started": str(pid)}))
         await wait_until(lambda: pid.exists() and bool(pid.read_text("utf-8")), seconds=60)
     (found,) = await asyncio.gather(call, return_exceptions=True)
@@ -90,18 +96,18 @@ async def test_a_stop_kills_the_jobs(tmp_path: Path) -> None:
 
 
 async def test_a_laboratory_without_a_key_answers_nobody() -> None:
-    async with served(command=JOB, key="") as url:
+    async with served(program=JOB, key="") as url:
         assert (await post(url, {}, authorization="Bearer none"))[0] == 401
 
 
 async def test_a_job_that_fails_says_why() -> None:
-    async with served(command=JOB) as url:
+    async with served(program=JOB) as url:
         status, said = await post(url, {"fails": True})
     assert (status, "the design has no runs" in said) == (500, True)
 
 
 async def test_a_job_that_takes_too_long_is_killed(tmp_path: Path) -> None:
-    async with served(command=JOB, seconds=dict(JOBS) | {"power": 1.0}) as url:
+    async with served(program=JOB, seconds=dict(JOBS) | {"power": 1.0}) as url:
         status, said = await post(url, {"sleeps": 600, "started": str(tmp_path / "pid")})
     assert (status, said) == (504, "power took more than 1 s")
     await wait_until(lambda: _is_gone(tmp_path / "pid"))
@@ -109,7 +115,7 @@ async def test_a_job_that_takes_too_long_is_killed(tmp_path: Path) -> None:
 
 async def test_a_job_whose_caller_hangs_up_is_killed_and_its_place_is_free(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
-    async with served(1, command=JOB) as url:
+    async with served(1, program=JOB) as url:
         call = asyncio.create_task(post(url, {"sleeps": 600, "started": str(pid)}))
         await wait_until(lambda: pid.exists() and bool(pid.read_text("utf-8")), seconds=60)
         call.cancel()
@@ -120,7 +126,7 @@ async def test_a_job_whose_caller_hangs_up_is_killed_and_its_place_is_free(tmp_p
 
 async def test_jobs_wait_for_their_place_and_above_the_limit_are_refused(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
-    async with served(1, command=JOB, waiting=2) as url:
+    async with served(1, program=JOB, waiting=2) as url:
         first = asyncio.create_task(post(url, {"sleeps": 600, "started": str(pid)}))
         await wait_until(pid.exists, seconds=60)
         others = {asyncio.create_task(post(url, {})) for _ in range(2)}
@@ -141,7 +147,7 @@ def _is_gone(pid: Path) -> bool:
 
 async def test_a_quick_job_needs_no_process_and_fails_with_its_reason() -> None:
     arms = {"cell": {"stage1": [[2, 11, 5, 1, 1, 0]], "phase1": [[16, 0, 12, 4, 0, 1]]}}
-    async with served(command=("/no/such/program",)) as url:
+    async with served(program="no_such_program") as url:
         status, said = await post(url, arms, "/jobs/pcs")
         assert (status, '"n_stage1":20' in said) == (200, True)
         assert (await post(url, {"cell": 1}, "/jobs/pcs"))[0] == 500

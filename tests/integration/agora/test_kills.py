@@ -227,7 +227,7 @@ async def kill_in_job(running: Stack, name: str) -> int:
 
     def does() -> bool:
         jobs = {pid: above(pid) for pid in processes(f"playmolt_agora.service.job\0{name}\0")}
-        found[:] = next(([pid, over[0]] for pid, over in jobs.items() if forks in over[1:]), [])
+        found[:] = next(([pid, over[1]] for pid, over in jobs.items() if forks in over[2:]), [])
         return bool(found)
 
     await wait_until(does, seconds=120)

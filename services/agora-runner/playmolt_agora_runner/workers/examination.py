@@ -1,4 +1,4 @@
-"""Examines one plan in a process of its own: `python -m playmolt_agora_runner.workers.examination`.
+"""Examines one plan in a process of its own.
 
 The laboratory tries its measures and simulates its tests; then its lock is made, unless the call is a dry run.
 """
@@ -103,13 +103,9 @@ def _laboratory() -> Laboratory:
     return Laboratory(settings.laboratory_url, settings.laboratory_key)
 
 
-def _main() -> None:
-    asked = json.load(sys.stdin)
+def main() -> None:
+    asked = json.load(sys.stdin.buffer)
     catalogue = load(asked["models"], None)
     laboratory = CachedLaboratory(_laboratory(), msgspec.convert(asked["findings"], Findings))
     found = result(asked["experiment"], asked["plan"], asked["files"], catalogue, laboratory, dry=asked["dry"])
     sys.stdout.buffer.write(msgspec.json.encode(replace(found, findings=laboratory.findings)))
-
-
-if __name__ == "__main__":
-    _main()

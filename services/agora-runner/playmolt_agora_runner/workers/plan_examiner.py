@@ -3,10 +3,11 @@
 import asyncio
 import hashlib
 import json
-import sys
 import uuid
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from tempfile import TemporaryFile
 from typing import Final, NamedTuple
 
 import msgspec
@@ -17,12 +18,14 @@ from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Refused
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.ops import telemetry
+from playmolt_core.ops.forks import Forks
 from playmolt_schemas.agora.plan import EXAMINE_SECONDS, PlanUnderWay
 from playmolt_schemas.codes import MISMATCH, Code, FieldFault
 
 from playmolt_agora_runner.experiment import commands, views
 from playmolt_agora_runner.experiment.api import is_dry, unknown, with_files
 from playmolt_agora_runner.experiment.state import State
+from playmolt_agora_runner.workers import examination
 from playmolt_agora_runner.workers.examination import ExaminedResult, Findings, refused
 from playmolt_agora_runner.workers.files import PlanFiles
 
@@ -63,6 +66,7 @@ class PlanExaminer:
         self._held = held
         self._holder = uuid.uuid4().hex
         self._came = asyncio.Event()
+        self._forks = Forks()
         self._findings: OrderedDict[bytes, Findings] = OrderedDict()
 
     async def complete(self, request: ApiRequest) -> ApiReply | Refused:
@@ -98,20 +102,25 @@ class PlanExaminer:
 
     async def run(self) -> None:
         """Examine plans as long as the process runs."""
-        while True:
-            self._came.clear()
-            try:
-                taken = await self._jobs.take(self._holder)
-                if taken is not None:
-                    await self._examined(*taken)
-                    continue
-            except LogUnavailable as error:
-                _log.warning("jobs_unavailable", detail=str(error)[:300])
-            try:
-                async with asyncio.timeout(IDLE_SECONDS):
-                    await self._came.wait()
-            except TimeoutError:
-                pass
+        try:
+            while True:
+                await self._examine_next()
+        finally:
+            await self._forks.close()
+
+    async def _examine_next(self) -> None:
+        """Examine a plan, or wait for one."""
+        self._came.clear()
+        try:
+            taken = await self._jobs.take(self._holder)
+            if taken is not None:
+                await self._examined(*taken)
+                return
+        except LogUnavailable as error:
+            _log.warning("jobs_unavailable", detail=str(error)[:300])
+        with suppress(TimeoutError):
+            async with asyncio.timeout(IDLE_SECONDS):
+                await self._came.wait()
 
     async def _examined(self, stream: str, request: bytes) -> None:
         try:
@@ -143,25 +152,31 @@ class PlanExaminer:
         asked["findings"] = msgspec.to_builtins(self._findings.get(content, Findings()))
         asked["files"] = await self._files.texts(asked["files"])
         asked["models"] = self._models
-        process = await _started()
-        working = asyncio.create_task(process.communicate(json.dumps(asked).encode()))
-        clock = asyncio.get_running_loop().time
-        end = clock() + self._seconds
-        try:
-            while not working.done():
-                await asyncio.wait({working}, timeout=min(self._held / 4, max(0.0, end - clock())))
-                if working.done():
-                    break
-                if clock() >= end:
-                    return refused(_too_long(self._seconds))
-                if not await self._jobs.hold(stream, self._holder):
-                    return None
-        finally:
-            await _ended(process, working)
-        out, said = working.result()
-        if process.returncode:
-            _log.error("examination_failed", plan=stream, said=said.decode(errors="replace")[-2000:])
-            return refused(_FAILED)
+        with TemporaryFile() as body, TemporaryFile() as answer, TemporaryFile() as said:
+            body.write(json.dumps(asked).encode())
+            body.seek(0)
+            streams = (body.fileno(), answer.fileno(), said.fileno())
+            process = await self._forks.start(examination.__name__, library=examination.__name__, streams=streams)
+            ended = asyncio.create_task(process.wait())
+            clock = asyncio.get_running_loop().time
+            end = clock() + self._seconds
+            try:
+                while not ended.done():
+                    await asyncio.wait({ended}, timeout=min(self._held / 4, max(0.0, end - clock())))
+                    if ended.done():
+                        break
+                    if clock() >= end:
+                        return refused(_too_long(self._seconds))
+                    if not await self._jobs.hold(stream, self._holder):
+                        return None
+            finally:
+                await process.end(ended)
+            if ended.result():
+                said.seek(0)
+                _log.error("examination_failed", plan=stream, said=said.read().decode(errors="replace")[-2000:])
+                return refused(_FAILED)
+            answer.seek(0)
+            out = answer.read()
         examined = msgspec.json.decode(out, type=ExaminedResult)
         if examined.findings is not None:
             self._keep(content, examined.findings)
@@ -172,37 +187,6 @@ class PlanExaminer:
         self._findings.move_to_end(content)
         if len(self._findings) > FINDINGS_KEPT:
             self._findings.popitem(last=False)
-
-
-async def _started() -> asyncio.subprocess.Process:
-    """The process of an examination; a start that is cancelled leaves none behind."""
-    starting = asyncio.ensure_future(
-        asyncio.create_subprocess_exec(
-            sys.executable, "-P", "-m", "playmolt_agora_runner.workers.examination",
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        )
-    )  # fmt: skip
-    try:
-        return await asyncio.shield(starting)
-    except asyncio.CancelledError:
-        process = await starting
-        process.kill()
-        await process.communicate()
-        raise
-
-
-async def _ended(process: asyncio.subprocess.Process, working: asyncio.Task[tuple[bytes, bytes]]) -> None:
-    """Kill a process that still runs, and wait until its pipes are closed, also if cancelled meanwhile."""
-    if process.returncode is None:
-        process.kill()
-    cancelled: asyncio.CancelledError | None = None
-    while not working.done():
-        try:
-            await asyncio.wait({working})
-        except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is not None:
-        raise cancelled
 
 
 def _command_id(stream: str) -> str:

@@ -3,7 +3,6 @@
 import json
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -12,8 +11,11 @@ from typing import Any
 
 import httpx2
 from playmolt_cli.local.embedded import free_port
+from playmolt_cli.local.services import CHAIN_MODULE, Process
 from playmolt_jury.chain import EMBEDDED_DEPLOYER, EMBEDDED_DEPLOYER_KEY
 from playmolt_jury.chain.port import Case
+
+from tests import platforms
 
 ANVIL_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
 """Account 0 of every Anvil, which prints it when it starts."""
@@ -28,12 +30,13 @@ def case(session: str, log_hash: str = "ab" * 32) -> Case:
 class Node:
     """A node as a child process that can be killed and started again on its port."""
 
-    def __init__(self, command: Callable[[int], list[str]], key: str, port: int = 0) -> None:
-        self._command = command
+    def __init__(self, launch: Callable[[Sequence[str]], Process], key: str, port: int = 0) -> None:
+        """`launch` starts the program with the options that it is given."""
+        self._launch = launch
         self.options: Sequence[str] = ()
         self.key = key
         self.port = port or free_port()
-        self.process: subprocess.Popen[str] | None = None
+        self.process: Process | None = None
         self._receipts: list[list[dict[str, Any]]] = []
         self.earlier = 0
         """The transactions of the tests before, on a node that they share."""
@@ -43,7 +46,7 @@ class Node:
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> "Node":
-        self.process = subprocess.Popen([*self._command(self.port), *self.options], stdout=subprocess.DEVNULL)
+        self.process = self._launch(["--port", str(self.port), *self.options])
         self._receipts = []
         self.client = httpx2.Client(timeout=60, trust_env=False, verify=False)
         try:
@@ -53,7 +56,7 @@ class Node:
             raise
         return self
 
-    def _await_answer(self, process: subprocess.Popen[str]) -> None:
+    def _await_answer(self, process: Process) -> None:
         until = time.monotonic() + _START_SECONDS
         while True:
             assert process.poll() is None, "the node ended"
@@ -73,7 +76,7 @@ class Node:
         assert self.process is not None
         self.client.close()
         if self.process.poll() is None:
-            self.process.terminate()
+            self.process.send_signal(signal.SIGTERM)
         return self.process.wait(60)
 
     def post(self, body: bytes) -> tuple[int, Any]:
@@ -100,11 +103,19 @@ class Node:
 
 def embedded(folder: Path) -> Node:
     kept = ["--folder", str(folder), "--funded", EMBEDDED_DEPLOYER]
-    module = [sys.executable, "-m", "playmolt_devchain", *kept]
-    return Node(lambda port: [*module, "--port", str(port)], EMBEDDED_DEPLOYER_KEY)
+    log, environment = folder.with_suffix(".log"), platforms.environment_of_forks()
+
+    def launch(options: Sequence[str]) -> Process:
+        return platforms.start("devchain", CHAIN_MODULE, [*kept, *options], log=log, environment=environment)
+
+    return Node(launch, EMBEDDED_DEPLOYER_KEY)
 
 
 def anvil_node(npm: Path, *options: str) -> Node:
     """An Anvil without its package's wrapper, which would start the program as a child."""
     (program,) = (npm / "node_modules" / "@foundry-rs").glob("anvil-*/bin/anvil*")
-    return Node(lambda port: [str(program), "--port", str(port), "--silent", *options], ANVIL_KEY)
+
+    def launch(more: Sequence[str]) -> Process:
+        return subprocess.Popen([str(program), "--silent", *options, *more], stdout=subprocess.DEVNULL)
+
+    return Node(launch, ANVIL_KEY)
