@@ -38,7 +38,7 @@ from playmolt_core.log.chain import chain_record
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import ZERO_HASH, Metadata, Record
-from playmolt_schemas.stored.agora.experiment import SheetRow
+from playmolt_schemas.stored.agora.experiment import RunFinished, SheetRow
 from playmolt_schemas.stored.agora.plan import Spent
 from playmolt_schemas.stored.agora.turn import Tokens
 
@@ -112,10 +112,10 @@ def play(plan: str, files: Mapping[str, str] | None = None) -> Played:
         while isinstance((due := effect(run)) and due.payload, AgentTurn | AgentInterview):
             run = log.give(world, run, spec.run, turn(run, shown) if run.next_agent else answer(run, shown))
         last = log.records[spec.run][-1]
-        ended = experiment_commands.ReportRunFinished(
-            run=spec.run, outcome="finished", version=last.version, hash=last.hash, spent=Spent()
+        ended = RunFinished(
+            run=spec.run, outcome="finished", version=last.version, hash=last.hash, spent=Spent(), models={}
         )
-        state = give(state, command=ended)
+        state = give(state, command=experiment_commands.ReportRunFinished(finished=ended))
         log.give(world, run, spec.run, commands.EndRun(effect_id=str(effect_id(run))))
     _code(give, state, log, shown)
     streams = dict(log.records)

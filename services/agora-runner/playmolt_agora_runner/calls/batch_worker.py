@@ -12,10 +12,11 @@ from playmolt_core.llm.batch_calls import BatchCalls, WaitingCall
 from playmolt_core.llm.models import Models
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.canonical import digest
+from playmolt_schemas.stored.agora.experiment import BatchSubmitted
 
 from playmolt_agora_runner.experiment import commands
 from playmolt_agora_runner.experiment.effects import asks_in_batches, batches_are_due
-from playmolt_agora_runner.experiment.state import OpenBatch, State
+from playmolt_agora_runner.experiment.state import State
 
 if TYPE_CHECKING:
     from playmolt_core.llm.openai.model import OpenAIModel
@@ -68,7 +69,7 @@ class BatchWorker:
                 await self._submit(leased, state)
             await self._sleep(LOOK_SECONDS)
 
-    async def _poll(self, leased: LeasedEffect[None, State], batch: OpenBatch) -> None:
+    async def _poll(self, leased: LeasedEffect[None, State], batch: BatchSubmitted) -> None:
         rhythm = self._rhythms.setdefault(batch.batch, _PollInterval(self._clock() + POLL_SECONDS))
         if self._clock() < rhythm.due:
             return
@@ -80,7 +81,7 @@ class BatchWorker:
         await self._calls.answered(leased.stream, batch.batch, answers)
         await leased.submit(commands.EndBatch(batch=batch.batch, done=len(answers)), f"ended/{batch.batch}")
 
-    async def _answers(self, batch: OpenBatch) -> dict[str, str] | None:
+    async def _answers(self, batch: BatchSubmitted) -> dict[str, str] | None:
         """None while replies are unavailable; a model that left the catalogue has none."""
         from playmolt_core.llm.openai.batches import BatchUnavailable  # noqa: PLC0415  # the client takes seconds to import
 
@@ -133,8 +134,8 @@ class BatchWorker:
         if batch is None:
             await self._calls.refused(leased.stream, name)
             return
-        submitted = commands.SubmitBatch(batch=batch, model=calls[0].alias, calls=len(calls))
-        await leased.submit(submitted, f"submitted/{batch}")
+        submitted = BatchSubmitted(batch=batch, model=calls[0].alias, calls=len(calls))
+        await leased.submit(commands.SubmitBatch(submitted=submitted), f"submitted/{batch}")
         await self._calls.submitted(leased.stream, name, batch)
 
 

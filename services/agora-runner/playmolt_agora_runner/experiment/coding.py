@@ -59,7 +59,7 @@ def stop_judging(state: State, command: commands.StopJudge) -> Decision:
         return game_over(state)
     judge = state.judge(command.judge)
     if judge is None:
-        return _refused("model", f"{command.judge[:60]!r} has not judged anything in this experiment")
+        return _no_judge(command.judge)
     return Accepted((_ended(judge, "stopped", "its operator stopped it"),)) if judge.status == "running" else Accepted()
 
 
@@ -75,7 +75,7 @@ def record_judgement(state: State, command: commands.RecordJudgement) -> Decisio
         return game_over(state)
     judge = state.judge(command.judge)
     if judge is None:
-        return _refused("model", f"{command.judge[:60]!r} has not judged anything in this experiment")
+        return _no_judge(command.judge)
     last = len(command.calls) - 1
     return Accepted(
         tuple(
@@ -123,6 +123,10 @@ def take_sheet(state: State, command: commands.TakeSheet) -> Decision:
     if faults:
         return Refused(Code.INVALID_REQUEST, "Fix the sheet and retry.", tuple(faults))
     return Accepted((SheetCoded(coder=command.coder, rows=command.rows),))
+
+
+def _no_judge(alias: str) -> Refused:
+    return _refused("model", f"{alias[:60]!r} has not judged anything in this experiment")
 
 
 def _ended(judge: Judge, outcome: JudgingStatus, detail: str) -> JudgingEnded:

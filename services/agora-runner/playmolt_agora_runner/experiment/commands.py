@@ -6,12 +6,14 @@ from typing import Any, Literal
 from playmolt_core.game.decider import Command
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.stored.agora.experiment import (
+    BatchSubmitted,
     BudgetStopped,
     JudgeBudget,
     JudgingStatus,
     PinnedModel,
     Pins,
     Preregistered,
+    RunFinished,
     SheetRow,
     Which,
 )
@@ -53,12 +55,11 @@ class ReportRunProgress(Command, frozen=True, kw_only=True):
     models: Mapping[str, Spent] = {}
 
 
-class ReportRunFinished(ReportRunProgress, frozen=True, kw_only=True):
-    """A run has ended; `version` and `hash` are those of the last record of its stream."""
+class ReportRunFinished(Command, frozen=True, kw_only=True):
+    """A run has ended. `acts` is as above."""
 
-    outcome: str
-    version: int
-    hash: str
+    finished: RunFinished
+    acts: Mapping[str, int] = {}
 
 
 class StopForBudget(Command, frozen=True, kw_only=True):
@@ -165,9 +166,7 @@ class EndJudge(Command, frozen=True, kw_only=True):
 class SubmitBatch(Command, frozen=True, kw_only=True):
     """A server took calls to a model as a batch."""
 
-    batch: str
-    model: str
-    calls: int
+    submitted: BatchSubmitted
 
 
 class EndBatch(Command, frozen=True, kw_only=True):

@@ -12,7 +12,6 @@ from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.stored.agora.experiment import (
     EVENTS,
     BatchEnded,
-    BatchSubmitted,
     Deviation,
     ExperimentAborted,
     ExperimentFinished,
@@ -195,9 +194,8 @@ def _model_text(model: PinnedModel) -> str:
 
 
 def _submit_batch(state: State, command: commands.SubmitBatch) -> Decision:
-    if state.status == "aborted" or any(each.batch == command.batch for each in state.batches):
-        return Accepted()
-    return Accepted((BatchSubmitted(batch=command.batch, model=command.model, calls=command.calls),))
+    open_already = any(each.batch == command.submitted.batch for each in state.batches)
+    return Accepted(() if state.status == "aborted" or open_already else (command.submitted,))
 
 
 def _end_batch(state: State, command: commands.EndBatch) -> Decision:

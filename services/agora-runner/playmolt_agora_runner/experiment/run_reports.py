@@ -39,18 +39,24 @@ def run_progressed(state: State, command: commands.ReportRunProgress) -> Decisio
 
 
 def run_finished(state: State, command: commands.ReportRunFinished) -> Decision:
-    run = _unfinished(state, command.run)
+    run = _unfinished(state, command.finished.run)
     if not isinstance(run, Run):
         return run
     counted = _counted(state, run, command.acts)
-    others = _other_models(state, command.noticed)
-    return Accepted((*_first_opened(run), *counted, *others, _finished(command, command)))
+    others = _other_models(state, command.finished.noticed)
+    return Accepted((*_first_opened(run), *counted, *others, command.finished))
 
 
 def run_without_result(state: State, command: commands.ReportRunWithoutResult) -> Decision:
     """End a run that nothing more will come of: the experiment must not wait for it."""
     run = _unfinished(state, command.run)
-    return Accepted((_finished(command, run),)) if isinstance(run, Run) else run
+    if not isinstance(run, Run):
+        return run
+    finished = RunFinished(
+        run=run.run, outcome=command.outcome, version=command.version, hash=command.hash, spent=run.spent,
+        noticed=run.noticed, models=run.models,
+    )  # fmt: skip
+    return Accepted((finished,))
 
 
 def stop_for_budget(state: State, command: commands.StopForBudget) -> Decision:
@@ -66,20 +72,6 @@ def _unfinished(state: State, identifier: str) -> Run | Accepted | Refused:
     if run is None:
         return no_run(identifier)
     return Accepted() if state.over or run.status == "finished" else run
-
-
-def _finished(
-    command: commands.ReportRunFinished | commands.ReportRunWithoutResult, taken: commands.ReportRunFinished | Run
-) -> RunFinished:
-    return RunFinished(
-        run=command.run,
-        outcome=command.outcome,
-        version=command.version,
-        hash=command.hash,
-        spent=taken.spent,
-        noticed=taken.noticed,
-        models=dict(taken.models),
-    )
 
 
 def _counted(state: State, run: Run, acts: Mapping[str, int]) -> tuple[ActsCounted, ...]:

@@ -91,14 +91,6 @@ class Judge(msgspec.Struct, frozen=True, kw_only=True):
     spent: Spent = Spent()
 
 
-class OpenBatch(msgspec.Struct, frozen=True):
-    """A batch that is under way."""
-
-    batch: str
-    model: str
-    calls: int
-
-
 class State(msgspec.Struct, frozen=True, kw_only=True):
     """An experiment. `since` is when its present effects arose."""
 
@@ -133,7 +125,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """How often a judge was begun."""
     coders: dict[str, int] = {}
     """Coder → rows of the sheet that counts."""
-    batches: tuple[OpenBatch, ...] = ()
+    batches: tuple[BatchSubmitted, ...] = ()
     """Those under way."""
     coded_since: bool = False
     """Whether thoughts were coded since the experiment finished."""
@@ -342,7 +334,7 @@ def _sheet_coded(state: State, event: SheetCoded, _: datetime) -> Changes:
 
 
 def _batch_submitted(state: State, event: BatchSubmitted, _: datetime) -> Changes:
-    return {"batches": (*state.batches, OpenBatch(event.batch, event.model, event.calls))}
+    return {"batches": (*state.batches, event)}
 
 
 def _batch_ended(state: State, event: BatchEnded, _: datetime) -> Changes:

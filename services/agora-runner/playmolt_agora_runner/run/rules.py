@@ -25,7 +25,7 @@ from playmolt_schemas.stored.agora.run import (
     RunResumed,
     TurnFailed,
 )
-from playmolt_schemas.stored.agora.turn import PhaseName, TurnRecord
+from playmolt_schemas.stored.agora.turn import TurnRecord
 from playmolt_schemas.stored.agora.world import Rules
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.text import unstorable
@@ -41,7 +41,6 @@ DETAIL_CHARS: Final = 2000
 PAUSE_SECONDS: Final = 5
 PAUSE_MOST_SECONDS: Final = 600
 """First and longest pause for an unavailable model."""
-_PHASES: Final[tuple[PhaseName, ...]] = ("stage1", "phase1", "phase2")
 
 
 class Agora(Game[RunState]):
@@ -56,7 +55,7 @@ class Agora(Game[RunState]):
     foreign = Refused(Code.INVALID_REQUEST, "Bots cannot play a run: its agents are models.")
 
     def __init__(self) -> None:
-        self.content_version = digest([texts.version(), [worlds.preset(phase) for phase in _PHASES]])[:16]
+        self.content_version = digest([texts.version(), [worlds.preset(phase) for phase in texts.PHASES]])[:16]
         super().__init__(
             {
                 commands.OpenRun: self._open,

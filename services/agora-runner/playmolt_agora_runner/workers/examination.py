@@ -7,7 +7,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -47,18 +47,10 @@ class ExaminedResult(msgspec.Struct, frozen=True):
     findings: Findings | None = None
 
 
-class Examiner(Protocol):
-    """The laboratory, as an examination needs it."""
-
-    def power(self, design: Design) -> Power: ...
-
-    def trial(self, trial: MeasureTrial) -> Sequence[PlanFault]: ...
-
-
 class CachedLaboratory:
     """The laboratory, which is not asked again what it has found about the same plan."""
 
-    def __init__(self, laboratory: Examiner, findings: Findings) -> None:
+    def __init__(self, laboratory: Laboratory, findings: Findings) -> None:
         self._laboratory = laboratory
         self.findings = findings
 
@@ -79,7 +71,13 @@ class CachedLaboratory:
 
 
 def result(
-    experiment: str, plan: object, files: dict[str, str], catalogue: Catalogue, laboratory: Examiner, *, dry: bool
+    experiment: str,
+    plan: object,
+    files: dict[str, str],
+    catalogue: Catalogue,
+    laboratory: CachedLaboratory,
+    *,
+    dry: bool,
 ) -> ExaminedResult:
     found = locking.examine(
         plan, catalogue, files, power=laboratory.power,
@@ -98,14 +96,11 @@ def refused(found: Refused) -> ExaminedResult:
     return ExaminedResult(found.code.status, msgspec.Raw(problem))
 
 
-def _laboratory() -> Laboratory:
-    settings = from_environment()
-    return Laboratory(settings.laboratory_url, settings.laboratory_key)
-
-
 def main() -> None:
     asked = json.load(sys.stdin.buffer)
     catalogue = load(asked["models"], None)
-    laboratory = CachedLaboratory(_laboratory(), msgspec.convert(asked["findings"], Findings))
+    settings = from_environment()
+    called = Laboratory(settings.laboratory_url, settings.laboratory_key)
+    laboratory = CachedLaboratory(called, msgspec.convert(asked["findings"], Findings))
     found = result(asked["experiment"], asked["plan"], asked["files"], catalogue, laboratory, dry=asked["dry"])
     sys.stdout.buffer.write(msgspec.json.encode(replace(found, findings=laboratory.findings)))

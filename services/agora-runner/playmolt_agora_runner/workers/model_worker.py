@@ -18,6 +18,7 @@ from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.log.port import StreamReader
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.instrument.usage import by_model, lost_call, lost_of, with_call
+from playmolt_schemas.stored.agora.experiment import RunFinished
 from playmolt_schemas.stored.agora.plan import Noticed, Spent
 from playmolt_schemas.stored.agora.run import AgentDied, CallMade
 from playmolt_schemas.stored.event import Event
@@ -240,17 +241,17 @@ class ModelWorker:
         usage: "_Usage",
     ) -> None:
         """Report to the experiment first: an ended run is not polled again."""
-        finished = experiments.ReportRunFinished(
+        finished = RunFinished(
             run=report.spec.run,
             outcome=report.outcome,
             version=snapshot.version,
             hash=snapshot.hash,
             spent=usage.spent,
-            acts=usage.acts,
             noticed=usage.noticed,
             models=usage.models,
         )
-        await leased.submit(finished, "experiment", effect=effect, to=(self._experiments, report.spec.experiment))
+        reported = experiments.ReportRunFinished(finished=finished, acts=usage.acts)
+        await leased.submit(reported, "experiment", effect=effect, to=(self._experiments, report.spec.experiment))
         await leased.submit(commands.EndRun(effect_id=effect.id), effect=effect)
 
 

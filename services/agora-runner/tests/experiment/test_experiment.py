@@ -15,7 +15,7 @@ from playmolt_agora_runner.experiment.api import ExperimentApi
 from playmolt_agora_runner.experiment.effects import RunToOpen, ThoughtsToCode, look_effect, open_effect
 from playmolt_agora_runner.experiment.forking import registered_spec
 from playmolt_agora_runner.experiment.rules import Experiment
-from playmolt_agora_runner.experiment.state import OpenBatch, State
+from playmolt_agora_runner.experiment.state import State
 from playmolt_agora_runner.plan import matrix, reading
 from playmolt_agora_runner.run.rules import stage1_version
 from playmolt_agora_runner.turn import texts
@@ -30,11 +30,13 @@ from playmolt_schemas.codes import Code
 from playmolt_schemas.instrument import definitions
 from playmolt_schemas.stored.agora import experiment as events
 from playmolt_schemas.stored.agora.experiment import (
+    BatchSubmitted,
     BudgetStopped,
     JudgeBudget,
     PinnedModel,
     Preregistered,
     RunAdded,
+    RunFinished,
     SheetRow,
 )
 from playmolt_schemas.stored.agora.plan import Budget, Limits, Noticed, Plan, Spent
@@ -114,8 +116,10 @@ class Bench(Scenario[State]):
 
     def finish(self, place: int, **changes: Any) -> "Bench":
         spent = Spent(turns=36, calls=37, tokens=3700, cost="0.5", known="0.5")
-        told: dict[str, Any] = {"outcome": "completed", "version": 90, "hash": "a" * 64, "spent": spent}
-        return self.when(commands.ReportRunFinished(run=self.run(place), **{**told, **changes}))
+        told: dict[str, Any] = {"outcome": "completed", "version": 90, "hash": "a" * 64, "spent": spent, "models": {}}
+        acts = changes.pop("acts", {})
+        finished = RunFinished(run=self.run(place), **{**told, **changes})
+        return self.when(commands.ReportRunFinished(finished=finished, acts=acts))
 
     def effects(self) -> list[str]:
         return [effect.kind for effect in RULES.effects(self.state)]
@@ -794,7 +798,8 @@ class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a m
     def finish(self, place: int) -> None:
         spent = Spent(turns=36, calls=40, tokens=400, cost="0.5", known="0.5")
         run = self.pick(place)
-        self.told(commands.ReportRunFinished(run=run, outcome="completed", version=9, hash="b" * 64, spent=spent))
+        finished = RunFinished(run=run, outcome="completed", version=9, hash="b" * 64, spent=spent, models={})
+        self.told(commands.ReportRunFinished(finished=finished))
 
     @rule(reason=st.text(max_size=5))
     def stop(self, reason: str) -> None:
@@ -988,7 +993,9 @@ def every_event() -> list[Event]:
         spent = Spent(turns=34, calls=34)
         seen.when(commands.ReportRunProgress(run=seen.run(place), spent=spent, acts=acts))
     seen.see()
-    batched = Bench(BATCHED).when(commands.SubmitBatch(batch="batch_1", model="paid", calls=12))
+    batched = Bench(BATCHED).when(
+        commands.SubmitBatch(submitted=BatchSubmitted(batch="batch_1", model="paid", calls=12))
+    )
     batched.when(commands.EndBatch(batch="batch_1", done=11))
     return [event for each in (aborted, grown, seen, coded(), batched) for event, _, _ in each.log]
 
@@ -1008,10 +1015,10 @@ class TestBatches:
         assert "batches" not in bench.when(commands.EndJudge(number=1, outcome="done")).effects()
 
     def test_one_is_open_from_its_submission_to_its_end(self) -> None:
-        submit = commands.SubmitBatch(batch="batch_1", model="paid", calls=3)
+        submit = commands.SubmitBatch(submitted=BatchSubmitted(batch="batch_1", model="paid", calls=3))
         bench = Bench(BATCHED).when(submit)
         bench.then(events.BatchSubmitted(batch="batch_1", model="paid", calls=3))
-        assert bench.state.batches == (OpenBatch("batch_1", "paid", 3),)
+        assert bench.state.batches == (submit.submitted,)
         bench.when(submit).then()
         bench.when(commands.EndBatch(batch="batch_1", done=2)).then(
             events.BatchEnded(batch="batch_1", done=2, failed=1)

@@ -10,7 +10,7 @@ from playmolt_agora_runner.experiment.effects import look_effect
 from playmolt_core.game.decider import Accepted, Command, EndGame
 from playmolt_schemas.codes import Code
 from playmolt_schemas.stored.agora import experiment as events
-from playmolt_schemas.stored.agora.experiment import JudgeBudget, SheetRow
+from playmolt_schemas.stored.agora.experiment import BatchSubmitted, JudgeBudget, RunFinished, SheetRow
 from playmolt_schemas.stored.agora.plan import Budget, Spent
 
 from core.tests.scenario import like
@@ -20,7 +20,7 @@ from .test_experiment import BATCHED, CATALOGUE, ID, JUDGE, SMALL, Bench, judgem
 
 PLAN: Final[dict[str, Any]] = BATCHED | {"budget": {"calls": 10}}
 START: Final = commands.StartJudge(by="operator", judge=JUDGE, turns="all", budget=JudgeBudget(calls=9))
-SUBMIT: Final = commands.SubmitBatch(batch="batch_1", model="paid", calls=3)
+SUBMIT: Final = commands.SubmitBatch(submitted=BatchSubmitted(batch="batch_1", model="paid", calls=3))
 SPENT: Final = Spent(turns=3, calls=4, tokens=50, cost="0.1", known="0.1")
 
 
@@ -58,7 +58,7 @@ COMMANDS: Final[dict[str, Callable[[Bench], Command]]] = {
     "run opened": lambda bench: commands.ReportRunOpened(run=_run(bench, 1)),
     "run progress": lambda bench: commands.ReportRunProgress(run=_run(bench, 0), spent=SPENT),
     "run finished": lambda bench: commands.ReportRunFinished(
-        run=_run(bench, 0), spent=SPENT, outcome="completed", version=9, hash="a" * 64
+        finished=RunFinished(run=_run(bench, 0), spent=SPENT, outcome="completed", version=9, hash="a" * 64, models={})
     ),
     "run aborted": lambda bench: commands.ReportRunWithoutResult(run=_run(bench, 0), outcome="aborted"),
     "run unknown": lambda _: commands.ReportRunOpened(run="agora-0"),
@@ -80,7 +80,7 @@ COMMANDS: Final[dict[str, Callable[[Bench], Command]]] = {
     "judgement": lambda _: judgement(running()),
     "judge done": lambda _: commands.EndJudge(number=1, outcome="done"),
     "sheet": lambda _: commands.TakeSheet(coder="kim", rows=(SheetRow(key="0" * 16, survival=True),)),
-    "batch out": lambda _: commands.SubmitBatch(batch="batch_2", model="paid", calls=3),
+    "batch out": lambda _: commands.SubmitBatch(submitted=BatchSubmitted(batch="batch_2", model="paid", calls=3)),
     "batch over": lambda _: commands.EndBatch(batch="batch_1", done=3),
     "end": lambda _: EndGame(reason="enough"),
 }

@@ -222,7 +222,7 @@ def test_a_trial_in_which_a_measure_failed_is_repeated() -> None:
             asked.append(trial)
             return faults[len(asked) - 1 :]
 
-    laboratory = examination.CachedLaboratory(Slow(), examination.Findings())
+    laboratory = examination.CachedLaboratory(cast("Any", Slow()), examination.Findings())
     trial = MeasureTrial(measures=(), turns=({"turn": 1},))
     assert [len(laboratory.trial(trial)) for _ in range(3)] == [1, 0, 0]
     assert len(asked) == 2
@@ -279,7 +279,7 @@ async def test_too_many_plans_and_unknown_ones_are_refused() -> None:
 
 
 def examined(plan: Any, files: dict[str, str]) -> examination.ExaminedResult:
-    return examination.result(ID, plan, files, Catalogue({}), LocalLaboratory(), dry=True)
+    return examination.result(ID, plan, files, Catalogue({}), cast("Any", LocalLaboratory()), dry=True)
 
 
 MEASURE = """KEYS = ("run",)
