@@ -51,7 +51,7 @@ def scores(data: Path | None, as_json: bool) -> None:
         stored = PgScores(pool)
         games, models = await rated_games(stored), await stored.models()
         boards: tuple[ScoreBoard, ...] = get_args(ScoreBoard)
-        return {board: await _renewed(stored, board, games_of(board, games, models)) for board in boards}
+        return await _renewed(stored, {board: games_of(board, games, models) for board in boards})
 
     reports = with_database(data, work)
     if as_json:
@@ -77,11 +77,10 @@ async def score_breaks(pool: Pool) -> list[Break]:
     if not found:
         return []
     games, models = await rated_games(stored), await stored.models()
-    for board, kept in found.items():
-        of_board = games_of(board, games, models)
-        if kept.digest != digest_of(of_board):
-            continue
-        made = fitted(of_board, intervals=False)
+    of_boards = {board: games_of(board, games, models) for board in found}
+    current = [board for board, kept in found.items() if kept.digest == digest_of(of_boards[board])]
+    for board, made in zip(current, fitted([of_boards[board] for board in current], intervals=False), strict=True):
+        kept = found[board]
         expected = {(row.id, row.model): row for row in map(row_of, made.scores)}
         if kept.unconnected != made.unconnected or expected.keys() != {(row.id, row.model) for row in kept.scores}:
             breaks.append(Break("", 0, f"the players of the scores {board} are not those of the results"))
@@ -98,12 +97,15 @@ def _follows(row: FittedScore, expected: FittedScore) -> bool:
     return same and row.low <= row.score <= row.high
 
 
-async def _renewed(stored: PgScores, board: ScoreBoard, games: Sequence[Game]) -> BoardReport:
-    digest = digest_of(games)
-    computed = not await stored.confirm(board, digest)
-    if computed:
-        fit = fitted(games)
-        await stored.store(board, digest, [row_of(score) for score in fit.scores], fit.unconnected)
-    found = await stored.stored(board)
-    assert found is not None  # noqa: S101 -- stored above
-    return BoardReport(found.as_of, computed, len(games), found.unconnected, found.scores)
+async def _renewed(stored: PgScores, games: Mapping[ScoreBoard, Sequence[Game]]) -> Mapping[ScoreBoard, BoardReport]:
+    """Compute the boards whose results have changed, and store them."""
+    digests = {board: digest_of(of_board) for board, of_board in games.items()}
+    changed = [board for board, digest in digests.items() if not await stored.confirm(board, digest)]
+    for board, fit in zip(changed, fitted([games[board] for board in changed]), strict=True):
+        await stored.store(board, digests[board], [row_of(score) for score in fit.scores], fit.unconnected)
+    reports = dict[ScoreBoard, BoardReport]()
+    for board, of_board in games.items():
+        found = await stored.stored(board)
+        assert found is not None  # noqa: S101 -- stored above
+        reports[board] = BoardReport(found.as_of, board in changed, len(of_board), found.unconnected, found.scores)
+    return reports
