@@ -132,12 +132,9 @@ def _code(give: Callable[..., Any], state: Any, log: Log, shown: dict[str, str])
         asked = judgement.prompt(thought.text, thought.language)
         shown[judgement.hash_of(thought)] = prompts.prompt_text(asked.system, asked.user)
         call = {"outcome": "ok", "status": None, "reply": "{}", "usage": None, "cost": "0.5"}
-        said = experiment_commands.RecordJudgement(
-            run=thought.run, agent=thought.agent, turn=thought.turn, judge="scripted-wild",
-            prompt_hash=judgement.hash_of(thought), calls=(call,), survival=True, social=thought.turn == 1, code="ok",
-            interview=thought.interview,
-        )  # fmt: skip
-        state = give(state, command=said)
+        said = judgement.Judgement("ok", survival=True, social=thought.turn == 1)
+        coded = judgement.coded(thought, "scripted-wild", judgement.hash_of(thought), (call,), said)
+        state = give(state, command=experiment_commands.RecordJudgement(judge="scripted-wild", calls=coded))
     state = give(state, command=experiment_commands.EndJudge(number=1, outcome="done"))
     rows = tuple(SheetRow(key=thought.key, survival=True, social=False) for thought in found[:2])
     give(state, command=experiment_commands.TakeSheet(coder="kim", rows=rows))

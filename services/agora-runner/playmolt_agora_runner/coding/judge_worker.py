@@ -158,16 +158,6 @@ class _Work:
         calls: tuple[dict[str, object], ...],
         said: judgement.Judgement | None = None,
     ) -> None:
-        recorded = commands.RecordJudgement(
-            run=thought.run,
-            agent=thought.agent,
-            turn=thought.turn,
-            judge=self._judge.judge.alias,
-            prompt_hash=prompt_hash,
-            calls=calls,
-            survival=said.survival if said else None,
-            social=said.social if said else None,
-            code=said.code if said else None,
-            interview=thought.interview,
-        )
-        await self._leased.submit(recorded, step)
+        alias = self._judge.judge.alias
+        coded = judgement.coded(thought, alias, prompt_hash, calls, said)
+        await self._leased.submit(commands.RecordJudgement(judge=alias, calls=coded), step)

@@ -1,11 +1,14 @@
 """What a judge is asked about a thought, and what its reply says: the labels of the lexicons, or why there are none."""
 
 import json
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
+from msgspec import UNSET
 from playmolt_schemas.instrument.laboratory import Thought
+from playmolt_schemas.stored.agora.experiment import JudgeCoded
 from playmolt_schemas.stored.agora.turn import Language
 from playmolt_schemas.text import trimmed
 
@@ -53,6 +56,30 @@ def hash_of(thought: Thought) -> str:
 def thought_in(shown: str) -> str:
     """The thought that a judge is shown, for one that is scripted."""
     return shown.partition("<thought>\n")[2].rpartition("\n</thought>")[0]
+
+
+def coded(
+    thought: Thought, judge: str, prompt_hash: str, calls: Sequence[Mapping[str, Any]], said: Judgement | None
+) -> tuple[JudgeCoded, ...]:
+    """The calls of a question as events; the last has what the judge said, if the question is settled."""
+    return tuple(
+        JudgeCoded(
+            run=thought.run,
+            agent=thought.agent,
+            turn=thought.turn,
+            judge=judge,
+            prompt_hash=prompt_hash,
+            raw_reply=str(call.get("reply") or ""),
+            survival=said.survival if said and number == len(calls) else None,
+            social=said.social if said and number == len(calls) else None,
+            code=said.code if said and number == len(calls) else None,
+            usage=call.get("usage"),
+            cost=call.get("cost"),
+            call={name: value for name, value in call.items() if name not in ("reply", "usage", "cost")},
+            interview=thought.interview or UNSET,
+        )
+        for number, call in enumerate(calls, 1)
+    )
 
 
 def read(text: str) -> Judgement:

@@ -1,12 +1,10 @@
 """Coding of an experiment's thoughts: by judges, within separate budgets, and by people on sheets."""
 
-from msgspec import UNSET
 from playmolt_core.game.decider import Accepted, Decision, Refused
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.stored.agora.experiment import (
     JudgeBudget,
-    JudgeCoded,
     JudgingEnded,
     JudgingStarted,
     JudgingStatus,
@@ -73,30 +71,7 @@ def record_judgement(state: State, command: commands.RecordJudgement) -> Decisio
     """Store the reply even if the judge was stopped meanwhile: it is paid for."""
     if state.status == "aborted":
         return game_over(state)
-    judge = state.judge(command.judge)
-    if judge is None:
-        return _no_judge(command.judge)
-    last = len(command.calls) - 1
-    return Accepted(
-        tuple(
-            JudgeCoded(
-                run=command.run,
-                agent=command.agent,
-                turn=command.turn,
-                judge=command.judge,
-                prompt_hash=command.prompt_hash,
-                raw_reply=str(call.get("reply") or ""),
-                survival=command.survival if number == last else None,
-                social=command.social if number == last else None,
-                code=command.code if number == last else None,
-                usage=call.get("usage"),
-                cost=call.get("cost"),
-                call={name: value for name, value in call.items() if name not in ("reply", "usage", "cost")},
-                interview=command.interview or UNSET,
-            )
-            for number, call in enumerate(command.calls)
-        )
-    )
+    return Accepted(command.calls) if state.judge(command.judge) is not None else _no_judge(command.judge)
 
 
 def end_judging(state: State, command: commands.EndJudge) -> Decision:

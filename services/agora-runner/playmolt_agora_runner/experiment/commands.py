@@ -1,7 +1,7 @@
 """Commands of an experiment, from its operator and from the workers that fulfil its effects."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from playmolt_core.game.decider import Command
 from playmolt_core.llm.catalogue import Catalogue
@@ -9,6 +9,7 @@ from playmolt_schemas.stored.agora.experiment import (
     BatchSubmitted,
     BudgetStopped,
     JudgeBudget,
+    JudgeCoded,
     JudgingStatus,
     PinnedModel,
     Pins,
@@ -138,21 +139,10 @@ class StopJudge(Command, frozen=True, kw_only=True):
 
 
 class RecordJudgement(Command, frozen=True, kw_only=True):
-    """A judge's reply about a thought, or its failure: its calls as stored, in order.
+    """A judge's reply about a thought, or its failure: an event for each of its calls, in order."""
 
-    `code` is null where the question stays open.
-    """
-
-    run: str
-    agent: str
-    turn: int
     judge: str
-    prompt_hash: str
-    calls: tuple[dict[str, Any], ...]
-    survival: bool | None = None
-    social: bool | None = None
-    code: str | None = None
-    interview: str = ""
+    calls: tuple[JudgeCoded, ...]
 
 
 class EndJudge(Command, frozen=True, kw_only=True):

@@ -237,8 +237,8 @@ async def test_a_kill_loses_what_was_on_its_way_and_no_reply() -> None:
     stream.model.script = [YES]
     await stream.work()
     assert (stream.line.status, stream.line.coded, stream.line.failed) == ("done", 6, 0)
-    lost = [told for told in stream.told if told.calls[0]["outcome"] == "lost"]
-    assert len(stream.model.asked) == 6 + sum(told.calls[0]["lost"] for told in lost)
+    lost = [told for told in stream.told if told.calls[0].call["outcome"] == "lost"]
+    assert len(stream.model.asked) == 6 + sum(told.calls[0].call["lost"] for told in lost)
     assert len(lost) >= 1
     assert begun >= 3
     assert stream.line.spent.unknown_calls == len(lost)
@@ -252,7 +252,7 @@ async def test_a_reply_that_was_whole_is_found_whatever_was_logged_of_it() -> No
     other.begin()
     await other.work()
     assert (other.line.status, other.line.coded, other.model.asked) == ("done", 6, [])
-    assert all(told.calls[0]["cache_hit"] for told in other.told)
+    assert all(told.calls[0].call["cache_hit"] for told in other.told)
 
 
 @pytest.mark.parametrize(
@@ -291,12 +291,12 @@ async def test_a_model_that_cannot_be_asked_stops_it_and_the_question_stays_open
     stream.begin()
     await stream.work()
     assert (stream.line.status, stream.line.detail, stream.line.failed) == (status, "its own words", 0)
-    assert {told.code for told in stream.told} == {None}
+    assert {told.calls[-1].code for told in stream.told} == {None}
     stream.model.script = [YES]
     stream.begin()
     await stream.work()
     assert (stream.line.status, stream.line.coded) == ("done", 6)
-    assert not [told for told in stream.told if told.calls[0]["outcome"] == "lost"], "what failed was logged"
+    assert not [told for told in stream.told if told.calls[0].call["outcome"] == "lost"], "what failed was logged"
 
 
 @pytest.mark.parametrize(
@@ -313,7 +313,7 @@ async def test_a_reply_without_labels_is_settled_and_failed(said: Any, code: str
     stream.begin()
     await stream.work()
     assert (stream.line.status, stream.line.coded, stream.line.failed) == ("done", 0, 6)
-    assert {told.code for told in stream.told} == {code}
+    assert {told.calls[-1].code for told in stream.told} == {code}
     asked = len(stream.model.asked)
     stream.begin()
     await stream.work()
@@ -387,7 +387,7 @@ async def test_questions_travel_in_a_batch_and_what_it_does_not_answer_is_asked_
     await asyncio.gather(stream.work(), answered(stream, *[YES] * 5, None))
     assert (stream.line.status, stream.line.coded, stream.line.spent.calls) == ("done", 6, 6)
     assert len(stream.model.asked) == 1
-    assert [told.calls[0].get("batch") for told in stream.told].count("batch-1") == 5
+    assert [told.calls[0].call.get("batch") for told in stream.told].count("batch-1") == 5
     assert [effect for effect in stream.decider.effects(stream.state) if effect.kind == "batches"] == []
     assert stream.calls.rows == {}
 

@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from playmolt_agora.measures.inference.looks import pcs_so_far
+from playmolt_agora_runner.coding.judgement import Judgement
+from playmolt_agora_runner.coding.judgement import coded as coded_events
 from playmolt_agora_runner.experiment import commands, interim_pcs, views
 from playmolt_agora_runner.experiment.api import ExperimentApi
 from playmolt_agora_runner.experiment.effects import RunToOpen, ThoughtsToCode, look_effect, open_effect
@@ -28,6 +30,7 @@ from playmolt_schemas.agora.plan import ExperimentRuns, Experiments, ExperimentS
 from playmolt_schemas.canonical import canonical_json, digest
 from playmolt_schemas.codes import Code
 from playmolt_schemas.instrument import definitions
+from playmolt_schemas.instrument.laboratory import Thought
 from playmolt_schemas.stored.agora import experiment as events
 from playmolt_schemas.stored.agora.experiment import (
     BatchSubmitted,
@@ -942,14 +945,10 @@ SAID: dict[str, Any] = {
 
 def judgement(bench: Bench, *calls: dict[str, Any], turn: int = 1, **said: Any) -> commands.RecordJudgement:
     told: dict[str, Any] = {"survival": True, "social": False, "code": "ok"} | said
+    thought = Thought(bench.run(0), "merchant_01", turn, "phase1", "en", "paid", "so")
+    found = Judgement(**told) if told["code"] else None
     return commands.RecordJudgement(
-        run=bench.run(0),
-        agent="merchant_01",
-        turn=turn,
-        judge="paid",
-        prompt_hash="b" * 64,
-        calls=calls or (SAID,),
-        **told,
+        judge="paid", calls=coded_events(thought, "paid", "b" * 64, calls or (SAID,), found)
     )
 
 
