@@ -11,13 +11,14 @@ from playmolt_core.llm.durable_call import DurableCalls
 from playmolt_core.ops.service import run_service
 from playmolt_core.service.process import HostedGame, ServiceContext, hosting
 from playmolt_schemas.instrument import lexicon
+from playmolt_schemas.routes import agora as routes
 from playmolt_schemas.routes import sharing
 
 from playmolt_agora_runner.calls.batch_worker import BatchWorker
 from playmolt_agora_runner.coding.judge_model import JudgeModel
 from playmolt_agora_runner.coding.judge_worker import JudgeWorker
 from playmolt_agora_runner.experiment import effects as experiment_effects
-from playmolt_agora_runner.experiment.api import LOOK, OPEN, PLAN, PUT_FILE, ExperimentApi
+from playmolt_agora_runner.experiment.api import ExperimentApi
 from playmolt_agora_runner.experiment.rules import Experiment
 from playmolt_agora_runner.experiment.state import State
 from playmolt_agora_runner.run import effects as run_effects
@@ -80,10 +81,10 @@ def experiment(context: ServiceContext) -> HostedGame[State]:
     library, files = Library(laboratory, context.log, context.withholding.withheld), PlanFiles(blobs)
     examiner = PlanExaminer(PgJobs(context.pool), files, context.settings.models, lambda: _lock(context))
     fetches: dict[str, Fetch] = {
-        "agora_report": library,
-        "agora_bundle": library,
-        PUT_FILE: files.put,
-        PLAN: examiner.look,
+        routes.REPORT.name: library,
+        routes.BUNDLE.name: library,
+        routes.PUT_FILE.name: files.put,
+        routes.PLAN.name: examiner.look,
         sharing.PAGE: library.shared,
     }
     return HostedGame(
@@ -91,7 +92,10 @@ def experiment(context: ServiceContext) -> HostedGame[State]:
         ExperimentApi(context.catalogue),
         workers,
         fetches,
-        {OPEN: examiner.complete, LOOK: PcsLook(laboratory, lambda stream: _lock(context).snapshot(stream))},
+        {
+            routes.OPEN.name: examiner.complete,
+            routes.LOOK.name: PcsLook(laboratory, lambda stream: _lock(context).snapshot(stream)),
+        },
         upkeep=examiner.run,
     )
 

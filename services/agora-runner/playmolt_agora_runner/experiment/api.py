@@ -12,8 +12,8 @@ from playmolt_schemas.agora.coding import JudgeRequest, JudgeStopRequest, SheetR
 from playmolt_schemas.agora.plan import Experiments, ResumeRequest, StopRequest
 from playmolt_schemas.api import ErasedSession
 from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.routes import agora as routes
 from playmolt_schemas.routes import sharing
-from playmolt_schemas.routes.agora import ForkRequest, ScheduledFork
 from playmolt_schemas.routes.route import NoFields
 from playmolt_schemas.stored.agora.plan import PcsSoFar
 from typing_extensions import override
@@ -23,21 +23,7 @@ from playmolt_agora_runner.experiment.state import State
 from playmolt_agora_runner.plan import document
 from playmolt_agora_runner.plan.reading import FIELDS
 
-OPEN: Final = "agora_open"
-PLAN: Final = "agora_plan"
-PUT_FILE: Final = "agora_put_file"
-READ: Final = "agora_read"
-STOP: Final = "agora_stop"
-RESUME: Final = "agora_resume"
-LOOK: Final = "agora_look"
-RUNS: Final = "agora_runs"
-LIST: Final = "agora_list"
-FORK: Final = "agora_fork"
-CODINGS: Final = "agora_codings"
-JUDGE: Final = "agora_judge"
-JUDGE_STOP: Final = "agora_judge_stop"
-SHEET: Final = "agora_sheet"
-_CODED: Final = (CODINGS, JUDGE, JUDGE_STOP, SHEET)
+_CODED: Final = frozenset(route.name for route in (routes.CODINGS, routes.JUDGE, routes.JUDGE_STOP, routes.SHEET))
 _SHARING: Final = (sharing.ASK, sharing.TAKE_BACK, sharing.PAGE)
 
 R = TypeVar("R", bound=msgspec.Struct)
@@ -48,9 +34,14 @@ _DRY: Final = (1, "1", True, "true")
 class ExperimentApi(GameApi[State]):
     """Serves the routes about experiments to the operator; `catalogue` holds the models that plans may name."""
 
-    writes = frozenset((STOP, RESUME, LOOK, FORK, JUDGE, JUDGE_STOP, SHEET))
-    lists = frozenset((LIST,))
-    unbound = frozenset((PUT_FILE, PLAN))
+    writes = frozenset(
+        route.name
+        for route in (
+            routes.STOP, routes.RESUME, routes.LOOK, routes.FORK, routes.JUDGE, routes.JUDGE_STOP, routes.SHEET,
+        )
+    )  # fmt: skip
+    lists = frozenset((routes.LIST.name,))
+    unbound = frozenset((routes.PUT_FILE.name, routes.PLAN.name))
     """A plan is answered by its examiner."""
 
     def __init__(self, catalogue: Catalogue) -> None:
@@ -63,18 +54,20 @@ class ExperimentApi(GameApi[State]):
             )
 
         self._commands: Mapping[str, Callable[[ApiRequest], Command | Refused]] = {
-            STOP: _of_body(StopRequest, lambda body, _: commands.Stop(by=_OPERATOR, reason=body.reason)),
-            RESUME: _of_body(ResumeRequest, _resume),
-            LOOK: _look,
-            FORK: _of_body(
-                ForkRequest,
+            routes.STOP.name: _of_body(StopRequest, lambda body, _: commands.Stop(by=_OPERATOR, reason=body.reason)),
+            routes.RESUME.name: _of_body(ResumeRequest, _resume),
+            routes.LOOK.name: _look,
+            routes.FORK.name: _of_body(
+                routes.ForkRequest,
                 lambda body, request: commands.ForkRun(
                     by=_OPERATOR, run=request.params["run"], version=body.at, change=body.set, catalogue=catalogue
                 ),
             ),
-            JUDGE: _of_body(JudgeRequest, judge),
-            JUDGE_STOP: _of_body(JudgeStopRequest, lambda body, _: commands.StopJudge(judge=body.model)),
-            SHEET: _of_body(SheetRequest, lambda body, _: commands.TakeSheet(coder=body.coder, rows=body.rows)),
+            routes.JUDGE.name: _of_body(JudgeRequest, judge),
+            routes.JUDGE_STOP.name: _of_body(JudgeStopRequest, lambda body, _: commands.StopJudge(judge=body.model)),
+            routes.SHEET.name: _of_body(
+                SheetRequest, lambda body, _: commands.TakeSheet(coder=body.coder, rows=body.rows)
+            ),
         }
 
     @override
@@ -98,11 +91,11 @@ class ExperimentApi(GameApi[State]):
     def _of_the_operator(self, state: State, request: ApiRequest) -> ApiReply | Refused:
         if not state.version:
             return unknown()
-        if request.route == FORK:
+        if request.route == routes.FORK.name:
             return _forked(state, request)
         if request.route in _CODED:
             return ApiReply(views.codings(state))
-        if request.route == RUNS:
+        if request.route == routes.RUNS.name:
             return ApiReply(views.runs(state))
         return ApiReply(views.experiment(state), 200)
 
@@ -167,7 +160,7 @@ def _forked(state: State, request: ApiRequest) -> ApiReply:
     fork = next(run for run in reversed(state.runs) if run.parent and run.parent.run == request.params["run"])
     if fork.parent is None:
         raise LookupError(f"{fork.run} is not a fork")
-    return ApiReply(ScheduledFork(run=fork.run, experiment=state.game_id, parent=fork.parent), 201)
+    return ApiReply(routes.ScheduledFork(run=fork.run, experiment=state.game_id, parent=fork.parent), 201)
 
 
 def _body(kind: type[R], body: object) -> R | Refused:

@@ -16,6 +16,7 @@ from playmolt_core.log.port import StreamReader
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code
 from playmolt_schemas.instrument.laboratory import BUNDLE, REPORT, SHARES
+from playmolt_schemas.routes import agora as routes
 from playmolt_schemas.stored.agora.run import AgentActed, TurnFailed
 from playmolt_schemas.text import WITHHELD
 
@@ -29,8 +30,8 @@ _SHOWN_SECONDS: Final = 4.0
 """How long a visitor's page waits for a report."""
 _KEPT: Final = 8
 _FILES: Final = {
-    "agora_report": (REPORT, "text/html; charset=utf-8"),
-    "agora_bundle": (BUNDLE, "application/zip"),
+    routes.REPORT.name: (REPORT, "text/html; charset=utf-8"),
+    routes.BUNDLE.name: (BUNDLE, "application/zip"),
 }
 
 
