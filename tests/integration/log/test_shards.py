@@ -14,6 +14,7 @@ from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.migrate import migrate
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.db.projections import Board, PgProjections
+from playmolt_core.log.batch import Batch, batch_of
 from playmolt_core.log.copies import anchors
 from playmolt_core.log.copies.anchor_places import anchor_place
 from playmolt_core.log.copies.export import json_lines
@@ -382,3 +383,28 @@ async def test_the_count_is_fixed_when_the_log_is_made(empty_database_url: str) 
     pool = await open_pool(empty_database_url)
     assert (await log_of(pool)).shards == 4
     await pool.close()
+
+
+async def test_records_of_a_shard_that_is_not_named_are_never_dropped(pool: Pool, log: PostgresLog) -> None:
+    """`log.append` numbers the records of the shards that it is given; a caller that leaves one out is refused."""
+    games = [Game(f"ox-{number}") for number in range(6)]
+    assert {shard_of(game.stream, SHARDS) for game in games} == set(range(SHARDS))
+    await log.append([unit(game.adds(1)) for game in games])
+    before = [await log.position(shard) for shard in range(SHARDS)]
+    for added in ([unit(games[0].twin().adds(2))], [unit(game.twin().adds(2)) for game in games]):
+        batch = batch_of(added, SHARDS)
+        for left in range(len(batch.shards)):
+            short = batch._replace(shards=batch.shards[:left], amounts=batch.amounts[:left])
+            with pytest.raises(asyncpg.NotNullViolationError, match="records of no shard"):
+                await _appended(pool, short)
+    assert [await log.position(shard) for shard in range(SHARDS)] == before
+    results = await log.append([unit(game.adds(2)) for game in games])
+    ends = dict(enumerate(before))
+    for game, firsts in zip(games, results, strict=True):
+        shard = shard_of(game.stream, SHARDS)
+        assert firsts == (ends[shard] + 1,)
+        ends[shard] += 2
+
+
+async def _appended(pool: Pool, batch: Batch) -> Any:
+    return await pool.value("SELECT log.append($1, $2, $3, $4, $5, $6)", *batch)

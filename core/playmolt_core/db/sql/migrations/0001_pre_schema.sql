@@ -209,18 +209,6 @@ BEGIN
   );
 END $$;
 
-CREATE FUNCTION log.note_opening() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  UPDATE log.stream AS s
-  SET language = coalesce(NEW.data #>> '{config,language}', s.language),
-    pace = coalesce(NEW.data #>> '{config,pace}', s.pace), invite = NEW.data #>> '{config,invite_sha256}',
-    tournament = NEW.data #>> '{config,tournament,id}', tournament_round = (NEW.data #>> '{config,tournament,round}')::integer
-  WHERE s.number = NEW.number;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER note_opening AFTER INSERT ON log.record FOR EACH ROW
-  WHEN (NEW.version = 1 AND NEW.type = 2) EXECUTE FUNCTION log.note_opening();
-
 -- The answer to a command, for its repetition, if it does not follow from the command's records. Ids and fingerprints are
 -- stored as bytes, half of their hex digits, here and in `account.join_key`.
 CREATE TABLE log.outcome (
@@ -397,6 +385,8 @@ SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 DECLARE
   every  CONSTANT boolean := pg_has_role(session_user, 'playmolt_owner', 'MEMBER');
   base   bigint;
+  before bigint[];  -- of each part, the new records of the same shard before its own
+  total  bigint := cardinality(p_parts);  -- each has a record or more
   stored bigint;
   placed bigint := 0;
   broken text;
@@ -420,12 +410,19 @@ BEGIN
   BEGIN
     IF cardinality(p_rows) > 0 THEN
       -- A row to lock, so that of two that create the same stream one waits for the other.
-      INSERT INTO log.stream (stream, version, hash, created_at, updated_at)
-      SELECT p.stream, 0, decode(repeat('00', 32), 'hex'), f.at, f.at
+      INSERT INTO log.stream (
+        stream, version, hash, created_at, updated_at, language, pace, invite, tournament, tournament_round
+      )
+      SELECT p.stream, 0, decode(repeat('00', 32), 'hex'), f.at, f.at, coalesce(f.config ->> 'language', 'ko'),
+        coalesce(f.config ->> 'pace', 'quick'), f.config ->> 'invite_sha256', f.config #>> '{tournament,id}',
+        (f.config #>> '{tournament,round}')::integer
       FROM unnest(p_rows) AS p
-      CROSS JOIN LATERAL (SELECT r.at FROM unnest(p_parts) AS q, unnest(q.records) AS r WHERE q.stream = p.stream LIMIT 1) AS f
+      CROSS JOIN LATERAL (
+        SELECT r.at, CASE WHEN r.type = 'game_created' THEN r.data::json -> 'config' END AS config
+        FROM unnest(p_parts) AS q, unnest(q.records) AS r WHERE q.stream = p.stream LIMIT 1
+      ) AS f
       WHERE p.expected = 0 ORDER BY p.stream
-      ON CONFLICT DO NOTHING;
+      ON CONFLICT (stream, shard) DO NOTHING;
       PERFORM log.open_part(s.shard, s.number) FROM unnest(p_rows) AS p JOIN log.stream AS s ON s.stream = p.stream
       WHERE p.expected = 0;
 
@@ -450,6 +447,17 @@ BEGIN
     END IF;
 
     FOR i IN 1 .. cardinality(p_shards) LOOP
+      IF cardinality(p_parts) = 1 THEN  -- most actions come alone, and a window costs them a tenth
+        before := '{0}';
+        total := cardinality((p_parts[1]).records);
+      ELSE
+        SELECT array_agg(a.ends - a.amount ORDER BY a.nth), sum(a.amount) INTO before, total FROM (
+          SELECT p.nth, cardinality(p.records) AS amount, sum(
+            CASE WHEN cardinality(p_shards) = 1 OR log.shard_of(p.stream) = p_shards[i] THEN cardinality(p.records) ELSE 0 END
+          ) OVER (ORDER BY p.nth) AS ends
+          FROM unnest(p_parts) WITH ORDINALITY AS p (unit, stream, expected, followed, records, nth)
+        ) AS a;
+      END IF;
       UPDATE log.head AS h SET position = h.position + p_amounts[i] WHERE h.shard = p_shards[i]
       RETURNING h.position - p_amounts[i] INTO STRICT base;
       bases := bases || base;
@@ -458,7 +466,7 @@ BEGIN
         request, trace, metadata
       )
       SELECT
-        base + row_number() OVER (ORDER BY p.nth, r.nth), s.number, r.at, p.expected + r.nth, s.shard, r.schema_version, r.command, r.actor, r.closes,
+        base + before[p.nth] + r.nth, s.number, r.at, p.expected + r.nth, s.shard, r.schema_version, r.command, r.actor, r.closes,
         r.decides, r.hash, r.salt, (SELECT t.code FROM log.event_type AS t WHERE t.name = r.type), r.data::json, r.request, r.trace, r.metadata::json
       FROM unnest(p_parts) WITH ORDINALITY AS p (unit, stream, expected, followed, records, nth)
       CROSS JOIN LATERAL (
@@ -495,7 +503,7 @@ BEGIN
       END IF;
       placed := placed + stored;
     END LOOP;
-    IF placed < (SELECT coalesce(sum(cardinality(p.records)), 0) FROM unnest(p_parts) AS p) THEN
+    IF placed < total THEN
       RAISE EXCEPTION 'records of no shard' USING ERRCODE = 'not_null_violation';
     END IF;
     refused := '{}';
