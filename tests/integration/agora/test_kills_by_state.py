@@ -79,6 +79,7 @@ async def test_experiments_in_every_state_go_on_after_kills(running: Stack, mode
         assert (await operator.sent(plan("free"), "?dry=1")).status_code == 200
         before = [record.hash for record in await operator.records(done)]
         sent = await operator.call("POST", EXPERIMENTS, plan("free", runs=2))  # it was changed after its dry run
+        grown = await operator.open(plan("free", adaptive={"measure": "p:trade", "width": "0.1", "max_runs": 2}))
         report = asyncio.create_task(whole(operator, f"{EXPERIMENTS}/{done}/report"))
         first = running.kill("agora-runner-1")
         os.kill(await asyncio.to_thread(frozen, running), signal.SIGKILL)
@@ -89,16 +90,18 @@ async def test_experiments_in_every_state_go_on_after_kills(running: Stack, mode
         changed = (await operator.looked_for(sent)).json()["experiment"]
         assert (await operator.post(stopped, "resume")).status_code == 200
         assert (await operator.post(spent, "resume", {"budget": {"calls": 50}})).status_code == 200
-        for each in (busy, stopped, paused, spent, changed):
+        for each in (busy, stopped, paused, spent, changed, grown):
             state = await operator.until(each, "finished")
             assert state["spent"]["turns"] == state["progress"]["turns_planned"]
+        looks = [data for kind, data in await operator.events(grown) if kind == "looked"]
+        assert [look["finished"] for look in looks] == [1, 2], "each look is taken once"
         await operator.until_told(runs[ended], "game_aborted")
         assert (await operator.now(ended))["status"] == "aborted"
         assert done in (await report).text
         assert [record.hash for record in await operator.records(done)] == before
         await until_coded(operator, coded)
         asked = Counter((run, turn) for run, turn, _ in turns_asked(model))
-        for each in (done, coded, busy, stopped, paused, spent, changed):
+        for each in (done, coded, busy, stopped, paused, spent, changed, grown):
             for run in await operator.runs(each):
                 check_run(await operator.events(run["run"]), asked, run["run"])
 
