@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
-from playmolt_agora.own_measures import trial
+from playmolt_agora.own_measures import running
 from playmolt_agora.planning import power
 from playmolt_agora.service.server import Laboratory, serve
 from playmolt_core.ops import process
@@ -22,7 +22,7 @@ class LocalLaboratory:
         return power.power(design)
 
     def trial(self, tried: MeasureTrial) -> tuple[PlanFault, ...]:
-        return trial.faults(tried)
+        return running.trial_faults(tried)
 
 
 @asynccontextmanager

@@ -32,7 +32,7 @@ from playmolt_cli.terminal.narration import printable
 from playmolt_cli.terminal.options import data_option, echo_json, json_bytes, json_option, read_settings
 
 if TYPE_CHECKING:
-    from playmolt_agora.report.printing.transcript import Format
+    from playmolt_agora.report.transcript import Format
     from playmolt_schemas.stored.agora.experiment import Which
 
     from playmolt_cli.agora.prompt_symmetry import Certificate

@@ -139,7 +139,7 @@ def examined(found: PlanSource, *, keys: bool = False) -> Preview:
 
     Raises InvalidCatalogue.
     """
-    from playmolt_agora.own_measures import trial  # noqa: PLC0415 -- numeric libraries that no other command needs
+    from playmolt_agora.own_measures import running  # noqa: PLC0415 -- numeric libraries that no other command needs
     from playmolt_agora.planning.power import power  # noqa: PLC0415 -- as above
     from playmolt_agora_runner.plan.preview import examined  # noqa: PLC0415
     from playmolt_agora_runner.rehearsal import tried  # noqa: PLC0415
@@ -147,7 +147,7 @@ def examined(found: PlanSource, *, keys: bool = False) -> Preview:
     models = read_settings().models
     catalogue = load(models, os.environ if keys else None)
     read = found.reading
-    folder = tried(read.plan, found.folder(read), trial.faults)
+    folder = tried(read.plan, found.folder(read), running.trial_faults)
     preview = examined(read, catalogue, folder=folder, power=power)
     unset = sorted(
         {entry.api_key_env for entry in catalogue.models.values() if entry.alias in {m.model for m in preview.models}}

@@ -24,8 +24,8 @@ from playmolt_cli.terminal.failures import Failure
 
 if TYPE_CHECKING:
     from playmolt_agora.report.experiment_study import StudyRecords
-    from playmolt_agora.report.printing.transcript import Format
     from playmolt_agora.report.study import StudyData
+    from playmolt_agora.report.transcript import Format
 
 
 T = TypeVar("T")
@@ -56,7 +56,7 @@ def export(experiment: str, out: Path, data: Path | None, say: Report) -> Path:
 
 def _of_files(source: Path, out: Path, say: Report) -> AnalysisResult:
     # As below.
-    from playmolt_agora.report import experiment_study  # noqa: PLC0415
+    from playmolt_agora.report.files import write  # noqa: PLC0415
     from playmolt_agora.report.study import StudyFault  # noqa: PLC0415
     from playmolt_agora.studies.opening import BundleBroken  # noqa: PLC0415
     from playmolt_agora.studies.sources import study_in  # noqa: PLC0415
@@ -66,7 +66,7 @@ def _of_files(source: Path, out: Path, say: Report) -> AnalysisResult:
     except (BundleBroken, StudyFault) as error:
         raise Failure(str(error)) from error
     out.mkdir(parents=True, exist_ok=True)
-    files = experiment_study.write(found, out, printed=True)
+    files = write(found, out, printed=True)
     say(f"{len(files)} files in {out}")
     return AnalysisResult(out / REPORT, _measures(found))
 
@@ -102,12 +102,12 @@ async def _gathered(pool: Pool, experiment: str) -> "StudyRecords":
 
 
 async def _analysed(out: Path, say: Report, pool: Pool, gathered: "StudyRecords") -> AnalysisResult:
-    from playmolt_agora.report import experiment_study  # noqa: PLC0415 -- as above
+    from playmolt_agora.report import experiment_study, files  # noqa: PLC0415 -- as above
 
     say(f"{len(gathered.runs)} runs read; analyzing")
     study = await experiment_study.study_of(gathered, PgBlobs(pool))
-    files = experiment_study.write(study, out, printed=True)
-    say(f"{len(files)} files in {out}")
+    written = files.write(study, out, printed=True)
+    say(f"{len(written)} files in {out}")
     return AnalysisResult(out / REPORT, _measures(study))
 
 
@@ -133,7 +133,7 @@ def run_transcript(run: str, agent: str | None, kind: "Format", data: Path | Non
 
 async def _transcribed(run: str, agent: str | None, kind: "Format", data: Path | None, *, prompts: bool) -> str:
     from playmolt_agora.report import assembly  # noqa: PLC0415 -- imports numeric libraries
-    from playmolt_agora.report.printing.transcript import transcript  # noqa: PLC0415 -- as above
+    from playmolt_agora.report.transcript import transcript  # noqa: PLC0415 -- as above
 
     with database(data) as url:
         pool = await open_pool(url)

@@ -14,7 +14,7 @@ from playmolt_schemas.stored.agora.turn import TurnRecord
 from playmolt_agora.measures.data.frame import Integers
 from playmolt_agora.measures.data.results import Result
 from playmolt_agora.measures.divergence import Floats
-from playmolt_agora.measures.inference import bootstrap
+from playmolt_agora.measures.inference import resampling
 from playmolt_agora.measures.inference.streams import stream
 
 LEXICON: Final = "lexicon"
@@ -100,14 +100,14 @@ def _by_run(runs: Sequence[str], scale: Sequence[object], said: Iterable[tuple[s
     return counts
 
 
-def _interval(counts: Integers, generator: np.random.Generator) -> bootstrap.Interval:
+def _interval(counts: Integers, generator: np.random.Generator) -> resampling.Interval:
     size = len(counts)
     if size < INTERVAL_RUNS:
-        return bootstrap.Interval()
+        return resampling.Interval()
     drawn = generator.integers(0, size, (BOOTSTRAPS, size))
     times = np.zeros((BOOTSTRAPS, size), dtype=np.int64)
     np.add.at(times, (np.arange(BOOTSTRAPS)[:, None], drawn), 1)
-    return bootstrap.interval(_kappas(np.tensordot(times, counts, axes=1)), size, size)
+    return resampling.bootstrapped(_kappas(np.tensordot(times, counts, axes=1)), size, size)
 
 
 def cohens_kappa(matrix: ArrayLike) -> float | None:

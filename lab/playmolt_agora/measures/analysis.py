@@ -5,25 +5,25 @@ exploratory; a study of nothing but exploratory runs (pilots) pools those. `pcs`
 the confirmatory set: no exploratory run and no model of a run with more than a fifth of its turns failed.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
+import polars as pl
 from playmolt_schemas.instrument import definitions
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
-from playmolt_agora.measures import adherence, descriptive, drift, pcs, ritual, washout
-from playmolt_agora.measures import gini as inequality
-from playmolt_agora.measures.data import treatments
-from playmolt_agora.measures.data.frame import Frame, frame
-from playmolt_agora.measures.data.results import Result, Table, table
+from playmolt_agora.measures import descriptive, drift, pcs, ritual, washout
+from playmolt_agora.measures.data.frame import Frame, Treatment, frame
+from playmolt_agora.measures.data.results import Result, Table, ratio, table
 from playmolt_agora.measures.data.tables import BESIDE, PROVENANCE, TABLES
-from playmolt_agora.measures.gini import LoggedGini
+from playmolt_agora.measures.descriptive import LoggedGini
 from playmolt_agora.measures.inference import confirmatory, contrasts, hypotheses
 from playmolt_agora.measures.repeats import Repeats
 
 Imported = Sequence[Mapping[str, object]]
 Found = dict[str, list[Result]]
+RunModel = tuple[str, str]
 CONFIRMATORY: Final = ("pcs", "ri_ext", "tests", "delta_pcs")
 CHOSEN: Final = (*CONFIRMATORY, "headline", "pcs_left_out", "unadjusted")
 """The tables of the confirmatory set."""
@@ -67,7 +67,7 @@ def study(
     """
     turns = frame(records)
     parsed = descriptive.parse(turns)
-    excluded = treatments.excluded(parsed)
+    excluded = excluded_of(parsed)
     repeated = Repeats(turns)
     pooled = repeated.once(_pooled(turns))
     planned = repeated.once(turns.where(lambda seat: not seat.exploratory))
@@ -87,7 +87,7 @@ def study(
         "contrasts": contrasts.rows(compared),
         **_confirmatory(kept, cells, figures, seed, tested, repeated),
         "parse": parsed,
-        "gini": inequality.rows(ginis),
+        "gini": descriptive.ginis(ginis),
         "shares": [*descriptive.shares(turns, "agent"), *descriptive.shares(pooled, "cell")],
     }
     beside = {
@@ -98,11 +98,11 @@ def study(
         "merchant": hypotheses.merchant_between(pooled, seed),
         "entropy": drift.by_model(pooled),
         "rolling": drift.rolling(turns),
-        "adherence": adherence.rows(turns),
+        "adherence": drift.adherence(turns),
         "network": descriptive.network(turns),
         "occupancy": descriptive.occupancy(turns),
         "repeats": repeated.rows(),
-        "headline": treatments.rows(kept, figures, seed, stage1_import),
+        "headline": _headline(kept, figures, seed, stage1_import),
         "unadjusted": hypotheses.unadjusted(figures, seed),
     }
     for each in (*beside["unadjusted"], *beside["merchant"]):
@@ -188,9 +188,57 @@ def _exploratory(turns: Frame) -> tuple[str, ...]:
     return tuple(sorted({f"{seat.run}: exploratory" for seat in turns.seats if seat.exploratory}))
 
 
-def _failing(excluded: frozenset[treatments.RunModel]) -> tuple[str, ...]:
+def _failing(excluded: frozenset[RunModel]) -> tuple[str, ...]:
     return tuple(f"{run}, {model}: more than 20 % failed" for run, model in sorted(excluded))
 
 
 def _laid(found: Found, columns: Mapping[str, tuple[str, ...]]) -> dict[str, Table]:
     return {name: table(names, (each.row for each in found[name])) for name, names in columns.items()}
+
+
+def excluded_of(parsed: list[Result]) -> frozenset[RunModel]:
+    """The models of runs that leave the confirmatory set."""
+    return frozenset((each.row["run"], each.row["model"]) for each in parsed if each.row["excluded"])
+
+
+TREATMENTS: Final[tuple[Treatment, ...]] = ("dropped", "seventh", "idle")
+
+
+def _headline(
+    turns: Frame, main: hypotheses.Figures, seed: str, imported: Sequence[Mapping[str, object]] = ()
+) -> list[Result]:
+    """The table `headline`: PCS, RI*, P_int and the parts of H1 and H2, each three times; `main` are those of `turns`.
+
+    Imported Stage 1 counts hold no failed turns, so they are the same every time.
+    """
+    found: list[Result] = []
+    for treatment in TREATMENTS:
+        treated = turns.treated(treatment)
+        figures = main if treated is turns else hypotheses.figures(treated, seed)
+        found += _treated(treated, figures, treatment, imported)
+    return found
+
+
+def _treated(
+    turns: Frame, found: hypotheses.Figures, treatment: Treatment, imported: Sequence[Mapping[str, Any]]
+) -> Iterator[Result]:
+    for cell in pcs.cells(turns, imported):
+        n = cell.stage1.n + cell.phase1.n
+        key = {"model": cell.model, "language": cell.language}
+        yield _headline_row("pcs", key, treatment, n, cell.pcs, cell.stage1.runs + cell.phase1.runs)
+    laid = descriptive.columns(turns)
+    for figure, above, keys in (("ri_star", "ritual", ("phase", "set", "model")), ("p_int", "met", ("phase", "set"))):
+        sums = laid.group_by(keys, maintain_order=True).agg(pl.col("valid", above).sum(), pl.col("run").unique().sort())
+        for row in sums.iter_rows(named=True):
+            value = ratio(row[above], row["valid"])
+            yield _headline_row(figure, row, treatment, row["valid"], value, tuple(row["run"]))
+    for part, mean in hypotheses.means(found.parts).items():
+        yield _headline_row(part, {}, treatment, found.parts[part].size, mean, found.runs)
+
+
+def _headline_row(
+    figure: str, key: dict[str, Any], treatment: Treatment, n: int, value: float | None, runs: tuple[str, ...]
+) -> Result:
+    names = {name: key.get(name) for name in ("phase", "set", "model", "language")}
+    row = {"figure": figure, **names, "treatment": treatment, "n": n, "value": value}
+    return Result(row, runs=runs, n=n, unit="run" if figure in hypotheses.PARTS else "turn")

@@ -14,8 +14,8 @@ from playmolt_schemas.stored.agora.turn import InterviewScale
 
 from playmolt_agora.measures.data.results import Result, grouped
 from playmolt_agora.measures.divergence import Floats, count_jsd, smoothing
-from playmolt_agora.measures.inference import bootstrap
-from playmolt_agora.measures.inference.bootstrap import Interval
+from playmolt_agora.measures.inference import resampling
+from playmolt_agora.measures.inference.resampling import Interval
 from playmolt_agora.measures.inference.streams import stream
 from playmolt_agora.measures.interviews import Answered
 
@@ -100,4 +100,4 @@ def _intervals(
     sampled = counts[generator.integers(0, runs, (BOOTSTRAPS, runs))].sum(axis=1)
     distances = np.asarray(count_jsd(drawn, sampled, alpha), dtype=np.float64)
     apart = sampled @ points / sampled.sum(axis=1) - drawn @ points / drawn.sum(axis=1)
-    return bootstrap.interval(distances, runs, runs), bootstrap.interval(apart, runs, runs)
+    return resampling.bootstrapped(distances, runs, runs), resampling.bootstrapped(apart, runs, runs)

@@ -1,18 +1,26 @@
-"""The tables that count turns by group: shares, rituals, interaction, parse codes, dissociation, network, occupancy.
+"""The tables that count turns by group: shares, rituals, interaction, parse codes, dissociation, network, occupancy;
+and the inequality that runs logged.
 
-Every ratio is a ratio of sums, null where its denominator is 0 (`measures.md`, sections 2, 4, 5, 8, 10 and 11).
+Every ratio is a ratio of sums, null where its denominator is 0 (`measures.md`, sections 1, 2, 4, 5, 8, 10 and 11).
 """
 
-from typing import Final, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, Literal
 
+import msgspec
+import numpy as np
 import polars as pl
-from playmolt_schemas.instrument.definitions import EXCLUDED_ABOVE, FIRST_TURNS
+from playmolt_schemas.instrument.definitions import (
+    EXCLUDED_ABOVE,
+    FIRST_TURNS,
+    IDLE_ABOVE,
+    INTERACTIONS_PER_AGENT,
+)
 from playmolt_schemas.stored.agora.turn import ACTIONS
 
-from playmolt_agora.measures.data.frame import CODES, IDLE, SPEAK, SUPPORT, WHISPER, Frame, Seat
-from playmolt_agora.measures.data.results import Result
+from playmolt_agora.measures.data.frame import CODES, IDLE, SPEAK, SUPPORT, TRADE, WHISPER, Bools, Frame, Seat
+from playmolt_agora.measures.data.results import Result, ratio
 from playmolt_agora.measures.data.tables import BESIDE, TABLES
-from playmolt_agora.measures.interaction import interactions, turn_rule
 from playmolt_agora.measures.ritual import possible
 
 Level = Literal["agent", "cell"]
@@ -197,3 +205,79 @@ def occupancy(turns: Frame) -> list[Result]:
         _n=pl.len(),
     )  # fmt: skip
     return _results("occupancy", found.sort("run", "turn").explode("place", "agents"), "_n", "agent")
+
+
+def interactions(turns: Frame) -> Bools:
+    """The turns that are interactions: a successful speak, support, whisper or trade with another here."""
+    social = np.isin(turns.action, (SPEAK, TRADE, SUPPORT, WHISPER))
+    return turns.valid & social & turns.success & (turns.others > 0)
+
+
+def turn_rule(met: int, valid: int) -> int:
+    """The length of Phase 2, 100 to 200 in tens, at which an agent may expect 50 interactions."""
+    if met == 0:
+        return 200
+    tens = -(-INTERACTIONS_PER_AGENT * valid // (10 * met))
+    return min(200, max(100, 10 * tens))
+
+
+def seed_events_advised(early_idle: Sequence[float | None]) -> bool:
+    """Whether more than 80 % of the first five turns are idle in at least half of the pilot runs (L18)."""
+    return bool(early_idle) and 2 * _idle_runs(early_idle) >= len(early_idle)
+
+
+def _idle_runs(early_idle: Sequence[float | None]) -> int:
+    return sum(share is not None and share > IDLE_ABOVE for share in early_idle)
+
+
+class Pilots(msgspec.Struct, frozen=True, kw_only=True):
+    """What pilots say together before a plan is registered: the length of Phase 2, whether to consider seed events."""
+
+    runs: int
+    valid: int
+    interactions: int
+    p_int: float | None
+    t_rule: int
+    idle_runs: int
+    seed_events: bool
+
+
+def pilots(found: Sequence[Mapping[str, Any]]) -> Pilots:
+    """Pool pilots, given as rows of the table `pint`."""
+    valid, met = (sum(int(row[name]) for row in found) for name in ("valid", "interactions"))
+    early = [row["early_idle"] for row in found]
+    return Pilots(
+        runs=len(found),
+        valid=valid,
+        interactions=met,
+        p_int=ratio(met, valid),
+        t_rule=turn_rule(met, valid),
+        idle_runs=_idle_runs(early),
+        seed_events=seed_events_advised(early),
+    )
+
+
+Kind = Literal["energy", "influence", "shadow"]
+
+
+class LoggedGini(msgspec.Struct, frozen=True, kw_only=True):
+    """The coefficient that a run logged at the start of an epoch, and how many agents lived then."""
+
+    run: str
+    epoch: int
+    kind: Kind
+    gini: float
+    agents: int
+
+
+def ginis(found: Iterable[LoggedGini]) -> list[Result]:
+    """One row per run, epoch and kind."""
+    return [
+        Result(
+            {"run": each.run, "epoch": each.epoch, "kind": each.kind, "gini": each.gini},
+            runs=(each.run,),
+            n=each.agents,
+            unit="agent",
+        )
+        for each in sorted(found, key=lambda each: (each.run, each.kind, each.epoch))
+    ]

@@ -1,14 +1,15 @@
-"""Instruction Drift: how far a persona's acting moves from its first window (`measures.md`, section 6)."""
+"""Instruction Drift: how far a persona's acting moves from its first window, and whether what it says keeps its mark
+(`measures.md`, section 6)."""
 
-from collections.abc import Sequence
-from typing import Any, Final
+import re
+from typing import Final
 
-import msgspec
 import numpy as np
-from playmolt_schemas.instrument.definitions import ERROR_PARTS, PERMUTATIONS, SMOOTHING, windows
+from playmolt_schemas.instrument.definitions import ERROR_PARTS, MARKS, PERMUTATIONS, SMOOTHING, windows
+from playmolt_schemas.instrument.lexicon import plain
 
-from playmolt_agora.measures.data.frame import Frame, Integers
-from playmolt_agora.measures.data.results import Result, number
+from playmolt_agora.measures.data.frame import SPEAK, WHISPER, Frame, Integers
+from playmolt_agora.measures.data.results import Result, number, ratio
 from playmolt_agora.measures.divergence import Floats, count_jsd, miller_madow, normed_entropy
 from playmolt_agora.measures.inference.streams import stream
 
@@ -16,25 +17,8 @@ ROLLING_TURNS: Final = 20
 ROLLING_STEP: Final = 5
 
 
-class Window(msgspec.Struct, frozen=True):
-    """One window of a persona in a run; None where it has no valid turn."""
-
-    n: int
-    h: float | None
-    h_norm: float | None
-    id_raw: float | None
-    id_null: float | None
-    id_excess: float | None
-    """Divergence beyond what rearranging gives; may be negative."""
-
-
-def window(turn: Any, turns: int) -> Any:
-    """The window, from 1, of a turn or of an array of them; none is shorter at the end."""
-    return (turn - 1) * windows(turns) // turns + 1
-
-
 def numbered(turns: Frame) -> Integers:
-    """Each turn's window from 0."""
+    """Each turn's window from 0; none is shorter at the end."""
     planned = np.array([seat.turns_planned for seat in turns.seats], dtype=np.int64)
     count = np.array([windows(seat.turns_planned) for seat in turns.seats], dtype=np.int64)
     return (turns.turn - 1) * count[turns.seat] // planned[turns.seat]
@@ -45,16 +29,22 @@ def longest(turns: Frame) -> int:
     return max((windows(seat.turns_planned) for seat in turns.seats), default=0)
 
 
-def of_persona(turns: Frame, seed: str) -> list[Window]:
-    """The windows of one persona's agents in one run, pooled."""
+def of_persona(turns: Frame, seed: str) -> list[Result]:
+    """The windows of one persona's agents in one run, pooled; null where there is no valid turn.
+
+    `id_excess` is the divergence beyond what rearranging gives; it may be negative.
+    """
     seat = turns.seats[0]
     counts, null = _windows(turns, stream(seed, "id_null", seat.run, seat.persona or ""))
     found = []
     for place, (row, mean) in enumerate(zip(counts, null.mean(axis=0), strict=True)):
-        raw = _raw(counts[0], row, first_window=place == 0)
+        n, raw = int(row.sum()), _raw(counts[0], row, first_window=place == 0)
         expected = None if raw is None else number(mean)
         excess = None if raw is None or expected is None else raw - expected
-        found.append(Window(int(row.sum()), miller_madow(row), normed_entropy(row), raw, expected, excess))
+        figures = {"window": place + 1, "n": n, "h": miller_madow(row), "h_norm": normed_entropy(row), "id_raw": raw,
+                   "id_null": expected, "id_excess": excess}  # fmt: skip
+        keys = seat.of("run", "language", "persona", "condition")
+        found.append(Result({**keys, **figures}, runs=(seat.run,), n=n, unit="turn", alpha=SMOOTHING))
     return found
 
 
@@ -88,7 +78,7 @@ def by_persona(turns: Frame) -> dict[tuple[str, str | None], Frame]:
 
 def rows(turns: Frame, seed: str) -> list[Result]:
     """The table `drift`."""
-    return [row for group in by_persona(turns).values() for row in _rows(group, of_persona(group, seed))]
+    return [row for group in by_persona(turns).values() for row in of_persona(group, seed)]
 
 
 def rolling(turns: Frame) -> list[Result]:
@@ -119,24 +109,6 @@ def _entropies(key: tuple[str | None, str, str], group: Frame) -> list[Result]:
             unit="turn",
         )
         for place, row in enumerate(counts, 1)
-    ]
-
-
-def _rows(group: Frame, found: Sequence[Window]) -> list[Result]:
-    seat = group.seats[0]
-    return [
-        Result(
-            {
-                **seat.of("run", "language", "persona", "condition"),
-                "window": place,
-                **msgspec.structs.asdict(each),
-            },
-            runs=(seat.run,),
-            n=each.n,
-            unit="turn",
-            alpha=SMOOTHING,
-        )
-        for place, each in enumerate(found, 1)
     ]
 
 
@@ -175,3 +147,41 @@ def _null(turns: Frame, at: Integers, total: int, generator: np.random.Generator
         counts += np.bincount(flat.ravel(), minlength=counts.size).reshape(counts.shape)
     laid = counts.reshape(PERMUTATIONS, total, turns.k)
     return np.asarray(count_jsd(laid, laid[:, :1], SMOOTHING), dtype=np.float64)
+
+
+def marked(content: str, persona: str, language: str) -> bool:
+    """Whether an utterance carries the persona's mark; False for a persona or language without one."""
+    pattern = MARKS.get((persona, language))
+    return pattern is not None and re.search(pattern, plain(content), re.IGNORECASE) is not None
+
+
+def adherence(turns: Frame) -> list[Result]:
+    """The table `adherence`: utterances and marked ones by run, persona and window of Phase 2."""
+    played = turns.where(lambda seat: seat.phase == "phase2" and (seat.persona, seat.language) in MARKS)
+    groups = played.groups(lambda seat: (seat.run, seat.language, seat.persona or ""))
+    return [row for key, group in groups.items() for row in _adherences(key, group)]
+
+
+def _adherences(key: tuple[str, str, str], group: Frame) -> list[Result]:
+    run, language, persona = key
+    spoken = group.valid & np.isin(group.action, (SPEAK, WHISPER))
+    held = np.array([marked(text or "", persona, language) for text in group.content], dtype=np.bool_)
+    windows = numbered(group)
+    total = [np.bincount(windows[mask], minlength=longest(group)) for mask in (spoken, spoken & held)]
+    return [
+        Result(
+            {
+                "run": run,
+                "language": language,
+                "persona": persona,
+                "window": window,
+                "utterances": int(said),
+                "marked": int(with_mark),
+                "share": ratio(with_mark, said),
+            },
+            runs=(run,),
+            n=int(said),
+            unit="turn",
+        )
+        for window, (said, with_mark) in enumerate(zip(*total, strict=True), 1)
+    ]

@@ -15,7 +15,7 @@ from playmolt_schemas.stored.agora.turn import AnswerCode, Language
 from playmolt_agora.measures.data.results import Result, grouped, number
 from playmolt_agora.measures.data.tables import INTERVIEWS
 from playmolt_agora.measures.divergence import Floats
-from playmolt_agora.measures.inference import bootstrap, permutation
+from playmolt_agora.measures.inference import permutation, resampling
 from playmolt_agora.measures.inference.streams import stream
 
 Kind = Literal["scale", "choices", "text"]
@@ -219,8 +219,8 @@ def _differ(changes: Floats) -> bool:
     return changes.size > 1 and bool(np.ptp(changes) > TIE)
 
 
-def _interval(changes: Floats, generator: np.random.Generator) -> bootstrap.Interval:
+def _interval(changes: Floats, generator: np.random.Generator) -> resampling.Interval:
     if not _differ(changes):
-        return bootstrap.Interval()
+        return resampling.Interval()
     drawn = generator.integers(0, changes.size, (BOOTSTRAPS, changes.size))
-    return bootstrap.interval(changes[drawn].mean(axis=1), changes.size, changes.size)
+    return resampling.bootstrapped(changes[drawn].mean(axis=1), changes.size, changes.size)

@@ -8,7 +8,7 @@ from math import comb
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from playmolt_schemas.instrument.definitions import COSTS_REAL, EARLY_EPOCHS, INDICATIVE_RUNS
+from playmolt_schemas.instrument.definitions import COSTS_REAL, EARLY_EPOCHS, INDICATIVE_RUNS, INTERVAL_RUNS
 from playmolt_schemas.stored.agora.turn import ACTIONS
 
 from playmolt_agora.measures import repeats
@@ -16,8 +16,8 @@ from playmolt_agora.measures.data.frame import Frame
 from playmolt_agora.measures.data.results import Result, number
 from playmolt_agora.measures.data.tables import TABLES
 from playmolt_agora.measures.divergence import Floats, count_jsd, jsd, jsd_parts, shares, smoothing
-from playmolt_agora.measures.inference import attainable_p, jackknife, permutation
-from playmolt_agora.measures.inference.bootstrap import Interval
+from playmolt_agora.measures.inference import attainable_p, permutation, resampling
+from playmolt_agora.measures.inference.resampling import Interval
 from playmolt_agora.measures.inference.streams import stream
 
 _LN2: Final = float(np.log(2))
@@ -40,9 +40,6 @@ class Arm:
     def pooled(self) -> Floats:
         """Counts over all runs."""
         return np.asarray(self.counts.sum(axis=0), dtype=np.float64)
-
-    def without(self, at: int) -> "Arm":
-        return Arm(self.runs[:at] + self.runs[at + 1 :], np.delete(self.counts, at, axis=0))
 
 
 class DeltaPcs(NamedTuple):
@@ -84,12 +81,13 @@ class PcsCell:
 
     def left_out(self) -> list[tuple[str, str, float]]:
         """The divergence without each run: arm, run, value; not without an arm's only run."""
-        values = []
-        for name, arm, other in (("stage1", self.stage1, self.phase1), ("phase1", self.phase1, self.stage1)):
-            for at, run in enumerate(arm.runs if len(arm.runs) > 1 else ()):
-                value = count_jsd(arm.without(at).pooled, other.pooled, self.alpha)
-                values.append((name, run, float(value)))
-        return values
+        found = resampling.left_out(self.stage1.counts, self.phase1.counts, self._divergence)
+        return [
+            (name, run, float(value))
+            for name, arm, values in zip(("stage1", "phase1"), (self.stage1, self.phase1), found, strict=True)
+            for run, value in zip(arm.runs, values, strict=True)
+            if len(arm.runs) > 1
+        ]
 
     def interval(self) -> Interval:
         """The 95 % interval of the divergence; none below three runs an arm."""
@@ -108,11 +106,13 @@ class PcsCell:
 
     def each_left_out(self) -> tuple[Floats, Floats] | None:
         """The divergence without each run of either arm; None below three runs an arm."""
-        return jackknife.left_out(self.stage1.counts, self.phase1.counts, self._divergence)
+        if min(len(self.stage1.runs), len(self.phase1.runs)) < INTERVAL_RUNS:
+            return None
+        return resampling.left_out(self.stage1.counts, self.phase1.counts, self._divergence)
 
-    def _spread(self) -> jackknife.Spread | None:
+    def _spread(self) -> resampling.Spread | None:
         left_out = self.each_left_out()
-        return None if left_out is None else jackknife.Spread(self.pcs or 0.0, left_out)
+        return None if left_out is None else resampling.Spread(self.pcs or 0.0, left_out)
 
     def _divergence(self, first: Floats, second: Floats) -> Floats:
         return np.asarray(count_jsd(first, second, self.alpha))
@@ -288,7 +288,7 @@ def difference(one: PcsCell, other: PcsCell) -> DeltaPcs:
     if mine is None or others is None:
         return DeltaPcs(value)
     a, b = one.pcs or 0.0, other.pcs or 0.0
-    spread = jackknife.Spread(value, [*(each - b for each in mine), *(a - each for each in others)])
+    spread = resampling.Spread(value, [*(each - b for each in mine), *(a - each for each in others)])
     low, high = spread.interval(-1.0, 1.0)
     return DeltaPcs(value, low, high, spread.p())
 

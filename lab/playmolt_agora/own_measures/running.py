@@ -1,18 +1,22 @@
-"""Run a measure over turns in a separate process: its table, or the code of its failure."""
+"""Run a measure over turns in a separate process: its table, or the code of its failure; twice before the lock."""
 
 import os
 import select
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, Final, cast
 
 import msgspec
-from playmolt_schemas.agora.plan import FaultCode
+from playmolt_schemas.agora.plan import FaultCode, PlanFault
+from playmolt_schemas.instrument.laboratory import MeasureTrial
 from playmolt_schemas.instrument.measure_file import Kind, MeasureDeclaration
+
+from playmolt_agora.measures.data.turns import table
 
 ROWS_MOST: Final = 1_000_000
 START_SECONDS: Final = 60.0
@@ -142,3 +146,33 @@ def _laid_out(declared: MeasureDeclaration, table: Any) -> Any:
         columns.append(column)
     laid = arrow.Table.from_arrays(columns, names=list(declared.columns))
     return laid.sort_by([(key, "ascending") for key in declared.keys])
+
+
+TRIAL_SECONDS: Final = 5.0
+
+
+def trial_faults(trial: MeasureTrial) -> tuple[PlanFault, ...]:
+    """A fault for each measure that does not hold."""
+    turns = table(trial.turns)
+    return tuple(fault for each in trial.measures for fault in _faults(each, turns))
+
+
+def _faults(declared: MeasureDeclaration, turns: object) -> Iterator[PlanFault]:
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(
+            lambda _: measured(declared, turns, seconds=min(TRIAL_SECONDS, declared.seconds)), range(2)
+        )
+    found = unlike(first, second)
+    if found.code is not None:
+        path = f"measures/{declared.name}.py"
+        yield PlanFault("", found.detail, code=found.code, file=path, line=found.line)
+
+
+def unlike(first: MeasureResult, second: MeasureResult) -> MeasureResult:
+    """The first of two runs over the same turns that fails, or that they differ."""
+    for each in (first, second):
+        if each.code is not None:
+            return each
+    if not first.table.equals(second.table):
+        return MeasureResult(code="measure_unstable", detail="gave two different tables of the same turns")
+    return first

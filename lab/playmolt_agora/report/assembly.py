@@ -28,10 +28,9 @@ from playmolt_agora.measures.analysis import Analysis, provenance_of
 from playmolt_agora.measures.data.frame import frame
 from playmolt_agora.measures.data.results import Result, merged, table
 from playmolt_agora.measures.data.tables import INTERVIEWS, KAPPA
-from playmolt_agora.measures.gini import LoggedGini
+from playmolt_agora.measures.descriptive import LoggedGini
 from playmolt_agora.measures.interviews import Answered, Code, Interviews
 from playmolt_agora.measures.repeats import Repeats
-from playmolt_agora.report.printing.transcript import Aside
 from playmolt_agora.report.study import (
     DeviationNote,
     JudgeNote,
@@ -43,6 +42,7 @@ from playmolt_agora.report.study import (
     StudyFault,
     Table,
 )
+from playmolt_agora.report.transcript import Aside
 
 Runs = Mapping[str, Sequence[Record]]
 Known = Mapping[tuple[str, int], type[Event]]

@@ -10,7 +10,7 @@ from playmolt_schemas.instrument.definitions import rank_of
 from playmolt_schemas.stored.agora.turn import VALID_CODES, Interview, InterviewScale, TurnRecord
 from playmolt_schemas.stored.agora.world import Rules
 
-from playmolt_agora.measures import interaction
+from playmolt_agora.measures import descriptive
 from playmolt_agora.measures.data.results import grouped, mean
 from playmolt_agora.measures.data.tables import TABLES, keys_of
 from playmolt_agora.own_measures.results import OwnContent, OwnResult
@@ -137,11 +137,11 @@ def strong(found: Sequence[Row]) -> Lines:
     ]
 
 
-def pilots(study: StudyData) -> interaction.Pilots | None:
+def pilots(study: StudyData) -> descriptive.Pilots | None:
     """Pool the pilots of Phase 2, whose length they set; a fork repeats turns that are counted already."""
     names = {run.run for run in study.runs if run.exploratory and run.phase == "phase2" and run.parent is None}
     mine = [row for row in rows(study.tables.get("pint")) if row["run"] in names]
-    return interaction.pilots(mine) if mine else None
+    return descriptive.pilots(mine) if mine else None
 
 
 def interaction_rows(study: StudyData) -> list[Row]:

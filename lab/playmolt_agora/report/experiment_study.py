@@ -10,7 +10,6 @@ import msgspec
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.instrument import baseline_file
 from playmolt_schemas.instrument.baseline_file import Baseline
-from playmolt_schemas.instrument.laboratory import REPORT
 from playmolt_schemas.records import Record
 from playmolt_schemas.stored.agora import experiment as experiment_events
 from playmolt_schemas.stored.agora.turn import TurnRecord
@@ -19,11 +18,8 @@ from playmolt_agora.bundle.seal import Contents, seal
 from playmolt_agora.measures.analysis import study as measured
 from playmolt_agora.own_measures import results
 from playmolt_agora.own_measures.results import OwnContent
-from playmolt_agora.report import STUDY, assembly, page
-from playmolt_agora.report.plots.gallery import gallery
-from playmolt_agora.report.printing import formats
+from playmolt_agora.report import assembly, files
 from playmolt_agora.report.study import Links, StudyData
-from playmolt_agora.report.tables_io import write_tables
 
 _PROMPTS_AT_ONCE: Final = 500
 _BASELINES: Final = "baselines/"
@@ -138,21 +134,6 @@ def _own(gathered: StudyRecords, texts: Mapping[str, str], turns: Sequence[TurnR
     )
 
 
-def write(study: StudyData, out: Path, *, printed: bool = False) -> tuple[Path, ...]:
-    """Write turns.jsonl, every table as CSV and Parquet, figures, study.json and report.html into a folder.
-
-    With `printed` figures are written as PDF and PNG, too: that takes half a second each.
-    """
-    tables = {**study.tables, **study.further, **study.unexcluded}
-    files = write_tables(tables, study.turns, out, study.provenance)
-    own = results.write(study.own.measures, out) if study.own else ()
-    report, described = out / REPORT, out / STUDY
-    drawn = gallery(study)
-    report.write_text(page.render(study, drawn), encoding="utf-8")
-    described.write_bytes(msgspec.json.format(msgspec.json.encode(study.described), indent=1))
-    return (*files, *own, *formats.write(study, drawn, out, printed=printed), described, report)
-
-
 async def study_of(gathered: StudyRecords, blobs: Texts) -> StudyData:
     """Measure the turns with the texts of the locked folder, in a thread. Raises LogUnavailable."""
     texts = await folder_texts(gathered, blobs)
@@ -167,7 +148,7 @@ async def export(gathered: StudyRecords, study: StudyData, blobs: Texts, out: Pa
     study = msgspec.structs.replace(study, links=Links(place="bundle"))
     asked = {turn.prompt_hash for turn in study.turns} | assembly.prompts_aside(gathered.experiment, gathered.runs)
     prompts = await _prompts(blobs, asked)
-    files = write(study, out)
+    written = files.write(study, out)
     contents = Contents(
         experiment=gathered.experiment,
         runs=gathered.runs,
@@ -179,7 +160,7 @@ async def export(gathered: StudyRecords, study: StudyData, blobs: Texts, out: Pa
         stage1=study.stage1,
         stimuli=gathered.preregistered.pins.stimuli,
     )
-    return seal(out, contents, files)
+    return seal(out, contents, written)
 
 
 async def _prompts(blobs: Texts, hashes: set[str]) -> dict[str, str]:

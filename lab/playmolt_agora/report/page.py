@@ -1,13 +1,21 @@
 """The report: one HTML file that opens offline, without scripts and without anything loaded from elsewhere."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
-from playmolt_agora.report import chapters, markup, provenance
-from playmolt_agora.report.forks import forks
+import msgspec
+from playmolt_schemas.instrument.definitions import SMOOTHING
+from playmolt_schemas.stored.agora.turn import ACTIONS, TurnRecord
+
+from playmolt_agora.measures import drift
+from playmolt_agora.measures.data.frame import frame
+from playmolt_agora.measures.data.results import grouped
+from playmolt_agora.measures.divergence import count_jsd
+from playmolt_agora.report import chapters, markup
 from playmolt_agora.report.plots.figure import Plot, registered_runs, shown_rows, shown_runs
 from playmolt_agora.report.plots.gallery import gallery
-from playmolt_agora.report.study import StudyData, counted_rows, has_pcs, has_stage1, named_rows
+from playmolt_agora.report.study import RunNote, StudyData, counted_rows, has_pcs, has_stage1, named_rows, rows
 
 
 def render(study: StudyData, figures: Mapping[str, Plot] | None = None) -> str:
@@ -15,7 +23,7 @@ def render(study: StudyData, figures: Mapping[str, Plot] | None = None) -> str:
 
     `figures` are those of its `gallery`, where they are already drawn.
     """
-    asked = (forks, has_pcs, has_stage1, registered_runs, shown_rows, shown_runs)
+    asked = (source_of, forks, has_pcs, has_stage1, registered_runs, shown_rows, shown_runs)
     return markup.rendered(
         "page.html",
         study=study,
@@ -23,6 +31,110 @@ def render(study: StudyData, figures: Mapping[str, Plot] | None = None) -> str:
         rows=partial(named_rows, study),
         counted=partial(counted_rows, study),
         chapters=chapters,
-        provenance=provenance,
         **{each.__name__: each for each in asked},
+    )
+
+
+class Provenance(msgspec.Struct, frozen=True, kw_only=True):
+    """What a figure was computed from: which measure in which version, further facts by name, and its runs."""
+
+    measure: str
+    version: str
+    runs: tuple[RunNote, ...]
+    facts: Mapping[str, str] = {}
+
+    @property
+    def events(self) -> int:
+        return sum(run.last - run.first + 1 for run in self.runs if run.last)
+
+    @property
+    def scripted(self) -> str:
+        """Which of the runs were scripted: none (`""`), all or some."""
+        marked = sum(run.scripted for run in self.runs)
+        if not marked:
+            return ""
+        return "all" if marked == len(self.runs) else "some"
+
+
+def source_of(study: StudyData, measure: str, runs: Iterable[RunNote], table: str = "", **facts: str) -> Provenance:
+    """The source of a figure of this study.
+
+    `runs` are those that it shows; where `table` has a provenance, that says which of them it was computed from, and
+    α, unit and how many runs or models of runs were left out of it.
+    """
+    stored = rows(study.provenance.get(table))
+    kept = tuple(runs)
+    if stored:
+        named = {run for row in stored for run in row["runs"]}
+        kept = tuple(run for run in kept if run.run in named)
+    return Provenance(measure=measure, version=study.definitions, runs=kept, facts={**_stored(stored), **facts})
+
+
+def _stored(stored: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    if not stored:
+        return {"K": str(len(ACTIONS))}
+    facts = {"K": _distinct(stored, "k"), "smoothing α": _distinct(stored, "alpha"), "unit": _distinct(stored, "unit")}
+    excluded = {each for row in stored for each in row["exclusions"]}
+    return {**{name: value for name, value in facts.items() if value}, "left out": str(len(excluded) or "none")}
+
+
+def _distinct(stored: Sequence[Mapping[str, object]], column: str) -> str:
+    return ", ".join(sorted({f"{row[column]}" for row in stored if row[column] is not None}))
+
+
+class Fork(msgspec.Struct, frozen=True, kw_only=True):
+    """A fork beside its parent.
+
+    `divergence` is by window of Instruction Drift, None where one side has no valid turn; `first` is the parent's and
+    the fork's turn where they first differ.
+    """
+
+    run: RunNote
+    change: str
+    version: int
+    first: tuple[TurnRecord, TurnRecord] | None
+    divergence: tuple[tuple[int, float | None], ...]
+    money: str | None
+
+
+def forks(study: StudyData) -> tuple[Fork, ...]:
+    """The forks of a study whose parent is in it, too."""
+    by_run = grouped(study.turns, lambda turn: turn.run)
+    return tuple(
+        _fork(run, by_run[run.parent.run], by_run.get(run.run, []))
+        for run in study.runs
+        if run.parent is not None and run.parent.run in by_run
+    )
+
+
+def _fork(run: RunNote, parent: Sequence[TurnRecord], child: Sequence[TurnRecord]) -> Fork:
+    if run.parent is None:
+        raise ValueError(f"{run.run} is not a fork")
+    before = {(turn.turn, turn.agent): turn for turn in parent}
+    ordered = sorted(child, key=lambda turn: (turn.turn, turn.order))
+    pairs = ((before[turn.turn, turn.agent], turn) for turn in ordered if (turn.turn, turn.agent) in before)
+    return Fork(
+        run=run,
+        change=run.parent.change,
+        version=run.parent.version,
+        first=next((pair for pair in pairs if act(pair[0]) != act(pair[1])), None),
+        divergence=_divergence(parent, child),
+        money=run.money,
+    )
+
+
+def act(turn: TurnRecord) -> tuple[Any, ...]:
+    """What a turn did, for a comparison: not what it cost or how long it took."""
+    return (turn.parse_code, turn.action, turn.target, turn.content)
+
+
+def _divergence(parent: Sequence[TurnRecord], child: Sequence[TurnRecord]) -> tuple[tuple[int, float | None], ...]:
+    """By window, where either has a valid turn."""
+    sides = [frame(turns) for turns in (parent, child)]
+    total = max(map(drift.longest, sides))
+    counts = [side.counts(drift.numbered(side), total) for side in sides]
+    return tuple(
+        (window, float(count_jsd(one, two, SMOOTHING)) if one.any() and two.any() else None)
+        for window, (one, two) in enumerate(zip(*counts, strict=True), 1)
+        if one.any() or two.any()
     )

@@ -25,7 +25,7 @@ from playmolt_schemas.instrument.laboratory import (
 from playmolt_agora.bundle import seal
 from playmolt_agora.coding import thoughts
 from playmolt_agora.measures.inference import looks
-from playmolt_agora.report import assembly, experiment_study
+from playmolt_agora.report import assembly, experiment_study, files
 from playmolt_agora.service.settings import LaboratorySettings
 
 _BUNDLE_FOLDER: Final = "bundle"
@@ -66,7 +66,7 @@ async def study(pool: Pool, body: bytes, out: BinaryIO) -> None:
         folder = Path(name)
         gathered, blobs = await experiment_study.gather(await log_of(pool), request.experiment), PgBlobs(pool)
         made = await experiment_study.study_of(gathered, blobs)
-        experiment_study.write(made, folder)
+        files.write(made, folder)
         bundle = folder / _BUNDLE_FOLDER
         await experiment_study.export(gathered, made, blobs, bundle)
         seal.packed(bundle, folder / BUNDLE)

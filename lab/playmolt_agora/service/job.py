@@ -20,9 +20,9 @@ def _power(body: bytes) -> bytes:
 
 
 def _trial(body: bytes) -> bytes:
-    from playmolt_agora.own_measures.trial import faults  # noqa: PLC0415 -- as above
+    from playmolt_agora.own_measures.running import trial_faults  # noqa: PLC0415 -- as above
 
-    return msgspec.json.encode(faults(msgspec.json.decode(body, type=MeasureTrial)))
+    return msgspec.json.encode(trial_faults(msgspec.json.decode(body, type=MeasureTrial)))
 
 
 def _pcs(body: bytes) -> bytes:

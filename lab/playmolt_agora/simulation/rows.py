@@ -1,9 +1,8 @@
 """The rows of a simulation: what each test promises, what the draws say, and whether the two meet."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from itertools import product
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from scipy.special import betaincinv  # type: ignore[import-untyped]  # scipy ships no types
@@ -37,8 +36,12 @@ _DRIFTING: Final = 0.04
 _RITUAL: Final = 0.15
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a point is in its test's grid. Numbers are decimal texts."""
+class SimulationRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One point of a test's grid. Where it is there is text, numbers as decimals.
+
+    `lo` and `hi` bound the rate by Clopper and Pearson at 99 %. `ok` says that they meet what is promised; nothing is
+    promised of power.
+    """
 
     test: str
     scenario: str
@@ -46,18 +49,6 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     n: str
     dispersion: str
     effect: str
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        return (self.test, self.scenario, self.quantity, self.n, self.dispersion, self.effect)
-
-
-class SimulationRow(Place, frozen=True, kw_only=True):
-    """One point. `lo` and `hi` bound the rate by Clopper and Pearson at 99 %.
-
-    `ok` says that they meet what is promised; nothing is promised of power.
-    """
-
     draws: int
     estimate: float
     lo: float
@@ -68,65 +59,58 @@ class SimulationRow(Place, frozen=True, kw_only=True):
     method: str
     seed: str
 
-
-class Point(Place, frozen=True, kw_only=True):
-    """A point before its draws."""
-
-    method: str
-    trial: Callable[[], Trial]
-    promised: tuple[float, float] | None = None
+    @property
+    def key(self) -> tuple[str, ...]:
+        return (self.test, self.scenario, self.quantity, self.n, self.dispersion, self.effect)
 
 
 COLUMNS: Final = SimulationRow.__struct_fields__
+
+
+class Point(NamedTuple):
+    """A point before its draws; `promised` counts where its quantity is not power."""
+
+    scenario: str
+    quantity: str
+    n: str
+    dispersion: float
+    effect: float
+    trial: Trial
+    promised: tuple[float, float]
 
 
 def points(test: str) -> Iterator[Point]:
     """The grid of one test, of TESTS."""
     match test:
         case "pcs":
-            for divergence, (one, two), rho in product(_DIVERGENCES, ((5, 3), (6, 6), (10, 10)), _RHOS):
-                made = partial(trials.pcs_covers, (one, two), divergence, rho)
-                yield _point(
-                    test, f"pcs={divergence:g}", "coverage", f"{one}v{two}", rho, divergence, made, (0.93, 0.97)
-                )
+            for pcs, (one, two), rho in product(_DIVERGENCES, ((5, 3), (6, 6), (10, 10)), _RHOS):
+                trial = trials.pcs_covers((one, two), pcs, rho)
+                yield Point(f"pcs={pcs:g}", "coverage", f"{one}v{two}", rho, pcs, trial, (0.93, 0.97))
         case "delta_pcs":
             # A difference of models is 0 wherever both are; a divergence only where the arms do not differ.
-            for divergence, rho in product(_DIVERGENCES, _RHOS):
-                made = partial(trials.delta_rejects, (5, 3), divergence, rho)
-                yield _point(test, f"pcs={divergence:g}", "size", "5v3", rho, 0.0, made, (0.03, 0.06))
+            for pcs, rho in product(_DIVERGENCES, _RHOS):
+                trial = trials.delta_rejects((5, 3), pcs, rho)
+                yield Point(f"pcs={pcs:g}", "size", "5v3", rho, 0.0, trial, (0.03, 0.06))
         case "pcs_test":
             for rho in _RHOS:
-                yield _point(
-                    test, "pcs=0", "size", "5v3", rho, 0.0, partial(trials.pcs_rejects, (5, 3), 0.0, rho), (0.0, 0.05)
-                )
+                yield Point("pcs=0", "size", "5v3", rho, 0.0, trials.pcs_rejects((5, 3), 0.0, rho), (0.0, 0.05))
         case "ri_star:model" | "ri_star:persona":
             factor: Group = "model" if test.endswith("model") else "persona"
             sd = populations.SHARE_SD
             for (quantity, effect), other in product((("size", 0.0), ("power", _RITUAL)), (0.0, _RITUAL)):
                 # Both sides of the other factor are `other` from its middle.
-                made = partial(trials.ritual_rejects, factor, effect, 2 * other, sd)
-                yield _point(test, f"other={other:g}", quantity, "6", sd, effect, made, (0.0, 0.06))
+                trial = trials.ritual_rejects(factor, effect, 2 * other, sd)
+                yield Point(f"other={other:g}", quantity, "6", sd, effect, trial, (0.0, 0.06))
         case "ri_ext":
             for correlation in (0.0, 0.3, 0.6):
-                made = partial(trials.fading_rejects, 12, correlation)
-                yield _point(test, f"rate={populations.CENTRE:g}", "size", "12", correlation, 0.0, made, (0.03, 0.07))
+                trial = trials.fading_rejects(12, correlation)
+                yield Point(f"rate={populations.CENTRE:g}", "size", "12", correlation, 0.0, trial, (0.03, 0.07))
         case _:
             # The size of a whole is that where one part holds and the other does not, its least favourable.
             sd, drifting = (populations.AGENT_SD, _DRIFTING) if test.startswith("H1") else (populations.SLOPE_SD, 0.0)
             for (quantity, level), models in product((("size", 0.0), ("power", _LEVEL)), _MODEL_SPREADS):
-                made = partial(trials.hypothesis_rejects, test, level, drifting, models, sd)
-                yield _point(test, f"models={models:g}", quantity, "6", sd, level, made, (0.0, 0.06))
-
-
-def _point(
-    test: str, scenario: str, quantity: str, n: str, dispersion: float, effect: float, trial: Callable[[], Trial],
-    promised: tuple[float, float],
-) -> Point:  # fmt: skip
-    """Nothing is promised of power."""
-    return Point(
-        test=test, scenario=scenario, quantity=quantity, n=n, dispersion=f"{dispersion:g}", effect=f"{effect:g}",
-        method=_METHODS[test], trial=trial, promised=None if quantity == "power" else promised,
-    )  # fmt: skip
+                trial = trials.hypothesis_rejects(test, level, drifting, models, sd)
+                yield Point(f"models={models:g}", quantity, "6", sd, level, trial, (0.0, 0.06))
 
 
 def simulated(
@@ -136,7 +120,7 @@ def simulated(
     found = []
     for test in tests:
         for point in points(test):
-            row = _row(point, draws, seed)
+            row = _row(test, point, draws, seed)
             each(row)
             found.append(row)
     return found
@@ -149,21 +133,16 @@ def bounds(hits: int, draws: int) -> tuple[float, float]:
     return low, 1.0 if hits == draws else float(betaincinv(hits + 1, draws - hits, 1 - tail))
 
 
-def _row(point: Point, draws: int, seed: str) -> SimulationRow:
-    rng = stream(seed, "simulate", *point.key)
-    trial = point.trial()
+def _row(test: str, point: Point, draws: int, seed: str) -> SimulationRow:
+    scenario, quantity, n, dispersion, effect, trial, (promised_lo, promised_hi) = point
+    key = (test, scenario, quantity, n, f"{dispersion:g}", f"{effect:g}")
+    rng = stream(seed, "simulate", *key)
     hits = sum(bool(trial(rng)) for _ in range(draws))  # a numpy count would make numpy values of all that follows
     low, high = bounds(hits, draws)
-    promised = point.promised
-    return SimulationRow(
-        **{name: getattr(point, name) for name in Place.__struct_fields__},
-        draws=draws,
-        estimate=hits / draws,
-        lo=low,
-        hi=high,
-        promised_lo=promised[0] if promised else None,
-        promised_hi=promised[1] if promised else None,
-        ok=None if promised is None else low <= promised[1] and high >= promised[0],
-        method=point.method,
-        seed=seed,
-    )
+    found = SimulationRow(
+        **dict(zip(COLUMNS, key, strict=False)), draws=draws, estimate=hits / draws, lo=low, hi=high,
+        promised_lo=promised_lo, promised_hi=promised_hi, ok=low <= promised_hi and high >= promised_lo,
+        method=_METHODS[test], seed=seed,
+    )  # fmt: skip
+    nothing = {"promised_lo": None, "promised_hi": None, "ok": None}
+    return msgspec.structs.replace(found, **nothing) if quantity == "power" else found

@@ -12,7 +12,7 @@ import pytest
 from playmolt_agora.bundle.seal import Contents, seal
 from playmolt_agora.coding import thoughts
 from playmolt_agora.measures import analysis
-from playmolt_agora.report import experiment_study
+from playmolt_agora.report import experiment_study, files
 from playmolt_agora.report.assembly import event_ranges, ginis, interviews_of, study_of, turns_of
 from playmolt_agora.report.study import Links, StudyData
 from playmolt_agora_runner.coding import judgement
@@ -197,7 +197,7 @@ def answered(played: Played, files: Mapping[str, str] | None = None) -> StudyDat
 
 def exported(played: Played, out: Path, folder: Mapping[str, str] | None = None) -> str:
     study, _ = reported(played, Links(place="bundle"))
-    written = experiment_study.write(study, out)
+    written = files.write(study, out)
     contents = Contents(
         experiment=played.experiment, runs=played.runs, prompts=played.prompts, folder=folder or {},
         models=study.models,

@@ -18,7 +18,7 @@ import playmolt_agora
 study = playmolt_agora.open(sys.argv[1])
 tables = playmolt_agora.measure(study.turns, seed=study.seed)
 from playmolt_agora.studies.sources import study_in
-from playmolt_agora.report.experiment_study import write
+from playmolt_agora.report.files import write
 from pathlib import Path
 files = write(study_in(Path(sys.argv[1])), Path(sys.argv[2]))
 ours = sorted({name.partition(".")[0] for name in sys.modules if name.startswith("playmolt")})

@@ -14,8 +14,8 @@ from playmolt_agora.bundle import verify
 from playmolt_agora.measures.data.tables import csv_text
 from playmolt_agora.report import page
 from playmolt_agora.report.assembly import asides_of, prompts_aside, turns_of
-from playmolt_agora.report.printing.transcript import FORMATS, transcript
 from playmolt_agora.report.study import StudyData, rows
+from playmolt_agora.report.transcript import FORMATS, transcript
 
 from lab.tests.bundle.conftest import Played, answered, exported, play
 

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 from playmolt_agora.bundle.seal import packed
 from playmolt_agora.measures.data.tables import BESIDE, KAPPA, TABLES, label_of
-from playmolt_agora.report import experiment_study, vega
+from playmolt_agora.report import files, vega
 from playmolt_agora.report.study import StudyFault
 from playmolt_agora.studies.sources import study_in
 from playmolt_schemas.agora.plan import CostRow
@@ -211,7 +211,7 @@ def test_a_bundle_and_its_turns_are_measured_again(sealed: Path, tmp_path: Path,
     whole, alone = study_in(sealed), study_in(sealed / "turns.jsonl")
     assert (whole.name, alone.name) == ("two-arms", "turns.jsonl")
     for found, out in ((whole, tmp_path / "whole"), (alone, tmp_path / "alone")):
-        experiment_study.write(found, out)
+        files.write(found, out)
         again = playmolt_agora.open(out)
         for name in ("shares", "pcs", "parse"):
             assert again.tables[name].to_arrow().to_pylist() == study.tables[name].to_arrow().to_pylist()

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 from playmolt_agora.report.assembly import turns_of
-from playmolt_agora.report.printing.transcript import transcript
+from playmolt_agora.report.transcript import transcript
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
 from .conftest import Played

@@ -4,7 +4,7 @@ import random
 import pytest
 from playmolt_agora.measures.analysis import study
 from playmolt_agora.measures.data.tables import PROVENANCE, TABLES
-from playmolt_agora.measures.gini import LoggedGini
+from playmolt_agora.measures.descriptive import LoggedGini
 from playmolt_schemas.instrument.definitions import hashes, version
 
 

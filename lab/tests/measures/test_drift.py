@@ -1,5 +1,6 @@
 from itertools import product
 from math import comb
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,11 @@ from playmolt_agora.measures.divergence import count_jsd
 from playmolt_schemas.instrument import definitions
 from playmolt_schemas.stored.agora.turn import ACTIONS
 
+
+def of_persona(turns, seed):
+    return [SimpleNamespace(**each.row) for each in drift.of_persona(turns, seed)]
+
+
 FIRST, LATER = (8, 1, 7, 1, 2, 1), (7, 1, 2, 1, 4, 5)
 
 
@@ -17,15 +23,12 @@ FIRST, LATER = (8, 1, 7, 1, 2, 1), (7, 1, 2, 1, 4, 5)
 )
 def test_windows_of_25_turns_half_up_at_least_two(turns, windows):
     assert definitions.windows(turns) == windows
-    assert drift.window(1, turns) == 1
-    assert drift.window(turns, turns) == (windows if turns > 1 else 1)
 
 
-def test_no_window_is_short():
-    sizes = np.bincount(drift.window(np.arange(1, 101), 100))[1:]
-    assert sizes.tolist() == [25] * 4
-    sizes = np.bincount(drift.window(np.arange(1, 131), 130))[1:]
-    assert sizes.tolist() == [26] * 5
+@pytest.mark.parametrize(("turns", "size"), [(100, 25), (130, 26)])
+def test_no_window_is_short(turn, turns, size):
+    played = frame([turn(turn=at, turns_planned=turns) for at in range(1, turns + 1)])
+    assert np.bincount(drift.numbered(played)).tolist() == [size] * (turns // size)
 
 
 def two_windows(turn, first=FIRST, later=LATER, **key):
@@ -49,7 +52,7 @@ def test_what_looks_like_drift_and_is_not(turn):
     mean, point, p = exact_null(FIRST, LATER)
     assert (mean, p) == (pytest.approx(0.0684, abs=5e-5), pytest.approx(0.2519, abs=5e-5))
     assert point == pytest.approx(0.145, abs=5e-4)
-    window = drift.of_persona(frame(two_windows(turn)), "seed")[1]
+    window = of_persona(frame(two_windows(turn)), "seed")[1]
     assert window.id_raw == pytest.approx(0.0892, abs=5e-5)
     assert (window.h, window.h_norm) == (pytest.approx(2.4392, abs=5e-5), pytest.approx(0.9436, abs=5e-5))
     assert window.id_null == pytest.approx(mean, abs=0.01)
@@ -57,20 +60,20 @@ def test_what_looks_like_drift_and_is_not(turn):
 
 
 def test_the_first_window_has_not_drifted(turn):
-    window = drift.of_persona(frame(two_windows(turn)), "seed")[0]
+    window = of_persona(frame(two_windows(turn)), "seed")[0]
     assert (window.n, window.id_raw, window.id_null, window.id_excess) == (20, 0.0, 0.0, 0.0)
     assert window.h == pytest.approx(2.2197, abs=5e-5)
 
 
 def test_another_character_in_the_second_window_is_drift(turn):
-    window = drift.of_persona(frame(two_windows(turn, (20, 0, 0, 0, 0, 0), (0, 20, 0, 0, 0, 0))), "seed")[1]
+    window = of_persona(frame(two_windows(turn, (20, 0, 0, 0, 0, 0), (0, 20, 0, 0, 0, 0))), "seed")[1]
     assert window.id_excess > 0.4
 
 
 def test_both_agents_of_a_persona_are_pooled_but_never_mixed(turn):
     calm = two_windows(turn, (20, 0, 0, 0, 0, 0), (20, 0, 0, 0, 0, 0), agent="agent_01")
     busy = two_windows(turn, (0, 20, 0, 0, 0, 0), (0, 20, 0, 0, 0, 0), agent="agent_02")
-    windows = drift.of_persona(frame(calm + busy), "seed")
+    windows = of_persona(frame(calm + busy), "seed")
     assert [window.n for window in windows] == [40, 40]
     # Each agent's own actions are all alike: no rearrangement of them can differ from another.
     assert windows[1].id_null == pytest.approx(0, abs=1e-12)
@@ -90,7 +93,7 @@ def test_a_silent_first_window_leaves_nothing_to_drift_from(turn):
     silent = [
         {**record, "parse_code": "timeout", "action": None, "action_base": None} for record in two_windows(turn)[:20]
     ]
-    window = drift.of_persona(frame(silent + two_windows(turn)[20:]), "seed")[1]
+    window = of_persona(frame(silent + two_windows(turn)[20:]), "seed")[1]
     assert (window.id_raw, window.id_null, window.id_excess) == (None, None, None)
     assert window.h_norm == pytest.approx(0.9436, abs=5e-5)
 

@@ -1,7 +1,7 @@
 import pytest
 from playmolt_agora.measures import descriptive
 from playmolt_agora.measures.data.frame import frame
-from playmolt_agora.measures.interaction import Pilots, pilots, seed_events_advised, turn_rule
+from playmolt_agora.measures.descriptive import Pilots, pilots, seed_events_advised, turn_rule
 
 
 @pytest.mark.parametrize(

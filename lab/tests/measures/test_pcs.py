@@ -6,7 +6,7 @@ import pytest
 from playmolt_agora.measures import pcs
 from playmolt_agora.measures.data.frame import frame
 from playmolt_agora.measures.divergence import count_jsd, jsd_parts, shares
-from playmolt_agora.measures.inference import attainable_p, bootstrap, permutation
+from playmolt_agora.measures.inference import attainable_p, permutation, resampling
 from playmolt_agora.measures.inference.looks import intervals
 from playmolt_schemas.stored.agora.turn import ACTIONS
 from scipy import stats
@@ -104,7 +104,7 @@ def test_an_interval_ends_where_a_divergence_can():
 
 def test_runs_that_are_all_alike_have_no_interval_and_no_p():
     cell = pcs.PcsCell("E", "ko", arm("s", [[300, 300]] * 3), arm("p", [[150, 450]] * 3))
-    assert cell.interval() == bootstrap.Interval(None, None, True)
+    assert cell.interval() == resampling.Interval(None, None, True)
     assert cell.test(np.random.default_rng(0))[0] == permutation.PermutationTest(None, 20)
     assert pcs.test([cell], "seed")[1] == permutation.PermutationTest(None, 20)
     other = pcs.PcsCell("M", "ko", arm("s", [[300, 300]] * 3), arm("p", [[100, 500]] * 3))
@@ -114,7 +114,7 @@ def test_runs_that_are_all_alike_have_no_interval_and_no_p():
 
 def test_no_interval_below_three_runs_an_arm():
     two = pcs.PcsCell("E", "ko", arm("s", STAGE1), arm("p", PHASE1[:2]))
-    assert two.interval() == bootstrap.Interval(None, None, True)
+    assert two.interval() == resampling.Interval(None, None, True)
 
 
 def test_the_floor_is_the_mean_over_all_labelings(cell):

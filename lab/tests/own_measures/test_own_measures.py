@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from playmolt_agora.measures.data.turns import table
-from playmolt_agora.own_measures import trial
+from playmolt_agora.own_measures import running
 from playmolt_agora.own_measures.running import measured
 from playmolt_agora_runner import rehearsal
 from playmolt_agora_runner.folder.reading import PlanFolder
@@ -106,9 +106,9 @@ def test_a_fault_names_the_line_that_raised(turns: Any) -> None:
 
 def test_before_the_lock_each_is_tried_and_one_that_changes_is_refused(plan: Plan, folder: PlanFolder) -> None:
     drawn = GOOD.replace("pl.len()", "pl.lit(__import__('os').getpid())")
-    asked = rehearsal.tried(plan, _with(folder, declared(drawn)), trial.faults)
+    asked = rehearsal.tried(plan, _with(folder, declared(drawn)), running.trial_faults)
     assert [(fault.file, fault.code) for fault in asked.faults] == [("measures/mine.py", "measure_unstable")]
-    assert rehearsal.tried(plan, _with(folder, declared(GOOD)), trial.faults).faults == ()
+    assert rehearsal.tried(plan, _with(folder, declared(GOOD)), running.trial_faults).faults == ()
 
 
 def _with(folder: PlanFolder, measure: MeasureDeclaration) -> PlanFolder:

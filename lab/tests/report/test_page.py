@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import msgspec
 import pytest
 from playmolt_agora.report import page
-from playmolt_agora.report.forks import forks
+from playmolt_agora.report.page import forks
 from playmolt_agora.report.plots.gallery import gallery
 from playmolt_agora.report.study import Links, StudyData, StudyFault
 

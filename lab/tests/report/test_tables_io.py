@@ -10,8 +10,8 @@ import msgspec
 import pyarrow as arrow
 import pytest
 from playmolt_agora.measures.data.tables import BESIDE, TABLES, csv_text, kind_of
+from playmolt_agora.report.files import write_tables
 from playmolt_agora.report.study import StudyData, StudyFault
-from playmolt_agora.report.tables_io import write_tables
 from playmolt_schemas.stored.agora.turn import TurnRecord
 from pyarrow import parquet
 

@@ -156,7 +156,12 @@ def version() -> str:
 
 
 def exact_gini(values: Sequence[int]) -> Fraction:
-    """Σ(2i − n − 1)·x₍ᵢ₎ / (n·Σx), x ascending (measures.md, 1); 0 for one holder or nothing to share."""
+    """Σ(2i − n − 1)·x₍ᵢ₎ / (n·Σx), x ascending (measures.md, 1); 0 for one holder or nothing to share.
+
+    A negative value raises ValueError.
+    """
+    if min(values, default=0) < 0:
+        raise ValueError(f"{min(values)} is held; what agents hold is never negative")
     total, count = sum(values), len(values)
     if not total or count <= 1:
         return Fraction(0)

@@ -11,8 +11,8 @@ from playmolt_schemas.stored.agora.turn import ACTIONS
 from playmolt_agora.measures.data.frame import Frame
 from playmolt_agora.measures.data.results import Result, number
 from playmolt_agora.measures.divergence import Floats, count_jsd, shares, smoothing
-from playmolt_agora.measures.inference import bootstrap
-from playmolt_agora.measures.inference.bootstrap import Interval
+from playmolt_agora.measures.inference import resampling
+from playmolt_agora.measures.inference.resampling import Interval
 from playmolt_agora.measures.inference.streams import stream
 from playmolt_agora.measures.pcs import Arm, arm, divergence
 
@@ -96,15 +96,15 @@ def _personas(turns: Frame) -> Iterator[Contrast]:
 
 def _draws(each: Contrast, seed: str) -> tuple[Any, Any]:
     generator = stream(seed, "contrast", *each.key.values())
-    left, right = bootstrap.resamples(generator, len(each.first.runs), len(each.second.runs))
+    left, right = resampling.resamples(generator, len(each.first.runs), len(each.second.runs))
     return left, left if each.paired else right
 
 
 def _points(each: Contrast, first: Floats, second: Floats) -> list[Result]:
     drawn = 100 * (shares(first.sum(axis=1), 0.0) - shares(second.sum(axis=1), 0.0))
     observed = 100 * (shares(each.first.pooled, 0.0) - shares(each.second.pooled, 0.0))
-    effects = bootstrap.effect_size(_of_runs(first), _of_runs(second))
-    effect = bootstrap.effect_size(_of_runs(each.first.counts), _of_runs(each.second.counts))
+    effects = resampling.effect_size(_of_runs(first), _of_runs(second))
+    effect = resampling.effect_size(_of_runs(each.first.counts), _of_runs(each.second.counts))
     found_rows = []
     for at, action in enumerate(ACTIONS):
         span = _interval(each, drawn[:, at])
@@ -128,7 +128,7 @@ def _of_runs(counts: Floats) -> Floats:
 
 
 def _interval(each: Contrast, values: Floats) -> Interval:
-    return bootstrap.interval(values, len(each.first.runs), len(each.second.runs))
+    return resampling.bootstrapped(values, len(each.first.runs), len(each.second.runs))
 
 
 def _span(span: Interval) -> dict[str, float | None]:

@@ -5,6 +5,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
+import polars as pl
 from playmolt_schemas.instrument.definitions import LEVEL_MARGIN, TIE
 from scipy.special import stdtr  # type: ignore[import-untyped]  # scipy ships no types
 
@@ -210,7 +211,7 @@ def merchant_between(turns: Frame, seed: str) -> list[Result]:
         personas = by_run[run].groups(lambda seat: seat.persona)
         means = [_mean_entropy(personas.get(name)) for name in (ARCHIVIST, MERCHANT, JESTER)]
         if None not in means:
-            ranked[run] = _ranks(np.array(means, dtype=np.float64))
+            ranked[run] = pl.Series(means).rank().to_numpy()
     if not ranked:
         return []
     tested = permutation.page(list(ranked.values()), stream(seed, "merchant"))
@@ -241,9 +242,3 @@ def _mean_entropy(group: Frame | None) -> float | None:
         return None
     counts = group.counts(drift.numbered(group), drift.longest(group))
     return mean(normed_entropy(row) for row in counts)
-
-
-def _ranks(values: Floats) -> Floats:
-    below = (values[:, None] > values).sum(axis=1)
-    tied = (values[:, None] == values).sum(axis=1)
-    return np.asarray(below + (tied + 1) / 2, dtype=np.float64)

@@ -14,7 +14,7 @@ from playmolt_schemas.text import decimal_text
 from playmolt_agora.measures import pcs
 from playmolt_agora.measures.data.frame import Frame, frame
 from playmolt_agora.measures.divergence import Floats
-from playmolt_agora.measures.inference import bootstrap
+from playmolt_agora.measures.inference import resampling
 from playmolt_agora.measures.inference.streams import stream
 from playmolt_agora.measures.repeats import Repeats
 
@@ -41,23 +41,23 @@ def intervals(
     }
 
 
-def _of_pcs(turns: Frame, stage1_import: Sequence[Mapping[str, object]]) -> dict[tuple[str, str], bootstrap.Interval]:
+def _of_pcs(turns: Frame, stage1_import: Sequence[Mapping[str, object]]) -> dict[tuple[str, str], resampling.Interval]:
     return {(cell.model, cell.language): cell.interval() for cell in pcs.cells(turns, stage1_import)}
 
 
-def _of_share(turns: Frame, action: str, seed: str) -> dict[tuple[str, str], bootstrap.Interval]:
+def _of_share(turns: Frame, action: str, seed: str) -> dict[tuple[str, str], resampling.Interval]:
     place = ACTIONS.index(action)
     groups = turns.where(lambda seat: seat.phase == "phase1").groups(lambda seat: (seat.model, seat.language))
     return {key: _share(pcs.arm(group), place, stream(seed, f"p:{action}", *key)) for key, group in groups.items()}
 
 
-def _share(arm: pcs.Arm, place: int, generator: np.random.Generator) -> bootstrap.Interval:
+def _share(arm: pcs.Arm, place: int, generator: np.random.Generator) -> resampling.Interval:
     if not arm.n or len(arm.runs) < _FEWEST:
-        return bootstrap.Interval()
+        return resampling.Interval()
     size = len(arm.runs)
     drawn = generator.integers(0, size, (BOOTSTRAPS, size))
     counts: Floats = arm.counts[drawn].sum(axis=1)
-    return bootstrap.interval(counts[:, place] / counts.sum(axis=1), size, size)
+    return resampling.bootstrapped(counts[:, place] / counts.sum(axis=1), size, size)
 
 
 def pcs_so_far(cells: Mapping[str, PcsArms]) -> dict[str, PcsSoFar]:

@@ -7,6 +7,7 @@ drawn and p = (1 + hits) / (1 + draws). Exchanges inside strata are exact up to 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import combinations, permutations, product
 from math import comb, factorial, isqrt, prod
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -14,6 +15,9 @@ from playmolt_schemas.instrument.definitions import DRAWS, EXACT_EXCHANGES, EXAC
 
 from playmolt_agora.measures.data.frame import Integers
 from playmolt_agora.measures.divergence import Floats
+
+_PIECES: Final = 20
+"""Drawn arrangements of many agents are laid out piece by piece."""
 
 
 class PermutationTest(msgspec.Struct, frozen=True):
@@ -67,16 +71,9 @@ def two_arms(
         return PermutationTest(None, None)
     count = prod(comb(len(first) + len(second), len(first)) for first, second in strata)
     observed = sum(float(statistic(first.sum(axis=0)[None], second.sum(axis=0)[None])[0]) for first, second in strata)
-    parts: list[Floats] = []
-    exact = True
-    for first, second in strata:
-        values, complete = relabelled(first, second, statistic, generator)
-        parts.append(values)
-        exact &= complete
-    if exact:
-        return PermutationTest(_at_least_share(parts, observed), count)
-    drawn = [part if part.size == DRAWS else generator.choice(part, DRAWS) for part in parts]
-    return PermutationTest(drawn_p(np.sum(drawn, axis=0), observed), count)
+    found = [relabelled(first, second, statistic, generator) for first, second in strata]
+    exact = all(complete for _, complete in found)
+    return PermutationTest(_p_of_sums([values for values, _ in found], observed, generator, exact=exact), count)
 
 
 def sign_flips(differences: Floats, generator: np.random.Generator, *, two_sided: bool = False) -> PermutationTest:
@@ -133,13 +130,9 @@ class Exchange:
         """The statistic of agents' values and its p."""
         observed = self.statistic(values)
         if not self.complete:
-            labels = self._permuted(DRAWS, generator)
-            drawn = np.zeros((DRAWS, len(self._names)))
-            for run in self._runs:
-                drawn += self._drawn(run, labels, values)
-            return observed, PermutationTest(
-                drawn_p(np.square(drawn @ self._deviation.T).sum(axis=1), observed), self.labelings
-            )
+            drawn = np.array_split(self._permuted(DRAWS, generator), _PIECES)
+            found = [np.square(self._deviations(self._runs, each) @ values).sum(axis=1) for each in drawn]
+            return observed, PermutationTest(drawn_p(np.concatenate(found), observed), self.labelings)
         one, two = (half @ values for half in self._halves)
         # |a + b|² = |a|² + 2ab + |b|² of every pair, as one product.
         left = np.column_stack([2 * one, np.square(one).sum(axis=1), np.ones(len(one))])
@@ -191,14 +184,6 @@ class Exchange:
             total[:, :, agents] = member / np.maximum(member.sum(axis=2, keepdims=True), 1)
         return np.asarray(np.einsum("gh,ahn->agn", self._deviation, total))
 
-    def _drawn(self, run: list[list[int]], labels: Integers, values: Floats) -> Floats:
-        agents = _joined(run)
-        means = np.zeros((len(labels), len(self._names)))
-        for group in range(len(self._names)):
-            member = labels[:, agents] == group
-            means[:, group] = (member @ values[agents]) / np.maximum(member.sum(axis=1), 1)
-        return means
-
 
 def _ways(labels: Integers) -> int:
     return factorial(labels.size) // prod(factorial(int(count)) for count in np.bincount(labels))
@@ -218,8 +203,12 @@ def _joined(run: list[list[int]]) -> list[int]:
     return [at for stratum in run for at in stratum]
 
 
-def _at_least_share(parts: list[Floats], observed: float) -> float:
-    # The sums over strata are never laid out: for each sum of the first strata the last is searched in its order.
+def _p_of_sums(parts: Sequence[Floats], observed: float, generator: np.random.Generator, *, exact: bool) -> float:
+    """The p of a sum of independent parts, each with its values under every arrangement or drawn ones."""
+    if not exact:
+        drawn = [part if part.size == DRAWS else generator.choice(part, DRAWS) for part in parts]
+        return drawn_p(np.sum(drawn, axis=0), observed)
+    # The sums are never laid out: for each sum of the first parts the last is searched in its order.
     last = np.sort(parts[-1])
     sums = np.zeros(1)
     for part in parts[:-1]:
@@ -228,30 +217,10 @@ def _at_least_share(parts: list[Floats], observed: float) -> float:
     return float(at_least.sum() / (sums.size * last.size))
 
 
-def _all_sums(rows: Sequence[Floats]) -> Floats:
-    sums = np.zeros((1, rows[0].size))
-    for row in rows:
-        present = np.flatnonzero(~np.isnan(row))
-        orders = np.array(list(permutations(row[present])))
-        laid = np.zeros((len(orders), row.size))
-        laid[:, present] = orders
-        sums = (sums[:, None] + laid[None]).reshape(-1, row.size)
-    return sums
-
-
-def _drawn_sums(rows: Sequence[Floats], generator: np.random.Generator) -> Floats:
-    sums = np.zeros((DRAWS, rows[0].size))
-    for row in rows:
-        present = np.flatnonzero(~np.isnan(row))
-        sums[:, present] += generator.permuted(np.tile(row[present], (DRAWS, 1)), axis=1)
-    return sums
-
-
 def page(ranked: Sequence[Floats], generator: np.random.Generator) -> tuple[float, PermutationTest]:
     """Page's L of runs whose groups are ranked in the expected order, with its one-sided p under permuted ranks."""
     expected = np.arange(1, ranked[0].size + 1)
     observed = float(sum(ranked) @ expected)
     count = factorial(ranked[0].size) ** len(ranked)
-    if count <= EXACT_LIMIT:
-        return observed, PermutationTest(exact_p(_all_sums(ranked) @ expected, observed), count)
-    return observed, PermutationTest(drawn_p(_drawn_sums(ranked, generator) @ expected, observed), count)
+    parts = [np.array(list(permutations(ranks)), dtype=np.float64) @ expected for ranks in ranked]
+    return observed, PermutationTest(_p_of_sums(parts, observed, generator, exact=count <= EXACT_LIMIT), count)

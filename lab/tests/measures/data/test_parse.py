@@ -1,6 +1,5 @@
 import pytest
-from playmolt_agora.measures import descriptive
-from playmolt_agora.measures.data import treatments
+from playmolt_agora.measures import analysis, descriptive
 from playmolt_agora.measures.data.frame import frame
 
 
@@ -18,7 +17,7 @@ def test_more_than_a_fifth_failed_is_excluded(turn, failed, total, out):
 
 def test_models_of_one_run_are_judged_apart(turn):
     found = descriptive.parse(frame(records(turn, 5, 9, model="M", agent="agent_01") + records(turn, 0, 9)))
-    assert treatments.excluded(found) == {("run-1", "M")}
+    assert analysis.excluded_of(found) == {("run-1", "M")}
 
 
 def test_a_skill_has_not_failed(turn):

@@ -1,7 +1,7 @@
 import unicodedata
 
 import pytest
-from playmolt_agora.measures import adherence, descriptive
+from playmolt_agora.measures import descriptive, drift
 from playmolt_agora.measures.data.frame import frame
 from playmolt_agora.measures.divergence import count_jsd
 from playmolt_agora.measures.inference import contrasts
@@ -93,7 +93,7 @@ def test_utterances_with_their_personas_mark(turn):
     records = [
         turn(turn=at, persona="archivist", action="speak", content=content) for at, content in enumerate(said, 1)
     ]
-    row = adherence.rows(frame([*records, turn(turn=4, persona="archivist", content="출처")]))[0].row
+    row = drift.adherence(frame([*records, turn(turn=4, persona="archivist", content="출처")]))[0].row
     assert (row["window"], row["utterances"], row["marked"]) == (1, 3, 2)
     assert row["share"] == pytest.approx(2 / 3, abs=1e-12)
 
@@ -119,4 +119,4 @@ def test_utterances_with_their_personas_mark(turn):
     ],
 )
 def test_marks_by_the_lexicon(content, persona, language, carries):
-    assert adherence.marked(content, persona, language) is carries
+    assert drift.marked(content, persona, language) is carries
