@@ -35,7 +35,7 @@ COMPUTED: Final[Mapping[str, Callable[[bytes], bytes]]] = {"power": _power, "tri
 """The jobs that read no log."""
 _LIBRARIES: Final[Mapping[str, str]] = {
     "power": "playmolt_agora.planning.power",
-    "trial": "playmolt_agora.own_measures.trial",
+    "trial": "playmolt_agora.own_measures.running",
     "pcs": "playmolt_agora.measures.inference.looks",
 }
 
