@@ -42,8 +42,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    here = f"{HERE.relative_to(config.rootpath).as_posix()}/"
     for item in items:
-        if item.path.is_relative_to(HERE) and item.get_closest_marker("timeout") is None:
+        if item.nodeid.startswith(here) and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(TEST_SECONDS))
     if os.environ.get("REAL_MODEL") or OPT_IN in config.getoption("-m"):
         return
