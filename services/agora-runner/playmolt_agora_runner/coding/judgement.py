@@ -1,9 +1,9 @@
 """What a judge is asked about a thought, and what its reply says: the labels of the lexicons, or why there are none."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 from msgspec import UNSET
@@ -13,7 +13,7 @@ from playmolt_schemas.stored.agora.turn import Language
 from playmolt_schemas.text import trimmed
 
 from playmolt_agora_runner.turn import prompts, texts
-from playmolt_agora_runner.turn.reply_parser import declines, decoded, objects
+from playmolt_agora_runner.turn.reply_parser import StoredCall, declines, decoded, objects
 
 JudgeCode = Literal["ok", "ok_fenced", "ok_canonicalised", "parse_error", "timeout", "refusal", "cut"]
 """How the reply was read, by the names of the ladder of turns."""
@@ -59,7 +59,7 @@ def thought_in(shown: str) -> str:
 
 
 def coded(
-    thought: Thought, judge: str, prompt_hash: str, calls: Sequence[Mapping[str, Any]], said: Judgement | None
+    thought: Thought, judge: str, prompt_hash: str, calls: Sequence[StoredCall], said: Judgement | None
 ) -> tuple[JudgeCoded, ...]:
     """The calls of a question as events; the last has what the judge said, if the question is settled."""
     return tuple(

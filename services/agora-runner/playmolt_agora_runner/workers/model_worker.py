@@ -4,8 +4,7 @@ Replicas share out the runs.
 """
 
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Final
@@ -17,10 +16,9 @@ from playmolt_core.game.fold import Snapshot
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.log.port import StreamReader
 from playmolt_schemas.canonical import digest
-from playmolt_schemas.instrument.usage import by_model, lost_call, lost_of, with_call
+from playmolt_schemas.instrument.usage import lost_call, lost_of
 from playmolt_schemas.stored.agora.experiment import RunFinished
-from playmolt_schemas.stored.agora.plan import Noticed, Spent
-from playmolt_schemas.stored.agora.run import AgentDied, CallMade
+from playmolt_schemas.stored.agora.run import AgentDied
 from playmolt_schemas.stored.event import Event
 
 from playmolt_agora_runner.experiment import commands as experiments
@@ -33,7 +31,7 @@ from playmolt_agora_runner.turn.interview import InterviewReply
 from playmolt_agora_runner.turn.reply_parser import TurnReply
 from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.workers.recent_experiments import RecentExperiments, events_of
-from playmolt_agora_runner.workers.run_usage import Notices, acts_of, requests_recorded, spent_of
+from playmolt_agora_runner.workers.run_usage import RunUsage, requests_recorded
 from playmolt_agora_runner.workers.turn_model import Halt, TurnModel
 from playmolt_agora_runner.world import epoch
 from playmolt_agora_runner.world.state import RunState
@@ -117,7 +115,7 @@ class ModelWorker:
         """Take turns until none are due; a request in flight of an ended worker counts as a lost call of its turn."""
         snapshot = leased.snapshot
         before = await events_of(self._log, leased.stream)
-        usage = _Usage(before, snapshot.state)
+        usage = RunUsage(before, snapshot.state.replayed)
         logged = lost = 0
         taken_up = True
         await self._compare(leased, snapshot.state.run.experiment)
@@ -148,7 +146,7 @@ class ModelWorker:
             usage.add_calls(reply.attempts)
             snapshot, lost, logged, taken_up = await leased.present(), 0, 0, False
             if isinstance(reply, TurnReply):
-                usage.add_turn(snapshot.state)
+                usage.add_turn(snapshot.state.acts[-1].action)
             if time.monotonic() - reported > PROGRESS_SECONDS:
                 await self._progress(leased, effect, turn, usage, "progress")
                 reported = time.monotonic()
@@ -222,7 +220,7 @@ class ModelWorker:
         leased: LeasedEffect[effects.Payload, RunState],
         effect: Effect,
         turn: AgentTurn | AgentInterview,
-        usage: "_Usage",
+        usage: RunUsage,
         step: str,
     ) -> None:
         progressed = experiments.ReportRunProgress(
@@ -238,7 +236,7 @@ class ModelWorker:
         effect: Effect,
         report: RunReport,
         snapshot: Snapshot[RunState],
-        usage: "_Usage",
+        usage: RunUsage,
     ) -> None:
         """Report to the experiment first: an ended run is not polled again."""
         finished = RunFinished(
@@ -271,33 +269,3 @@ def scene_aside(state: RunState, agent: str) -> Scene:
 def _topic(asked: AgentTurn | AgentInterview) -> str | None:
     """The question that is asked aside; None for a turn."""
     return asked.interview.id if isinstance(asked, AgentInterview) else None
-
-
-class _Usage:
-    """Usage and acts of a run: counted from its log once, then per call and turn."""
-
-    def __init__(self, events: list[Event], state: RunState) -> None:
-        self.spent = spent_of(events, state.replayed)
-        self.acts: Counter[str] = acts_of(events)
-        self._notices = Notices()
-        self.models: dict[str, Spent] = {}
-        for event in events:
-            if isinstance(event, CallMade):
-                self._notices.add(event.call)
-                self.models = by_model(self.models, event.call)
-
-    @property
-    def noticed(self) -> Noticed:
-        return self._notices.noticed()
-
-    def add_calls(self, calls: Iterable[dict[str, object]]) -> None:
-        for call in calls:
-            self.spent = with_call(self.spent, call)
-            self._notices.add(call)
-            self.models = by_model(self.models, call)
-
-    def add_turn(self, state: RunState) -> None:
-        """Count the turn just taken; one that failed did nothing."""
-        self.spent = replace(self.spent, turns=self.spent.turns + 1)
-        action = state.acts[-1].action
-        self.acts.update(() if action is None else (action,))

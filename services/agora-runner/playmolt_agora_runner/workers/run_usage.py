@@ -3,13 +3,15 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
-from playmolt_schemas.instrument.usage import LOST, is_call, lost_of, with_call
+from playmolt_schemas.instrument.usage import LOST, by_model, is_call, lost_of, with_call
 from playmolt_schemas.stored.agora.plan import Noticed, Spent
 from playmolt_schemas.stored.agora.run import AgentActed, CallMade, TurnFailed
 from playmolt_schemas.stored.event import Event
+
+from playmolt_agora_runner.turn.reply_parser import StoredCall
 
 _OTHERS: Final = 20
 _MORE: Final = "(others)"
@@ -17,14 +19,38 @@ WEIGHTS: Final = re.compile(r"\.(?:gguf|ggml|bin|safetensors|onnx|pt|llamafile)$
 """A server without a name for its model gives the file of its weights; that does not count as another model."""
 
 
-class Notices:
-    """Counts what a run's calls show of their models beside the replies."""
+class RunUsage:
+    """What a run has taken: counted from its log once, then call by call and turn by turn.
 
-    def __init__(self) -> None:
+    The `replayed` turns that a fork took over are not its own.
+    """
+
+    def __init__(self, events: Iterable[Event] = (), replayed: int = 0) -> None:
+        self.spent = Spent(turns=-replayed)
+        self.acts = Counter[str]()
+        self.models: dict[str, Spent] = {}
         self._answered: dict[str, Counter[str]] = defaultdict(Counter)
-        self._cut: Counter[str] = Counter()
+        self._cut = Counter[str]()
+        for event in events:
+            if isinstance(event, CallMade):
+                self.add_calls((event.call,))
+            elif isinstance(event, AgentActed | TurnFailed):
+                self.add_turn(event.record.action)
 
-    def add(self, call: dict[str, Any]) -> None:
+    @property
+    def noticed(self) -> Noticed:
+        """What the calls show of their models beside the replies."""
+        return Noticed(
+            answered={alias: dict(others) for alias, others in self._answered.items()}, prompt_cut=dict(self._cut)
+        )
+
+    def add_calls(self, calls: Iterable[StoredCall]) -> None:
+        for call in calls:
+            self.spent = with_call(self.spent, call)
+            self.models = by_model(self.models, call)
+            self._notice(call)
+
+    def _notice(self, call: StoredCall) -> None:
         alias, asked, answered = (str(call.get(name) or "") for name in ("alias", "model_asked", "model_answered"))
         if answered and answered != asked and not WEIGHTS.search(answered):
             others = self._answered[alias]
@@ -33,25 +59,10 @@ class Notices:
         if "prompt_cut" in call.get("warnings", ()):
             self._cut[alias] += 1
 
-    def noticed(self) -> Noticed:
-        return Noticed(
-            answered={alias: dict(others) for alias, others in self._answered.items()}, prompt_cut=dict(self._cut)
-        )
-
-
-def spent_of(events: Iterable[Event], replayed: int) -> Spent:
-    """Count calls, tokens, money and turns; the `replayed` turns that a fork took over are not its own."""
-    spent = Spent(turns=-replayed)
-    for event in events:
-        if isinstance(event, CallMade):
-            spent = with_call(spent, event.call)
-        elif isinstance(event, AgentActed | TurnFailed):
-            spent = replace(spent, turns=spent.turns + 1)
-    return spent
-
-
-def acts_of(events: Iterable[Event]) -> Counter[str]:
-    return Counter(str(event.record.action) for event in events if isinstance(event, AgentActed))
+    def add_turn(self, action: str | None) -> None:
+        """Count a turn; one that failed did nothing."""
+        self.spent = replace(self.spent, turns=self.spent.turns + 1)
+        self.acts.update(() if action is None else (action,))
 
 
 def requests_recorded(

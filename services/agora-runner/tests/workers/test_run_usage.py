@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from playmolt_agora_runner.workers.run_usage import Notices, requests_recorded
+from playmolt_agora_runner.workers.run_usage import RunUsage, requests_recorded
 from playmolt_schemas.instrument.usage import lost_call
 from playmolt_schemas.stored.agora.plan import Noticed
 from playmolt_schemas.stored.agora.run import CallMade
@@ -33,24 +33,24 @@ def test_a_loss_that_was_stored_before_questions_were_told_apart_counts() -> Non
 
 
 def test_other_models_and_cut_prompts_are_counted_by_alias() -> None:
-    notices = Notices()
+    usage = RunUsage()
     for answered, warnings in (("mini", ()), ("mini-2", ()), ("mini-2", ("prompt_cut",)), (None, ())):
-        notices.add({"alias": "a", "model_asked": "mini", "model_answered": answered, "warnings": warnings})
-    notices.add({"outcome": "lost", "lost": 1})
-    assert notices.noticed() == Noticed(answered={"a": {"mini-2": 2}}, prompt_cut={"a": 1})
+        usage.add_calls([{"alias": "a", "model_asked": "mini", "model_answered": answered, "warnings": warnings}])
+    usage.add_calls([{"outcome": "lost", "lost": 1}])
+    assert usage.noticed == Noticed(answered={"a": {"mini-2": 2}}, prompt_cut={"a": 1})
 
 
 def test_a_server_that_makes_up_names_does_not_fill_the_log() -> None:
-    notices = Notices()
+    usage = RunUsage()
     for number in range(1000):
-        notices.add({"alias": "a", "model_asked": "mini", "model_answered": f"mini-{number}"})
-    told = notices.noticed().answered["a"]
+        usage.add_calls([{"alias": "a", "model_asked": "mini", "model_answered": f"mini-{number}"}])
+    told = usage.noticed.answered["a"]
     assert len(told) == 21
     assert sum(told.values()) == 1000
 
 
 def test_the_file_of_a_models_weights_is_not_another_model() -> None:
-    notices = Notices()
+    usage = RunUsage()
     for answered in ("SmolLM2-135M-Q8_0.gguf", "mini", "other"):
-        notices.add({"alias": "a", "model_asked": "mini", "model_answered": answered, "warnings": ()})
-    assert notices.noticed() == Noticed(answered={"a": {"other": 1}}, prompt_cut={})
+        usage.add_calls([{"alias": "a", "model_asked": "mini", "model_answered": answered, "warnings": ()}])
+    assert usage.noticed == Noticed(answered={"a": {"other": 1}}, prompt_cut={})
