@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from playmolt.bots.house import seats
 from playmolt.client import AsyncClient
 from playmolt.errors import Refused
+from playmolt_cli.content import pack_play
 from playmolt_cli.content import packs as template
 from playmolt_cli.content.packs import KINDS
 from playmolt_cli.local.stack import NotReadyError
@@ -17,6 +18,7 @@ from playmolt_core.game.packs import entries
 from playmolt_core.game.packs.folder import folder_files
 
 from tests.integration.conftest import StackFactory
+from tests.platforms import Stack
 
 
 async def test_games_are_drawn_from_the_packs_of_up(stack: StackFactory, tmp_path: Path) -> None:
@@ -50,7 +52,10 @@ def test_up_does_not_start_with_a_faulty_pack(stack: StackFactory, tmp_path: Pat
 
 
 @pytest.mark.parametrize("game", ["trial", "ox"])
-def test_house_bots_play_a_pack_through(tmp_path: Path, game: Literal["trial", "ox"]) -> None:
+def test_house_bots_play_a_pack_through(
+    tmp_path: Path, game: Literal["trial", "ox"], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pack_play, "Stack", Stack)
     template.write(tmp_path / game, game, ("en",))
     words: tuple[Any, ...] = ("content", "play", str(tmp_path / game))
     assert CliRunner().invoke(cli, words).exit_code != 0
