@@ -28,7 +28,7 @@ import sys
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -197,10 +197,12 @@ def _part(name: str, file: Json | None) -> Json:
     return part if file is None else {**part, "contentSize": str(file["bytes"]), "sha256": file["sha256"]}
 
 
-def interview_key(row: dict[str, object]) -> tuple[str, ...]:
-    """An interview's identity and answer, as the table has it."""
+def interview_key(row: dict[str, object]) -> tuple[str, str]:
+    """An interview's identity with its answer, as the table has it, and its display name."""
     # The table writes an apostrophe before a text that a spreadsheet would take for a formula.
-    return tuple("" if row[name] is None else str(row[name]).lstrip("'") for name in INTERVIEW)
+    cells = ["" if row[name] is None else str(row[name]).lstrip("'") for name in INTERVIEW]
+    run, turn, agent, name = cells[:4]
+    return canonical(cells), f"question {name} to {agent} after turn {turn} of {run}"
 
 
 class Stream:
@@ -214,7 +216,7 @@ class Stream:
         self.turns: list[tuple[str, str]] = []
         self.prompts: set[str] = set()
         self.asked: set[str] = set()
-        self.interviews: list[tuple[str, ...]] = []
+        self.interviews: list[tuple[str, str]] = []
         self.ends: list[Json] = []
         self.runs: set[str] = set()
         self.judged: list[tuple[str, str]] = []
@@ -401,13 +403,25 @@ class Verifier:
             self.fault(f"prompts/{missing}.json: {wanted[missing]} used this prompt, which is not in the bundle")
 
     def _turns(self, runs: list[Stream]) -> None:
-        logged = Counter(turn for run in runs for turn in run.turns)
-        listed = Counter(turn_key(json.loads(line)) for line in self.source.lines("turns.jsonl"))
-        self.turns = sum(logged.values())
-        for _, name in logged - listed:
-            self.fault(f"turns.jsonl: lacks {name}, as the log has it")
-        for _, name in listed - logged:
-            self.fault(f"turns.jsonl: has {name}, which differs from the log")
+        self.turns = sum(len(run.turns) for run in runs)
+        listed = (turn_key(json.loads(line)) for line in self.source.lines("turns.jsonl"))
+        self._same("turns.jsonl", (turn for run in runs for turn in run.turns), listed)
+
+    def _interviews(self, runs: list[Stream]) -> None:
+        """Hold the table of questions asked aside to the log."""
+        rows: list[Json] = []
+        if "interviews.csv" in self.source.names():
+            text = b"".join(self.source.lines("interviews.csv")).decode()
+            rows += csv.DictReader(io.StringIO(text, newline=""))
+        self._same("interviews.csv", (key for run in runs for key in run.interviews), map(interview_key, rows))
+
+    def _same(self, name: str, logged: Iterable[tuple[str, str]], listed: Iterable[tuple[str, str]]) -> None:
+        """Hold a file to the log: rows as identity and display name."""
+        log, file = Counter(logged), Counter(listed)
+        for _, row in log - file:
+            self.fault(f"{name}: lacks {row}, as the log has it")
+        for _, row in file - log:
+            self.fault(f"{name}: has {row}, which differs from the log")
 
     def _crate(self, manifest: Json, experiment: Stream, runs: list[Stream]) -> None:
         """Compare what archives show of the bundle with the lock, the log and the manifest."""
@@ -433,18 +447,6 @@ class Verifier:
             self.fault(f"{CRATE}: describes {name}, which neither the lock nor the manifest names")
         if not wrong and described.keys() == wanted.keys():
             self.fault(f"{CRATE}: its context or the order of its entities is another one")
-
-    def _interviews(self, runs: list[Stream]) -> None:
-        """Hold the table of questions asked aside to the log."""
-        logged = Counter(key for run in runs for key in run.interviews)
-        listed: Counter[tuple[str, ...]] = Counter()
-        if "interviews.csv" in self.source.names():
-            text = b"".join(self.source.lines("interviews.csv")).decode()
-            listed.update(interview_key(dict(row)) for row in csv.DictReader(io.StringIO(text, newline="")))
-        for run, turn, agent, name, *_ in logged - listed:
-            self.fault(f"interviews.csv: lacks question {name} to {agent} after turn {turn} of {run}")
-        for run, turn, agent, name, *_ in listed - logged:
-            self.fault(f"interviews.csv: has question {name} to {agent} after turn {turn} of {run}, unlike the log")
 
 
 def opened(path: Path) -> Folder:

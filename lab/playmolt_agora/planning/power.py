@@ -111,24 +111,20 @@ def _runs(design: Design, test: str) -> int:
     return len(design.persona_runs)
 
 
-class _Drawn(msgspec.Struct, frozen=True):
-    """The p of every draw, without effect and with it."""
-
-    without: Floats
-    with_effect: Floats
+_Drawn = tuple[Floats, Floats]
+"""The p of every draw, without effect and with it."""
 
 
 def _judged(test: PlannedTest, hypothesis: Hypothesis | None, drawn: Mapping[str, _Drawn]) -> PlannedTest:
     declared = hypothesis is not None and hypothesis.underpowered is True
     if test.test not in drawn:
         return msgspec.structs.replace(test, declared=declared)
-    own = drawn[test.test]
     others = [
-        each.without
-        for name, each in drawn.items()
+        without
+        for name, (without, _) in drawn.items()
         if name != test.test and test.family in attainable_p.CORRECTED and attainable_p.family(name) == test.family
     ]
-    size, power = (_rate(p, others, float(test.alpha)) for p in (own.without, own.with_effect))
+    size, power = (_rate(p, others, float(test.alpha)) for p in drawn[test.test])
     effect, dispersion = stated(hypothesis, test.test)
     return msgspec.structs.replace(
         test,
@@ -192,7 +188,7 @@ def _pcs(strata: tuple[Stratum, ...], effect: float, rho: float, seed: str) -> _
             total = (total[:, :, None] + part[:, None, :]).reshape(len(total), -1)
         return _reached(total)
 
-    return _Drawn(ps(0.0), ps(effect))
+    return ps(0.0), ps(effect)
 
 
 def _labels(one: int, two: int, *, listed: bool, rng: np.random.Generator) -> Floats:
@@ -233,7 +229,7 @@ def _ritual(agents: tuple[AgentOf, ...], by_model: bool, effect: float, sd: floa
         blocks = (np.array([rates.draw(rng) for _ in range(_AT_ONCE)]) for _ in range(DRAWS // _AT_ONCE))
         return np.concatenate([_reached(np.square(values @ by_group).sum(axis=0)) for values in blocks])
 
-    return _Drawn(ps(0.0), ps(effect))
+    return ps(0.0), ps(effect)
 
 
 @cache
@@ -251,7 +247,7 @@ def _instruction(agents: tuple[AgentOf, ...], test: str, effect: float, sd: floa
         one, other = (_whole_runs(parts[f"{test}{part}"]) for part in "ab")
         return np.maximum(_flipped(one, rng), _flipped(other, rng) if first else _level(other))
 
-    return _Drawn(ps(0.0), ps(effect))
+    return ps(0.0), ps(effect)
 
 
 def _whole_runs(values: Floats) -> Floats:

@@ -168,15 +168,15 @@ def test_the_bundle_holds_the_table_and_every_prompt(asked: Played, tmp_path: Pa
     lines = table.read_text("utf-8").splitlines(keepends=True)
     name = f"to {read[at]['agent']} after turn {read[at]['turn']} of {read[at]['run']}"
     table.write_text("".join(line for number, line in enumerate(lines) if number != at + 1), "utf-8")
-    assert faults() == [f"interviews.csv: lacks question trust {name}"]
+    assert faults() == [f"interviews.csv: lacks question trust {name}, as the log has it"]
     changed = {**read[at], "value": "1" if read[at]["value"] != "1" else "2"}
     with table.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, read[0])
         writer.writeheader()
         writer.writerows(changed if number == at else row for number, row in enumerate(read))
     assert faults() == [
-        f"interviews.csv: lacks question trust {name}",
-        f"interviews.csv: has question trust {name}, unlike the log",
+        f"interviews.csv: lacks question trust {name}, as the log has it",
+        f"interviews.csv: has question trust {name}, which differs from the log",
     ]
 
 

@@ -157,10 +157,7 @@ def slopes(values: Floats) -> Floats:
 
 
 def _over_windows(values: Floats) -> Floats:
-    there = ~np.isnan(values)
-    count = there.sum(axis=-1)
-    total = np.where(there, values, 0.0).sum(axis=-1)
-    return np.asarray(np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0))
+    return np.asarray(np.ma.masked_invalid(values).mean(axis=-1).filled(np.nan))
 
 
 def _alike(keys: Sequence[Hashable]) -> Floats:
