@@ -257,15 +257,12 @@ def pilots(found: Sequence[Mapping[str, Any]]) -> Pilots:
     )
 
 
-Kind = Literal["energy", "influence", "shadow"]
-
-
 class LoggedGini(msgspec.Struct, frozen=True, kw_only=True):
     """The coefficient that a run logged at the start of an epoch, and how many agents lived then."""
 
     run: str
     epoch: int
-    kind: Kind
+    kind: str
     gini: float
     agents: int
 

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 import numpy as np
 from playmolt_schemas.agora.plan import PlannedTest
-from playmolt_schemas.instrument.definitions import TIE, windows
+from playmolt_schemas.instrument.definitions import LEVEL_MARGIN, TIE, windows
 from playmolt_schemas.instrument.laboratory import Design, LevelTest, Power, Stratum
 from playmolt_schemas.stored.agora.plan import Hypothesis
 from scipy import special  # type: ignore[import-untyped]  # scipy ships no types
@@ -34,8 +34,6 @@ _MANY: Final = 60
 """Runs beyond which only a registered test is worth the time of its draws."""
 _WIDEST: Final = 0.999
 _LEVEL_RUNS: Final = 2
-MARGIN: Final = 0.02
-"""H2b, that slopes are level (measures.md, section 5): a slope within ± this much a window is."""
 _ARRANGEMENTS: Final = 1999
 _LISTED: Final = 5000
 _AT_ONCE: Final = 100
@@ -73,7 +71,7 @@ def _level_test(runs: int) -> LevelTest:
 
 def level_sd(runs: int, alpha: float = 0.05) -> float:
     """The observed SD of slopes below which H2b passes when their mean is 0; 2 runs or more."""
-    return MARGIN * sqrt(runs) / float(special.stdtrit(runs - 1, 1 - alpha))
+    return LEVEL_MARGIN * sqrt(runs) / float(special.stdtrit(runs - 1, 1 - alpha))
 
 
 def level_power(runs: int, sd: float, alpha: float = 0.05) -> float:
@@ -82,7 +80,7 @@ def level_power(runs: int, sd: float, alpha: float = 0.05) -> float:
     # Over the observed SD: its square is chi2 with runs - 1 degrees of freedom.
     steps = (np.arange(2000) + 0.5) / 2000
     observed = sd * np.sqrt(special.chdtri(runs - 1, 1 - steps) / (runs - 1))
-    room = np.maximum(0.0, MARGIN - quantile * observed / sqrt(runs))
+    room = np.maximum(0.0, LEVEL_MARGIN - quantile * observed / sqrt(runs))
     return float(np.mean(2 * special.ndtr(room * sqrt(runs) / sd) - 1))
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypeVar, overload
+from typing import Final, TypeVar, overload
 
 import msgspec
 from playmolt_schemas.agora.plan import CostRow
@@ -47,6 +47,10 @@ from playmolt_agora.report.transcript import Aside
 Runs = Mapping[str, Sequence[Record]]
 Known = Mapping[tuple[str, int], type[Event]]
 Kind = TypeVar("Kind", bound=Event)
+_RUN_COLUMNS: Final = (
+    "run", "label", "cell", "phase", "set", "model", "language", "number", "turns", "exploratory", "outcome", "known",
+    "unknown_calls",
+)  # fmt: skip
 
 
 def study_of(
@@ -227,10 +231,9 @@ def agreement_of(
 def runs_table(notes: Sequence[RunNote], turns: Sequence[TurnRecord]) -> Table:
     """Every run with its label."""
     taken = Counter(turn.run for turn in turns)
-    names = ("run", "label", "cell", "phase", "set", "model", "language", "number")
-    rest = ("exploratory", "outcome", "known", "unknown_calls")
-    first, last = ({name: [getattr(note, name) for note in notes] for name in each} for each in (names, rest))
-    return {**first, "turns": [taken[note.run] for note in notes], **last}
+    return {
+        name: [taken[note.run] if name == "turns" else getattr(note, name) for note in notes] for name in _RUN_COLUMNS
+    }
 
 
 def event_ranges(runs: Runs) -> dict[str, tuple[int, int]]:
@@ -241,16 +244,7 @@ def event_ranges(runs: Runs) -> dict[str, tuple[int, int]]:
 def ginis(runs: Runs) -> tuple[LoggedGini, ...]:
     """The coefficients that the runs logged at the start of each epoch, for `measures.study`."""
     return tuple(
-        msgspec.convert(
-            {
-                "run": opened.spec.run,
-                "epoch": event.turn,
-                "kind": kind,
-                "gini": float(value),
-                "agents": len(event.order),
-            },
-            LoggedGini,
-        )
+        LoggedGini(run=opened.spec.run, epoch=event.turn, kind=kind, gini=float(value), agents=len(event.order))
         for opened, event in _of_runs(runs, run_events.EpochStarted)
         for kind, value in event.gini.items()
     )

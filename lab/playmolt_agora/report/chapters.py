@@ -100,7 +100,7 @@ def both_ways(study: StudyData) -> Iterator[tuple[str, list[str], Lines]]:
 
 
 def _figure(column: str, value: Any) -> object:
-    return shown_p(value) if column in {"p", "p_holm", "p_perm"} else value
+    return shown_p(value) if column == "p" else cell(column, value)
 
 
 def rates(study: StudyData) -> list[Row]:

@@ -83,7 +83,7 @@ def shown_p(value: float | None) -> str:
 
 
 def cell(column: str, value: object) -> object:
-    """A value of a column; p is written as p."""
+    """A value of a column; p is written as p, but for the column `p`, which in some tables is a share."""
     is_p = column in {"p_perm", "p_holm", "p_min"}
     return shown_p(value) if is_p and isinstance(value, int | float) else value
 

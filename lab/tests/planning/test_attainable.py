@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playmolt_agora.measures.inference import attainable_p, permutation
 from playmolt_agora.planning import attainable
-from playmolt_agora.planning.power import MARGIN, level_power, level_sd, level_sd_for, power
+from playmolt_agora.planning.power import level_power, level_sd, level_sd_for, power
 from playmolt_agora_runner.plan import plan as plans
 from playmolt_agora_runner.plan import reading
 from playmolt_agora_runner.plan.design import design
@@ -19,6 +19,7 @@ from playmolt_agora_runner.plan.reading import ParsedPlan
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora.plan import PlannedTest
 from playmolt_schemas.instrument import definitions
+from playmolt_schemas.instrument.definitions import LEVEL_MARGIN
 from playmolt_schemas.stored.agora.plan import Plan
 
 MODELS = ["scripted-steady", "scripted-trader", "scripted-social"]
@@ -116,7 +117,7 @@ class TestPower:
     def test_it_is_what_simulation_finds(self) -> None:
         draws = np.random.default_rng(4).normal(0, 0.02, size=(40_000, 6))
         half = 2.015048 * draws.std(axis=1, ddof=1) / np.sqrt(6)
-        passed = np.abs(draws.mean(axis=1)) + half < MARGIN
+        passed = np.abs(draws.mean(axis=1)) + half < LEVEL_MARGIN
         assert level_power(6, 0.02) == pytest.approx(float(passed.mean()), abs=0.01)
 
     def test_more_runs_have_more(self) -> None:

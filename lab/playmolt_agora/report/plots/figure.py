@@ -11,19 +11,10 @@ from playmolt_agora.report import vega
 from playmolt_agora.report.charts import HUES, Style, styles
 from playmolt_agora.report.study import RunNote, StudyData, Table, rows
 
-PHASES: Final[dict[str, str]] = {
-    "stage1": "Stage 1",
-    "phase1": "Phase 1",
-    COSTS_REAL: "Phase 1, real costs",
-    "phase2": "Phase 2",
-}
+PHASES: Final = {"stage1": "Stage 1", "phase1": "Phase 1", COSTS_REAL: "Phase 1, real costs", "phase2": "Phase 2"}
 CONDITIONS: Final = {"": "", "with_persona": "personas", "no_persona": "no persona"}
 ACTION_STYLES: Final[dict[str, Style]] = styles(ACTIONS)
-PLACE_STYLES: Final = {
-    "plaza": Style(HUES[0]),
-    "market": Style(HUES[1]),
-    "alley": Style(HUES[3]),
-}
+PLACE_STYLES: Final = {"plaza": Style(HUES[0]), "market": Style(HUES[1]), "alley": Style(HUES[3])}
 
 
 class Plot(msgspec.Struct, frozen=True, kw_only=True):
