@@ -108,8 +108,9 @@ class Copy:
         assert done.returncode == 0, f"{diff}.diff is out of date: make its change again\n{done.stderr}"
 
     def python(self, *arguments: str) -> None:
-        """Run Python with the packages of the copy."""
+        """Run Python with the packages of the copy before all others."""
         paths = [str(path) for pattern in PACKAGES for path in sorted(self.root.glob(pattern))]
+        paths += filter(None, [os.environ.get("PYTHONPATH")])  # may hold a plugin that PYTEST_ADDOPTS names
         done = subprocess.run(
             [sys.executable, *arguments], cwd=self.root, env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
             capture_output=True, text=True, timeout=200, check=False,
