@@ -173,9 +173,12 @@ class Laboratory:
 
     async def _done(self, job: JobName, gone: "asyncio.Task[None]", body: IO[bytes], answer: IO[bytes]) -> None:
         with tempfile.TemporaryFile() as said:
-            process = await self._forks.start(
-                self._program, job, library=jobs.library(job), streams=(body.fileno(), answer.fileno(), said.fileno())
-            )
+            streams = (body.fileno(), answer.fileno(), said.fileno())
+            try:
+                process = await self._forks.start(self._program, job, library=jobs.library(job), streams=streams)
+            except OSError as error:
+                _log.error("job_not_started", job=job, said=repr(error))
+                raise _Refused(503, f"{job} cannot be started now") from error
             ended = asyncio.create_task(process.wait())
             try:
                 await asyncio.wait({ended, gone}, timeout=self._seconds[job], return_when=asyncio.FIRST_COMPLETED)

@@ -106,6 +106,11 @@ async def test_a_job_that_fails_says_why() -> None:
     assert (status, "the design has no runs" in said) == (500, True)
 
 
+async def test_a_job_that_cannot_be_started_may_be_asked_for_again() -> None:
+    async with served(program="no_such_program") as url:
+        assert await post(url, {}) == (503, "power cannot be started now")
+
+
 async def test_a_job_that_takes_too_long_is_killed(tmp_path: Path) -> None:
     async with served(program=JOB, seconds=dict(JOBS) | {"power": 1.0}) as url:
         status, said = await post(url, {"sleeps": 600, "started": str(tmp_path / "pid")})

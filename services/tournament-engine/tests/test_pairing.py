@@ -248,7 +248,7 @@ def test_5000_entrants_are_paired_within_two_seconds_a_round() -> None:
 
 def test_a_plan_is_computed_once() -> None:
     planned.cache_clear()
-    simulated("round_robin", 5, 20, 5, "9")
+    simulated("round_robin", 5, 25, 5, "9")
     assert planned.cache_info().misses == 1
 
 

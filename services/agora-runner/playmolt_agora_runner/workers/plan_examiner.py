@@ -156,7 +156,11 @@ class PlanExaminer:
             body.write(json.dumps(asked).encode())
             body.seek(0)
             streams = (body.fileno(), answer.fileno(), said.fileno())
-            process = await self._forks.start(examination.__name__, library=examination.__name__, streams=streams)
+            try:
+                process = await self._forks.start(examination.__name__, library=examination.__name__, streams=streams)
+            except OSError as error:
+                _log.error("examination_failed", plan=stream, said=repr(error))
+                return refused(_FAILED)
             ended = asyncio.create_task(process.wait())
             clock = asyncio.get_running_loop().time
             end = clock() + self._seconds

@@ -252,6 +252,15 @@ async def test_a_process_that_fails_is_a_fault_of_the_platform() -> None:
     assert found.status == 503
 
 
+async def test_a_process_that_cannot_be_started_is_a_fault_of_the_platform(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def start(*_: object, **__: object) -> None:
+        raise BlockingIOError("no process is free")
+
+    platform = Platform()
+    monkeypatch.setattr(platform.examiner._forks, "start", start)
+    assert (await platform.result(PLAN)).status == 503
+
+
 async def test_what_another_process_took_is_left_to_it() -> None:
     platform = Platform(held=0.01)
     platform.jobs.mine = False
