@@ -14,7 +14,6 @@ from playmolt_schemas.agora.plan import ExperimentState, StoppedBy
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.routes.agora import ForkRequest
 from playmolt_schemas.stored.agora.experiment import JudgeBudget
-from playmolt_schemas.stored.agora.plan import Plan
 from rich.console import Console
 
 from playmolt_cli.agora import judge as agora_judge
@@ -119,7 +118,7 @@ def check(file: str | None, preset: str | None, as_json: bool) -> None:
 
     Example: playmolt agora check plan.yaml
     """
-    certificate = _certificate(agora_plan.selected(file, preset).plan if file or preset else None)
+    certificate = _certificate(agora_plan.selected(file, preset) if file or preset else None)
     if as_json:
         echo_json(certificate)
     else:
@@ -456,14 +455,17 @@ def _console(as_json: bool) -> Console:
     return terminal_text.console(err=as_json, soft_wrap=True)
 
 
-def _certificate(plan: Plan | None = None) -> "Certificate":
+def _certificate(selected: agora_plan.SelectedPlan | None = None) -> "Certificate":
     from playmolt_agora_runner.plan import interview_faults  # noqa: PLC0415 -- needed by few commands
     from playmolt_agora_runner.plan import plan as plans  # noqa: PLC0415 -- as above
 
     from playmolt_cli.agora import prompt_symmetry  # noqa: PLC0415 -- as above
 
-    asked = tuple(interview_faults.texts_of(plan)) if plan else ()
-    return prompt_symmetry.check(seed_texts=plans.seed_texts(plan) if plan else (), questions=asked)
+    if selected is None:
+        return prompt_symmetry.check()
+    asked = tuple(interview_faults.texts_of(selected.plan))
+    seeds = plans.seed_texts(selected.plan)
+    return prompt_symmetry.check(seed_texts=seeds, questions=asked, folder=selected.folder.symmetry)
 
 
 def _refuse_asymmetry() -> None:

@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 from playmolt_agora_runner.folder.outline import described, outline
+from playmolt_agora_runner.folder.symmetry import NO_DIFFERENCE, DeclaredDifference, SymmetryResult
 from playmolt_agora_runner.plan.plan_texts import PackagedDifference, QuestionText, SeedText, knowledge, notions
 from playmolt_agora_runner.turn import prompts, texts
 from playmolt_agora_runner.turn.prompts import Prompt
@@ -39,7 +40,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     """What the check found.
 
     `version` names the texts; `prompts` were rendered and `pairs` of texts compared, among them a plan's
-    `seed_events` and `questions`.
+    `seed_events` and `questions` and those of its folder, which declares differences of its own.
     """
 
     version: str
@@ -48,6 +49,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     seed_events: int = 0
     questions: int = 0
     exceptions: tuple[PackagedDifference, ...]
+    declared: tuple[DeclaredDifference, ...] = ()
     faults: tuple[str, ...]
 
     @property
@@ -62,14 +64,21 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
         declared = (
             f'declared {each.code}, {each.text}: "{each.ko}" / "{each.en}". {each.reason}' for each in self.exceptions
         )
+        own = (f'declared {each.text}: "{each.ko}" / "{each.en}". {each.reason}' for each in self.declared)
         end = "symmetric" if self.ok else f"{len(self.faults)} undeclared differences"
-        return (head, *declared, *(f"difference in {fault}" for fault in self.faults), end)
+        return (head, *declared, *own, *(f"difference in {fault}" for fault in self.faults), end)
 
 
 def check(
-    library: Library | None = None, seed_texts: Sequence[SeedText] = (), questions: Sequence[QuestionText] = ()
+    library: Library | None = None,
+    seed_texts: Sequence[SeedText] = (),
+    questions: Sequence[QuestionText] = (),
+    folder: SymmetryResult = NO_DIFFERENCE,
 ) -> Certificate:
-    """Compare all texts, and those of a plan; `library` replaces the package's own texts, to try others."""
+    """Compare all texts, and those of a plan; `library` replaces the package's own texts, to try others.
+
+    `folder` is what was found of the plan's folder when it was read.
+    """
     checker = _Checker(library or texts.library())
     faults = (
         *checker.faults(),
@@ -79,10 +88,11 @@ def check(
     return Certificate(
         version=texts.version(),
         prompts=checker.prompts,
-        pairs=checker.pairs + len(seed_texts) + len(questions),
+        pairs=checker.pairs + len(seed_texts) + len(questions) + folder.pairs,
         seed_events=len(seed_texts),
         questions=len(questions),
         exceptions=knowledge().exceptions,
+        declared=folder.declared,
         faults=tuple(dict.fromkeys(faults)),
     )
 

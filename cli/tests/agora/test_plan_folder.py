@@ -1,14 +1,17 @@
 """A plan's folder on a disk: what cannot be read of it."""
 
+import json
 import time
 from pathlib import Path
 from shutil import copytree
 
 import pytest
+from click.testing import CliRunner
 from playmolt_agora_runner.folder import reading as folder_reading
 from playmolt_agora_runner.folder.source import FILE_BYTES, Source
 from playmolt_agora_runner.plan import reading
 from playmolt_cli.agora.plan import folder_files
+from playmolt_cli.main import cli
 from playmolt_schemas.stored.agora.plan import Plan
 
 COMMONS = Path(__file__).parents[3] / "docs" / "examples" / "commons"
@@ -56,3 +59,16 @@ def test_links_are_not_followed(plan: Plan, tmp_path: Path) -> None:
     (beside / GRABBER).unlink()
     (beside / GRABBER).symlink_to(COMMONS / GRABBER)
     assert (GRABBER, None, "unreadable") in read(plan, beside)
+
+
+def test_a_declared_difference_is_listed_in_the_certificate(tmp_path: Path) -> None:
+    beside = tmp_path / "plan"
+    copytree(COMMONS, beside)
+    (beside / "texts").mkdir()
+    declared = {"text": GRABBER, "ko": "딴말", "en": "other words", "reason": "A figure of speech."}
+    lines = "".join(f'{name} = "{value}"\n' for name, value in declared.items())
+    (beside / "texts" / "symmetry.toml").write_text(f"[[declared]]\n{lines}", "utf-8")
+    checked, as_json = (CliRunner().invoke(cli, ["agora", "check", str(beside), *more]) for more in ((), ("--json",)))
+    assert checked.exit_code == 0, checked.output
+    assert f'declared {GRABBER}: "딴말" / "other words". A figure of speech.' in checked.stdout
+    assert json.loads(as_json.stdout)["declared"] == [declared]

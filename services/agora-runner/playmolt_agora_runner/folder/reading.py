@@ -18,12 +18,11 @@ from playmolt_schemas.stored.agora.turn import ConstraintLevel, Language
 from playmolt_agora_runner.folder import personas, symmetry, texts, toml_file, world_checks, world_file
 from playmolt_agora_runner.folder.personas import OwnPersona
 from playmolt_agora_runner.folder.source import KeyLines, Source, locked, of_whole, sha256, twice
-from playmolt_agora_runner.folder.symmetry import SymmetryResult
+from playmolt_agora_runner.folder.symmetry import NO_DIFFERENCE, SymmetryResult
 from playmolt_agora_runner.folder.world_file import WorldFile
 from playmolt_agora_runner.world import worlds
 
 _PACKAGED: Final = world_file.PACKAGED
-_NO_DIFFERENCE: Final = SymmetryResult(0, (), ())
 
 
 class PlanFolder(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +32,7 @@ class PlanFolder(msgspec.Struct, frozen=True, kw_only=True):
     measures: tuple[MeasureDeclaration, ...] = ()
     baselines: tuple[Baseline, ...] = ()
     texts: Mapping[str, str] = {}
-    symmetry: SymmetryResult = _NO_DIFFERENCE
+    symmetry: SymmetryResult = NO_DIFFERENCE
     faults: tuple[PlanFault, ...] = ()
     warnings: tuple[str, ...] = ()
 

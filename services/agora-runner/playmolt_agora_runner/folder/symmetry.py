@@ -53,6 +53,9 @@ class SymmetryResult(msgspec.Struct, frozen=True):
     faults: tuple[PlanFault, ...]
 
 
+NO_DIFFERENCE: Final = SymmetryResult(0, (), ())
+
+
 def compared(source: Source, pairs: Sequence[Pair], names: Sequence[str]) -> SymmetryResult:
     """Compare all pairs; `names` are those of actions and places, which both languages have to say."""
     found = toml_file.listed(source, PATH, "declared", DeclaredDifference) if PATH in source.names() else {}
