@@ -85,8 +85,7 @@ def _rows(labels: Mapping[str, Mapping[str, Mapping[Place, object]]], seed: str)
                 "n": len(both),
                 "agree": float(np.trace(whole) / len(both)) if both else None,
                 "kappa": cohens_kappa(whole),
-                "ci_lo": span.low,
-                "ci_hi": span.high,
+                **span.named("ci"),
             }
             yield Result(row, runs=runs, n=len(both), unit="turn")
 

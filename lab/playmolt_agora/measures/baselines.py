@@ -72,14 +72,12 @@ def _row(
         "runs": len(runs),
         "alpha": alpha,
         "jsd": float(count_jsd(people, total, alpha)) if given else None,
-        "ci_lo": distance.low,
-        "ci_hi": distance.high,
+        **distance.named("ci"),
         "indicative": distance.indicative,
         "mean_people": of_people,
         "mean_model": of_model,
         "calibration": None if of_people is None or of_model is None else of_model - of_people,
-        "calibration_lo": calibration.low if scaled else None,
-        "calibration_hi": calibration.high if scaled else None,
+        **(calibration if scaled else Interval()).named("calibration"),
     }
     return Result(row, runs=runs, n=len(given), unit="answer", alpha=alpha)
 

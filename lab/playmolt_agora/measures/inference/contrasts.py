@@ -76,7 +76,7 @@ def intervals(all_contrasts: Sequence[Contrast], seed: str) -> tuple[list[Result
         pooled = first.sum(axis=1), second.sum(axis=1)
         span = _interval(each, count_jsd(*pooled, each.alpha))
         jsd = divergence(each.first.pooled, each.second.pooled)
-        divergences.append(_result(each, {"jsd": jsd, **_span(span), "indicative": span.indicative}))
+        divergences.append(_result(each, {"jsd": jsd, **span.named("ci"), "indicative": span.indicative}))
         points += _points(each, first, second)
     return divergences, points
 
@@ -112,10 +112,9 @@ def _points(each: Contrast, first: Floats, second: Floats) -> list[Result]:
         figures = {
             "action": action,
             "points": number(observed[at]),
-            **_span(span),
+            **span.named("ci"),
             "effect": number(effect[at]),
-            "effect_lo": size.low,
-            "effect_hi": size.high,
+            **size.named("effect"),
             "indicative": span.indicative,
         }
         found_rows.append(_result(each, figures))
@@ -129,10 +128,6 @@ def _of_runs(counts: Floats) -> Floats:
 
 def _interval(each: Contrast, values: Floats) -> Interval:
     return resampling.bootstrapped(values, len(each.first.runs), len(each.second.runs))
-
-
-def _span(span: Interval) -> dict[str, float | None]:
-    return {"ci_lo": span.low, "ci_hi": span.high}
 
 
 def _result(each: Contrast, figures: dict[str, Any]) -> Result:

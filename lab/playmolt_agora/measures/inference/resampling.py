@@ -28,6 +28,10 @@ class Interval(msgspec.Struct, frozen=True):
     high: float | None = None
     indicative: bool = True
 
+    def named(self, of: str) -> dict[str, float | None]:
+        """Its ends as columns of a table: `ci` or another name, then `_lo` and `_hi`."""
+        return {f"{of}_lo": self.low, f"{of}_hi": self.high}
+
 
 def resamples(generator: np.random.Generator, first: int, second: int) -> tuple[Integers, Integers]:
     """Draw the runs of both arms, (2000, runs) each; a replicate draws its first arm, then its second."""
