@@ -12,6 +12,7 @@ import selectors
 import signal
 import socket
 import sys
+import warnings
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from importlib import import_module
@@ -29,10 +30,10 @@ _ROOM: Final = 256
 
 
 class _Order(msgspec.Struct, frozen=True):
-    """Import `library`, then run `main(*arguments)` of `module`."""
+    """Import the libraries, then run `main(*arguments)` of `module`."""
 
     module: str
-    library: str
+    libraries: tuple[str, ...]
     arguments: tuple[str, ...]
 
 
@@ -76,12 +77,14 @@ class Forks:
         self._origin: asyncio.subprocess.Process | None = None
         self._lock = asyncio.Lock()
 
-    async def start(self, module: str, *arguments: str, library: str, streams: tuple[int, int, int]) -> Program:
-        """Run `main(*arguments)` of a module, which needs the module `library`, with these standard streams.
+    async def start(
+        self, module: str, *arguments: str, libraries: tuple[str, ...] = (), streams: tuple[int, int, int]
+    ) -> Program:
+        """Run `main(*arguments)` of a module, which imports these libraries late, with these standard streams.
 
         Raises OSError.
         """
-        order = _Order(module, library, arguments)
+        order = _Order(module, libraries, arguments)
         async with self._lock:
             try:
                 return await self._forked(order, streams)
@@ -174,11 +177,14 @@ class _Origin:
         report = socket.socket(fileno=fds[0])
         with report.makefile("rb") as lines:
             order = msgspec.json.decode(lines.readline(), type=_Order)
-        import_module(order.library)
-        import_module(order.module)
+        for needed in (order.module, *order.libraries):
+            import_module(needed)
         gc.freeze()  # the programs share these pages; a collection would copy them
         arm = die_with(os.getpid(), signal.SIGKILL)
-        pid = os.fork()
+        with warnings.catch_warnings():
+            # Of the threads that some libraries start when they are imported: their programs do without.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
         if not pid:
             arm()
             os.setpgid(0, 0)

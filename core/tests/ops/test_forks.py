@@ -43,7 +43,7 @@ async def done(forks: Forks, *arguments: str, given: str = "") -> tuple[int, str
         body.write(given.encode())
         body.seek(0)
         streams = (body.fileno(), out.fileno(), out.fileno())
-        program = await forks.start("stand_in", *arguments, library="json", streams=streams)
+        program = await forks.start("stand_in", *arguments, libraries=("json",), streams=streams)
         status = await program.wait()
         out.seek(0)
         return status, out.read().decode()
@@ -53,7 +53,7 @@ async def asleep(forks: Forks, pid: Path) -> Program:
     """A program that runs until it is killed."""
     with TemporaryFile() as stream:
         streams = (stream.fileno(), stream.fileno(), stream.fileno())
-        program = await forks.start("stand_in", "sleeps", str(pid), library="json", streams=streams)
+        program = await forks.start("stand_in", "sleeps", str(pid), libraries=("json",), streams=streams)
     await wait_until(pid.exists)
     return program
 

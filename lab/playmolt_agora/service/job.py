@@ -33,16 +33,17 @@ def _pcs(body: bytes) -> bytes:
 
 COMPUTED: Final[Mapping[str, Callable[[bytes], bytes]]] = {"power": _power, "trial": _trial, "pcs": _pcs}
 """The jobs that read no log."""
-_LIBRARIES: Final[Mapping[str, str]] = {
-    "power": "playmolt_agora.planning.power",
-    "trial": "playmolt_agora.own_measures.running",
-    "pcs": "playmolt_agora.measures.inference.looks",
+_LIBRARIES: Final[Mapping[str, tuple[str, ...]]] = {
+    "power": ("playmolt_agora.planning.power",),
+    "trial": ("playmolt_agora.own_measures.running", "pyarrow.compute"),
+    "pcs": ("playmolt_agora.measures.inference.looks",),
 }
+_OF_THE_LOG: Final = ("playmolt_agora.service.from_log", "pyarrow.compute")
 
 
-def library(name: str) -> str:
-    """The module that a job needs, with all that it imports."""
-    return _LIBRARIES.get(name, "playmolt_agora.service.from_log")
+def libraries(name: str) -> tuple[str, ...]:
+    """The modules that a job needs, with all that they import."""
+    return _LIBRARIES.get(name, _OF_THE_LOG)
 
 
 def main(name: str) -> None:

@@ -175,7 +175,7 @@ class Laboratory:
         with tempfile.TemporaryFile() as said:
             streams = (body.fileno(), answer.fileno(), said.fileno())
             try:
-                process = await self._forks.start(self._program, job, library=jobs.library(job), streams=streams)
+                process = await self._forks.start(self._program, job, libraries=jobs.libraries(job), streams=streams)
             except OSError as error:
                 _log.error("job_not_started", job=job, said=repr(error))
                 raise _Refused(503, f"{job} cannot be started now") from error

@@ -157,7 +157,7 @@ class PlanExaminer:
             body.seek(0)
             streams = (body.fileno(), answer.fileno(), said.fileno())
             try:
-                process = await self._forks.start(examination.__name__, library=examination.__name__, streams=streams)
+                process = await self._forks.start(examination.__name__, streams=streams)
             except OSError as error:
                 _log.error("examination_failed", plan=stream, said=repr(error))
                 return refused(_FAILED)
