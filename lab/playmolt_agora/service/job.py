@@ -6,6 +6,7 @@ libraries take tens of megabytes and half a second.
 
 import asyncio
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -46,7 +47,9 @@ def libraries(name: str) -> tuple[str, ...]:
     return _LIBRARIES.get(name, _OF_THE_LOG)
 
 
-def main(name: str) -> None:
+def main(name: str, folder: str) -> None:
+    """`folder` is for its files; the server removes it, however the job ends."""
+    tempfile.tempdir = folder
     body, out = sys.stdin.buffer.read(), sys.stdout.buffer
     if name in COMPUTED:
         out.write(COMPUTED[name](body))

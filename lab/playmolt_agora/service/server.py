@@ -172,10 +172,12 @@ class Laboratory:
             gone.cancel()
 
     async def _done(self, job: JobName, gone: "asyncio.Task[None]", body: IO[bytes], answer: IO[bytes]) -> None:
-        with tempfile.TemporaryFile() as said:
+        with tempfile.TemporaryFile() as said, tempfile.TemporaryDirectory(prefix="playmolt-agora-") as folder:
             streams = (body.fileno(), answer.fileno(), said.fileno())
             try:
-                process = await self._forks.start(self._program, job, libraries=jobs.libraries(job), streams=streams)
+                process = await self._forks.start(
+                    self._program, job, folder, libraries=jobs.libraries(job), streams=streams
+                )
             except OSError as error:
                 _log.error("job_not_started", job=job, said=repr(error))
                 raise _Refused(503, f"{job} cannot be started now") from error

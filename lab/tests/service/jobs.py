@@ -7,10 +7,11 @@ import time
 from pathlib import Path
 
 
-def main(name: str) -> None:
+def main(name: str, folder: str) -> None:
     asked = json.load(sys.stdin)
+    Path(folder, "turns.jsonl").write_text("what was said", encoding="utf-8")
     if asked.get("started"):
-        Path(asked["started"]).write_text(str(os.getpid()), encoding="utf-8")
+        Path(asked["started"]).write_text(f"{os.getpid()} {folder}", encoding="utf-8")
     time.sleep(asked.get("sleeps", 0))
     if asked.get("fails"):
         sys.exit("the design has no runs")

@@ -142,11 +142,13 @@ async def test_jobs_wait_for_their_place_and_above_the_limit_are_refused(tmp_pat
         assert [(await each)[0] for each in waiting] == [200]
 
 
-def _is_gone(pid: Path) -> bool:
+def _is_gone(started: Path) -> bool:
+    """Whether the process of a job and its files are gone."""
+    pid, folder = started.read_text("utf-8").split(" ", 1)
     try:
-        os.kill(int(pid.read_text("utf-8")), 0)
+        os.kill(int(pid), 0)
     except ProcessLookupError:
-        return True
+        return not Path(folder).exists()
     return False
 
 
