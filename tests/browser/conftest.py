@@ -173,6 +173,8 @@ def reader(browser: Browser, platform: str) -> Iterator[Reader]:
 
     yield opened
     for context in contexts:
+        for page in context.pages:
+            page.unroute_all(behavior="ignoreErrors")  # a request that is answered now would fail in the next test
         context.close()
     assert complaints == []
     # A page loads the texts of its own modules alone; some ask for texts that no page has, to see whether there is one.
