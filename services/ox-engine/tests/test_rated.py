@@ -2,6 +2,7 @@
 
 import asyncio
 import uuid
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 
 import msgspec
@@ -27,6 +28,7 @@ class Site:
 
     async def _one_address(self, agents: Sequence[str]) -> bool:
         self.asked.append(tuple(agents))
+        await asyncio.sleep(0)  # others plan their seats meanwhile
         return len(self.same.intersection(agents)) > 1
 
     async def join(self, agent: str, owner: str = "", kind: Kind = "bot") -> str:
@@ -66,6 +68,12 @@ async def test_a_game_of_strangers_is_rated(site: Site) -> None:
     started = await seated(site, "", "owner-1", "owner-2", "", "")
     assert (started["rated"], "unrated" in started) == (True, False)
     assert site.asked == [tuple(f"agent-{n}" for n in range(5))], "asked once, by the join that fills the game"
+
+
+async def test_of_many_who_join_at_once_only_those_who_fill_a_game_ask(site: Site) -> None:
+    games = await asyncio.gather(*(site.join(f"agent-{number}") for number in range(100)))
+    assert sorted(Counter(games).values()) == [5] * 20
+    assert len(site.asked) == 20
 
 
 async def test_a_game_with_two_agents_of_an_owner_is_not(site: Site) -> None:

@@ -87,6 +87,7 @@ class CommandHandler(Generic[S]):
         self._completes = completes
         self._completions = asyncio.Semaphore(completes_at_once)
         self._one_address = one_address
+        self._filling = asyncio.Lock()
         self._under_way = CallCounter()
         self._tasks: set[asyncio.Task[None]] = set()
         self._span = f"decide {decider.game}"
@@ -163,9 +164,9 @@ class CommandHandler(Generic[S]):
                 found = "conflict"
             if found is None:
                 return
-            planned = None
-            if isinstance(found, Known):
-                known = found
+            planned = found if isinstance(found, Plan | NotLoaded) else None
+            known = found if isinstance(found, Known) else known
+            if not isinstance(found, str):
                 continue
             known = replace(known, faults=None, not_in_log=None, conflicted=True)
             tries = 0 if found == "lost" else tries + 1
@@ -173,11 +174,11 @@ class CommandHandler(Generic[S]):
                 await asyncio.sleep(min(random.uniform(0, 0.005 * 2**tries), 0.5))  # noqa: S311 -- jitter, not security
         pending.refuse_busy()
 
-    async def _stepped(self, pending: PendingCall, planned: Plan | NotLoaded, known: Known) -> Known | Failure | None:
-        """Do what a plan requires: what is known for the next plan; None if the call is answered; else plan again.
-
-        Raises LogUnavailable.
-        """
+    async def _stepped(
+        self, pending: PendingCall, planned: Plan | NotLoaded, known: Known
+    ) -> Known | Plan | NotLoaded | Failure | None:
+        """Do what a plan requires: what is known for the next plan, or that plan; None if the call is answered; else
+        plan again. Raises LogUnavailable."""
         match planned:
             case Plan():
                 return await self._store(pending, planned)
@@ -186,7 +187,11 @@ class CommandHandler(Generic[S]):
             case Repeat():
                 return await self._repeat(pending, planned.stream, planned.since, known)
             case AddressesNotLoaded():
-                return replace(known, addresses=(planned.agents, await self._one_address(planned.agents)))
+                async with self._filling:  # all that wait would ask for the same last seat, and one would get it
+                    again = self._planned(pending, known)
+                    if not isinstance(again, AddressesNotLoaded) or pending.seconds_left() < 0:
+                        return again
+                    return replace(known, addresses=(again.agents, await self._one_address(again.agents)))
             case _:
                 return replace(known, faults=tuple(await self._log.counted_faults(pending.call.target)))
 
