@@ -171,11 +171,16 @@ def test_going_back_from_a_linked_moment_leads_to_the_end(reader: Reader, ended:
 
 
 @pytest.mark.parametrize(
-    ("language", "withheld", "before_the_feed"),
-    [("en", "[withheld]", False), ("ko", "[비공개]", True), ("zh", "[已隐藏]", False)],
+    ("language", "withheld", "kind", "before_the_feed"),
+    [
+        ("en", "[withheld]", "watch", False),
+        ("ko", "[비공개]", "watch", True),
+        ("zh", "[已隐藏]", "watch", False),
+        ("en", "[withheld]", "embed", True),
+    ],
 )
 def test_what_the_operator_hides_leaves_an_open_page_and_comes_back(
-    reader: Reader, platform: str, run: Run, language: str, withheld: str, before_the_feed: bool
+    reader: Reader, platform: str, run: Run, language: str, withheld: str, kind: str, before_the_feed: bool
 ) -> None:
     seats = [Seat(platform, f"seat {number}") for number in range(6)]
     (game,) = {seat.join("trial") for seat in seats}
@@ -199,15 +204,16 @@ def test_what_the_operator_hides_leaves_an_open_page_and_comes_back(
     page = reader("/", language=language)
     if before_the_feed:
         page.route("**/sse/games/**", hide_first, times=1)
-    page.goto(f"/watch/{game}")
+    page.goto(f"/{kind}/{game}")
+    scene = page.locator("#scene" if kind == "watch" else "svg.picture")
     if not before_the_feed:
-        expect(page.locator("#scene")).to_contain_text("zugzwangmarker")
+        expect(scene).to_contain_text("zugzwangmarker")
         decide("hide")
-    expect(page.locator("#scene")).to_contain_text(withheld)
-    expect(page.locator("#main")).not_to_contain_text("zugzwangmarker")
+    expect(scene).to_contain_text(withheld)
+    expect(page.locator("main")).not_to_contain_text("zugzwangmarker")
     decide("restore")
-    expect(page.locator("#scene")).to_contain_text("zugzwangmarker")
-    expect(page.locator("#main")).not_to_contain_text(withheld)
+    expect(scene).to_contain_text("zugzwangmarker")
+    expect(page.locator("main")).not_to_contain_text(withheld)
     for seat in seats:
         seat.close()
 
