@@ -198,7 +198,9 @@ def test_what_the_operator_hides_leaves_an_open_page_and_comes_back(
         assert decided.status_code == 200, decided.text
 
     def hide_first(route: Route) -> None:
-        decide("hide")
+        with httpx.stream("GET", f"{run.spectator}/sse/lobby?only=moderated", timeout=SECONDS) as notices:
+            decide("hide")
+            assert "event: moderated" in notices.iter_lines()  # waits until the spectator has it
         route.continue_()
 
     page = reader("/", language=language)
