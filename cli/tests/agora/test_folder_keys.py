@@ -10,7 +10,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "agora-folder-keys.md"
 
 
 def test_the_page_is_made_of_the_code() -> None:
-    assert PAGE.read_text("utf-8") == folder_keys.page(), "`make docs` writes it anew"
+    assert PAGE.read_text("utf-8") == folder_keys.page(), "run `make docs`"
 
 
 def test_every_key_of_a_world_is_there() -> None:

@@ -135,7 +135,7 @@ def test_a_program_that_lives_and_does_not_work_is_started_again(stalled: bool, 
     _wait_for_death(managed)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere servers are polled")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has pidfds; elsewhere the supervisor polls")
 def test_an_end_and_a_stop_wake_the_supervisor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervisor, "REST_SECONDS", 3_600)
     log = tmp_path / "logs" / "living.log"

@@ -92,7 +92,7 @@ class Stream(Scenario[State]):
         found = [await self.calls.found(key) for key in KEYS]
         return [call.answer if call and call.answered else "waits" for call in found]
 
-    def told(self, kind: str) -> list[Any]:
+    def events_of(self, kind: str) -> list[Any]:
         return [event for event, _, _ in self.log if event.type == kind]
 
     async def close(self) -> None:
@@ -124,8 +124,8 @@ async def test_the_calls_of_all_runs_go_out_together_and_come_back(stream: Strea
     await stream.ask(KEYS[2])
     await stream.work(13)
     assert [[line["custom_id"] for line in stand_in.lines(batch)] for batch in stand_in.batches] == [[*KEYS]]
-    assert [(event.calls, event.model) for event in stream.told("batch_submitted")] == [(3, "fake")]
-    assert [(event.done, event.failed) for event in stream.told("batch_ended")] == [(2, 1)]
+    assert [(event.calls, event.model) for event in stream.events_of("batch_submitted")] == [(3, "fake")]
+    assert [(event.done, event.failed) for event in stream.events_of("batch_ended")] == [(2, 1)]
     first, second, third = await stream.answers()
     assert "said 0" in str(first)
     assert "said 1" in str(second)
@@ -141,7 +141,7 @@ async def test_a_stop_sends_nothing_more_and_takes_what_is_out(stream: Stream, s
     await stream.ask(KEYS[2])
     await stream.work(13)
     assert [len(stand_in.lines(batch)) for batch in stand_in.batches] == [2]
-    assert [(event.done, event.failed) for event in stream.told("batch_ended")] == [(2, 0)]
+    assert [(event.done, event.failed) for event in stream.events_of("batch_ended")] == [(2, 0)]
     assert (await stream.answers())[2] == "waits"
 
 
@@ -169,7 +169,7 @@ async def test_a_batch_that_was_submitted_before_a_kill_is_polled_and_not_submit
     await stream.work(1)
     await stream.work(12)
     assert len(stand_in.batches) == 1
-    assert len(stream.told("batch_ended")) == 1
+    assert len(stream.events_of("batch_ended")) == 1
 
 
 async def test_a_kill_before_the_log_hears_of_a_batch_finds_it_by_its_name(stream: Stream, server: FakeServer) -> None:
@@ -181,7 +181,7 @@ async def test_a_kill_before_the_log_hears_of_a_batch_finds_it_by_its_name(strea
     stream.killed = lambda _: False
     await stream.work(13)
     assert len(stand_in.batches) == 1
-    assert (len(stream.told("batch_submitted")), len(stream.told("batch_ended"))) == (1, 1)
+    assert (len(stream.events_of("batch_submitted")), len(stream.events_of("batch_ended"))) == (1, 1)
 
 
 async def test_a_kill_between_the_log_and_the_calls_gives_them_to_the_open_batch(
@@ -210,7 +210,7 @@ async def test_a_kill_before_the_log_hears_of_the_end_ends_it_once(stream: Strea
         await stream.work(30)
     stream.killed = lambda _: False
     await stream.work(12)
-    assert [(event.done, event.failed) for event in stream.told("batch_ended")] == [(2, 1)]
+    assert [(event.done, event.failed) for event in stream.events_of("batch_ended")] == [(2, 1)]
 
 
 async def test_a_server_that_takes_no_batches_has_its_calls_asked_plainly(stream: Stream, server: FakeServer) -> None:
@@ -218,7 +218,7 @@ async def test_a_server_that_takes_no_batches_has_its_calls_asked_plainly(stream
     await stream.ask(*KEYS)
     await stream.work(1)
     assert await stream.answers() == [None] * 3
-    assert not stream.told("batch_submitted")
+    assert not stream.events_of("batch_submitted")
 
 
 async def test_a_server_that_is_away_is_asked_again_later(stream: Stream, server: FakeServer) -> None:

@@ -62,7 +62,7 @@ class Store:
 
 
 class Model:
-    """Says what it is told to, the last for ever: a text, a kill, or outcomes with their status, one a request."""
+    """Replies what it is given, the last for ever: a text, a kill, or outcomes with their status, one a request."""
 
     def __init__(self, *script: Any) -> None:
         self.script = list(script) or [YES]
@@ -177,7 +177,7 @@ class Stream(Scenario[State]):
         return None
 
     @property
-    def told(self) -> list[RecordJudgement]:
+    def judgements(self) -> list[RecordJudgement]:
         return [command for command in self.steps.values() if isinstance(command, RecordJudgement)]
 
     @property
@@ -193,11 +193,11 @@ class _Snapshot(msgspec.Struct, frozen=True):
 def _events(monkeypatch: pytest.MonkeyPatch) -> None:
     """What an experiment holds, without a log."""
 
-    async def told(self: JudgeWorker, _: str) -> list[Event]:
+    async def held(self: JudgeWorker, _: str) -> list[Event]:
         stream = cast("Any", self)._log
         return [event for event, _, _ in stream.log]
 
-    monkeypatch.setattr(working.JudgeWorker, "_events", told)
+    monkeypatch.setattr(working.JudgeWorker, "_events", held)
 
 
 async def test_every_thought_is_asked_once_with_its_name() -> None:
@@ -237,8 +237,8 @@ async def test_a_kill_loses_what_was_on_its_way_and_no_reply() -> None:
     stream.model.script = [YES]
     await stream.work()
     assert (stream.line.status, stream.line.coded, stream.line.failed) == ("done", 6, 0)
-    lost = [told for told in stream.told if told.calls[0].call["outcome"] == "lost"]
-    assert len(stream.model.asked) == 6 + sum(told.calls[0].call["lost"] for told in lost)
+    lost = [judged for judged in stream.judgements if judged.calls[0].call["outcome"] == "lost"]
+    assert len(stream.model.asked) == 6 + sum(judged.calls[0].call["lost"] for judged in lost)
     assert len(lost) >= 1
     assert begun >= 3
     assert stream.line.spent.unknown_calls == len(lost)
@@ -252,7 +252,7 @@ async def test_a_reply_that_was_whole_is_found_whatever_was_logged_of_it() -> No
     other.begin()
     await other.work()
     assert (other.line.status, other.line.coded, other.model.asked) == ("done", 6, [])
-    assert all(told.calls[0].call["cache_hit"] for told in other.told)
+    assert all(judged.calls[0].call["cache_hit"] for judged in other.judgements)
 
 
 @pytest.mark.parametrize(
@@ -291,12 +291,14 @@ async def test_a_model_that_cannot_be_asked_stops_it_and_the_question_stays_open
     stream.begin()
     await stream.work()
     assert (stream.line.status, stream.line.detail, stream.line.failed) == (status, "its own words", 0)
-    assert {told.calls[-1].code for told in stream.told} == {None}
+    assert {judged.calls[-1].code for judged in stream.judgements} == {None}
     stream.model.script = [YES]
     stream.begin()
     await stream.work()
     assert (stream.line.status, stream.line.coded) == ("done", 6)
-    assert not [told for told in stream.told if told.calls[0].call["outcome"] == "lost"], "what failed was logged"
+    assert not [judged for judged in stream.judgements if judged.calls[0].call["outcome"] == "lost"], (
+        "what failed was logged"
+    )
 
 
 @pytest.mark.parametrize(
@@ -313,7 +315,7 @@ async def test_a_reply_without_labels_is_settled_and_failed(said: Any, code: str
     stream.begin()
     await stream.work()
     assert (stream.line.status, stream.line.coded, stream.line.failed) == ("done", 0, 6)
-    assert {told.calls[-1].code for told in stream.told} == {code}
+    assert {judged.calls[-1].code for judged in stream.judgements} == {code}
     asked = len(stream.model.asked)
     stream.begin()
     await stream.work()
@@ -387,7 +389,7 @@ async def test_questions_travel_in_a_batch_and_what_it_does_not_answer_is_asked_
     await asyncio.gather(stream.work(), answered(stream, *[YES] * 5, None))
     assert (stream.line.status, stream.line.coded, stream.line.spent.calls) == ("done", 6, 6)
     assert len(stream.model.asked) == 1
-    assert [told.calls[0].call.get("batch") for told in stream.told].count("batch-1") == 5
+    assert [judged.calls[0].call.get("batch") for judged in stream.judgements].count("batch-1") == 5
     assert [effect for effect in stream.decider.effects(stream.state) if effect.kind == "batches"] == []
     assert stream.calls.rows == {}
 
@@ -423,7 +425,7 @@ async def test_a_judge_that_is_stopped_finds_its_questions_waiting() -> None:
         await asyncio.sleep(0)
     stream.when(commands.StopJudge(judge="fake"))
     await asyncio.wait_for(work, 60)
-    assert (stream.line.status, stream.told) == ("stopped", [])
+    assert (stream.line.status, stream.judgements) == ("stopped", [])
     stream.begin()
     await asyncio.gather(stream.work(), answered(stream, *[YES] * 6))
     assert (stream.line.status, stream.line.coded, len(stream.model.asked)) == ("done", 6, 0)

@@ -1,4 +1,4 @@
-"""An experiment: given what was planned and what its workers told, when somebody does this, then that."""
+"""An experiment: given what was planned and what its workers reported, when somebody does this, then that."""
 
 import json
 from decimal import Decimal
@@ -119,9 +119,9 @@ class Bench(Scenario[State]):
 
     def finish(self, place: int, **changes: Any) -> "Bench":
         spent = Spent(turns=36, calls=37, tokens=3700, cost="0.5", known="0.5")
-        told: dict[str, Any] = {"outcome": "completed", "version": 90, "hash": "a" * 64, "spent": spent, "models": {}}
+        facts: dict[str, Any] = {"outcome": "completed", "version": 90, "hash": "a" * 64, "spent": spent, "models": {}}
         acts = changes.pop("acts", {})
-        finished = RunFinished(run=self.run(place), **{**told, **changes})
+        finished = RunFinished(run=self.run(place), **{**facts, **changes})
         return self.when(commands.ReportRunFinished(finished=finished, acts=acts))
 
     def effects(self) -> list[str]:
@@ -293,16 +293,16 @@ class TestStops:
             bench.when(commands.RaiseBudget(by="o", budget=lower)).refused(Code.INVALID_REQUEST, "budget")
 
     def test_another_model_than_was_asked_is_a_deviation_once_with_its_count(self, bench: Bench) -> None:
-        def told(run: int, calls: int, *names: str) -> commands.ReportRunProgress:
+        def progress(run: int, calls: int, *names: str) -> commands.ReportRunProgress:
             noticed = Noticed(answered={"fake": dict.fromkeys(names, calls)}, prompt_cut={"fake": 1})
             return commands.ReportRunProgress(
                 run=bench.run(run), spent=Spent(turns=calls, calls=calls), noticed=noticed
             )
 
         opened, progressed, deviated = like(events.RunStarted), like(events.RunProgressed), like(events.Deviation)
-        bench.when(told(0, 1, "mini-2")).then(opened, progressed, deviated)
-        bench.when(told(0, 4, "mini-2")).then(progressed)
-        bench.when(told(1, 2, "mini-2", "maxi")).then(opened, progressed, deviated)
+        bench.when(progress(0, 1, "mini-2")).then(opened, progressed, deviated)
+        bench.when(progress(0, 4, "mini-2")).then(progressed)
+        bench.when(progress(1, 2, "mini-2", "maxi")).then(opened, progressed, deviated)
         seen = views.experiment(bench.state)
         assert [(line.field, line.after, line.count) for line in seen.deviations] == [
             ("answered.fake", "mini-2", 6), ("answered.fake", "maxi", 2),
@@ -352,8 +352,8 @@ class TestRecords:
         bench.see().then()
         stage1, phase1 = ({"trade": 8, "idle": 2, "build_billboard": 1}, {"trade": 1, "speak": 9})
         for place, acts in ((0, stage1), (1, phase1)):
-            told = commands.ReportRunProgress(run=bench.run(place), spent=Spent(turns=12, calls=12), acts=acts)
-            bench.when(told).then(like(events.RunStarted), like(events.RunProgressed), like(events.ActsCounted))
+            progress = commands.ReportRunProgress(run=bench.run(place), spent=Spent(turns=12, calls=12), acts=acts)
+            bench.when(progress).then(like(events.RunStarted), like(events.RunProgressed), like(events.ActsCounted))
         bench.see().then(like(events.PcsSeen))
         bench.see().then()
         bench.finish(0, acts=stage1 | {"trade": 20}).then(like(events.ActsCounted), like(events.RunFinished))
@@ -707,7 +707,7 @@ class TestDesk:
                 return bench.decision  # type: ignore[return-value]  # just checked
         return self.api.answer(bench.state, ask)
 
-    def told(self, bench: Bench, route: str, body: Any = None, **query: Any) -> Any:
+    def answered(self, bench: Bench, route: str, body: Any = None, **query: Any) -> Any:
         reply = self.called(bench, route, body, **query)
         assert isinstance(reply, ApiReply), reply
         self.status = reply.status
@@ -715,7 +715,7 @@ class TestDesk:
 
     def test_an_opened_plan_is_read(self) -> None:
         bench = Bench(SMALL)
-        state = self.told(bench, "agora_read")
+        state = self.answered(bench, "agora_read")
         assert isinstance(state, ExperimentState)
         assert (self.status, state.experiment, state.id, state.status) == (200, ID, ID, "running")
         assert (state.progress.runs, state.progress.turns_planned, state.scripted) == (2, 72, True)
@@ -724,14 +724,14 @@ class TestDesk:
 
     def test_a_plan_may_be_a_text(self) -> None:
         text = "# mine\nname: n\nmodels: [scripted]\nphases: {phase1: {runs: 1}}\n"
-        assert self.told(Bench(text), "agora_read").plan == text
+        assert self.answered(Bench(text), "agora_read").plan == text
 
     def test_stop_and_resume_answer_with_the_experiment(self) -> None:
         bench = Bench(SMALL | {"budget": {"calls": 10}})
-        assert self.told(bench, "agora_stop").status == "stopped"
-        assert self.told(bench, "agora_resume").status == "running"
-        assert self.told(bench, "agora_stop", {"reason": "lunch"}).reason == "lunch"
-        state = self.told(bench, "agora_resume", {"budget": {"calls": 30}, "reason": "more"})
+        assert self.answered(bench, "agora_stop").status == "stopped"
+        assert self.answered(bench, "agora_resume").status == "running"
+        assert self.answered(bench, "agora_stop", {"reason": "lunch"}).reason == "lunch"
+        state = self.answered(bench, "agora_resume", {"budget": {"calls": 30}, "reason": "more"})
         assert (state.status, state.budget.calls, state.deviations[0].reason) == ("running", 30, "more")
         assert self.status == 200
 
@@ -746,7 +746,7 @@ class TestDesk:
         bench.when(commands.ReportRunOpened(run=bench.run(0)))
         bench.when(commands.ForkRun(by="o", run=bench.run(0), version=3, change="model=scripted-wild"))
         bench.finish(0)
-        found = self.told(bench, "agora_runs")
+        found = self.answered(bench, "agora_runs")
         assert isinstance(found, ExperimentRuns)
         assert [(run.cell, run.number, run.status, run.exploratory, run.parent) for run in found.runs] == [
             ("phase1/scripted/ko", 1, "finished", False, None),
@@ -754,7 +754,7 @@ class TestDesk:
             ("phase1/scripted/ko", 1, "planned", True, bench.run(0)),
         ]
         bench.finish(2, spent=Spent(turns=9))
-        assert self.told(bench, "agora_runs").runs[2].turns_planned == 9, "what a fork took over is not its own"
+        assert self.answered(bench, "agora_runs").runs[2].turns_planned == 9, "what a fork took over is not its own"
         assert (found.runs[0].version, found.runs[0].hash, found.runs[0].spent.turns) == (90, "a" * 64, 36)
 
     def test_what_is_not_there_is_not_found(self) -> None:
@@ -771,7 +771,7 @@ class TestDesk:
 
 
 class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a message
-    """Whatever is told in whatever order: the fold is the live state, and every path can be ended."""
+    """Whatever is commanded in whatever order: the fold is the live state, and every path can be ended."""
 
     bench: Bench
 
@@ -779,7 +779,7 @@ class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a m
     def open(self, plan: dict[str, Any]) -> None:
         self.bench = Bench(plan)
 
-    def told(self, command: Command) -> None:
+    def commanded(self, command: Command) -> None:
         self.bench.when(command)
         if isinstance(self.bench.decision, Refused):
             assert self.bench.decision.detail
@@ -789,89 +789,89 @@ class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a m
 
     @rule(place=st.integers(0, 9))
     def open_run(self, place: int) -> None:
-        self.told(commands.ReportRunOpened(run=self.pick(place)))
+        self.commanded(commands.ReportRunOpened(run=self.pick(place)))
 
     @rule(place=st.integers(0, 9), turns=st.integers(0, 36), cost=st.sampled_from(["0", "0.25", None]))
     def progress(self, place: int, turns: int, cost: str | None) -> None:
         spent = Spent(turns=turns, calls=turns, tokens=turns * 9, cost=cost)
         acts = {"trade": turns // 2, "adjust_tax": 1}
-        self.told(commands.ReportRunProgress(run=self.pick(place), spent=spent, acts=acts))
+        self.commanded(commands.ReportRunProgress(run=self.pick(place), spent=spent, acts=acts))
 
     @rule(place=st.integers(0, 9))
     def finish(self, place: int) -> None:
         spent = Spent(turns=36, calls=40, tokens=400, cost="0.5", known="0.5")
         run = self.pick(place)
         finished = RunFinished(run=run, outcome="completed", version=9, hash="b" * 64, spent=spent, models={})
-        self.told(commands.ReportRunFinished(finished=finished))
+        self.commanded(commands.ReportRunFinished(finished=finished))
 
     @rule(reason=st.text(max_size=5))
     def stop(self, reason: str) -> None:
-        self.told(commands.Stop(by="o", reason=reason))
+        self.commanded(commands.Stop(by="o", reason=reason))
 
     @rule()
     def resume(self) -> None:
-        self.told(commands.Resume(by="o"))
+        self.commanded(commands.Resume(by="o"))
 
     @rule(calls=st.none() | st.integers(1, 99))
     def raise_budget(self, calls: int | None) -> None:
-        self.told(commands.RaiseBudget(by="o", budget=Budget(calls=calls)))
+        self.commanded(commands.RaiseBudget(by="o", budget=Budget(calls=calls)))
 
     @rule(place=st.integers(0, 9))
     def stop_for_budget(self, place: int) -> None:
-        self.told(out_of_budget(self.pick(place)))
+        self.commanded(out_of_budget(self.pick(place)))
 
     @rule(stimuli=st.sampled_from(["a", "b"]))
     def compare(self, stimuli: str) -> None:
         pins = msgspec.structs.replace(self.bench.state.pins, stimuli=stimuli)
-        self.told(commands.Compare(by="runner", pins=pins, models=()))
+        self.commanded(commands.Compare(by="runner", pins=pins, models=()))
 
     @rule(ends=st.none() | st.sampled_from([("0", "0.05"), ("0", "0.9")]), old=st.booleans())
     def look(self, ends: tuple[str, str] | None, old: bool) -> None:
         effect = "0" * 32 if old else look_effect(self.bench.state)
         intervals = {"phase1/scripted/ko": ends}
-        self.told(commands.Look(by="o", measure="p:trade", intervals=intervals, effect_id=effect))
+        self.commanded(commands.Look(by="o", measure="p:trade", intervals=intervals, effect_id=effect))
 
     @rule()
     def see_pcs(self) -> None:
         plan = self.bench.state.plan
         assert plan is not None
         figures = pcs_so_far(interim_pcs.arms(plan, self.bench.state.runs))
-        self.told(commands.SeePcs(by="o", turns=self.bench.state.spent.turns, figures=figures))
+        self.commanded(commands.SeePcs(by="o", turns=self.bench.state.spent.turns, figures=figures))
 
     @rule(place=st.integers(0, 9), version=st.integers(-1, 5),
           change=st.sampled_from(["model=paid", "model=x", "content=hi", "persona=citizen_01:jester"]))  # fmt: skip
     def fork(self, place: int, version: int, change: str) -> None:
         run = self.pick(place)
-        self.told(commands.ForkRun(by="o", run=run, version=version, change=change, catalogue=CATALOGUE))
+        self.commanded(commands.ForkRun(by="o", run=run, version=version, change=change, catalogue=CATALOGUE))
 
     @rule(alias=st.sampled_from(["paid", "other"]), calls=st.none() | st.integers(0, 9))
     def begin_judging(self, alias: str, calls: int | None) -> None:
         judge = msgspec.structs.replace(JUDGE, alias=alias)
         budget = JudgeBudget(calls=calls)
-        self.told(commands.StartJudge(by="o", judge=judge, turns="all", budget=budget))
+        self.commanded(commands.StartJudge(by="o", judge=judge, turns="all", budget=budget))
 
     @rule(code=st.none() | st.sampled_from(["ok", "parse_error"]), turn=st.integers(1, 3))
     def judge(self, code: str | None, turn: int) -> None:
         labels = {"survival": True, "social": True} if code == "ok" else {"survival": None, "social": None}
-        self.told(judgement(self.bench, SAID, turn=turn, code=code, **labels))
+        self.commanded(judgement(self.bench, SAID, turn=turn, code=code, **labels))
 
     @rule(number=st.integers(1, 4), outcome=st.sampled_from(["done", "budget", "away"]))
     def end_judging(self, number: int, outcome: Any) -> None:
-        self.told(commands.EndJudge(number=number, outcome=outcome))
+        self.commanded(commands.EndJudge(number=number, outcome=outcome))
 
     @rule(alias=st.sampled_from(["paid", "nobody"]))
     def stop_judging(self, alias: str) -> None:
-        self.told(commands.StopJudge(judge=alias))
+        self.commanded(commands.StopJudge(judge=alias))
 
     @rule(coder=st.sampled_from(["kim", "lee"]), many=st.integers(0, 3))
     def take_sheet(self, coder: str, many: int) -> None:
         rows = tuple(SheetRow(key=f"{number:016x}", survival=True) for number in range(many))
-        self.told(commands.TakeSheet(coder=coder, rows=rows))
+        self.commanded(commands.TakeSheet(coder=coder, rows=rows))
 
     @precondition(lambda self: len(self.bench.log) > 8)
     @rule()
     def end(self) -> None:
-        self.told(EndGame(reason="enough"))
+        self.commanded(EndGame(reason="enough"))
 
     @invariant()
     def the_fold_is_the_live_state(self) -> None:
@@ -887,13 +887,13 @@ class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a m
     @invariant()
     def judges_count_what_was_told_of_them(self) -> None:
         for judge in self.bench.state.judges or ():
-            told = [
+            judged = [
                 event
                 for event, _, _ in self.bench.log
                 if isinstance(event, events.JudgeCoded) and event.judge == judge.judge.alias
             ]
-            assert judge.spent.calls == len(told)
-            assert judge.coded + judge.failed == sum(event.code is not None for event in told)
+            assert judge.spent.calls == len(judged)
+            assert judge.coded + judge.failed == sum(event.code is not None for event in judged)
 
     @invariant()
     def what_is_owed_can_be_done(self) -> None:
@@ -944,9 +944,9 @@ SAID: dict[str, Any] = {
 
 
 def judgement(bench: Bench, *calls: dict[str, Any], turn: int = 1, **said: Any) -> commands.RecordJudgement:
-    told: dict[str, Any] = {"survival": True, "social": False, "code": "ok"} | said
+    facts: dict[str, Any] = {"survival": True, "social": False, "code": "ok"} | said
     thought = Thought(bench.run(0), "merchant_01", turn, "phase1", "en", "paid", "so")
-    found = Judgement(**told) if told["code"] else None
+    found = Judgement(**facts) if facts["code"] else None
     return commands.RecordJudgement(
         judge="paid", calls=coded_events(thought, "paid", "b" * 64, calls or (SAID,), found)
     )
