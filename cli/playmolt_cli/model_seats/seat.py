@@ -8,8 +8,7 @@ import msgspec
 from playmolt_core.db.ledger import Account
 from playmolt_core.llm.attempts import recorded
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_core.llm.day_budget import worst_case
-from playmolt_core.llm.durable_call import Charge, DurableCall
+from playmolt_core.llm.durable_call import Charge, DurableCall, worst_case
 from playmolt_core.llm.file_ledger import MemoryLedger
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.parsing import Unparsed, parse_object

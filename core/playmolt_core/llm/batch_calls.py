@@ -4,23 +4,43 @@
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 from typing_extensions import override
 
-from playmolt_core.db.ledger import ExhaustedAccount, LedgerEntry, correction, exhausted, reservation
+from playmolt_core.db.ledger import (
+    Account,
+    Amount,
+    ExhaustedAccount,
+    LedgerEntry,
+    correction,
+    exhausted,
+    reservation,
+)
 from playmolt_core.db.pool import Pool, queries
 
 _SQL = queries("batch_calls")
+
+
+class NewCall(msgspec.Struct, frozen=True):
+    """A request that is to wait. `asker` tells who asks apart; only those who go on are sent. `reserved` is its worst
+    case on each account."""
+
+    key: str
+    stream: str
+    asker: str
+    alias: str
+    body: Mapping[str, Any]
+    reserved: Amount
 
 
 class WaitingCall(msgspec.Struct, frozen=True):
     """A request that is in no confirmed batch yet; `name` is that of a batch whose submission is unconfirmed."""
 
     key: str
+    asker: str
     alias: str
     body: dict[str, Any]
     name: str | None
@@ -29,29 +49,32 @@ class WaitingCall(msgspec.Struct, frozen=True):
 
 class BatchedCall(NamedTuple):
     """The state of a request. If it is done without an answer, send it without a batch. `tokens` and `money` were
-    reserved for it `at` the time when it started to wait; zero once it is settled."""
+    reserved for it on `accounts`; there are none once it is settled."""
 
     answered: bool
     answer: str | None
     batch: str | None
     tokens: int
     money: Decimal
-    at: datetime
+    accounts: Sequence[str]
+
+    @property
+    def reserved(self) -> Amount:
+        return Amount(self.money, self.tokens, 1)
+
+    def corrections(self, used: Amount) -> list[LedgerEntry]:
+        """What corrects its accounts to what it used."""
+        return [LedgerEntry(Account(name=name), used - self.reserved) for name in self.accounts]
 
 
-ASKED_PLAINLY: Final = BatchedCall(
-    answered=True, answer=None, batch=None, tokens=0, money=Decimal(0), at=datetime.min.replace(tzinfo=UTC)
-)
+ASKED_PLAINLY: Final = BatchedCall(answered=True, answer=None, batch=None, tokens=0, money=Decimal(0), accounts=())
 """The state of a request that no longer exists."""
 
 
 class BatchCalls(Protocol):
     """Keys are hex SHA-256, `stream` is the experiment's. Methods raise LogUnavailable."""
 
-    async def put(
-        self, key: str, stream: str, alias: str, body: Mapping[str, object], tokens: int, money: Decimal, at: datetime,
-        entries: Sequence[LedgerEntry] = (),
-    ) -> ExhaustedAccount | None:  # fmt: skip
+    async def put(self, call: NewCall, entries: Sequence[LedgerEntry] = ()) -> ExhaustedAccount | None:
         """Add a waiting request, and reserve on all accounts; on none and without the request if one cannot pay.
 
         An existing request stays unchanged.
@@ -80,6 +103,13 @@ class BatchCalls(Protocol):
         """Clear the reservation of a request and correct accounts."""
         ...
 
+    async def closed(self, stream: str, batch: str | None, used: Mapping[str, Amount | None]) -> None:
+        """Delete the requests of a batch, or without one those that were never sent, and correct their accounts.
+
+        `used` is what each of them used; None keeps its worst case, and the others used nothing.
+        """
+        ...
+
 
 class PgBatchCalls(BatchCalls):
     """In Postgres, for all replicas."""
@@ -88,11 +118,10 @@ class PgBatchCalls(BatchCalls):
         self._pool = pool
 
     @override
-    async def put(
-        self, key: str, stream: str, alias: str, body: Mapping[str, object], tokens: int, money: Decimal, at: datetime,
-        entries: Sequence[LedgerEntry] = (),
-    ) -> ExhaustedAccount | None:  # fmt: skip
-        row = (bytes.fromhex(key), stream, alias, msgspec.json.encode(body).decode(), tokens, money, at)
+    async def put(self, call: NewCall, entries: Sequence[LedgerEntry] = ()) -> ExhaustedAccount | None:
+        body = msgspec.json.encode(call.body).decode()
+        most = (call.reserved.tokens, call.reserved.money)
+        row = (bytes.fromhex(call.key), call.stream, call.asker, call.alias, body, *most)
         short = await self._pool.row(_SQL["put"], *row, *reservation(entries))
         return None if short is None else exhausted(*short)
 
@@ -105,7 +134,8 @@ class PgBatchCalls(BatchCalls):
     async def waiting(self, stream: str) -> list[WaitingCall]:
         rows = await self._pool.fetch(_SQL["waiting"], stream)
         return [
-            WaitingCall(key.hex(), alias, msgspec.json.decode(body), name, age) for key, alias, body, name, age in rows
+            WaitingCall(key.hex(), asker, alias, msgspec.json.decode(body), name, age)
+            for key, asker, alias, body, name, age in rows
         ]
 
     @override
@@ -128,3 +158,10 @@ class PgBatchCalls(BatchCalls):
     @override
     async def settled(self, key: str, entries: Sequence[LedgerEntry] = ()) -> None:
         await self._pool.fetch(_SQL["settled"], *correction(entries), bytes.fromhex(key))
+
+    @override
+    async def closed(self, stream: str, batch: str | None, used: Mapping[str, Amount | None]) -> None:
+        keys = [bytes.fromhex(key) for key in used]
+        tokens = [None if each is None else each.tokens for each in used.values()]
+        money = [None if each is None else each.money for each in used.values()]
+        await self._pool.fetch(_SQL["closed"], stream, batch, keys, tokens, money)

@@ -9,8 +9,7 @@ from typing import Final
 
 from playmolt_core.db.ledger import Account, ExhaustedAccount
 from playmolt_core.llm.catalogue import ModelEntry
-from playmolt_core.llm.durable_call import Charge
-from playmolt_core.llm.openai.request_body import most_prompt_tokens
+from playmolt_core.llm.durable_call import Charge, worst_case
 from playmolt_core.llm.port import ModelRequest
 from playmolt_core.settings import Settings
 
@@ -22,26 +21,17 @@ def account_of(day: str, payer: str = "") -> str:
     return f"day:{day}:{payer}" if payer else f"day:{day}"
 
 
-def worst_case(request: ModelRequest, entry: ModelEntry | None) -> tuple[int, Decimal | None]:
-    """The maximum tokens and money of a request; None if a price is unknown. A scripted model costs no money."""
-    prompt, reply = most_prompt_tokens(request), request.max_tokens
-    if entry is None:
-        return prompt + reply, Decimal(0)
-    reply = min(reply, entry.reply_tokens or reply)
-    return prompt + reply, entry.most(prompt, reply)
-
-
 class DayBudget:
     """The operator's limits of a day."""
 
     def __init__(self, settings: Settings, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
-        self.now = now
+        self._now = now
         self._all = (settings.day_tokens or None, Decimal(settings.day_money) or None)
         self._key = (settings.key_day_tokens or None, Decimal(settings.key_day_money) or None)
 
-    def charges(self, request: ModelRequest, entry: ModelEntry, at: datetime | None = None) -> Sequence[Charge]:
-        """The worst case of a request at the prices of `entry`, on the accounts of today or of the day of `at`."""
-        day, payer = (at or self.now()).date().isoformat(), request.payer
+    def charges(self, request: ModelRequest, entry: ModelEntry) -> Sequence[Charge]:
+        """The worst case of a request at the prices of `entry`, on the accounts of today."""
+        day, payer = self._now().date().isoformat(), request.payer
         accounts = [Account(name=account_of(day), tokens=self._all[0], money=self._all[1])]
         if payer:
             accounts.append(Account(name=account_of(day, payer), tokens=self._key[0], money=self._key[1]))

@@ -12,18 +12,21 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 from playmolt_schemas.instrument.usage import held_by, with_call
 from playmolt_schemas.stored.agora.plan import Spent
+from playmolt_schemas.text import decimal_text
 from typing_extensions import override
 
 from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.db.ledger import Account, Amount, ExhaustedAccount, InFlight, Ledger, LedgerEntry
 from playmolt_core.llm.attempts import recorded
-from playmolt_core.llm.batch_calls import ASKED_PLAINLY, BatchCalls, BatchedCall
+from playmolt_core.llm.batch_calls import ASKED_PLAINLY, BatchCalls, NewCall
+from playmolt_core.llm.catalogue import ModelEntry
+from playmolt_core.llm.openai.request_body import most_prompt_tokens
 from playmolt_core.llm.port import (
     TRANSPORT_FAULTS,
     Attempt,
@@ -46,6 +49,26 @@ _OK: Final = 200
 _REFUSED: Final = "rate_limited"
 _UNANSWERED: Final = TRANSPORT_FAULTS | {"rejected"}
 _NOTHING: Final = Decimal(0)
+
+
+class WorstCase(NamedTuple):
+    """The most that a request takes; `money` is None if a price is unknown."""
+
+    tokens: int
+    money: Decimal | None
+
+    @property
+    def amount(self) -> Amount:
+        return Amount(self.money or _NOTHING, self.tokens, 1)
+
+
+def worst_case(request: ModelRequest, entry: ModelEntry | None) -> WorstCase:
+    """The whole prompt and a full reply. Without an entry the model is scripted, and costs no money."""
+    prompt, reply = most_prompt_tokens(request), request.max_tokens
+    if entry is None:
+        return WorstCase(prompt + reply, _NOTHING)
+    reply = min(reply, entry.reply_tokens or reply)
+    return WorstCase(prompt + reply, entry.most(prompt, reply))
 
 
 class Charge(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,7 +95,7 @@ class Charge(msgspec.Struct, frozen=True, kw_only=True):
 
     def correction(self, attempt: Attempt) -> Amount:
         """What a request used, less its worst case."""
-        used = _used(attempt, self.worst) if self.unanswered == "worst_case" else _reported(attempt, self.worst)
+        used = _used(attempt, self.worst) if self.unanswered == "worst_case" else reported(attempt, self.worst)
         return used - self.worst
 
 
@@ -89,7 +112,7 @@ def _used(attempt: Attempt, worst: Amount) -> Amount:
     )
 
 
-def _reported(attempt: Attempt, worst: Amount) -> Amount:
+def reported(attempt: Attempt, worst: Amount) -> Amount:
     """The usage of a request; the worst case only for a reply without figures, and a 429 is not a call."""
     call = {
         "outcome": attempt.outcome, "status": attempt.status, "detail": attempt.detail, "code": attempt.code,
@@ -230,8 +253,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """A request whose reply is kept under `key`, so that the same question finds it and is never paid twice.
 
     Without a key (scripted models) nothing is kept or marked. Attempts are stored with `prompt`, the SHA-256 of the
-    text of the first two messages. `accounts` pay at most `tokens` and `cost` (None: unknown) for each request, and
-    nothing for one that is lost. `labels` are added to attempts as stored.
+    text of the first two messages. `accounts` pay the worst case of each request, and nothing for one that is lost.
+    `labels` are added to attempts as stored.
     """
 
     request: ModelRequest
@@ -239,28 +262,27 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     prompt: str
     mark: InFlight
     accounts: Sequence[Account]
-    tokens: int
-    cost: str | None
     labels: Mapping[str, str] = {}
 
-    def charges(self, reserved: BatchedCall | None = None) -> list[Charge]:
-        """The worst case on its own accounts; in a batch it is what was reserved."""
-        money = None if self.cost is None else Decimal(self.cost)
-        tokens, money = (self.tokens, money) if reserved is None else (reserved.tokens, reserved.money)
-        return [Charge(account=each, tokens=tokens, money=money, unanswered="nothing") for each in self.accounts]
+    def charges(self, worst: WorstCase) -> list[Charge]:
+        """A worst case on its own accounts."""
+        return [
+            Charge(account=each, tokens=worst.tokens, money=worst.money, unanswered="nothing") for each in self.accounts
+        ]
 
-    def stored(self, fields: StoredCall) -> StoredCall:
-        """An attempt as logged: the prompt by its hash, and its worst case where that may be its cost."""
+    def stored(self, fields: StoredCall, money: Decimal | None) -> StoredCall:
+        """An attempt as logged: the prompt by its hash, and the `money` of its worst case if that may be its cost."""
         # Of the request, not of the body: there a demand may be one message with the prompt.
         messages = {"prompt": self.prompt, "added": msgspec.to_builtins(self.request.messages[2:])}
-        held = {"held": self.cost} if self.cost is not None and held_by(fields) else {}
+        held = {"held": decimal_text(money)} if money is not None and held_by(fields) else {}
         return {**fields, **held, "request": fields["request"] | {"messages": messages}, **self.labels}
 
 
 class BatchPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a question waits for a batch, for as long as `goes_on`, which is asked every `look_seconds`."""
+    """Where a question of an asker waits for a batch, for as long as `goes_on`, which is asked every `look_seconds`."""
 
     stream: str
+    asker: str = ""
     goes_on: Callable[[], Awaitable[bool]]
     look_seconds: float
 
@@ -278,13 +300,12 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class NoAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a question has no answer: an account (None: a price is unknown), no such model, or its batch takes too long.
+    """Why a question has no answer: an account is exhausted, no such model, or its batch takes too long.
 
     `attempts` are its requests so far, as stored.
     """
 
-    reason: Literal["exhausted", "no_model", "stopped"]
-    account: ExhaustedAccount | None = None
+    reason: Literal["no_model", "stopped"] | AccountExhausted
     attempts: tuple[StoredCall, ...] = ()
 
 
@@ -348,7 +369,8 @@ class DurableCalls:
 
     async def _directly(self, question: Question, model: Model) -> Answer | NoAnswer:
         request, key = question.request, question.key
-        charges = [*question.charges(), *self._models.charges(request)]
+        worst = self._models.worst_case(request)
+        charges = [*question.charges(worst), *self._models.charges(request)]
         call = DurableCall(self._ledger, charges, question.mark if key else None)
         attempts: list[StoredCall] = []
         kept = False
@@ -356,12 +378,12 @@ class DurableCalls:
         async def record(attempt: Attempt) -> None:
             nonlocal kept
             kept = is_answer(attempt)
-            attempts.append(await self._stored(question, attempt))
+            attempts.append(await self._stored(question, attempt, worst.money))
 
         try:
             said = await call.ask(model, request, record)
         except AccountExhausted as exhausted:
-            return NoAnswer(reason="exhausted", account=exhausted.spent, attempts=tuple(attempts))
+            return NoAnswer(reason=exhausted, attempts=tuple(attempts))
         # Not in a `finally`: a cancelled request is lost, and found by the process that continues.
         if key is not None and kept:
             # Before it is parsed or logged, and whatever it says.
@@ -370,11 +392,11 @@ class DurableCalls:
             await call.settle()
         return Answer(said, tuple(attempts))
 
-    async def _stored(self, question: Question, attempt: Attempt) -> StoredCall:
+    async def _stored(self, question: Question, attempt: Attempt, money: Decimal | None) -> StoredCall:
         fields, separate_text = recorded(attempt)
         if separate_text is not None:
             await self._texts.put([separate_text])
-        return question.stored(fields)
+        return question.stored(fields, money)
 
     async def _in_batch(
         self, question: Question, key: str, batch: BatchPlace, model: "OpenAIModel"
@@ -384,30 +406,29 @@ class DurableCalls:
         It has no marker: a batch outlives the process that waits for it.
         """
         request = question.request
+        worst = self._models.worst_case(request, batched=True)
         if await self._batches.found(key) is None:
-            at = self._models.now()
-            line, money = model.line(request), Decimal(question.cost or 0)
-            put = partial(self._batches.put, key, batch.stream, request.alias, line, question.tokens, money, at)
+            new = NewCall(key, batch.stream, batch.asker, request.alias, model.line(request), worst.amount)
+            charges = [*question.charges(worst), *self._models.charges(request, batched=True)]
             try:
-                await reserve([*question.charges(), *self._models.charges(request, at)], put)
+                await reserve(charges, partial(self._batches.put, new))
             except AccountExhausted as exhausted:
                 if exhausted.charge.refusal is None:
-                    return NoAnswer(reason="exhausted", account=exhausted.spent)
+                    return NoAnswer(reason=exhausted)
                 return Answer(refused(exhausted, request, 0), ())
         while (call := await self._batches.found(key)) is not None and not call.answered:
             if not await batch.goes_on():
                 return NoAnswer(reason="stopped")
             await self._sleep(batch.look_seconds)
         call = call or ASKED_PLAINLY
-        charges = [*question.charges(call), *self._models.charges(request, call.at)]
         attempt, said = (None, None) if call.answer is None else model.read(request, call.answer)
         if attempt is None or said is None or attempt.outcome in _UNANSWERED:
-            if call.tokens:  # never released twice
-                await self._batches.settled(key, [LedgerEntry(each.account, Amount() - each.worst) for each in charges])
+            if call.accounts:  # never released twice
+                await self._batches.settled(key, call.corrections(Amount()))
             return None
-        attempts = [await self._stored(question, attempt) | {"batch": call.batch}]
-        entries = [LedgerEntry(charge.account, charge.correction(attempt)) for charge in charges]
-        await self._ledger.keep(entries, question.mark.stream, key, _body(said, attempts))
+        attempts = [await self._stored(question, attempt, worst.money) | {"batch": call.batch}]
+        corrections = call.corrections(reported(attempt, call.reserved))
+        await self._ledger.keep(corrections, question.mark.stream, key, _body(said, attempts))
         return Answer(said, tuple(attempts))
 
 

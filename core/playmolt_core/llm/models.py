@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from playmolt_schemas.identifiers import is_scripted
@@ -10,7 +9,7 @@ from playmolt_schemas.identifiers import is_scripted
 from playmolt_core.db.ledger import Ledger
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.day_budget import DayBudget
-from playmolt_core.llm.durable_call import Charge, Charges, PaidModel
+from playmolt_core.llm.durable_call import Charge, Charges, PaidModel, WorstCase, worst_case
 from playmolt_core.llm.limits import ModelLimits
 from playmolt_core.llm.port import Model, ModelRequest
 from playmolt_core.llm.scripted.model import Cast, ScriptedModel
@@ -57,15 +56,17 @@ class Models:
         entry = self._catalogue.models.get(alias)
         return None if entry is None else self._opened(entry)
 
-    def charges(self, request: ModelRequest, batched_at: datetime | None = None) -> Sequence[Charge]:
-        """The worst case of a request on the accounts of the day; `batched_at` is when it began to wait for a batch."""
-        entry = self._catalogue.models.get(request.alias)
-        if self._day is None or entry is None:
-            return ()
-        return self._day.charges(request, entry.in_batches if batched_at else entry, batched_at)
+    def charges(self, request: ModelRequest, *, batched: bool = False) -> Sequence[Charge]:
+        """The worst case of a request on the accounts of today, at the prices of batches or at the plain ones."""
+        entry = self._priced(request.alias, batched=batched)
+        return () if self._day is None or entry is None else self._day.charges(request, entry)
 
-    def now(self) -> datetime:
-        return self._day.now() if self._day else datetime.now(UTC)
+    def worst_case(self, request: ModelRequest, *, batched: bool = False) -> WorstCase:
+        return worst_case(request, self._priced(request.alias, batched=batched))
+
+    def _priced(self, alias: str, *, batched: bool) -> ModelEntry | None:
+        entry = self._catalogue.models.get(alias)
+        return entry.in_batches if entry and batched else entry
 
     def _opened(self, entry: ModelEntry) -> "OpenAIModel":
         if entry.alias not in self._open:

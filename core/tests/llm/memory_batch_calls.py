@@ -1,24 +1,24 @@
 """Questions that wait for a batch, in memory, for tests of who asks and who submits."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from decimal import Decimal
 from typing import Any, cast
 
 import msgspec
-from playmolt_core.db.ledger import ExhaustedAccount, LedgerEntry
-from playmolt_core.llm.batch_calls import BatchCalls, BatchedCall, WaitingCall
+from playmolt_core.db.ledger import Account, Amount, ExhaustedAccount, LedgerEntry
+from playmolt_core.llm.batch_calls import BatchCalls, BatchedCall, NewCall, WaitingCall
 from playmolt_core.llm.file_ledger import MemoryLedger
 from typing_extensions import override
 
 
 class _Row(msgspec.Struct):
     stream: str
+    asker: str
     alias: str
     body: dict[str, Any]
     tokens: int
     money: Decimal
-    at: datetime
+    accounts: list[str]
     name: str | None = None
     batch: str | None = None
     answered: bool = False
@@ -34,24 +34,23 @@ class MemoryBatchCalls(BatchCalls):
         self.age = 0.0
 
     @override
-    async def put(
-        self, key: str, stream: str, alias: str, body: Mapping[str, Any], tokens: int, money: Decimal, at: datetime,
-        entries: Sequence[LedgerEntry] = (),
-    ) -> ExhaustedAccount | None:  # fmt: skip
+    async def put(self, call: NewCall, entries: Sequence[LedgerEntry] = ()) -> ExhaustedAccount | None:
         short = await self._ledger.reserve(entries)
         if short is None:
-            self.rows.setdefault(key, _Row(stream, alias, dict(body), tokens, money, at))
+            most, names = call.reserved, [account.name for account, _ in entries]
+            row = _Row(call.stream, call.asker, call.alias, dict(call.body), most.tokens, most.money, names)
+            self.rows.setdefault(call.key, row)
         return short
 
     @override
     async def found(self, key: str) -> BatchedCall | None:
         row = self.rows.get(key)
-        return row and BatchedCall(row.answered, row.answer, row.batch, row.tokens, row.money, row.at)
+        return row and BatchedCall(row.answered, row.answer, row.batch, row.tokens, row.money, row.accounts)
 
     @override
     async def waiting(self, stream: str) -> list[WaitingCall]:
         return [
-            WaitingCall(key, row.alias, row.body, row.name, self.age)
+            WaitingCall(key, row.asker, row.alias, row.body, row.name, self.age)
             for key, row in self.rows.items()
             if row.stream == stream and row.batch is None and not row.answered
         ]
@@ -80,5 +79,15 @@ class MemoryBatchCalls(BatchCalls):
 
     @override
     async def settled(self, key: str, entries: Sequence[LedgerEntry] = ()) -> None:
-        self.rows[key].tokens, self.rows[key].money = 0, Decimal(0)
+        row = self.rows[key]
+        row.tokens, row.money, row.accounts = 0, Decimal(0), []
         await self._ledger.settle(entries)
+
+    @override
+    async def closed(self, stream: str, batch: str | None, used: Mapping[str, Amount | None]) -> None:
+        for key, row in [*self.rows.items()]:
+            if row.stream == stream and row.batch == batch and (batch or row.name is None):
+                reserved = Amount(row.money, row.tokens, 1)
+                change = (used.get(key, Amount()) or reserved) - reserved
+                await self._ledger.settle([LedgerEntry(Account(name=name), change) for name in row.accounts])
+                del self.rows[key]

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
-import msgspec
 from msgspec.structs import replace
 
 from playmolt_schemas.agora.plan import CostRow
@@ -21,14 +20,6 @@ _UNSENT: Final = "ConnectError"
 """The client's error when it could not connect."""
 
 
-class Charge(msgspec.Struct, frozen=True, kw_only=True):
-    """Usage of one call. `cost` is None if a price is unknown; it is never taken as 0."""
-
-    calls: int = 1
-    tokens: int = 0
-    cost: str | None = None
-
-
 def with_call(spent: Spent, call: dict[str, Any]) -> Spent:
     """Add a call as stored. A 429 does not count; each lost call counts, at an unknown cost."""
     if not is_call(call):
@@ -37,15 +28,22 @@ def with_call(spent: Spent, call: dict[str, Any]) -> Spent:
     prompt, completion = usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0
     calls = int(call.get("lost", 1))
     failed = calls if call.get("outcome") in _FAILED or _filtered_request(call) else 0
-    charged = added(spent, Charge(calls=calls, tokens=prompt + completion, cost=cost_of(call)))
+    cost = cost_of(call)
+    known = decimal_text(Decimal(spent.known) + Decimal(cost or 0))
+    unknown = spent.unknown_calls + (calls if cost is None else 0)
     return replace(
-        charged,
-        failed_calls=charged.failed_calls + failed,
-        prompt_tokens=charged.prompt_tokens + prompt,
-        completion_tokens=charged.completion_tokens + completion,
-        cached_tokens=charged.cached_tokens + (usage.get("cached_tokens") or 0),
-        reasoning_tokens=charged.reasoning_tokens + (usage.get("reasoning_tokens") or 0),
-        held=decimal_text(Decimal(charged.held) + Decimal(call.get("held") or 0)),
+        spent,
+        calls=spent.calls + calls,
+        tokens=spent.tokens + prompt + completion,
+        known=known,
+        unknown_calls=unknown,
+        cost=None if unknown else known,
+        failed_calls=spent.failed_calls + failed,
+        prompt_tokens=spent.prompt_tokens + prompt,
+        completion_tokens=spent.completion_tokens + completion,
+        cached_tokens=spent.cached_tokens + (usage.get("cached_tokens") or 0),
+        reasoning_tokens=spent.reasoning_tokens + (usage.get("reasoning_tokens") or 0),
+        held=decimal_text(Decimal(spent.held) + Decimal(call.get("held") or 0)),
     )
 
 
@@ -94,20 +92,6 @@ def lost_of(calls: Iterable[dict[str, Any]]) -> int:
 def is_call(call: dict[str, object]) -> bool:
     """Whether a request counts as a call: one refused with 429 does not."""
     return call.get("outcome") != _REFUSED
-
-
-def added(spent: Spent, charge: Charge) -> Spent:
-    """The spending after a charge; if any cost is unknown, the sum is unknown."""
-    known = decimal_text(Decimal(spent.known) + Decimal(charge.cost or 0))
-    unknown = spent.unknown_calls + (charge.calls if charge.cost is None else 0)
-    return replace(
-        spent,
-        calls=spent.calls + charge.calls,
-        tokens=spent.tokens + charge.tokens,
-        known=known,
-        unknown_calls=unknown,
-        cost=None if unknown else known,
-    )
 
 
 def summed(parts: Iterable[Spent]) -> Spent:

@@ -1,23 +1,18 @@
-"""The worst case of a call, and whether a budget still allows it (agora.md, Budget). Pure: counting is elsewhere.
-
-A call is admitted on its worst case, its whole prompt and a full reply, so that no budget is ever exceeded; afterwards
-the actual usage is settled.
-"""
+"""Prices of models, the limit that a call would exceed, and what raises a budget (agora.md, Budget)."""
 
 from decimal import Decimal
 from typing import Final
 
 from playmolt_core.llm.catalogue import ModelEntry
-from playmolt_core.llm.port import ModelRequest
+from playmolt_core.llm.durable_call import AccountExhausted
 from playmolt_schemas.identifiers import is_scripted
-from playmolt_schemas.instrument.usage import Charge, added
-from playmolt_schemas.stored.agora.experiment import BudgetStopped, LimitName, Scope
-from playmolt_schemas.stored.agora.plan import Budget, Limits, Spent
+from playmolt_schemas.stored.agora.experiment import BudgetStopped, LimitName
+from playmolt_schemas.stored.agora.plan import Budget
+from playmolt_schemas.stored.agora.turn import RunSpec
 from playmolt_schemas.text import decimal_text
 
 PRICES: Final = ("input_price", "output_price", "cached_price", "reasoning_price")
-_MESSAGE_TOKENS: Final = 16
-"""Upper bound of the tokens that a server's chat template adds to each message."""
+_LIMITS: Final[tuple[LimitName, ...]] = ("money", "tokens", "calls")
 _FREE: Final = ModelEntry(base_url="", model="", input_price=Decimal(0), output_price=Decimal(0))
 _UNKNOWN: Final = ModelEntry(base_url="", model="")
 
@@ -27,19 +22,35 @@ def with_prices(alias: str, entry: ModelEntry | None) -> ModelEntry:
     return _FREE if is_scripted(alias) else entry or _UNKNOWN
 
 
-def worst_case(request: ModelRequest, entry: ModelEntry) -> Charge:
-    """The maximum usage of a call. No tokenizer produces more tokens than a text has UTF-8 bytes."""
-    prompt = sum(len(message.content.encode()) + _MESSAGE_TOKENS for message in request.messages)
-    money = entry.most(prompt, request.max_tokens)
-    return Charge(tokens=prompt + request.max_tokens, cost=None if money is None else decimal_text(money))
+def stopped(exhausted: AccountExhausted, spec: RunSpec) -> BudgetStopped:
+    """The limit that refused a call of a run, with advice."""
+    limit, most, after = exceeded(exhausted)
+    whole = exhausted.charge.account.name == spec.experiment
+    could = f"could bring it to {after}" if after is not None else "has no known price"
+    detail = (
+        f"{'The experiment' if whole else 'The run'}'s budget of {most} {limit} is too small for the next call, which "
+        f"{could}. Raise it and resume: spending so far still counts, and no call is repeated."
+    )
+    return BudgetStopped(
+        limit=limit, scope="all" if whole else "run", run=spec.run, most=most, spent=after or "unknown", detail=detail
+    )
 
 
-def limit_reached(
-    budget: Budget, spent: Spent, spent_of_run: Spent, charge: Charge, run: str | None = None
-) -> BudgetStopped | None:
-    """The first limit that a call of this worst case would exceed, with advice; None if there is none."""
-    everything, of_run = added(spent, charge), added(spent_of_run, charge)
-    return _broken(budget, "all", everything, run) or _broken(budget.per_run, "run", of_run, run)
+def exceeded(exhausted: AccountExhausted) -> tuple[LimitName, str, str | None]:
+    """A limit, its value, and what the account would hold after the call; None if the price of the call is unknown."""
+    account, spent, worst = exhausted.charge.account, exhausted.spent, exhausted.charge.worst
+    if spent is None:
+        return "money", decimal_text(account.money or Decimal(0)), None
+    after: tuple[tuple[LimitName, Decimal | int | None, Decimal | int], ...] = (
+        ("calls", account.calls, spent.calls + worst.calls),
+        ("tokens", account.tokens, spent.tokens + worst.tokens),
+        ("money", account.money, spent.money + worst.money),
+    )
+    return next(
+        (limit, decimal_text(Decimal(most)), decimal_text(Decimal(held)))
+        for limit, most, held in after
+        if most is not None and held > most
+    )
 
 
 def raised(before: Budget, after: Budget) -> str:
@@ -52,26 +63,3 @@ def raised(before: Budget, after: Budget) -> str:
         if new is not None and (old is None or Decimal(new) < Decimal(old)):
             return f"budget.{name} would go from {'no limit' if old is None else old} down to {new}; it can only rise"
     return "" if any(old != new for _, old, new in pairs) else "the budget already has these limits"
-
-
-_LIMITS: Final[tuple[LimitName, ...]] = ("money", "tokens", "calls")
-
-
-def _broken(limits: Limits, scope: Scope, after: Spent, run: str | None) -> BudgetStopped | None:
-    if limits.calls is not None and after.calls > limits.calls:
-        return _stopped("calls", scope, str(limits.calls), str(after.calls), run)
-    if limits.tokens is not None and after.tokens > limits.tokens:
-        return _stopped("tokens", scope, str(limits.tokens), str(after.tokens), run)
-    if limits.money is not None and (after.cost is None or Decimal(after.cost) > Decimal(limits.money)):
-        return _stopped("money", scope, limits.money, after.cost, run)
-    return None
-
-
-def _stopped(limit: LimitName, scope: Scope, most: str, after: str | None, run: str | None) -> BudgetStopped:
-    owner = "The experiment's" if scope == "all" else "The run's"
-    could = f"could bring it to {after}" if after is not None else "has no known price"
-    detail = (
-        f"{owner} budget of {most} {limit} is too small for the next call, which {could}. Raise it and resume: "
-        "spending so far still counts, and no call is repeated."
-    )
-    return BudgetStopped(limit=limit, scope=scope, run=run, most=most, spent=after or "unknown", detail=detail)

@@ -3,29 +3,17 @@
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
-from playmolt_core.db.ledger import Account, ExhaustedAccount
+from playmolt_core.db.ledger import Account
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.port import ModelRequest, SamplingParameters, TurnHeader
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.identifiers import is_scripted
-from playmolt_schemas.instrument.usage import Charge
-from playmolt_schemas.stored.agora.experiment import BudgetStopped
-from playmolt_schemas.stored.agora.plan import Budget, Limits, Plan, Spent
+from playmolt_schemas.stored.agora.plan import Budget, Limits, Plan
 from playmolt_schemas.stored.agora.turn import RunSpec, SamplingSettings
-from playmolt_schemas.text import decimal_text
 
-from playmolt_agora_runner import budget
 from playmolt_agora_runner.turn import reply_parser
 from playmolt_agora_runner.turn.prompts import Prompt
 from playmolt_agora_runner.turn.scene import Scene
-
-
-def spent_of(account: ExhaustedAccount | None) -> Spent:
-    """What an account has spent or reserved; nothing for one that was not asked."""
-    if account is None:
-        return Spent()
-    money = decimal_text(account.money)
-    return Spent(calls=account.calls, tokens=account.tokens, cost=money, known=money)
 
 
 def accounts_of(spec: RunSpec, limits: Budget) -> list[Account]:
@@ -83,13 +71,3 @@ def reply_key(
         "replicate": replicate,
     }
     return digest(named)
-
-
-def account_reached(account: ExhaustedAccount | None, spec: RunSpec, limits: Budget, charge: Charge) -> BudgetStopped:
-    """The limit that refused a call of this worst case; `account` is None if its price is unknown."""
-    spent = spent_of(account)
-    whole = account is None or account.account == spec.experiment
-    reached = budget.limit_reached(limits, spent if whole else Spent(), Spent() if whole else spent, charge, spec.run)
-    if reached is None:
-        raise RuntimeError(f"{account} does not hold a call that its limits hold")
-    return reached

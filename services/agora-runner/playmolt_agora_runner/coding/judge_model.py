@@ -1,30 +1,28 @@
 """One question to a judge: sent once, its reply stored before it is parsed, every request counted and budgeted."""
 
 from collections.abc import Awaitable, Callable
-from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
 import msgspec
-from msgspec.structs import replace
 from playmolt_core.db.blobs import PromptStore
 from playmolt_core.db.ledger import Account, InFlight
 from playmolt_core.llm import port
-from playmolt_core.llm.catalogue import Catalogue, ModelEntry
-from playmolt_core.llm.durable_call import Answer, BatchPlace, DurableCalls, NoAnswer, Question
+from playmolt_core.llm.catalogue import Catalogue
+from playmolt_core.llm.durable_call import AccountExhausted, Answer, BatchPlace, DurableCalls, NoAnswer, Question
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import Failed, ModelRequest, Reply
 from playmolt_core.llm.scripted.model import Cast, Said, ScriptedModel, ScriptedTurn
 from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.instrument.laboratory import Thought
 from playmolt_schemas.instrument.lexicon import cues
-from playmolt_schemas.instrument.usage import Charge, lost_call
+from playmolt_schemas.instrument.usage import lost_call
 from playmolt_schemas.stored.agora.experiment import JudgingStatus
-from playmolt_schemas.stored.agora.plan import Budget, Plan, Spent
+from playmolt_schemas.stored.agora.plan import Limits, Plan
 from playmolt_schemas.stored.agora.turn import Language
 
 from playmolt_agora_runner import budget
-from playmolt_agora_runner.calls.requests import account_for, reply_key, spent_of
+from playmolt_agora_runner.calls.requests import account_for, reply_key
 from playmolt_agora_runner.coding import judgement
 from playmolt_agora_runner.coding.judgement import Judgement, thought_in
 from playmolt_agora_runner.experiment.state import Judge
@@ -120,55 +118,42 @@ class JudgeModel:
         asked = judgement.prompt(thought.text, thought.language)
         await self._store.put(prompts.prompt_text(asked.system, asked.user))
         request = _request(experiment, alias, plan, thought, asked)
-        worst = _worst_case(request, judge)
         question = Question(
             request=request,
             key=None if is_scripted(alias) else self._key(experiment, request, plan, thought),
             prompt=named,
             mark=_mark(experiment, alias, thought, logged),
             accounts=_accounts(experiment, judge),
-            tokens=worst.tokens,
-            cost=worst.cost,
         )
-        batch = None if waits is None else BatchPlace(stream=experiment, goes_on=waits, look_seconds=LOOK_SECONDS)
+        batch = (
+            None
+            if waits is None
+            else BatchPlace(stream=experiment, asker=alias, goes_on=waits, look_seconds=LOOK_SECONDS)
+        )
         scripted = ScriptedModel(self._cast, f"{seed}/judge") if self._cast.knows(alias) else None
         found = await self._calls.ask(question, batch=batch, scripted=scripted)
         if isinstance(found, Answer):
             return _heard(named, found)
-        return JudgeReply(prompt_hash=named, calls=found.attempts, halt=_halt(found, judge, worst))
+        return JudgeReply(prompt_hash=named, calls=found.attempts, halt=_halt(found, alias))
 
     def _key(self, experiment: str, request: ModelRequest, plan: Plan, thought: Thought) -> str:
         replicate = ["judge", experiment, thought.run, thought.turn, thought.agent, *_topic(thought)]
         return reply_key(request, self._catalogue, plan.sampling, replicate)
 
 
-def _worst_case(request: ModelRequest, judge: Judge) -> Charge:
-    """At the prices of its start."""
-    pinned = {name: getattr(judge.judge, name) for name in budget.PRICES}
-    prices = {name: Decimal(price) for name, price in pinned.items() if price is not None}
-    return budget.worst_case(request, replace(ModelEntry(base_url="", model=judge.judge.model), **prices))
-
-
 def _accounts(experiment: str, judge: Judge) -> list[Account]:
-    return [account_for(f"{experiment}/judge/{judge.judge.alias}", _limits(judge))]
+    limits = Limits(money=judge.budget.money, calls=judge.budget.calls)
+    return [account_for(f"{experiment}/judge/{judge.judge.alias}", limits)]
 
 
-def _limits(judge: Judge) -> Budget:
-    return Budget(money=judge.budget.money, calls=judge.budget.calls)
-
-
-def _halt(found: NoAnswer, judge: Judge, worst: Charge) -> JudgeHalt | None:
-    alias = judge.judge.alias
-    if found.reason == "no_model":
-        return JudgeHalt("away", f"the catalogue has no model {alias!r}")
-    if found.reason == "stopped":
-        return None
-    spent = spent_of(found.account)
-    reached = budget.limit_reached(_limits(judge), spent, Spent(), worst)
-    limit = f"{reached.most} {reached.limit}" if reached else "its account"
-    return JudgeHalt(
-        "budget", f"its budget of {limit} is too small for the next call. Raise it, then run the same command again"
-    )
+def _halt(found: NoAnswer, alias: str) -> JudgeHalt | None:
+    if isinstance(found.reason, AccountExhausted):
+        limit, most, _ = budget.exceeded(found.reason)
+        detail = (
+            f"its budget of {most} {limit} is too small for the next call. Raise it, then run the same command again"
+        )
+        return JudgeHalt("budget", detail)
+    return JudgeHalt("away", f"the catalogue has no model {alias!r}") if found.reason == "no_model" else None
 
 
 def _request(experiment: str, alias: str, plan: Plan, thought: Thought, asked: prompts.Prompt) -> ModelRequest:

@@ -14,7 +14,7 @@ from playmolt_core.db.ledger import InFlight
 from playmolt_core.llm import port
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.conversation import asked_again, driven, repairing
-from playmolt_core.llm.durable_call import Answer, BatchPlace, DurableCalls, LostCalls, Question
+from playmolt_core.llm.durable_call import AccountExhausted, Answer, BatchPlace, DurableCalls, LostCalls, Question
 from playmolt_core.llm.port import ModelRequest, Reply, TurnHeader
 from playmolt_core.llm.scripted.model import Cast, ScriptedModel
 from playmolt_schemas.identifiers import is_scripted
@@ -25,7 +25,7 @@ from playmolt_schemas.stored.agora.run import PauseCode
 from playmolt_schemas.stored.agora.turn import RunSpec, Tokens
 
 from playmolt_agora_runner import budget
-from playmolt_agora_runner.calls.requests import account_reached, accounts_of, model_request, reply_key, turn_request
+from playmolt_agora_runner.calls.requests import accounts_of, model_request, reply_key, turn_request
 from playmolt_agora_runner.folder.personas import dressed
 from playmolt_agora_runner.run.effects import AgentInterview
 from playmolt_agora_runner.scripted import visitors
@@ -258,7 +258,6 @@ class TurnModel:
 
     async def _ask(self, question: TurnQuestion, request: ModelRequest, number: int) -> Answer | Halt:
         spec, limits, alias = question.spec, question.limits, request.alias
-        worst = budget.worst_case(request, budget.with_prices(alias, self._catalogue.models.get(alias)))
         scripted, replicate = is_scripted(alias), [*question.replicate, number]
         found = await self._calls.ask(
             Question(
@@ -269,8 +268,6 @@ class TurnModel:
                     stream=spec.run, turn=question.turn, agent=question.place, ask=number, logged=question.logged
                 ),
                 accounts=accounts_of(spec, limits),
-                tokens=worst.tokens,
-                cost=worst.cost,
                 labels=question.labels,
             ),
             batch=None if scripted else await self._batch(spec.experiment),
@@ -278,12 +275,12 @@ class TurnModel:
         )
         if isinstance(found, Answer):
             return found
+        if isinstance(found.reason, AccountExhausted):
+            reached = budget.stopped(found.reason, spec)
+            return Halt(code="budget", detail=reached.detail, reached=reached, attempts=found.attempts)
         if found.reason == "no_model":
             return Halt(code="model_away", detail=f"the catalogue has no model {alias!r}")
-        if found.reason == "stopped":
-            return await self._stopped(spec.experiment)
-        reached = account_reached(found.account, spec, limits, worst)
-        return Halt(code="budget", detail=reached.detail, reached=reached, attempts=found.attempts)
+        return await self._stopped(spec.experiment)
 
     async def _batch(self, experiment: str) -> BatchPlace | None:
         """Where the experiment's questions wait, if its models are asked in batches."""

@@ -1,8 +1,6 @@
 """The worker of batches, on a server over HTTP: what goes out together, and what a kill at any moment leaves."""
 
 from collections.abc import AsyncIterator, Callable
-from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Any, cast
 
 import msgspec
@@ -12,7 +10,9 @@ from playmolt_agora_runner.experiment import commands
 from playmolt_agora_runner.experiment.rules import Experiment
 from playmolt_agora_runner.experiment.state import State
 from playmolt_agora_runner.scripted import residents
+from playmolt_core.db.ledger import Amount
 from playmolt_core.game.decider import Command
+from playmolt_core.llm.batch_calls import NewCall
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.models import Models
@@ -73,10 +73,10 @@ class Stream(Scenario[State]):
             self._steps.add(step)
             self.when(command)
 
-    async def ask(self, *keys: str) -> None:
+    async def ask(self, *keys: str, asker: str = "") -> None:
         for key in keys:
             body = {"model": "fake-model", "messages": [{"role": "user", "content": key[-1]}]}
-            await self.calls.put(key, ID, "fake", body, 0, Decimal(0), datetime.now(UTC))
+            await self.calls.put(NewCall(key, ID, asker, "fake", body, Amount()))
 
     async def work(self, looks: int, step: float = 0.5) -> None:
         """A new process looks so often, so many seconds apart."""

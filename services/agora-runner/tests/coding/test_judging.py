@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, cast
 
@@ -23,7 +22,7 @@ from playmolt_core.db.ledger import Account, Amount
 from playmolt_core.game.decider import Command, Refused
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
-from playmolt_core.llm.durable_call import Charge, DurableCalls
+from playmolt_core.llm.durable_call import Charge, DurableCalls, WorstCase, worst_case
 from playmolt_core.llm.file_ledger import MemoryLedger
 from playmolt_core.llm.port import Attempt, Failed, Listener, ModelRequest, Record, Reply, Sending, Usage
 from playmolt_schemas.instrument.laboratory import ThoughtsRequest
@@ -36,7 +35,9 @@ from tests.agora_locks import opened
 
 ID = "experiment-00000000-0000-4000-8000-000000000001"
 PLAN = {"name": "n", "seed": "7", "models": ["scripted"], "phases": {"phase1": {"runs": 1, "turns": 3}}}
-ENTRY = ModelEntry(base_url="http://127.0.0.1:1/v1", model="mini", concurrent=3)
+ENTRY = ModelEntry(
+    base_url="http://127.0.0.1:1/v1", model="mini", concurrent=3, input_price=Decimal(1), output_price=Decimal(2)
+)
 YES = json.dumps({"survival": True, "social": False})
 JUDGE = PinnedModel(alias="fake", model="mini", base_url="", input_price="1", output_price="2", scripted=False)
 THOUGHTS = [Thought("agora-1", "agent_01", turn, "phase1", "en", "scripted", f"thought {turn}") for turn in range(6)]
@@ -73,14 +74,15 @@ class Model:
     def unpaid(self, alias: str) -> "Model | None":
         return self if alias == "fake" else None
 
-    def charges(self, request: ModelRequest, batched_at: datetime | None = None) -> list[Charge]:
+    def worst_case(self, request: ModelRequest, *, batched: bool = False) -> WorstCase:
+        return worst_case(request, ENTRY)
+
+    def charges(self, request: ModelRequest, *, batched: bool = False) -> list[Charge]:
+        tokens, money = worst_case(request, ENTRY)
         charge = Charge(
-            account=self.day, tokens=900, money=Decimal(9), refusal=lambda _: "was not called: the day is over"
+            account=self.day, tokens=tokens, money=money, refusal=lambda _: "was not called: the day is over"
         )
         return [charge] if self.day.limited else []
-
-    def now(self) -> datetime:
-        return datetime.now(UTC)
 
     def in_batches(self, alias: str) -> "BatchedModel | None":
         return self.batched
@@ -396,7 +398,7 @@ async def test_questions_travel_in_a_batch_and_what_it_does_not_answer_is_asked_
 
 async def test_the_day_counts_each_question_of_a_batch_once_and_gives_back_what_no_batch_answered() -> None:
     stream = batching()
-    stream.model.day = Account(name="day", calls=6, tokens=6 * 900)
+    stream.model.day = Account(name="day", calls=6)
     await asyncio.gather(stream.work(), answered(stream, *[YES] * 5, None))
     assert stream.store.ledger.of("day") == Amount(Decimal(3), 6 * 15, 6)
     assert stream.store.ledger.of(f"{ID}/judge/fake") == Amount(Decimal(3), 6 * 15, 6)

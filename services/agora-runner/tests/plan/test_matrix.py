@@ -16,11 +16,12 @@ from playmolt_agora_runner.turn import prompts
 from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.world import chance, worlds
 from playmolt_agora_runner.world.state import Observation
+from playmolt_core.db.ledger import Account, ExhaustedAccount
 from playmolt_core.llm.catalogue import ModelEntry
-from playmolt_core.llm.port import ChatMessage, ModelRequest, Usage
+from playmolt_core.llm.durable_call import AccountExhausted, Charge
+from playmolt_core.llm.port import Usage
 from playmolt_schemas.canonical import canonical_json
-from playmolt_schemas.instrument.usage import Charge, added
-from playmolt_schemas.stored.agora.plan import Budget, Limits, Plan, Spent
+from playmolt_schemas.stored.agora.plan import Budget, Limits, Plan
 from playmolt_schemas.stored.agora.turn import Language, PhaseName, RunSpec
 from playmolt_schemas.stored.agora.world import Rules
 
@@ -203,13 +204,7 @@ class TestExpectedPrompts:
 
 
 class TestBudget:
-    PRICES = ModelEntry(base_url="", model="m", input_price=Decimal("0.15"), output_price=Decimal("0.6"))
-
-    def test_the_worst_case_is_all_of_the_prompt_and_a_full_reply(self) -> None:
-        said = (ChatMessage("system", "x" * 400), ChatMessage("user", "가" * 200))
-        request = ModelRequest(alias="paid", messages=said, max_tokens=600)
-        assert budget.worst_case(request, self.PRICES) == Charge(calls=1, tokens=1632, cost="0.0005148")
-        assert budget.worst_case(request, replace(self.PRICES, input_price=None)).cost is None
+    SPEC = replace(matrix.specs(small(), "e")[0], run="e/run")
 
     def test_prices_come_from_the_catalogue(self) -> None:
         entry = ModelEntry(
@@ -221,30 +216,25 @@ class TestBudget:
         assert not budget.with_prices("gone", None).priced
 
     @pytest.mark.parametrize(
-        ("limits", "limit", "scope"),
+        ("account", "limit", "after"),
         [
-            (Budget(calls=10), "calls", "all"),
-            (Budget(tokens=1000), "tokens", "all"),
-            (Budget(money="1.0"), "money", "all"),
-            (Budget(per_run=Limits(calls=3)), "calls", "run"),
-            (Budget(calls=11, tokens=1100, money="1.1", per_run=Limits(calls=4, tokens=400, money="0.4")), None, None),
+            (Account(name="e", calls=10), "calls", "11"),
+            (Account(name="e", calls=11, tokens=1000), "tokens", "1100"),
+            (Account(name="e/run", money=Decimal("1.0")), "money", "1.1"),
         ],
     )
-    def test_a_call_is_admitted_on_its_worst_case(self, limits: Budget, limit: str | None, scope: str | None) -> None:
-        spent, of_run = (
-            Spent(calls=10, tokens=1000, cost="1", known="1"),
-            Spent(calls=3, tokens=300, cost="0.3", known="0.3"),
-        )
-        found = budget.limit_reached(limits, spent, of_run, Charge(tokens=100, cost="0.1"))
-        assert (found and found.limit, found and found.scope) == (limit, scope)
-        if found:
-            assert "Raise it and resume" in found.detail
+    def test_the_limit_that_refuses_a_call_is_named_with_advice(self, account: Account, limit: str, after: str) -> None:
+        charge = Charge(account=account, tokens=100, money=Decimal("0.1"))
+        spent = ExhaustedAccount(account=account.name, calls=10, tokens=1000, money=Decimal(1))
+        found = budget.stopped(AccountExhausted(charge, spent), self.SPEC)
+        assert (found.limit, found.scope, found.spent) == (limit, "all" if account.name == "e" else "run", after)
+        assert "Raise it and resume" in found.detail
 
     def test_an_unknown_cost_never_fits_into_money(self) -> None:
-        found = budget.limit_reached(Budget(money="9"), Spent(), Spent(), Charge(tokens=1))
-        assert found
+        charge = Charge(account=Account(name="e", money=Decimal(9)), tokens=1, money=None)
+        found = budget.stopped(AccountExhausted(charge, None), self.SPEC)
+        assert (found.limit, found.most, found.spent) == ("money", "9", "unknown")
         assert "has no known price" in found.detail
-        assert added(Spent(cost="1", known="1"), Charge()).cost is None
 
     @pytest.mark.parametrize(
         ("before", "after", "fault"),

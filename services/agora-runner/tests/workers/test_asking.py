@@ -15,7 +15,7 @@ from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.workers.model_worker import LIMITED_PAUSES, stop_for
 from playmolt_agora_runner.workers.turn_model import Halt, TurnModel
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
-from playmolt_core.llm.durable_call import Charge, DurableCalls, LostCalls
+from playmolt_core.llm.durable_call import Charge, DurableCalls, LostCalls, WorstCase, worst_case
 from playmolt_core.llm.file_ledger import MemoryLedger
 from playmolt_core.llm.port import (
     REPLY_UNREAD,
@@ -71,6 +71,7 @@ class Model:
         self.script: list[Any] = [ACT]
         self.asked: list[ModelRequest] = []
         self.code = ""
+        self.entry = CATALOGUE.models["fake"]
         self.usage: Usage | None = Usage(10, 5)
         self.waits: Callable[[], Awaitable[None]] = _at_once
 
@@ -80,6 +81,9 @@ class Model:
     def charges(self, *_: object) -> list[Charge]:
         """No day has a limit."""
         return []
+
+    def worst_case(self, request: ModelRequest) -> WorstCase:
+        return worst_case(request, self.entry)
 
     async def ask(
         self, request: ModelRequest, record: Record, sending: Sending | None = None, listener: Listener | None = None
@@ -349,7 +353,7 @@ async def test_what_a_failed_request_had_reserved_is_free_for_its_repeat(
     blobs: Any = Blobs(ledger)
     calls = DurableCalls(cast("Any", model), ledger, blobs, MemoryBatchCalls(ledger))
     asking = TurnModel(calls, residents.cast(), Catalogue({"fake": priced}), blobs)
-    model.usage = None
+    model.usage, model.entry = None, priced
     await asking.turn(spec(), scene_of(), Budget(money="9"))
     worst = str(ledger.of("experiment-1").money)
     model.script = [[("server_error", 500)], ACT]

@@ -5,10 +5,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_agora_runner import budget
 from playmolt_core.db.ledger import Account, Amount, LedgerEntry
 from playmolt_core.llm.catalogue import ModelEntry
-from playmolt_core.llm.durable_call import Charge, reserve
+from playmolt_core.llm.durable_call import Charge, reserve, worst_case
 from playmolt_core.llm.file_ledger import MemoryLedger
 from playmolt_core.llm.port import Attempt, ChatMessage, ModelRequest, Usage
 from playmolt_schemas.instrument.usage import by_model, cost_lines, held_by, lost_call, summed, with_call
@@ -131,7 +130,8 @@ class TestPartsOfTokens:
         priced = msgspec.structs.replace(self.PLAIN, cached_price=Decimal("0.1"), reasoning_price=Decimal(4))
         assert priced.cost(self.USAGE) == "5.64"
         request = ModelRequest(alias="mini", messages=(ChatMessage("user", ""),), max_tokens=10)
-        assert budget.worst_case(request, priced).cost == "0.000056"
+        worst = worst_case(request, priced)
+        assert worst.money == (Decimal(worst.tokens - 10) + 10 * Decimal(4)) / 1_000_000
 
     def test_they_are_counted_by_cell_and_model(self) -> None:
         usage = msgspec.to_builtins(self.USAGE)

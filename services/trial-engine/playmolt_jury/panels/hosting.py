@@ -10,8 +10,7 @@ from playmolt_core.db.limits import PgLimits
 from playmolt_core.effects.leased_effect import Submit, Worker
 from playmolt_core.engine.writes.command_handler import Complete
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_core.llm.day_budget import worst_case
-from playmolt_core.llm.durable_call import Charge
+from playmolt_core.llm.durable_call import Charge, worst_case
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import Model, ModelRequest
 from playmolt_core.service.process import HostedGame, ServiceContext

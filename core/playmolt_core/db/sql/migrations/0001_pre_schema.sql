@@ -2035,12 +2035,13 @@ CREATE TABLE lease.snapshot (
   PRIMARY KEY (stream, shard)
 );
 
--- Questions of an experiment that wait for a batch, or for the run to take their answers. `name` is the requested name of
--- the batch, `batch` its id. A question answered with null must be asked individually. `tokens` and `money` are what was
--- reserved for it.
+-- Questions of an experiment that wait for a batch, or for the run or judge (`asker`, empty for runs) to take their answers.
+-- `name` is the requested name of the batch, `batch` its id. A question answered with null must be asked individually.
+-- `tokens` and `money` are what was reserved for it on `accounts`.
 CREATE TABLE lease.batch_call (
   key      bytea            PRIMARY KEY CHECK (octet_length(key) = 32),
   stream   text COLLATE "C" NOT NULL,
+  asker    text COLLATE "C" NOT NULL,
   alias    text COLLATE "C" NOT NULL,
   body     text             NOT NULL,
   at       timestamptz      NOT NULL DEFAULT clock_timestamp(),
@@ -2049,7 +2050,8 @@ CREATE TABLE lease.batch_call (
   answered boolean          NOT NULL DEFAULT false,
   answer   text,
   tokens   bigint           NOT NULL,
-  money    numeric          NOT NULL
+  money    numeric          NOT NULL,
+  accounts text[]           NOT NULL
 );
 CREATE INDEX batch_call_stream ON lease.batch_call (stream, alias);
 
