@@ -25,14 +25,14 @@ _SQL = queries("batch_calls")
 
 
 class NewCall(msgspec.Struct, frozen=True):
-    """A request that is to wait. `asker` tells who asks apart; only those who go on are sent. `reserved` is its worst
-    case on each account."""
+    """A request that is to wait. Calls of an `asker` that was stopped are not sent; `reserved` is the worst case on
+    each account."""
 
     key: str
     stream: str
     asker: str
     alias: str
-    body: Mapping[str, Any]
+    body: Mapping[str, object]
     reserved: Amount
 
 

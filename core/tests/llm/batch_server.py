@@ -18,16 +18,19 @@ Say = Callable[[dict[str, Any]], Canned | None]
 class BatchServer:
     """Answers a batch at the poll after `slow` others. `plain` holds the requests that came outside of batches.
 
-    `lists` says whether it has a list of its batches, as some servers have not.
+    `lists` says whether it has a list of its batches, as some servers have not, and `cancels` whether it can cancel
+    them: it then has answered the first question of each.
     """
 
-    def __init__(self, server: FakeServer, say: Say, *, slow: int = 0, lists: bool = True) -> None:
+    def __init__(
+        self, server: FakeServer, say: Say, *, slow: int = 0, lists: bool = True, cancels: bool = True
+    ) -> None:
         server.otherwise = self._answer
         self.files: dict[str, str] = {}
         self.batches: dict[str, dict[str, Any]] = {}
         self.plain: list[ReceivedRequest] = []
         self.polls = 0
-        self.say, self.slow, self.lists = say, slow, lists
+        self.say, self.slow, self.lists, self.cancels = say, slow, lists, cancels
 
     def lines(self, batch: str) -> list[dict[str, Any]]:
         """The requests of a batch."""
@@ -44,6 +47,8 @@ class BatchServer:
             return raw(self.files[path.split("/")[2]].encode())
         if path == "/batches":
             return self._create(request.body) if request.body else self._list()
+        if path.endswith("/cancel"):
+            return self._cancel(path.split("/")[2])
         if path.startswith("/batches/"):
             return self._poll(path.removeprefix("/batches/"))
         return status(404)
@@ -71,13 +76,21 @@ class BatchServer:
         if found is None:
             return status(404)
         found["polls"] = found.get("polls", 0) + 1
+        if found["status"] == "cancelling":
+            self._complete(batch, "cancelled", self.lines(batch)[:1])
         if found["status"] == "in_progress" and found["polls"] > self.slow:
-            self._complete(batch)
+            self._complete(batch, "completed", self.lines(batch))
         return _told(found)
 
-    def _complete(self, batch: str) -> None:
+    def _cancel(self, batch: str) -> Canned:
+        if not self.cancels or batch not in self.batches:
+            return status(404)
+        self.batches[batch]["status"] = "cancelling"
+        return _told(self.batches[batch])
+
+    def _complete(self, batch: str, ended: str, lines: list[dict[str, Any]]) -> None:
         answers, errors = [], []
-        for line in self.lines(batch):
+        for line in lines:
             said = self.say(line["body"])
             if said is None:
                 continue
@@ -86,7 +99,7 @@ class BatchServer:
             (answers if said.status == 200 else errors).append(told)
         self.files[f"{batch}-out"], self.files[f"{batch}-err"] = "\n".join(answers), "\n".join(errors)
         self.batches[batch] |= {
-            "status": "completed",
+            "status": ended,
             "output_file_id": f"{batch}-out" if answers else None,
             "error_file_id": f"{batch}-err" if errors else None,
         }

@@ -62,6 +62,14 @@ async def counted(running: Stack) -> tuple[int, Decimal]:
     return int(row[0]), row[1]
 
 
+def catalogue_of(server: FakeServer, folder: Path) -> str:
+    """A model that is called in batches, at half the price."""
+    catalogue = folder / "models.toml"
+    prices = {"input_price": 2, "output_price": 4, "batch_input_price": 1, "batch_output_price": 2}
+    catalogue.write_text(server.toml(**prices).replace("input_price", "batch = true\ninput_price", 1))
+    return str(catalogue)
+
+
 @pytest.mark.usefixtures("one_day")
 async def test_each_batch_holds_the_next_call_of_every_run_and_a_kill_submits_none_twice(
     stack: StackFactory, folder: Path
@@ -69,12 +77,10 @@ async def test_each_batch_holds_the_next_call_of_every_run_and_a_kill_submits_no
     async with FakeServer() as server:
         says = Says()
         stand_in = BatchServer(server, says)
-        catalogue = folder / "models.toml"
-        prices = {"input_price": 2, "output_price": 4, "batch_input_price": 1, "batch_output_price": 2}
-        text = server.toml(**prices).replace("input_price", "batch = true\ninput_price", 1)
-        catalogue.write_text(text)
         # What one key may take is not the operator's, whose experiment it is.
-        running = stack(PLAYMOLT_MODELS=str(catalogue), PLAYMOLT_DAY_MONEY="1", PLAYMOLT_KEY_DAY_TOKENS="1")
+        running = stack(
+            PLAYMOLT_MODELS=catalogue_of(server, folder), PLAYMOLT_DAY_MONEY="1", PLAYMOLT_KEY_DAY_TOKENS="1"
+        )
         async with Operator(running) as operator:
             experiment = await operator.open(PLAN)
             await wait_until(lambda: len(stand_in.batches) >= 2, seconds=120)
@@ -109,3 +115,26 @@ async def test_each_batch_holds_the_next_call_of_every_run_and_a_kill_submits_no
         assert Counter(call.get("interview") for call in calls) == {"trust": 4, None: 8}
         assert (state["spent"]["calls"], state["spent"]["known"]) == (12, "0.0168")
         assert day == (12, Decimal("0.0168"))
+
+
+@pytest.mark.usefixtures("one_day")
+async def test_what_a_batch_of_an_ended_experiment_costs_is_counted_also_after_a_kill(
+    stack: StackFactory, folder: Path
+) -> None:
+    async with FakeServer() as server:
+        stand_in = BatchServer(server, Says(), slow=10**6)
+        running = stack(PLAYMOLT_MODELS=catalogue_of(server, folder), PLAYMOLT_DAY_MONEY="1")
+        async with Operator(running) as operator:
+            experiment = await operator.open(PLAN)
+            await operator.until_told(experiment, "batch_submitted")
+            await operator.call("POST", f"/api/admin/games/{experiment}/end", {"reason": "wrong model"})
+            running.kill("agora-runner-1")
+            state = await operator.until(experiment, "aborted", seconds=180)
+            log = await operator.events(experiment)
+            day = await counted(running)
+        assert stand_in.batches["batch_0"]["status"] == "cancelled"
+        ended = [data for kind, data in log if kind == "batch_ended"]
+        assert [(each["done"], each["failed"], each["spent"]["cost"]) for each in ended] == [(1, 1, "0.0012")]
+        assert [kind for kind, _ in log][-1] == "game_aborted"
+        assert (state["reason"], state["spent"]["calls"], state["spent"]["known"]) == ("wrong model", 1, "0.0012")
+        assert (day, server.received[-1].path.endswith("/chat/completions")) == ((1, Decimal("0.0012")), False)

@@ -5,6 +5,7 @@ A batch can be found by its name, so that a process that was killed after submit
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import httpx2
@@ -97,6 +98,11 @@ class Batches:
             over=status.status in ("completed", "failed", "expired", "cancelled"),
             answers=tuple(each for each in files if each),
         )
+
+    async def cancel(self, batch: str) -> None:
+        """Ask the server to end a batch early, as some can; it is over when `poll` says so."""
+        with suppress(BatchRefused):
+            await self._asked(self._client.batches.cancel(batch, extra_headers=self._headers))
 
     async def answers(self, batch: BatchStatus) -> dict[str, str]:
         """Key → body of each answer that is a completion; failed requests are omitted."""

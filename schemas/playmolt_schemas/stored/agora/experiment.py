@@ -152,7 +152,9 @@ class BudgetStopped(Event, frozen=True, kw_only=True):
 
 
 class Stopped(Event, frozen=True, kw_only=True):
-    """The operator stopped the experiment, or a server rejected a setting of the plan."""
+    """The operator stopped the experiment, or a server rejected a setting of the plan.
+
+    `ends`: the experiment is aborted for this reason as soon as no call is in a batch."""
 
     type: ClassVar[str] = "stopped"
     by: str
@@ -160,6 +162,7 @@ class Stopped(Event, frozen=True, kw_only=True):
     kind: StopKind
     model: str | None = None
     status: int | None = None
+    ends: bool | UnsetType = UNSET
 
 
 class Resumed(Event, frozen=True, kw_only=True):
@@ -296,12 +299,15 @@ class BatchSubmitted(Event, frozen=True, kw_only=True):
 
 
 class BatchEnded(Event, frozen=True, kw_only=True):
-    """A batch has ended; failed calls are repeated outside batches."""
+    """A batch has ended; failed calls are repeated outside batches.
+
+    `spent` is what its answers cost if the experiment ended before, so that no run takes them."""
 
     type: ClassVar[str] = "batch_ended"
     batch: str
     done: int
     failed: int
+    spent: Spent | UnsetType = UNSET
 
 
 class ExperimentFinished(Event, frozen=True, kw_only=True):

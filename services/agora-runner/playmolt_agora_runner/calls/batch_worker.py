@@ -3,23 +3,27 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
+from playmolt_core.db.ledger import Amount
 from playmolt_core.effects.leased_effect import LeasedEffect
+from playmolt_core.llm.attempts import recorded
 from playmolt_core.llm.batch_calls import BatchCalls, WaitingCall
+from playmolt_core.llm.durable_call import reported
 from playmolt_core.llm.models import Models
+from playmolt_core.llm.port import ModelRequest
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.canonical import digest
+from playmolt_schemas.instrument.usage import held_by, with_call
 from playmolt_schemas.stored.agora.experiment import BatchSubmitted
+from playmolt_schemas.stored.agora.plan import Spent
 
 from playmolt_agora_runner.experiment import commands
-from playmolt_agora_runner.experiment.effects import asks_in_batches, batches_are_due
+from playmolt_agora_runner.experiment.effects import askers, batches_are_due
 from playmolt_agora_runner.experiment.state import State
-
-if TYPE_CHECKING:
-    from playmolt_core.llm.openai.model import OpenAIModel
 
 LOOK_SECONDS: Final = 0.5
 POLL_SECONDS: Final = 5.0
@@ -27,6 +31,8 @@ POLL_MOST_SECONDS: Final = 60.0
 _LONGER: Final = 1.5
 QUIET_SECONDS: Final = 10.0
 """A batch does not wait for runs without a call for this long: they are paused or slow."""
+ENDED_MOST: Final = timedelta(hours=25)
+"""How long an ended experiment waits for its batches, which servers complete within a day."""
 _log = log("batches")
 
 
@@ -42,7 +48,10 @@ class _PollInterval(msgspec.Struct):
 
 
 class BatchWorker:
-    """Fulfils `batches`. A model has one batch at a time, so that each holds the next call of every open run."""
+    """Fulfils `batches`. A model has one batch at a time, so that each holds the next call of every open run.
+
+    Of an experiment that was ended, waiting calls are dropped and batches cancelled; what these cost is counted.
+    """
 
     def __init__(
         self,
@@ -51,11 +60,13 @@ class BatchWorker:
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._calls = calls
         self._models = models
         self._sleep = sleep
         self._clock = clock
+        self._now = now
         self._rhythms: dict[str, _PollInterval] = {}
 
     async def __call__(self, leased: LeasedEffect[None, State]) -> None:
@@ -64,24 +75,41 @@ class BatchWorker:
             if not batches_are_due(state):
                 return
             for batch in state.batches:
-                await self._poll(leased, batch)
-            if asks_in_batches(state):
-                await self._submit(leased, state)
+                await self._poll(leased, state, batch)
+            if state.ends:
+                await self._calls.closed(leased.stream, None, {})
+            await self._submit(leased, state)
+            if state.ends and await self._is_settled(leased, state):
+                await leased.submit(commands.CloseBatches())
+                return
             await self._sleep(LOOK_SECONDS)
 
-    async def _poll(self, leased: LeasedEffect[None, State], batch: BatchSubmitted) -> None:
+    async def _poll(self, leased: LeasedEffect[None, State], state: State, batch: BatchSubmitted) -> None:
         rhythm = self._rhythms.setdefault(batch.batch, _PollInterval(self._clock() + POLL_SECONDS))
         if self._clock() < rhythm.due:
             return
-        answers = await self._answers(batch)
-        if answers is None:
+        answers = await self._answers(batch, cancel=bool(state.ends))
+        if answers is None and not self._is_late(state):
             rhythm.later(self._clock())
             return
         del self._rhythms[batch.batch]
-        await self._calls.answered(leased.stream, batch.batch, answers)
-        await leased.submit(commands.EndBatch(batch=batch.batch, done=len(answers)), f"ended/{batch.batch}")
+        ended = commands.EndBatch(batch=batch.batch, done=len(answers or ()))
+        if state.ends:
+            spent = await self._spent(leased.stream, batch, answers)
+            await leased.submit(msgspec.structs.replace(ended, spent=spent), f"counted/{batch.batch}")
+            return
+        await self._calls.answered(leased.stream, batch.batch, answers or {})
+        await leased.submit(ended, f"ended/{batch.batch}")
 
-    async def _answers(self, batch: BatchSubmitted) -> dict[str, str] | None:
+    async def _is_settled(self, leased: LeasedEffect[None, State], state: State) -> bool:
+        if (await leased.present()).state.batches:
+            return False
+        return self._is_late(state) or not await self._calls.waiting(leased.stream)
+
+    def _is_late(self, state: State) -> bool:
+        return bool(state.ends and state.since and self._now() - state.since > ENDED_MOST)
+
+    async def _answers(self, batch: BatchSubmitted, *, cancel: bool) -> dict[str, str] | None:
         """None while replies are unavailable; a model that left the catalogue has none."""
         from playmolt_core.llm.openai.batches import BatchUnavailable  # noqa: PLC0415  # the client takes seconds to import
 
@@ -90,69 +118,91 @@ class BatchWorker:
             return {}
         try:
             status = await model.batches.poll(batch.batch)
-            return await model.batches.answers(status) if status.over else None
+            if status.over:
+                return await model.batches.answers(status)
+            if cancel:
+                await model.batches.cancel(batch.batch)
         except BatchUnavailable as error:
             _log.warning("batch_away", batch=batch.batch, detail=str(error))
-            return None
+        return None
+
+    async def _spent(self, stream: str, batch: BatchSubmitted, answers: dict[str, str] | None) -> Spent:
+        """What answers cost that no run takes. Without answers that is unknown, and accounts keep the worst case."""
+        model = self._models.in_batches(batch.model)
+        if answers is None or model is None:
+            return Spent(calls=batch.calls, unknown_calls=batch.calls, cost=None)
+        spent = Spent()
+        used: dict[str, Amount | None] = {}
+        for key, answer in answers.items():
+            attempt, _ = model.read(ModelRequest(alias=batch.model, messages=()), answer)
+            call = recorded(attempt).fields
+            spent = with_call(spent, call)
+            used[key] = None if held_by(call) else reported(attempt, Amount())
+        await self._calls.closed(stream, batch.batch, used)
+        return spent
 
     async def _submit(self, leased: LeasedEffect[None, State], state: State) -> None:
+        """Send the calls of those who may ask now, and find batches whose submission is unconfirmed."""
+        asking, under_way = askers(state), {each.model: each for each in state.batches}
         waiting = await self._calls.waiting(leased.stream)
-        under_way = {each.model: each for each in state.batches}
-        for name, calls in _named(waiting):
+        for name, calls in _by((call for call in waiting if call.name), lambda call: call.name or ""):
             if (batch := under_way.get(calls[0].alias)) is not None:  # the process ended before its calls were assigned
                 await self._calls.submitted(leased.stream, name, batch.batch)
             else:
-                await self._send(leased, name, calls, again=True)
-        new = [call for call in waiting if call.name is None and call.alias not in under_way]
+                ends = bool(state.ends)
+                await self._send(leased, name, calls, new=False, asks=calls[0].asker in asking, ends=ends)
+        new = [call for call in waiting if not call.name and call.alias not in under_way and call.asker in asking]
         if not new or not _is_complete(new, state):
             return
-        for _, calls in _by(new, lambda call: call.alias):
+        for _, of_model in _by(new, lambda call: call.alias):
+            calls = [call for call in of_model if call.asker == of_model[0].asker]
             name = digest([leased.stream, *sorted(call.key for call in calls)])[:32]
             await self._calls.named(leased.stream, [call.key for call in calls], name)
-            await self._send(leased, name, calls, again=False)
+            await self._send(leased, name, calls, new=True, asks=True)
 
     async def _send(
-        self, leased: LeasedEffect[None, State], name: str, calls: list[WaitingCall], *, again: bool
-    ) -> None:
-        """Submit a batch, or find the one submitted before a kill."""
+        self, leased: LeasedEffect[None, State], name: str, calls: list[WaitingCall], *, new: bool, asks: bool,
+        ends: bool = False,
+    ) -> None:  # fmt: skip
+        """Submit a batch, or find the one submitted before a kill; only find it unless its calls may be asked now."""
         from playmolt_core.llm.openai.batches import BatchRefused, BatchUnavailable  # noqa: PLC0415  # as above
 
         rhythm = self._rhythms.setdefault(name, _PollInterval(self._clock()))
-        model = self._models.in_batches(calls[0].alias)
         if self._clock() < rhythm.due:
             return
+        batch = None
         try:
-            batch = None if model is None else await _batch(model, name, calls, again=again)
+            batch = await self._batch(name, calls, new=new, asks=asks)
         except BatchUnavailable as error:
             _log.warning("batch_away", name=name, detail=str(error))
             rhythm.later(self._clock())
             return
         except BatchRefused as refused:
             _log.warning("batch_refused", name=name, detail=str(refused))
-            batch = None
-        del self._rhythms[name]
-        if batch is None:
+        if batch is not None:
+            submitted = BatchSubmitted(batch=batch, model=calls[0].alias, calls=len(calls))
+            await leased.submit(commands.SubmitBatch(submitted=submitted), f"submitted/{batch}")
+            await self._calls.submitted(leased.stream, name, batch)
+        elif asks or ends:  # where no server knows it, an ended experiment keeps its worst case
             await self._calls.refused(leased.stream, name)
+        else:
+            rhythm.later(self._clock())
             return
-        submitted = BatchSubmitted(batch=batch, model=calls[0].alias, calls=len(calls))
-        await leased.submit(commands.SubmitBatch(submitted=submitted), f"submitted/{batch}")
-        await self._calls.submitted(leased.stream, name, batch)
+        del self._rhythms[name]
 
+    async def _batch(self, name: str, calls: list[WaitingCall], *, new: bool, asks: bool) -> str | None:
+        from playmolt_core.llm.openai.batches import BatchRequest  # noqa: PLC0415  # as above
 
-async def _batch(model: "OpenAIModel", name: str, calls: list[WaitingCall], *, again: bool) -> str:
-    from playmolt_core.llm.openai.batches import BatchRequest  # noqa: PLC0415  # as above
-
-    found = await model.batches.found(name) if again else None
-    return found or await model.batches.submit(name, [BatchRequest(call.key, call.body) for call in calls])
+        model = self._models.in_batches(calls[0].alias)
+        found = None if new or model is None else await model.batches.found(name)
+        if found or model is None or not asks:
+            return found
+        return await model.batches.submit(name, [BatchRequest(call.key, call.body) for call in calls])
 
 
 def _is_complete(calls: list[WaitingCall], state: State) -> bool:
     going = sum(run.status != "finished" for run in state.runs)
     return 0 < going <= len(calls) or min(call.age for call in calls) >= QUIET_SECONDS
-
-
-def _named(calls: Iterable[WaitingCall]) -> list[tuple[str, list[WaitingCall]]]:
-    return _by((call for call in calls if call.name is not None), lambda call: call.name or "")
 
 
 def _by(calls: Iterable[WaitingCall], of: Callable[[WaitingCall], str]) -> list[tuple[str, list[WaitingCall]]]:

@@ -5,11 +5,14 @@ from decimal import Decimal
 
 from playmolt_core.db.ledger import Account
 from playmolt_core.llm.catalogue import Catalogue
+from playmolt_core.llm.durable_call import AccountExhausted
 from playmolt_core.llm.port import ModelRequest, SamplingParameters, TurnHeader
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.identifiers import is_scripted
+from playmolt_schemas.stored.agora.experiment import BudgetStopped, LimitName
 from playmolt_schemas.stored.agora.plan import Budget, Limits, Plan
 from playmolt_schemas.stored.agora.turn import RunSpec, SamplingSettings
+from playmolt_schemas.text import decimal_text
 
 from playmolt_agora_runner.turn import reply_parser
 from playmolt_agora_runner.turn.prompts import Prompt
@@ -71,3 +74,34 @@ def reply_key(
         "replicate": replicate,
     }
     return digest(named)
+
+
+def limit_reached(exhausted: AccountExhausted, spec: RunSpec) -> BudgetStopped:
+    """The limit that refused a call of a run, with advice."""
+    limit, most, after = exceeded(exhausted)
+    whole = exhausted.charge.account.name == spec.experiment
+    could = f"could bring it to {after}" if after is not None else "has no known price"
+    detail = (
+        f"{'The experiment' if whole else 'The run'}'s budget of {most} {limit} is too small for the next call, which "
+        f"{could}. Raise it and resume: spending so far still counts, and no call is repeated."
+    )
+    return BudgetStopped(
+        limit=limit, scope="all" if whole else "run", run=spec.run, most=most, spent=after or "unknown", detail=detail
+    )
+
+
+def exceeded(exhausted: AccountExhausted) -> tuple[LimitName, str, str | None]:
+    """A limit, its value, and what the account would hold after the call; None if the price of the call is unknown."""
+    account, spent, worst = exhausted.charge.account, exhausted.spent, exhausted.charge.worst
+    if spent is None:
+        return "money", decimal_text(account.money or Decimal(0)), None
+    after: tuple[tuple[LimitName, Decimal | int | None, Decimal | int], ...] = (
+        ("calls", account.calls, spent.calls + worst.calls),
+        ("tokens", account.tokens, spent.tokens + worst.tokens),
+        ("money", account.money, spent.money + worst.money),
+    )
+    return next(
+        (limit, decimal_text(Decimal(most)), decimal_text(Decimal(held)))
+        for limit, most, held in after
+        if most is not None and held > most
+    )

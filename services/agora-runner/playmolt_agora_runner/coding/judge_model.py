@@ -21,8 +21,7 @@ from playmolt_schemas.stored.agora.experiment import JudgingStatus
 from playmolt_schemas.stored.agora.plan import Limits, Plan
 from playmolt_schemas.stored.agora.turn import Language
 
-from playmolt_agora_runner import budget
-from playmolt_agora_runner.calls.requests import account_for, reply_key
+from playmolt_agora_runner.calls.requests import account_for, exceeded, reply_key
 from playmolt_agora_runner.coding import judgement
 from playmolt_agora_runner.coding.judgement import Judgement, thought_in
 from playmolt_agora_runner.experiment.state import Judge
@@ -148,7 +147,7 @@ def _accounts(experiment: str, judge: Judge) -> list[Account]:
 
 def _halt(found: NoAnswer, alias: str) -> JudgeHalt | None:
     if isinstance(found.reason, AccountExhausted):
-        limit, most, _ = budget.exceeded(found.reason)
+        limit, most, _ = exceeded(found.reason)
         detail = (
             f"its budget of {most} {limit} is too small for the next call. Raise it, then run the same command again"
         )

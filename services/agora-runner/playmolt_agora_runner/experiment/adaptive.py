@@ -37,7 +37,7 @@ def growing(plan: Plan, held: Mapping[str, int], intervals: Intervals) -> tuple[
 
 
 def look(state: State, command: commands.Look) -> Decision:
-    if state.status == "aborted" or not effects.look_is_due(state) or command.effect_id != effects.look_effect(state):
+    if state.ended or not effects.look_is_due(state) or command.effect_id != effects.look_effect(state):
         return Accepted()
     looked = Looked(
         number=len(state.looks) + 1,

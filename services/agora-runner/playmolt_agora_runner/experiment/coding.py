@@ -37,7 +37,7 @@ def pinned_judge(alias: str, budget: JudgeBudget, catalogue: Catalogue, *, batch
 
 
 def start_judging(state: State, command: commands.StartJudge) -> Decision:
-    if state.status == "aborted":
+    if state.ended:
         return game_over(state)
     before = state.judge(command.judge.alias)
     number = state.judgings + 1
@@ -53,7 +53,7 @@ def start_judging(state: State, command: commands.StartJudge) -> Decision:
 
 
 def stop_judging(state: State, command: commands.StopJudge) -> Decision:
-    if state.status == "aborted":
+    if state.ended:
         return game_over(state)
     judge = state.judge(command.judge)
     if judge is None:
@@ -82,7 +82,7 @@ def end_judging(state: State, command: commands.EndJudge) -> Decision:
 
 
 def take_sheet(state: State, command: commands.TakeSheet) -> Decision:
-    if state.status == "aborted":
+    if state.ended:
         return game_over(state)
     faults = [
         FieldFault(f"rows[{number}].note", "contains NUL or a lone surrogate")

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal
 
+from msgspec import UNSET, UnsetType
 from playmolt_core.game.decider import Command
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.stored.agora.experiment import (
@@ -160,10 +161,15 @@ class SubmitBatch(Command, frozen=True, kw_only=True):
 
 
 class EndBatch(Command, frozen=True, kw_only=True):
-    """A batch has ended. A batch that is not open is ignored."""
+    """A batch has ended. A batch that is not open is ignored. `spent` is that of answers that no run takes."""
 
     batch: str
     done: int
+    spent: Spent | UnsetType = UNSET
+
+
+class CloseBatches(Command, frozen=True, kw_only=True):
+    """No call waits for a batch any more: an experiment that its operator ended is aborted unless one is under way."""
 
 
 class TakeSheet(Command, frozen=True, kw_only=True):

@@ -65,14 +65,15 @@ def _of_runs(state: State) -> Iterator[Effect[Payload]]:
 
 def batches_are_due(state: State) -> bool:
     """Whether calls may wait for batches, or a batch is out: its replies are paid for, also after a stop."""
-    return state.status not in ("unlocked", "aborted") and (bool(state.batches) or asks_in_batches(state))
+    return state.status not in ("unlocked", "aborted") and bool(state.batches or state.ends or askers(state))
 
 
-def asks_in_batches(state: State) -> bool:
-    """Whether calls may wait for batches."""
+def askers(state: State) -> frozenset[str]:
+    """Who may have calls sent in batches now: judges by their alias, and all runs as ""."""
     going = state.status == "running" and any(run.status != "finished" for run in state.runs)
-    playing = going and state.plays_in_batches
-    return playing or any(judge.status == "running" and state.asks_in_batches(judge) for judge in state.judges)
+    playing = [""] if going and state.plays_in_batches else []
+    judges = (judge for judge in state.judges if judge.status == "running" and state.asks_in_batches(judge))
+    return frozenset((*playing, *(judge.judge.alias for judge in judges)))
 
 
 def open_effect(state: State, run: Run) -> str:

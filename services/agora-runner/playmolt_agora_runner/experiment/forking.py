@@ -73,7 +73,7 @@ def fork(state: State, command: commands.ForkRun) -> Decision:
 
 
 def _no_fork(state: State, parent: Run, command: commands.ForkRun) -> Refused | None:
-    if state.status == "aborted":
+    if state.ended:
         return game_over(state)
     if parent.status == "planned":
         return Refused(Code.NOT_STARTED, "This run has no events yet. Fork it once it is under way.")

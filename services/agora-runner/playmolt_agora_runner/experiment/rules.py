@@ -69,6 +69,7 @@ class Experiment(Game[State]):
                 commands.TakeSheet: coding.take_sheet,
                 commands.SubmitBatch: _submit_batch,
                 commands.EndBatch: _end_batch,
+                commands.CloseBatches: _close_batches,
                 EndGame: _end,
             }
         )
@@ -198,12 +199,18 @@ def _submit_batch(state: State, command: commands.SubmitBatch) -> Decision:
     return Accepted(() if state.status == "aborted" or open_already else (command.submitted,))
 
 
+def _close_batches(state: State, _: commands.CloseBatches) -> Decision:
+    settled = state.ends and state.status != "aborted" and not state.batches
+    return Accepted((ExperimentAborted(reason=state.reason),) if settled else ())
+
+
 def _end_batch(state: State, command: commands.EndBatch) -> Decision:
     batch = next((each for each in state.batches if each.batch == command.batch), None)
-    if batch is None or state.status == "aborted":
+    # Of an experiment that was ended meanwhile, the cost of the answers has to be counted first.
+    if batch is None or (state.ended and not command.spent):
         return Accepted()
     done = min(command.done, batch.calls)
-    return Accepted((BatchEnded(batch=batch.batch, done=done, failed=batch.calls - done),))
+    return Accepted((BatchEnded(batch=batch.batch, done=done, failed=batch.calls - done, spent=command.spent),))
 
 
 def _with_reason(reason: str, events: Callable[[str], tuple[Event, ...]]) -> Decision:
@@ -217,5 +224,11 @@ def _end(state: State, command: EndGame) -> Decision:
     if state.over:
         return game_over(state)
     found = ended(command, ExperimentAborted)
+    if isinstance(found, Refused):
+        return found
     # A judge that goes on would ask, and pay, about one thought after the other.
-    return Accepted((*coding.all_stopped(state), *found.events)) if isinstance(found, Accepted) else found
+    judges = coding.all_stopped(state)
+    if not state.uses_batches:
+        return Accepted((*judges, *found.events))
+    # An aborted experiment holds no further event, and what its batches cost is to be in it.
+    return Accepted((*judges, Stopped(by="operator", reason=trimmed(command.reason), kind="operator", ends=True)))

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 from playmolt_core.game.decider import Refused
 from playmolt_core.game.game import Changes, Fold
@@ -129,11 +130,20 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """Those under way."""
     coded_since: bool = False
     """Whether thoughts were coded since the experiment finished."""
+    ends: bool | UnsetType = UNSET
+    """Whether it is aborted as soon as no call is in a batch."""
+    unread: Spent | UnsetType = UNSET
+    """What answers of batches cost that no run takes."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether the operator ended it for good."""
+        return self.status == "aborted" or bool(self.ends)
 
     @property
     def over(self) -> bool:
         """Whether nothing more happens by itself."""
-        return self.status in ("finished", "aborted")
+        return self.status == "finished" or self.ended
 
     @property
     def halted(self) -> PauseCode | None:
@@ -149,7 +159,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def spent(self) -> Spent:
-        return summed(run.spent for run in self.runs)
+        return summed((*(run.spent for run in self.runs), *((self.unread,) if self.unread else ())))
 
     @property
     def finished(self) -> int:
@@ -174,6 +184,11 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         """Whether a judge's questions travel in batches, as it was begun or as the plan says of all."""
         planned = self.plan.batch if self.plan else None
         return bool(judge.batch or (planned and planned.judge))
+
+    @property
+    def uses_batches(self) -> bool:
+        """Whether calls of it may wait for batches or be in one."""
+        return self.plays_in_batches or any(map(self.asks_in_batches, self.judges)) or bool(self.batches)
 
     def held(self) -> dict[str, int]:
         """Cell → runs, forks left out."""
@@ -250,9 +265,10 @@ def _budget_stopped(_: State, event: BudgetStopped, __: datetime) -> Changes:
     return {"status": "budget_stopped", "reason": event.detail, "stopped": stopped}
 
 
-def _stopped(_: State, event: Stopped, __: datetime) -> Changes:
+def _stopped(_: State, event: Stopped, at: datetime) -> Changes:
     stopped = StoppedBy(by=event.kind, model=event.model, status=event.status, detail=event.reason)
-    return {"status": "stopped", "reason": event.reason, "stopped": stopped}
+    changes: Changes = {"status": "stopped", "reason": event.reason, "stopped": stopped}
+    return changes | {"ends": True, "since": at} if event.ends else changes
 
 
 def _resumed(_: State, __: Resumed, at: datetime) -> Changes:
@@ -338,7 +354,8 @@ def _batch_submitted(state: State, event: BatchSubmitted, _: datetime) -> Change
 
 
 def _batch_ended(state: State, event: BatchEnded, _: datetime) -> Changes:
-    return {"batches": tuple(each for each in state.batches if each.batch != event.batch)}
+    changes: Changes = {"batches": tuple(each for each in state.batches if each.batch != event.batch)}
+    return changes | {"unread": summed((state.unread or Spent(), event.spent))} if event.spent else changes
 
 
 def _finished(_: State, __: ExperimentFinished, ___: datetime) -> Changes:
@@ -382,4 +399,5 @@ def no_run(run: str) -> Refused:
 
 
 def game_over(state: State) -> Refused:
-    return Refused(Code.GAME_OVER, f"This experiment is {state.status}; you can still read its runs and report.")
+    status = "aborted" if state.ended else state.status
+    return Refused(Code.GAME_OVER, f"This experiment is {status}; you can still read its runs and report.")

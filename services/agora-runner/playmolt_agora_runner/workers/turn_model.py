@@ -24,8 +24,7 @@ from playmolt_schemas.stored.agora.plan import Budget, Spent
 from playmolt_schemas.stored.agora.run import PauseCode
 from playmolt_schemas.stored.agora.turn import RunSpec, Tokens
 
-from playmolt_agora_runner import budget
-from playmolt_agora_runner.calls.requests import accounts_of, model_request, reply_key, turn_request
+from playmolt_agora_runner.calls.requests import accounts_of, limit_reached, model_request, reply_key, turn_request
 from playmolt_agora_runner.folder.personas import dressed
 from playmolt_agora_runner.run.effects import AgentInterview
 from playmolt_agora_runner.scripted import visitors
@@ -276,7 +275,7 @@ class TurnModel:
         if isinstance(found, Answer):
             return found
         if isinstance(found.reason, AccountExhausted):
-            reached = budget.stopped(found.reason, spec)
+            reached = limit_reached(found.reason, spec)
             return Halt(code="budget", detail=reached.detail, reached=reached, attempts=found.attempts)
         if found.reason == "no_model":
             return Halt(code="model_away", detail=f"the catalogue has no model {alias!r}")

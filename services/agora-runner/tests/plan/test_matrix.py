@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from playmolt_agora_runner import budget
+from playmolt_agora_runner.calls.requests import limit_reached
 from playmolt_agora_runner.plan import costs, matrix, reading
 from playmolt_agora_runner.run.opening import opened
 from playmolt_agora_runner.turn import prompts
@@ -226,13 +227,13 @@ class TestBudget:
     def test_the_limit_that_refuses_a_call_is_named_with_advice(self, account: Account, limit: str, after: str) -> None:
         charge = Charge(account=account, tokens=100, money=Decimal("0.1"))
         spent = ExhaustedAccount(account=account.name, calls=10, tokens=1000, money=Decimal(1))
-        found = budget.stopped(AccountExhausted(charge, spent), self.SPEC)
+        found = limit_reached(AccountExhausted(charge, spent), self.SPEC)
         assert (found.limit, found.scope, found.spent) == (limit, "all" if account.name == "e" else "run", after)
         assert "Raise it and resume" in found.detail
 
     def test_an_unknown_cost_never_fits_into_money(self) -> None:
         charge = Charge(account=Account(name="e", money=Decimal(9)), tokens=1, money=None)
-        found = budget.stopped(AccountExhausted(charge, None), self.SPEC)
+        found = limit_reached(AccountExhausted(charge, None), self.SPEC)
         assert (found.limit, found.most, found.spent) == ("money", "9", "unknown")
         assert "has no known price" in found.detail
 
