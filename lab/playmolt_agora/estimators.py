@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from playmolt_agora.measures import pcs as divergences
 from playmolt_agora.measures import ritual
-from playmolt_agora.measures.data.frame import Bools
 from playmolt_agora.measures.data.turns import present
 from playmolt_agora.measures.divergence import Floats
-from playmolt_agora.measures.inference import attainable_p, hypotheses
-from playmolt_agora.measures.pcs import DeltaPcs
+from playmolt_agora.measures.inference import arms, attainable_p, hypotheses
+from playmolt_agora.measures.inference.arms import DeltaPcs, PcsCell
+from playmolt_agora.measures.inference.permutation import Test
+from playmolt_agora.measures.ritual import RiExt
 
 
 class Pcs(NamedTuple):
@@ -32,23 +32,6 @@ class Pcs(NamedTuple):
     floor_null: float
 
 
-class Test(NamedTuple):
-    """A statistic, its p, and how many arrangements there are; None where the data give none."""
-
-    statistic: float | None
-    p: float | None
-    labelings: int | None
-
-
-class RiExt(NamedTuple):
-    """The slope of earlier rituals, its null's mean, what it is beyond that, and the two-sided p."""
-
-    beta: float | None
-    beta_null: float | None
-    beta_excess: float | None
-    p: float | None
-
-
 def pcs(stage1: ArrayLike, phase1: ArrayLike, rng: np.random.Generator | None = None) -> Pcs:
     """PCS of counts (runs, 6) of both arms. ValueError where an arm has no turn, or a count is missing or negative."""
     cell = _cell(stage1, phase1)
@@ -62,7 +45,7 @@ def pcs(stage1: ArrayLike, phase1: ArrayLike, rng: np.random.Generator | None = 
         ci_hi=span.high,
         p=tested.p,
         p_min=float(smallest),
-        floor_iid=divergences.floor_iid(cell.stage1.n, cell.phase1.n),
+        floor_iid=arms.floor_iid(cell.stage1.n, cell.phase1.n),
         floor_null=floor,
     )
 
@@ -78,7 +61,7 @@ def delta_pcs(
 ) -> DeltaPcs:
     """The difference of two models, each (stage1, phase1), a − b. It draws nothing; `rng` is taken as everywhere."""
     del rng
-    return divergences.difference(_cell(*a), _cell(*b))
+    return arms.difference(_cell(*a), _cell(*b))
 
 
 def ri_star(rows: Any, factor: ritual.Group, rng: np.random.Generator | None = None) -> Test:
@@ -87,8 +70,8 @@ def ri_star(rows: Any, factor: ritual.Group, rng: np.random.Generator | None = N
     agents = [
         ritual.Rate(f"{row['set']}|{row['run']}", row["model"], row["persona"], float(row["ri_star"])) for row in known
     ]
-    statistic, tested = ritual.exchanged(agents, factor, _generator(rng))
-    return Test(statistic, tested.p if _runs_differ(known, "agent", "ri_star") else None, tested.labelings)
+    tested = ritual.exchanged(agents, factor, _generator(rng))
+    return tested if _runs_differ(known, "agent", "ri_star") else tested.without_p()
 
 
 def _runs_differ(rows: Sequence[Mapping[str, object]], *values: str) -> bool:
@@ -113,23 +96,17 @@ def h2(rows: object, rng: np.random.Generator | None = None) -> dict[str, Test]:
 
 def ri_ext(series: Sequence[ArrayLike], rng: np.random.Generator | None = None) -> RiExt:
     """Whether a ritual fades; 0/1 sequences, one an agent, of its turns on which it was possible."""
-    histories: list[Bools] = [np.asarray(each, dtype=np.float64) > 0 for each in series]
-    kept = [each for each in histories if ritual.varies(each)]
-    beta = ritual.slope(kept)
-    return RiExt(beta, *ritual.beyond(beta, kept, _generator(rng)))
+    return ritual.ri_ext((np.asarray(each, dtype=np.float64) > 0 for each in series), _generator(rng))
 
 
 def _hypothesis(name: str, rows: object, rng: np.random.Generator) -> dict[str, Test]:
     known = _dicts(rows)
     design, entropy, excess = _windows(known)
     found = hypotheses.present(design.parts(entropy, excess))
-    found = {part: found[part] for part in (f"{name}a", f"{name}b")}
-    tested, means = hypotheses.tests(found, lambda _: rng), hypotheses.means(found)
-    differ = _runs_differ(known, "agent", "window", "h_norm", "id_excess")
-    ps = {part: test.p if differ else None for part, test in tested.items()}
-    reached = [p for p in ps.values() if p is not None]
-    whole = Test(None, max(reached) if len(reached) == len(ps) else None, None)
-    return {**{part: Test(means[part], ps[part], test.labelings) for part, test in tested.items()}, name: whole}
+    tests = hypotheses.tests({part: found[part] for part in (f"{name}a", f"{name}b")}, lambda _: rng)
+    if not _runs_differ(known, "agent", "window", "h_norm", "id_excess"):
+        tests = {part: test.without_p() for part, test in tests.items()}
+    return {**tests, name: Test(p=hypotheses.larger(*(test.p for test in tests.values())))}
 
 
 def _windows(rows: Sequence[Mapping[str, Any]]) -> tuple[hypotheses.Design, Floats, Floats]:
@@ -146,16 +123,17 @@ def _windows(rows: Sequence[Mapping[str, Any]]) -> tuple[hypotheses.Design, Floa
     return hypotheses.Design(named), entropy, excess
 
 
-def _cell(stage1: ArrayLike, phase1: ArrayLike) -> divergences.PcsCell:
-    arms = []
-    for rows in (stage1, phase1):
-        counts = np.atleast_2d(np.asarray(rows, dtype=np.float64))
-        if not np.all(counts >= 0):
-            raise ValueError("a count is missing or negative; give counts (runs, actions) of 0 and more")
-        arms.append(divergences.counted_arm(counts[counts.sum(axis=1) > 0]))
-        if not arms[-1].runs:
-            raise ValueError("an arm has no turns; give counts (runs, actions) with at least one above 0")
-    return divergences.PcsCell("", "", *arms)
+def _cell(stage1: ArrayLike, phase1: ArrayLike) -> PcsCell:
+    return PcsCell("", "", _arm(stage1), _arm(phase1))
+
+
+def _arm(rows: ArrayLike) -> arms.Arm:
+    counts = np.atleast_2d(np.asarray(rows, dtype=np.float64))
+    if not np.all(counts >= 0):
+        raise ValueError("a count is missing or negative; give counts (runs, actions) of 0 and more")
+    if not np.any(counts):
+        raise ValueError("an arm has no turns; give counts (runs, actions) with at least one above 0")
+    return arms.counted_arm(counts[counts.sum(axis=1) > 0])
 
 
 def _dicts(rows: Any) -> Sequence[Mapping[str, Any]]:

@@ -7,14 +7,14 @@ from typing import Final
 import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
-from playmolt_schemas.instrument.definitions import BOOTSTRAPS, INTERVAL_RUNS, TIE
+from playmolt_schemas.instrument.definitions import INTERVAL_RUNS, TIE
 from playmolt_schemas.instrument.lexicon import Cues, dissoc
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
-from playmolt_agora.measures.data.frame import Integers
 from playmolt_agora.measures.data.results import Result
-from playmolt_agora.measures.divergence import Floats
+from playmolt_agora.measures.divergence import Floats, Integers
 from playmolt_agora.measures.inference import resampling
+from playmolt_agora.measures.inference.resampling import Interval
 from playmolt_agora.measures.inference.streams import stream
 
 LEXICON: Final = "lexicon"
@@ -99,14 +99,10 @@ def _by_run(runs: Sequence[str], scale: Sequence[object], said: Iterable[tuple[s
     return counts
 
 
-def _interval(counts: Integers, generator: np.random.Generator) -> resampling.Interval:
-    size = len(counts)
-    if size < INTERVAL_RUNS:
-        return resampling.Interval()
-    drawn = generator.integers(0, size, (BOOTSTRAPS, size))
-    times = np.zeros((BOOTSTRAPS, size), dtype=np.int64)
-    np.add.at(times, (np.arange(BOOTSTRAPS)[:, None], drawn), 1)
-    return resampling.bootstrapped(_kappas(np.tensordot(times, counts, axes=1)), size, size)
+def _interval(counts: Integers, generator: np.random.Generator) -> Interval:
+    if len(counts) < INTERVAL_RUNS:
+        return Interval()
+    return resampling.bootstrapped(_kappas(resampling.drawn_runs(generator, counts).sum(axis=1)), len(counts))
 
 
 def cohens_kappa(matrix: ArrayLike) -> float | None:

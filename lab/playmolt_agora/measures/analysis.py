@@ -14,11 +14,12 @@ from playmolt_schemas.instrument import definitions
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
 from playmolt_agora.measures import descriptive, drift, pcs, ritual, washout
-from playmolt_agora.measures.data.frame import Frame, Treatment, frame
-from playmolt_agora.measures.data.results import Result, Table, ratio, table
+from playmolt_agora.measures.data.frame import EXCLUDED, MET, RITUAL, Treatment, frame, treated
+from playmolt_agora.measures.data.results import Result, Table, mean, ratio, table
 from playmolt_agora.measures.data.tables import BESIDE, PROVENANCE, TABLES
 from playmolt_agora.measures.descriptive import LoggedGini
 from playmolt_agora.measures.inference import confirmatory, contrasts, hypotheses
+from playmolt_agora.measures.inference.arms import PcsCell
 from playmolt_agora.measures.repeats import Repeats
 
 Imported = Sequence[Mapping[str, object]]
@@ -70,10 +71,10 @@ def study(
     excluded = excluded_of(parsed)
     repeated = Repeats(turns)
     pooled = repeated.once(_pooled(turns))
-    planned = repeated.once(turns.where(lambda seat: not seat.exploratory))
-    kept = planned.where(lambda seat: (seat.run, seat.model) not in excluded)
+    planned = repeated.once(turns.filter(~pl.col("exploratory")))
+    kept = planned.filter(~EXCLUDED.over("run", "model"))
     everyone = pcs.cells(planned, stage1_import)
-    cells = everyone if kept is planned else pcs.cells(kept, stage1_import)
+    cells = pcs.cells(kept, stage1_import) if excluded else everyone
     tested, figures = pcs.tested(everyone), hypotheses.figures(kept, seed)
     compared = contrasts.found(pooled)
     spans, points = contrasts.intervals([*compared, *contrasts.of_models(pooled)], seed)
@@ -150,13 +151,12 @@ def provenance_of(
     )
 
 
-def _pooled(turns: Frame) -> Frame:
-    planned = turns.where(lambda seat: not seat.exploratory)
-    return planned if planned.seats else turns
+def _pooled(turns: pl.DataFrame) -> pl.DataFrame:
+    return turns.filter(~pl.col("exploratory") | pl.col("exploratory").all())
 
 
 def _confirmatory(
-    turns: Frame, cells: Sequence[pcs.PcsCell], figures: hypotheses.Figures, seed: str,
+    turns: pl.DataFrame, cells: Sequence[PcsCell], figures: hypotheses.Figures, seed: str,
     tested: Sequence[str], repeated: Repeats,
 ) -> Found:  # fmt: skip
     return {
@@ -184,8 +184,8 @@ def _copies(repeated: Repeats) -> tuple[str, ...]:
     return tuple(f"{run}: identical to {first}" for run, first in sorted(repeated.copies.items()))
 
 
-def _exploratory(turns: Frame) -> tuple[str, ...]:
-    return tuple(sorted({f"{seat.run}: exploratory" for seat in turns.seats if seat.exploratory}))
+def _exploratory(turns: pl.DataFrame) -> tuple[str, ...]:
+    return tuple(f"{run}: exploratory" for run in turns.filter("exploratory")["run"].unique().sort())
 
 
 def _failing(excluded: frozenset[RunModel]) -> tuple[str, ...]:
@@ -205,7 +205,7 @@ TREATMENTS: Final[tuple[Treatment, ...]] = ("dropped", "seventh", "idle")
 
 
 def _headline(
-    turns: Frame, main: hypotheses.Figures, seed: str, imported: Sequence[Mapping[str, object]] = ()
+    turns: pl.DataFrame, main: hypotheses.Figures, seed: str, imported: Sequence[Mapping[str, object]] = ()
 ) -> list[Result]:
     """The table `headline`: PCS, RI*, P_int and the parts of H1 and H2, each three times; `main` are those of `turns`.
 
@@ -213,27 +213,27 @@ def _headline(
     """
     found: list[Result] = []
     for treatment in TREATMENTS:
-        treated = turns.treated(treatment)
-        figures = main if treated is turns else hypotheses.figures(treated, seed)
-        found += _treated(treated, figures, treatment, imported)
+        counted = treated(turns, treatment)
+        figures = main if treatment == "dropped" else hypotheses.figures(counted, seed)
+        found += _treated(counted, figures, treatment, imported)
     return found
 
 
 def _treated(
-    turns: Frame, found: hypotheses.Figures, treatment: Treatment, imported: Sequence[Mapping[str, Any]]
+    turns: pl.DataFrame, found: hypotheses.Figures, treatment: Treatment, imported: Sequence[Mapping[str, Any]]
 ) -> Iterator[Result]:
     for cell in pcs.cells(turns, imported):
-        n = cell.stage1.n + cell.phase1.n
         key = {"model": cell.model, "language": cell.language}
-        yield _headline_row("pcs", key, treatment, n, cell.pcs, cell.stage1.runs + cell.phase1.runs)
-    laid = descriptive.columns(turns)
-    for figure, above, keys in (("ri_star", "ritual", ("phase", "set", "model")), ("p_int", "met", ("phase", "set"))):
-        sums = laid.group_by(keys, maintain_order=True).agg(pl.col("valid", above).sum(), pl.col("run").unique().sort())
+        yield _headline_row("pcs", key, treatment, cell.n, cell.pcs, cell.runs)
+    for figure, above, keys in (("ri_star", RITUAL, ("phase", "set", "model")), ("p_int", MET, ("phase", "set"))):
+        sums = turns.group_by(keys, maintain_order=True).agg(
+            pl.col("valid").sum(), above=above.sum(), runs=pl.col("run").unique().sort()
+        )
         for row in sums.iter_rows(named=True):
-            value = ratio(row[above], row["valid"])
-            yield _headline_row(figure, row, treatment, row["valid"], value, tuple(row["run"]))
-    for part, mean in hypotheses.means(found.parts).items():
-        yield _headline_row(part, {}, treatment, found.parts[part].size, mean, found.runs)
+            value = ratio(row["above"], row["valid"])
+            yield _headline_row(figure, row, treatment, row["valid"], value, tuple(row["runs"]))
+    for part, values in found.parts.items():
+        yield _headline_row(part, {}, treatment, values.size, mean(values.tolist()), found.runs)
 
 
 def _headline_row(

@@ -5,23 +5,19 @@ Every ratio is a ratio of sums, null where its denominator is 0 (`measures.md`, 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 import msgspec
-import numpy as np
 import polars as pl
 from playmolt_schemas.instrument.definitions import (
-    EXCLUDED_ABOVE,
     FIRST_TURNS,
     IDLE_ABOVE,
     INTERACTIONS_PER_AGENT,
 )
-from playmolt_schemas.stored.agora.turn import ACTIONS
+from playmolt_schemas.stored.agora.turn import ACTIONS, ParseCode
 
-from playmolt_agora.measures.data.frame import CODES, IDLE, SPEAK, SUPPORT, TRADE, WHISPER, Bools, Frame, Seat
-from playmolt_agora.measures.data.results import Result, ratio
-from playmolt_agora.measures.data.tables import BESIDE, TABLES
-from playmolt_agora.measures.ritual import possible
+from playmolt_agora.measures.data.frame import EXCLUDED, INSTRUMENTAL, MET, POSSIBLE, RITUAL, RUNS, names_of
+from playmolt_agora.measures.data.results import Result, ratio, results
 
 Level = Literal["agent", "cell"]
 _AGENT: Final = ("seat", "phase", "set", "run", "model", "language", "persona", "agent")
@@ -29,30 +25,6 @@ _CELL: Final = ("phase", "set", "model", "language")
 _WITH_R: Final = frozenset(("speak", "trade", "support", "whisper"))
 _WITH_DYAD: Final = frozenset(("speak", "support", "whisper"))
 _NULL: Final = pl.lit(None, pl.Float64)
-_RUNS: Final = pl.col("run").unique().sort().alias("_runs")
-_KINDS: Final = {
-    **dict.fromkeys(Seat.__struct_fields__, pl.String),
-    "exploratory": pl.Boolean,
-    **dict.fromkeys(("turns_planned", "residents_start"), pl.Int64),
-}
-
-
-def columns(turns: Frame) -> pl.DataFrame:
-    """A row a turn, in the order of seats and turns, with what its seat is and what it counts as."""
-    seats = pl.DataFrame({name: [getattr(seat, name) for seat in turns.seats] for name in _KINDS}, schema=_KINDS)
-    kept = ("seat", "turn", "action", "valid", "failed", "success", "others", "place", "residents", "dissoc", "code")
-    own = pl.DataFrame(
-        {
-            **{name: getattr(turns, name) for name in kept},
-            **{f"can_{action}": turns.feasible[:, at] for at, action in enumerate(ACTIONS)},
-            "instrumental": turns.instrumental,
-            "possible": possible(turns),
-            "ritual": turns.ritual,
-            "met": interactions(turns),
-        }
-    )
-    targets = pl.Series("target", turns.target.tolist(), dtype=pl.String)
-    return pl.concat([own.with_columns(targets), seats[turns.seat]], how="horizontal")
 
 
 def share(above: pl.Expr, below: pl.Expr) -> pl.Expr:
@@ -60,28 +32,19 @@ def share(above: pl.Expr, below: pl.Expr) -> pl.Expr:
     return pl.when(below != 0).then(above / below)
 
 
-def _results(name: str, found: pl.DataFrame, n: str, unit: str = "turn") -> list[Result]:
-    """The rows of a table of this name, computed from so many units as the column `n` says."""
-    named = (TABLES | BESIDE)[name]
-    return [
-        Result({column: row.get(column) for column in named}, runs=tuple(row["_runs"]), n=row[n], unit=unit)
-        for row in found.iter_rows(named=True)
-    ]
-
-
-def shares(turns: Frame, level: Level) -> list[Result]:
+def shares(turns: pl.DataFrame, level: Level) -> list[Result]:
     """Rows of the table `shares`: of every agent, or of every phase, set, model and language, by action."""
-    groups = columns(turns).group_by(_AGENT if level == "agent" else _CELL, maintain_order=True)
-    tables = [_results("shares", _shares(groups, at, level), "t_valid") for at in range(len(ACTIONS))]
+    groups = turns.group_by(_AGENT if level == "agent" else _CELL, maintain_order=True)
+    tables = [results("shares", _shares(groups, action, level), n="t_valid") for action in ACTIONS]
     return [each for of_group in zip(*tables, strict=True) for each in of_group]
 
 
-def _shares(groups: "pl.dataframe.group_by.GroupBy", at: int, level: Level) -> pl.DataFrame:
-    action, valid, near, success = ACTIONS[at], pl.col("valid"), pl.col("others") > 0, pl.col("success")
-    act, can = valid & (pl.col("action") == at), pl.col(f"can_{ACTIONS[at]}")
+def _shares(groups: "pl.dataframe.group_by.GroupBy", action: str, level: Level) -> pl.DataFrame:
+    valid, near, success = pl.col("valid"), pl.col("others") > 0, pl.col("success")
+    act, can = valid & (pl.col("action") == action), pl.col(f"can_{action}")
     planned = pl.col("turns_planned") * (pl.col("residents_start") - 1)
     found = groups.agg(
-        _RUNS,
+        RUNS,
         count=act.sum(),
         succeeded=(act & success).sum(),
         t_all=pl.len(),
@@ -103,34 +66,32 @@ def _shares(groups: "pl.dataframe.group_by.GroupBy", at: int, level: Level) -> p
         r_seed=share(count, pl.col("exposure")) if action in _WITH_R else _NULL,
         r_literal=share(count, pl.col("literal")) if action in _WITH_R else _NULL,
         q=share(pl.col("on_feasible"), pl.col("feasible")),
-        q_heard=share(pl.col("spoke_heard"), pl.col("heard")) if at == SPEAK else _NULL,
+        q_heard=share(pl.col("spoke_heard"), pl.col("heard")) if action == "speak" else _NULL,
         r_dyad=share(pl.col("met"), dyads) if action in _WITH_DYAD else _NULL,
     )
 
 
-def rituals(turns: Frame) -> list[Result]:
+def rituals(turns: pl.DataFrame) -> list[Result]:
     """The table `ri`: by agent, by model of a run, by persona of a run."""
-    found = columns(turns)
     return [
-        *_rituals(found, "agent", *_AGENT),
-        *_rituals(found, "run_model", "phase", "set", "run", "model"),
-        *_rituals(found.filter(pl.col("persona").is_not_null()), "run_persona", "phase", "set", "run", "persona"),
+        *_rituals(turns, "agent", *_AGENT),
+        *_rituals(turns, "run_model", "phase", "set", "run", "model"),
+        *_rituals(turns.filter(pl.col("persona").is_not_null()), "run_persona", "phase", "set", "run", "persona"),
     ]
 
 
-def _rituals(found: pl.DataFrame, level: str, *keys: str) -> list[Result]:
-    act, success = pl.col("instrumental"), pl.col("success")
+def _rituals(turns: pl.DataFrame, level: str, *keys: str) -> list[Result]:
+    success, ritual = pl.col("success"), pl.col("ritual")
     language = () if "language" in keys else (pl.col("language").first(),)
-    sums = found.group_by(keys, maintain_order=True).agg(
+    sums = turns.group_by(keys, maintain_order=True).agg(
         *language,
-        _RUNS,
+        RUNS,
         t_valid=pl.col("valid").sum(),
-        a_success=(act & success).sum(),
-        ritual=pl.col("ritual").sum(),
-        ritual_infeasible=(act & ~success).sum(),
-        feasible_a=pl.col("possible").sum(),
+        a_success=(INSTRUMENTAL & success).sum(),
+        ritual=RITUAL.sum(),
+        ritual_infeasible=(INSTRUMENTAL & ~success).sum(),
+        feasible_a=POSSIBLE.sum(),
     )
-    ritual = pl.col("ritual")
     whole = sums.with_columns(
         level=pl.lit(level),
         ri_seed=share(ritual, pl.col("a_success")),
@@ -138,79 +99,68 @@ def _rituals(found: pl.DataFrame, level: str, *keys: str) -> list[Result]:
         ri_star=share(ritual, pl.col("t_valid")),
         ri_opp=share(ritual, pl.col("feasible_a")),
     )
-    return _results("ri", whole, "t_valid")
+    return results("ri", whole, n="t_valid")
 
 
-def interaction(turns: Frame) -> list[Result]:
+def interaction(turns: pl.DataFrame) -> list[Result]:
     """The table `pint`, a row per run."""
     early = pl.col("valid") & (pl.col("turn") <= FIRST_TURNS)
-    found = columns(turns).group_by("run").agg(
-        _RUNS,
+    found = turns.group_by("run").agg(
+        RUNS,
         valid=pl.col("valid").sum(),
-        interactions=pl.col("met").sum(),
-        early_idle=share((early & (pl.col("action") == IDLE)).sum(), early.sum()),
-    )  # fmt: skip
-    whole = found.sort("run").with_columns(p_int=share(pl.col("interactions"), pl.col("valid")))
-    rows = _results("pint", whole, "valid")
+        interactions=MET.sum(),
+        early_idle=share((early & (pl.col("action") == "idle")).sum(), early.sum()),
+    )
+    rows = results("pint", found.sort("run"), n="valid")
     for each in rows:
-        each.row["t_rule"] = turn_rule(each.row["interactions"], each.row["valid"])
+        met, valid = each.row["interactions"], each.row["valid"]
+        each.row.update(p_int=ratio(met, valid), t_rule=turn_rule(met, valid))
     return rows
 
 
-def parse(turns: Frame) -> list[Result]:
+def parse(turns: pl.DataFrame) -> list[Result]:
     """The table `parse`, a row per run and model."""
-    failed = pl.col("failed")
-    found = columns(turns).group_by("run", "model").agg(
-        _RUNS,
+    found = turns.group_by("run", "model").agg(
+        RUNS,
         turns=pl.len(),
-        failed=failed.sum(),
-        **{code: (pl.col("code") == at).sum() for at, code in enumerate(CODES)},
-    )  # fmt: skip
-    whole = found.sort("run", "model").with_columns(
-        fail_share=share(failed, pl.col("turns")),
-        excluded=failed * EXCLUDED_ABOVE.denominator > pl.col("turns") * EXCLUDED_ABOVE.numerator,
+        failed=pl.col("failed").sum(),
+        fail_share=pl.col("failed").mean(),
+        excluded=EXCLUDED,
+        **{code: (pl.col("parse_code") == code).sum() for code in get_args(ParseCode)},
     )
-    return _results("parse", whole, "turns")
+    return results("parse", found.sort("run", "model"), n="turns")
 
 
-def dissociation(turns: Frame) -> list[Result]:
+def dissociation(turns: pl.DataFrame) -> list[Result]:
     """Classes of thought and act by phase, model and language: the table `dissoc`."""
-    found = columns(turns).group_by("phase", "model", "language", maintain_order=True).agg(
-        _RUNS, _n=pl.len(), **{f"dissoc_{name}": (pl.col("dissoc") == at).sum() for at, name in enumerate("abcu")}
-    )  # fmt: skip
+    found = turns.group_by("phase", "model", "language", maintain_order=True).agg(
+        RUNS, _n=pl.len(), **{f"dissoc_{name.lower()}": (pl.col("dissoc") == name).sum() for name in "ABCU"}
+    )
     agreeing = pl.col("dissoc_c")
-    whole = found.with_columns(coherence=share(agreeing, pl.col("dissoc_a") + agreeing))
-    return _results("dissoc", whole, "_n")
+    return results("dissoc", found.with_columns(coherence=share(agreeing, pl.col("dissoc_a") + agreeing)), n="_n")
 
 
-def network(turns: Frame) -> list[Result]:
+def network(turns: pl.DataFrame) -> list[Result]:
     """The table `network`: attempts and successes by run, kind, agent and target."""
-    kinds = {number: ACTIONS[number] for number in (SUPPORT, WHISPER)}
-    found = columns(turns).filter(pl.col("valid") & pl.col("action").is_in(list(kinds))).with_columns(
-        pl.col("target").fill_null(""),
-        kind=pl.col("action").replace_strict(kinds, return_dtype=pl.String),
-    )  # fmt: skip
+    kind = pl.col("action").cast(pl.String)
+    found = turns.filter(pl.col("valid") & kind.is_in(["support", "whisper"]))
     keys = ("run", "kind", "agent", "target")
-    edges = found.group_by(keys).agg(_RUNS, attempts=pl.len(), succeeded=pl.col("success").sum())
-    return _results("network", edges.sort(keys), "attempts")
+    edges = found.group_by("run", kind.alias("kind"), "agent", pl.col("target").fill_null("")).agg(
+        RUNS, attempts=pl.len(), succeeded=pl.col("success").sum()
+    )
+    return results("network", edges.sort(keys), n="attempts")
 
 
-def occupancy(turns: Frame) -> list[Result]:
+def occupancy(turns: pl.DataFrame) -> list[Result]:
     """The table `occupancy`: agents in each place before acting, by run and turn."""
-    at = pl.col("place")
-    found = columns(turns).group_by("run", "turn").agg(
-        _RUNS,
-        place=pl.lit(list(turns.places)),
-        agents=pl.concat_list((at == number).sum() for number in range(len(turns.places))),
+    places = names_of(turns, "place")
+    found = turns.group_by("run", "turn").agg(
+        RUNS,
         _n=pl.len(),
-    )  # fmt: skip
-    return _results("occupancy", found.sort("run", "turn").explode("place", "agents"), "_n", "agent")
-
-
-def interactions(turns: Frame) -> Bools:
-    """The turns that are interactions: a successful speak, support, whisper or trade with another here."""
-    social = np.isin(turns.action, (SPEAK, TRADE, SUPPORT, WHISPER))
-    return turns.valid & social & turns.success & (turns.others > 0)
+        place=pl.lit(places),
+        agents=pl.concat_list((pl.col("place") == place).sum() for place in places),
+    )
+    return results("occupancy", found.sort("run", "turn").explode("place", "agents"), n="_n", unit="agent")
 
 
 def turn_rule(met: int, valid: int) -> int:

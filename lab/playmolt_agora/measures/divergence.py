@@ -7,6 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 from playmolt_schemas.instrument.definitions import SMOOTHING, UNSMOOTHED_FROM
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 
 def smoothing(n: float, m: float) -> float:

@@ -9,7 +9,7 @@ from typing import Final, Literal
 import msgspec
 import numpy as np
 import polars as pl
-from playmolt_schemas.instrument.definitions import BOOTSTRAPS, TIE, rank_of
+from playmolt_schemas.instrument.definitions import TIE, rank_of
 from playmolt_schemas.stored.agora.turn import AnswerCode, Language
 
 from playmolt_agora.measures.data.results import Result, grouped, number
@@ -221,5 +221,4 @@ def _differ(changes: Floats) -> bool:
 def _interval(changes: Floats, generator: np.random.Generator) -> resampling.Interval:
     if not _differ(changes):
         return resampling.Interval()
-    drawn = generator.integers(0, changes.size, (BOOTSTRAPS, changes.size))
-    return resampling.bootstrapped(changes[drawn].mean(axis=1), changes.size, changes.size)
+    return resampling.bootstrapped(resampling.drawn_runs(generator, changes).mean(axis=1), changes.size)

@@ -5,13 +5,13 @@ everything that is pooled or tested, and where no run of a comparison differs, i
 """
 
 from collections.abc import Hashable, Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-import numpy as np
+import polars as pl
 
-from playmolt_agora.measures.data.frame import Frame, Seat
 from playmolt_agora.measures.data.results import Result
-from playmolt_agora.measures.divergence import Floats
+
+_SAID: Final = ("agent", "turn", "act", "target", "content")
 
 
 class RunGroup(NamedTuple):
@@ -28,7 +28,7 @@ class RunGroup(NamedTuple):
 class Repeats:
     """The identical runs of a study, by group. A run without a valid turn is identical to none."""
 
-    def __init__(self, turns: Frame) -> None:
+    def __init__(self, turns: pl.DataFrame) -> None:
         self.groups = _groups(turns)
 
     @property
@@ -36,10 +36,9 @@ class Repeats:
         """Run → the first run that it is identical to, without those first ones."""
         return {run: alike[0] for classes in self.groups.values() for alike in classes for run in alike[1:]}
 
-    def once(self, turns: Frame) -> Frame:
+    def once(self, turns: pl.DataFrame) -> pl.DataFrame:
         """The turns without those of copies."""
-        copies = self.copies
-        return turns.where(lambda seat: seat.run not in copies) if copies else turns
+        return turns.filter(~pl.col("run").is_in(list(self.copies)))
 
     def all_alike(self, sets: Iterable[str]) -> bool:
         """Whether the runs of these sets do not differ: each group has several, and all of them are identical.
@@ -77,33 +76,17 @@ class Repeats:
         return found
 
 
-def all_equal(*arms: Floats) -> bool:
-    """Whether arms of runs (runs, …) have several runs and no arm has two that differ."""
-    return any(len(arm) > 1 for arm in arms) and all(bool(np.all(arm == arm[:1])) for arm in arms)
-
-
-def _groups(turns: Frame) -> dict[RunGroup, list[list[str]]]:
-    seats: dict[str, list[int]] = {}
-    for at, seat in enumerate(turns.seats):
-        seats.setdefault(seat.run, []).append(at)
-    bounds = np.searchsorted(turns.seat, np.arange(len(turns.seats) + 1))
+def _groups(turns: pl.DataFrame) -> dict[RunGroup, list[list[str]]]:
+    """The runs of each group by what was said in them."""
+    runs = turns.sort("run", *_SAID).group_by("run", maintain_order=True).agg(
+        pl.col("phase", "set", "language", "exploratory").first(),
+        pl.col(_SAID),
+        model=pl.col("model").unique().sort().str.join(", "),
+        valid=pl.col("valid").any(),
+    )  # fmt: skip
     found: dict[RunGroup, dict[Hashable, list[str]]] = {}
-    for run in sorted(seats):
-        own = [turns.seats[at] for at in seats[run]]
-        spans = {at: (int(bounds[at]), int(bounds[at + 1])) for at in seats[run]}
-        said = tuple(sorted((turns.seats[at].agent, _said(turns, *span)) for at, span in spans.items()))
-        valid = any(turns.valid[start:end].any() for start, end in spans.values())
-        classes = found.setdefault(_group(own), {})
-        classes.setdefault(said if valid else run, []).append(run)
+    for row in runs.iter_rows(named=True):
+        classes = found.setdefault(RunGroup(*(row[name] for name in RunGroup._fields)), {})
+        said = tuple(tuple(row[name]) for name in _SAID)
+        classes.setdefault(said if row["valid"] else row["run"], []).append(row["run"])
     return {group: list(classes.values()) for group, classes in found.items()}
-
-
-def _group(seats: list[Seat]) -> RunGroup:
-    first = seats[0]
-    models = ", ".join(sorted({seat.model for seat in seats}))
-    return RunGroup(first.phase, first.set, first.language, models, first.exploratory)
-
-
-def _said(turns: Frame, start: int, end: int) -> tuple[Hashable, ...]:
-    columns = (turns.turn, turns.did, turns.target, turns.content)
-    return tuple(repr(each) for each in zip(*(column[start:end].tolist() for column in columns), strict=True))

@@ -4,12 +4,13 @@ from math import prod
 from typing import Final
 
 import numpy as np
+import polars as pl
 from playmolt_schemas.instrument.definitions import SMOOTHING
 
-from playmolt_agora.measures.data.frame import Frame
+from playmolt_agora.measures.data.frame import counts
 from playmolt_agora.measures.data.results import Result, number
 from playmolt_agora.measures.divergence import Floats, count_jsd, jsd_parts
-from playmolt_agora.measures.drift import longest, numbered
+from playmolt_agora.measures.drift import longest
 from playmolt_agora.measures.inference import permutation
 from playmolt_agora.measures.inference.streams import stream
 
@@ -17,16 +18,16 @@ _MOST_WORK: Final = 50_000_000
 """Additions for one action of one window: a tenth of a second."""
 
 
-def rows(turns: Frame, seed: str) -> list[Result]:
+def rows(turns: pl.DataFrame, seed: str) -> list[Result]:
     """The table `washout`: each persona of a model against the same model without one, in one language."""
-    played = turns.where(lambda seat: seat.phase == "phase2")
     found: list[Result] = []
-    for (language, model), group in played.groups(lambda seat: (seat.language, seat.model)).items():
-        off = group.where(lambda seat: seat.condition == "no_persona")
-        on = group.where(lambda seat: seat.condition != "no_persona").groups(lambda seat: seat.persona or "")
-        for persona, with_it in sorted(on.items()):
-            generator = stream(seed, "pw_null", language, model, persona)
-            found += _rows((language, model, persona), with_it, off, generator)
+    without = pl.col("condition") == "no_persona"
+    groups = turns.filter(phase="phase2").partition_by("language", "model", as_dict=True)
+    for (language, model), group in groups.items():
+        off, on = group.filter(without), group.filter(~without).with_columns(pl.col("persona").fill_null(""))
+        for persona in on["persona"].unique().sort():
+            key = {"language": language, "model": model, "persona": persona}
+            found += _rows(key, on.filter(persona=persona), off, stream(seed, "pw_null", *key.values()))
     return found
 
 
@@ -94,31 +95,27 @@ def _jsd(one: Floats, other: Floats) -> Floats:
     return np.where(empty, np.nan, count_jsd(one, other, SMOOTHING))
 
 
-def _rows(key: tuple[str, str, str], on: Frame, off: Frame, generator: np.random.Generator) -> list[Result]:
+def _rows(key: dict[str, str], on: pl.DataFrame, off: pl.DataFrame, generator: np.random.Generator) -> list[Result]:
+    runs = tuple(sorted({*on["run"], *off["run"]}))
     total = max(longest(on), longest(off))
     one, other = (_by_agent(side, total) for side in (on, off))
     raw, null = divergences(one, other, generator)
+    sizes = [each.sum(axis=(0, 2)).astype(int).tolist() for each in (one, other)]
     return [
         Result(
-            {
-                **dict(zip(("language", "model", "persona"), key, strict=True)),
-                "window": place + 1,
-                "n_on": int(one[:, place].sum()),
-                "n_off": int(other[:, place].sum()),
-                "pw": number(raw[place]),
-                "pw_null": number(null[place]),
-                "pw_excess": number(raw[place] - null[place]),
-            },
-            runs=tuple(sorted({*on.runs, *off.runs})),
-            n=int(one[:, place].sum() + other[:, place].sum()),
+            key
+            | {"window": window, "n_on": n_on, "n_off": n_off}
+            | {"pw": number(pw), "pw_null": number(expected), "pw_excess": number(pw - expected)},
+            runs=runs,
+            n=n_on + n_off,
             unit="agent",
             alpha=SMOOTHING,
         )
-        for place in range(total)
+        for window, (n_on, n_off, pw, expected) in enumerate(zip(*sizes, raw, null, strict=True), 1)
     ]
 
 
-def _by_agent(side: Frame, total: int) -> Floats:
-    agents = len(side.seats)
-    counts = side.counts(side.seat * total + numbered(side), agents * total)
-    return counts.reshape(agents, total, side.k).astype(np.float64)
+def _by_agent(side: pl.DataFrame, total: int) -> Floats:
+    agents = side["seat"].n_unique()
+    found = counts(side, side["seat"].rle_id().cast(pl.Int64) * total + side["window"], agents * total)
+    return found.reshape(agents, total, found.shape[1]).astype(np.float64)

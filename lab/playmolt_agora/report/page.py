@@ -131,10 +131,8 @@ def act(turn: TurnRecord) -> tuple[Any, ...]:
 def _divergence(parent: Sequence[TurnRecord], child: Sequence[TurnRecord]) -> tuple[tuple[int, float | None], ...]:
     """By window, where either has a valid turn."""
     sides = [frame(turns) for turns in (parent, child)]
-    total = max(map(drift.longest, sides))
-    counts = [side.counts(drift.numbered(side), total) for side in sides]
     return tuple(
         (window, float(count_jsd(one, two, SMOOTHING)) if one.any() and two.any() else None)
-        for window, (one, two) in enumerate(zip(*counts, strict=True), 1)
+        for window, (one, two) in enumerate(zip(*map(drift.by_window, sides), strict=True), 1)
         if one.any() or two.any()
     )

@@ -15,7 +15,6 @@ from playmolt_core.settings import from_environment
 from playmolt_schemas.instrument.laboratory import (
     BUNDLE,
     STUDY_FILES,
-    CellInterval,
     IntervalsRequest,
     StudyRequest,
     Thought,
@@ -24,7 +23,7 @@ from playmolt_schemas.instrument.laboratory import (
 
 from playmolt_agora.bundle import seal
 from playmolt_agora.coding import thoughts
-from playmolt_agora.measures.inference import looks
+from playmolt_agora.measures import adaptive
 from playmolt_agora.report import assembly, experiment_study, files
 from playmolt_agora.service.settings import LaboratorySettings
 
@@ -42,12 +41,8 @@ async def intervals(pool: Pool, body: bytes, out: BinaryIO) -> None:
     """The interval of a measure in each cell, as an adaptive look needs it."""
     request = msgspec.json.decode(body, type=IntervalsRequest)
     turns = assembly.turns_of(await _runs(await log_of(pool), request.runs))
-    found = looks.intervals(turns, request.measure, request.seed, request.stage1_import)
-    rows = [
-        CellInterval(model=model, language=language, low=looks.decimal(ends, 0), high=looks.decimal(ends, 1))
-        for (model, language), ends in found.items()
-    ]
-    out.write(msgspec.json.encode(rows))
+    found = adaptive.intervals(turns, request.measure, request.seed, request.stage1_import)
+    out.write(msgspec.json.encode(found))
 
 
 async def coded_thoughts(pool: Pool, body: bytes, out: BinaryIO) -> None:

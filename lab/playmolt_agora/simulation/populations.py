@@ -5,8 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from playmolt_agora.measures.data.frame import Bools
-from playmolt_agora.measures.divergence import Floats, jsd
+from playmolt_agora.measures.divergence import Bools, Floats, jsd
 from playmolt_agora.measures.inference.hypotheses import ARCHIVIST, JESTER, AgentOf
 
 STAGE1: Final = np.array([0.10, 0.52, 0.25, 0.04, 0.03, 0.06])

@@ -66,7 +66,7 @@ def ritual_rejects(factor: ritual.Group, effect: float, other: float, sd: float)
     rates = populations.Rates(agents, spread["model"], spread["persona"], sd, PHASE2_TURNS)
 
     def trial(rng: np.random.Generator) -> bool:
-        return _reaches(exchange.test(rates.draw(rng), rng)[1].p)
+        return _reaches(exchange.test(rates.draw(rng), rng).p)
 
     return trial
 

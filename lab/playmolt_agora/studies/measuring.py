@@ -1,6 +1,6 @@
 """The tables of turns in a frame, a list or a file, computed by the code of `analyze`."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,7 @@ def measure(turns: object, *, seed: str = "0", tables: Collection[str] | None = 
 
 def _records(turns: Any) -> Iterable[Mapping[str, Any]]:
     if isinstance(turns, str | Path):
-        with Path(turns).open("rb") as lines:
-            return [msgspec.json.decode(line) for line in lines]
+        return _lines(Path(turns))
     if isinstance(turns, Table):
         return map(plain, turns.to_arrow().to_pylist())
     if hasattr(turns, "to_dicts"):
@@ -35,6 +34,11 @@ def _records(turns: Any) -> Iterable[Mapping[str, Any]]:
     if hasattr(turns, "to_dict"):
         return (plain(_listed(row)) for row in turns.to_dict("records"))
     return map(plain, turns)
+
+
+def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
+    with path.open("rb") as lines:
+        yield from map(msgspec.json.decode, lines)
 
 
 def _listed(row: Mapping[str, object]) -> dict[str, object]:

@@ -57,13 +57,13 @@ def test_ri_star(tables):
 
 
 def test_h1_and_h2(records, tables):
-    turns = frame(records).where(lambda seat: seat.set is not None)
+    turns = frame(records)
     windows = []
-    for seat, own in turns.groups(lambda seat: seat).items():
+    for own in turns.filter(turns["set"].is_not_null()).partition_by("seat"):
+        seat = own.select("set", "run", "model", "persona", "agent").row(0, named=True)
         entropy, excess = hypotheses.drift.of_agent(own, "s")
         windows += [
-            {"set": seat.set, "run": seat.run, "model": seat.model, "persona": seat.persona, "agent": seat.agent,
-             "window": at + 1, "h_norm": entropy[at], "id_excess": excess[0, at]}
+            {**seat, "window": at + 1, "h_norm": entropy[at], "id_excess": excess[0, at]}
             for at in range(4)
         ]  # fmt: skip
     tested = {row["test"]: row for row in rows(tables["tests"])}

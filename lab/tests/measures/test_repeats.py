@@ -1,10 +1,11 @@
 """Identical runs: recognised by acts and replies, counted once, and without interval and p where no run differs."""
 
 import pytest
+from playmolt_agora.measures.adaptive import intervals
 from playmolt_agora.measures.analysis import study
 from playmolt_agora.measures.data.frame import frame
-from playmolt_agora.measures.inference.looks import intervals
 from playmolt_agora.measures.repeats import Repeats
+from playmolt_schemas.instrument.laboratory import CellInterval
 
 ACTS = ("speak", "trade", "idle", "speak", "support", "move", "speak", "idle", "trade", "speak")
 
@@ -108,8 +109,8 @@ def test_identical_runs_count_once(turn):
 
 
 def test_an_interval_of_identical_runs_does_not_end_adaptive_sampling(turn):
-    assert intervals(arms(turn), "pcs", "seed") == {("E", "ko"): None}
-    assert intervals(arms(turn), "p:trade", "seed") == {("E", "ko"): None}
+    for measure in ("pcs", "p:trade"):
+        assert intervals(arms(turn), measure, "seed") == [CellInterval(model="E", language="ko")]
 
 
 def test_no_test_over_an_arm_without_valid_turns(turn):

@@ -1,208 +1,102 @@
-"""Turn records as numpy columns: one row a turn, sorted by seat and turn, whatever order they came in.
+"""Turn records as one polars frame: a row a turn, sorted by seat and turn, whatever order they came in.
 
-A seat is one agent of one run under one model and persona, so whatever a table is keyed by is a property of seats.
+A seat is one agent of one run under one model and persona. `phase` is `phase1_costs_real` in runs of that optional arm,
+which is not Phase 1; `act` is the name of the act in any world. `action` is an enumeration of what counts as an action,
+null where there is none of them; its order is that of counts.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from operator import itemgetter
-from typing import Any, Final, Literal, TypeVar, get_args
+from typing import Any, Final, Literal, cast, get_args
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
-from playmolt_schemas.instrument.definitions import ARMS, PLACES, arm_of, place_of, rank_of
-from playmolt_schemas.stored.agora.turn import ACTIONS, VALID_CODES, ParseCode, TurnRecord
+import polars as pl
+from playmolt_schemas.instrument.definitions import ARMS, EXCLUDED_ABOVE, PLACES, arm_of, place_of, rank_of, windows
+from playmolt_schemas.stored.agora.turn import ACTIONS, VALID_CODES, Dissoc, ParseCode, TurnRecord
 
-Bools = NDArray[np.bool_]
-Integers = NDArray[np.int64]
-Key = TypeVar("Key", bound=Hashable)
+from playmolt_agora.measures.divergence import Integers
+
 Treatment = Literal["dropped", "seventh", "idle"]
-CODES: Final[tuple[ParseCode, ...]] = get_args(ParseCode)
-SPEAK, TRADE, SUPPORT, WHISPER, MOVE, IDLE = range(len(ACTIONS))
-_CLASSES: Final = ("A", "B", "C", "U")
-
-
-class Seat(msgspec.Struct, frozen=True):
-    """An agent of a run. `phase` is `phase1_costs_real` for runs of that optional arm, which is not Phase 1."""
-
-    phase: str
-    set: str | None
-    run: str
-    model: str
-    language: str
-    persona: str | None
-    condition: str
-    agent: str
-    exploratory: bool
-    turns_planned: int
-    residents_start: int
-
-    @property
-    def order(self) -> tuple[Any, ...]:
-        """What rows of tables are sorted by."""
-        rest = self.run, self.model, self.language, self.persona or "", self.agent
-        return rank_of(self.phase), self.set or "", *rest
-
-    def of(self, *names: str) -> dict[str, object]:
-        """These fields by name, for a row."""
-        return {name: getattr(self, name) for name in names}
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """Turns of seats. `action` indexes ACTIONS (-1: none of them); `k` is 7 where a failed turn counts as an action."""
-
-    seats: tuple[Seat, ...]
-    seat: Integers
-    turn: Integers
-    action: Integers
-    valid: Bools
-    failed: Bools
-    success: Bools
-    others: Integers
-    place: Integers
-    places: tuple[str, ...]
-    residents: Integers
-    feasible: Bools
-    null_effect: Bools
-    instrumental: Bools
-    dissoc: Integers
-    code: Integers
-    did: NDArray[np.object_]
-    """The names of the acts, of any world."""
-    target: NDArray[np.object_]
-    content: NDArray[np.object_]
-    k: int = len(ACTIONS)
-
-    @property
-    def runs(self) -> tuple[str, ...]:
-        """The runs, sorted."""
-        return tuple(sorted({seat.run for seat in self.seats}))
-
-    @property
-    def ritual(self) -> Bools:
-        """Turns whose instrumental act succeeded and changed nothing."""
-        return self.valid & self.instrumental & self.success & self.null_effect
-
-    def where(self, keep: Callable[[Seat], bool]) -> Frame:
-        kept = np.array([keep(seat) for seat in self.seats], dtype=np.bool_)
-        if kept.all():
-            return self
-        numbers = np.cumsum(kept) - 1
-        rows = kept[self.seat]
-        columns: dict[str, Any] = {name: getattr(self, name)[rows] for name in _COLUMNS}
-        columns["seat"] = numbers[columns["seat"]]
-        seats = tuple(seat for seat, stays in zip(self.seats, kept, strict=True) if stays)
-        return replace(self, seats=seats, **columns)
-
-    def groups(self, key: Callable[[Seat], Key]) -> dict[Key, Frame]:
-        """Split by a property of seats, in the order in which the keys first occur."""
-        keys = dict.fromkeys(key(seat) for seat in self.seats)
-        return {each: self.where(lambda seat, each=each: key(seat) == each) for each in keys}  # type: ignore[misc]
-
-    def index(self, key: Callable[[Seat], Key]) -> tuple[list[Key], Integers]:
-        """Number the turns by a property of seats; the numbers index the sorted keys."""
-        keys = [key(seat) for seat in self.seats]
-        names: list[Key] = sorted(set(keys))  # type: ignore[type-var]
-        numbers = {name: number for number, name in enumerate(names)}
-        return names, np.array([numbers[each] for each in keys], dtype=np.int64)[self.seat]
-
-    def counts(self, group: Integers, size: int, mask: Bools | None = None) -> Integers:
-        """Count valid actions by group: (size, k)."""
-        rows = self.valid if mask is None else self.valid & mask
-        flat = np.bincount(group[rows] * self.k + self.action[rows], minlength=size * self.k)
-        return np.asarray(flat.reshape(size, self.k), dtype=np.int64)
-
-    def pooled(self, mask: Bools | None = None) -> Integers:
-        """Count valid actions over all turns, or those of a mask: (k,)."""
-        return np.asarray(self.counts(np.zeros_like(self.seat), 1, mask)[0])
-
-    def tally(self, mask: Bools, weights: NDArray[Any] | None = None) -> Integers:
-        """Count turns of a mask by seat, or sum their weights."""
-        summed = np.bincount(
-            self.seat[mask], weights=None if weights is None else weights[mask], minlength=len(self.seats)
-        )
-        return summed.astype(np.int64)
-
-    def treated(self, treatment: Treatment) -> Frame:
-        """The frame with failed turns dropped, counted as a seventh action, or counted as idle."""
-        if treatment == "dropped":
-            return self
-        seventh = treatment == "seventh"
-        action = np.where(self.failed, len(ACTIONS) if seventh else IDLE, self.action)
-        return replace(self, action=action, valid=self.valid | self.failed, k=len(ACTIONS) + seventh)
-
-
-_COLUMNS: Final = tuple(name for name in Frame.__dataclass_fields__ if name not in {"seats", "places", "k"})
-
-
-_ACTION: Final = {name: number for number, name in enumerate(ACTIONS)}
-_KNOWN: Final[dict[str, tuple[str, ...]]] = {"parse_code": CODES, "dissoc": _CLASSES}
-_OF_SEATS: Final = (
-    "phase", "set", "run", "model", "language", "persona", "persona_condition", "agent", "exploratory", "turns_planned",
+SEAT: Final = (
+    "phase", "set", "run", "model", "language", "persona", "agent", "condition", "exploratory", "turns_planned",
     "residents_start",
 )  # fmt: skip
-_NEEDED: Final = (
-    *_KNOWN, *_OF_SEATS, "turn", "action_base", "success", "others_here", "place_before", "residents",
-    "feasible_actions", "null_effect", "fn_class", "target", "content",
+"""What is the same in all turns of a seat."""
+MET: Final = (
+    pl.col("valid")
+    & pl.col("action").is_in(["speak", "trade", "support", "whisper"])
+    & pl.col("success")
+    & (pl.col("others") > 0)
+)
+"""An interaction: a successful speak, trade, support or whisper with another agent here."""
+INSTRUMENTAL: Final = pl.col("fn_class").eq_missing(pl.lit("A"))
+RITUAL: Final = pl.col("valid") & INSTRUMENTAL & pl.col("success") & pl.col("null_effect")
+"""An instrumental act that succeeded and changed nothing."""
+POSSIBLE: Final = pl.col("valid") & (pl.col("can_trade") | pl.col("can_support"))
+"""A valid turn on which an act of class A was feasible."""
+EXCLUDED: Final = pl.col("failed").sum() * EXCLUDED_ABOVE.denominator > pl.len() * EXCLUDED_ABOVE.numerator
+"""Whether a model of a run, over whose turns this is computed, leaves the confirmatory set."""
+RUNS: Final = pl.col("run").unique().sort().alias("runs of a row")
+"""A column for `results.results`."""
+
+_AT_ONCE: Final = 5000
+_KNOWN: Final[dict[str, tuple[str, ...]]] = {"parse_code": get_args(ParseCode), "dissoc": get_args(Dissoc)}
+_NAMES: Final = (
+    "set", "run", "model", "language", "persona", "persona_condition", "agent", "action_base", "fn_class", "target",
+    *_KNOWN,
 )  # fmt: skip
-_VALUES: Final = itemgetter(*_NEEDED)
+_AS_GIVEN: Final = {
+    **dict.fromkeys(_NAMES, pl.Categorical()),
+    "content": pl.String(),
+    **dict.fromkeys(("turn", "residents", "turns_planned", "residents_start"), pl.Int64()),
+    **dict.fromkeys(("exploratory", "success", "null_effect"), pl.Boolean()),
+}
+_VALUES: Final = itemgetter(*_AS_GIVEN)
+_SCHEMA: Final = {
+    **_AS_GIVEN,
+    **dict.fromkeys(("phase", "act", "place"), pl.Categorical()),
+    "others": pl.Int64(),
+    **{f"can_{action}": pl.Boolean() for action in ACTIONS},
+}
 
 
-def frame(records: Iterable[Mapping[str, Any] | TurnRecord]) -> Frame:
+def frame(records: Iterable[Mapping[str, Any] | TurnRecord]) -> pl.DataFrame:
     """Read turn records; one that lacks a field or has an unknown phase or code raises ValueError."""
-    names = ("cell", "action", *_NEEDED)
-    rows = [_row(number, record) for number, record in enumerate(records, 1)]
-    columns: dict[str, Sequence[Any]] = dict(
-        zip(names, zip(*rows, strict=True) if rows else [()] * len(names), strict=True)
+    rows = (_row(number, record) for number, record in enumerate(records, 1))
+    found = pl.concat([pl.DataFrame(schema=_SCHEMA), *_batches(rows)])
+    accepted, action = pl.col("parse_code").is_in(VALID_CODES), pl.col("action_base")
+    places = PLACES + tuple(sorted(set(found["place"]) - set(PLACES)))
+    lengths = {length: windows(length) for length in found["turns_planned"].unique()}
+    ranks = {phase: rank_of(phase)[0] for phase in found["phase"].unique()}
+    count = pl.col("turns_planned").replace_strict(lengths, return_dtype=pl.Int64)
+    return (
+        found.rename({"persona_condition": "condition"})
+        .with_columns(
+            action=pl.when(accepted).then(action.cast(pl.Enum(ACTIONS), strict=False)),
+            valid=accepted & action.is_in(ACTIONS).fill_null(value=False),
+            failed=~accepted,
+            place=pl.col("place").cast(pl.Enum(places)),
+            windows=count,
+            window=(pl.col("turn") - 1) * count // pl.col("turns_planned"),
+        )
+        .sort(pl.col("phase").replace_strict(ranks, return_dtype=pl.Int64), *SEAT, "turn", maintain_order=True)
+        .with_columns(seat=pl.struct(SEAT).rle_id())
     )
-    given = list(zip(columns["cell"], *(columns[name] for name in _OF_SEATS), strict=True))
-    seat_of = {key: Seat(arm_of(str(key[0]), key[1]), *key[2:]) for key in dict.fromkeys(given)}
-    seats = tuple(sorted(set(seat_of.values()), key=lambda seat: seat.order))
-    numbers = {seat: number for number, seat in enumerate(seats)}
-    seat = np.array([numbers[seat_of[key]] for key in given], dtype=np.int64)
-    order = np.lexsort((np.array(columns["turn"], dtype=np.int64), seat))
 
-    def laid(name: str, kind: type = np.int64, read: Callable[[Any], Any] | None = None) -> NDArray[Any]:
-        values: NDArray[Any] = np.empty(len(rows), dtype=kind)
-        values[:] = columns[name] if read is None else [read(value) for value in columns[name]]
-        return values[order]
 
-    action, code = laid("action_base", read=lambda name: _ACTION.get(name, -1)), laid("parse_code", read=CODES.index)
-    accepted = np.isin(code, [CODES.index(name) for name in VALID_CODES])
-    stays = {name: place_of(str(name)) for name in set(columns["place_before"])}
-    places = PLACES + tuple(sorted(set(stays.values()) - set(PLACES)))
-    feasible = [[name in given for name in ACTIONS] for given in columns["feasible_actions"]]
-    return Frame(
-        seats=seats,
-        seat=seat[order],
-        turn=laid("turn"),
-        action=np.where(accepted, action, -1),
-        valid=accepted & (action >= 0),
-        failed=~accepted,
-        success=laid("success", np.bool_),
-        others=laid("others_here", read=len),
-        place=laid("place_before", read=lambda name: places.index(stays[name])),
-        places=places,
-        residents=laid("residents"),
-        feasible=np.array(feasible, dtype=np.bool_).reshape(len(rows), len(ACTIONS))[order],
-        null_effect=laid("null_effect", np.bool_),
-        instrumental=laid("fn_class", np.bool_, lambda name: name == "A"),
-        dissoc=laid("dissoc", read=_CLASSES.index),
-        code=code,
-        did=laid("action", np.object_),
-        target=laid("target", np.object_),
-        content=laid("content", np.object_),
-    )
+def _batches(rows: Iterator[tuple[Any, ...]]) -> Iterator[pl.DataFrame]:
+    while batch := list(islice(rows, _AT_ONCE)):
+        yield pl.DataFrame(dict(zip(_SCHEMA, zip(*batch, strict=True), strict=True)), schema=_SCHEMA)
 
 
 def _row(number: int, record: Mapping[str, Any] | TurnRecord) -> tuple[Any, ...]:
     fields = record if isinstance(record, Mapping) else msgspec.structs.asdict(record)
     try:
-        values = _VALUES(fields)
+        given = _VALUES(fields)
+        phase, place = fields["phase"], place_of(str(fields["place_before"]))
+        others, feasible = len(fields["others_here"]), fields["feasible_actions"]
     except KeyError as missing:
         raise ValueError(
             f"turn record {number} has no field {missing}; give records with the fields of a turn, as in turns.jsonl"
@@ -210,9 +104,35 @@ def _row(number: int, record: Mapping[str, Any] | TurnRecord) -> tuple[Any, ...]
     for name, known in _KNOWN.items():
         if fields[name] not in known:
             raise ValueError(f"turn record {number} has {name} {fields[name]!r}; give one of {', '.join(known)}")
+    cell = str(fields.get("cell"))
     # A room of the plan gives its name to its cells.
-    if fields["phase"] not in ARMS and not str(fields.get("cell")).startswith(f"{fields['phase']}/"):
-        raise ValueError(
-            f"turn record {number} has phase {fields['phase']!r}; give one of {', '.join(ARMS)}, or a room's name"
-        )
-    return (fields.get("cell"), fields.get("action"), *values)
+    if phase not in ARMS and not cell.startswith(f"{phase}/"):
+        raise ValueError(f"turn record {number} has phase {phase!r}; give one of {', '.join(ARMS)}, or a room's name")
+    can = (action in feasible for action in ACTIONS)
+    return (*given, arm_of(cell, phase), fields.get("action"), place, others, *can)
+
+
+def treated(turns: pl.DataFrame, treatment: Treatment) -> pl.DataFrame:
+    """The turns with failed ones dropped, counted as a seventh action, or counted as idle."""
+    if treatment == "dropped":
+        return turns
+    counted = (*ACTIONS, "failed") if treatment == "seventh" else ACTIONS
+    action = pl.when("failed").then(pl.lit(counted[-1])).otherwise(pl.col("action").cast(pl.String))
+    return turns.with_columns(action=action.cast(pl.Enum(counted)), valid=pl.col("valid") | pl.col("failed"))
+
+
+def names_of(turns: pl.DataFrame, column: str) -> list[str]:
+    """All that `action` or `place` may be, in the order of counts."""
+    return cast("pl.Enum", turns.schema[column]).categories.to_list()
+
+
+def counts(turns: pl.DataFrame, group: pl.Series, size: int) -> Integers:
+    """Count valid actions by a number below `size` that each turn has: (size, K)."""
+    k, valid = len(names_of(turns, "action")), turns["valid"]
+    at = group.filter(valid).cast(pl.Int64) * k + turns["action"].filter(valid).to_physical().cast(pl.Int64)
+    return np.asarray(np.bincount(at.to_numpy(), minlength=size * k).reshape(size, k), dtype=np.int64)
+
+
+def pooled(turns: pl.DataFrame) -> Integers:
+    """Count valid actions over all turns: (K,)."""
+    return np.asarray(counts(turns, pl.zeros(turns.height, pl.Int64, eager=True), 1)[0])

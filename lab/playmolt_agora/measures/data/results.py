@@ -2,10 +2,15 @@
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import numpy as np
+
+from playmolt_agora.measures.data.tables import COLUMNS
+
+if TYPE_CHECKING:
+    import polars as pl
 
 K = TypeVar("K", bound=Hashable)
 S = TypeVar("S", bound=msgspec.Struct)
@@ -24,6 +29,16 @@ class Result:
     n: int
     unit: str
     alpha: float | None = None
+
+
+def results(name: str, found: "pl.DataFrame", *, n: str, unit: str = "turn") -> list[Result]:
+    """The rows of a table of this name. The column `n` says how many units a row counts, `frame.RUNS` its runs."""
+    return [
+        Result(
+            {column: row.get(column) for column in COLUMNS[name]}, runs=tuple(row["runs of a row"]), n=row[n], unit=unit
+        )
+        for row in found.iter_rows(named=True)
+    ]
 
 
 def merged(made: type[S], /, *parts: msgspec.Struct, **fields: object) -> S:

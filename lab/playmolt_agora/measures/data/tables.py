@@ -24,6 +24,7 @@ INTERVIEWS: Final = _columns("aside")
 """Tables of a study whose plan has questions asked aside, or answers of people; none of them enters a test of
 `tests`."""
 KAPPA: Final = _columns("log")["kappa"]
+COLUMNS: Final = {**TABLES, **BESIDE, **INTERVIEWS, "kappa": KAPPA}
 PROVENANCE: Final = ("definition", "alpha", "k", "n", "unit", "exclusions", "seed", "runs", "events")
 """What every row stores, in a table parallel to its own. `events` gives each run's first and last version, where the
 log was asked for them."""

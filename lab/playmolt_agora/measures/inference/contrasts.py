@@ -1,20 +1,21 @@
 """Languages, personas and models compared (`measures.md`, section 10)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
 import msgspec
 import numpy as np
+import polars as pl
 from playmolt_schemas.stored.agora.turn import ACTIONS
 
-from playmolt_agora.measures.data.frame import Frame
 from playmolt_agora.measures.data.results import Result, number
 from playmolt_agora.measures.divergence import Floats, count_jsd, shares, smoothing
 from playmolt_agora.measures.inference import resampling
+from playmolt_agora.measures.inference.arms import Arm, divergence
 from playmolt_agora.measures.inference.resampling import Interval
 from playmolt_agora.measures.inference.streams import stream
-from playmolt_agora.measures.pcs import Arm, arm, divergence
+from playmolt_agora.measures.pcs import arm
 
 
 class Contrast(msgspec.Struct, frozen=True):
@@ -42,17 +43,26 @@ class Contrast(msgspec.Struct, frozen=True):
         return self.first.runs == self.second.runs
 
 
-def found(turns: Frame) -> list[Contrast]:
+def found(turns: pl.DataFrame) -> list[Contrast]:
     """The language and persona contrasts with valid turns in both arms."""
-    return [each for each in (*_languages(turns), *_personas(turns)) if each.first.n and each.second.n]
+    languages = [
+        Contrast("language", *key, *(arm(group.filter(language=language)) for language in ("ko", "en")))
+        for key, group in turns.partition_by("phase", "condition", "model", as_dict=True).items()
+    ]
+    personas = [
+        Contrast("persona", *key, *(arm(group.filter(condition=each)) for each in ("with_persona", "no_persona")))
+        for key, group in turns.partition_by("phase", "language", "model", as_dict=True).items()
+    ]
+    return [each for each in (*languages, *personas) if each.first.n and each.second.n]
 
 
-def of_models(turns: Frame) -> list[Contrast]:
+def of_models(turns: pl.DataFrame) -> list[Contrast]:
     """The contrasts of pairs of models inside phase, condition and language; `condition` names the last two."""
     pairs: list[Contrast] = []
-    groups = turns.groups(lambda seat: (seat.phase, seat.condition, seat.language))
-    for (phase, condition, language), group in groups.items():
-        models = {model: arm(side) for model, side in sorted(group.groups(lambda seat: seat.model).items())}
+    for (phase, condition, language), group in turns.partition_by(
+        "phase", "condition", "language", as_dict=True
+    ).items():
+        models = {model: arm(group.filter(model=model)) for model in group["model"].unique().sort()}
         pairs += [
             Contrast("model", phase, f"{condition}/{language}", f"{one}/{other}", models[one], models[other])
             for one, other in combinations(models, 2)
@@ -79,19 +89,6 @@ def intervals(all_contrasts: Sequence[Contrast], seed: str) -> tuple[list[Result
         divergences.append(_result(each, {"jsd": jsd, **span.named("ci"), "indicative": span.indicative}))
         points += _points(each, first, second)
     return divergences, points
-
-
-def _languages(turns: Frame) -> Iterator[Contrast]:
-    for (phase, condition, model), group in turns.groups(lambda seat: (seat.phase, seat.condition, seat.model)).items():
-        sides = [arm(group.where(lambda seat, name=name: seat.language == name)) for name in ("ko", "en")]  # type: ignore[misc]
-        yield Contrast("language", phase, condition, model, *sides)
-
-
-def _personas(turns: Frame) -> Iterator[Contrast]:
-    for (phase, language, model), group in turns.groups(lambda seat: (seat.phase, seat.language, seat.model)).items():
-        with_it = group.where(lambda seat: seat.condition == "with_persona")
-        without = group.where(lambda seat: seat.condition == "no_persona")
-        yield Contrast("persona", phase, language, model, arm(with_it), arm(without))
 
 
 def _draws(each: Contrast, seed: str) -> tuple[Any, Any]:

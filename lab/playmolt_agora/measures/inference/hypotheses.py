@@ -1,7 +1,7 @@
 """H1 and H2 with runs as units (`measures.md`, section 7)."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -10,11 +10,11 @@ from playmolt_schemas.instrument.definitions import LEVEL_MARGIN, TIE
 from scipy.special import stdtr  # type: ignore[import-untyped]  # scipy ships no types
 
 from playmolt_agora.measures import drift
-from playmolt_agora.measures.data.frame import Frame
+from playmolt_agora.measures.data.frame import pooled
 from playmolt_agora.measures.data.results import Result, mean
 from playmolt_agora.measures.divergence import Floats, normed_entropy
 from playmolt_agora.measures.inference import permutation
-from playmolt_agora.measures.inference.permutation import PermutationTest
+from playmolt_agora.measures.inference.permutation import Test
 from playmolt_agora.measures.inference.streams import stream
 
 JESTER: Final = "jester"
@@ -36,53 +36,48 @@ class Figures(msgspec.Struct, frozen=True):
     rest: Floats = np.empty((0, 0))
 
 
-def figures(turns: Frame, seed: str) -> Figures:
+def figures(turns: pl.DataFrame, seed: str) -> Figures:
     """H1a and H2a as differences of entropy, H1b of slopes of excess drift, H2b as Jester's slope, by run."""
-    agents = list(_in_sets(turns).groups(lambda seat: seat).items())
+    agents = _in_sets(turns).partition_by("seat")
     if not agents:
         nothing: dict[str, Floats] = {part: np.empty(0) for part in PARTS}
         return Figures((), nothing, nothing)
-    found = [drift.of_agent(turns, seed) for _, turns in agents]
-    design = Design([AgentOf(seat.set or "", seat.run, seat.model, seat.persona) for seat, _ in agents])
-    entropy, excess = _laid([each for each, _ in found]), _laid([each for _, each in found])
-    parts, raw = design.parts(entropy, excess[0]), design.raw_parts(entropy, excess[0])
+    entropy, excess = (_laid(each) for each in zip(*(drift.of_agent(own, seed) for own in agents), strict=True))
+    design = Design([AgentOf(*own.select(AgentOf._fields).row(0)) for own in agents])
     rest = design.parts(entropy, excess[1:])["H1b"]
-    return Figures(design.runs, present(parts), present(raw), rest)
+    return Figures(
+        design.runs,
+        present(design.parts(entropy, excess[0])),
+        present(design.raw_parts(entropy, excess[0])),
+        rest,
+    )
 
 
-def tests(parts: Mapping[str, Floats], generator: Callable[[str], np.random.Generator]) -> dict[str, PermutationTest]:
-    """Test parts of H1 and H2, each with its own draws: by sign flips, H2b by equivalence with 0."""
+def tests(parts: Mapping[str, Floats], generator: Callable[[str], np.random.Generator]) -> dict[str, Test]:
+    """Test parts of H1 and H2, each with its own draws: by sign flips, H2b by equivalence with 0.
+
+    The statistic of each is its mean over runs.
+    """
     return {
-        part: PermutationTest(level_p(values), None)
+        part: Test(mean(values.tolist()), level_p(values))
         if part == "H2b"
         else permutation.sign_flips(values, generator(part))
         for part, values in parts.items()
     }
 
 
-def means(parts: Mapping[str, Floats]) -> dict[str, float | None]:
-    """The statistic of each part: its mean over runs."""
-    return {part: float(values.mean()) if values.size else None for part, values in parts.items()}
+def larger(one: float | None, other: float | None) -> float | None:
+    """The p of a hypothesis of two parts; None where a part has none."""
+    return None if one is None or other is None else max(one, other)
 
 
 def unadjusted(found: Figures, seed: str) -> list[Result]:
     """The four parts with no model's mean subtracted, descriptive: the table `unadjusted`."""
-    values, statistic = found.unadjusted, means(found.unadjusted)
-    return [
-        Result(
-            {
-                "test": part,
-                "statistic": statistic[part],
-                "p": test.p,
-                "labelings": test.labelings,
-                "n": values[part].size,
-            },
-            runs=found.runs,
-            n=values[part].size,
-            unit="run",
-        )
-        for part, test in tests(values, lambda part: stream(seed, part)).items()
-    ]
+    rows = []
+    for part, test in tests(found.unadjusted, lambda part: stream(seed, part)).items():
+        n = found.unadjusted[part].size
+        rows.append(Result({"test": part, **test._asdict(), "n": n}, runs=found.runs, n=n, unit="run"))
+    return rows
 
 
 def p_error(found: Figures, seed: str) -> float | None:
@@ -194,48 +189,33 @@ def level_p(slopes: Sequence[float] | Floats) -> float | None:
     return float(stdtr(values.size - 1, -room / error))
 
 
-def shared_models(turns: Frame) -> list[Result]:
+def _in_sets(turns: pl.DataFrame) -> pl.DataFrame:
+    return turns.filter(pl.col("set").is_in(["A", "B"]))
+
+
+def shared_models(turns: pl.DataFrame) -> list[Result]:
     """The table `shared_model`: models that play Jester and Archivist in one run, compared in the first window."""
-    groups = _in_sets(turns).groups(lambda seat: (seat.run, seat.model))
-    return [row for key in sorted(groups) if (row := _shared(*key, groups[key])) is not None]
+    groups = _in_sets(turns).sort("run", "model", maintain_order=True).partition_by("run", "model", as_dict=True)
+    rows = []
+    for (run, model), group in groups.items():
+        if {JESTER, ARCHIVIST} <= set(group["persona"]):
+            first = [pooled(group.filter(persona=name, window=0)) for name in (JESTER, ARCHIVIST)]
+            wild, strict = map(normed_entropy, first)
+            contrast = None if wild is None or strict is None else wild - strict
+            row = {"run": run, "model": model, "contrast": contrast}
+            rows.append(Result(row, runs=(run,), n=int(sum(side.sum() for side in first)), unit="turn"))
+    return rows
 
 
-def merchant_between(turns: Frame, seed: str) -> list[Result]:
+def merchant_between(turns: pl.DataFrame, seed: str) -> list[Result]:
     """Test by Page's L that mean entropy rises from Archivist over Merchant to Jester: the table `merchant`."""
-    by_run = _in_sets(turns).groups(lambda seat: seat.run)
     ranked: dict[str, Floats] = {}
-    for run in sorted(by_run):
-        personas = by_run[run].groups(lambda seat: seat.persona)
-        means = [_mean_entropy(personas.get(name)) for name in (ARCHIVIST, MERCHANT, JESTER)]
+    for (run,), group in _in_sets(turns).sort("run", maintain_order=True).partition_by("run", as_dict=True).items():
+        sides = [group.filter(persona=name) for name in (ARCHIVIST, MERCHANT, JESTER)]
+        means = [mean(normed_entropy(row) for row in drift.by_window(side)) for side in sides]
         if None not in means:
             ranked[run] = pl.Series(means).rank().to_numpy()
     if not ranked:
         return []
     tested = permutation.page(list(ranked.values()), stream(seed, "merchant"))
-    row = {"statistic": tested[0], "p": tested[1].p, "labelings": tested[1].labelings, "n": len(ranked)}
-    return [Result(row, runs=tuple(ranked), n=len(ranked), unit="run")]
-
-
-def _in_sets(turns: Frame) -> Frame:
-    return turns.where(lambda seat: seat.set in {"A", "B"})
-
-
-def _minus(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one - other
-
-
-def _shared(run: str, model: str, group: Frame) -> Result | None:
-    personas = group.groups(lambda seat: seat.persona)
-    if not {JESTER, ARCHIVIST} <= personas.keys():
-        return None
-    both = [personas[name] for name in (JESTER, ARCHIVIST)]
-    first = [side.pooled(drift.numbered(side) == 0) for side in both]
-    row: dict[str, Any] = {"run": run, "model": model, "contrast": _minus(*(normed_entropy(side) for side in first))}
-    return Result(row, runs=(run,), n=int(sum(side.sum() for side in first)), unit="turn")
-
-
-def _mean_entropy(group: Frame | None) -> float | None:
-    if group is None:
-        return None
-    counts = group.counts(drift.numbered(group), drift.longest(group))
-    return mean(normed_entropy(row) for row in counts)
+    return [Result({**tested._asdict(), "n": len(ranked)}, runs=tuple(ranked), n=len(ranked), unit="run")]

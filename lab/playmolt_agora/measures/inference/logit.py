@@ -1,12 +1,12 @@
 """Whether a ritual fades: a logit with agent intercepts and one common slope (`measures.md`, section 5)."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 from playmolt_schemas.instrument.definitions import SLOPE_LIMIT
 
-from playmolt_agora.measures.data.frame import Bools, Integers
-from playmolt_agora.measures.divergence import Floats
+from playmolt_agora.measures.divergence import Bools, Floats, Integers
 
 _ROUNDS: Final = 100
 _SETTLED: Final = 1e-9
@@ -14,7 +14,7 @@ _FLAT: Final = 1e-12
 _LONGEST_STEP: Final = 5.0
 
 
-def padded(histories: list[Bools]) -> tuple[Bools, Bools]:
+def padded(histories: Sequence[Bools]) -> tuple[Bools, Bools]:
     """Lay agents' histories out as (agents, longest) with a mask of what is there."""
     longest = max((len(history) for history in histories), default=0)
     y = np.zeros((len(histories), longest), dtype=np.bool_)

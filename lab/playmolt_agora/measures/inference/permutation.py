@@ -7,24 +7,27 @@ drawn and p = (1 + hits) / (1 + draws). Exchanges inside strata are exact up to 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import combinations, permutations, product
 from math import comb, factorial, isqrt, prod
-from typing import Final
+from typing import Final, NamedTuple
 
-import msgspec
 import numpy as np
 from playmolt_schemas.instrument.definitions import DRAWS, EXACT_EXCHANGES, EXACT_LIMIT, TIE
 
-from playmolt_agora.measures.data.frame import Integers
-from playmolt_agora.measures.divergence import Floats
+from playmolt_agora.measures.divergence import Floats, Integers
 
 _PIECES: Final = 20
 """Drawn arrangements of many agents are laid out piece by piece."""
 
 
-class PermutationTest(msgspec.Struct, frozen=True):
-    """A p with the number of arrangements there are."""
+class Test(NamedTuple):
+    """A statistic, its p, and how many arrangements there are; None where the data give none."""
 
-    p: float | None
-    labelings: int | None
+    statistic: float | None = None
+    p: float | None = None
+    labelings: int | None = None
+
+    def without_p(self) -> "Test":
+        """The same for runs that do not differ: a test would only count them."""
+        return self._replace(p=None)
 
 
 def exact_p(values: Floats, observed: float) -> float:
@@ -62,31 +65,30 @@ def two_arms(
     strata: Sequence[tuple[Floats, Floats]],
     statistic: Callable[[Floats, Floats], Floats],
     generator: np.random.Generator,
-) -> PermutationTest:
+) -> Test:
     """Test the sum over strata of a statistic of two arms of runs by permuting run labels inside each stratum.
 
     A stratum is its arms' rows, (runs, K); the statistic takes the summed rows, (arrangements, K), of both arms.
     """
     if not strata or any(min(len(first), len(second)) == 0 for first, second in strata):
-        return PermutationTest(None, None)
+        return Test()
     count = prod(comb(len(first) + len(second), len(first)) for first, second in strata)
     observed = sum(float(statistic(first.sum(axis=0)[None], second.sum(axis=0)[None])[0]) for first, second in strata)
     found = [relabelled(first, second, statistic, generator) for first, second in strata]
     exact = all(complete for _, complete in found)
-    return PermutationTest(_p_of_sums([values for values, _ in found], observed, generator, exact=exact), count)
+    return Test(observed, _p_of_sums([values for values, _ in found], observed, generator, exact=exact), count)
 
 
-def sign_flips(differences: Floats, generator: np.random.Generator, *, two_sided: bool = False) -> PermutationTest:
+def sign_flips(differences: Floats, generator: np.random.Generator, *, two_sided: bool = False) -> Test:
     """Test that differences lie above 0, or away from it: their signs are flipped in every way, or drawn."""
     n = differences.size
     if n == 0:
-        return PermutationTest(None, None)
+        return Test()
     exact = 2**n <= EXACT_LIMIT
     signs = np.array(list(product((1.0, -1.0), repeat=n))) if exact else generator.choice((1.0, -1.0), size=(DRAWS, n))
-    means, observed = signs @ differences / n, float(differences.mean())
-    if two_sided:
-        means, observed = np.abs(means), abs(observed)
-    return PermutationTest((exact_p if exact else drawn_p)(means, observed), 2**n)
+    means, mean = signs @ differences / n, float(differences.mean())
+    values, observed = (np.abs(means), abs(mean)) if two_sided else (means, mean)
+    return Test(mean, (exact_p if exact else drawn_p)(values, observed), 2**n)
 
 
 class Exchange:
@@ -126,19 +128,19 @@ class Exchange:
         labels = self._own[None]
         return float(np.square(self._deviations(self._runs, labels) @ values).sum(axis=1)[0])
 
-    def test(self, values: Floats, generator: np.random.Generator) -> tuple[float, PermutationTest]:
+    def test(self, values: Floats, generator: np.random.Generator) -> Test:
         """The statistic of agents' values and its p."""
         observed = self.statistic(values)
         if not self.complete:
             drawn = np.array_split(self._permuted(DRAWS, generator), _PIECES)
             found = [np.square(self._deviations(self._runs, each) @ values).sum(axis=1) for each in drawn]
-            return observed, PermutationTest(drawn_p(np.concatenate(found), observed), self.labelings)
+            return Test(observed, drawn_p(np.concatenate(found), observed), self.labelings)
         one, two = (half @ values for half in self._halves)
         # |a + b|² = |a|² + 2ab + |b|² of every pair, as one product.
         left = np.column_stack([2 * one, np.square(one).sum(axis=1), np.ones(len(one))])
         right = np.column_stack([two, np.ones(len(two)), np.square(two).sum(axis=1)])
         reached = np.count_nonzero(left @ right.T >= observed - TIE)
-        return observed, PermutationTest(float(reached / self.labelings), self.labelings)
+        return Test(observed, float(reached / self.labelings), self.labelings)
 
     def drawn(self, count: int, generator: np.random.Generator) -> Floats:
         """Deviations of groups by agents under the observed labels, then under `count` drawn ones."""
@@ -217,10 +219,10 @@ def _p_of_sums(parts: Sequence[Floats], observed: float, generator: np.random.Ge
     return float(at_least.sum() / (sums.size * last.size))
 
 
-def page(ranked: Sequence[Floats], generator: np.random.Generator) -> tuple[float, PermutationTest]:
+def page(ranked: Sequence[Floats], generator: np.random.Generator) -> Test:
     """Page's L of runs whose groups are ranked in the expected order, with its one-sided p under permuted ranks."""
     expected = np.arange(1, ranked[0].size + 1)
     observed = float(sum(ranked) @ expected)
     count = factorial(ranked[0].size) ** len(ranked)
     parts = [np.array(list(permutations(ranks)), dtype=np.float64) @ expected for ranks in ranked]
-    return observed, PermutationTest(_p_of_sums(parts, observed, generator, exact=count <= EXACT_LIMIT), count)
+    return Test(observed, _p_of_sums(parts, observed, generator, exact=count <= EXACT_LIMIT), count)

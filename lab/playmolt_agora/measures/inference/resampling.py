@@ -5,20 +5,15 @@ bootstrap covers far too rarely, and this as `docs/agora-methods.md` says.
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
-from playmolt_schemas.instrument.definitions import (
-    BOOTSTRAPS,
-    EFFECT_RUNS,
-    INDICATIVE_RUNS,
-    QUANTILES,
-    TIE,
-)
+from numpy.typing import ArrayLike
+from playmolt_schemas.instrument.definitions import BOOTSTRAPS, EFFECT_RUNS, INDICATIVE_RUNS, QUANTILES, TIE
 from scipy.special import stdtr, stdtrit  # type: ignore[import-untyped]  # scipy ships no types
 
-from playmolt_agora.measures.data.frame import Integers
-from playmolt_agora.measures.divergence import Floats
+from playmolt_agora.measures.divergence import Floats, Integers
 
 
 class Interval(msgspec.Struct, frozen=True):
@@ -41,13 +36,19 @@ def resamples(generator: np.random.Generator, first: int, second: int) -> tuple[
     return drawn[:, :first], drawn[:, first:]
 
 
-def bootstrapped(values: Floats, first: int, second: int) -> Interval:
+def drawn_runs(generator: np.random.Generator, values: ArrayLike) -> Any:
+    """Replicates of the runs of one arm: from (runs, …) to (2000, runs, …)."""
+    runs = np.asarray(values)
+    return runs[generator.integers(0, len(runs), (BOOTSTRAPS, len(runs)))]
+
+
+def bootstrapped(values: Floats, *runs: int) -> Interval:
     """The interval of replicates of arms of so many runs; replicates without a value are left out.
 
     None where the others do not differ, because then the runs do not.
     """
     defined = values[~np.isnan(values)]
-    indicative = min(first, second) <= INDICATIVE_RUNS
+    indicative = min(runs) <= INDICATIVE_RUNS
     if defined.size == 0 or np.ptp(defined) <= TIE * max(1.0, float(np.abs(defined).max())):
         return Interval(indicative=indicative)
     low, high = np.quantile(defined, QUANTILES)
@@ -82,7 +83,7 @@ class Spread:
         self.error = error if error > TIE else 0.0
         self.freedom = variance**2 / float((parts**2 / (sizes - 1)).sum()) if variance > 0 else float("inf")
 
-    def interval(self, low: float, high: float) -> tuple[float, float] | tuple[None, None]:
+    def interval(self, low: float, high: float) -> tuple[float | None, float | None]:
         """The 95 % interval with t quantiles, cut at the ends of what can be; none where no run differs."""
         if not self.error:
             return None, None

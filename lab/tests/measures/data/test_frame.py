@@ -1,7 +1,9 @@
+from typing import get_args
+
 import msgspec
 import pytest
-from playmolt_agora.measures.data.frame import CODES, IDLE, frame
-from playmolt_schemas.stored.agora.turn import ACTIONS, Effect, SamplingSettings, Tokens, TurnRecord
+from playmolt_agora.measures.data.frame import frame, names_of, pooled, treated
+from playmolt_schemas.stored.agora.turn import ACTIONS, Effect, ParseCode, SamplingSettings, Tokens, TurnRecord
 
 
 @pytest.fixture
@@ -36,27 +38,27 @@ def stored(turn):
 
 def test_a_stored_record_and_its_json_read_alike(stored):
     read = [frame([each]) for each in (stored, msgspec.json.decode(msgspec.json.encode(stored)))]
-    assert read[0].seats == read[1].seats
-    for each in read:
-        assert ACTIONS[each.action[0]] == "whisper"
-        assert each.places[each.place[0]] == "alley"
-        assert each.feasible[0].tolist() == [True, False, True, True, True, True]
-        assert (each.valid[0], each.failed[0], each.others[0], each.target[0]) == (True, False, 1, "agent_01")
+    assert read[0].equals(read[1])
+    (row,) = read[0].to_dicts()
+    assert (row["action"], row["place"], row["others"], row["target"]) == ("whisper", "alley", 1, "agent_01")
+    assert [row[f"can_{action}"] for action in ACTIONS] == [True, False, True, True, True, True]
+    assert (row["valid"], row["failed"]) == (True, False)
 
 
-@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("code", get_args(ParseCode))
 def test_a_turn_is_valid_failed_or_a_skill(turn, code):
     turns = frame([turn(parse_code=code, action="speak"), turn(turn=2, parse_code=code, action="adjust_tax")])
     accepted = code.startswith("ok") or code == "reasked"
-    assert turns.valid.tolist() == [accepted, False]
-    assert turns.failed.tolist() == [not accepted] * 2
+    assert turns["valid"].to_list() == [accepted, False]
+    assert turns["failed"].to_list() == [not accepted] * 2
 
 
 def test_failed_turns_are_never_idle_unless_a_treatment_says_so(turn):
     turns = frame([turn(parse_code="timeout"), turn(turn=2), turn(turn=3, action="adjust_tax")])
-    assert turns.pooled().tolist() == [0, 0, 0, 0, 0, 1]
-    assert turns.treated("seventh").pooled().tolist() == [0, 0, 0, 0, 0, 1, 1]
-    assert turns.treated("idle").pooled()[IDLE] == 2
+    assert pooled(turns).tolist() == [0, 0, 0, 0, 0, 1]
+    assert pooled(treated(turns, "seventh")).tolist() == [0, 0, 0, 0, 0, 1, 1]
+    assert pooled(treated(turns, "idle")).tolist() == [0, 0, 0, 0, 0, 2]
+    assert names_of(treated(turns, "seventh"), "action") == [*ACTIONS, "failed"]
 
 
 @pytest.mark.parametrize(("name", "value"), [("phase", "phase9"), ("parse_code", "fine"), ("dissoc", "D")])

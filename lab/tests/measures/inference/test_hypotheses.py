@@ -7,6 +7,7 @@ from playmolt_agora.measures import pcs
 from playmolt_agora.measures.data.frame import frame
 from playmolt_agora.measures.inference import confirmatory, hypotheses
 from playmolt_agora.measures.inference.streams import stream
+from playmolt_agora.measures.repeats import Repeats
 from playmolt_schemas.stored.agora.turn import ACTIONS
 from scipy import stats
 from scipy.spatial import distance
@@ -17,7 +18,9 @@ SLOPES = [0.004, -0.006, 0.010, 0.001, -0.003, 0.006]
 def rows_of(records):
     turns = frame(records)
     cells = pcs.cells(turns)
-    found = confirmatory.rows(turns, cells, hypotheses.figures(turns, "seed"), "seed", pcs.tested(cells))
+    found = confirmatory.rows(
+        turns, cells, hypotheses.figures(turns, "seed"), "seed", pcs.tested(cells), Repeats(turns.clear())
+    )
     return {each.row["test"]: each.row for each in found}
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from playmolt_agora.measures import pcs
 from playmolt_agora.measures.divergence import count_jsd
+from playmolt_agora.measures.inference import arms
 from playmolt_agora.measures.inference.looks import pcs_so_far
 from playmolt_agora_runner.experiment import interim_pcs
 from playmolt_agora_runner.experiment.state import Run
@@ -48,7 +48,7 @@ def test_the_example_comes_out_with_its_floors() -> None:
     assert float(figure.pcs) == pytest.approx(0.3548, abs=5e-5)
     assert float(figure.floor_stage1 or 0) == pytest.approx(0.0226, abs=5e-5)
     assert float(figure.floor_phase1 or 0) == pytest.approx(0.0038, abs=5e-5)
-    assert float(figure.floor_iid) == pytest.approx(pcs.floor_iid(100, 100), abs=5e-7)
+    assert float(figure.floor_iid) == pytest.approx(arms.floor_iid(100, 100), abs=5e-7)
     assert (figure.n_stage1, figure.n_phase1, figure.runs_stage1, figure.runs_phase1) == (100, 100, 5, 3)
 
 
