@@ -15,8 +15,8 @@ from playmolt_agora.measures.data.results import grouped, mean
 from playmolt_agora.measures.data.tables import TABLES, keys_of
 from playmolt_agora.own_measures.results import OwnContent, OwnResult
 from playmolt_agora.report.markup import cell, shown_p
-from playmolt_agora.report.plots import ritual
 from playmolt_agora.report.plots.figure import registered_runs
+from playmolt_agora.report.plots.tables import STRONG
 from playmolt_agora.report.study import StudyData, rows
 
 Row = dict[str, Any]
@@ -128,7 +128,7 @@ def _flagged(row: Row) -> str | None:
 def strong(found: Sequence[Row]) -> Lines:
     """The means of the strongly instructed personas and of all others; none without personas."""
     personas = [row for row in found if row["level"] == "run_persona" and row["persona"] and row["phase"] == "phase2"]
-    apart = {name: [row for row in personas if (row["persona"] in ritual.STRONG) is strong]
+    apart = {name: [row for row in personas if (row["persona"] in STRONG) is strong]
              for name, strong in (("strongly instructed", True), ("all other personas", False))}  # fmt: skip
     return [
         (name, len(mine), *(mean(row[figure] for row in mine) for figure in ("ri_star", "ri_opp")))

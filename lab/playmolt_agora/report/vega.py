@@ -2,11 +2,11 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree as ET
 
 import vl_convert
@@ -19,15 +19,11 @@ if TYPE_CHECKING:
     from pypdf.generic import PdfObject
 
 Spec = dict[str, object]
+Rows = Sequence[Mapping[str, object]]
 
 WIDTH: Final = 760.0
 """Fits a printed page and a narrow column of a browser."""
 WIDTH_MM: Final = 175.0
-LABEL: Final = 220
-"""The most that a name beside a band takes."""
-INK: Final = "#1b1f24"
-SOFT: Final = "#57606a"
-GRID: Final = "#dfe3e8"
 _INCH_MM: Final = 25.4
 _POINTS: Final = 72.0
 _VERSION: Final = "6.4"
@@ -47,28 +43,53 @@ _DROPPED: Final = frozenset(
     ("aria-hidden", "aria-label", "aria-roledescription", "class", "font-family", "pointer-events", "role")
 )
 _DEFAULTS: Final = frozenset((("opacity", "1"), ("stroke-miterlimit", "10"), ("transform", "translate(0,0)")))
-_CONFIG: Final[Spec] = {
-    "aria": False,
-    "background": None,
-    "padding": 4,
-    "view": {"stroke": None},
-    "axis": {
-        "domainColor": SOFT, "gridColor": GRID, "grid": False, "labelColor": SOFT, "labelFontSize": 11,
-        "labelLimit": LABEL, "tickColor": SOFT, "tickSize": 3, "titleColor": SOFT, "titleFontSize": 11,
-        "titleFontWeight": "normal",
-    },
-    "axisY": {"domain": False, "grid": True, "ticks": False},
-    "axisYBand": {"grid": False, "labelColor": INK, "labelPadding": 8, "ticks": False, "title": None},
-    "legend": {
-        "columnPadding": 16, "layout": {"top": {"anchor": "start", "direction": "horizontal", "margin": 20}},
-        "labelColor": INK, "labelFontSize": 11, "labelLimit": 330, "orient": "top",
-        "symbolOpacity": 1, "symbolSize": 90, "title": None,
-    },
-    "title": {"anchor": "start", "color": INK, "fontSize": 11, "fontWeight": 600, "frame": "group", "offset": 6,
-              "subtitleColor": SOFT, "subtitleFontSize": 11},
-}  # fmt: skip
+_ROOM: Final = 700
+_ROOM_BESIDE: Final = 500
+"""What is left for a legend, above panels and beside the names of bands."""
+_EMPTY: Final[Spec] = {"mark": "text", "data": {"values": []}, "height": 10, "config": {"view": {"stroke": None}}}
+"""Without rows scales and legends have no finite size."""
+_CHARTS: Final = Path(__file__).parent / "charts"
 
 ET.register_namespace("", _NAMESPACE)
+
+
+def chart(name: str, rows: Rows, values: Mapping[str, object] = {}, *, columns: int | None = None) -> Spec:
+    """The chart of `charts/NAME.vl.json` over these rows; `values` are those of its parameters.
+
+    `columns` are those of its panels, where they are fewer than the file has. Texts in rows and values are data: none
+    becomes part of an expression.
+    """
+    if not rows:
+        return _EMPTY
+    spec: Any = _read(f"{name}.vl.json") | {"datasets": {"rows": rows}, "config": _read("config.json")}
+    for each in spec.get("params", ()):
+        each["value"] = values.get(each["name"], each["value"])
+        if each["name"] == "series":
+            room = _ROOM if "facet" in spec else _ROOM_BESIDE
+            spec["config"]["legend"]["columns"] = _legend_columns(each["value"], room)
+    if "facet" in spec:
+        _fit(spec, len({row[spec["facet"]["field"]] for row in rows}), columns)
+    made: Spec = spec
+    return made
+
+
+def _read(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((_CHARTS / name).read_text("utf-8"))
+    return found
+
+
+def _fit(spec: Any, panels: int, columns: int | None) -> None:
+    """Widen panels that are fewer than the columns of the specification."""
+    most, gap, view = spec["columns"], spec["spacing"]["column"], spec["spec"]
+    used = max(1, min(most, panels, columns or most))
+    spec["columns"], view["width"] = used, most * (view["width"] + gap) / used - gap
+    spec["facet"].setdefault("header", {})["labelLimit"] = view["width"]
+
+
+def _legend_columns(series: Iterable[str], room: float) -> int:
+    """As many as fit; letters of Korean and Chinese are nearly twice as wide."""
+    letters = max((sum(1 if ord(letter) < 0x1100 else 1.8 for letter in name) for name in series), default=1)
+    return max(1, int(room // (40 + 6.2 * letters)))
 
 
 def draw(spec: Spec, name: str, title: str, description: str) -> str:
@@ -90,9 +111,10 @@ def draw(spec: Spec, name: str, title: str, description: str) -> str:
 
 
 def configured(spec: Spec) -> str:
-    """The specification with our looks, as JSON."""
-    given = json.dumps(_cleaned(spec), ensure_ascii=False)
-    return json.dumps({**json.loads(given), "config": {**_CONFIG, "font": WHOLE if _OTHERS.search(given) else LATIN}})
+    """The specification with its font, as JSON."""
+    config: Any = spec["config"]
+    font = WHOLE if _OTHERS.search(json.dumps(spec, ensure_ascii=False)) else LATIN
+    return json.dumps(_cleaned({**spec, "config": {**config, "font": font}}))
 
 
 @cache

@@ -106,9 +106,9 @@ def tables_of(runs: tuple[RunNote, ...]) -> dict[str, dict[str, list[Any]]]:
                 {"model": model, "language": language, "alpha": 0.0, "pcs": value, "distance": value**0.5,
                  "n_stage1": 600, "n_phase1": 600, "runs_stage1": 2, "runs_phase1": 2, "ci_lo": value * 0.8,
                  "ci_hi": value * 1.2, "indicative": number == 0, "loro_min": value * 0.9, "loro_max": value * 1.1,
-                 "p_perm": 1 / 56, "p_min": 1 / 56, "labelings": 56, "floor_iid": 0.003, "floor_stage1": 0.02,
-                 "floor_phase1": 0.004, "pcs_agent": value, "pcs_early": None, "pcs_within": value,
-                 "pcs_within_coverage": 1.0, "pcs_place": 0.1,
+                 "p_perm": 1 / 56, "p_min": 1 / 56, "labelings": 56, "floor_iid": 0.003, "floor_null": 0.005,
+                 "floor_stage1": 0.02, "floor_phase1": 0.004, "pcs_agent": value, "pcs_early": None,
+                 "pcs_within": value, "pcs_within_coverage": 1.0, "pcs_place": 0.1,
                  **{f"contrib_{action}": part for action, part in zip(ACTIONS, parts, strict=True)}}
             )  # fmt: skip
     ri = [

@@ -1,21 +1,30 @@
 """Charts: series that can be told apart, pictures with a name, equal bytes, files for print."""
 
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, Final
 from xml.etree import ElementTree
 
 import pytest
+import vl_convert
 from fontTools.ttLib import TTFont
-from playmolt_agora.report import charts, vega
-from playmolt_agora.report.charts import BAND, HUES
-from playmolt_agora.report.plots.figure import ACTION_STYLES, PLACE_STYLES
-from playmolt_agora.report.vega import INK, SOFT, Spec
+from playmolt_agora.report import vega
+from playmolt_agora.report.plots.gallery import FIGURES
+from playmolt_agora.report.plots.turns import CODES
+from playmolt_agora.report.study import StudyData
+from playmolt_agora.report.vega import Spec
+from playmolt_schemas.stored.agora.turn import ACTIONS
 
 SVG = "{http://www.w3.org/2000/svg}"
 WIDER = 1.07
 """A reader's font beside the one that charts are measured with: DejaVu Sans is 1.06 times as wide."""
+CHARTS: Final = Path(vega.__file__).parent / "charts"
+LOOKS: Final[dict[str, Any]] = json.loads((CHARTS / "config.json").read_text("utf-8"))
+HUES: Final[list[str]] = LOOKS["range"]["category"]
+INK, SOFT, BAND = "#1b1f24", "#57606a", "#c9d1da"
 
 
 def luminance(hue: str) -> float:
@@ -24,20 +33,17 @@ def luminance(hue: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def chart(*, name: str = "a <b> & 기록관 档案员", note: str = "a note <c>\x00") -> Spec:
-    """Blocks with notes beside lines, under names that are no markup."""
-    looks = charts.styles([name, "other"])
-    legend = charts.key(looks)
-    blocks = charts.bars(
-        [{"name": name, "note": note, **block} for block in charts.stacked([(name, 0.4, note), ("other", 0.6, note)])],
-        looks, legend=legend, thick=0.5, x={**charts.axis("lo", "x", domain=(0, 1)), "field": "lo"},
-        x2={"field": "hi"}, y=charts.band("name", [name]),
-    )  # fmt: skip
-    points = [{"series": name, "x": x, "y": -x / 10} for x in range(3)]
-    lines = charts.lines(points, looks, charts.axis("x"), charts.axis("y"), legend=legend)
-    return charts.grid(
-        [charts.panel([blocks], 200, 30, title=name, note=name), charts.panel(lines, 200, 30, title="lines")], 2
-    )
+EVIL = "a <b> & 기록관 档案员"
+
+
+def chart(name: str = EVIL, note: str = "a note <c>\x00") -> Spec:
+    """Marks with notes under names that are no markup."""
+    pairs = [
+        {"panel": name, "agents": 2, "from": sender, "from_at": at, "to": target, "to_at": to, "times": 1 + at,
+         "drawn": at != to, "note": f"{note}{at}{to}"}
+        for at, sender in enumerate((name, "other")) for to, target in enumerate((name, "other"))
+    ]  # fmt: skip
+    return vega.chart("networks", pairs)
 
 
 @pytest.mark.parametrize("hue", [*HUES, INK, SOFT])
@@ -47,17 +53,46 @@ def test_lines_and_text_stand_out_from_white(hue: str) -> None:
 
 def test_the_band_lies_behind_what_is_drawn_on_it() -> None:
     assert luminance(BAND) > max(luminance(hue) for hue in HUES)
+    assert BAND in (CHARTS / "pcs.vl.json").read_text("utf-8")
 
 
 def test_series_differ_in_more_than_colour() -> None:
-    looks = [charts.style(number) for number in range(24)]
-    assert len(set(looks)) == 24
-    assert len({(look.dash, look.shape) for look in looks[:4]}) == 4
+    shapes = LOOKS["range"]["symbol"]
+    lines = json.loads((CHARTS / "windows.vl.json").read_text("utf-8"))["spec"]["layer"][1]["encoding"]
+    dashes = [tuple(dash) for dash in lines["strokeDash"]["scale"]["range"]]
+    for others in (shapes, dashes):
+        assert len({(HUES[at % len(HUES)], others[at % len(others)]) for at in range(24)}) == 24
+        assert len(set(others[:4])) == 4
 
 
-def test_actions_and_places_have_colours_of_their_own() -> None:
-    assert len({look.hue for look in ACTION_STYLES.values()}) == 6
-    assert len({look.hue for look in PLACE_STYLES.values()}) == 3
+def named(name: str, *path: str | int) -> list[str]:
+    """What a specification lists at a place."""
+    found: Any = json.loads((CHARTS / f"{name}.vl.json").read_text("utf-8"))
+    for step in path:
+        found = found[step]
+    assert isinstance(found, list)
+    return found
+
+
+def test_specifications_list_the_actions_and_the_parse_codes_that_there_are() -> None:
+    assert named("parse-codes", "layer", 0, "transform", 0, "fold") == [*CODES]
+    assert named("parse-codes", "layer", 0, "encoding", "fill", "scale", "domain") == [*CODES]
+    assert named("pcs-parts", "layer", 0, "transform", 0, "fold") == [f"contrib_{action}" for action in ACTIONS]
+    assert named("pcs-parts", "layer", 0, "encoding", "fill", "scale", "domain") == [*ACTIONS]
+    assert named("contrast-shares", "spec", "encoding", "y", "scale", "domain") == [*ACTIONS]
+
+
+def test_no_text_becomes_part_of_an_expression(study: StudyData) -> None:
+    """Data sets and the series of a compiled chart contain the texts from outside; nothing else does."""
+    sketches = [figure.draw(study) for figure in FIGURES.values()]
+    charts = [sketch.chart for sketch in sketches if sketch]
+    assert len(charts) > 10
+    texts = {"scripted-steady", "scripted-trader", "agent_01", "archivist", "agora-set-A-1"}
+    for each in charts:
+        compiled: Any = vl_convert.vegalite_to_vega(vega.configured(each), vl_version="6.4")
+        compiled["data"] = [held for held in compiled["data"] if "values" not in held]
+        compiled["signals"] = [held for held in compiled.get("signals", ()) if held["name"] != "series"]
+        assert not [text for text in texts if text in json.dumps(compiled)]
 
 
 def test_a_picture_is_xml_with_a_title_a_description_and_notes() -> None:
@@ -66,10 +101,11 @@ def test_a_picture_is_xml_with_a_title_a_description_and_notes() -> None:
     assert picture.attrib["role"] == "img"
     assert [picture.find(f"{SVG}{name}").text for name in ("title", "desc")] == ["A < B & C", "words�"]  # type: ignore[union-attr]
     assert picture.attrib["aria-labelledby"] == "fig-x-t fig-x-d"
-    assert [each.text for each in picture.iterfind(f".//{SVG}path/{SVG}title")] == ["a note <c>�"] * 2
+    notes = [str(each.text) for each in picture.iterfind(f".//{SVG}path/{SVG}title")]
+    assert sorted(notes) == [f"a note <c>�{pair}" for pair in ("00", "01", "01", "10", "10", "11")]
     texts = [each.text for each in picture.iter(f"{SVG}text")]
-    assert texts.count("a <b> & 기록관 档案员") == 4, "title, line under it, band and legend"
-    assert {"0.5", "−0.2", "other"} <= set(texts)
+    assert texts.count(EVIL) == 2, "title and agent"
+    assert {f"{EVIL} · 1", "other · 2", "from (down) to (across)"} <= set(texts)
     assert float(picture.attrib["width"]) == vega.WIDTH
 
 
@@ -80,11 +116,25 @@ def test_a_picture_names_nothing_outside_and_has_no_id_but_its_own() -> None:
     assert re.findall(r' id="([^"]+)"', svg) == ["fig-x-t", "fig-x-d"]
 
 
-def test_a_chart_without_panels_or_bands_is_an_empty_picture() -> None:
-    assert "<text" not in vega.draw(charts.grid([], 3), "x", "x", "x")
-    bars = charts.bars([], {}, legend=charts.key(()), x=charts.axis("x"), y=charts.band("name", []))
-    empty = charts.grid([charts.panel([bars], 100, 0)], 1)
-    assert vega.size(vega.draw(empty, "x", "x", "x"))[1] < 40
+def test_a_chart_without_rows_is_an_empty_picture() -> None:
+    for path in CHARTS.glob("*.vl.json"):
+        svg = vega.draw(vega.chart(path.name.removesuffix(".vl.json"), []), "x", "x", "x")
+        assert "<text" not in svg
+        assert vega.size(svg)[1] < 40
+
+
+@pytest.mark.parametrize("panels", [1, 2, 3, 7])
+def test_panels_share_the_width_of_the_picture(panels: int) -> None:
+    rows = [{"panel": f"p{at}", "from": 0, "to": 1, "series": "plaza", "share": 1} for at in range(panels)]
+    spec: Any = vega.chart("shares", rows, {"series": ["plaza"]})
+    assert spec["columns"] == min(4, panels)
+    assert spec["columns"] * (spec["spec"]["width"] + 14) == pytest.approx(4 * (168 + 14))
+    picture = ElementTree.fromstring(vega.draw(spec, "x", "x", "x"))  # noqa: S314 -- our own text
+    assert float(picture.attrib["width"]) == vega.WIDTH
+    titles = ["".join(each.itertext()) for each in picture.iter(f"{SVG}text")]
+    assert [title for title in titles if title.startswith("p") and title != "plaza"] == [
+        f"p{at}" for at in range(panels)
+    ]
 
 
 def left_edge(svg: str) -> float:
@@ -113,10 +163,8 @@ def left_edge(svg: str) -> float:
      "기록관이라는이름을가진아주긴모델 · ko", "档案员模型甲乙丙丁戊己庚辛壬癸 · en"],
 )  # fmt: skip
 def test_names_of_bands_begin_inside_the_picture_in_wider_fonts_too(name: str) -> None:
-    looks = charts.styles(["one"])
-    marks = charts.dots([{"name": name, "series": "one", "value": 0.5}], looks, charts.axis("value", "x"),
-                        charts.band("name", [name]), charts.key(looks))  # fmt: skip
-    svg = vega.draw(charts.banded(marks, [name], 40), "x", "x", "x")
+    rows = [{"name": name, "series": "one", "value": 0.5}]
+    svg = vega.draw(vega.chart("contrasts", rows, {"series": ["one"]}), "x", "x", "x")
     assert left_edge(svg) >= 0
     assert f"{name[-5:]}</text>" in svg, "what a long name ends in is seen"
     assert float(ElementTree.fromstring(svg).attrib["width"]) == vega.WIDTH  # noqa: S314 -- our own text
@@ -124,7 +172,7 @@ def test_names_of_bands_begin_inside_the_picture_in_wider_fonts_too(name: str) -
 
 @pytest.mark.parametrize(("name", "font"), [("a <b> – ±0.5 Ärger", vega.LATIN), ("기록관 档案员", vega.WHOLE)])
 def test_texts_are_as_wide_in_the_small_font_as_in_the_whole_one(name: str, font: str) -> None:
-    spec = vega.configured(chart(name=name, note="a note"))
+    spec = vega.configured(chart(name, "a note"))
     assert f'"font": "{font}"' in spec
     assert vega.converted(spec).replace(font, vega.WHOLE) == vega.converted(spec.replace(font, vega.WHOLE))
 

@@ -5,9 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_agora.report.plots.counts import parse_codes
-from playmolt_agora.report.plots.networks import networks
-from playmolt_agora.report.plots.time import PIECES, action_mix, occupancy
+from playmolt_agora.report.plots.turns import PIECES, action_mix, networks, occupancy, parse_codes
 from playmolt_agora.report.study import StudyData
 from playmolt_schemas.instrument.definitions import arm_of
 from playmolt_schemas.stored.agora.turn import TurnRecord

@@ -5,16 +5,13 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 from playmolt_schemas.instrument.definitions import COSTS_REAL, arm_of
-from playmolt_schemas.stored.agora.turn import ACTIONS, TurnRecord
+from playmolt_schemas.stored.agora.turn import TurnRecord
 
 from playmolt_agora.report import vega
-from playmolt_agora.report.charts import HUES, Style, styles
 from playmolt_agora.report.study import RunNote, StudyData, Table, rows
 
 PHASES: Final = {"stage1": "Stage 1", "phase1": "Phase 1", COSTS_REAL: "Phase 1, real costs", "phase2": "Phase 2"}
 CONDITIONS: Final = {"": "", "with_persona": "personas", "no_persona": "no persona"}
-ACTION_STYLES: Final[dict[str, Style]] = styles(ACTIONS)
-PLACE_STYLES: Final = {"plaza": Style(HUES[0]), "market": Style(HUES[1]), "alley": Style(HUES[3])}
 
 
 class Plot(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,3 +79,9 @@ def in_order(values: Iterable[object]) -> list[str]:
 
 def percent(share: float | None) -> str:
     return "none" if share is None else f"{100 * share:.0f} %"
+
+
+def in_words(head: str, said: Iterable[str], empty: str = "", between: str = "; ") -> str:
+    """What a chart shows; `empty` where there is nothing to say."""
+    words = between.join(said)
+    return f"{head} {words}." if words else empty

@@ -7,7 +7,7 @@ from playmolt_schemas.instrument.definitions import COSTS_REAL
 from playmolt_schemas.stored.agora.turn import ACTIONS
 
 from playmolt_agora.report import vega
-from playmolt_agora.report.plots import contrasts, counts, drift, epochs, networks, pcs, ritual, time
+from playmolt_agora.report.plots import tables, turns
 from playmolt_agora.report.plots.figure import Plot, Sketch, shown_runs
 from playmolt_agora.report.study import StudyData, named_rows
 
@@ -29,34 +29,34 @@ _PHASE2: Final = ("phase2",)
 _EPOCHS: Final = (*_BOTH, COSTS_REAL)
 FIGURES: Final = {
     "pcs": FigureKind(
-        "PCS per model and language", "pcs", pcs.estimate_figure, "pcs", _BOTH,
+        "PCS per model and language", "pcs", tables.pcs, "pcs", _BOTH,
         "model language pcs ci_lo ci_hi loro_min loro_max floor_iid floor_null runs_stage1 runs_phase1 indicative"),
     "pcs-parts": FigureKind(
-        "PCS by action", "pcs.contrib", pcs.parts_figure, "pcs", _BOTH,
+        "PCS by action", "pcs.contrib", tables.pcs_parts, "pcs", _BOTH,
         f"model language {' '.join(f'contrib_{action}' for action in ACTIONS)} pcs ci_lo ci_hi"),
-    "action-mix": FigureKind("Action mix over time", "p", time.action_figure),
-    "occupancy": FigureKind("Occupancy of places over time", "occupancy", time.place_figure),
+    "action-mix": FigureKind("Action mix over time", "p", turns.action_mix_figure),
+    "occupancy": FigureKind("Occupancy of places over time", "occupancy", turns.occupancy_figure),
     "ri-star": FigureKind(
-        "Ritual Index RI* by model and persona", "ri_star", ritual.ritual_figure, "ri", _PHASE2,
+        "Ritual Index RI* by model and persona", "ri_star", tables.ritual, "ri", _PHASE2,
         "level set language run model persona t_valid ritual ri_star ri_opp"),
     "drift": FigureKind(
-        "Instruction Drift by window", "drift", drift.drift_figure, "drift", _PHASE2,
+        "Instruction Drift by window", "drift", tables.drift, "drift", _PHASE2,
         "run language persona condition window n h_norm id_raw id_null id_excess"),
-    "entropy": FigureKind("Entropy of actions by window", "drift.h_norm", drift.entropy_figure, "drift", _PHASE2),
-    "rolling": FigureKind("Entropy over rolling windows", "rolling", drift.rolling_figure, "rolling", _PHASE2),
-    "washout": FigureKind("Persona washout by window", "washout", drift.washout_figure, "washout", _PHASE2),
-    "network-support": FigureKind("Network of supports", "network.support", networks.support_figure),
-    "network-whisper": FigureKind("Network of whispers", "network.whisper", networks.whisper_figure),
-    "gini": FigureKind("Gini by epoch", "gini", epochs.gini_figure, "gini", _EPOCHS),
-    "treasury": FigureKind("Treasury by epoch", "treasury", epochs.treasury_figure, "", _EPOCHS, field="treasury"),
-    "parse-codes": FigureKind("Parse codes by model and language", "parse", counts.parse_figure),
-    "dissoc": FigureKind("Thought and act (code dissoc)", "dissoc", counts.dissoc_figure, "dissoc"),
+    "entropy": FigureKind("Entropy of actions by window", "drift.h_norm", tables.entropy, "drift", _PHASE2),
+    "rolling": FigureKind("Entropy over rolling windows", "rolling", tables.rolling, "rolling", _PHASE2),
+    "washout": FigureKind("Persona washout by window", "washout", tables.washout, "washout", _PHASE2),
+    "network-support": FigureKind("Network of supports", "network.support", turns.support_figure),
+    "network-whisper": FigureKind("Network of whispers", "network.whisper", turns.whisper_figure),
+    "gini": FigureKind("Gini by epoch", "gini", tables.gini, "gini", _EPOCHS),
+    "treasury": FigureKind("Treasury by epoch", "treasury", tables.treasury, "", _EPOCHS, field="treasury"),
+    "parse-codes": FigureKind("Parse codes by model and language", "parse", turns.parse_figure),
+    "dissoc": FigureKind("Thought and act (code dissoc)", "dissoc", tables.dissoc, "dissoc"),
     "contrasts": FigureKind(
-        "Contrasts of languages, personas and models", "contrasts", contrasts.contrast_figure, "contrasts"),
+        "Contrasts of languages, personas and models", "contrasts", tables.contrasts, "contrasts"),
     "contrast-shares": FigureKind(
-        "Contrasts in percentage points", "contrast_shares", contrasts.point_figure, "contrast_shares"),
+        "Contrasts in percentage points", "contrast_shares", tables.contrast_shares, "contrast_shares"),
     "pcs-models": FigureKind(
-        "Differences of PCS between models", "delta_pcs", contrasts.model_figure, "delta_pcs", _BOTH),
+        "Differences of PCS between models", "delta_pcs", tables.pcs_models, "delta_pcs", _BOTH),
 }  # fmt: skip
 
 

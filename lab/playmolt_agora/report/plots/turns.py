@@ -1,0 +1,173 @@
+"""The figures that turns are counted for: acts and places over time, networks of agents, parse codes."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, get_args
+
+import msgspec
+from playmolt_schemas.instrument.definitions import arm_of, is_valid, place_of, rank_of
+from playmolt_schemas.stored.agora.turn import ACTIONS, VALID_CODES, ParseCode, TurnRecord
+
+from playmolt_agora.measures.data.results import grouped
+from playmolt_agora.report.plots.figure import CONDITIONS, Sketch, in_words, percent, phase_title, shown_turns
+from playmolt_agora.report.study import StudyData
+from playmolt_agora.report.vega import chart
+
+PIECES: Final = 10
+"""Pieces of time, fewer where a run has fewer turns; the windows of Instruction Drift are those of its table."""
+EVERY: Final = "all"
+PLACES: Final = ("plaza", "market", "alley")
+CODES: Final[tuple[str, ...]] = get_args(ParseCode)
+_CELL: Final = ("phase", "condition", "language", "model")
+_THRESHOLD: Final = 0.02
+"""A tie that holds less of all acts is left to the matrix."""
+
+Row = Mapping[str, Any]
+Pair = tuple[str, str]
+
+
+def action_mix_figure(study: StudyData) -> Sketch:
+    return _over_time(action_mix(shown_turns(study)), "action", ACTIONS)
+
+
+def occupancy_figure(study: StudyData) -> Sketch:
+    return _over_time(occupancy(shown_turns(study)), "place", PLACES)
+
+
+def action_mix(turns: Iterable[TurnRecord]) -> list[Row]:
+    """The shares of attempted actions on valid turns by cell and piece of time."""
+    return _shares(((turn, turn.model, str(turn.action_base)) for turn in turns if is_valid(turn)), ACTIONS)
+
+
+def occupancy(turns: Iterable[TurnRecord]) -> list[Row]:
+    """The shares of agent-turns by the place before acting, over all models."""
+    return _shares(((turn, EVERY, place_of(turn.place_before)) for turn in turns), PLACES)
+
+
+def _shares(seen: Iterable[tuple[TurnRecord, str, str]], names: Iterable[str]) -> list[Row]:
+    """A row a piece of time of each cell; shares are None where nothing was counted."""
+    counts: dict[tuple[Any, ...], list[Counter[str]]] = {}
+    for turn, model, name in seen:
+        arm, pieces = arm_of(turn.cell, turn.phase), min(PIECES, turn.turns_planned)
+        condition = turn.persona_condition if turn.phase == "phase2" else ""
+        key = rank_of(arm), condition == "no_persona", turn.language, model, arm, condition
+        cell = counts.setdefault(key, [Counter() for _ in range(pieces)])
+        cell[(turn.turn - 1) * pieces // turn.turns_planned][name] += 1
+    return [
+        {"phase": phase_title(arm), "condition": CONDITIONS[condition] or None, "language": language, "model": model,
+         "piece": number, "turns": counted.total(),
+         **{name: counted[name] / counted.total() if counted else None for name in names}}
+        for (*_, language, model, arm, condition), pieces in sorted(counts.items())
+        for number, counted in enumerate(pieces, 1)
+    ]  # fmt: skip
+
+
+def _over_time(found: list[Row], noun: str, names: Sequence[str]) -> Sketch:
+    cells = grouped(found, lambda row: tuple(row[name] for name in _CELL))
+    blocks, said = [], []
+    for (phase, condition, language, model), pieces in cells.items():
+        heading = " · ".join(part for part in (phase, language, condition) if part)
+        panel = heading if model == EVERY else f"{heading}\n{model}"
+        blocks += [
+            {"panel": panel, "from": at / len(pieces), "to": (at + 1) / len(pieces), "series": name, "share": row[name]}
+            for at, row in enumerate(pieces) for name in names
+        ]  # fmt: skip
+        said.append(
+            f"{panel.replace(chr(10), ' ')}: most frequent {noun} {_most(pieces[0], names)} at first, "
+            f"{_most(pieces[-1], names)} at last"
+        )
+    models = len({cell[-1] for cell in cells})
+    made = chart("shares", blocks, {"series": names}, columns=models if models > 1 else None)
+    alt = in_words(f"{len(cells)} panels of stacked shares.", said, "No turns.")
+    return Sketch(made, alt, found, (*_CELL, "piece", "turns", *names))
+
+
+def _most(row: Row, names: Sequence[str]) -> str:
+    if not row["turns"]:
+        return "none"
+    name = max(names, key=lambda each: row[each])
+    return f"{name} ({percent(row[name])})"
+
+
+class Network(msgspec.Struct, frozen=True):
+    """Who turned to whom: the agents in order and how often each pair did, over the runs it was made of."""
+
+    agents: Sequence[str]
+    ties: Mapping[Pair, int]
+
+
+def networks(turns: Sequence[TurnRecord], action: str) -> dict[tuple[str, str], Network]:
+    """Count successful acts by sender and target, by phase and language."""
+    agents: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    ties: defaultdict[tuple[str, str], Counter[Pair]] = defaultdict(Counter)
+    for turn in turns:
+        arm = arm_of(turn.cell, turn.phase), turn.language
+        agents[arm].add(turn.agent)
+        if turn.success and turn.target and turn.action_base == action:
+            ties[arm][turn.agent, turn.target] += 1
+    ordered = sorted(agents, key=lambda arm: (rank_of(arm[0]), arm[1]))
+    return {arm: Network(sorted(agents[arm]), ties[arm]) for arm in ordered}
+
+
+def support_figure(study: StudyData) -> Sketch:
+    return _network_figure(study, "support")
+
+
+def whisper_figure(study: StudyData) -> Sketch:
+    return _network_figure(study, "whisper")
+
+
+def _network_figure(study: StudyData, action: str) -> Sketch:
+    """A circle of agents with their ties, and beside it the matrix of every pair."""
+    pairs: list[dict[str, object]] = []
+    times: list[dict[str, object]] = []
+    said = []
+    for (arm, language), network in networks(shown_turns(study), action).items():
+        phase, total = phase_title(arm), sum(network.ties.values())
+        few = sum(count < _THRESHOLD * total for count in network.ties.values())
+        left_out = f", {few} pairs below 2 % of them not drawn" if few else ""
+        for at, sender in enumerate(network.agents):
+            for to_at, target in enumerate(network.agents):
+                count = network.ties.get((sender, target), 0)
+                pairs.append(
+                    {"panel": f"{phase} · {language} · {total:,} {action}s{left_out}", "agents": len(network.agents),
+                     "from": sender, "from_at": at, "to": target, "to_at": to_at, "times": count,
+                     "drawn": count > 0 and count >= _THRESHOLD * total,
+                     "note": f"{sender} to {target}: {count} {action}s"}
+                )  # fmt: skip
+        most = sorted(network.ties.items(), key=lambda item: (-item[1], item[0]))
+        times += [
+            {"phase": phase, "language": language, "from": sender, "to": target, "times": count}
+            for (sender, target), count in most
+        ]
+        said.append(f"{phase} {language}: {_busiest(total, most)}")
+    alt = in_words(f"Circle diagrams and matrices of successful {action}s.", said, "No turns.")
+    return Sketch(chart("networks", pairs), alt, times, ("phase", "language", "from", "to", "times"))
+
+
+def _busiest(total: int, most: Sequence[tuple[Pair, int]]) -> str:
+    if not most:
+        return "none"
+    (sender, target), times = most[0]
+    return f"{total} between {len(most)} pairs, most from {sender} to {target} ({times})"
+
+
+def parse_figure(study: StudyData) -> Sketch:
+    """How replies were read, by model and language."""
+    found: list[dict[str, Any]] = []
+    for (model, language), read in parse_codes(shown_turns(study)).items():
+        failed = sum(read[code] for code in CODES if code not in VALID_CODES) / read.total()
+        found.append(
+            {"model": model, "language": language, **{code: read[code] for code in CODES}, "failed share": failed}
+        )
+    bars = [{**row, "name": f"{row['model']} · {row['language']}"} for row in found]
+    said = (f"{bar['name']}: {percent(bar['failed share'])} failed" for bar in bars)
+    return Sketch(chart("parse-codes", bars), in_words("Stacked bars.", said, "No turns."), found)
+
+
+def parse_codes(turns: Iterable[TurnRecord]) -> dict[tuple[str, str], Counter[str]]:
+    """Count parse codes by model and language."""
+    counts: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for turn in turns:
+        counts[turn.model, turn.language][turn.parse_code] += 1
+    return dict(sorted(counts.items()))
