@@ -2,7 +2,12 @@
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
+import os
+import signal
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 TURNS = 50
@@ -25,3 +30,20 @@ async def loop_turns(turns: int = TURNS) -> None:
     """Let the tasks that are ready run, to see what happens next or that nothing does."""
     for _ in range(turns):
         await asyncio.sleep(0)
+
+
+def suspend(pid: int, seconds: float = 60) -> None:
+    """Stop a process until SIGCONT, and wait until all its threads have stopped: one that runs could still answer."""
+    os.kill(pid, signal.SIGSTOP)
+    until = time.monotonic() + seconds
+    while not set(_thread_states(pid)) <= {"T", "Z", "X"}:
+        if time.monotonic() > until:
+            raise TimeoutError(f"process {pid} did not stop")
+        time.sleep(0.001)
+
+
+def _thread_states(pid: int) -> Iterator[str]:
+    """The letters that proc(5) has for the states of threads."""
+    for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
+        with suppress(OSError):  # the thread has ended
+            yield stat.read_text("utf-8").rpartition(") ")[2][0]

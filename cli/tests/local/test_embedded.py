@@ -13,6 +13,8 @@ import pytest
 from playmolt_cli.local.embedded import Nats, Postgres, ServerError, binaries, child, free_port
 from playmolt_cli.local.folder import Folder
 
+from core.tests.waiting import suspend
+
 PARENT = """
 import sys, time
 from playmolt_cli.local.embedded import Nats, Postgres
@@ -49,7 +51,7 @@ def test_a_server_without_anybody_who_recovers_or_writes_is_stalled(folder: Path
         until = time.monotonic() + 60
         while server.stalled():
             assert time.monotonic() < until
-        os.kill(server.process.pid, signal.SIGSTOP)  # so that nothing is started in its place
+        suspend(server.process.pid)  # so that nothing is started in its place
         for pid in Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text("ascii").split():
             if b"walwriter" in Path(f"/proc/{pid}/cmdline").read_bytes():
                 os.kill(int(pid), signal.SIGKILL)

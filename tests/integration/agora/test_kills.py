@@ -18,7 +18,7 @@ from playmolt_agora.bundle import verify
 from playmolt_cli.agora.study import run_transcript
 
 from core.tests.llm.fake_server import Canned, FakeServer, ReceivedRequest, reply
-from core.tests.waiting import wait_until
+from core.tests.waiting import suspend, wait_until
 from tests import platforms
 from tests.integration.agora.experiment_operator import (
     EXPERIMENTS,
@@ -246,7 +246,7 @@ def frozen(running: Stack) -> int:
         assert time.monotonic() < until, found
         listed = run.processes.values()
         found = [pid for pid in processes("playmolt") if above(pid)[:1] == [forks] and pid not in listed]
-    os.kill(found[0], signal.SIGSTOP)
+    suspend(found[0])
     return found[0]
 
 

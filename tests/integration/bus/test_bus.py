@@ -21,6 +21,8 @@ from playmolt_schemas.envelopes import Answer, Call
 from playmolt_schemas.identifiers import time_ordered_id
 from playmolt_schemas.subjects import CLOSES_HEADER, spectate
 
+from core.tests.waiting import suspend
+
 GAME = "ox-00000000-0000-7000-8000-000000000001"
 
 
@@ -259,7 +261,7 @@ async def test_a_connection_reads_on_after_a_flush_that_was_given_up(nats_server
 
     try:
         assert nats_server.process
-        os.kill(nats_server.process.pid, signal.SIGSTOP)
+        suspend(nats_server.process.pid)
         try:
             with pytest.raises(nats.errors.FlushTimeoutError):
                 await connection.flush(0.1)  # type: ignore[arg-type]  # seconds: the annotation is too narrow

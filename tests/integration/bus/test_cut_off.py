@@ -26,6 +26,7 @@ from playmolt_schemas import subjects
 from playmolt_schemas.envelopes import Answer, Call
 
 from core.tests.listening import listening
+from core.tests.waiting import suspend
 from tests.integration.bus.test_cluster import STREAMS, Member, jetstream, until_led
 from tests.integration.log.address import Address
 from tests.platforms import playmolt
@@ -273,7 +274,7 @@ async def test_a_server_that_hangs_is_left(busy: bool, cluster: Cluster, closing
             await asyncio.sleep(0.001)
 
     writing = asyncio.create_task(write())
-    os.kill(hung.pid, signal.SIGSTOP)
+    suspend(hung.pid)
     try:
         async with asyncio.timeout(SECONDS):
             # A question that was on its way when the server stopped may have been answered still.

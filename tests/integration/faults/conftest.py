@@ -1,7 +1,5 @@
 """A whole `up` on a Postgres behind a proxy, one for each module."""
 
-import os
-import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,10 +21,6 @@ class Platform:
     @property
     def engines(self) -> list[int]:
         return [pid for name, pid in self.stack.run.processes.items() if name.startswith("ox-engine")]
-
-    def signal_engines(self, what: signal.Signals) -> None:
-        for pid in self.engines:
-            os.kill(pid, what)
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import asyncpg
 import pytest
 
+from core.tests.waiting import suspend
 from tests.integration.faults.conftest import Platform
 from tests.integration.faults.game import SEATS, SECONDS, Game
 from tests.integration.faults.proxy import Moment
@@ -20,7 +21,8 @@ def cut(_: Platform) -> None:
 
 
 def kill(platform: Platform) -> None:
-    platform.signal_engines(signal.SIGKILL)
+    for pid in platform.engines:
+        os.kill(pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("strike", [cut, kill], ids=["the connection is cut", "the engines are killed"])
@@ -84,7 +86,7 @@ async def test_a_slow_database_makes_nobody_wait_for_ever(platform: Platform) ->
 async def test_an_engine_that_stands_still_in_a_decision_comes_back_to_a_game_that_went_on(platform: Platform) -> None:
     """Both are stopped with an append under way; one goes on at once, the other wakes up to a conflict."""
     async with Game(platform.stack) as game:
-        trap = platform.proxy.set_trap("before", lambda: platform.signal_engines(signal.SIGSTOP))
+        trap = platform.proxy.set_trap("before", lambda: [*map(suspend, platform.engines)])
         first = asyncio.create_task(game.choose(0))
         await asyncio.to_thread(trap.sprung.wait, SECONDS)
         one, other = platform.engines

@@ -16,6 +16,7 @@ import pytest
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.pool import unavailable
 
+from core.tests.waiting import suspend
 from tests.integration.gateway.rows import Game, Json, Platform, Sse, eventually, refused, told
 
 HAMMER_SECONDS = 1.5
@@ -34,7 +35,7 @@ def standing_still(platform: Platform, name: str) -> Iterator[None]:
     others = Path(f"/proc/{first}/task/{first}/children").read_text("ascii").split()
     processes = [first, *map(int, others)]
     for process in processes:
-        os.kill(process, signal.SIGSTOP)
+        suspend(process)
     try:
         yield
     finally:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from core.tests.waiting import suspend
 from tests.integration.gateway.rows import Json, Platform, Table, eventually, started, told
 
 PHASE_SECONDS = 20
@@ -27,7 +28,7 @@ def keep_away(platform: Platform, name: str, seconds: float) -> None:
         return None if process == killed else process
 
     process = eventually(another, f"no other {name}")
-    os.kill(process, signal.SIGSTOP)
+    suspend(process)
     try:
         time.sleep(seconds)
     finally:
@@ -68,7 +69,7 @@ def test_a_deadline_that_passed_while_nobody_could_act_moves_before_anything_is_
 def test_a_short_absence_moves_no_deadline(brief: Platform) -> None:
     table = brief.table("ox")
     pid = brief.stack.run.processes["ox-engine-1"]
-    os.kill(pid, signal.SIGSTOP)
+    suspend(pid)
     time.sleep(1)
     os.kill(pid, signal.SIGCONT)
     eventually(lambda: "reveal" in kinds(brief, table), "the deadline did not pass")

@@ -37,6 +37,7 @@ from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.records import ZERO_HASH, Metadata
 
 from core.tests.llm.fake_server import CALLS_TOOLS, Canned, FakeServer, huge, raw, reply, status, truncated
+from core.tests.waiting import suspend
 from tests.integration.jury.person import (
     DOUBT,
     JURORS,
@@ -661,7 +662,7 @@ async def test_while_models_or_the_chain_are_slow_calls_answer_202_and_finish_by
         await voting.open()
         await voting.to("vote")
         chain = running.run.processes["evm-1"]
-        os.kill(chain, signal.SIGSTOP)
+        suspend(chain)
         try:
             terminal = asyncio.create_task(
                 playmolt(running, "jury", "play", "--auto", "--language", "zh", "--aim", "guilty", "--json")

@@ -17,6 +17,7 @@ from playmolt_cli.local import probe
 from playmolt_cli.local.embedded import free_port
 from playmolt_schemas.identifiers import ENGINES
 
+from core.tests.waiting import suspend
 from tests.platforms import Stack
 
 StackFactory = Callable[..., Stack]
@@ -112,7 +113,7 @@ def test_sigterm_leaves_no_process_and_replicas_share_their_ports(stack: StackFa
     )
     for service, url in (("gateway", run.gateway), ("spectator", run.spectator)):
         for name in (f"{service}-1", f"{service}-2"):
-            os.kill(run.processes[name], signal.SIGSTOP)
+            suspend(run.processes[name])
             _eventually(
                 lambda url=url: probe.ready(f"{url}/readyz").ready, 60,
                 f"the other {service} answers while {name} stands still",
