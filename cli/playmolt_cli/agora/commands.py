@@ -22,7 +22,7 @@ from playmolt_cli.agora import simulate as agora_simulate
 from playmolt_cli.agora import study as agora_study
 from playmolt_cli.agora.experiments_client import ExperimentsClient, experiments_client
 from playmolt_cli.agora.follow import follow, stopped_by_ctrl_c
-from playmolt_cli.agora.start import open_experiment, resume_experiment
+from playmolt_cli.agora.start import open_experiment, resume_experiment, unfinished_versions
 from playmolt_cli.agora.table import line, noticed
 from playmolt_cli.local.folder import Folder
 from playmolt_cli.terminal import terminal_text
@@ -168,20 +168,27 @@ def run(
     """Lock a plan and run it. The same command continues a stopped experiment and does nothing for a finished one.
 
     Uses the `up` on the data folder, or starts a platform for the duration. Ctrl-C stops the experiment. After raising
-    the budget in the plan, the same command continues. --json prints {"experiment": ID} at the end. On a terminal the
-    table shows the interim PCS if the plan has one; every look is logged, at most one per twentieth of the turns.
+    the budget in the plan, the same command continues. With another change of the plan or of a file in its folder it
+    locks another experiment, and reports an unfinished one of the same name. --json prints {"experiment": ID} at the
+    end. On a terminal the table shows the interim PCS if the plan has one; every look is logged, at most one per
+    twentieth of the turns.
 
     Example: playmolt agora run plan.yaml --data playmolt-data
     """
     console = _console(as_json)
-    selected = agora_plan.selected(file, preset)
+    source = agora_plan.source(file, preset)
+    selected = agora_plan.valid(source, file or source.name)
     _refuse_asymmetry()
     if url is None:
-        _refuse_faults(agora_plan.source(file, preset), data)
+        _refuse_faults(source, data)
     with stopping(), experiments_client(url, key, data) as client:
         state = open_experiment(client, selected)
         with _interruptible(client, state.experiment, console):
-            console.print(f"{state.name}: {state.experiment}, plan {state.plan_hash[:16]}, locked {state.created_at}")
+            folder = f", folder {state.folder.hash[:16]}" if state.folder else ""
+            locked = f"plan {state.plan_hash[:16]}{folder}, locked {state.created_at}"
+            console.print(f"{state.name}: {state.experiment}, {locked}")
+            for note in unfinished_versions(client, state):
+                console.print(printable(note))
             state = resume_experiment(client, selected, state, resume=resume)
             if state.status == "running":
                 state = follow(client, state.experiment, console, blind=blind)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -48,8 +49,11 @@ class SelectedPlan(msgspec.Struct, frozen=True):
         return f"agora-run-{self.identity}"
 
 
-class PlanSource(msgspec.Struct, frozen=True):
-    """A plan's text before parsing, with its imported files; `fault` if the text is unreadable."""
+class PlanSource(msgspec.Struct, frozen=True, dict=True):
+    """A plan's text before parsing, with its imported files; `fault` if the text is unreadable.
+
+    Files are read once: what was checked is what is locked, also if a file changes in between.
+    """
 
     name: str
     text: str = ""
@@ -66,8 +70,12 @@ class PlanSource(msgspec.Struct, frozen=True):
         named = {"measures": plan.measures, "baselines": plan.baselines}
         if not plan.rooms and not any(chosen or (chosen is UNSET and self._has(at)) for at, chosen in named.items()):
             return PlanFolder()
-        files = folder_files(self.beside) if self.beside else {}
-        return folder_reading.read(plan, folder_source.Source(files), read.rooms_at)
+        return folder_reading.read(plan, folder_source.Source(self.files), read.rooms_at)
+
+    @cached_property
+    def files(self) -> Mapping[str, str | PlanFault]:
+        """The files beside the plan by their path."""
+        return folder_files(self.beside) if self.beside else {}
 
     def _has(self, place: str) -> bool:
         return self.beside is not None and (self.beside / place).is_dir()
@@ -124,14 +132,18 @@ def _folder_file(path: str, place: Path) -> str | PlanFault:
 
 def selected(file: str | None, preset: str | None) -> SelectedPlan:
     """Read the plan in a file, or the named preset. Raises Failure with all its errors."""
-    found = source(file, preset)
+    return valid(source(file, preset), file or preset or "")
+
+
+def valid(found: PlanSource, name: str) -> SelectedPlan:
+    """A plan that was read; `name` is shown. Raises Failure with all its errors."""
     read = found.reading
     folder = found.folder(read)
     faults = (*_in_file(read.faults, found.name), *_in_file(folder.faults, found.name))
     if read.plan is None or faults:
-        raise Failure(f"{file or preset} is not a valid plan; {_HOW}\n{fault_lines(faults)}")
+        raise Failure(f"{name} is not a valid plan; {_HOW}\n{fault_lines(faults)}")
     body = _body(found.text, read.plan, found.imported)
-    return SelectedPlan(file or found.name, read.plan, body, plans.identity(read.plan, folder.folder), folder)
+    return SelectedPlan(name, read.plan, body, plans.identity(read.plan, folder.folder), folder)
 
 
 def examined(found: PlanSource, *, keys: bool = False) -> Preview:

@@ -21,6 +21,8 @@ def _lines(preview: Preview) -> Iterator[str]:
     if preview.plan_hash is not None:
         yield f"{preview.name}{' (' + ', '.join(marks) + ')' if marks else ''}"
         yield f"plan {preview.plan_hash}"
+        if preview.folder:
+            yield f"folder {preview.folder.hash} ({len(preview.folder.files)} files)"
         yield ""
     if preview.runs is not None:
         yield f"{preview.runs:,} runs, {preview.agents:,} agents, {preview.turns:,} turns"

@@ -1,9 +1,11 @@
 """Starts `agora run`: opens a new experiment, or finds the one already opened with the plan."""
 
+from collections.abc import Iterator
+
 from playmolt.errors import Refused
 from playmolt_schemas.agora.plan import INTERRUPTED, ExperimentState
 from playmolt_schemas.codes import Code
-from playmolt_schemas.stored.agora.plan import Plan
+from playmolt_schemas.stored.agora.plan import FolderFile, Plan
 
 from playmolt_cli.agora.experiments_client import ExperimentsClient
 from playmolt_cli.agora.plan import SelectedPlan, fault_lines
@@ -46,6 +48,25 @@ def _found(client: ExperimentsClient, selected: SelectedPlan) -> ExperimentState
         if isinstance(plan, Plan) and plans.identity(plan, state.folder) == selected.identity:
             return state
     return None
+
+
+def unfinished_versions(client: ExperimentsClient, state: ExperimentState) -> Iterator[str]:
+    """Unfinished experiments of the same name whose plan or folder differs, in words: a file may have been edited."""
+    for row in client.experiments().experiments:
+        if row.name != state.name or row.experiment == state.experiment or row.status in ("finished", "aborted"):
+            continue
+        other = client.experiment(row.experiment)
+        changed = ["the plan"] if other.plan_hash != state.plan_hash else []
+        here, there = ({(file.path, file.sha256) for file in files} for files in (_files(state), _files(other)))
+        changed += sorted({path for path, _ in here ^ there})
+        yield (
+            f"{other.experiment} of the same name is {other.status} with {other.spent.turns} turns taken and is not "
+            f"continued: {', '.join(changed)} differs. Restore what it was locked with to continue it."
+        )
+
+
+def _files(state: ExperimentState) -> tuple[FolderFile, ...]:
+    return state.folder.files if state.folder else ()
 
 
 def resume_experiment(

@@ -12,12 +12,12 @@ from playmolt_agora_runner.plan import reading
 from playmolt_cli.agora.experiments_client import ExperimentsClient
 from playmolt_cli.agora.follow import INTERRUPTED, follow, stopped_by_ctrl_c
 from playmolt_cli.agora.plan import SelectedPlan, selected
-from playmolt_cli.agora.start import open_experiment, resume_experiment
+from playmolt_cli.agora.start import open_experiment, resume_experiment, unfinished_versions
 from playmolt_cli.agora.table import PausedRuns, total
 from playmolt_cli.terminal.failures import Failure
 from playmolt_schemas.agora.plan import DeviationRow, ExperimentProgress, ExperimentState, LookRow, PlanUnderWay, RunRow
 from playmolt_schemas.codes import Code, FieldFault, problem_bytes
-from playmolt_schemas.stored.agora.plan import Budget, PcsSoFar, Spent
+from playmolt_schemas.stored.agora.plan import Budget, Folder, FolderFile, PcsSoFar, Spent
 from rich.console import Console
 
 PLAN = "name: mine\nmodels: [scripted]\nlanguages: [ko]\nphases:\n  phase1: {runs: 1, turns: 2}\n"
@@ -236,6 +236,32 @@ def test_a_plan_that_was_locked_in_other_words_is_found_by_what_it_does(platform
         platform.states = [_state(plan=PLAN + 'seed: "8"\n')]
         with pytest.raises(Failure, match="another name"):
             open_experiment(client, mine)
+
+
+def folder_of(**files: str) -> Folder:
+    listed = tuple(FolderFile(path=path, bytes=1, sha256=text * 64) for path, text in files.items())
+    return Folder(hash="f" * 64, files=listed)
+
+
+@pytest.mark.parametrize(
+    ("other", "changed"),
+    [
+        ({"status": "stopped", "folder": folder_of(a="1", b="2")}, "b, c differs"),
+        ({"status": "budget_stopped", "plan_hash": "1" * 64, "folder": folder_of(a="1", c="3")}, "the plan differs"),
+        ({"status": "running", "plan_hash": "1" * 64}, "the plan, a, c differs"),
+        ({"status": "finished"}, None),
+        ({"status": "stopped", "name": "another"}, None),
+        ({"status": "stopped", "experiment": ID}, None),
+    ],
+)
+def test_an_unfinished_experiment_with_another_version_of_the_plan_is_reported(
+    platform: Platform, other: dict[str, Any], changed: str | None
+) -> None:
+    platform.states = [_state(**({"experiment": "experiment-2"} | other))]
+    with _calling(platform) as client:
+        notes = list(unfinished_versions(client, _state(folder=folder_of(a="1", c="3"))))
+    assert len(notes) == (changed is not None)
+    assert all(f"continued: {changed}" in note and "experiment-2" in note for note in notes)
 
 
 def test_a_refused_plan_names_its_faults(platform: Platform, mine: SelectedPlan) -> None:

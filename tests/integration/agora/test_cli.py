@@ -130,3 +130,34 @@ def test_a_measure_that_does_not_hold_is_refused_before_the_lock_whichever_way_i
     done = platforms.playmolt("agora", "run", str(folder / "raises"), "--data", str(folder / "own"), environment=OWN)
     assert done.returncode in (1, 2)
     assert "measures/bad.py" in done.stderr
+
+
+def test_a_plan_that_changes_on_disk_is_another_experiment_and_the_command_says_so(folder: Path) -> None:
+    """Edited after `plan` and again after a stop; restored, the first experiment goes on."""
+    plan, world = copytree(COMMONS, folder / "commons"), folder / "commons" / "worlds" / "pasture.toml"
+    text = (plan / "plan.yaml").read_text("utf-8").replace("runs: 2", "runs: 1").replace("turns: 12", "turns: 8")
+    (plan / "plan.yaml").write_text(f"{text}\nbudget: {{calls: 5}}\n", "utf-8")
+    seen = json.loads(playmolt("plan", str(plan), "--json")[0])["folder"]["hash"]
+    assert f"folder {seen} (" in playmolt("plan", str(plan))[0]
+    first = f"{world.read_text('utf-8')}# one\n"
+    with Stack(folder / "data", environment=OWN):
+
+        def run(status: int) -> tuple[str, str]:
+            """The experiment, and what was said about it."""
+            command = ("agora", "run", str(plan), "--data", str(folder / "data"), "--json")
+            done = platforms.playmolt(*command, environment=OWN, seconds=200)
+            assert done.returncode == status, done.stdout + done.stderr
+            return json.loads(done.stdout)["experiment"], done.stderr
+
+        world.write_text(first, "utf-8")
+        begun, said = run(1)
+        assert f", folder {seen[:16]}," not in said
+        assert "not continued" not in said
+        world.write_text(f"{first}# two\n", "utf-8")
+        another, said = run(1)
+        assert another != begun
+        assert f"{begun} of the same name is budget_stopped" in said
+        assert "not continued: worlds/pasture.toml differs" in said
+        world.write_text(first, "utf-8")
+        (plan / "plan.yaml").write_text(text, "utf-8")
+        assert run(0)[0] == begun, "what was restored goes on, and a raised budget is the same plan"
