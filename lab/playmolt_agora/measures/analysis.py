@@ -7,24 +7,23 @@ the confirmatory set: no exploratory run and no model of a run with more than a 
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final, get_args
 
 import polars as pl
 from playmolt_schemas.instrument import definitions
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
 from playmolt_agora.measures import descriptive, drift, pcs, ritual, washout
-from playmolt_agora.measures.data.frame import EXCLUDED, MET, RITUAL, Treatment, frame, treated
-from playmolt_agora.measures.data.results import Result, Table, mean, ratio, table
+from playmolt_agora.measures.data.frame import EXCLUDED, MET, RITUAL, RUNS, Treatment, frame, treated
+from playmolt_agora.measures.data.results import Result, Table, mean, results, table
 from playmolt_agora.measures.data.tables import BESIDE, PROVENANCE, TABLES
-from playmolt_agora.measures.descriptive import LoggedGini
+from playmolt_agora.measures.descriptive import LoggedGini, share
 from playmolt_agora.measures.inference import confirmatory, contrasts, hypotheses
 from playmolt_agora.measures.inference.arms import PcsCell
 from playmolt_agora.measures.repeats import Repeats
 
 Imported = Sequence[Mapping[str, object]]
 Found = dict[str, list[Result]]
-RunModel = tuple[str, str]
 CONFIRMATORY: Final = ("pcs", "ri_ext", "tests", "delta_pcs")
 CHOSEN: Final = (*CONFIRMATORY, "headline", "pcs_left_out", "unadjusted")
 """The tables of the confirmatory set."""
@@ -41,7 +40,8 @@ class Analysis:
 
     `tables` are those of section 11 in their order; `beside` is shown with them; `unexcluded` holds the confirmatory
     tables with the excluded models of runs in, under `unexcluded_NAME`, empty if none is; `excluded` names
-    them. `provenance` has a table parallel to each of all these, row by row, under its name.
+    them. `provenance` has a table parallel to each of all these, row by row, under its name. `copies` is run → the
+    first run that it is identical to.
     """
 
     tables: dict[str, Table]
@@ -49,6 +49,7 @@ class Analysis:
     unexcluded: dict[str, Table]
     provenance: dict[str, Table]
     excluded: tuple[tuple[str, str], ...]
+    copies: Mapping[str, str]
     definition: str = field(default_factory=definitions.version)
 
 
@@ -68,10 +69,10 @@ def study(
     """
     turns = frame(records)
     parsed = descriptive.parse(turns)
-    excluded = excluded_of(parsed)
+    excluded = tuple((each.row["run"], each.row["model"]) for each in parsed if each.row["excluded"])
     repeated = Repeats(turns)
-    pooled = repeated.once(_pooled(turns))
     planned = repeated.once(turns.filter(~pl.col("exploratory")))
+    pooled = planned if planned.height else repeated.once(turns)
     kept = planned.filter(~EXCLUDED.over("run", "model"))
     everyone = pcs.cells(planned, stage1_import)
     cells = pcs.cells(kept, stage1_import) if excluded else everyone
@@ -103,7 +104,7 @@ def study(
         "network": descriptive.network(turns),
         "occupancy": descriptive.occupancy(turns),
         "repeats": repeated.rows(),
-        "headline": _headline(kept, figures, seed, stage1_import),
+        "headline": list(_headline(kept, figures, seed, stage1_import)),
         "unadjusted": hypotheses.unadjusted(figures, seed),
     }
     for each in (*beside["unadjusted"], *beside["merchant"]):
@@ -112,7 +113,11 @@ def study(
     if excluded:
         whole = _confirmatory(planned, everyone, hypotheses.figures(planned, seed), seed, tested, repeated)
     other = {f"unexcluded_{name}": rows for name, rows in whole.items()}
-    apart, failing = (*_exploratory(turns), *_copies(repeated)), _failing(excluded)
+    apart = (
+        *(f"{run}: exploratory" for run in turns.filter("exploratory")["run"].unique().sort()),
+        *(f"{run}: identical to {first}" for run, first in sorted(repeated.copies.items())),
+    )
+    failing = tuple(f"{run}, {model}: more than 20 % failed" for run, model in excluded)
 
     def provenance(name: str, rows: Sequence[Result]) -> Table:
         left_out = () if name in DESCRIPTIVE else apart
@@ -123,7 +128,8 @@ def study(
         beside=_laid(beside, BESIDE),
         unexcluded=_laid(other, {f"unexcluded_{name}": TABLES[name] for name in whole}),
         provenance={name: provenance(name, rows) for name, rows in {**main, **beside, **other}.items()},
-        excluded=tuple(sorted(excluded)),
+        excluded=excluded,
+        copies=repeated.copies,
     )
 
 
@@ -151,10 +157,6 @@ def provenance_of(
     )
 
 
-def _pooled(turns: pl.DataFrame) -> pl.DataFrame:
-    return turns.filter(~pl.col("exploratory") | pl.col("exploratory").all())
-
-
 def _confirmatory(
     turns: pl.DataFrame, cells: Sequence[PcsCell], figures: hypotheses.Figures, seed: str,
     tested: Sequence[str], repeated: Repeats,
@@ -180,65 +182,30 @@ def _untested(each: Result, p: str, *, alike: bool) -> Result:
     return each
 
 
-def _copies(repeated: Repeats) -> tuple[str, ...]:
-    return tuple(f"{run}: identical to {first}" for run, first in sorted(repeated.copies.items()))
-
-
-def _exploratory(turns: pl.DataFrame) -> tuple[str, ...]:
-    return tuple(f"{run}: exploratory" for run in turns.filter("exploratory")["run"].unique().sort())
-
-
-def _failing(excluded: frozenset[RunModel]) -> tuple[str, ...]:
-    return tuple(f"{run}, {model}: more than 20 % failed" for run, model in sorted(excluded))
-
-
 def _laid(found: Found, columns: Mapping[str, tuple[str, ...]]) -> dict[str, Table]:
     return {name: table(names, (each.row for each in found[name])) for name, names in columns.items()}
 
 
-def excluded_of(parsed: list[Result]) -> frozenset[RunModel]:
-    """The models of runs that leave the confirmatory set."""
-    return frozenset((each.row["run"], each.row["model"]) for each in parsed if each.row["excluded"])
-
-
-TREATMENTS: Final[tuple[Treatment, ...]] = ("dropped", "seventh", "idle")
-
-
 def _headline(
     turns: pl.DataFrame, main: hypotheses.Figures, seed: str, imported: Sequence[Mapping[str, object]] = ()
-) -> list[Result]:
+) -> Iterator[Result]:
     """The table `headline`: PCS, RI*, P_int and the parts of H1 and H2, each three times; `main` are those of `turns`.
 
     Imported Stage 1 counts hold no failed turns, so they are the same every time.
     """
-    found: list[Result] = []
-    for treatment in TREATMENTS:
+    nothing = dict.fromkeys(BESIDE["headline"])
+    for treatment in get_args(Treatment):
         counted = treated(turns, treatment)
+        for cell in pcs.cells(counted, imported):
+            key = {"figure": "pcs", "model": cell.model, "language": cell.language, "treatment": treatment}
+            row = nothing | key | {"n": cell.n, "value": cell.pcs}
+            yield Result(row, runs=cell.runs, n=cell.n, unit="turn")
+        valid = pl.col("valid").sum()
+        for figure, above, keys in (("ri_star", RITUAL, ("phase", "set", "model")), ("p_int", MET, ("phase", "set"))):
+            shares = counted.group_by(keys, maintain_order=True).agg(RUNS, n=valid, value=share(above.sum(), valid))
+            named = shares.with_columns(figure=pl.lit(figure), treatment=pl.lit(treatment))
+            yield from results("headline", named, n="n")
         figures = main if treatment == "dropped" else hypotheses.figures(counted, seed)
-        found += _treated(counted, figures, treatment, imported)
-    return found
-
-
-def _treated(
-    turns: pl.DataFrame, found: hypotheses.Figures, treatment: Treatment, imported: Sequence[Mapping[str, Any]]
-) -> Iterator[Result]:
-    for cell in pcs.cells(turns, imported):
-        key = {"model": cell.model, "language": cell.language}
-        yield _headline_row("pcs", key, treatment, cell.n, cell.pcs, cell.runs)
-    for figure, above, keys in (("ri_star", RITUAL, ("phase", "set", "model")), ("p_int", MET, ("phase", "set"))):
-        sums = turns.group_by(keys, maintain_order=True).agg(
-            pl.col("valid").sum(), above=above.sum(), runs=pl.col("run").unique().sort()
-        )
-        for row in sums.iter_rows(named=True):
-            value = ratio(row["above"], row["valid"])
-            yield _headline_row(figure, row, treatment, row["valid"], value, tuple(row["runs"]))
-    for part, values in found.parts.items():
-        yield _headline_row(part, {}, treatment, values.size, mean(values.tolist()), found.runs)
-
-
-def _headline_row(
-    figure: str, key: dict[str, Any], treatment: Treatment, n: int, value: float | None, runs: tuple[str, ...]
-) -> Result:
-    names = {name: key.get(name) for name in ("phase", "set", "model", "language")}
-    row = {"figure": figure, **names, "treatment": treatment, "n": n, "value": value}
-    return Result(row, runs=runs, n=n, unit="run" if figure in hypotheses.PARTS else "turn")
+        for part, values in figures.parts.items():
+            row = {"figure": part, "treatment": treatment, "n": values.size, "value": mean(values.tolist())}
+            yield Result(nothing | row, runs=figures.runs, n=values.size, unit="run")

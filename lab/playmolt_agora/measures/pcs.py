@@ -8,15 +8,27 @@ from typing import Any
 import numpy as np
 import polars as pl
 from playmolt_schemas.instrument.definitions import COSTS_REAL, EARLY_EPOCHS
-from playmolt_schemas.stored.agora.turn import ACTIONS
+from playmolt_schemas.instrument.laboratory import CellInterval
+from playmolt_schemas.stored.agora.plan import AdaptiveMeasure
+from playmolt_schemas.stored.agora.turn import ACTIONS, TurnRecord
 
-from playmolt_agora.measures.data.frame import counts, names_of, pooled
+from playmolt_agora.measures.data.frame import counts, frame, names_of, pooled
 from playmolt_agora.measures.data.results import Result, grouped, number
 from playmolt_agora.measures.data.tables import TABLES
 from playmolt_agora.measures.divergence import Floats, count_jsd, jsd, jsd_parts, shares, smoothing
-from playmolt_agora.measures.inference import attainable_p
-from playmolt_agora.measures.inference.arms import Arm, PcsCell, difference, divergence, floor_iid, floor_runs
+from playmolt_agora.measures.inference import attainable_p, resampling
+from playmolt_agora.measures.inference.arms import (
+    Arm,
+    PcsCell,
+    difference,
+    divergence,
+    floor_iid,
+    floor_runs,
+    six_decimals,
+)
+from playmolt_agora.measures.inference.resampling import Interval
 from playmolt_agora.measures.inference.streams import stream
+from playmolt_agora.measures.repeats import Repeats
 
 
 def arm(turns: pl.DataFrame) -> Arm:
@@ -220,3 +232,39 @@ def differences(all_cells: Sequence[PcsCell]) -> list[Result]:
             for (one, other, found), p in zip(pairs, adjusted, strict=True)
         ]
     return rows
+
+
+def intervals(
+    records: Iterable[Mapping[str, object] | TurnRecord],
+    measure: AdaptiveMeasure,
+    seed: str,
+    stage1_import: Sequence[Mapping[str, object]] = (),
+) -> list[CellInterval]:
+    """The 95 % interval of a measure in each cell over the runs so far, as adaptive sampling looks at it.
+
+    `stage1_import` are counts that replace Stage 1 runs, as `analysis.study` takes them.
+    """
+    turns = frame(records)
+    turns = Repeats(turns).once(turns)
+    if measure == "pcs":
+        found = {(cell.model, cell.language): cell.interval() for cell in cells(turns, stage1_import)}
+    else:
+        action = measure.partition(":")[2]
+        found = {cell: _of_share(arm, action, seed, cell) for cell, arm in by_cell(turns, "phase1").items()}
+    return [
+        CellInterval(model=model, language=language, low=_decimal(span.low), high=_decimal(span.high))
+        for (model, language), span in found.items()
+    ]
+
+
+def _decimal(end: float | None) -> str | None:
+    return None if end is None else six_decimals(end)
+
+
+def _of_share(arm: Arm, action: str, seed: str, cell: tuple[str, str]) -> Interval:
+    """The percentile bootstrap of an action's share. One run says nothing of others: it has no interval."""
+    if not arm.n or len(arm.runs) < 2:
+        return Interval()
+    found = resampling.drawn_runs(stream(seed, f"p:{action}", *cell), arm.counts).sum(axis=1)
+    share = found[:, ACTIONS.index(action)] / found.sum(axis=1)
+    return resampling.bootstrapped(share, len(arm.runs))

@@ -1,7 +1,7 @@
 """From an experiment's records to a study: the facts of the log and the results of the measures."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeVar, overload
 
 import msgspec
@@ -25,12 +25,10 @@ from playmolt_agora.coding.thoughts import codable
 from playmolt_agora.measures import baselines as compared
 from playmolt_agora.measures.agreement import CodedThought, Place, kappa
 from playmolt_agora.measures.analysis import Analysis, provenance_of
-from playmolt_agora.measures.data.frame import frame
 from playmolt_agora.measures.data.results import Result, merged, table
 from playmolt_agora.measures.data.tables import INTERVIEWS, KAPPA
 from playmolt_agora.measures.descriptive import LoggedGini
 from playmolt_agora.measures.interviews import Answered, Code, Interviews
-from playmolt_agora.measures.repeats import Repeats
 from playmolt_agora.report.study import (
     DeviationNote,
     JudgeNote,
@@ -74,9 +72,9 @@ def study_of(
     spent = {event.run: event.spent for event in recorded if isinstance(event, RunFinished | RunProgressed)}
     notes = tuple(run_note(records, spent.get(run)) for run, records in runs.items())
     turns = turns_of(runs)
-    agreement = agreement_of(recorded, notes, turns, preregistered.seed)
+    agreement = agreement_of(recorded, notes, turns, preregistered.seed, analysis.copies)
     forks = tuple(f"{note.run}: fork" for note in notes if note.parent is not None)
-    asked, ranges = interview_results(recorded, runs, turns, baselines), event_ranges(runs)
+    asked, ranges = interview_results(recorded, runs, analysis.copies, baselines), event_ranges(runs)
     imported = preregistered.plan.stage1_import
     return StudyData(
         experiment=experiment[0].stream,
@@ -169,14 +167,14 @@ def prompts_aside(experiment: Sequence[Record], runs: Runs) -> set[str]:
 
 
 def interview_results(
-    recorded: Sequence[Event], runs: Runs, turns: Sequence[TurnRecord], baselines: Sequence[Baseline]
+    recorded: Sequence[Event], runs: Runs, copies: Mapping[str, str], baselines: Sequence[Baseline]
 ) -> dict[str, list[Result]]:
     """The tables of questions asked aside, and of the answers of people; none where the plan asks nothing."""
     preregistered = recorded[0]
     if not isinstance(preregistered, Preregistered) or not preregistered.plan.interviews:
         return {}
     seed = preregistered.seed
-    interviews = Interviews(interviews_of(runs), interview_codes(recorded), Repeats(frame(turns)).copies)
+    interviews = Interviews(interviews_of(runs), interview_codes(recorded), copies)
     found = {
         "interviews": interviews.rows(),
         "interview_levels": interviews.levels(),
@@ -221,11 +219,15 @@ def judges_of(recorded: Sequence[Event]) -> tuple[JudgeNote, ...]:
 
 
 def agreement_of(
-    recorded: Sequence[Event], notes: Sequence[RunNote], turns: Sequence[TurnRecord], seed: str
+    recorded: Sequence[Event],
+    notes: Sequence[RunNote],
+    turns: Sequence[TurnRecord],
+    seed: str,
+    copies: Collection[str],
 ) -> list[Result]:
     """The agreement of coders."""
     thinking = codable(turns, (note.run for note in notes if note.parent is not None))
-    return kappa(thinking, codings(recorded, thinking), seed, Repeats(frame(turns)).copies)
+    return kappa(thinking, codings(recorded, thinking), seed, copies)
 
 
 def runs_table(notes: Sequence[RunNote], turns: Sequence[TurnRecord]) -> Table:

@@ -23,7 +23,7 @@ from playmolt_schemas.instrument.laboratory import (
 
 from playmolt_agora.bundle import seal
 from playmolt_agora.coding import thoughts
-from playmolt_agora.measures import adaptive
+from playmolt_agora.measures import pcs
 from playmolt_agora.report import assembly, experiment_study, files
 from playmolt_agora.service.settings import LaboratorySettings
 
@@ -41,7 +41,7 @@ async def intervals(pool: Pool, body: bytes, out: BinaryIO) -> None:
     """The interval of a measure in each cell, as an adaptive look needs it."""
     request = msgspec.json.decode(body, type=IntervalsRequest)
     turns = assembly.turns_of(await _runs(await log_of(pool), request.runs))
-    found = adaptive.intervals(turns, request.measure, request.seed, request.stage1_import)
+    found = pcs.intervals(turns, request.measure, request.seed, request.stage1_import)
     out.write(msgspec.json.encode(found))
 
 

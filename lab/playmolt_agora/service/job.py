@@ -27,7 +27,7 @@ def _trial(body: bytes) -> bytes:
 
 
 def _pcs(body: bytes) -> bytes:
-    from playmolt_agora.measures.inference.looks import pcs_so_far  # noqa: PLC0415 -- as above
+    from playmolt_agora.measures.inference.arms import pcs_so_far  # noqa: PLC0415 -- as above
 
     return msgspec.json.encode(pcs_so_far(msgspec.json.decode(body, type=dict[str, PcsArms])))
 
@@ -37,7 +37,7 @@ COMPUTED: Final[Mapping[str, Callable[[bytes], bytes]]] = {"power": _power, "tri
 _LIBRARIES: Final[Mapping[str, tuple[str, ...]]] = {
     "power": ("playmolt_agora.planning.power",),
     "trial": ("playmolt_agora.own_measures.running", "pyarrow.compute"),
-    "pcs": ("playmolt_agora.measures.inference.looks",),
+    "pcs": ("playmolt_agora.measures.inference.arms",),
 }
 _OF_THE_LOG: Final = ("playmolt_agora.service.from_log", "pyarrow.compute")
 

@@ -3,7 +3,7 @@ from itertools import combinations, starmap
 
 import numpy as np
 import pytest
-from playmolt_agora.measures import adaptive, pcs
+from playmolt_agora.measures import pcs
 from playmolt_agora.measures.data.frame import frame
 from playmolt_agora.measures.divergence import count_jsd, jsd_parts, shares
 from playmolt_agora.measures.inference import arms, attainable_p, permutation, resampling
@@ -22,7 +22,7 @@ def arm(name, runs):
 
 def intervals(*given):
     """(model, language) → both ends, None where there are none."""
-    found = {(each.model, each.language): (each.low, each.high) for each in adaptive.intervals(*given)}
+    found = {(each.model, each.language): (each.low, each.high) for each in pcs.intervals(*given)}
     return {key: None if ends == (None, None) else tuple(map(float, ends)) for key, ends in found.items()}
 
 

@@ -1,9 +1,9 @@
 """Identical runs: recognised by acts and replies, counted once, and without interval and p where no run differs."""
 
 import pytest
-from playmolt_agora.measures.adaptive import intervals
 from playmolt_agora.measures.analysis import study
 from playmolt_agora.measures.data.frame import frame
+from playmolt_agora.measures.pcs import intervals
 from playmolt_agora.measures.repeats import Repeats
 from playmolt_schemas.instrument.laboratory import CellInterval
 

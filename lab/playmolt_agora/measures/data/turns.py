@@ -4,7 +4,7 @@ A field that maps agents to numbers is a list of {key, value}, in the order of t
 """
 
 import types
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from itertools import islice
@@ -26,8 +26,11 @@ def read(path: Path) -> Any:
 
 def table(records: Iterable[Mapping[str, object]]) -> Any:
     """Records as `turns.jsonl` holds them, sorted by run, turn and order."""
-    arrow = import_module("pyarrow")
-    found = arrow.Table.from_batches(list(_batches(records)), schema=schema())
+    arrow, given, batches = import_module("pyarrow"), iter(records), []
+    while batch := list(islice(given, _AT_ONCE)):
+        # Arrow reads a mapping as a map alone.
+        batches.append(arrow.Table.from_pylist(batch, schema=schema(maps=True)).cast(schema()))
+    found = arrow.concat_tables(batches) if batches else schema().empty_table()
     return found.sort_by([("run", "ascending"), ("turn", "ascending"), ("order", "ascending")])
 
 
@@ -37,23 +40,13 @@ def plain(row: Mapping[str, object]) -> dict[str, object]:
 
 
 @cache
-def schema() -> Any:
-    arrow = import_module("pyarrow")
-    return arrow.schema([(field.name, _type(field.type)) for field in msgspec.structs.fields(TurnRecord)])
+def schema(*, maps: bool = False) -> Any:
+    """The types of turns; with `maps` a field that maps agents to numbers is still a map."""
+    fields = msgspec.structs.fields(TurnRecord)
+    return import_module("pyarrow").schema([(field.name, _type(field.type, maps=maps)) for field in fields])
 
 
-def _batches(records: Iterable[Mapping[str, object]]) -> Iterator[object]:
-    arrow = import_module("pyarrow")
-    waiting = iter(records)
-    while batch := list(islice(waiting, _AT_ONCE)):
-        columns = [
-            arrow.array([_nested(row.get(field.name), field.type) for row in batch], type=_type(field.type))
-            for field in msgspec.structs.fields(TurnRecord)
-        ]
-        yield arrow.RecordBatch.from_arrays(columns, schema=schema())
-
-
-def _whole(kind: object) -> Any:
+def _whole(kind: Any) -> Any:
     """A type without the None that it may be, and without remarks."""
     if get_origin(kind) in (Union, types.UnionType):
         return _whole(next(each for each in get_args(kind) if each is not types.NoneType))
@@ -62,26 +55,18 @@ def _whole(kind: object) -> Any:
     return _whole(get_args(kind)[0]) if get_origin(kind) is Annotated else kind
 
 
-def _type(kind: Any) -> Any:
+def _type(kind: Any, *, maps: bool) -> Any:
     arrow, whole = import_module("pyarrow"), _whole(kind)
     simple = {str: arrow.string(), int: arrow.int64(), bool: arrow.bool_(), float: arrow.float64()}
     if whole in simple:
         return simple[whole]
     if get_origin(whole) is tuple:
-        return arrow.list_(_type(get_args(whole)[0]))
+        return arrow.list_(_type(get_args(whole)[0], maps=maps))
     if get_origin(whole) is dict:
-        return arrow.list_(arrow.struct([("key", arrow.string()), ("value", _type(get_args(whole)[1]))]))
-    return arrow.struct([(field.encode_name, _type(field.type)) for field in msgspec.structs.fields(whole)])
-
-
-def _nested(value: Any, kind: Any) -> Any:
-    whole = _whole(kind)
-    if get_origin(whole) is dict and isinstance(value, Mapping):
-        return [{"key": key, "value": each} for key, each in value.items()]
-    if isinstance(value, Mapping):
-        kinds = {field.encode_name: field.type for field in msgspec.structs.fields(whole)}
-        return {name: _nested(each, kinds[name]) for name, each in value.items() if name in kinds}
-    return value
+        value = _type(get_args(whole)[1], maps=maps)
+        entry = arrow.struct([("key", arrow.string()), ("value", value)])
+        return arrow.map_(arrow.string(), value) if maps else arrow.list_(entry)
+    return arrow.struct([(field.encode_name, _type(field.type, maps=maps)) for field in msgspec.structs.fields(whole)])
 
 
 def present(value: object) -> object:

@@ -1,7 +1,11 @@
-"""Two arms of runs and how far apart they act: PCS with its interval, test and floors (`measures.md`, section 3)."""
+"""Two arms of runs and how far apart they act: PCS with its interval, test and floors (`measures.md`, section 3).
 
-from collections.abc import Iterator, Sequence
+Nothing here needs a frame of turns: a look while a matrix runs should load no more than this.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from itertools import combinations
 from math import comb
@@ -9,7 +13,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from playmolt_schemas.instrument.definitions import INDICATIVE_RUNS, INTERVAL_RUNS
+from playmolt_schemas.instrument.laboratory import PcsArms
+from playmolt_schemas.stored.agora.plan import PcsSoFar
 from playmolt_schemas.stored.agora.turn import ACTIONS
+from playmolt_schemas.text import decimal_text
 
 from playmolt_agora.measures.data.results import number
 from playmolt_agora.measures.divergence import Floats, count_jsd, smoothing
@@ -170,3 +177,29 @@ def floor_runs(one: Arm, alpha: float) -> float | None:
     """
     pairs = [count_jsd(one.counts[a], one.counts[b], alpha) for a, b in combinations(range(len(one.runs)), 2)]
     return number(np.mean(pairs)) if pairs else None
+
+
+def pcs_so_far(cells: Mapping[str, PcsArms]) -> dict[str, PcsSoFar]:
+    """Cell → PCS over the turns taken so far, while a matrix runs."""
+    return {name: _pcs_of(arms) for name, arms in cells.items()}
+
+
+def _pcs_of(arms: PcsArms) -> PcsSoFar:
+    cell = PcsCell("", "", counted_arm(arms.stage1), counted_arm(arms.phase1))
+    floors = [floor_runs(arm, cell.alpha) for arm in (cell.stage1, cell.phase1)]
+    _, floor = cell.test(stream("", "pcs_so_far"))
+    return PcsSoFar(
+        pcs=six_decimals(cell.pcs or 0.0),
+        floor_iid=six_decimals(floor_iid(cell.stage1.n, cell.phase1.n)),
+        floor_null=six_decimals(floor),
+        floor_stage1=None if floors[0] is None else six_decimals(floors[0]),
+        floor_phase1=None if floors[1] is None else six_decimals(floors[1]),
+        n_stage1=cell.stage1.n,
+        n_phase1=cell.phase1.n,
+        runs_stage1=len(arms.stage1),
+        runs_phase1=len(arms.phase1),
+    )
+
+
+def six_decimals(value: float) -> str:
+    return decimal_text(Decimal(f"{value:.6f}"))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from playmolt_agora.measures.inference.looks import pcs_so_far
+from playmolt_agora.measures.inference.arms import pcs_so_far
 from playmolt_agora_runner.coding.judgement import Judgement
 from playmolt_agora_runner.coding.judgement import coded as coded_events
 from playmolt_agora_runner.experiment import commands, interim_pcs, views

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from playmolt_agora.measures.divergence import count_jsd
 from playmolt_agora.measures.inference import arms
-from playmolt_agora.measures.inference.looks import pcs_so_far
+from playmolt_agora.measures.inference.arms import pcs_so_far
 from playmolt_agora_runner.experiment import interim_pcs
 from playmolt_agora_runner.experiment.state import Run
 from playmolt_agora_runner.plan import reading
