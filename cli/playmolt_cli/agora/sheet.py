@@ -67,4 +67,4 @@ async def _thoughts(experiment: str, data: Path | None) -> "tuple[list[Thought],
             await pool.close()
     notes = [assembly.run_note(records) for records in gathered.runs.values()]
     forks = [note.run for note in notes if note.parent is not None]
-    return thoughts.of_turns(assembly.turns_of(gathered.runs), forks), gathered.preregistered.seed
+    return thoughts.of_turns(assembly.turns_of(gathered.runs), forks), gathered.lock.seed

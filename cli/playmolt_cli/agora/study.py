@@ -23,7 +23,7 @@ from playmolt_cli.local.database import database
 from playmolt_cli.terminal.failures import Failure
 
 if TYPE_CHECKING:
-    from playmolt_agora.report.experiment_study import StudyRecords
+    from playmolt_agora.report.assembly import StudyRecords
     from playmolt_agora.report.study import StudyData
     from playmolt_agora.report.transcript import Format
 

@@ -2,10 +2,13 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Final, TypeVar, overload
+from datetime import UTC, datetime
+from functools import reduce
+from typing import Final, TypeVar
 
 import msgspec
 from playmolt_schemas.agora.plan import CostRow
+from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.instrument import baseline_file
 from playmolt_schemas.instrument.baseline_file import Baseline
 from playmolt_schemas.instrument.definitions import arm_of
@@ -24,69 +27,69 @@ from playmolt_agora.bundle.seal import ModelNote
 from playmolt_agora.coding.thoughts import codable
 from playmolt_agora.measures import baselines as compared
 from playmolt_agora.measures.agreement import CodedThought, Place, kappa
-from playmolt_agora.measures.analysis import Analysis, provenance_of
-from playmolt_agora.measures.data.results import Result, merged, table
+from playmolt_agora.measures.analysis import provenance_of, study
+from playmolt_agora.measures.data.results import Result, grouped, merged, table
 from playmolt_agora.measures.data.tables import INTERVIEWS, KAPPA
 from playmolt_agora.measures.descriptive import LoggedGini
 from playmolt_agora.measures.interviews import Answered, Code, Interviews
-from playmolt_agora.report.study import (
-    DeviationNote,
-    JudgeNote,
-    Links,
-    PlannedTest,
-    Registered,
-    RunNote,
-    StudyData,
-    StudyFault,
-    Table,
-)
+from playmolt_agora.own_measures import results
+from playmolt_agora.own_measures.results import OwnContent
+from playmolt_agora.report.study import DeviationNote, JudgeNote, RunNote, StudyData, StudyFault, Table
 from playmolt_agora.report.transcript import Aside
 
+_BASELINES: Final = "baselines/"
 Runs = Mapping[str, Sequence[Record]]
 Known = Mapping[tuple[str, int], type[Event]]
 Kind = TypeVar("Kind", bound=Event)
-_RUN_COLUMNS: Final = (
+_RUNS: Final = (
     "run", "label", "cell", "phase", "set", "model", "language", "number", "turns", "exploratory", "outcome", "known",
     "unknown_calls",
 )  # fmt: skip
 
 
-def study_of(
-    experiment: Sequence[Record],
-    runs: Runs,
-    analysis: Analysis,
-    *,
-    made_at: str,
-    links: Links | None = None,
-    baselines: Sequence[Baseline] = (),
-) -> StudyData:
-    """The study of an experiment, from all records of its stream and of its runs', in the order of versions.
+class StudyRecords(msgspec.Struct, frozen=True):
+    """All records of an experiment and its opened runs, in the order of versions; each stream is read once."""
 
-    `analysis` is what the measures made of `turns_of(runs)` and `ginis(runs)`. Raises StudyFault for an experiment
-    without its preregistration and for a stream that does not begin with its first event.
-    """
-    recorded = list(_read(experiment, events.EVENTS))
-    preregistered = recorded[0] if recorded else None
-    if not isinstance(preregistered, Preregistered):
+    experiment: Sequence[Record]
+    runs: Runs
+
+    @property
+    def lock(self) -> Preregistered:
+        """Raises StudyFault."""
+        for found in _read(self.experiment[:1], events.EVENTS, Preregistered):
+            return found
         raise StudyFault("the experiment's first event is not its lock: nothing to report")
-    spent = {event.run: event.spent for event in recorded if isinstance(event, RunFinished | RunProgressed)}
-    notes = tuple(run_note(records, spent.get(run)) for run, records in runs.items())
-    turns = turns_of(runs)
-    agreement = agreement_of(recorded, notes, turns, preregistered.seed, analysis.copies)
+
+
+def analysed(gathered: StudyRecords, texts: Mapping[str, str] = {}, *, made_at: str | None = None) -> StudyData:
+    """Measure the turns, also by the plan's own measures; takes seconds of processor time.
+
+    `texts` are those of the locked folder. Raises StudyFault for a stream that does not begin with its first event.
+    """
+    lock, experiment, runs = gathered.lock, gathered.experiment, gathered.runs
+    recorded = list(_read(experiment, events.EVENTS, Event))
+    turns, ranges = turns_of(runs), event_ranges(runs)
+    analysis = study(turns, ginis=ginis(runs), seed=lock.seed, stage1_import=lock.plan.stage1_rows, events=ranges)
+    reported = {event.run: event for event in recorded if isinstance(event, RunFinished | RunProgressed)}
+    notes = tuple(run_note(records, reported[run].spent if run in reported else None) for run, records in runs.items())
+    noticed = [event.noticed for event in reported.values()]
+    agreement = agreement_of(recorded, notes, turns, lock.seed, analysis.copies)
     forks = tuple(f"{note.run}: fork" for note in notes if note.parent is not None)
-    asked, ranges = interview_results(recorded, runs, analysis.copies, baselines), event_ranges(runs)
-    imported = preregistered.plan.stage1_import
+    baselines = _baselines(lock, texts)
+    asked = _interview_results(lock, recorded, runs, analysis.copies, baselines)
+    imported = lock.plan.stage1_import
     return StudyData(
         experiment=experiment[0].stream,
-        name=preregistered.name,
-        made_at=made_at,
+        name=lock.name,
+        made_at=made_at or rfc3339(datetime.now(UTC)),
         definitions=analysis.definition,
-        stage1=preregistered.pins.stage1,
+        stage1=lock.pins.stage1,
         stage1_import=imported if isinstance(imported, str) or imported is None else imported.file,
-        seed=preregistered.seed,
-        registered=_registered(preregistered, experiment[0].at),
+        seed=lock.seed,
+        lock=lock,
+        locked_at=experiment[0].at,
         runs=notes,
-        models=_models(preregistered, turns),
+        models=_models(lock, turns),
         turns=turns,
         tables={
             **analysis.tables,
@@ -99,18 +102,35 @@ def study_of(
         further=analysis.beside,
         provenance={
             **analysis.provenance,
-            "kappa": provenance_of(agreement, preregistered.seed, forks, ranges),
-            **{name: provenance_of(found, preregistered.seed, forks, ranges) for name, found in asked.items()},
+            "kappa": provenance_of(agreement, lock.seed, forks, ranges),
+            **{name: provenance_of(found, lock.seed, forks, ranges) for name, found in asked.items()},
         },
-        baselines=tuple(baselines),
+        baselines=baselines,
         treasury=treasuries(runs),
-        deviations=_deviations(experiment, recorded),
-        prompt_cut=_prompt_cut(recorded),
+        deviations=tuple(_deviations(experiment, recorded, noticed)),
+        prompt_cut=sum((Counter(each.prompt_cut) for each in noticed), Counter()),
         looks=sum(isinstance(event, events.Looked | events.PcsSeen) for event in recorded),
         judges=judges_of(recorded),
-        links=links or Links(),
-        plan=msgspec.to_builtins(preregistered.plan),
+        plan=msgspec.to_builtins(lock.plan),
+        own=_own(lock, texts, turns),
     )
+
+
+def _baselines(lock: Preregistered, texts: Mapping[str, str]) -> tuple[Baseline, ...]:
+    """The answers of people in the locked folder, which were read without a fault before the lock."""
+    terms = baseline_file.terms_of(lock.plan)
+    named = {path: text for path, text in texts.items() if path.startswith(_BASELINES)}
+    found = (
+        baseline_file.read(path.removeprefix(_BASELINES).removesuffix(".csv"), text, terms)[0]
+        for path, text in sorted(named.items())
+    )
+    return tuple(each for each in found if each is not None)
+
+
+def _own(lock: Preregistered, texts: Mapping[str, str], turns: Sequence[TurnRecord]) -> OwnContent | None:
+    if not lock.folder:
+        return None
+    return OwnContent(folder=lock.folder, rooms=lock.rooms, texts=texts, measures=results.of(texts, turns))
 
 
 def turns_of(runs: Runs) -> tuple[TurnRecord, ...]:
@@ -166,14 +186,14 @@ def prompts_aside(experiment: Sequence[Record], runs: Runs) -> set[str]:
     return judged | {event.prompt_hash for _, event in _of_runs(runs, Interviewed)}
 
 
-def interview_results(
-    recorded: Sequence[Event], runs: Runs, copies: Mapping[str, str], baselines: Sequence[Baseline]
-) -> dict[str, list[Result]]:
+def _interview_results(
+    lock: Preregistered, recorded: Sequence[Event], runs: Runs, copies: Mapping[str, str],
+    baselines: Sequence[Baseline],
+) -> dict[str, list[Result]]:  # fmt: skip
     """The tables of questions asked aside, and of the answers of people; none where the plan asks nothing."""
-    preregistered = recorded[0]
-    if not isinstance(preregistered, Preregistered) or not preregistered.plan.interviews:
+    if not lock.plan.interviews:
         return {}
-    seed = preregistered.seed
+    seed = lock.seed
     interviews = Interviews(interviews_of(runs), interview_codes(recorded), copies)
     found = {
         "interviews": interviews.rows(),
@@ -183,48 +203,41 @@ def interview_results(
     codes = interviews.codes()
     found |= {"interview_codes": codes} if codes else {}
     if baselines:
-        terms = baseline_file.terms_of(preregistered.plan)
+        terms = baseline_file.terms_of(lock.plan)
         found["baselines"] = compared.rows(baselines, interviews.pooled, terms, seed)
     return found
 
 
 def costs_of(runs: Runs) -> Table:
     """Usage of each model in each cell, from the log."""
-    taken: dict[str, dict[str, Spent]] = {}
-    cells: dict[str, str] = {}
+    taken: dict[str, tuple[str, dict[str, Spent]]] = {}
     for opened, event in _of_runs(runs, run_events.CallMade):
-        run = opened.spec.run
-        cells[run], taken[run] = opened.spec.cell, by_model(taken.get(run, {}), event.call)
-    found = [(cells[run], spent) for run, spent in taken.items()]
-    lines = [msgspec.structs.asdict(line) for line in cost_lines(found)]
-    return {name: [line[name] for line in lines] for name in CostRow.__struct_fields__}
+        _, spent = taken.get(opened.spec.run, ("", {}))
+        taken[opened.spec.run] = opened.spec.cell, by_model(spent, event.call)
+    return table(CostRow.__struct_fields__, map(msgspec.structs.asdict, cost_lines(taken.values())))
 
 
 def judges_of(recorded: Sequence[Event]) -> tuple[JudgeNote, ...]:
     """Every model that judged thoughts, with its usage."""
-    found: dict[str, JudgeNote] = {}
-    for event in recorded:
-        if isinstance(event, events.JudgingStarted):
-            before = found.get(event.judge.alias, JudgeNote(alias=event.judge.alias, model=event.judge.model))
-            found[before.alias] = msgspec.structs.replace(before, model=event.judge.model)
-        elif isinstance(event, JudgeCoded):
-            judge = found[event.judge]
-            found[event.judge] = msgspec.structs.replace(
-                judge,
-                coded=judge.coded + (event.survival is not None),
-                failed=judge.failed + (event.code is not None and event.survival is None),
-                spent=with_call(judge.spent, event.taken),
-            )
-    return tuple(found[alias] for alias in sorted(found))
+    started = [event.judge for event in recorded if isinstance(event, events.JudgingStarted)]
+    judged = grouped((event for event in recorded if isinstance(event, JudgeCoded)), lambda event: event.judge)
+    return tuple(
+        _judge(alias, model, judged.get(alias, []))
+        for alias, model in sorted({each.alias: each.model for each in started}.items())
+    )
+
+
+def _judge(alias: str, model: str, judged: Sequence[JudgeCoded]) -> JudgeNote:
+    coded = sum(event.survival is not None for event in judged)
+    failed = sum(event.code is not None and event.survival is None for event in judged)
+    spent = reduce(with_call, (event.taken for event in judged), Spent())
+    return JudgeNote(alias=alias, model=model, coded=coded, failed=failed, spent=spent)
 
 
 def agreement_of(
-    recorded: Sequence[Event],
-    notes: Sequence[RunNote],
-    turns: Sequence[TurnRecord],
-    seed: str,
+    recorded: Sequence[Event], notes: Sequence[RunNote], turns: Sequence[TurnRecord], seed: str,
     copies: Collection[str],
-) -> list[Result]:
+) -> list[Result]:  # fmt: skip
     """The agreement of coders."""
     thinking = codable(turns, (note.run for note in notes if note.parent is not None))
     return kappa(thinking, codings(recorded, thinking), seed, copies)
@@ -233,9 +246,7 @@ def agreement_of(
 def runs_table(notes: Sequence[RunNote], turns: Sequence[TurnRecord]) -> Table:
     """Every run with its label."""
     taken = Counter(turn.run for turn in turns)
-    return {
-        name: [taken[note.run] if name == "turns" else getattr(note, name) for note in notes] for name in _RUN_COLUMNS
-    }
+    return {name: [taken[note.run] if name == "turns" else getattr(note, name) for note in notes] for name in _RUNS}
 
 
 def event_ranges(runs: Runs) -> dict[str, tuple[int, int]]:
@@ -254,17 +265,16 @@ def ginis(runs: Runs) -> tuple[LoggedGini, ...]:
 
 def treasuries(runs: Runs) -> Table:
     """The treasury after each epoch, in energy: run, epoch, treasury."""
-    settled = list(_of_runs(runs, run_events.MarketSettled))
-    return {
-        "run": [opened.spec.run for opened, _ in settled],
-        "epoch": [event.turn for _, event in settled],
-        "treasury": [event.treasury / opened.rules.unit for opened, event in settled],
-    }
+    settled = (
+        {"run": opened.spec.run, "epoch": event.turn, "treasury": event.treasury / opened.rules.unit}
+        for opened, event in _of_runs(runs, run_events.MarketSettled)
+    )
+    return table(("run", "epoch", "treasury"), settled)
 
 
 def run_note(records: Sequence[Record], spent: Spent | None = None) -> RunNote:
     """A run's note for the report. Raises StudyFault for records that do not begin with `run_opened`."""
-    spec, last = _opened(records).spec, next(_read(records[-1:], run_events.EVENTS))
+    spec, last = _opened(records).spec, next(_read(records[-1:], run_events.EVENTS, Event))
     alone = len({seat.model for seat in spec.seats}) == 1 and spec.set is None
     return merged(
         RunNote,
@@ -285,20 +295,6 @@ def _outcome(last: Event) -> str:
     return f"ended by the operator: {last.reason}" if isinstance(last, run_events.GameAborted) else "not finished"
 
 
-def _registered(preregistered: Preregistered, at: str) -> Registered:
-    return merged(
-        Registered,
-        preregistered,
-        preregistered.pins,
-        at=at,
-        plan_text=preregistered.text,
-        hypotheses={test.test: test.claim for test in preregistered.tests if test.claim},
-        tests=[merged(PlannedTest, test, name=test.test) for test in preregistered.tests if test.confirmatory],
-        definitions=preregistered.pins.measures,
-        remarks=preregistered.warnings,
-    )
-
-
 def _models(preregistered: Preregistered, turns: Sequence[TurnRecord]) -> tuple[ModelNote, ...]:
     answered: dict[str, set[str]] = {}
     for turn in turns:
@@ -315,40 +311,23 @@ def _models(preregistered: Preregistered, turns: Sequence[TurnRecord]) -> tuple[
     )
 
 
-def _deviations(records: Sequence[Record], recorded: Sequence[Event]) -> tuple[DeviationNote, ...]:
-    noticed = _noticed(recorded)
-    return tuple(
-        DeviationNote(
-            at=record.at,
-            version=record.version,
-            text=f"{event.field}: {event.before} → {event.after} "
-            f"({event.reason}{_times(event, noticed)}; by {event.by})",
-        )
-        for record, event in zip(records, recorded, strict=True)
-        if isinstance(event, events.Deviation)
-    )
-
-
-def _noticed(recorded: Sequence[Event]) -> Sequence[Noticed]:
-    """The latest report of every run about its models."""
-    return tuple(
-        {event.run: event.noticed for event in recorded if isinstance(event, RunProgressed | RunFinished)}.values()
-    )
+def _deviations(
+    records: Sequence[Record], recorded: Sequence[Event], noticed: Sequence[Noticed]
+) -> Iterator[DeviationNote]:
+    for record, event in zip(records, recorded, strict=True):
+        if isinstance(event, events.Deviation):
+            why = f"{event.reason}{_times(event, noticed)}; by {event.by}"
+            text = f"{event.field}: {event.before} → {event.after} ({why})"
+            yield DeviationNote(at=record.at, version=record.version, text=text)
 
 
 def _times(event: events.Deviation, noticed: Sequence[Noticed]) -> str:
+    """How often another model answered, as runs reported."""
     if not event.field.startswith(ANSWERED):
         return ""
     alias = event.field.removeprefix(ANSWERED)
     count = sum(each.answered.get(alias, {}).get(event.after, 0) for each in noticed)
     return f", {count} {'reply' if count == 1 else 'replies'}"
-
-
-def _prompt_cut(recorded: Sequence[Event]) -> dict[str, int]:
-    counted: Counter[str] = Counter()
-    for each in _noticed(recorded):
-        counted.update(each.prompt_cut)
-    return dict(counted)
 
 
 def _opened(records: Sequence[Record]) -> RunOpened:
@@ -364,20 +343,14 @@ def _of_runs(runs: Runs, *kinds: type[Kind]) -> Iterator[tuple[RunOpened, Kind]]
         yield from ((opened, event) for event in _read(records, run_events.EVENTS, *kinds))
 
 
-@overload
-def _read(records: Sequence[Record], known: Known) -> Iterator[Event]: ...
-@overload
-def _read(records: Sequence[Record], known: Known, *kinds: type[Kind]) -> Iterator[Kind]: ...
-def _read(records: Sequence[Record], known: Known, *kinds: type[Event]) -> Iterator[Event]:
-    """The events of records, of these kinds or all. Raises StudyFault."""
-    wanted = {kind.type for kind in kinds}
+def _read(records: Iterable[Record], known: Known, *kinds: type[Kind]) -> Iterator[Kind]:
+    """The events of these kinds. Raises StudyFault for a record of no known event."""
     for record in records:
-        if wanted and record.type not in wanted:
-            continue
         reader = known.get((record.type, record.schema_version))
         if reader is None:
             raise StudyFault(f"{record.stream}, version {record.version}: {record.type} is not a known event")
-        yield msgspec.json.decode(record.data, type=reader)
+        if issubclass(reader, kinds):
+            yield msgspec.json.decode(record.data, type=reader)
 
 
 def codings(recorded: Sequence[Event], turns: Iterable[TurnRecord]) -> list[CodedThought]:

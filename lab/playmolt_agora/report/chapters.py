@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 from playmolt_schemas.instrument.definitions import rank_of
+from playmolt_schemas.stored.agora.experiment import PinnedTest
 from playmolt_schemas.stored.agora.turn import VALID_CODES, Interview, InterviewScale, TurnRecord
 from playmolt_schemas.stored.agora.world import Rules
 
@@ -50,14 +51,18 @@ def silent_arms(study: StudyData) -> Lines:
 
 def is_confirmatory(study: StudyData) -> bool:
     """Whether anything here confirms: a test was registered, and a run that is not exploratory took place."""
-    return study.registered is not None and bool(study.registered.tests) and bool(registered_runs(study))
+    return bool(planned_tests(study)) and bool(registered_runs(study))
 
 
-def registered_tests(study: StudyData) -> tuple[str, ...]:
+def planned_tests(study: StudyData) -> dict[str, PinnedTest]:
+    """The tests that were registered to confirm something."""
+    return {test.test: test for test in study.lock.tests if test.confirmatory} if study.lock else {}
+
+
+def registered_tests(study: StudyData) -> list[str]:
     """The names of the tests that were registered, parts included; none where nothing confirms."""
-    if study.registered is None or not is_confirmatory(study):
-        return ()
-    return tuple(name for test in study.registered.tests for name in (test.name, *PARTS.get(test.name, ())))
+    planned = planned_tests(study) if is_confirmatory(study) else {}
+    return [name for test in planned for name in (test, *PARTS.get(test, ()))]
 
 
 def tests_pcs(names: Sequence[str]) -> bool:
@@ -66,10 +71,11 @@ def tests_pcs(names: Sequence[str]) -> bool:
 
 def tests(study: StudyData, found: Sequence[Row]) -> Lines:
     """Rows of the table `tests` with the level each was registered at; parts and exploratory tests have none."""
-    levels = {test.name: test.alpha for test in study.registered.tests} if study.registered else {}
+    planned = planned_tests(study)
     lines: Lines = []
     for row in found:
-        alpha, p = levels.get(row["test"]), row["p"] if row["p_holm"] is None else row["p_holm"]
+        alpha = planned[row["test"]].alpha if row["test"] in planned else None
+        p = row["p"] if row["p_holm"] is None else row["p_holm"]
         verdict = None if alpha is None or p is None else "holds" if p <= float(alpha) else "not shown"
         ps = shown_p(row["p"]), shown_p(row["p_holm"])
         lines.append((row["test"], row["statistic"], *ps, alpha, verdict, row["labelings"], row["n"]))

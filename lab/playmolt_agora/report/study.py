@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import msgspec
 from playmolt_schemas.instrument.baseline_file import Baseline
+from playmolt_schemas.stored.agora.experiment import Preregistered
 from playmolt_schemas.stored.agora.plan import Spent
 from playmolt_schemas.stored.agora.turn import Language, Parent, TurnRecord
 
@@ -53,14 +54,6 @@ class RunNote(msgspec.Struct, frozen=True, kw_only=True):
         return " · ".join(part for part in parts if part)
 
 
-class PlannedTest(msgspec.Struct, frozen=True, kw_only=True):
-    """A test that was registered: its name in the table `tests`, its level and the smallest p it can reach."""
-
-    name: str
-    alpha: str
-    p_min: str | None = None
-
-
 class DeviationNote(msgspec.Struct, frozen=True, kw_only=True):
     """A change after the preregistration."""
 
@@ -68,21 +61,6 @@ class DeviationNote(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     version: int
     """Of the experiment's stream."""
-
-
-class Registered(msgspec.Struct, frozen=True, kw_only=True):
-    """What was preregistered (agora.md, Lock). `remarks` are the plan's warnings, to be repeated."""
-
-    at: str
-    plan_hash: str
-    plan_text: str
-    hypotheses: Mapping[str, str] = {}
-    tests: tuple[PlannedTest, ...] = ()
-    exclusions: tuple[str, ...] = ()
-    stopping_rule: str = ""
-    stimuli: str = ""
-    definitions: str = ""
-    remarks: tuple[str, ...] = ()
 
 
 class JudgeNote(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,7 +102,8 @@ class StudyData(msgspec.Struct, frozen=True, kw_only=True):
     stage1: str
     stage1_import: str | None = None
     seed: str
-    registered: Registered | None = None
+    lock: Preregistered | None = None
+    locked_at: str = ""
     runs: tuple[RunNote, ...]
     models: tuple[ModelNote, ...] = ()
     turns: Sequence[TurnRecord]
@@ -149,7 +128,7 @@ class StudyData(msgspec.Struct, frozen=True, kw_only=True):
         """What was locked and what came after, for readers of the tables."""
         locked = {name: getattr(self, name) for name in ("name", "seed", "definitions")}
         rest = {name: getattr(self, name) for name in ("stage1", "plan", "models", "deviations")}
-        stimuli = self.registered.stimuli if self.registered else ""
+        stimuli = self.lock.pins.stimuli if self.lock else ""
         return {"id": self.experiment, **locked, "stimuli": stimuli, **rest, "own_measures": _declared(self.own)}
 
 

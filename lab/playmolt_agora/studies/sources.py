@@ -13,8 +13,8 @@ from playmolt_schemas.stored.agora.turn import TurnRecord
 from playmolt_agora.measures.analysis import study as measured
 from playmolt_agora.measures.data.results import grouped, merged, table
 from playmolt_agora.measures.data.tables import KAPPA
-from playmolt_agora.report import assembly, experiment_study
-from playmolt_agora.report.experiment_study import StudyRecords
+from playmolt_agora.report import assembly
+from playmolt_agora.report.assembly import StudyRecords
 from playmolt_agora.report.study import RunNote, StudyData, StudyFault
 from playmolt_agora.studies.opening import open as opened
 
@@ -29,7 +29,7 @@ def study_in(path: Path) -> StudyData:
     found = opened(path)
     if not (found.folder / _MANIFEST).is_file():
         return of_turns(found.folder / _TURNS, seed=found.seed)
-    return experiment_study.analysed(_gathered(found.folder), texts=_folder(found.folder))
+    return assembly.analysed(_gathered(found.folder), _folder(found.folder))
 
 
 def of_turns(path: Path, seed: str) -> StudyData:

@@ -11,9 +11,8 @@ import msgspec
 import pytest
 from playmolt_agora.bundle.seal import Contents, seal
 from playmolt_agora.coding import thoughts
-from playmolt_agora.measures import analysis
-from playmolt_agora.report import experiment_study, files
-from playmolt_agora.report.assembly import event_ranges, ginis, interviews_of, study_of, turns_of
+from playmolt_agora.report import files
+from playmolt_agora.report.assembly import StudyRecords, analysed, interviews_of, turns_of
 from playmolt_agora.report.study import Links, StudyData
 from playmolt_agora_runner.coding import judgement
 from playmolt_agora_runner.experiment import commands as experiment_commands
@@ -185,18 +184,17 @@ def turn(run: RunState, shown: dict[str, str]) -> commands.TakeTurn:
     return commands.TakeTurn(effect_id=str(effect_id(run)), reply=reply)
 
 
-def reported(played: Played, links: Links | None = None) -> tuple[StudyData, analysis.Analysis]:
-    made = analysis.study(turns_of(played.runs), ginis=ginis(played.runs), seed="3", events=event_ranges(played.runs))
-    return study_of(played.experiment, played.runs, made, made_at="2026-01-03T00:00:00Z", links=links), made
+def reported(played: Played) -> StudyData:
+    return analysed(StudyRecords(played.experiment, played.runs), made_at="2026-01-03T00:00:00Z")
 
 
 def answered(played: Played, files: Mapping[str, str] | None = None) -> StudyData:
     """The study with the answers of people, as the laboratory makes it."""
-    return experiment_study.analysed(experiment_study.StudyRecords(played.experiment, played.runs), texts=files)
+    return analysed(StudyRecords(played.experiment, played.runs), files or {})
 
 
 def exported(played: Played, out: Path, folder: Mapping[str, str] | None = None) -> str:
-    study, _ = reported(played, Links(place="bundle"))
+    study = msgspec.structs.replace(reported(played), links=Links(place="bundle"))
     written = files.write(study, out)
     contents = Contents(
         experiment=played.experiment, runs=played.runs, prompts=played.prompts, folder=folder or {},
@@ -222,7 +220,7 @@ def sealed(played: Played, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def study_played(played: Played) -> StudyData:
-    return reported(played)[0]
+    return reported(played)
 
 
 @pytest.fixture

@@ -7,19 +7,18 @@ from pathlib import Path
 import msgspec
 import pytest
 from playmolt_agora.report import page
-from playmolt_agora.report.assembly import event_ranges, ginis, run_note, study_of, treasuries, turns_of
+from playmolt_agora.report.assembly import StudyRecords, analysed, event_ranges, ginis, run_note, treasuries, turns_of
 from playmolt_agora.report.study import StudyData, StudyFault, rows
 from playmolt_schemas.records import Record
 
-from .conftest import Played, reported
+from .conftest import Played
 
 
 def test_what_was_locked_is_what_the_log_says(study_played: StudyData, played: Played) -> None:
     lock = msgspec.json.decode(played.experiment[0].data)
-    registered = study_played.registered
-    assert registered is not None
-    assert (registered.plan_hash, registered.plan_text) == (lock["plan_hash"], lock["text"])
-    assert registered.at == played.experiment[0].at
+    assert study_played.lock is not None
+    assert (study_played.lock.plan_hash, study_played.lock.text) == (lock["plan_hash"], lock["text"])
+    assert study_played.locked_at == played.experiment[0].at
     assert study_played.name == "two-arms"
     assert study_played.stage1 == lock["pins"]["stage1"]
     assert study_played.stage1.startswith("stage1@")
@@ -64,7 +63,6 @@ def test_every_row_that_is_written_has_its_provenance(sealed: Path) -> None:
 
 
 def test_deviations_and_looks_are_counted(played: Played) -> None:
-    analysis = reported(played)[1]
     data = {
         "number": 1,
         "by": "op",
@@ -80,7 +78,7 @@ def test_deviations_and_looks_are_counted(played: Played) -> None:
         _record(played.experiment, "deviation", data),
         _record(played.experiment, "looked", look),
     ]
-    study = study_of(more, played.runs, analysis, made_at="")
+    study = analysed(StudyRecords(more, played.runs))
     assert study.looks == 1
     assert [deviation.text for deviation in study.deviations] == ["budget: 1 → 2 (too small; by op)"]
     assert "budget: 1 → 2 (too small; by op)" in page.render(study)
@@ -94,7 +92,7 @@ def _record(records: Sequence[Record], kind: str, data: dict[str, object]) -> Re
 
 def test_an_experiment_without_its_lock_is_a_fault(played: Played) -> None:
     with pytest.raises(StudyFault, match="is not its lock"):
-        study_of(played.experiment[1:], played.runs, reported(played)[1], made_at="")
+        analysed(StudyRecords(played.experiment[1:], played.runs))
 
 
 def test_a_run_without_its_beginning_is_a_fault(played: Played) -> None:
@@ -106,7 +104,7 @@ def test_a_run_without_its_beginning_is_a_fault(played: Played) -> None:
 def test_an_event_that_nobody_can_read_is_a_fault(played: Played) -> None:
     strange = [*played.experiment, _record(played.experiment, "dreamt", {})]
     with pytest.raises(StudyFault, match="dreamt is not a known event"):
-        study_of(strange, played.runs, reported(played)[1], made_at="")
+        analysed(StudyRecords(strange, played.runs))
 
 
 def test_the_measures_of_a_played_experiment_make_a_whole_page(study_played: StudyData) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_agora.bundle.seal import ModelNote
-from playmolt_agora.report.study import DeviationNote, Links, PlannedTest, Registered, RunNote, StudyData
+from playmolt_agora.report.study import DeviationNote, Links, RunNote, StudyData
+from playmolt_schemas.stored.agora.experiment import Preregistered
 from playmolt_schemas.stored.agora.turn import ACTIONS, Effect, Parent, SamplingSettings, Tokens, TurnRecord
 
 MODELS = ("scripted-steady", "scripted-trader", "scripted-wild")
@@ -169,6 +170,24 @@ def tables_of(runs: tuple[RunNote, ...]) -> dict[str, dict[str, list[Any]]]:
     }  # fmt: skip
 
 
+def lock() -> Preregistered:
+    """What was locked: four tests and a remark."""
+    tests = [
+        {"test": name, "confirmatory": True, "alpha": "0.05", "family": "", "n": "", "p_min": p_min, "claim": claim}
+        for name, p_min, claim in (("pcs:scripted-steady", "1/3136", ""), ("pcs:scripted-trader", None, ""),
+                                   ("H1", None, "the Archivist drifts"), ("H2", None, ""))
+    ]  # fmt: skip
+    return msgspec.convert(
+        {"operator": "op", "name": "Small room", "seed": "7", "rules_version": 1, "content_version": "1",
+         "plan_hash": "ab" * 32, "text_hash": "", "text": "name: small-room\n",
+         "plan": {"name": "small-room", "models": MODELS, "languages": ["ko", "en"]}, "models": [], "tests": tests,
+         "squares": [], "runs": [], "exclusions": ["over 20 % failed"], "stopping_rule": "none",
+         "warnings": ["allow_unbalanced: true"],
+         "pins": {"stimuli": "", "stage1": "", "measures": "measures@0123456789ab"}},
+        Preregistered,
+    )  # fmt: skip
+
+
 @pytest.fixture(scope="session")
 def study() -> StudyData:
     runs = notes()
@@ -177,14 +196,7 @@ def study() -> StudyData:
         experiment=EXPERIMENT, name="Small room", made_at="2026-01-02T12:00:00Z", definitions="measures@0123456789ab",
         stage1="stage1@abcdef012345", seed="7", runs=runs, turns=turns_of(runs), tables=tables,
         unexcluded={f"unexcluded_{name}": tables[name] for name in ("pcs", "ri_ext", "tests")},
-        registered=Registered(
-            at="2026-01-01T00:00:00Z", plan_hash="ab" * 32, plan_text="name: small-room\n",
-            hypotheses={"H1": "the Archivist drifts"}, stopping_rule="none", exclusions=("over 20 % failed",),
-            tests=(PlannedTest(name="pcs:scripted-steady", alpha="0.05", p_min="1/3136"),
-                   PlannedTest(name="pcs:scripted-trader", alpha="0.05"), PlannedTest(name="H1", alpha="0.05"),
-                   PlannedTest(name="H2", alpha="0.05")),
-            definitions="measures@0123456789ab", remarks=("allow_unbalanced: true",),
-        ),
+        lock=lock(), locked_at="2026-01-01T00:00:00Z",
         models=tuple(ModelNote(alias=model, asked=model, scripted=True) for model in MODELS),
         further={"pcs_left_out": table([{"model": MODELS[0], "language": "en", "arm": "stage1", "run": "agora-x",
                                          "pcs": 0.3521}]),

@@ -196,8 +196,8 @@ def test_without_registration_or_registered_runs_everything_is_exploratory(
 ) -> None:
     pilots = tuple(msgspec.structs.replace(run, exploratory=True) for run in study.runs)
     changes = {
-        "unregistered": {"registered": None},
-        "no test": {"registered": msgspec.structs.replace(study.registered, tests=())},  # type: ignore[type-var]
+        "unregistered": {"lock": None},
+        "no test": {"lock": msgspec.structs.replace(study.lock, tests=())},  # type: ignore[type-var]
         "pilots only": {"runs": pilots},
     }
     html = page.render(changed(**changes[change]))
