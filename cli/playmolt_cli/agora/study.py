@@ -72,7 +72,7 @@ def _of_files(source: Path, out: Path, say: Report) -> AnalysisResult:
 
 
 def _measures(study: "StudyData") -> tuple[dict[str, object], ...]:
-    return tuple(each.line for each in study.own.measures) if study.own else ()
+    return tuple(each.described for each in study.own.measures) if study.own else ()
 
 
 async def _with_pool(

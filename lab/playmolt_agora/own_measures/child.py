@@ -1,8 +1,8 @@
 """The process of one measure: it reads turns and a declaration, runs the function once, and writes what it gave.
 
-Started as `python -I child.py`, with nothing of the environment, in an empty folder. It has no connections: turns
-arrive as an Arrow stream on its standard input after one line of JSON, and the answer leaves on standard output. What
-the guard forbids is recorded, so that a measure that catches the error is reported too.
+Started in isolated mode, with nothing of the environment, in an empty folder. It has no connections: turns arrive as an
+Arrow stream on its standard input after one line of JSON, and the answer leaves on standard output. What the guard
+forbids is recorded, so that a measure that catches the error is reported too.
 """
 
 import json
@@ -11,8 +11,9 @@ import sys
 import traceback
 from typing import Any
 
-from confinement import confine  # type: ignore[import-not-found]  # beside this file
 from playmolt_schemas.process_limits import MemoryLimit, set_limits
+
+from playmolt_agora.own_measures.confinement import confine
 
 _FORBIDDEN_EVENTS = (
     "socket.", "subprocess.", "os.system", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "pty.", "os.remove",
@@ -21,17 +22,12 @@ _FORBIDDEN_EVENTS = (
 )  # fmt: skip
 _REFUSED_WORDS = ("permission denied", "operation not permitted", "os error 1)", "os error 13", "file too large")
 """Native code's message that the kernel denied a call."""
+_MEMORY_WORDS = ("out of memory", "memory allocation")
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-
 
 _OUT = os.fdopen(os.dup(1), "wb")
 # What a measure prints is not part of the answer.
 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-
-
-def _say(line: bytes) -> None:
-    _OUT.write(line)
-    _OUT.flush()
 
 
 class Forbidden(PermissionError):
@@ -93,8 +89,7 @@ def _limited(memory_mb: int, seconds: int) -> MemoryLimit:
 
 def _out_of_memory(memory_mb: int) -> None:
     """Say so, and end in the middle of whatever runs."""
-    _answer(_OUT, {"code": "measure_memory", "detail": f"took more than {memory_mb} MB"})
-    os._exit(0)
+    _answer({"code": "measure_memory", "detail": f"took more than {memory_mb} MB"})
 
 
 def _read() -> tuple[dict[str, Any], Any]:
@@ -105,20 +100,16 @@ def _read() -> tuple[dict[str, Any], Any]:
     return task, arrow.ipc.open_stream(source).read_all()
 
 
-def _answer(out: Any, head: dict[str, Any], table: Any = None) -> None:
-    """One line of JSON, and the table after it."""
-    out.write(json.dumps(head).encode() + b"\n")
+def _answer(head: dict[str, Any], table: Any = None) -> None:
+    """One line of JSON, and the table after it; then the process ends, whatever the measure left behind."""
+    _OUT.write(json.dumps(head).encode() + b"\n")
     if table is not None:
         import pyarrow as arrow  # noqa: PLC0415 -- loaded before
 
-        with arrow.ipc.new_stream(out, table.schema) as writer:
+        with arrow.ipc.new_stream(_OUT, table.schema) as writer:
             writer.write_table(table)
-    out.flush()
-
-
-def _line_of(error: BaseException) -> int | None:
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == "<measure>"]
-    return frames[-1].lineno if frames else getattr(error, "lineno", None)
+    _OUT.flush()
+    os._exit(0)
 
 
 def _run(task: dict[str, Any], turns: Any, guard: Guard) -> Any:
@@ -133,7 +124,8 @@ def _run(task: dict[str, Any], turns: Any, guard: Guard) -> Any:
     space: dict[str, Any] = {"__name__": "measure", "__builtins__": __builtins__}
     memory = _limited(task["memory_mb"], task["seconds"])
     confine()
-    _say(b"started\n")
+    _OUT.write(b"started\n")
+    _OUT.flush()
     guard.on = True
     exec(code, space)  # noqa: S102 -- what this process is for
     found = space["measure"](frame)
@@ -150,32 +142,34 @@ def _run(task: dict[str, Any], turns: Any, guard: Guard) -> Any:
     return found
 
 
+def _failure(error: BaseException, task: dict[str, Any]) -> dict[str, object]:
+    said = str(error).lower()
+    if isinstance(error, TooManyRows):
+        return {"code": "measure_output", "detail": str(error)}
+    if isinstance(error, MemoryError) or any(words in said for words in _MEMORY_WORDS):
+        return {"code": "measure_memory", "detail": f"took more than {task['memory_mb']} MB"}
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == "<measure>"]
+    line = frames[-1].lineno if frames else getattr(error, "lineno", None)
+    return {"code": "measure_failed", "detail": f"{type(error).__name__}: {error}"[:1000], "line": line}
+
+
 def main() -> None:
-    """Run one measure and exit, whatever it left behind."""
-    out = _OUT
+    """Run one measure and exit."""
     guard = Guard()
     sys.addaudithook(guard)
     task, turns = _read()
+    table: Any = None
+    head: dict[str, object] = {"code": None, "detail": ""}
     try:
         table = _run(task, turns, guard)
-        head: dict[str, object] = {"code": None, "detail": ""}
-    except MemoryError:
-        guard.on, table = False, None
-        head = {"code": "measure_memory", "detail": f"took more than {task['memory_mb']} MB"}
-    except TooManyRows as error:
-        table, head = None, {"code": "measure_output", "detail": str(error)}
     except BaseException as error:
-        guard.on, table = False, None
-        line = _line_of(error)
+        guard.on = False
+        head = _failure(error, task)
         if any(words in str(error).lower() for words in _REFUSED_WORDS):
             guard.tried.append(str(error)[:200])
-        head = {"code": "measure_failed", "detail": f"{type(error).__name__}: {error}"[:1000], "line": line}
-        if "out of memory" in str(error).lower() or "memory allocation" in str(error).lower():
-            head["code"] = "measure_memory"
     if guard.tried:
         head, table = {"code": "measure_forbidden", "detail": f"tried what it may not: {guard.tried[0]}"}, None
-    _answer(out, head, table)
-    os._exit(0)
+    _answer(head, table)
 
 
 if __name__ == "__main__":

@@ -2,34 +2,16 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
-from playmolt_schemas.agora.plan import FaultCode, PlanFault
+from playmolt_schemas.agora.plan import PlanFault
 from playmolt_schemas.instrument import measure_file as declaration
-from playmolt_schemas.instrument.measure_file import MeasureDeclaration
 from playmolt_schemas.stored.agora.plan import Folder, LockedRoom
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
 from playmolt_agora.measures.data.tables import save
 from playmolt_agora.measures.data.turns import table
-from playmolt_agora.own_measures.running import measured
-
-
-class OwnResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A measure with its table (Arrow), or with the code of what went wrong."""
-
-    name: str
-    code: FaultCode | None = None
-    detail: str = ""
-    rows: int | None = None
-    table: Any = None
-    declared: MeasureDeclaration | None = None
-
-    @property
-    def line(self) -> dict[str, Any]:
-        """What `analyze --json` says of it."""
-        return {"name": self.name, "code": self.code, "detail": self.detail, "rows": self.rows}
+from playmolt_agora.own_measures.running import MeasureResult, measured
 
 
 class OwnContent(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,13 +20,13 @@ class OwnContent(msgspec.Struct, frozen=True, kw_only=True):
     folder: Folder
     rooms: tuple[LockedRoom, ...] = ()
     texts: Mapping[str, str] = {}
-    measures: tuple[OwnResult, ...] = ()
+    measures: tuple[MeasureResult, ...] = ()
 
 
 _PLACE = "measures/"
 
 
-def of(texts: Mapping[str, str], turns: Iterable[TurnRecord]) -> tuple[OwnResult, ...]:
+def of(texts: Mapping[str, str], turns: Iterable[TurnRecord]) -> tuple[MeasureResult, ...]:
     """Run every measure of a folder's texts over turns."""
     paths = sorted(path for path in texts if path.startswith(_PLACE))
     if not paths:
@@ -53,7 +35,7 @@ def of(texts: Mapping[str, str], turns: Iterable[TurnRecord]) -> tuple[OwnResult
     return tuple(_of(path.removeprefix(_PLACE).removesuffix(".py"), texts[path], laid) for path in paths)
 
 
-def write(results: Sequence[OwnResult], out: Path) -> tuple[Path, ...]:
+def write(results: Sequence[MeasureResult], out: Path) -> tuple[Path, ...]:
     """Write `measure_NAME.csv` and `.parquet` of every measure that held."""
     return tuple(
         path for each in results if each.declared is not None and each.table is not None
@@ -61,12 +43,10 @@ def write(results: Sequence[OwnResult], out: Path) -> tuple[Path, ...]:
     )  # fmt: skip
 
 
-def _of(name: str, text: str, turns: object) -> OwnResult:
+def _of(name: str, text: str, turns: object) -> MeasureResult:
     declared = declaration.read(name, text)
     if isinstance(declared, PlanFault):
-        return OwnResult(name=name, code=declared.code, detail=declared.message)
+        return MeasureResult(name=name, code=declared.code, detail=declared.message)
     found = measured(declared, turns)
-    if found.code is not None:
-        place = f" (line {found.line})" if found.line else ""
-        return OwnResult(name=name, code=found.code, detail=f"{found.detail}{place}", declared=declared)
-    return OwnResult(name=name, rows=found.table.num_rows, table=found.table, declared=declared)
+    place = f" (line {found.line})" if found.line else ""
+    return msgspec.structs.replace(found, name=name, detail=f"{found.detail}{place}", declared=declared)

@@ -5,10 +5,9 @@ import select
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
-from pathlib import Path
 from typing import IO, Any, Final, cast
 
 import msgspec
@@ -21,8 +20,7 @@ from playmolt_agora.measures.data.turns import table
 ROWS_MOST: Final = 1_000_000
 START_SECONDS: Final = 60.0
 """Extra time for importing libraries on a busy machine, not charged to the measure."""
-_CHILD: Final = Path(__file__).with_name("child.py")
-_LIBRARY: Final = Path(__file__).parent
+_CHILD: Final = (sys.executable, "-I", "-B", "-m", "playmolt_agora.own_measures.child")
 _ENVIRONMENT: Final = {"POLARS_MAX_THREADS": "2", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 _STARTED: Final = b"started\n"
 _SHOWN: Final = 500
@@ -31,20 +29,28 @@ _SHOWN: Final = 500
 class MeasureResult(msgspec.Struct, frozen=True, kw_only=True):
     """Result of a measure: a table (Arrow), or a code with its detail."""
 
+    name: str = ""
     table: Any = None
     code: FaultCode | None = None
     detail: str = ""
     line: int | None = None
+    declared: MeasureDeclaration | None = None
+
+    @property
+    def rows(self) -> int | None:
+        return None if self.table is None else self.table.num_rows
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """What `analyze --json` says of it."""
+        return {name: getattr(self, name) for name in ("name", "code", "detail", "rows")}
 
 
 def measured(
-    declared: MeasureDeclaration, turns: object, *, seconds: float | None = None, before: str = ""
+    declared: MeasureDeclaration, turns: object, *, seconds: float | None = None, command: Sequence[str] = _CHILD
 ) -> MeasureResult:
-    """Run a measure over an Arrow table of turns; `seconds` overrides its declared limit.
-
-    `before` is Python that its process runs first.
-    """
-    found = _answer(declared, turns, seconds or declared.seconds, before)
+    """Run a measure over an Arrow table of turns; `seconds` overrides its declared limit, `command` its process."""
+    found = _answer(declared, turns, seconds or declared.seconds, command)
     if found.code is not None:
         return found
     reason = _unlike(declared, found.table)
@@ -53,13 +59,13 @@ def measured(
     return MeasureResult(table=_laid_out(declared, found.table))
 
 
-def _answer(declared: MeasureDeclaration, turns: object, seconds: float, before: str) -> MeasureResult:
+def _answer(declared: MeasureDeclaration, turns: object, seconds: float, command: Sequence[str]) -> MeasureResult:
     """What the process of a measure says. Its time begins when it has loaded its libraries."""
     with tempfile.TemporaryDirectory(prefix="playmolt-measure-") as folder, tempfile.TemporaryFile() as given:
         _write_task(declared, turns, given)
         with subprocess.Popen(
-            [sys.executable, "-I", "-B", "-c", f"{before}\n{_program()}"], cwd=folder, env=_ENVIRONMENT, bufsize=0,
-            stdin=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            command, cwd=folder, env=_ENVIRONMENT, bufsize=0, stdin=given,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         ) as process:  # fmt: skip
             try:
                 out = cast(IO[bytes], process.stdout)
@@ -97,12 +103,6 @@ def _died(declared: MeasureDeclaration, status: int, said: bytes) -> MeasureResu
     return MeasureResult(code="measure_failed", detail=f"its process ended with status {status}. {output}".strip())
 
 
-def _program() -> str:
-    """`-I` ignores the script's folder, so the child's path is given explicitly."""
-    beside, child = repr(str(_LIBRARY)), repr(str(_CHILD))
-    return f"import sys, runpy; sys.path.insert(0, {beside}); runpy.run_path({child}, run_name='__main__')"
-
-
 def _unlike(declared: MeasureDeclaration, table: Any) -> str | None:
     """How a table differs from its declaration."""
     if table.column_names != list(declared.columns):
@@ -110,7 +110,7 @@ def _unlike(declared: MeasureDeclaration, table: Any) -> str | None:
         return f"returned the columns {returned}; the declared columns are {expected}"
     for name, kind in declared.columns.items():
         found = table.schema.field(name).type
-        if not _is_of(kind, found):
+        if not any(test(found) for test in _tests(kind)):
             return f"column {name} has type {found}; the declared type is {kind}"
     keys = zip(*(table.column(key).to_pylist() for key in declared.keys), strict=True)
     seen = set()
@@ -121,30 +121,26 @@ def _unlike(declared: MeasureDeclaration, table: Any) -> str | None:
     return None
 
 
-def _is_of(kind: Kind, found: Any) -> bool:
+def _tests(kind: Kind) -> tuple[Callable[[object], bool], ...]:
     types = import_module("pyarrow").types
-    tests: Mapping[str, tuple[Any, ...]] = {
+    tests: dict[str, tuple[Callable[[object], bool], ...]] = {
         "str": (types.is_string, types.is_large_string, types.is_string_view),
         "int": (types.is_integer,),
         "float": (types.is_floating,),
         "bool": (types.is_boolean,),
     }
-    return any(test(found) for test in tests[kind])
+    return tests[kind]
 
 
 def _laid_out(declared: MeasureDeclaration, table: Any) -> Any:
-    """The table in its declared types, rows sorted by the keys, NaN as null."""
-    arrow = import_module("pyarrow")
-    compute = import_module("pyarrow.compute")
+    """The table in its declared types, rows sorted by the keys; a number that is not finite is null."""
+    arrow, compute = import_module("pyarrow"), import_module("pyarrow.compute")
     kinds = {"str": arrow.string(), "int": arrow.int64(), "float": arrow.float64(), "bool": arrow.bool_()}
-    columns = []
-    for name, kind in declared.columns.items():
-        column = table.column(name).cast(kinds[kind])
+    laid = table.cast(arrow.schema([(name, kinds[kind]) for name, kind in declared.columns.items()]))
+    for at, (name, kind) in enumerate(declared.columns.items()):
         if kind == "float":
-            finite = compute.fill_null(compute.is_finite(column), False)
-            column = compute.if_else(finite, column, arrow.scalar(None, kinds[kind]))
-        columns.append(column)
-    laid = arrow.Table.from_arrays(columns, names=list(declared.columns))
+            column = laid.column(at)
+            laid = laid.set_column(at, name, compute.if_else(compute.is_finite(column), column, None))
     return laid.sort_by([(key, "ascending") for key in declared.keys])
 
 

@@ -14,7 +14,8 @@ from playmolt_schemas.stored.agora.world import Rules
 from playmolt_agora.measures import descriptive
 from playmolt_agora.measures.data.results import grouped, mean
 from playmolt_agora.measures.data.tables import TABLES, keys_of
-from playmolt_agora.own_measures.results import OwnContent, OwnResult
+from playmolt_agora.own_measures.results import OwnContent
+from playmolt_agora.own_measures.running import MeasureResult
 from playmolt_agora.report.markup import cell, shown_p
 from playmolt_agora.report.plots.figure import registered_runs
 from playmolt_agora.report.plots.tables import STRONG
@@ -220,7 +221,7 @@ def worlds(own: OwnContent) -> Iterator[tuple[str, Lines]]:
             yield name, [line for line in flat if line[1] not in ("", {}, [], None)]
 
 
-def own_table(result: OwnResult) -> tuple[str, list[str], Lines]:
+def own_table(result: MeasureResult) -> tuple[str, list[str], Lines]:
     """The first rows of a measure's table under the labels of its columns."""
     declared = result.declared
     if declared is None:

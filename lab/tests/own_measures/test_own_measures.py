@@ -1,6 +1,7 @@
 """Custom measures run over turns in a sandboxed process."""
 
 import socket
+import sys
 from typing import Any
 
 import pytest
@@ -41,6 +42,7 @@ def limited(which, bounds):
         raise ValueError("current limit exceeds maximum limit")
     _set(which, bounds)
 builtins.open, resource.setrlimit, resource.getrusage = opened, limited, used
+runpy.run_module("playmolt_agora.own_measures.child", run_name="__main__")
 """
 
 
@@ -117,9 +119,10 @@ def _with(folder: PlanFolder, measure: MeasureDeclaration) -> PlanFolder:
 
 def test_a_measure_runs_where_the_system_lacks_limits(turns: Any) -> None:
     """As on macOS, which has no /proc and takes no limit of memory; the process then watches its own."""
-    found = measured(declared(GOOD), turns, before=WITHOUT_LIMITS)
+    command = (sys.executable, "-I", "-B", "-c", WITHOUT_LIMITS)
+    found = measured(declared(GOOD), turns, command=command)
     assert sum(row["acts"] for row in found.table.to_pylist()) == turns.num_rows
     greedy = HEAD.replace("512", "64") + "    kept = [bytes([1]) * 1024 ** 2 for _ in range(400)]\n" + GOOD
     made = declaration.read("mine", greedy)
     assert isinstance(made, MeasureDeclaration), made
-    assert measured(made, turns, before=WITHOUT_LIMITS).code == "measure_memory"
+    assert measured(made, turns, command=command).code == "measure_memory"
