@@ -7,44 +7,38 @@ libraries take tens of megabytes and half a second.
 import asyncio
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from importlib import import_module
 from typing import Final
 
 import msgspec
 from playmolt_schemas.instrument.laboratory import Design, MeasureTrial, PcsArms
 
 
-def _power(body: bytes) -> bytes:
-    from playmolt_agora.planning.power import power  # noqa: PLC0415 -- as above
+class Computation(msgspec.Struct, frozen=True):
+    """A job that reads no log: the function of a module, its request, and what it imports late."""
 
-    return msgspec.json.encode(power(msgspec.json.decode(body, type=Design)))
+    module: str
+    function: str
+    request: object
+    late: tuple[str, ...] = ()
 
-
-def _trial(body: bytes) -> bytes:
-    from playmolt_agora.own_measures.running import trial_faults  # noqa: PLC0415 -- as above
-
-    return msgspec.json.encode(trial_faults(msgspec.json.decode(body, type=MeasureTrial)))
-
-
-def _pcs(body: bytes) -> bytes:
-    from playmolt_agora.measures.inference.arms import pcs_so_far  # noqa: PLC0415 -- as above
-
-    return msgspec.json.encode(pcs_so_far(msgspec.json.decode(body, type=dict[str, PcsArms])))
+    def __call__(self, body: bytes) -> bytes:
+        compute = getattr(import_module(self.module), self.function)
+        return msgspec.json.encode(compute(msgspec.json.decode(body, type=self.request)))
 
 
-COMPUTED: Final[Mapping[str, Callable[[bytes], bytes]]] = {"power": _power, "trial": _trial, "pcs": _pcs}
-"""The jobs that read no log."""
-_LIBRARIES: Final[Mapping[str, tuple[str, ...]]] = {
-    "power": ("playmolt_agora.planning.power",),
-    "trial": ("playmolt_agora.own_measures.running", "pyarrow.compute"),
-    "pcs": ("playmolt_agora.measures.inference.arms",),
+COMPUTED: Final[Mapping[str, Computation]] = {
+    "power": Computation("playmolt_agora.planning.power", "power", Design),
+    "trial": Computation("playmolt_agora.own_measures.running", "trial_faults", MeasureTrial, ("pyarrow.compute",)),
+    "pcs": Computation("playmolt_agora.measures.inference.arms", "pcs_so_far", dict[str, PcsArms]),
 }
 _OF_THE_LOG: Final = ("playmolt_agora.service.from_log", "pyarrow.compute")
 
 
 def libraries(name: str) -> tuple[str, ...]:
     """The modules that a job needs, with all that they import."""
-    return _LIBRARIES.get(name, _OF_THE_LOG)
+    return (COMPUTED[name].module, *COMPUTED[name].late) if name in COMPUTED else _OF_THE_LOG
 
 
 def main(name: str, folder: str) -> None:

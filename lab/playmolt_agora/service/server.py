@@ -9,6 +9,7 @@ import os
 import socket
 import tempfile
 from collections.abc import Callable, Mapping
+from functools import partial
 from http import HTTPStatus
 from typing import IO, Final
 
@@ -50,7 +51,7 @@ class _Refused(Exception):
 
 
 class _HungUpError(Exception):
-    """The caller closed the connection, or takes nothing of the answer."""
+    """The caller closed the connection."""
 
 
 class Laboratory:
@@ -155,72 +156,55 @@ class Laboratory:
             raise _Refused(500, f"{job} failed: {error!r}") from error
 
     async def _answered(self, job: JobName, receive: Receive, body: IO[bytes], answer: IO[bytes]) -> None:
-        gone = asyncio.create_task(_gone(receive))
+        """Have the job done unless the caller hangs up, which alone is a message after the body."""
+        doing, gone = asyncio.create_task(self._done(job, body, answer)), asyncio.ensure_future(receive())
         try:
-            slot = asyncio.create_task(self._slots.acquire())
-            await asyncio.wait({slot, gone}, return_when=asyncio.FIRST_COMPLETED)
-            if not slot.done() or gone.done():
-                slot.cancel()
-                if slot.done() and not slot.cancelled():
-                    self._slots.release()
+            await asyncio.wait({doing, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if not doing.done():
                 raise _HungUpError
-            try:
-                await self._done(job, gone, body, answer)
-            finally:
-                self._slots.release()
+            doing.result()
         finally:
+            doing.cancel()
             gone.cancel()
+            await asyncio.wait({doing})
 
-    async def _done(self, job: JobName, gone: "asyncio.Task[None]", body: IO[bytes], answer: IO[bytes]) -> None:
-        with tempfile.TemporaryFile() as said, tempfile.TemporaryDirectory(prefix="playmolt-agora-") as folder:
-            streams = (body.fileno(), answer.fileno(), said.fileno())
-            try:
-                process = await self._forks.start(
-                    self._program, job, folder, libraries=jobs.libraries(job), streams=streams
-                )
-            except OSError as error:
-                _log.error("job_not_started", job=job, said=repr(error))
-                raise _Refused(503, f"{job} cannot be started now") from error
-            ended = asyncio.create_task(process.wait())
-            try:
-                await asyncio.wait({ended, gone}, timeout=self._seconds[job], return_when=asyncio.FIRST_COMPLETED)
-                hung_up = gone.done()
-                late = not ended.done() and not hung_up
-            finally:
-                await process.end(ended)
-            if hung_up:
-                raise _HungUpError
-            if late:
-                raise _Refused(504, f"{job} took more than {self._seconds[job]:g} s")
-            if status := ended.result():
-                said.seek(max(0, said.seek(0, os.SEEK_END) - _SHOWN))
-                detail = said.read().decode(errors="replace")
-                _log.error("job_failed", job=job, status=status, said=detail)
-                raise _Refused(500, f"{job} ended with status {status}: {detail[-300:]}")
-
-
-async def _gone(receive: Receive) -> None:
-    """Wait until the caller hangs up: that alone is a message after the body."""
-    await receive()
+    async def _done(self, job: JobName, body: IO[bytes], answer: IO[bytes]) -> None:
+        async with self._slots:
+            with tempfile.TemporaryFile() as said, tempfile.TemporaryDirectory(prefix="playmolt-agora-") as folder:
+                streams = (body.fileno(), answer.fileno(), said.fileno())
+                try:
+                    process = await self._forks.start(
+                        self._program, job, folder, libraries=jobs.libraries(job), streams=streams
+                    )
+                except OSError as error:
+                    _log.error("job_not_started", job=job, said=repr(error))
+                    raise _Refused(503, f"{job} cannot be started now") from error
+                ended = asyncio.create_task(process.wait())
+                try:
+                    async with asyncio.timeout(self._seconds[job]):
+                        status = await asyncio.shield(ended)
+                except TimeoutError:
+                    raise _Refused(504, f"{job} took more than {self._seconds[job]:g} s") from None
+                finally:
+                    await process.end(ended)
+                if status:
+                    said.seek(max(0, said.seek(0, os.SEEK_END) - _SHOWN))
+                    detail = said.read().decode(errors="replace")
+                    _log.error("job_failed", job=job, status=status, said=detail)
+                    raise _Refused(500, f"{job} ended with status {status}: {detail[-300:]}")
 
 
 async def _write(send: Send, status: HTTPStatus, body: IO[bytes]) -> None:
-    """Send an answer and close. Raises _HungUpError."""
+    """Send an answer and close."""
     length = body.seek(0, os.SEEK_END)
     body.seek(0)
     headers = [
         (b"content-type", b"application/octet-stream"), (b"content-length", b"%d" % length), (b"connection", b"close"),
     ]  # fmt: skip
-    try:
-        await send({"type": "http.response.start", "status": status.value, "headers": headers})
-        more = True
-        while more:
-            piece = body.read(_CHUNK)
-            more = bool(piece)
-            async with asyncio.timeout(_QUIET_SECONDS):
-                await send({"type": "http.response.body", "body": piece, "more_body": more})
-    except TimeoutError:
-        raise _HungUpError from None
+    await send({"type": "http.response.start", "status": status.value, "headers": headers})
+    for piece in iter(partial(body.read, _CHUNK), b""):
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 class _Protocol(BoundedProtocol):
