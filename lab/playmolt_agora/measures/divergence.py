@@ -23,7 +23,7 @@ def shares(counts: ArrayLike, alpha: float) -> Floats:
     return np.asarray(np.divide(smoothed, total, out=np.full_like(smoothed, np.nan), where=total > 0))
 
 
-def entropy(p: ArrayLike) -> object:
+def entropy(p: ArrayLike) -> Any:
     """Entropy in bits along the last axis; 0 log 0 = 0."""
     values = np.asarray(p, dtype=np.float64)
     return -(values * np.log2(values, out=np.zeros_like(values), where=values > 0)).sum(axis=-1)
@@ -46,20 +46,16 @@ def count_jsd(left: ArrayLike, right: ArrayLike, alpha: float) -> Any:
     return jsd(shares(left, alpha), shares(right, alpha))
 
 
-def miller_madow(counts: ArrayLike) -> float | None:
-    """Entropy of counts in bits with Miller and Madow's correction; None for no counts."""
+def miller_madow(counts: ArrayLike) -> Floats:
+    """Entropy of counts in bits along the last axis with Miller and Madow's correction; NaN for no counts."""
     values = np.asarray(counts, dtype=np.float64)
-    n = values.sum()
-    if n == 0:
-        return None
-    seen = np.count_nonzero(values)
-    return float(entropy(values / n) + (seen - 1) / (2 * n * np.log(2)))
+    n, seen = values.sum(axis=-1), np.count_nonzero(values, axis=-1)
+    return np.asarray(entropy(shares(values, 0.0)) + (seen - 1) / (2 * np.where(n > 0, n, np.nan) * np.log(2)))
 
 
-def normed_entropy(counts: ArrayLike) -> float | None:
-    """The corrected entropy over its maximum log₂ K, at most 1; None for no counts."""
-    bits = miller_madow(counts)
-    return None if bits is None else min(1.0, bits / float(np.log2(np.asarray(counts).shape[-1])))
+def normed_entropy(counts: ArrayLike) -> Floats:
+    """The corrected entropy over its maximum log₂ K, at most 1; NaN for no counts."""
+    return np.asarray(np.minimum(1.0, miller_madow(counts) / np.log2(np.asarray(counts).shape[-1])))
 
 
 def _half(p: Floats, middle: Floats) -> Floats:

@@ -10,7 +10,7 @@ from playmolt_schemas.instrument.definitions import ERROR_PARTS, MARKS, PERMUTAT
 from playmolt_schemas.instrument.lexicon import plain
 
 from playmolt_agora.measures.data.frame import counts, names_of
-from playmolt_agora.measures.data.results import Result, number, ratio
+from playmolt_agora.measures.data.results import Result, rows_of
 from playmolt_agora.measures.divergence import Floats, Integers, count_jsd, miller_madow, normed_entropy
 from playmolt_agora.measures.inference.streams import stream
 
@@ -46,15 +46,18 @@ def of_persona(turns: pl.DataFrame, seed: str) -> list[Result]:
     """
     keys = turns.select("run", "language", "persona", "condition").row(0, named=True)
     found = by_window(turns)
-    raw = _raw(found)
-    means = _null(turns, stream(seed, "id_null", keys["run"], keys["persona"] or "")).mean(axis=0)
-    null = np.where(np.isnan(raw), np.nan, means)
-    rows = []
-    for window, (row, *ids) in enumerate(zip(found, raw, null, raw - null, strict=True), 1):
-        figures = {"window": window, "n": int(row.sum()), "h": miller_madow(row), "h_norm": normed_entropy(row)}
-        figures |= dict(zip(("id_raw", "id_null", "id_excess"), map(number, ids), strict=True))
-        rows.append(Result(keys | figures, runs=(keys["run"],), n=int(row.sum()), unit="turn", alpha=SMOOTHING))
-    return rows
+    n, raw = found.sum(axis=1), _raw(found)
+    null = _null(turns, stream(seed, "id_null", keys["run"], keys["persona"] or "")).mean(axis=0)
+    figures = {
+        "window": np.arange(1, len(found) + 1),
+        "n": n,
+        "h": miller_madow(found),
+        "h_norm": normed_entropy(found),
+        "id_raw": raw,
+        "id_null": np.where(np.isnan(raw), np.nan, null),
+        "id_excess": raw - null,
+    }
+    return rows_of(keys, figures, n=n, runs=(keys["run"],), alpha=SMOOTHING)
 
 
 def of_agent(turns: pl.DataFrame, seed: str) -> tuple[Floats, Floats]:
@@ -64,10 +67,9 @@ def of_agent(turns: pl.DataFrame, seed: str) -> tuple[Floats, Floats]:
     """
     run, persona, agent = turns.select("run", "persona", "agent").row(0)
     found, null = by_window(turns), _null(turns, stream(seed, "id_null", run, persona or "", agent))
-    entropy = np.array([normed_entropy(row) for row in found], dtype=np.float64)
     parts = null.reshape(ERROR_PARTS, -1, null.shape[1]).sum(axis=1)
     rest = (parts.sum(axis=0) - parts) / (PERMUTATIONS - PERMUTATIONS // ERROR_PARTS)
-    return entropy, _raw(found) - np.concatenate([null.mean(axis=0)[None], rest])
+    return normed_entropy(found), _raw(found) - np.concatenate([null.mean(axis=0)[None], rest])
 
 
 def _raw(found: Integers) -> Floats:
@@ -100,29 +102,25 @@ def rolling(turns: pl.DataFrame) -> list[Result]:
 def _rolling(group: pl.DataFrame) -> list[Result]:
     keys = group.select("run", "language", "persona").row(0, named=True)
     by_turn = counts(group, group["turn"] - 1, group.select(pl.col("turn").max()).item())
-    last = max(1, group["turns_planned"][0] - ROLLING_TURNS + 1)
-    found = []
-    for start in range(1, last + 1, ROLLING_STEP):
-        row = by_turn[start - 1 : start - 1 + ROLLING_TURNS].sum(axis=0)
-        figures = {"first_turn": start, "n": int(row.sum()), "h_norm": normed_entropy(row)}
-        found.append(Result(keys | figures, runs=(keys["run"],), n=int(row.sum()), unit="turn"))
-    return found
+    starts = np.arange(0, max(1, group["turns_planned"][0] - ROLLING_TURNS + 1), ROLLING_STEP)
+    found = np.array([by_turn[start : start + ROLLING_TURNS].sum(axis=0) for start in starts])
+    n = found.sum(axis=1)
+    figures = {"first_turn": starts + 1, "n": n, "h_norm": normed_entropy(found)}
+    return rows_of(keys, figures, n=n, runs=(keys["run"],))
 
 
 def by_model(turns: pl.DataFrame) -> list[Result]:
     """Entropies by persona, window, model and language, pooled over runs: the table `entropy`."""
-    keys = ("persona", "model", "language")
-    groups = turns.filter(phase="phase2").sort(keys, maintain_order=True).partition_by(keys, as_dict=True)
-    return [
-        Result(
-            {**dict(zip(keys, key, strict=True)), "window": window, "n": int(row.sum()), "h_norm": normed_entropy(row)},
-            runs=tuple(group["run"].unique().sort()),
-            n=int(row.sum()),
-            unit="turn",
-        )
-        for key, group in groups.items()
-        for window, row in enumerate(by_window(group), 1)
-    ]
+    rows: list[Result] = []
+    for group in (
+        turns.filter(phase="phase2").sort("persona", "model", "language").partition_by("persona", "model", "language")
+    ):
+        keys = group.select("persona", "model", "language").row(0, named=True)
+        found = by_window(group)
+        n = found.sum(axis=1)
+        figures = {"window": np.arange(1, len(found) + 1), "n": n, "h_norm": normed_entropy(found)}
+        rows += rows_of(keys, figures, n=n, runs=tuple(group["run"].unique().sort()))
+    return rows
 
 
 def marked(content: str, persona: str, language: str) -> bool:
@@ -145,13 +143,7 @@ def _adherence(keys: dict[str, str], group: pl.DataFrame) -> list[Result]:
     spoken = group.filter(pl.col("valid") & pl.col("action").is_in(["speak", "whisper"]))
     held = [marked(text or "", keys["persona"], keys["language"]) for text in spoken["content"]]
     sides = spoken["window"], spoken["window"].filter(pl.Series(held, dtype=pl.Boolean))
-    windows = [np.bincount(side, minlength=group["windows"][0]) for side in sides]
-    return [
-        Result(
-            keys | {"window": window, "utterances": int(said), "marked": int(marks), "share": ratio(marks, said)},
-            runs=(keys["run"],),
-            n=int(said),
-            unit="turn",
-        )
-        for window, (said, marks) in enumerate(zip(*windows, strict=True), 1)
-    ]
+    said, marks = (np.bincount(side, minlength=group["windows"][0]) for side in sides)
+    share = marks / np.where(said, said, np.nan)
+    figures = {"window": np.arange(1, len(said) + 1), "utterances": said, "marked": marks, "share": share}
+    return rows_of(keys, figures, n=said, runs=(keys["run"],))

@@ -8,7 +8,7 @@ import polars as pl
 from playmolt_schemas.instrument.definitions import SMOOTHING
 
 from playmolt_agora.measures.data.frame import counts
-from playmolt_agora.measures.data.results import Result, number
+from playmolt_agora.measures.data.results import Result, rows_of
 from playmolt_agora.measures.divergence import Floats, count_jsd, jsd_parts
 from playmolt_agora.measures.drift import longest
 from playmolt_agora.measures.inference import permutation
@@ -100,19 +100,10 @@ def _rows(key: dict[str, str], on: pl.DataFrame, off: pl.DataFrame, generator: n
     total = max(longest(on), longest(off))
     one, other = (_by_agent(side, total) for side in (on, off))
     raw, null = divergences(one, other, generator)
-    sizes = [each.sum(axis=(0, 2)).astype(int).tolist() for each in (one, other)]
-    return [
-        Result(
-            key
-            | {"window": window, "n_on": n_on, "n_off": n_off}
-            | {"pw": number(pw), "pw_null": number(expected), "pw_excess": number(pw - expected)},
-            runs=runs,
-            n=n_on + n_off,
-            unit="agent",
-            alpha=SMOOTHING,
-        )
-        for window, (n_on, n_off, pw, expected) in enumerate(zip(*sizes, raw, null, strict=True), 1)
-    ]
+    n_on, n_off = (each.sum(axis=(0, 2)).astype(np.int64) for each in (one, other))
+    figures = {"window": np.arange(1, total + 1), "n_on": n_on, "n_off": n_off}
+    figures |= {"pw": raw, "pw_null": null, "pw_excess": raw - null}
+    return rows_of(key, figures, n=n_on + n_off, runs=runs, unit="agent", alpha=SMOOTHING)
 
 
 def _by_agent(side: pl.DataFrame, total: int) -> Floats:

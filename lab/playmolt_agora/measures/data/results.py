@@ -1,11 +1,12 @@
 """Rows of results with what they were computed from, and how rows become a table."""
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import numpy as np
+from numpy.typing import ArrayLike
 
 from playmolt_agora.measures.data.tables import COLUMNS
 
@@ -39,6 +40,22 @@ def results(name: str, found: "pl.DataFrame", *, n: str, unit: str = "turn") -> 
         )
         for row in found.iter_rows(named=True)
     ]
+
+
+def rows_of(
+    keys: Mapping[str, object], columns: Mapping[str, ArrayLike], *,
+    n: ArrayLike, runs: tuple[str, ...], unit: str = "turn", alpha: float | None = None,
+) -> list[Result]:  # fmt: skip
+    """The rows of equal keys that columns of equal length give, each with its `n`; NaN becomes None."""
+    lines = zip(*(np.asarray(column).tolist() for column in (n, *columns.values())), strict=True)
+    return [
+        Result({**keys, **dict(zip(columns, map(_known, values), strict=True))}, runs=runs, n=n, unit=unit, alpha=alpha)
+        for n, *values in lines
+    ]
+
+
+def _known(value: object) -> object:
+    return None if isinstance(value, float) and np.isnan(value) else value
 
 
 def merged(made: type[S], /, *parts: msgspec.Struct, **fields: object) -> S:

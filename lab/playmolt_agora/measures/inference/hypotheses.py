@@ -11,7 +11,7 @@ from scipy.special import stdtr  # type: ignore[import-untyped]  # scipy ships n
 
 from playmolt_agora.measures import drift
 from playmolt_agora.measures.data.frame import pooled
-from playmolt_agora.measures.data.results import Result, mean
+from playmolt_agora.measures.data.results import Result, mean, number
 from playmolt_agora.measures.divergence import Floats, normed_entropy
 from playmolt_agora.measures.inference import permutation
 from playmolt_agora.measures.inference.permutation import Test
@@ -200,9 +200,8 @@ def shared_models(turns: pl.DataFrame) -> list[Result]:
     for (run, model), group in groups.items():
         if {JESTER, ARCHIVIST} <= set(group["persona"]):
             first = [pooled(group.filter(persona=name, window=0)) for name in (JESTER, ARCHIVIST)]
-            wild, strict = map(normed_entropy, first)
-            contrast = None if wild is None or strict is None else wild - strict
-            row = {"run": run, "model": model, "contrast": contrast}
+            wild, strict = normed_entropy(first)
+            row = {"run": run, "model": model, "contrast": number(wild - strict)}
             rows.append(Result(row, runs=(run,), n=int(sum(side.sum() for side in first)), unit="turn"))
     return rows
 
@@ -212,7 +211,7 @@ def merchant_between(turns: pl.DataFrame, seed: str) -> list[Result]:
     ranked: dict[str, Floats] = {}
     for (run,), group in _in_sets(turns).sort("run", maintain_order=True).partition_by("run", as_dict=True).items():
         sides = [group.filter(persona=name) for name in (ARCHIVIST, MERCHANT, JESTER)]
-        means = [mean(normed_entropy(row) for row in drift.by_window(side)) for side in sides]
+        means = [mean(map(number, normed_entropy(drift.by_window(side)))) for side in sides]
         if None not in means:
             ranked[run] = pl.Series(means).rank().to_numpy()
     if not ranked:

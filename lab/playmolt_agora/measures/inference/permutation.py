@@ -6,7 +6,7 @@ drawn and p = (1 + hits) / (1 + draws). Exchanges inside strata are exact up to 
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import combinations, permutations, product
-from math import comb, factorial, isqrt, prod
+from math import comb, factorial, prod
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -112,7 +112,8 @@ class Exchange:
         held = np.array([[group in self._own[_joined(run)] for group in range(len(self._names))] for run in self._runs])
         per_group, cells = held.sum(axis=0) if self._runs else np.zeros(0), int(held.sum())
         self._deviation = np.diag(1 / np.maximum(per_group, 1)) - (1 / max(cells, 1))
-        self._halves = self._exact_halves(ways) if self.complete else ()
+        by_size = sorted(range(len(ways)), key=lambda at: ways[at])
+        self._arranged = [self._arrangements(self._runs[at]) for at in by_size] if self.complete else []
 
     @property
     def complete(self) -> bool:
@@ -135,7 +136,7 @@ class Exchange:
             drawn = np.array_split(self._permuted(DRAWS, generator), _PIECES)
             found = [np.square(self._deviations(self._runs, each) @ values).sum(axis=1) for each in drawn]
             return Test(observed, drawn_p(np.concatenate(found), observed), self.labelings)
-        one, two = (half @ values for half in self._halves)
+        one, two = (self._sums(self._arranged[half::2], values) for half in range(2))
         # |a + b|² = |a|² + 2ab + |b|² of every pair, as one product.
         left = np.column_stack([2 * one, np.square(one).sum(axis=1), np.ones(len(one))])
         right = np.column_stack([two, np.ones(len(two)), np.square(two).sum(axis=1)])
@@ -153,28 +154,20 @@ class Exchange:
             labels[:, stratum] = generator.permuted(labels[:, stratum], axis=1)
         return labels
 
-    def _exact_halves(self, ways: Sequence[int]) -> tuple[Floats, Floats]:
-        first: list[int] = []
-        size = 1
-        for at in sorted(range(len(ways)), key=lambda at: -ways[at]):
-            if size * ways[at] <= max(1, isqrt(self.labelings)) or not first:
-                first.append(at)
-                size *= ways[at]
-        second = [at for at in range(len(ways)) if at not in first]
-        one, two = (self._half([self._runs[at] for at in chosen]) for chosen in (first, second))
-        return one, two
+    def _arrangements(self, run: list[list[int]]) -> Floats:
+        """The deviations that every arrangement of a run adds: (arrangements, groups, agents)."""
+        labels = self._own[None]
+        for stratum in run:
+            orders = np.array(list(_orders(self._own[stratum].tolist())), dtype=np.int64)
+            labels = np.repeat(labels, len(orders), axis=0)
+            labels[:, stratum] = np.tile(orders, (len(labels) // len(orders), 1))
+        return self._deviations([run], labels)
 
-    def _half(self, runs: list[list[list[int]]]) -> Floats:
-        """The deviations that every arrangement of some runs adds: (arrangements, groups, agents)."""
-        total = np.zeros((1, len(self._names), self._own.size))
-        for run in runs:
-            labels = np.tile(self._own, (1, 1))
-            for stratum in run:
-                orders = np.array(list(_orders(self._own[stratum].tolist())), dtype=np.int64)
-                labels = np.repeat(labels, len(orders), axis=0)
-                labels[:, stratum] = np.tile(orders, (len(labels) // len(orders), 1))
-            own = self._deviations([run], labels)
-            total = (total[:, None] + own[None]).reshape(-1, *total.shape[1:])
+    def _sums(self, arranged: Sequence[Floats], values: Floats) -> Floats:
+        """The deviations of groups under every arrangement of several runs: (arrangements, groups)."""
+        total = np.zeros((1, len(self._names)))
+        for run in arranged:
+            total = (total[:, None] + run @ values).reshape(-1, len(self._names))
         return total
 
     def _deviations(self, runs: list[list[list[int]]], labels: Integers) -> Floats:
