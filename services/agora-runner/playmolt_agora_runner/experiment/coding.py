@@ -3,6 +3,7 @@
 from playmolt_core.game.decider import Accepted, Decision, Refused
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.copying import copied
 from playmolt_schemas.stored.agora.experiment import (
     JudgeBudget,
     JudgingEnded,
@@ -41,10 +42,7 @@ def start_judging(state: State, command: commands.StartJudge) -> Decision:
         return game_over(state)
     before = state.judge(command.judge.alias)
     number = state.judgings + 1
-    started = JudgingStarted(
-        number=number, by=command.by[:BY_CHARS], judge=command.judge, turns=command.turns, budget=command.budget,
-        batch=bool(command.batch),
-    )  # fmt: skip
+    started = copied(JudgingStarted, command, number=number, by=command.by[:BY_CHARS])
     if before is not None and before.status == "running":
         known = (before.turns, before.budget, before.judge, bool(before.batch))
         same = known == (command.turns, command.budget, command.judge, command.batch)

@@ -8,6 +8,7 @@ from msgspec import UNSET
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora.plan import Preview
 from playmolt_schemas.canonical import digest
+from playmolt_schemas.copying import copied
 from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.instrument import definitions
 from playmolt_schemas.stored.agora.experiment import PinnedModel, PinnedTest, Pins, PlannedRun, Preregistered
@@ -69,21 +70,20 @@ def stopping_rule(plan: Plan) -> str:
 
 def planned_run(spec: RunSpec) -> PlannedRun:
     turns = spec.turns * len(spec.seats)
-    return PlannedRun(run=spec.run, cell=spec.cell, number=spec.number, turns=turns, spec=digest(spec))
+    return copied(PlannedRun, spec, turns=turns, spec=digest(spec))
 
 
 def preregistered(experiment: str, operator: str, found: ExaminedPlan, catalogue: Catalogue) -> Preregistered:
     plan, folder = found.plan, found.folder
-    return Preregistered(
+    return copied(
+        Preregistered,
+        found,
+        plan,
         operator=operator,
-        name=plan.name,
-        seed=plan.seed,
         rules_version=RULES_VERSION,
         content_version=texts.version(),
         plan_hash=digest(plan),
         text_hash=hashlib.sha256(found.text.encode()).hexdigest(),
-        text=found.text,
-        plan=plan,
         models=pinned_models(plan, catalogue),
         tests=_tests(plan, found.preview),
         squares=tuple(_without_margins(square) for square in found.preview.squares),
@@ -105,16 +105,7 @@ def _without_margins(square: Square) -> Square:
 def _tests(plan: Plan, preview: Preview) -> tuple[PinnedTest, ...]:
     claims = {hypothesis.test: hypothesis.claim for hypothesis in plans.hypotheses(plan)}
     return tuple(
-        PinnedTest(
-            test=test.test,
-            confirmatory=test.confirmatory,
-            alpha=test.alpha,
-            family=test.family,
-            n=test.n,
-            p_min=test.p_exact,
-            claim=claims.get(test.test, ""),
-        )
-        for test in preview.tests
+        copied(PinnedTest, test, p_min=test.p_exact, claim=claims.get(test.test, "")) for test in preview.tests
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from playmolt_core.game.decider import Accepted, Decision, Refused
+from playmolt_schemas.copying import copied
 from playmolt_schemas.stored.agora.experiment import (
     ANSWERED,
     ActsCounted,
@@ -52,11 +53,7 @@ def run_without_result(state: State, command: commands.ReportRunWithoutResult) -
     run = _unfinished(state, command.run)
     if not isinstance(run, Run):
         return run
-    finished = RunFinished(
-        run=run.run, outcome=command.outcome, version=command.version, hash=command.hash, spent=run.spent,
-        noticed=run.noticed, models=run.models,
-    )  # fmt: skip
-    return Accepted((finished,))
+    return Accepted((copied(RunFinished, command, run),))
 
 
 def stop_for_budget(state: State, command: commands.StopForBudget) -> Decision:
@@ -102,7 +99,7 @@ def _first_opened(run: Run) -> tuple[RunStarted, ...]:
     """A worker that reports turns may have lost the report that the run was opened."""
     if run.status != "planned":
         return ()
-    return (RunStarted(run=run.run, cell=run.cell, number=run.number, spec=run.spec),)
+    return (copied(RunStarted, run),)
 
 
 def _more(before: Spent, after: Spent) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -11,6 +11,7 @@ from playmolt_core.game.decider import Refused
 from playmolt_core.game.game import Changes, Fold
 from playmolt_schemas.agora.plan import DeviationRow, ExperimentStatus, LookRow, RunStatus, StoppedBy
 from playmolt_schemas.codes import Code
+from playmolt_schemas.copying import copied
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.instrument.usage import summed, with_call
 from playmolt_schemas.stored.agora.experiment import (
@@ -56,19 +57,14 @@ _NO_PINS: Final = Pins(stimuli="", stage1="", measures="")
 DEVIATIONS_MOST: Final = 2000
 
 
-class Run(msgspec.Struct, frozen=True, kw_only=True):
+class Run(PlannedRun, frozen=True, kw_only=True):
     """A run of the matrix, or one that was added or branched off."""
 
-    run: str
-    cell: str
-    number: int
-    turns: int
-    spec: str
     status: RunStatus = "planned"
     spent: Spent = Spent()
-    acts: dict[str, int] = {}
+    acts: dict[str, int] = msgspec.field(default_factory=dict)
     noticed: Noticed = Noticed()
-    models: dict[str, Spent] = {}
+    models: dict[str, Spent] = msgspec.field(default_factory=dict)
     added: bool = False
     parent: Parent | None = None
     outcome: str | None = None
@@ -199,32 +195,20 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         return counted
 
 
+_REGISTERED: Final = (
+    "operator", "name", "seed", "plan", "plan_hash", "text", "text_hash", "pins", "models", "tests", "folder", "rooms",
+)  # fmt: skip
+
+
 def _preregistered(_: State, event: Preregistered, at: datetime) -> Changes:
     return {
+        **{name: getattr(event, name) for name in _REGISTERED},
         "status": "running",
-        "operator": event.operator,
-        "name": event.name,
-        "seed": event.seed,
         "created_at": rfc3339(at),
         "since": at,
-        "plan": event.plan,
-        "plan_hash": event.plan_hash,
-        "text": event.text,
-        "text_hash": event.text_hash,
-        "pins": event.pins,
-        "models": event.models,
-        "tests": event.tests,
         "budget": event.plan.budget,
-        "runs": tuple(_run(planned) for planned in event.runs),
-        "folder": event.folder,
-        "rooms": event.rooms,
+        "runs": tuple(copied(Run, planned) for planned in event.runs),
     }
-
-
-def _run(planned: PlannedRun, **changes: Any) -> Run:
-    return Run(
-        run=planned.run, cell=planned.cell, number=planned.number, turns=planned.turns, spec=planned.spec, **changes
-    )
 
 
 def _changed(state: State, run: str, **changes: object) -> Changes:
@@ -244,20 +228,8 @@ def _acts_counted(state: State, event: ActsCounted, _: datetime) -> Changes:
 
 
 def _run_finished(state: State, event: RunFinished, at: datetime) -> Changes:
-    return {
-        "since": at,
-        **_changed(
-            state,
-            event.run,
-            status="finished",
-            outcome=event.outcome,
-            version=event.version,
-            hash=event.hash,
-            spent=event.spent,
-            noticed=event.noticed,
-            models=event.models,
-        ),
-    }
+    facts = {name: getattr(event, name) for name in ("outcome", "version", "hash", "spent", "noticed", "models")}
+    return {"since": at, **_changed(state, event.run, status="finished", **facts)}
 
 
 def _budget_stopped(_: State, event: BudgetStopped, __: datetime) -> Changes:
@@ -276,44 +248,32 @@ def _resumed(_: State, __: Resumed, at: datetime) -> Changes:
 
 
 def _deviated(state: State, event: Deviation, at: datetime) -> Changes:
-    line = DeviationRow(
-        n=event.number,
-        at=rfc3339(at),
-        by=event.by,
-        field=event.field,
-        before=event.before,
-        after=event.after,
-        reason=event.reason,
-    )
+    line = copied(DeviationRow, event, n=event.number, at=rfc3339(at))
     return {"deviations": (*state.deviations, line), "budget": event.budget or state.budget}
 
 
 def _looked(state: State, event: Looked, at: datetime) -> Changes:
-    line = LookRow(n=event.number, at=rfc3339(at), by=event.by, measure=event.measure, intervals=event.intervals)
+    line = copied(LookRow, event, n=event.number, at=rfc3339(at))
     return {"looks": (*state.looks, line), "looked": event.finished if event.adaptive else state.looked}
 
 
 def _pcs_seen(state: State, event: PcsSeen, at: datetime) -> Changes:
-    line = LookRow(
-        n=event.number, at=rfc3339(at), by=event.by, measure="pcs", intervals={}, turns=event.turns, pcs=event.figures
-    )
+    line = copied(LookRow, event, n=event.number, at=rfc3339(at), measure="pcs", intervals={}, pcs=event.figures)
     return {"looks": (*state.looks, line)}
 
 
 def _added(state: State, event: RunAdded, at: datetime) -> Changes:
-    return {"runs": (*state.runs, _run(event.planned, added=True)), "since": at}
+    return {"runs": (*state.runs, copied(Run, event.planned, added=True)), "since": at}
 
 
 def _forked(state: State, event: Forked, at: datetime) -> Changes:
     status = "running" if state.status == "finished" else state.status
-    return {"runs": (*state.runs, _run(event.planned, parent=event.parent)), "since": at, "status": status}
+    return {"runs": (*state.runs, copied(Run, event.planned, parent=event.parent)), "since": at, "status": status}
 
 
 def _judging_started(state: State, event: JudgingStarted, at: datetime) -> Changes:
     before = state.judge(event.judge.alias)
-    begun = Judge(
-        judge=event.judge, number=event.number, turns=event.turns, budget=event.budget, since=at, batch=event.batch
-    )
+    begun = copied(Judge, event, since=at)
     again = replace(begun, coded=before.coded, failed=before.failed, spent=before.spent) if before else begun
     others = state.judges
     judges = tuple(again if each is before else each for each in others) if before else (*others, again)

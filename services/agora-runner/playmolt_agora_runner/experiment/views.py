@@ -12,6 +12,7 @@ from playmolt_schemas.agora.plan import (
     ExperimentState,
     RunRow,
 )
+from playmolt_schemas.copying import copied
 from playmolt_schemas.instrument.usage import cost_lines
 from playmolt_schemas.stored.agora.experiment import ANSWERED
 
@@ -20,35 +21,25 @@ from playmolt_agora_runner.experiment.state import Run, State
 
 
 def experiment(state: State) -> ExperimentState:
-    return ExperimentState(
+    spent = state.spent
+    return copied(
+        ExperimentState,
+        state,
+        state.pins,
         experiment=state.game_id,
         id=state.game_id,
-        name=state.name,
-        status=state.status,
-        reason=state.reason,
-        version=state.version,
-        created_at=state.created_at,
-        plan_hash=state.plan_hash,
         plan=state.text,
-        seed=state.seed,
         exploratory=_exploratory(state),
         scripted=_scripted(state),
         models=tuple(model.alias for model in state.models),
         progress=_progress(state),
-        tokens=state.spent.tokens,
-        cost=state.spent.cost,
-        spent=state.spent,
-        budget=state.budget,
+        tokens=spent.tokens,
+        cost=spent.cost,
+        spent=spent,
         tests=tuple(test.test for test in state.tests if test.confirmatory),
-        stimuli=state.pins.stimuli,
-        stage1=state.pins.stage1,
-        measures=state.pins.measures,
         deviations=tuple(_deviation(state, line) for line in state.deviations),
-        looks=state.looks,
-        stopped=state.stopped,
         prompt_cut=_prompt_cut(state),
         costs=tuple(cost_lines([(run.cell, run.models) for run in state.runs])),
-        folder=state.folder,
         pcs_cells=tuple(cell.name for cell in interim_pcs.cells(state.plan)) if state.plan else (),
     )
 
@@ -61,30 +52,16 @@ def runs(state: State) -> ExperimentRuns:
 def codings(state: State) -> Codings:
     """Who has coded its thoughts, in the order they began."""
     return Codings(
-        judges=tuple(
-            JudgeRow(
-                judge=each.judge.alias,
-                model=each.judge.model,
-                turns=each.turns,
-                status=each.status,
-                detail=each.detail,
-                coded=each.coded,
-                failed=each.failed,
-                budget=each.budget,
-                spent=each.spent,
-            )
-            for each in state.judges
-        ),
+        judges=tuple(copied(JudgeRow, each, each.judge, judge=each.judge.alias) for each in state.judges),
         coders=tuple(CoderRow(coder=coder, rows=rows) for coder, rows in state.coders.items()),
     )
 
 
 def line(state: State) -> ExperimentRow:
-    return ExperimentRow(
+    return copied(
+        ExperimentRow,
+        state,
         experiment=state.game_id,
-        name=state.name,
-        status=state.status,
-        created_at=state.created_at,
         progress=_progress(state),
         spent=state.spent,
         scripted=_scripted(state),
@@ -130,17 +107,10 @@ def _exploratory(state: State) -> bool:
 
 
 def _run(state: State, run: Run) -> RunRow:
-    return RunRow(
-        run=run.run,
-        cell=run.cell,
-        number=run.number,
-        status=run.status,
+    return copied(
+        RunRow,
+        run,
         turns_planned=_planned(run),
-        spent=run.spent,
         exploratory=run.parent is not None or _exploratory(state),
-        added=run.added,
         parent=run.parent.run if run.parent else None,
-        outcome=run.outcome,
-        version=run.version,
-        hash=run.hash,
     )

@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 from msgspec import UNSET
 from playmolt_schemas.agora.plan import Arm
+from playmolt_schemas.copying import copied
 from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.instrument.definitions import ARMS
 from playmolt_schemas.stored.agora.plan import LockedRoom, Plan
@@ -95,25 +96,20 @@ def spec(plan: Plan, experiment: str, cell: Cell, number: int) -> RunSpec:
         phase, rules = plans.world(cell.arm), _rules(plan, cell.arm)
     else:
         raise LookupError(f"{cell.name} is of no phase and of no room")
-    made = RunSpec(
+    made = copied(
+        RunSpec,
+        cell,
+        plan,
         experiment=experiment,
         run=run_id(experiment, cell.name, number),
         number=number,
         cell=cell.name,
         phase=phase,
-        set=cell.set,
-        language=cell.language,
         persona_condition="with_persona" if any(seat.persona for seat in seats) else "no_persona",
         seed=run_seed(plan, number),
-        turns=cell.turns,
         seats=seats,
         rules=rules,
-        decoding=plan.decoding,
-        sampling=plan.sampling,
-        reask=plan.reask,
-        exploratory=plan.exploratory,
         scripted=any(is_scripted(seat.model) for seat in seats),
-        interviews=plan.interviews,
     )
     if room is None:
         return made
@@ -144,7 +140,7 @@ def _mixed(plan: Plan, cell: Cell, number: int) -> tuple[Seat, ...]:
         agents = latin_squares.seats_a(models, number, pairs=plan.pairs, home_policy=plan.home_policy)
     else:
         agents = latin_squares.seats_b(models, number)
-    return tuple(Seat(agent=agent.agent, model=agent.model, persona=agent.persona, home=agent.home) for agent in agents)
+    return tuple(copied(Seat, agent) for agent in agents)
 
 
 def _cells(plan: Plan, arm: Arm) -> tuple[Cell, ...]:

@@ -1,6 +1,7 @@
 """A turn as it is recorded: who, where, what was attempted, what came of it (agora.md, Turn)."""
 
 from msgspec import UNSET, UnsetType
+from playmolt_schemas.copying import copied
 from playmolt_schemas.instrument import lexicon as coding
 from playmolt_schemas.stored.agora.turn import VALID_CODES, Effect, TurnRecord
 
@@ -25,35 +26,21 @@ def record(state: RunState, agent: str, reply: TurnReply, found: Parsed, deed: D
     applied, shadow = acts.effects(state, deed) if deed else (Effect(), Effect())
     cues = coding.cues(found.thought, spec.language)
     base = world.of(state).base_of(found.action) if found.action is not None else None
-    return TurnRecord(
-        experiment=spec.experiment,
-        run=spec.run,
-        cell=spec.cell,
-        set=spec.set,
-        phase=spec.phase,
-        language=spec.language,
+    return copied(
+        TurnRecord,
+        found,
+        reply,
+        spec,
+        seat,
         turn=state.turn,
         order=state.acted + 1,
-        agent=agent,
-        model=seat.model,
-        model_asked=reply.model_asked,
-        model_answered=reply.model_answered,
-        persona=seat.persona,
-        persona_condition=spec.persona_condition,
         constraint_level=scenes.constraint_level(spec, seat),
         home_location=seat.home,
         place_before=place,
         place_after=(deed and deed.place) or place,
         others_here=state.beside(agent),
         residents=len(state.living),
-        prompt_hash=reply.prompt_hash,
-        raw_reply=reply.raw_reply,
         parse_code=found.code,
-        attempt=reply.attempt,
-        thought=found.thought,
-        action=found.action,
-        target=found.target,
-        content=found.content,
         success=deed is not None and deed.success,
         reason=deed.reason if deed else None,
         feasible_actions=acts.feasible(state, agent),
@@ -63,15 +50,8 @@ def record(state: RunState, agent: str, reply: TurnReply, found: Parsed, deed: D
         null_effect=acts.null_effect(state, deed, applied),
         fn_class=world.of(state).class_of(found.action) if found.action is not None else None,
         dissoc=coding.dissoc(cues, valid=found.valid, action=base, target=found.target),
-        decoding=spec.decoding,
-        sampling=spec.sampling,
-        tokens=reply.tokens,
-        cost=reply.cost,
-        latency_ms=reply.latency_ms,
-        cache_hit=reply.cache_hit,
         residents_start=len(state.seats),
         turns_planned=spec.turns,
-        exploratory=spec.exploratory,
         cue_s=cues.s,
         cue_o=cues.o,
         action_base=base,

@@ -11,6 +11,7 @@ from playmolt_core.game.game import Game, ended
 from playmolt_schemas.agora.feed import RunView
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.copying import copied
 from playmolt_schemas.feed_messages import FeedMessage
 from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.stored.agora.run import (
@@ -189,21 +190,15 @@ def _interviewed(state: RunState, command: commands.TakeInterview) -> Decision:
         return Accepted()
     reply, agent = command.reply, asked.agent
     calls = tuple(CallMade(turn=state.turn, agent=agent, call=call) for call in reply.attempts)
-    answer = reply.answer
-    found = Interviewed(
-        run=state.run.run,
+    found = copied(
+        Interviewed,
+        reply,
+        reply.answer,
+        state.run,
         turn=state.turn,
         agent=agent,
         id=asked.interview.id,
-        language=state.run.language,
-        prompt_hash=reply.prompt_hash,
-        raw_reply=reply.raw_reply,
-        parse_code=answer.code,
-        value=answer.value,
-        choice=answer.choice,
-        text=answer.text,
-        usage=reply.usage,
-        cost=reply.cost,
+        parse_code=reply.answer.code,
     )
     return Accepted((*calls, found))
 

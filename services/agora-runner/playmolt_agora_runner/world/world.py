@@ -13,6 +13,7 @@ from typing import Final, Literal
 import msgspec
 from msgspec import UNSET
 from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.copying import copied
 from playmolt_schemas.instrument import lexicon as coding
 from playmolt_schemas.stored.agora.own_world import (
     Amounts,
@@ -151,10 +152,9 @@ def _world(rules: Rules, base: PhaseName) -> World:
         actions=dict(sorted(own.actions.items())),
         resources=dict(sorted(own.resources.items())),
     )
-    kept = {field: getattr(own, field) for field in OwnWorld.__struct_fields__ if field != "ranks"}
     cited = {rule for action in own.actions.values() for rule in action.rules or ()}
     treasury = rules.market or bool(cited & {"tax", "set_tax", "subsidy"})
-    return World(**kept, ranks=_ranks(rules, own), rows=dict(_rows(rules, own, base)), treasury=treasury)
+    return copied(World, own, ranks=_ranks(rules, own), rows=dict(_rows(rules, own, base)), treasury=treasury)
 
 
 def _place(rules: Rules, name: str) -> WorldPlace:
@@ -183,9 +183,8 @@ def _rows(rules: Rules, own: OwnWorld, base: PhaseName) -> Iterator[tuple[str, R
     }
     yield from ((name, row) for name, row in shipped.items() if row.listed)
     for name, action in own.actions.items():
-        fields = {field: getattr(action, field) for field in OwnAction.__struct_fields__}
         cited = _COUNTED.get(name, ()) if action.rules is UNSET else action.rules
-        yield name, Row(**fields | {"rules": cited}, hearing=hearing or HearingRule())
+        yield name, copied(Row, action, rules=cited, hearing=hearing or HearingRule())
     yield from ((name, row) for name, row in shipped.items() if not row.listed)
 
 
@@ -200,16 +199,5 @@ def _shipped(rules: Rules, own: OwnWorld, table: _RowTable, hearing: HearingRule
         Amounts(**{kind: attrgetter(name)(rules) for kind, name in part.items()})
         for part in (table.cost, table.gain, table.give)
     )
-    return Row(
-        where=tuple(name for name in own.places if name in table.where or (is_alley(name) and "alley" in table.where)),
-        target=table.target,
-        does=table.does,
-        cost=cost,
-        gain=gain,
-        give=give,
-        rules=table.rules,
-        line=table.line,
-        listed=table.listed,
-        packaged=True,
-        hearing=hearing,
-    )
+    where = tuple(name for name in own.places if name in table.where or (is_alley(name) and "alley" in table.where))
+    return copied(Row, table, where=where, cost=cost, gain=gain, give=give, packaged=True, hearing=hearing)

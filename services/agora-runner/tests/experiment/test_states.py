@@ -39,6 +39,7 @@ def finished(plan: str = "plan") -> Bench:
     return running(plan).finish(0).finish(1)
 
 
+OVER: Final = commands.EndBatch(batch="batch_1", done=1, spent=Spent(calls=1, cost="0.1", known="0.1"))
 STATES: Final[dict[str, Callable[[], Bench]]] = {
     "draft": Bench,
     "locked": lambda: Bench().when(OPENED["plan"]),
@@ -50,7 +51,8 @@ STATES: Final[dict[str, Callable[[], Bench]]] = {
     "judging": lambda: running().when(START),
     "finished": finished,
     "coding": lambda: finished().when(START),
-    "ended": lambda: running().when(START).when(SUBMIT).when(EndGame(reason="enough")),
+    "ending": lambda: running().when(START).when(SUBMIT).when(EndGame(reason="enough")),
+    "ended": lambda: STATES["ending"]().when(OVER).when(commands.CloseBatches()),
 }
 COMMANDS: Final[dict[str, Callable[[Bench], Command]]] = {
     "open": lambda _: OPENED["plan"],
@@ -82,6 +84,8 @@ COMMANDS: Final[dict[str, Callable[[Bench], Command]]] = {
     "sheet": lambda _: commands.TakeSheet(coder="kim", rows=(SheetRow(key="0" * 16, survival=True),)),
     "batch out": lambda _: commands.SubmitBatch(submitted=BatchSubmitted(batch="batch_2", model="paid", calls=3)),
     "batch over": lambda _: commands.EndBatch(batch="batch_1", done=3),
+    "batch counted": lambda _: OVER,
+    "batches closed": lambda _: commands.CloseBatches(),
     "end": lambda _: EndGame(reason="enough"),
 }
 _SIGNS: Final = {
@@ -89,31 +93,33 @@ _SIGNS: Final = {
     Code.GAME_OVER: "#",
 }  # fmt: skip
 TABLE: Final = """\
-                draft locked running looking stopped short batch judging finished coding ended
-open            +     .      .       !       .       .     .     .       .        .      .
-open another    +     !      !       !       !       !     !     !       !        !      !
-run opened      ?     +      +       .       +       +     +     +       .        .      .
-run progress    ?     +      +       .       +       +     +     +       .        .      .
-run finished    ?     +      +       .       +       +     +     +       .        .      .
-run aborted     ?     +      +       .       +       +     +     +       .        .      .
-run unknown     ?     ?      ?       ?       ?       ?     ?     ?       ?        ?      ?
-budget reached  ?     +      +       +       .       .     +     +       .        .      .
-stop            ?     +      +       +       .       +     +     +       #        #      #
-resume          ?     +      +       +       +       +     +     +       #        #      #
-raise budget    ?     +      +       +       +       +     +     +       #        #      #
-lower budget    ?     x      x       x       x       x     x     x       #        #      #
-compare         ?     +      +       +       +       +     +     +       .        .      .
-look            ?     .      .       +       .       .     .     .       .        .      .
-see PCS         ?     x      x       x       x       x     x     x       x        x      x
-fork            ?     <      +       +       +       +     +     +       +        +      #
-judge           ?     +      +       +       +       +     +     .       +        .      #
-stop judge      ?     x      x       x       x       x     x     +       x        +      #
-judgement       ?     x      x       x       x       x     x     +       x        +      #
-judge done      ?     .      .       .       .       .     .     +       .        +      .
-sheet           ?     +      +       +       +       +     +     +       +        +      #
-batch out       ?     +      +       +       +       +     +     +       +        +      .
-batch over      ?     .      .       .       .       .     +     .       .        .      .
-end             ?     +      +       +       +       +     +     +       #        #      #
+                draft locked running looking stopped short batch judging finished coding ending ended
+open            +     .      .       !       .       .     .     .       .        .      .      .
+open another    +     !      !       !       !       !     !     !       !        !      !      !
+run opened      ?     +      +       .       +       +     +     +       .        .      .      .
+run progress    ?     +      +       .       +       +     +     +       .        .      .      .
+run finished    ?     +      +       .       +       +     +     +       .        .      .      .
+run aborted     ?     +      +       .       +       +     +     +       .        .      .      .
+run unknown     ?     ?      ?       ?       ?       ?     ?     ?       ?        ?      ?      ?
+budget reached  ?     +      +       +       .       .     +     +       .        .      .      .
+stop            ?     +      +       +       .       +     +     +       #        #      #      #
+resume          ?     +      +       +       +       +     +     +       #        #      #      #
+raise budget    ?     +      +       +       +       +     +     +       #        #      #      #
+lower budget    ?     x      x       x       x       x     x     x       #        #      #      #
+compare         ?     +      +       +       +       +     +     +       .        .      .      .
+look            ?     .      .       +       .       .     .     .       .        .      .      .
+see PCS         ?     x      x       x       x       x     x     x       x        x      x      x
+fork            ?     <      +       +       +       +     +     +       +        +      #      #
+judge           ?     +      +       +       +       +     +     .       +        .      #      #
+stop judge      ?     x      x       x       x       x     x     +       x        +      #      #
+judgement       ?     x      x       x       x       x     x     +       x        +      +      #
+judge done      ?     .      .       .       .       .     .     +       .        +      .      .
+sheet           ?     +      +       +       +       +     +     +       +        +      #      #
+batch out       ?     +      +       +       +       +     +     +       +        +      +      .
+batch over      ?     .      .       .       .       .     +     .       .        .      .      .
+batch counted   ?     .      .       .       .       .     +     .       .        .      +      .
+batches closed  ?     .      .       .       .       .     .     .       .        .      .      .
+end             ?     +      +       +       +       +     +     +       #        #      #      #
 """
 """`+` stores something, `.` changes nothing. Refused: `?` not found, `!` already started, `<` not started, `x` invalid,
 `#` over."""
@@ -145,9 +151,9 @@ def test_the_table_has_every_state_and_command() -> None:
 
 def test_an_end_stops_the_judges_first() -> None:
     bench = running().when(START).when(EndGame(reason="enough"))
-    bench.then(
-        like(events.JudgingEnded, judge="paid", outcome="stopped"), like(events.ExperimentAborted, reason="enough")
-    )
+    bench.then(like(events.JudgingEnded, judge="paid", outcome="stopped"), like(events.Stopped, ends=True))
+    assert bench.effects() == ["batches"]
+    bench.when(commands.CloseBatches()).then(like(events.ExperimentAborted, reason="enough"))
     assert bench.effects() == []
     assert not bench.state.judging
 
@@ -162,12 +168,12 @@ def test_nothing_is_stored_after_an_end(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "polled"), [("stopped", True), ("short", True), ("finished", True), ("ended", False)]
+    ("state", "polled"), [("stopped", True), ("short", True), ("finished", True), ("ending", True), ("ended", False)]
 )
 def test_a_batch_that_is_out_is_polled_until_it_is_over(state: str, polled: bool) -> None:
     bench = STATES[state]().when(SUBMIT)
     assert ("batches" in bench.effects()) is polled
-    assert "batches" not in bench.when(commands.EndBatch(batch="batch_1", done=3)).effects()
+    assert "batches" not in bench.when(OVER).when(commands.CloseBatches()).effects()
 
 
 def test_a_fork_cannot_begin_after_the_end_of_its_parent() -> None:
