@@ -3,10 +3,12 @@
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
+import msgspec
 from playmolt_core.db.ledger import Account
+from playmolt_core.llm import port
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_core.llm.durable_call import AccountExhausted
-from playmolt_core.llm.port import ModelRequest, SamplingParameters, TurnHeader
+from playmolt_core.llm.durable_call import AccountExhausted, Answer
+from playmolt_core.llm.port import ModelRequest, Reply, SamplingParameters, TurnHeader
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.stored.agora.experiment import BudgetStopped, LimitName
@@ -16,6 +18,7 @@ from playmolt_schemas.text import decimal_text
 
 from playmolt_agora_runner.turn import reply_parser
 from playmolt_agora_runner.turn.prompts import Prompt
+from playmolt_agora_runner.turn.reply_parser import FailedCode
 from playmolt_agora_runner.turn.scene import Scene
 
 
@@ -74,6 +77,39 @@ def reply_key(
         "replicate": replicate,
     }
     return digest(named)
+
+
+class Heard(msgspec.Struct, frozen=True):
+    """How a question ended, as parsers take it."""
+
+    text: str
+    failed: FailedCode | None = None
+
+
+def heard(asked: Answer) -> Heard | None:
+    """The reply to a question, or why it has none; None: the model could not be asked, and the question stays open."""
+    answer = asked.said
+    if isinstance(answer, Reply):
+        return Heard(answer.text)
+    outcomes, codes = {attempt["outcome"] for attempt in asked.attempts}, codes_of(asked)
+    written = port.REPLY_UNREAD in codes  # paid for, and the same question would be answered like this again
+    if answer.code in port.WITHOUT_REPLY and (is_rejected(asked) or (outcomes != {"timeout"} and not written)):
+        return None
+    if answer.cut:
+        return Heard(answer.reply, "cut")
+    if answer.code == "refused":
+        return Heard(answer.reply, "refusal")
+    return Heard(answer.reply, "timeout" if answer.code == "model_unavailable" and not written else None)
+
+
+def codes_of(asked: Answer) -> list[str]:
+    """The code of each request, or its status."""
+    return [str(attempt.get("code") or attempt["status"]) for attempt in asked.attempts]
+
+
+def is_rejected(asked: Answer) -> bool:
+    """Whether the server refuses what it is asked, or the account is exhausted: waiting does not help."""
+    return any(attempt["outcome"] == "rejected" for attempt in asked.attempts) or port.NO_QUOTA in codes_of(asked)
 
 
 def limit_reached(exhausted: AccountExhausted, spec: RunSpec) -> BudgetStopped:

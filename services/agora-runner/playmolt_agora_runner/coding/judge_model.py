@@ -11,7 +11,7 @@ from playmolt_core.llm import port
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.durable_call import AccountExhausted, Answer, BatchPlace, DurableCalls, NoAnswer, Question
 from playmolt_core.llm.models import Models
-from playmolt_core.llm.port import Failed, ModelRequest, Reply
+from playmolt_core.llm.port import Failed, ModelRequest
 from playmolt_core.llm.scripted.model import Cast, Said, ScriptedModel, ScriptedTurn
 from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.instrument.laboratory import Thought
@@ -21,7 +21,7 @@ from playmolt_schemas.stored.agora.experiment import JudgingStatus
 from playmolt_schemas.stored.agora.plan import Limits, Plan
 from playmolt_schemas.stored.agora.turn import Language
 
-from playmolt_agora_runner.calls.requests import account_for, exceeded, reply_key
+from playmolt_agora_runner.calls.requests import account_for, exceeded, heard, is_rejected, reply_key
 from playmolt_agora_runner.coding import judgement
 from playmolt_agora_runner.coding.judgement import Judgement, thought_in
 from playmolt_agora_runner.experiment.state import Judge
@@ -179,23 +179,11 @@ def _mark(experiment: str, alias: str, thought: Thought, logged: int) -> InFligh
 
 
 def _heard(prompt: str, found: Answer) -> JudgeReply:
-    answer, calls = found.said, found.attempts
-    if isinstance(answer, Reply):
-        return JudgeReply(prompt_hash=prompt, calls=calls, judgement=judgement.read(answer.text))
-    if answer.code in port.WITHOUT_REPLY:
-        return _unheard(prompt, answer, calls)
-    if answer.cut or answer.code == "refused":
-        return JudgeReply(prompt_hash=prompt, calls=calls, judgement=Judgement("cut" if answer.cut else "refusal"))
-    return JudgeReply(prompt_hash=prompt, calls=calls, judgement=judgement.read(answer.reply))
-
-
-def _unheard(prompt: str, answer: Failed, calls: tuple[dict[str, Any], ...]) -> JudgeReply:
-    outcomes = {call["outcome"] for call in calls}
-    codes = [str(call.get("code") or call["status"]) for call in calls]
-    if outcomes and outcomes == {"timeout"}:
-        return JudgeReply(prompt_hash=prompt, calls=calls, judgement=Judgement("timeout"))
-    if answer.code == "budget_spent":
-        return JudgeReply(prompt_hash=prompt, calls=calls, halt=JudgeHalt("budget", answer.detail))
-    refused = "rejected" in outcomes or port.NO_QUOTA in codes
-    halt = JudgeHalt("model" if refused else "away", answer.detail)
-    return JudgeReply(prompt_hash=prompt, calls=calls, halt=halt)
+    said, answer = heard(found), found.said
+    if said is not None:
+        read = Judgement(said.failed) if said.failed else judgement.read(said.text)
+        return JudgeReply(prompt_hash=prompt, calls=found.attempts, judgement=read)
+    spent = isinstance(answer, Failed) and answer.code == "budget_spent"
+    outcome: JudgingStatus = "budget" if spent else "model" if is_rejected(found) else "away"
+    halt = JudgeHalt(outcome, answer.detail if isinstance(answer, Failed) else "")
+    return JudgeReply(prompt_hash=prompt, calls=found.attempts, halt=halt)

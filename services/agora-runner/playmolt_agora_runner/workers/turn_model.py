@@ -6,16 +6,17 @@ Texts of the plan's folder come from the blob store (agora.md, Turn).
 import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, TypeVar
+from typing import Final, Generic, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 from playmolt_core.db.blobs import PgBlobs, PromptStore
 from playmolt_core.db.ledger import InFlight
 from playmolt_core.llm import port
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.conversation import asked_again, driven, repairing
 from playmolt_core.llm.durable_call import AccountExhausted, Answer, BatchPlace, DurableCalls, LostCalls, Question
-from playmolt_core.llm.port import ModelRequest, Reply, TurnHeader
+from playmolt_core.llm.port import Failed, ModelRequest, TurnHeader
 from playmolt_core.llm.scripted.model import Cast, ScriptedModel
 from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.instrument.usage import is_call, with_call
@@ -24,14 +25,24 @@ from playmolt_schemas.stored.agora.plan import Budget, Spent
 from playmolt_schemas.stored.agora.run import PauseCode
 from playmolt_schemas.stored.agora.turn import RunSpec, Tokens
 
-from playmolt_agora_runner.calls.requests import accounts_of, limit_reached, model_request, reply_key, turn_request
+from playmolt_agora_runner.calls.requests import (
+    Heard,
+    accounts_of,
+    codes_of,
+    heard,
+    is_rejected,
+    limit_reached,
+    model_request,
+    reply_key,
+    turn_request,
+)
 from playmolt_agora_runner.folder.personas import dressed
 from playmolt_agora_runner.run.effects import AgentInterview
 from playmolt_agora_runner.scripted import visitors
 from playmolt_agora_runner.turn import interview, prompts, reply_parser
 from playmolt_agora_runner.turn.interview import InterviewReply
 from playmolt_agora_runner.turn.prompts import Prompt
-from playmolt_agora_runner.turn.reply_parser import FailedCode, Parsed, StoredCall, TurnReply
+from playmolt_agora_runner.turn.reply_parser import Parsed, StoredCall, TurnReply
 from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.workers.recent_experiments import RecentExperiments
 
@@ -96,33 +107,21 @@ class Halt(msgspec.Struct, frozen=True, kw_only=True):
     attempts: tuple[StoredCall, ...] = ()
 
 
-class TurnQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model is asked in a run. `turn` and `place` name it in marks of calls in flight, `replicate` in keys of
-    replies; `logged` calls of it are in the log.
+P = TypeVar("P", bound=Parsed | interview.Answer)
 
-    `cast` answers for scripted models; `labels` are added to the calls as stored.
+
+class _Ladder(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
+    """A question of a run, how its replies are read, and what a model is asked after one that cannot be used.
+
+    `replicate` names it in keys of replies; `cast` answers for scripted models.
     """
 
     spec: RunSpec
-    limits: Budget
-    logged: int
-    request: ModelRequest
-    prompt: str
-    turn: int
-    place: str
+    question: Question
     replicate: tuple[object, ...]
     cast: Cast
-    labels: dict[str, str] = {}
-
-
-class _Outcome(msgspec.Struct, frozen=True):
-    """How a question ended, as parsers take it."""
-
-    text: str
-    failed: FailedCode | None = None
-
-
-P = TypeVar("P", bound=Parsed | interview.Answer)
+    read: Callable[[Heard, bool], P]
+    demand: Callable[[P], str]
 
 
 class TurnModel:
@@ -160,22 +159,22 @@ class TurnModel:
         scene = await self._room_texts.dressed(spec, scene)
         prompt, alias = prompts.render(scene), _alias(spec, scene)
         header = TurnHeader(spec.run, f"{scene.turn}:{scene.agent}")
-        question = TurnQuestion(
-            spec=spec,
-            limits=limits,
-            logged=logged,
+        question = Question(
             request=turn_request(spec, alias, scene, prompt, header),
+            key=None,
             prompt=await self._keep_prompt(prompt),
-            turn=scene.turn,
-            place=scene.agent,
+            mark=InFlight(stream=spec.run, turn=scene.turn, agent=scene.agent, ask=0, logged=logged),
+            accounts=accounts_of(spec, limits),
+        )
+        ladder = _Ladder(
+            spec=spec,
+            question=question,
             replicate=(spec.run, scene.turn, scene.agent),
             cast=visitors.cast(self._cast, alias, scene),
+            read=lambda said, reask: reply_parser.read(said.text, scene, failed=said.failed, reask=reask),
+            demand=lambda parsed: reply_parser.reask_message(parsed, spec.language),
         )
-        found = await self._ladder(
-            question,
-            lambda said, reask: reply_parser.read(said.text, scene, failed=said.failed, reask=reask),
-            lambda parsed: reply_parser.reask_message(parsed, spec.language),
-        )
+        found = await self._climbed(ladder)
         if isinstance(found, Halt):
             return found
         asked, parsed, attempts = found
@@ -190,23 +189,25 @@ class TurnModel:
         prompt = interview.render(scene, asked_about)
         schema, alias = interview.answer_schema(asked_about, spec.language), _alias(spec, scene)
         header = TurnHeader(spec.run, f"interview:{due.turn}:{due.agent}:{asked_about.id}")
-        question = TurnQuestion(
-            spec=spec,
-            limits=limits,
-            logged=logged,
+        question = Question(
             request=model_request(spec, alias, prompt, interview.SCHEMA, schema, header),
+            key=None,
             prompt=await self._keep_prompt(prompt),
-            turn=due.turn,
-            place=due.place,
-            replicate=(spec.run, due.turn, due.agent, "interview", asked_about.id),
-            cast=visitors.cast_aside(self._cast, alias, asked_about, spec.language),
+            mark=InFlight(stream=spec.run, turn=due.turn, agent=due.place, ask=0, logged=logged),
+            accounts=accounts_of(spec, limits),
             labels={"interview": asked_about.id},
         )
-        found = await self._ladder(
-            question,
-            lambda said, reask: interview.read(said.text, asked_about, spec.language, failed=said.failed, reask=reask),
-            lambda answer: interview.reask_message(answer, asked_about, spec.language),
+        ladder = _Ladder(
+            spec=spec,
+            question=question,
+            replicate=(spec.run, due.turn, due.agent, "interview", asked_about.id),
+            cast=visitors.cast_aside(self._cast, alias, asked_about, spec.language),
+            read=lambda said, reask: interview.read(
+                said.text, asked_about, spec.language, failed=said.failed, reask=reask
+            ),
+            demand=lambda answer: interview.reask_message(answer, asked_about, spec.language),
         )
+        found = await self._climbed(ladder)
         if isinstance(found, Halt):
             return found
         asked, answer, attempts = found
@@ -225,52 +226,46 @@ class TurnModel:
         await self._store.put(kept)
         return hashlib.sha256(kept.encode()).hexdigest()
 
-    async def _ladder(
-        self, question: TurnQuestion, read: Callable[[_Outcome, bool], P], demand: Callable[[P], str]
-    ) -> tuple[Answer, P, list[StoredCall]] | Halt:
-        """Ask, and again with what `demand` says is wrong, as often as the plan allows; the calls come last."""
+    async def _climbed(self, ladder: "_Ladder[P]") -> tuple[Answer, P, list[StoredCall]] | Halt:
+        """Ask, and again with what is wrong with the reply, as often as the plan allows; the calls come last."""
         attempts: list[StoredCall] = []
         questions = 0
 
         async def ask(request: ModelRequest) -> Answer | Halt:
             nonlocal questions
             questions += 1
-            asked = await self._ask(question, request, questions)
+            asked = await self._ask(ladder, request, questions)
             attempts.extend(() if isinstance(asked, Halt) else asked.attempts)
             return asked
 
         def parsed(asked: Answer | Halt) -> tuple[Answer, P] | Halt:
             if isinstance(asked, Halt):
                 return asked
-            said = _outcome(asked)
-            return said if isinstance(said, Halt) else (asked, read(said, questions > 1))
+            said = heard(asked)
+            return _halt(asked) if said is None else (asked, ladder.read(said, questions > 1))
 
         def again(outcome: tuple[Answer, P] | Halt) -> ModelRequest | None:
             if isinstance(outcome, Halt) or outcome[1].code not in _ASKED_AGAIN:
                 return None
-            return asked_again(question.request, outcome[0].text, demand(outcome[1]))
+            return asked_again(ladder.question.request, outcome[0].text, ladder.demand(outcome[1]))
 
-        outcome: tuple[Answer, P] | Halt = await driven(
-            repairing(await ask(question.request), parsed, again, question.spec.reask), ask
-        )
+        first = await ask(ladder.question.request)
+        outcome: tuple[Answer, P] | Halt = await driven(repairing(first, parsed, again, ladder.spec.reask), ask)
         return outcome if isinstance(outcome, Halt) else (*outcome, attempts)
 
-    async def _ask(self, question: TurnQuestion, request: ModelRequest, number: int) -> Answer | Halt:
-        spec, limits, alias = question.spec, question.limits, request.alias
-        scripted, replicate = is_scripted(alias), [*question.replicate, number]
+    async def _ask(self, ladder: "_Ladder[P]", request: ModelRequest, number: int) -> Answer | Halt:
+        spec, alias = ladder.spec, request.alias
+        scripted, replicate = is_scripted(alias), [*ladder.replicate, number]
+        question = replace(
+            ladder.question,
+            request=request,
+            key=None if scripted else reply_key(request, self._catalogue, spec.sampling, replicate),
+            mark=replace(ladder.question.mark, ask=number),
+        )
         found = await self._calls.ask(
-            Question(
-                request=request,
-                key=None if scripted else reply_key(request, self._catalogue, spec.sampling, replicate),
-                prompt=question.prompt,
-                mark=InFlight(
-                    stream=spec.run, turn=question.turn, agent=question.place, ask=number, logged=question.logged
-                ),
-                accounts=accounts_of(spec, limits),
-                labels=question.labels,
-            ),
+            question,
             batch=None if scripted else await self._batch(spec.experiment),
-            scripted=ScriptedModel(question.cast, f"{spec.seed}/{spec.cell}") if self._cast.knows(alias) else None,
+            scripted=ScriptedModel(ladder.cast, f"{spec.seed}/{spec.cell}") if self._cast.knows(alias) else None,
         )
         if isinstance(found, Answer):
             return found
@@ -301,32 +296,24 @@ def _alias(spec: RunSpec, scene: Scene) -> str:
     return next(seat.model for seat in spec.seats if seat.agent == scene.agent)
 
 
-def _outcome(asked: Answer) -> _Outcome | Halt:
-    answer = asked.said
-    if isinstance(answer, Reply):
-        return _Outcome(answer.text)
-    outcomes = [attempt["outcome"] for attempt in asked.attempts]
-    codes = [str(attempt.get("code") or attempt["status"]) for attempt in asked.attempts]
-    if answer.code == "model_unavailable" and ("rejected" in outcomes or port.NO_QUOTA in codes):
+def _halt(asked: Answer) -> Halt:
+    """Why a model could not be asked."""
+    detail = asked.said.detail if isinstance(asked.said, Failed) else ""
+    last = asked.attempts[-1] if asked.attempts else {}
+    if is_rejected(asked):
+        code = codes_of(asked)[-1]
         return Halt(
             code="stopped",
-            detail=answer.detail,
+            detail=detail,
             rejected=True,
-            no_access=codes[-1] in _NO_ACCESS,
-            alias=asked.attempts[-1]["alias"],
-            status=int(codes[-1]) if codes[-1].isdecimal() else asked.attempts[-1]["status"],
+            no_access=code in _NO_ACCESS,
+            alias=last["alias"],
+            status=int(code) if code.isdecimal() else last["status"],
             attempts=asked.attempts,
         )
-    written = port.REPLY_UNREAD in codes  # paid for, and the same question would be answered like this again
-    if answer.code in port.WITHOUT_REPLY and set(outcomes) != {"timeout"} and not written:
-        limited = set(outcomes) == {"rate_limited"}
-        alias = asked.attempts[-1]["alias"] if limited else None
-        return Halt(code="model_away", detail=answer.detail, limited=limited, alias=alias, attempts=asked.attempts)
-    if answer.cut:
-        return _Outcome(answer.reply, "cut")
-    if answer.code == "refused":
-        return _Outcome(answer.reply, "refusal")
-    return _Outcome(answer.reply, "timeout" if answer.code == "model_unavailable" and not written else None)
+    limited = {attempt["outcome"] for attempt in asked.attempts} == {"rate_limited"}
+    alias = last["alias"] if limited else None
+    return Halt(code="model_away", detail=detail, limited=limited, alias=alias, attempts=asked.attempts)
 
 
 def _turn_reply(
