@@ -6,6 +6,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, UnsetType
 from playmolt_schemas.agora.plan import PlanFault
+from playmolt_schemas.copying import copied
 from playmolt_schemas.instrument import baseline_file
 from playmolt_schemas.instrument import measure_file as declaration
 from playmolt_schemas.instrument.baseline_file import Baseline
@@ -240,15 +241,13 @@ class _FolderReader:
             rules = msgspec.structs.replace(rules, own=msgspec.structs.replace(own, events=tuple(events.values())))
         elif events:
             changes["seed_events"] = [{"turn": event.turn, "ko": event.ko, "en": event.en} for event in events.values()]
-        return LockedRoom(
-            name=room.name,
-            world=room.world,
-            base=world.base if world else room.world,  # type: ignore[arg-type]  # a packaged name
-            runs=room.runs,
+        return copied(
+            LockedRoom,
+            room,
+            base=world.base if world else room.world,
             turns=turns,
             models=room.models or self._plan.models,
             languages=tuple(languages),
-            mix=room.mix,
             seats=seats,
             rules=msgspec.to_builtins(rules) if own else UNSET,
             changes=changes,

@@ -165,12 +165,12 @@ def _cells(plan: Plan, arm: Arm) -> tuple[Cell, ...]:
 def _room_cells(room: LockedRoom) -> tuple[Cell, ...]:
     models: tuple[str | None, ...] = room.models if room.mix == "one" else (None,)
     return tuple(
-        Cell(
+        copied(
+            Cell,
+            room,
             name="/".join((room.name, *([model] if model else []), language)),
             language=language,
             model=model,
-            runs=room.runs,
-            turns=room.turns,
             agents=len(room.seats),
             room=room,
         )

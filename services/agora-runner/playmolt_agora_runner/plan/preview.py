@@ -9,6 +9,7 @@ from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora.plan import MatrixCell, PlanFault, PlannedTest, Preview
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import FieldFault
+from playmolt_schemas.copying import copied
 from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.instrument.definitions import ARMS
 from playmolt_schemas.instrument.laboratory import Power
@@ -134,14 +135,8 @@ def _power(plan: Plan, spoilt: InvalidParts, power: PowerOf) -> Power | None:
 
 
 def _row(cell: matrix.Cell) -> MatrixCell:
-    return MatrixCell(
-        cell=cell.name,
-        phase=cell.phase,
-        language=cell.language,
-        runs=cell.runs,
-        agents=cell.runs * cell.agents,
-        turns=cell.runs * cell.agents * cell.turns,
-    )
+    agents = cell.runs * cell.agents
+    return copied(MatrixCell, cell, cell=cell.name, phase=cell.phase, agents=agents, turns=agents * cell.turns)
 
 
 def _square_faults(squared: tuple[Square, ...]) -> Iterator[PlanFault]:

@@ -7,6 +7,8 @@ from typing import Final, cast
 from msgspec import UNSET
 from msgspec.structs import replace
 from playmolt_core.game.game import Changes, Fold
+from playmolt_schemas.agora.feed import ActView
+from playmolt_schemas.copying import copied
 from playmolt_schemas.stored.agora.run import (
     ActContested,
     AgentActed,
@@ -36,7 +38,6 @@ from playmolt_agora_runner.world import ledger, named_rules, visibility, world
 from playmolt_agora_runner.world.state import (
     ACTS,
     JUDGED_TURNS,
-    Act,
     Agent,
     Billboard,
     Consequence,
@@ -164,17 +165,15 @@ def _failed(state: RunState, event: TurnFailed, at: datetime) -> Changes:
 
 
 def _taken(state: RunState, record: TurnRecord, at: datetime, *, private: bool = False) -> Changes:
-    valid = record.action is not None
     whispered = private or record.action == "whisper"
-    act = Act(
-        turn=record.turn,
-        agent=record.agent,
-        action=record.action,
+    act = copied(
+        ActView,
+        record,
+        agent_id=record.agent,
         target=shown_target(record),
-        place=record.place_before,
+        location=record.place_before,
         content=None if whispered or record.content is None else shown(record.content),
-        success=record.success,
-        code=None if valid else record.parse_code,
+        code=None if record.action is not None else record.parse_code,
     )
     return {
         "acts": (*state.acts[1 - ACTS :], act),

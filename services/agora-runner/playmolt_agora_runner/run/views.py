@@ -8,7 +8,6 @@ from msgspec import UNSET
 from msgspec.structs import replace
 from playmolt_schemas.agora.feed import (
     FEED,
-    ActView,
     AgentActedMessage,
     AgentView,
     AgoraProgressMessage,
@@ -18,6 +17,7 @@ from playmolt_schemas.agora.feed import (
     RunView,
     SeatView,
 )
+from playmolt_schemas.copying import copied
 from playmolt_schemas.feed_messages import FeedMessage, PublicMessage
 from playmolt_schemas.game_messages import GameAbortedMessage
 from playmolt_schemas.stored.agora.run import AgentActed, EpochStarted, GameAborted, TurnFailed
@@ -27,7 +27,7 @@ from playmolt_schemas.stored.event import Event
 from playmolt_agora_runner.run.fold import shown_target
 from playmolt_agora_runner.turn import prompts, scenes
 from playmolt_agora_runner.world import world
-from playmolt_agora_runner.world.state import Act, Observation, RunState
+from playmolt_agora_runner.world.state import Observation, RunState
 
 _UNHEARD: Final = "…"
 
@@ -48,23 +48,13 @@ def run(state: RunState, seat: str | None = None) -> RunView:
     """The state as everybody sees it, with what one of its agents had before it; LookupError before it is open."""
     spec, rules = state.run, state.rules
     market, taxed = rules.market, world.of(state).treasury
-    return RunView(
+    return copied(
+        RunView,
+        state,
+        spec,
         id=state.game_id,
-        version=state.version,
-        phase=state.phase,
         paused=state.paused,
-        outcome=state.outcome,
-        experiment=spec.experiment,
-        number=spec.number,
-        cell=spec.cell,
         world=spec.phase,
-        set=spec.set,
-        language=spec.language,
-        exploratory=spec.exploratory,
-        scripted=spec.scripted,
-        parent=spec.parent,
-        turn=state.turn,
-        turns=spec.turns,
         next_agent=None if state.over else state.next_agent,
         residents=len(state.living),
         residents_start=len(state.seats),
@@ -76,8 +66,6 @@ def run(state: RunState, seat: str | None = None) -> RunView:
         pool=state.pool // rules.unit if market else None,
         market_shadow=rules.energy.ledger != "real" if market else None,
         billboard=state.shown_billboard,
-        crisis=state.crisis,
-        acts=tuple(_act(act) for act in state.acts),
         progress=RunProgress(done=state.taken, total=len(state.seats) * spec.turns),
         resources=state.resources or UNSET,
         own=_seat(state, seat) if seat in state.agents else UNSET,
@@ -102,32 +90,16 @@ def _unheard(happening: Observation) -> Observation:
 def _agents(state: RunState) -> tuple[AgentView, ...]:
     rules = state.rules
     return tuple(
-        AgentView(
+        copied(
+            AgentView,
+            seat,
+            agent,
             id=seat.agent,
-            model=seat.model,
-            persona=seat.persona,
-            home=seat.home,
-            place=agent.place,
-            alive=agent.alive,
-            died=agent.died,
             energy=agent.energy // rules.unit if rules.energy.ledger != "none" else None,
             influence=agent.influence if rules.influence else None,
             rank=agent.rank if rules.influence else None,
         )
         for seat, agent in zip(state.seats, state.agents.values(), strict=True)
-    )
-
-
-def _act(act: Act) -> ActView:
-    return ActView(
-        turn=act.turn,
-        agent_id=act.agent,
-        action=act.action,
-        target=act.target,
-        location=act.place,
-        content=act.content,
-        success=act.success,
-        code=act.code,
     )
 
 

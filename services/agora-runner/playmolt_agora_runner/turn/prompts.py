@@ -5,7 +5,7 @@ pass, so that no value is ever read as a template. What agents wrote is a single
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -44,6 +44,17 @@ SLOTS: Final = (
 )  # fmt: skip
 """Those of a shell or template of a plan's folder."""
 
+_WRITTEN: Final = frozenset((
+    "persona_prompt", "rank", "rank_bonus_prompt", "support_context", "inequality_commentary", "goal", "energy_status",
+    "survival_sections", "reminder_section", "recent_events", "historical_summary", "billboard_content", "agents_here",
+    "available_actions",
+))  # fmt: skip
+"""Slots of packaged templates that have a method of this name; the others are values of a scene."""
+_FIELDS: Final = {
+    "agent_id": "agent", "location": "place", "epoch": "turn", "agent_count": "residents", "alive_count": "residents",
+    "agents": "residents_start", "gini_display": "gini",
+}  # fmt: skip
+"""Slot → the field of the scene, unless that has its name."""
 Slots = Mapping[str, object]
 
 
@@ -184,7 +195,7 @@ class _Writer:
             "residents": scene.residents,
             "tax_rate": none if scene.tax_rate is None else scene.tax_rate,
             "treasury": none if scene.treasury is None else scene.treasury,
-            "billboard": self.billboard(),
+            "billboard": self.billboard_content(),
             "crisis": self._crisis(),
         }
 
@@ -193,8 +204,8 @@ class _Writer:
         return (scene.phase, scene.language, self._rules["stage1_asymmetry"]) == ("stage1", "ko", "original")
 
     def _slot(self, name: str) -> str:
-        write = _SLOTS.get(name)
-        return write(self) if write else str(_FIELDS[name](self._scene))
+        """A slot of a packaged template: what a method writes, or a value of the scene."""
+        return str(getattr(self, name)() if name in _WRITTEN else getattr(self._scene, _FIELDS.get(name, name)))
 
     def persona_prompt(self) -> str:
         scene = self._scene
@@ -212,7 +223,7 @@ class _Writer:
     def rank(self) -> str:
         return self._own.ranks[self._scene.rank or "commoner"]
 
-    def rank_bonus(self) -> str:
+    def rank_bonus_prompt(self) -> str:
         return fill(self._own.rank_bonus[self._scene.rank or "commoner"], self._rules)
 
     def support_context(self) -> str:
@@ -229,7 +240,7 @@ class _Writer:
         ]
         return ", ".join(supporters) or lines["nobody"]
 
-    def inequality(self) -> str:
+    def inequality_commentary(self) -> str:
         gini = Decimal(self._scene.gini or "0")
         return self._own.inequality["wide" if gini >= _WIDE else "uneven" if gini >= _UNEVEN else "even"]
 
@@ -316,7 +327,7 @@ class _Writer:
         text = one_line(value or "")
         return f'"{text}"' if text else ""
 
-    def billboard(self) -> str:
+    def billboard_content(self) -> str:
         lines, content = self._own.lines, self._quoted(self._scene.billboard)
         return fill(lines["billboard"], {"content": content}) if content else lines["no_billboard"]
 
@@ -412,36 +423,3 @@ _GROUPS: Final = {"energy": "energy", "decay": "decay", "cost": "costs", "reward
 def _percent(part: Any) -> str:
     share = Fraction(part) * 100
     return str(share.numerator) if share.denominator == 1 else str(float(share))
-
-
-_SLOTS: Final[Mapping[str, Callable[[_Writer], str]]] = {
-    "persona_prompt": _Writer.persona_prompt,
-    "rank": _Writer.rank,
-    "rank_bonus_prompt": _Writer.rank_bonus,
-    "support_context": _Writer.support_context,
-    "inequality_commentary": _Writer.inequality,
-    "goal": _Writer.goal,
-    "energy_status": _Writer.energy_status,
-    "survival_sections": _Writer.survival_sections,
-    "reminder_section": _Writer.reminder_section,
-    "recent_events": _Writer.recent_events,
-    "historical_summary": _Writer.historical_summary,
-    "billboard_content": _Writer.billboard,
-    "agents_here": _Writer.agents_here,
-    "available_actions": _Writer.available_actions,
-}
-_FIELDS: Final[Mapping[str, Callable[[Scene], object]]] = {
-    "agent_id": lambda scene: scene.agent,
-    "location": lambda scene: scene.place,
-    "energy": lambda scene: scene.energy,
-    "energy_max": lambda scene: scene.energy_max,
-    "influence": lambda scene: scene.influence,
-    "epoch": lambda scene: scene.turn,
-    "turn": lambda scene: scene.turn,
-    "agent_count": lambda scene: scene.residents,
-    "alive_count": lambda scene: scene.residents,
-    "agents": lambda scene: scene.residents_start,
-    "gini_display": lambda scene: scene.gini,
-    "tax_rate": lambda scene: scene.tax_rate,
-    "treasury": lambda scene: scene.treasury,
-}

@@ -9,9 +9,9 @@ from typing import Any, Final, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
-from playmolt_schemas.agora.feed import RunPhase
+from playmolt_schemas.agora.feed import ActView, RunPhase
 from playmolt_schemas.stored.agora.run import Outcome, PauseCode
-from playmolt_schemas.stored.agora.turn import ParseCode, RunSpec, Seat
+from playmolt_schemas.stored.agora.turn import RunSpec, Seat
 from playmolt_schemas.stored.agora.world import Rules
 
 from playmolt_agora_runner.world.worlds import preset
@@ -68,19 +68,6 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     supported: dict[str, int] = {}
     recent: tuple[Observation, ...] = ()
     history: tuple[Observation, ...] = ()
-
-
-class Act(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn as everybody may see it."""
-
-    turn: int
-    agent: str
-    action: str | None
-    target: str | None
-    place: str
-    content: str | None
-    success: bool
-    code: ParseCode | None = None
 
 
 class Consequence(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,7 +138,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     crisis: str | None = None
     gini: str | None = None
     owed: Consequence | None = None
-    acts: tuple[Act, ...] = ()
+    acts: tuple[ActView, ...] = ()
     due: datetime | None = None
     """When the present effect arose."""
     pause: Pause | None = None
