@@ -12,10 +12,11 @@ from playmolt_schemas.stored.agora.turn import TurnRecord
 from playmolt_agora.measures.data.tables import arrow_table, save
 from playmolt_agora.own_measures import results
 from playmolt_agora.report import STUDY, page
-from playmolt_agora.report.plots.figure import Plot
-from playmolt_agora.report.plots.gallery import gallery
+from playmolt_agora.report.plots.gallery import Plot, gallery
 from playmolt_agora.report.study import StudyData, StudyFault, Table, rows
 from playmolt_agora.report.vega import pdf, png, print_svg, size
+
+_encode: Final = msgspec.json.Encoder().encode
 
 
 def write(study: StudyData, out: Path, *, printed: bool = False) -> tuple[Path, ...]:
@@ -23,17 +24,14 @@ def write(study: StudyData, out: Path, *, printed: bool = False) -> tuple[Path, 
 
     With `printed` figures are written as PDF and PNG, too: that takes half a second each.
     """
-    tables = {**study.tables, **study.further, **study.unexcluded}
-    files = write_tables(tables, study.turns, out, study.provenance)
-    own = results.write(study.own.measures, out) if study.own else ()
-    report, described = out / REPORT, out / STUDY
     drawn = gallery(study)
-    report.write_text(page.render(study, drawn), encoding="utf-8")
-    described.write_bytes(msgspec.json.format(msgspec.json.encode(study.described), indent=1))
-    return (*files, *own, *_write_figures(study, drawn, out, printed=printed), described, report)
-
-
-_encode: Final = msgspec.json.Encoder().encode
+    return (
+        *write_tables({**study.tables, **study.further, **study.unexcluded}, study.turns, out, study.provenance),
+        *(results.write(study.own.measures, out) if study.own else ()),
+        *_figures(study, drawn.values(), out / "figures", printed=printed),
+        _written(out / STUDY, _pretty(study.described)),
+        _written(out / REPORT, page.render(study, drawn).encode()),
+    )
 
 
 def write_tables(
@@ -53,24 +51,17 @@ def write_tables(
     for name, table in tables.items():
         _check(name, table)
     out.mkdir(parents=True, exist_ok=True)
-    files = [_write_turns(turns, out / "turns.jsonl")]
+    files = [_lines(out / "turns.jsonl", turns)]
     for name, table in tables.items():
         files += save(name, table, arrow_table(table), out)
     if provenance is not None:
-        files.append(out / "provenance.jsonl")
-        files[-1].write_bytes(b"".join(_origins(provenance)))
+        origins = (
+            {"table": name, "row": number, **row}
+            for name, table in provenance.items()
+            for number, row in enumerate(rows(table), 1)
+        )
+        files.append(_lines(out / "provenance.jsonl", origins))
     return tuple(files)
-
-
-def _origins(provenance: Mapping[str, Table]) -> Iterator[bytes]:
-    for name, table in provenance.items():
-        for number, row in enumerate(rows(table), 1):
-            yield _encode({"table": name, "row": number, **row}) + b"\n"
-
-
-def turn_line(turn: TurnRecord) -> bytes:
-    """A turn's line of `turns.jsonl`, with its end."""
-    return _encode(turn) + b"\n"
 
 
 def _check(name: str, table: Table) -> None:
@@ -84,47 +75,34 @@ def _check(name: str, table: Table) -> None:
             raise StudyFault(f"table {name}, column {column}: a number is not finite; write null as None")
 
 
-def _write_turns(turns: Iterable[TurnRecord], path: Path) -> Path:
+def _figures(study: StudyData, figures: Iterable[Plot], folder: Path, *, printed: bool) -> Iterator[Path]:
+    """Write `figures/NAME.svg`, with `printed` also `.pdf` and `.png`, and `figures/index.json`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    entries = []
+    for figure in figures:
+        yield _written(folder / f"{figure.name}.svg", print_svg(figure.svg).encode())
+        if printed:
+            yield _written(folder / f"{figure.name}.pdf", pdf(figure.svg, figure.title))
+            yield _written(folder / f"{figure.name}.png", png(figure.svg))
+        width, height = size(figure.svg)
+        entries.append(
+            {"name": figure.name, "title": figure.title, "width_mm": width, "height_mm": height,
+             "tables": [figure.table] if figure.table else [], "definition": f"{figure.measure} of {study.definitions}",
+             "runs": [run.run for run in figure.runs], "columns": figure.columns, "rows": figure.lines}
+        )  # fmt: skip
+    yield _written(folder / "index.json", _pretty(entries))
+
+
+def _lines(path: Path, values: Iterable[object]) -> Path:
     with path.open("wb") as out:
-        out.writelines(turn_line(turn) for turn in turns)
+        out.writelines(_encode(value) + b"\n" for value in values)
     return path
 
 
-FOLDER: Final = "figures"
-INDEX: Final = "index.json"
+def _written(path: Path, body: bytes) -> Path:
+    path.write_bytes(body)
+    return path
 
 
-def _write_figures(study: StudyData, figures: Mapping[str, Plot], out: Path, *, printed: bool) -> tuple[Path, ...]:
-    """Write `figures/NAME.svg`, with `printed` also `.pdf` and `.png`, and `figures/index.json`; gives the files."""
-    folder = out / FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
-    found = [path for figure in figures.values() for path in _formats(figure, folder, printed=printed)]
-    index = folder / INDEX
-    index.write_bytes(msgspec.json.format(msgspec.json.encode(list(_entries(study, figures.values()))), indent=1))
-    return (*found, index)
-
-
-def _formats(figure: Plot, folder: Path, *, printed: bool) -> Iterable[Path]:
-    bodies = {"svg": print_svg(figure.svg).encode()}
-    if printed:
-        bodies |= {"pdf": pdf(figure.svg, figure.title), "png": png(figure.svg)}
-    for ending, body in bodies.items():
-        path = folder / f"{figure.name}.{ending}"
-        path.write_bytes(body)
-        yield path
-
-
-def _entries(study: StudyData, figures: Iterable[Plot]) -> Iterable[dict[str, object]]:
-    for figure in figures:
-        width, height = size(figure.svg)
-        yield {
-            "name": figure.name,
-            "title": figure.title,
-            "width_mm": width,
-            "height_mm": height,
-            "tables": [figure.table] if figure.table else [],
-            "definition": f"{figure.measure} of {study.definitions}",
-            "runs": [run.run for run in figure.runs],
-            "columns": figure.columns,
-            "rows": figure.lines,
-        }
+def _pretty(value: object) -> bytes:
+    return msgspec.json.format(_encode(value), indent=1)

@@ -1,6 +1,6 @@
 """The report: one HTML file that opens offline, without scripts and without anything loaded from elsewhere."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,8 +13,8 @@ from playmolt_agora.measures.data.frame import frame
 from playmolt_agora.measures.data.results import grouped
 from playmolt_agora.measures.divergence import count_jsd
 from playmolt_agora.report import chapters, markup
-from playmolt_agora.report.plots.figure import Plot, registered_runs, shown_rows, shown_runs
-from playmolt_agora.report.plots.gallery import gallery
+from playmolt_agora.report.plots.figure import registered_runs, shown_rows, shown_runs
+from playmolt_agora.report.plots.gallery import Plot, gallery
 from playmolt_agora.report.study import RunNote, StudyData, counted_rows, has_pcs, has_stage1, named_rows, rows
 
 
@@ -90,37 +90,26 @@ class Fork(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     run: RunNote
-    change: str
-    version: int
     first: tuple[TurnRecord, TurnRecord] | None
     divergence: tuple[tuple[int, float | None], ...]
-    money: str | None
 
 
-def forks(study: StudyData) -> tuple[Fork, ...]:
+def forks(study: StudyData) -> Iterator[Fork]:
     """The forks of a study whose parent is in it, too."""
     by_run = grouped(study.turns, lambda turn: turn.run)
-    return tuple(
-        _fork(run, by_run[run.parent.run], by_run.get(run.run, []))
-        for run in study.runs
-        if run.parent is not None and run.parent.run in by_run
-    )
+    for run in study.runs:
+        if run.parent is not None and run.parent.run in by_run:
+            parent, child = by_run[run.parent.run], by_run.get(run.run, [])
+            yield Fork(run=run, first=_first(parent, child), divergence=_divergence(parent, child))
 
 
-def _fork(run: RunNote, parent: Sequence[TurnRecord], child: Sequence[TurnRecord]) -> Fork:
-    if run.parent is None:
-        raise ValueError(f"{run.run} is not a fork")
+def _first(parent: Sequence[TurnRecord], child: Sequence[TurnRecord]) -> tuple[TurnRecord, TurnRecord] | None:
     before = {(turn.turn, turn.agent): turn for turn in parent}
-    ordered = sorted(child, key=lambda turn: (turn.turn, turn.order))
-    pairs = ((before[turn.turn, turn.agent], turn) for turn in ordered if (turn.turn, turn.agent) in before)
-    return Fork(
-        run=run,
-        change=run.parent.change,
-        version=run.parent.version,
-        first=next((pair for pair in pairs if act(pair[0]) != act(pair[1])), None),
-        divergence=_divergence(parent, child),
-        money=run.money,
-    )
+    for turn in sorted(child, key=lambda turn: (turn.turn, turn.order)):
+        other = before.get((turn.turn, turn.agent))
+        if other is not None and act(other) != act(turn):
+            return other, turn
+    return None
 
 
 def act(turn: TurnRecord) -> tuple[Any, ...]:

@@ -269,13 +269,13 @@ def test_a_fork_in_a_world_of_ones_own_diverges_by_what_acts_count_as(
     study: StudyData, changed: Callable[..., StudyData]
 ) -> None:
     own = [msgspec.structs.replace(turn, action=turn.action and f"own_{turn.action}") for turn in study.turns]
-    divergence = forks(study)[0].divergence
+    divergence = next(forks(study)).divergence
     assert any(value for _, value in divergence)
-    assert forks(changed(turns=own))[0].divergence == divergence
+    assert next(forks(changed(turns=own))).divergence == divergence
 
 
 def test_a_fork_is_shown_beside_its_parent(html: str, study: StudyData) -> None:
-    fork = forks(study)[0]
+    fork = next(forks(study))
     assert fork.first is not None
     assert (fork.first[0].turn, fork.first[0].agent) == (fork.first[1].turn, fork.first[1].agent)
     assert fork.first[0].turn > 8

@@ -1,9 +1,8 @@
-"""A figure: the picture, what it says in words, and the numbers that it was drawn from."""
+"""What figures have in common: a sketch, the runs and turns that they are of, and how they name things."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-import msgspec
 from playmolt_schemas.instrument.definitions import COSTS_REAL, arm_of
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
@@ -12,24 +11,6 @@ from playmolt_agora.report.study import RunNote, StudyData, Table, rows
 
 PHASES: Final = {"stage1": "Stage 1", "phase1": "Phase 1", COSTS_REAL: "Phase 1, real costs", "phase2": "Phase 2"}
 CONDITIONS: Final = {"": "", "with_persona": "personas", "no_persona": "no persona"}
-
-
-class Plot(msgspec.Struct, frozen=True, kw_only=True):
-    """One figure of the report. `name` is its anchor and file name, `measure` the definition it is an instance of.
-
-    `table` names the table that it was drawn from, whose provenance then says which runs these were; `alt` says in
-    words what the picture shows; `columns` and `lines` are its numbers.
-    """
-
-    name: str
-    title: str
-    alt: str
-    svg: str
-    measure: str
-    runs: tuple[RunNote, ...]
-    table: str = ""
-    columns: tuple[str, ...] = ()
-    lines: tuple[tuple[object, ...], ...] = ()
 
 
 def phase_title(phase: str) -> str:

@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+import msgspec
 from playmolt_schemas.instrument.definitions import COSTS_REAL
 from playmolt_schemas.stored.agora.turn import ACTIONS
 
 from playmolt_agora.report import vega
 from playmolt_agora.report.plots import tables, turns
-from playmolt_agora.report.plots.figure import Plot, Sketch, shown_runs
-from playmolt_agora.report.study import StudyData, named_rows
+from playmolt_agora.report.plots.figure import Sketch, shown_runs
+from playmolt_agora.report.study import RunNote, StudyData, named_rows
 
 
 class FigureKind(NamedTuple):
@@ -60,6 +61,24 @@ FIGURES: Final = {
 }  # fmt: skip
 
 
+class Plot(msgspec.Struct, frozen=True, kw_only=True):
+    """One figure of the report. `name` is its anchor and file name, `measure` the definition it is an instance of.
+
+    `table` names the table that it was drawn from, whose provenance then says which runs these were; `alt` says in
+    words what the picture shows; `columns` and `lines` are its numbers.
+    """
+
+    name: str
+    title: str
+    alt: str
+    svg: str
+    measure: str
+    runs: tuple[RunNote, ...]
+    table: str
+    columns: tuple[str, ...]
+    lines: tuple[tuple[object, ...], ...]
+
+
 def gallery(study: StudyData) -> dict[str, Plot]:
     """Draw what can be drawn, in the order of the page."""
     found = {}
@@ -72,14 +91,9 @@ def gallery(study: StudyData) -> dict[str, Plot]:
 
 def _drawn(study: StudyData, name: str, figure: FigureKind, sketch: Sketch) -> Plot:
     columns = sketch.columns or tuple(figure.columns.split()) or tuple(sketch.of[0] if sketch.of else ())
+    svg = vega.draw(sketch.chart, f"fig-{name}", figure.title, sketch.alt)
+    lines = tuple(tuple(row.get(column) for column in columns) for row in sketch.of)
     return Plot(
-        name=name,
-        title=figure.title,
-        alt=sketch.alt,
-        svg=vega.draw(sketch.chart, f"fig-{name}", figure.title, sketch.alt),
-        measure=figure.measure,
-        runs=shown_runs(study, *figure.arms),
-        table=sketch.table or figure.table,
-        columns=columns,
-        lines=tuple(tuple(row.get(column) for column in columns) for row in sketch.of),
-    )
+        name=name, title=figure.title, alt=sketch.alt, svg=svg, measure=figure.measure,
+        runs=shown_runs(study, *figure.arms), table=sketch.table or figure.table, columns=columns, lines=lines,
+    )  # fmt: skip
