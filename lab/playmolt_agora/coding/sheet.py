@@ -3,8 +3,10 @@
 import csv
 import io
 import re
+import tomllib
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from importlib.resources import files
 from typing import Final
 
 import msgspec
@@ -15,20 +17,10 @@ from playmolt_schemas.text import trimmed, unstorable
 
 COLUMNS: Final = ("key", "language", "thought", "survival", "social", "note")
 _NEEDED: Final = ("key", "survival", "social")
-_YES: Final = (
-    "1", "1.0", "1,0", "yes", "y", "true", "t", "예", "네", "참", "是", "对", "真", "はい", "wahr", "ja", "vrai",
-    "oui", "verdadero", "verdadeiro", "sí", "si", "sim", "vero", "sì", "waar", "sant", "sann", "sandt",
-    "tosi", "prawda", "tak", "pravda", "ano", "igaz", "igen", "adevărat", "da", "doğru", "evet", "истина",
-    "да", "істина", "так", "αληθησ", "ναι",
-)  # fmt: skip
-_NO: Final = (
-    "0", "0.0", "0,0", "no", "n", "false", "f", "아니오", "아니요", "거짓", "否", "不是", "错", "假", "いいえ",
-    "falsch", "nein", "faux", "non", "falso", "não", "nao", "onwaar", "nee", "falskt", "nej", "usann", "nei", "falsk",
-    "epätosi", "ei", "fałsz", "nie", "nepravda", "ne", "hamis", "nem", "fals", "nu", "yanlış", "hayır",
-    "ложь", "нет", "хибність", "ні", "ψευδησ", "όχι",
-)  # fmt: skip
-"""What spreadsheets write for a truth value in their languages, and what people write."""
-_LABELS: Final[Mapping[str, bool | None]] = {**dict.fromkeys(_YES, True), **dict.fromkeys(_NO, False), "": None}
+_WORDS: Final = tomllib.loads(files("playmolt_agora.coding").joinpath("truth_values.toml").read_text("utf-8"))
+_LABELS: Final[Mapping[str, bool | None]] = {
+    **dict.fromkeys(_WORDS["true"], True), **dict.fromkeys(_WORDS["false"], False), "": None,
+}  # fmt: skip
 _SEPARATORS: Final = ",;\t|"
 _SEPARATOR_LINE: Final = re.compile(r"\A\ufeff?\"?sep=(.)\"?\n", re.IGNORECASE)
 """The line by which some spreadsheets name the separator."""

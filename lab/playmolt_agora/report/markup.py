@@ -7,7 +7,6 @@ from operator import attrgetter
 from typing import Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from jinja2.ext import Extension
 from markupsafe import Markup, escape
 
 _FORBIDDEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
@@ -35,20 +34,11 @@ def _finished(value: object) -> object:
     return value if isinstance(value, Markup) else cleaned(str(value))
 
 
-class _ChapterExtension(Extension):
-    """In chapters line ends and indents between marks are left out; inside a sentence they are one blank."""
-
-    def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:  # noqa: ARG002 -- as Jinja calls it
-        if name != "chapters.html":
-            return source
-        return re.sub(r"\s*\n\s*", " ", re.sub(r"(?<=[>}])\s*\n\s*|\s*\n\s*(?=[<{])", "", source))
-
-
 @cache
 def _environment() -> Environment:
     made = Environment(
         loader=PackageLoader("playmolt_agora.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True, finalize=_finished, extensions=("jinja2.ext.do", _ChapterExtension),
+        lstrip_blocks=True, finalize=_finished, extensions=("jinja2.ext.do",),
     )  # fmt: skip
     made.filters.update({"worded": worded, "counted": counted})
     made.globals.update({"laid": laid, "known": known})

@@ -97,39 +97,30 @@ def _lines(prompt: str | None, parts: Mapping[str, str | None]) -> tuple[tuple[s
 
 
 def _text(blocks: Iterable[_Block], _: str) -> str:
-    return "".join(
-        f"[{block.head[0]}] {' · '.join(block.head[1:])}\n"
-        + "".join(f"{name}: {_indented(text)}\n" for name, text in block.lines)
-        + "\n"
-        for block in blocks
-    )
+    return "".join(f"[{block.head[0]}] {' · '.join(block.head[1:])}\n{_listed('', block.lines)}\n" for block in blocks)
 
 
 def _markdown(blocks: Iterable[_Block], title: str) -> str:
     """Only what an agent wrote is escaped, also where a prompt quotes it, and the words of a question."""
-    return f"# {title}\n\n" + "".join(
-        f"### {' · '.join(block.head)}\n\n"
-        + "".join(f"- {name}: {_listed(name, text)}\n" for name, text in block.lines)
-        + "\n"
-        for block in blocks
-    )
-
-
-def _listed(name: str, text: str) -> str:
-    return _indented(_literal(text) if _is_free(name, text) else text)
+    found = [f"# {title}\n\n"]
+    for block in blocks:
+        lines = ((name, _literal(text) if _is_free(name, text) else text) for name, text in block.lines)
+        found.append(f"### {' · '.join(block.head)}\n\n{_listed('- ', lines)}\n")
+    return "".join(found)
 
 
 def _html(blocks: Iterable[_Block], title: str) -> str:
     return rendered("transcript.html", title=title, blocks=blocks) + "\n"
 
 
+def _listed(mark: str, lines: Iterable[tuple[str, str]]) -> str:
+    """A line for each name; further lines of a text are indented."""
+    return "".join("{}{}: {}\n".format(mark, name, "\n  ".join(text.splitlines())) for name, text in lines)
+
+
 def _is_free(name: str, text: str) -> bool:
     """Whether a line contains what an agent wrote; the target of an act may be any text."""
     return name != "result" and not (name == "act" and _ACT.fullmatch(text))
-
-
-def _indented(text: str) -> str:
-    return "\n  ".join(text.splitlines()) if text else text
 
 
 def _literal(text: str) -> str:
