@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from playmolt_agora.studies.measuring import measure
     from playmolt_agora.studies.opening import BundleBroken, open  # noqa: A004 -- as `gzip.open`
-    from playmolt_agora.studies.study import Figure, Study
-    from playmolt_agora.studies.table import Column, Table
+    from playmolt_agora.studies.study import Column, Figure, Study, Table
 
 _PLACES: Final = {
     "open": "opening",
     "BundleBroken": "opening",
     "measure": "measuring",
     "Study": "study",
-    "Table": "table",
-    "Column": "table",
+    "Table": "study",
+    "Column": "study",
     "Figure": "study",
 }
 

@@ -36,7 +36,7 @@ def test_developing_installs_the_adapters_that_tests_use() -> None:
     [
         ("pettingzoo", "import playmolt.env", "PettingZoo is not installed: pip install 'playmolt[env]'"),
         (
-            "pandas", "from playmolt_agora.studies.table import Table; Table.to_pandas(None)",
+            "pandas", "from playmolt_agora.studies.study import Table; Table.to_pandas(None)",
             "pandas is not installed: pip install 'playmolt-lab[pandas]'",
         ),
     ],

@@ -12,8 +12,8 @@ import polars as pl
 from playmolt_schemas.instrument.definitions import TIE, rank_of
 from playmolt_schemas.stored.agora.turn import AnswerCode, Language
 
-from playmolt_agora.measures.data.results import Result, grouped, number
-from playmolt_agora.measures.data.tables import INTERVIEWS
+from playmolt_agora.measures.data.frame import RUNS
+from playmolt_agora.measures.data.results import Result, grouped, number, results
 from playmolt_agora.measures.divergence import Floats
 from playmolt_agora.measures.inference import permutation, resampling
 from playmolt_agora.measures.inference.streams import stream
@@ -111,16 +111,12 @@ class Interviews:
 
     def levels(self) -> list[Result]:
         """The table `interview_levels`: the mean answer after each turn, or the share of each choice or label."""
-        value, run = pl.col("value"), pl.col("run").unique().sort()
+        value = pl.col("value")
         ordered = self._measured().with_row_index("at").sort(pl.col("at").min().over(*_GROUP), "turn")
         found = ordered.group_by(*_GROUP, "turn", maintain_order=True).agg(
-            asked=pl.len(), valid=value.count(), runs=run.len(), mean=value.mean(), _runs=run
+            RUNS, asked=pl.len(), valid=value.count(), runs=pl.col("run").n_unique(), mean=value.mean()
         )
-        named = INTERVIEWS["interview_levels"]
-        return [
-            Result({name: row[name] for name in named}, runs=tuple(row["_runs"]), n=row["valid"], unit="answer")
-            for row in found.iter_rows(named=True)
-        ]
+        return results("interview_levels", found, n="valid", unit="answer")
 
     def changes(self, seed: str) -> list[Result]:
         """The table `interview_changes`: from the first to the last time of asking, by runs."""

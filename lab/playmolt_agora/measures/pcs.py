@@ -69,16 +69,8 @@ def cells(turns: pl.DataFrame, imported: Sequence[Mapping[str, object]] = ()) ->
 
 
 def tested(all_cells: Iterable[PcsCell]) -> tuple[str, ...]:
-    """The models that a test of PCS was planned for: those with both arms in some language, whatever came of them."""
-    return tuple(
-        sorted(
-            {
-                cell.model
-                for cell in all_cells
-                if all(arm.runs or arm.turns is not None for arm in (cell.stage1, cell.phase1))
-            }
-        )
-    )
+    """The models that a test of PCS was planned for: those with both arms in some language."""
+    return tuple(sorted({cell.model for cell in all_cells if cell.stage1.planned and cell.phase1.planned}))
 
 
 def row(cell: PcsCell, seed: str) -> Result:

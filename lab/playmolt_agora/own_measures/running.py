@@ -5,7 +5,7 @@ import select
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import IO, Any, Final, cast
@@ -150,25 +150,18 @@ TRIAL_SECONDS: Final = 5.0
 def trial_faults(trial: MeasureTrial) -> tuple[PlanFault, ...]:
     """A fault for each measure that does not hold."""
     turns = table(trial.turns)
-    return tuple(fault for each in trial.measures for fault in _faults(each, turns))
+    return tuple(fault for each in trial.measures if (fault := _fault(each, turns)) is not None)
 
 
-def _faults(declared: MeasureDeclaration, turns: object) -> Iterator[PlanFault]:
+def _fault(declared: MeasureDeclaration, turns: object) -> PlanFault | None:
+    """What is wrong with a measure: the first of two runs over the same turns that fails, or that they differ."""
+    seconds = min(TRIAL_SECONDS, declared.seconds)
     with ThreadPoolExecutor(2) as pool:
-        first, second = pool.map(
-            lambda _: measured(declared, turns, seconds=min(TRIAL_SECONDS, declared.seconds)), range(2)
-        )
-    found = unlike(first, second)
-    if found.code is not None:
-        path = f"measures/{declared.name}.py"
-        yield PlanFault("", found.detail, code=found.code, file=path, line=found.line)
-
-
-def unlike(first: MeasureResult, second: MeasureResult) -> MeasureResult:
-    """The first of two runs over the same turns that fails, or that they differ."""
-    for each in (first, second):
-        if each.code is not None:
-            return each
-    if not first.table.equals(second.table):
-        return MeasureResult(code="measure_unstable", detail="gave two different tables of the same turns")
-    return first
+        first, second = pool.map(lambda _: measured(declared, turns, seconds=seconds), range(2))
+    found = second if first.code is None else first
+    if found.code is None and not first.table.equals(second.table):
+        found = MeasureResult(code="measure_unstable", detail="gave two different tables of the same turns")
+    if found.code is None:
+        return None
+    path = f"measures/{declared.name}.py"
+    return PlanFault("", found.detail, code=found.code, file=path, line=found.line)

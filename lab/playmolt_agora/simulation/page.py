@@ -2,13 +2,16 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from math import sqrt
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import asdict
 from playmolt_schemas.instrument import definitions
 
 from playmolt_agora.measures.data import tables
+from playmolt_agora.measures.data.turns import schema
 from playmolt_agora.simulation.rows import COLUMNS, SimulationRow
 
 _BLOCK: Final = re.compile(r"(<!-- simulate:begin (\S+) -->\n)(.*?)(<!-- simulate:end \2 -->)", re.DOTALL)
@@ -79,8 +82,6 @@ def _read(block: str) -> dict[tuple[str, ...], tuple[float, int]]:
 
 def save(rows: Sequence[SimulationRow], out: Path) -> None:
     """Write `simulation.csv` and `simulation.parquet` into a folder, which is made where it is missing."""
-    table = {name: [getattr(row, name) for row in rows] for name in COLUMNS}
     out.mkdir(parents=True, exist_ok=True)
-    measured = dict.fromkeys(("estimate", "lo", "hi", "promised_lo", "promised_hi"), "measure")
-    kinds = {**dict.fromkeys(COLUMNS, "text"), **measured, "draws": "count", "ok": "flag"}
-    tables.save("simulation", table, tables.arrow_table(table, kinds), out)
+    table = import_module("pyarrow").Table.from_pylist([*map(asdict, rows)], schema=schema(SimulationRow))
+    tables.save("simulation", table.to_pydict(), table, out)

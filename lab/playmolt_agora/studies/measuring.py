@@ -11,7 +11,7 @@ import numpy as np
 from playmolt_agora.measures import analysis
 from playmolt_agora.measures.data.tables import arrow_table
 from playmolt_agora.measures.data.turns import plain
-from playmolt_agora.studies.table import Table
+from playmolt_agora.studies.study import Table
 
 
 def measure(turns: object, *, seed: str = "0", tables: Collection[str] | None = None) -> dict[str, Table]:

@@ -78,12 +78,12 @@ def save(name: str, columns: Mapping[str, Sequence[object]], table: object, out:
     return comma, parquet
 
 
-def arrow_table(table: Mapping[str, Sequence[object]], kinds: Mapping[str, str] | None = None) -> object:
-    """A table with the types that its columns' names say, unless `kinds` do."""
+def arrow_table(table: Mapping[str, Sequence[object]]) -> object:
+    """A table with the types that its columns' names say."""
     arrow = import_module("pyarrow")
     types = {"text": arrow.string(), "flag": arrow.bool_(), "count": arrow.int64(), "measure": arrow.float64()}
-    known = {name: (kinds or {}).get(name) or kind_of(name, values) for name, values in table.items()}
-    columns = {name: arrow.array(_plain(table[name], kind), type=types[kind]) for name, kind in known.items()}
+    kinds = {name: kind_of(name, values) for name, values in table.items()}
+    columns = {name: arrow.array(_plain(table[name], kind), type=types[kind]) for name, kind in kinds.items()}
     return arrow.table(columns)
 
 

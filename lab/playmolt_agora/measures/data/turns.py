@@ -40,9 +40,9 @@ def plain(row: Mapping[str, object]) -> dict[str, object]:
 
 
 @cache
-def schema(*, maps: bool = False) -> Any:
-    """The types of turns; with `maps` a field that maps agents to numbers is still a map."""
-    fields = msgspec.structs.fields(TurnRecord)
+def schema(kind: type[msgspec.Struct] = TurnRecord, *, maps: bool = False) -> Any:
+    """The types of a table of structs; with `maps` a field that maps names to values is still a map."""
+    fields = msgspec.structs.fields(kind)
     return import_module("pyarrow").schema([(field.name, _type(field.type, maps=maps)) for field in fields])
 
 

@@ -45,6 +45,11 @@ class Arm:
         return int(self.counts.sum())
 
     @property
+    def planned(self) -> bool:
+        """Whether it was played or imported, whatever came of it."""
+        return bool(self.runs) or self.turns is not None
+
+    @property
     def pooled(self) -> Floats:
         """Counts over all runs."""
         return np.asarray(self.counts.sum(axis=0), dtype=np.float64)

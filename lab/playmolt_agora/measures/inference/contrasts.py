@@ -81,20 +81,15 @@ def intervals(all_contrasts: Sequence[Contrast], seed: str) -> tuple[list[Result
     divergences: list[Result] = []
     points: list[Result] = []
     for each in all_contrasts:
-        left, right = _draws(each, seed)
-        first, second = each.first.counts[left], each.second.counts[right]
+        generator = stream(seed, "contrast", *each.key.values())
+        left, right = resampling.resamples(generator, len(each.first.runs), len(each.second.runs))
+        first, second = each.first.counts[left], each.second.counts[left if each.paired else right]
         pooled = first.sum(axis=1), second.sum(axis=1)
         span = _interval(each, count_jsd(*pooled, each.alpha))
         jsd = divergence(each.first.pooled, each.second.pooled)
         divergences.append(_result(each, {"jsd": jsd, **span.named("ci"), "indicative": span.indicative}))
         points += _points(each, first, second)
     return divergences, points
-
-
-def _draws(each: Contrast, seed: str) -> tuple[Any, Any]:
-    generator = stream(seed, "contrast", *each.key.values())
-    left, right = resampling.resamples(generator, len(each.first.runs), len(each.second.runs))
-    return left, left if each.paired else right
 
 
 def _points(each: Contrast, first: Floats, second: Floats) -> list[Result]:
