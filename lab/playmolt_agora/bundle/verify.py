@@ -37,6 +37,9 @@ FIELDS = (
     "stream", "version", "position", "type", "schema_version", "data", "metadata", "at", "salt", "prev_hash", "hash",
 )  # fmt: skip
 TURNS = ("agent_acted", "turn_failed")
+ADDED = ("run_added", "forked")
+ASKED = {"judge_coded": "a judge", "interviewed": "a question", **dict.fromkeys(TURNS, "a turn")}
+"""The events with a prompt, and who used it."""
 INTERVIEW = ("run", "turn", "agent", "id", "parse_code", "value", "choice", "text")
 SHOWN = 50
 Json = dict[str, Any]
@@ -206,42 +209,39 @@ def interview_key(row: dict[str, object]) -> tuple[str, str]:
 
 
 class Stream:
-    """What the check of a run, or of the experiment, found in its file."""
+    """What the check of a run, or of the experiment, found in its file: what other checks need of its records."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.first: Json = {}
         self.ended = ""
         self.hashes: dict[int, str] = {}
+        self.prompts: dict[str, str] = {}
         self.turns: list[tuple[str, str]] = []
-        self.prompts: set[str] = set()
-        self.asked: set[str] = set()
         self.interviews: list[tuple[str, str]] = []
+        self.judged: list[tuple[str, str]] = []
         self.ends: list[Json] = []
         self.runs: set[str] = set()
-        self.judged: list[tuple[str, str]] = []
 
     def take(self, record: Json) -> None:
         """Keep what other checks need of a record."""
         kind, data = record["type"], record["data"]
-        self.hashes[record["version"]] = record["hash"]
+        self.first = self.first or record
         self.ended = max(self.ended, record["at"])
-        if record["version"] == 1:
-            self.first = record
+        self.hashes[record["version"]] = record["hash"]
+        if kind in ASKED:
+            self.prompts[data["record"]["prompt_hash"] if kind in TURNS else data["prompt_hash"]] = ASKED[kind]
         if kind in TURNS:
             self.turns.append(turn_key(data["record"]))
-            self.prompts.add(data["record"]["prompt_hash"])
         elif kind == "interviewed":
-            self.asked.add(data["prompt_hash"])
             self.interviews.append(interview_key(data))
         elif kind == "judge_coded":
-            self.prompts.add(data["prompt_hash"])
             self.judged.append((data["run"], f"the thought of turn {data['turn']} of {data['agent']} in {data['run']}"))
         elif kind == "run_finished":
             self.ends.append(data)
         elif kind == "preregistered":
             self.runs.update(run["run"] for run in data["runs"])
-        elif kind in ("run_added", "forked"):
+        elif kind in ADDED:
             self.runs.add(data["planned"]["run"])
 
 
@@ -302,11 +302,7 @@ class Verifier:
         self._lock(experiment, runs)
         self._runs(experiment, runs)
         self._folder(experiment)
-        self._prompts(
-            dict.fromkeys(experiment.prompts, "a judge")
-            | {hash_: "a question" for run in runs for hash_ in run.asked}
-            | {hash_: "a turn" for run in runs for hash_ in run.prompts}
-        )
+        self._prompts({digest: who for stream in streams for digest, who in stream.prompts.items()})
         self._turns(runs)
         self._interviews(runs)
         self._crate(manifest, experiment, runs)
