@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET
 from playmolt_schemas.instrument.definitions import rank_of
 from playmolt_schemas.stored.agora.experiment import PinnedTest
-from playmolt_schemas.stored.agora.turn import VALID_CODES, Interview, InterviewScale, TurnRecord
+from playmolt_schemas.stored.agora.turn import VALID_CODES, Interview, InterviewScale
 from playmolt_schemas.stored.agora.world import Rules
 
 from playmolt_agora.measures import descriptive
@@ -27,18 +27,6 @@ Lines = list[tuple[object, ...]]
 PARTS: Final = {"H1": ("H1a", "H1b"), "H2": ("H2a", "H2b")}
 """The parts that a hypothesis is the conjunction of; registered with it."""
 _COMPANIONS: Final = [name for name in TABLES["pcs"] if name not in keys_of("pcs") and not name.startswith("contrib_")]
-_RATES: Final = (
-    "count", "succeeded", "t_valid", "p", "feasible", "q", "q_heard", "exposure", "r_seed", "r_literal",
-    "dyad_exposure", "r_dyad",
-)  # fmt: skip
-_BOTH_WAYS: Final = (
-    ("Tests both ways", "tests", ("test",), {"statistic": "statistic", "p": "p", "p_holm": "p, Holm"}),
-    ("PCS both ways", "pcs", ("model", "language"), {"pcs": "PCS", "ci_lo": "from", "ci_hi": "to"}),
-    ("Does it fade? (ri_ext) both ways", "ri_ext", ("set", "model"),
-     {name: name for name in ("agents_kept", "beta", "beta_null", "beta_excess", "p_perm")}),
-)  # fmt: skip
-"""Each table of the confirmatory set: caption, name, key, and its figures by their headings."""
-_DIGITS: Final = 12
 _ROWS: Final = 200
 
 
@@ -89,37 +77,26 @@ def companions(found: Sequence[Row]) -> tuple[list[str], Lines]:
     return heads, [(name, *(cell(name, row.get(name)) for row in found)) for name in _COMPANIONS]
 
 
-def both_ways(study: StudyData) -> Iterator[tuple[str, list[str], Lines]]:
-    """Every headline figure with the registered exclusions and with none."""
-    for caption, name, key, figures in _BOTH_WAYS if study.unexcluded else ():
-        kept, every = (
-            {tuple(row[column] for column in key): row for row in rows(table)}
-            for table in (study.tables.get(name), study.unexcluded.get(f"unexcluded_{name}"))
-        )
-        lines: Lines = [
-            (
-                *each,
-                *(_figure(column, found.get(each, {}).get(column)) for found in (kept, every) for column in figures),
-            )
-            for each in dict.fromkeys((*kept, *every))
-        ]
-        yield caption, [*key, *figures.values(), *(f"{each}, all runs" for each in figures.values())], lines
+def both_ways(study: StudyData, name: str, key: Sequence[str], figures: Mapping[str, str]) -> tuple[list[str], Lines]:
+    """A confirmatory table with the registered exclusions and with none; `figures` are its columns by heading."""
+    kept, every = (
+        {tuple(row[column] for column in key): row for row in rows(table)}
+        for table in (study.tables.get(name), study.unexcluded.get(f"unexcluded_{name}"))
+    )
+    lines: Lines = [
+        (*each, *(_figure(column, found.get(each, {})) for found in (kept, every) for column in figures))
+        for each in dict.fromkeys((*kept, *every))
+    ]
+    return [*key, *figures.values(), *(f"{each}, all runs" for each in figures.values())], lines
 
 
-def _figure(column: str, value: Any) -> object:
-    return shown_p(value) if column == "p" else cell(column, value)
+def _figure(column: str, row: Row) -> object:
+    return shown_p(row.get(column)) if column == "p" else cell(column, row.get(column))
 
 
 def rates(study: StudyData) -> list[Row]:
     found = (row for row in rows(study.tables.get("shares")) if row["level"] == "cell")
     return sorted(found, key=lambda row: (rank_of(row["phase"]), row["set"] or "", row["model"], row["language"]))
-
-
-def rate_columns(found: Sequence[Row]) -> dict[str, str]:
-    """The columns of rates, each by its heading; those that are bounded by design have a mark."""
-    keys = ("phase", "set", "model", "language", "persona", "action")
-    names = (*(key for key in keys if any(row.get(key) is not None for row in found)), *_RATES)
-    return {name: f"{name} †" if name in {"r_seed", "r_literal"} else name for name in names}
 
 
 def rituals(found: Sequence[Row]) -> list[Row]:
@@ -156,27 +133,12 @@ def interaction_rows(study: StudyData) -> list[Row]:
     return [{"cell": cells.get(row["run"]), **row} for row in rows(study.tables.get("pint"))]
 
 
-def acts(first: tuple[TurnRecord, TurnRecord]) -> Lines:
-    return [
-        (name, turn.turn, turn.agent, turn.parse_code, turn.action, turn.target, turn.content)
-        for name, turn in zip(("parent", "fork"), first, strict=True)
-    ]
+def questions(study: StudyData) -> tuple[Interview, ...]:
+    return msgspec.convert(study.plan["interviews"], tuple[Interview, ...])
 
 
-def questions(study: StudyData) -> Lines:
-    return [
-        (
-            each.id,
-            ", ".join(map(str, each.at)),
-            _kind(each),
-            each.who,
-            " / ".join(filter(None, (each.ask.ko, each.ask.en))),
-        )
-        for each in msgspec.convert(study.plan["interviews"], tuple[Interview, ...])
-    ]
-
-
-def _kind(question: Interview) -> str:
+def kind(question: Interview) -> str:
+    """How a question is answered."""
     if isinstance(question.scale, InterviewScale):
         return f"{question.scale.from_} to {question.scale.to}"
     if choices := question.choices_in("en") or question.choices_in("ko"):
@@ -201,16 +163,6 @@ def people(study: StudyData) -> Lines:
             asked[row.condition, row.item] += row.count
         lines.append((each.name, each.source, each.licence, asked.total(), max(asked.values(), default=0)))
     return lines
-
-
-def files(own: OwnContent) -> Lines:
-    return [(file.path, file.bytes, file.sha256[:_DIGITS]) for file in own.folder.files]
-
-
-def texts(own: OwnContent) -> Iterator[tuple[str, Lines]]:
-    for title in ("Personas", "Events"):
-        if found := [item for item in own.texts.items() if item[0].startswith(f"{title.lower()}/")]:
-            yield title, [*found]
 
 
 def worlds(own: OwnContent) -> Iterator[tuple[str, Lines]]:
