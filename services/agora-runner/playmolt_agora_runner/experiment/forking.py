@@ -15,7 +15,7 @@ from playmolt_schemas.text import unstorable
 from playmolt_agora_runner.experiment import commands, preregistration
 from playmolt_agora_runner.experiment.state import BY_CHARS, Run, State, game_over, no_run
 from playmolt_agora_runner.plan import matrix
-from playmolt_agora_runner.run import branch, opening
+from playmolt_agora_runner.run import forks, opening
 from playmolt_agora_runner.scripted import residents
 
 
@@ -40,7 +40,7 @@ def spec_of(state: State, plan: Plan, run: Run) -> RunSpec:
         parent = state.run(run.parent.run)
         if parent is None:
             raise LookupError(f"{run.run} branches off a run that does not exist")
-        return branch.forked(spec_of(state, plan, parent), run.run, run.parent.version, run.parent.change)
+        return forks.forked(spec_of(state, plan, parent), run.run, run.parent.version, run.parent.change)
     return matrix.spec(plan, state.game_id, matrix.cell_of(plan, run.cell, state.rooms), run.number)
 
 
@@ -54,13 +54,13 @@ def fork(state: State, command: commands.ForkRun) -> Decision:
     refusal = _no_fork(state, parent, command)
     if refusal:
         return refusal
-    forks = sum(run.parent is not None for run in state.runs)
-    identifier = matrix.run_id(state.game_id, f"fork/{parent.run}/{command.version}/{command.change}", forks + 1)
+    number = sum(run.parent is not None for run in state.runs) + 1
+    identifier = matrix.run_id(state.game_id, f"fork/{parent.run}/{command.version}/{command.change}", number)
     try:
-        spec = branch.forked(spec_of(state, state.plan, parent), identifier, command.version, command.change)
-    except branch.InvalidChange as error:
+        spec = forks.forked(spec_of(state, state.plan, parent), identifier, command.version, command.change)
+    except forks.InvalidChange as error:
         return Refused(Code.INVALID_REQUEST, f"{error}.", (FieldFault("set", str(error)),))
-    unknown = [model for model in branch.models_of(spec) if not _plays(model, state, command.catalogue)]
+    unknown = [model for model in forks.models_of(spec) if not _plays(model, state, command.catalogue)]
     if unknown:
         message = f"{unknown[0][:64]} is not a model of this plan or the catalogue"
         return Refused(Code.INVALID_REQUEST, f"{message}.", (FieldFault("set", message),))
@@ -78,7 +78,7 @@ def _no_fork(state: State, parent: Run, command: commands.ForkRun) -> Refused | 
     if parent.status == "planned":
         return Refused(Code.NOT_STARTED, "This run has no events yet. Fork it once it is under way.")
     if command.version < 1 or unstorable(command.change):
-        return Refused(Code.INVALID_REQUEST, f"Give a version of at least 1 and a change: {branch.CHANGES}.")
+        return Refused(Code.INVALID_REQUEST, f"Give a version of at least 1 and a change: {forks.CHANGES}.")
     if parent.status == "finished" and command.version > (parent.version or 0):
         message = f"is {command.version}, but the run ended with event {parent.version or 0}"
         return Refused(Code.INVALID_REQUEST, f"at {message}.", (FieldFault("at", message),))

@@ -25,7 +25,7 @@ from playmolt_schemas.text import trimmed, unstorable
 from typing_extensions import override
 
 from playmolt_agora_runner import budget
-from playmolt_agora_runner.experiment import adaptive, coding, commands, effects, forking, interim_pcs, run_reports
+from playmolt_agora_runner.experiment import coding, commands, effects, forking, looks, run_reports
 from playmolt_agora_runner.experiment.preregistration import RULES_VERSION
 from playmolt_agora_runner.experiment.state import BY_CHARS, DEVIATIONS_MOST, FOLDS, State, game_over
 from playmolt_agora_runner.turn import texts
@@ -59,8 +59,8 @@ class Experiment(Game[State]):
                 commands.ReportRunWithoutResult: run_reports.run_without_result,
                 commands.RaiseBudget: _raise_budget,
                 commands.Compare: _compare,
-                commands.Look: adaptive.look,
-                commands.SeePcs: interim_pcs.see,
+                commands.Look: looks.take,
+                commands.SeePcs: looks.see,
                 commands.ForkRun: forking.fork,
                 commands.StartJudge: coding.start_judging,
                 commands.StopJudge: coding.stop_judging,

@@ -15,7 +15,7 @@ from playmolt_schemas.stored.agora.experiment import (
 )
 from playmolt_schemas.stored.agora.plan import NOTE_CHARS, Noticed, Spent
 
-from playmolt_agora_runner.experiment import commands, interim_pcs
+from playmolt_agora_runner.experiment import commands, looks
 from playmolt_agora_runner.experiment.state import DEVIATIONS_MOST, Run, State, no_run
 
 _ANOTHER: Final = "another model answered than the one requested"
@@ -73,7 +73,7 @@ def _unfinished(state: State, identifier: str) -> Run | Accepted | Refused:
 
 def _counted(state: State, run: Run, acts: Mapping[str, int]) -> tuple[ActsCounted, ...]:
     """Keep what was done where PCS may be looked at, and nowhere else."""
-    if state.plan is None or dict(acts) == run.acts or not interim_pcs.counts(state.plan, run):
+    if state.plan is None or dict(acts) == run.acts or not looks.enters_pcs(state.plan, run):
         return ()
     return (ActsCounted(run=run.run, acts=dict(acts)),)
 

@@ -16,7 +16,7 @@ from playmolt_schemas.copying import copied
 from playmolt_schemas.instrument.usage import cost_lines
 from playmolt_schemas.stored.agora.experiment import ANSWERED
 
-from playmolt_agora_runner.experiment import interim_pcs
+from playmolt_agora_runner.experiment import looks
 from playmolt_agora_runner.experiment.state import Run, State
 
 
@@ -40,7 +40,7 @@ def experiment(state: State) -> ExperimentState:
         deviations=tuple(_deviation(state, line) for line in state.deviations),
         prompt_cut=_prompt_cut(state),
         costs=tuple(cost_lines([(run.cell, run.models) for run in state.runs])),
-        pcs_cells=tuple(cell.name for cell in interim_pcs.cells(state.plan)) if state.plan else (),
+        pcs_cells=tuple(cell.name for cell in looks.pcs_cells(state.plan)) if state.plan else (),
     )
 
 

@@ -9,7 +9,7 @@ from playmolt_schemas.stored.agora.run import RunOpened
 from playmolt_schemas.stored.agora.turn import RunSpec, Seat
 from playmolt_schemas.stored.agora.world import Rules
 
-from playmolt_agora_runner.run.branch import PERSONAS
+from playmolt_agora_runner.run.forks import PERSONAS
 from playmolt_agora_runner.turn import scenes
 from playmolt_agora_runner.world import chance, world, worlds
 

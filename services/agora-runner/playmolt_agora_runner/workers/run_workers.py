@@ -17,13 +17,13 @@ from playmolt_schemas.instrument.laboratory import CellInterval, IntervalsReques
 from playmolt_schemas.limits import PAGE_MAX
 from playmolt_schemas.stored.agora.turn import RunSpec
 
-from playmolt_agora_runner.experiment import adaptive, effects, interim_pcs
 from playmolt_agora_runner.experiment import commands as experiments
+from playmolt_agora_runner.experiment import effects, looks
 from playmolt_agora_runner.experiment.api import PcsFigures
 from playmolt_agora_runner.experiment.effects import RunToOpen
 from playmolt_agora_runner.experiment.forking import registered_spec
 from playmolt_agora_runner.experiment.state import State
-from playmolt_agora_runner.run import branch, commands
+from playmolt_agora_runner.run import commands, forks
 from playmolt_agora_runner.run.effects import EndOfPause
 from playmolt_agora_runner.workers.laboratory import Laboratory, LaboratoryFailed
 from playmolt_agora_runner.workers.recent_experiments import RecentExperiments, events_of
@@ -56,7 +56,7 @@ class RunOpener:
         if spec.parent is None:
             return commands.OpenRun(spec=spec)
         events = await events_of(self._log, spec.parent.run)
-        content = branch.content_of(spec.parent.change)
+        content = forks.content_of(spec.parent.change)
         return commands.ReplayRun(spec=spec, events=tuple(events[: spec.parent.version]), content=content)
 
 
@@ -121,7 +121,9 @@ class LookWorker:
             stage1_import=tuple(plan.stage1_rows),
         )  # fmt: skip
         known = {(each.model, each.language): each for each in await self._laboratory.intervals(request)}
-        intervals = {cell.name: _ends(known.get((cell.model or "", cell.language))) for cell in adaptive.cells(plan)}
+        intervals = {
+            cell.name: _ends(known.get((cell.model or "", cell.language))) for cell in looks.growing_cells(plan)
+        }
         look = experiments.Look(by="runner", measure=measure, intervals=intervals, effect_id=leased.effect.id)
         await leased.submit(look)
 
@@ -144,7 +146,7 @@ class PcsLook:
         if found is None or found.state.plan is None:
             return request.body
         state = found.state
-        cells = interim_pcs.arms(found.state.plan, state.runs)
+        cells = looks.arms(found.state.plan, state.runs)
         try:
             return PcsFigures(state.spent.turns, await self._laboratory.pcs(cells) if cells else {})
         except LaboratoryFailed as error:

@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from playmolt_agora_runner.experiment import adaptive
+from playmolt_agora_runner.experiment import looks
 from playmolt_agora_runner.plan import reading
 from playmolt_schemas.stored.agora.plan import Plan
 
@@ -26,11 +26,11 @@ def plan(**changes: Any) -> Plan:
 
 
 def growing(held: dict[str, int], intervals: dict[str, tuple[str, str] | None]) -> list[str]:
-    return [cell.name for cell in adaptive.growing(plan(), held, intervals)]
+    return [cell.name for cell in looks.growing(plan(), held, intervals)]
 
 
 def test_only_phase1_cells_may_grow() -> None:
-    assert [cell.name for cell in adaptive.cells(plan())] == [KO, EN]
+    assert [cell.name for cell in looks.growing_cells(plan())] == [KO, EN]
 
 
 def test_a_cell_grows_while_its_interval_is_too_wide() -> None:
@@ -48,8 +48,8 @@ def test_no_cell_grows_past_its_most() -> None:
 
 def test_without_adaptive_nothing_grows() -> None:
     fixed = plan(adaptive=None)
-    assert adaptive.cells(fixed) == ()
-    assert adaptive.growing(fixed, {KO: 1}, {}) == ()
+    assert looks.growing_cells(fixed) == ()
+    assert looks.growing(fixed, {KO: 1}, {}) == ()
 
 
 @given(st.lists(st.tuples(WIDTHS, WIDTHS), max_size=12))

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from playmolt_agora.measures.inference.arms import pcs_so_far
 from playmolt_agora_runner.coding.judgement import Judgement
 from playmolt_agora_runner.coding.judgement import coded as coded_events
-from playmolt_agora_runner.experiment import commands, interim_pcs, views
+from playmolt_agora_runner.experiment import commands, looks, views
 from playmolt_agora_runner.experiment.api import ExperimentApi
 from playmolt_agora_runner.experiment.effects import RunToOpen, ThoughtsToCode, look_effect, open_effect
 from playmolt_agora_runner.experiment.forking import registered_spec
@@ -106,7 +106,7 @@ class Bench(Scenario[State]):
         """A look at PCS as it is."""
         plan = self.state.plan
         assert plan is not None
-        figures = pcs_so_far(interim_pcs.arms(plan, self.state.runs))
+        figures = pcs_so_far(looks.arms(plan, self.state.runs))
         return self.when(commands.SeePcs(by=by, turns=self.state.spent.turns, figures=figures))
 
     @property
@@ -835,7 +835,7 @@ class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a m
     def see_pcs(self) -> None:
         plan = self.bench.state.plan
         assert plan is not None
-        figures = pcs_so_far(interim_pcs.arms(plan, self.bench.state.runs))
+        figures = pcs_so_far(looks.arms(plan, self.bench.state.runs))
         self.commanded(commands.SeePcs(by="o", turns=self.bench.state.spent.turns, figures=figures))
 
     @rule(place=st.integers(0, 9), version=st.integers(-1, 5),

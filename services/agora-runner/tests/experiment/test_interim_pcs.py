@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from playmolt_agora.measures.divergence import count_jsd
 from playmolt_agora.measures.inference import arms
 from playmolt_agora.measures.inference.arms import pcs_so_far
-from playmolt_agora_runner.experiment import interim_pcs
+from playmolt_agora_runner.experiment import looks
 from playmolt_agora_runner.experiment.state import Run
 from playmolt_agora_runner.plan import reading
 from playmolt_schemas.stored.agora.plan import Plan
@@ -44,7 +44,7 @@ def played(cell: str, *counts: tuple[int, ...], **changes: Any) -> list[Run]:
 
 def test_the_example_comes_out_with_its_floors() -> None:
     runs = [*played("stage1/scripted/ko", *STAGE1), *played(CELL, *PHASE1)]
-    figure = pcs_so_far(interim_pcs.arms(plan(), runs))[CELL]
+    figure = pcs_so_far(looks.arms(plan(), runs))[CELL]
     assert float(figure.pcs) == pytest.approx(0.3548, abs=5e-5)
     assert float(figure.floor_stage1 or 0) == pytest.approx(0.0226, abs=5e-5)
     assert float(figure.floor_phase1 or 0) == pytest.approx(0.0038, abs=5e-5)
@@ -67,9 +67,7 @@ def jsd(left: list[int], right: list[int], alpha: float) -> float:
 def test_the_divergence_is_that_of_the_definition(left: list[int], right: list[int]) -> None:
     runs = [*played("stage1/scripted/ko", tuple(left)), *played(CELL, tuple(right))]
     alpha = 0.0 if min(sum(left), sum(right)) >= 600 else 0.5
-    assert float(pcs_so_far(interim_pcs.arms(plan(), runs))[CELL].pcs) == pytest.approx(
-        jsd(left, right, alpha), abs=1e-6
-    )
+    assert float(pcs_so_far(looks.arms(plan(), runs))[CELL].pcs) == pytest.approx(jsd(left, right, alpha), abs=1e-6)
 
 
 @given(ROWS, ROWS, st.sampled_from([0.0, 0.5]))
@@ -83,13 +81,13 @@ def test_forks_and_other_arms_are_left_out() -> None:
     runs = [*played("stage1/scripted/ko", *STAGE1), *played(CELL, *PHASE1)]
     parent = Parent(run="agora-1", version=3, change="model=scripted-wild")
     more = [*played(CELL, (900, 0, 0, 0, 0, 0), parent=parent), *played("phase1_costs_real/scripted/ko", (9,) * 6)]
-    assert pcs_so_far(interim_pcs.arms(plan(), [*runs, *more])) == pcs_so_far(interim_pcs.arms(plan(), runs))
-    assert [interim_pcs.counts(plan(), run) for run in (runs[0], runs[-1], *more)] == [True, True, False, False]
+    assert pcs_so_far(looks.arms(plan(), [*runs, *more])) == pcs_so_far(looks.arms(plan(), runs))
+    assert [looks.enters_pcs(plan(), run) for run in (runs[0], runs[-1], *more)] == [True, True, False, False]
 
 
 def test_a_cell_has_no_figure_before_both_arms_have_acted() -> None:
-    assert pcs_so_far(interim_pcs.arms(plan(), played("stage1/scripted/ko", *STAGE1))) == {}
-    assert pcs_so_far(interim_pcs.arms(plan(), played(CELL, (0,) * 6))) == {}
+    assert pcs_so_far(looks.arms(plan(), played("stage1/scripted/ko", *STAGE1))) == {}
+    assert pcs_so_far(looks.arms(plan(), played(CELL, (0,) * 6))) == {}
 
 
 def test_imported_counts_stand_for_stage1() -> None:
@@ -98,7 +96,7 @@ def test_imported_counts_stand_for_stage1() -> None:
             for number, row in enumerate(STAGE1)]  # fmt: skip
     imported = plan(phases={"phase1": {"runs": 3}}, stage1_import={"file": "old.csv", "runs": rows})
     found, whole = (
-        pcs_so_far(interim_pcs.arms(each, runs))
+        pcs_so_far(looks.arms(each, runs))
         for each, runs in (
             (imported, played(CELL, *PHASE1)),
             (plan(), [*played("stage1/scripted/ko", *STAGE1), *played(CELL, *PHASE1)]),
@@ -110,6 +108,6 @@ def test_imported_counts_stand_for_stage1() -> None:
 def test_pilots_and_plans_without_stage1_have_none() -> None:
     runs = [*played("stage1/scripted/ko", *STAGE1), *played(CELL, *PHASE1)]
     for without in (plan(exploratory=True), plan(phases={"phase1": {"runs": 3}})):
-        assert interim_pcs.cells(without) == ()
-        assert pcs_so_far(interim_pcs.arms(without, runs)) == {}
-    assert [cell.name for cell in interim_pcs.cells(plan())] == [CELL]
+        assert looks.pcs_cells(without) == ()
+        assert pcs_so_far(looks.arms(without, runs)) == {}
+    assert [cell.name for cell in looks.pcs_cells(plan())] == [CELL]

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 from playmolt_agora_runner.folder.reading import PlanFolder
 from playmolt_agora_runner.plan import matrix
-from playmolt_agora_runner.run import branch, commands, effects
+from playmolt_agora_runner.run import commands, effects, forks
 from playmolt_agora_runner.run.rules import Agora
 from playmolt_agora_runner.turn.reply_parser import Parsed, TurnReply
 from playmolt_core.game.decider import Accepted, Decision, Refused
@@ -44,14 +44,14 @@ def decided(rules: Agora, commanded: Any, state: Any, events: list[Any]) -> Any:
 
 def test_an_agent_can_be_given_another_persona_of_the_folder(plan: Plan, folder: PlanFolder) -> None:
     parent = spec_of(plan, folder)
-    fork = branch.forked(parent, "agora-fork", 3, "persona=STEWARD_01:grabber")
+    fork = forks.forked(parent, "agora-fork", 3, "persona=STEWARD_01:grabber")
     assert [seat.persona for seat in fork.seats[:3]] == ["grabber", "steward", "grabber"]
     rules, events = Agora(), list[Any]()
     decided(rules, commands.OpenRun(spec=fork), rules.initial("agora-fork"), events)
     assert events[0].seats[0].persona == "grabber"
-    assert branch.forked(parent, "agora-fork", 3, "persona=STEWARD_01:none").seats[0].persona is None
-    with pytest.raises(branch.InvalidChange, match=r"merchant, .*, elder, follower, grabber, steward, none"):
-        branch.forked(parent, "agora-fork", 3, "persona=STEWARD_01:stewart")
+    assert forks.forked(parent, "agora-fork", 3, "persona=STEWARD_01:none").seats[0].persona is None
+    with pytest.raises(forks.InvalidChange, match=r"merchant, .*, elder, follower, grabber, steward, none"):
+        forks.forked(parent, "agora-fork", 3, "persona=STEWARD_01:stewart")
 
 
 @pytest.mark.parametrize(("action", "refused"), [("announce", False), ("speak", False), ("idle", True)])
@@ -62,7 +62,7 @@ def test_what_any_action_says_can_be_replaced(plan: Plan, changed: Changed, acti
     state = decided(rules, commands.OpenRun(spec=parent), rules.initial(parent.run), events)
     reply = replace(ACTED, parsed=Parsed(code="ok", action=action, content="rain"))
     decided(rules, commands.TakeTurn(effect_id=str(effects.effect_id(state)), reply=reply), state, events)
-    fork = branch.forked(parent, "agora-fork", len(events), "content=sun")
+    fork = forks.forked(parent, "agora-fork", len(events), "content=sun")
     found: Decision = rules.decide(
         rules.initial(fork.run), commands.ReplayRun(spec=fork, events=tuple(events), content="sun"), AT
     )

@@ -153,7 +153,7 @@ def test_a_run_without_questions_has_the_state_that_it_had(runs: Any) -> None:
 
 
 def test_a_fork_is_asked_for_itself(runs: Any) -> None:
-    from playmolt_agora_runner.run.branch import forked
+    from playmolt_agora_runner.run.forks import forked
 
     parent = runs("phase2", turns=2, interviews=(question(1),))
     play(parent)
