@@ -109,6 +109,25 @@ def twice(field: str, values: Iterable[str]) -> Iterator[PlanFault]:
             yield PlanFault(field, f"names {value} {count} times")
 
 
+class FaultyParts:
+    """The fields of a plan, or the keys of a file, with a fault: what rests on one of them cannot be worked out."""
+
+    def __init__(self, fields: Iterable[str]) -> None:
+        self.fields = set(fields)
+
+    def any(self, *parts: str) -> bool:
+        """Whether one of these parts, something in it or what it is in is at fault."""
+        return any(not field or _within(part, field) or self.inside(part) for field in self.fields for part in parts)
+
+    def inside(self, part: str) -> bool:
+        """Whether a part or something in it is at fault."""
+        return any(_within(field, part) for field in self.fields)
+
+
+def _within(field: str, part: str) -> bool:
+    return field == part or field.startswith((f"{part}.", f"{part}["))
+
+
 class KeyLines(msgspec.Struct, frozen=True):
     """The lines of a file's keys, for faults. `base` is the file whose keys hold where this one does not set them."""
 

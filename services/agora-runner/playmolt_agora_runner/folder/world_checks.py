@@ -10,7 +10,7 @@ from playmolt_schemas.stored.agora.own_world import Amounts, Both, OwnAction, Ow
 from playmolt_schemas.stored.agora.turn import ACTIONS, Language
 from playmolt_schemas.stored.agora.world import Rules
 
-from playmolt_agora_runner.folder.source import KeyLines
+from playmolt_agora_runner.folder.source import FaultyParts, KeyLines
 from playmolt_agora_runner.world import ledger
 from playmolt_agora_runner.world.world import is_alley
 
@@ -19,11 +19,11 @@ _OF_ENERGY: Final = frozenset(("tax", "pool", "subsidy"))
 _TITLE_CHARS = 60
 
 
-class FaultyFields:
-    """The keys of a world file with a fault: what rests on one of them cannot be worked out."""
+class FaultyKeys(FaultyParts):
+    """The keys of a world file with a fault."""
 
     def __init__(self, faults: Iterable[PlanFault]) -> None:
-        self._keys: set[str] = set()
+        super().__init__(())
         self._misspelt: set[str] = set()
         self.add(faults)
 
@@ -32,23 +32,15 @@ class FaultyFields:
             if fault.code == "unknown_key":
                 self._misspelt.add(fault.field.rpartition(".")[0])
             else:
-                self._keys.add(".".join(fault.field.split(".")[:3]))
+                self.fields.add(".".join(fault.field.split(".")[:3]))
 
     def names(self, table: str) -> set[str]:
         """The entries of a table that have a fault."""
-        return {key.split(".")[1] for key in self._keys if key.startswith(f"{table}.")}
+        return {key.split(".")[1] for key in self.fields if key.startswith(f"{table}.")}
 
     def whole(self, table: str) -> bool:
         """Whether nothing is known of a table."""
-        return bool({"", table} & self._keys)
-
-    def any(self, *keys: str) -> bool:
-        """Whether one of these, something in it, or what it is in is at fault."""
-        return any(
-            mine in ("", key) or mine.startswith(f"{key}.") or key.startswith(f"{mine}.")
-            for mine in self._keys
-            for key in keys
-        )
+        return bool({"", table} & self.fields)
 
     def explains(self, fault: PlanFault) -> bool:
         """Whether a fault follows from another: a missing text may be there under a wrong name."""
@@ -64,7 +56,7 @@ def faults(
     own = rules.own
     if own is UNSET:
         return []
-    spoilt = FaultyFields(before)
+    spoilt = FaultyKeys(before)
     found = [
         fault
         for fault in (
@@ -81,7 +73,7 @@ def faults(
     return [*found, *_payable(rules, own, at, spoilt), *_reachable(own, at, homes, spoilt), *_endless(own, at, spoilt)]
 
 
-def _named(own: OwnWorld, at: KeyLines, spoilt: FaultyFields) -> Iterator[PlanFault]:
+def _named(own: OwnWorld, at: KeyLines, spoilt: FaultyKeys) -> Iterator[PlanFault]:
     """What a file names and does not have."""
     if not own.places:
         yield at.fault("places", "a world needs at least one place: [places.NAME]")
@@ -115,7 +107,7 @@ def _unknown(at: KeyLines, field: str, names: Iterable[str], known: Iterable[str
             yield at.fault(field, f"{name} is not a {what} of this world; choose from {', '.join(there) or 'none'}")
 
 
-def _numbers(rules: Rules, own: OwnWorld, at: KeyLines, spoilt: FaultyFields) -> Iterator[PlanFault]:
+def _numbers(rules: Rules, own: OwnWorld, at: KeyLines, spoilt: FaultyKeys) -> Iterator[PlanFault]:
     unledgered = rules.energy.ledger == "none" and not spoilt.any("energy")
     for name, action in own.actions.items():
         field = f"actions.{name}"
@@ -136,7 +128,7 @@ def _numbers(rules: Rules, own: OwnWorld, at: KeyLines, spoilt: FaultyFields) ->
             yield at.fault(f"{field}.target", 'must be "agent" when does = "whisper"')
 
 
-def _cited(rules: Rules, own: OwnWorld, at: KeyLines, spoilt: FaultyFields) -> Iterator[PlanFault]:
+def _cited(rules: Rules, own: OwnWorld, at: KeyLines, spoilt: FaultyKeys) -> Iterator[PlanFault]:
     """Named rules that an action cites and does not fit."""
     unledgered = rules.energy.ledger == "none" and not spoilt.any("energy")
     for name, action in own.actions.items():
@@ -206,7 +198,7 @@ def _titled(
             yield at.fault(f"{field}.{language}", f"has more than {_TITLE_CHARS} characters")
 
 
-def _payable(rules: Rules, own: OwnWorld, at: KeyLines, spoilt: FaultyFields) -> Iterator[PlanFault]:
+def _payable(rules: Rules, own: OwnWorld, at: KeyLines, spoilt: FaultyKeys) -> Iterator[PlanFault]:
     """Actions that no agent can ever pay: the whole world if a newcomer can pay none, and each that takes too much."""
     paid = False
     for name, action in own.actions.items():
@@ -246,7 +238,7 @@ def _least(value: int | str, least: int) -> int:
     return least if value == "amount" else int(value)
 
 
-def _reachable(own: OwnWorld, at: KeyLines, homes: frozenset[str], spoilt: FaultyFields) -> Iterator[PlanFault]:
+def _reachable(own: OwnWorld, at: KeyLines, homes: frozenset[str], spoilt: FaultyKeys) -> Iterator[PlanFault]:
     if own.places and not spoilt.any("places", "actions"):
         yield from _entered(own, at, homes)
     for name, action in own.actions.items():
@@ -275,7 +267,7 @@ def _entered(own: OwnWorld, at: KeyLines, homes: frozenset[str]) -> Iterator[Pla
             )
 
 
-def _endless(own: OwnWorld, at: KeyLines, spoilt: FaultyFields) -> Iterator[PlanFault]:
+def _endless(own: OwnWorld, at: KeyLines, spoilt: FaultyKeys) -> Iterator[PlanFault]:
     held = {name: resource.start for name, resource in own.resources.items()}
     known = {name: least for name, least in own.end.resource.items() if not spoilt.any("end", f"resources.{name}")}
     below = [name for name, least in known.items() if held[name] <= least]

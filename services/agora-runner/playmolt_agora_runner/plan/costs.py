@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Final
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.port import Usage
 from playmolt_schemas.agora.plan import ModelCost
@@ -35,15 +36,15 @@ HAPPENINGS: Final[Mapping[PhaseName, int]] = {"stage1": 20, "phase1": 20, "phase
 
 class Projection(msgspec.Struct, frozen=True, kw_only=True):
     """A plan's sums: expected (one call a turn and a question asked aside) and at most (every re-ask, the longest
-    prompts and replies). `interviews` are the calls for such questions."""
+    prompts and replies). `interviews` are the calls for such questions. What cannot be worked out is null."""
 
-    interviews: int
-    calls: int
-    calls_most: int
-    tokens: int
-    cost: str | None
-    cost_most: str | None
-    models: tuple[ModelCost, ...]
+    interviews: int | UnsetType = UNSET
+    calls: int | None = None
+    calls_most: int | None = None
+    tokens: int | None = None
+    cost: str | None = None
+    cost_most: str | None = None
+    models: tuple[ModelCost, ...] = ()
 
 
 def project(plan: Plan, catalogue: Catalogue, rooms: matrix.Rooms = ()) -> Projection:
@@ -61,7 +62,7 @@ def project(plan: Plan, catalogue: Catalogue, rooms: matrix.Rooms = ()) -> Proje
     longest = _TurnCost(1 + plan.reask, plan.sampling.max_tokens, plan.sampling.max_tokens)
     most = [_model(catalogue, model, turns, longest) for model in models]
     return Projection(
-        interviews=interviews,
+        interviews=interviews if plan.interviews else UNSET,
         calls=sum(each.calls for each in usual),
         calls_most=sum(each.calls for each in most),
         tokens=sum(each.prompt_tokens + each.completion_tokens for each in usual),

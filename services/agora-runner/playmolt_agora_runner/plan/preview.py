@@ -1,6 +1,6 @@
 """Preview of a plan: matrix, costs, squares, attainable p, warnings, and reasons for refusal."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Final
 
@@ -18,6 +18,7 @@ from playmolt_schemas.stored.agora.world import Rules
 
 from playmolt_agora_runner import budget
 from playmolt_agora_runner.folder.reading import PlanFolder
+from playmolt_agora_runner.folder.source import FaultyParts
 from playmolt_agora_runner.plan import costs, interview_faults, latin_squares, matrix
 from playmolt_agora_runner.plan import plan as plans
 from playmolt_agora_runner.plan.design import PowerOf, design, is_pcs, persona_runs
@@ -45,12 +46,13 @@ def examined(
     plan = found.plan
     if plan is None:
         return _unknown(found.faults)
-    spoilt = InvalidParts(found.faults)
+    # An unknown field or test does not affect the others.
+    spoilt = FaultyParts(each.field for each in found.faults if each.code not in ("unknown_field", "unknown_test"))
     sized = not spoilt.any("models", "languages", "phases")
     sound = _sound_rooms(found, folder, spoilt)
     whole = sized and not spoilt.any("rooms")
     priced = whole and not spoilt.any("sampling", "reask", "interviews")
-    projection = costs.project(plan, catalogue, folder.rooms) if priced else None
+    projection = costs.project(plan, catalogue, folder.rooms) if priced else costs.Projection()
     squared = () if spoilt.any(*_PHASE2) else latin_squares.squares(plan)
     found_power = _power(plan, spoilt, power)
     tests = found_power.tests if found_power else ()
@@ -63,27 +65,24 @@ def examined(
         *_test_faults(plan, tests, found_power),
         *(_opening_faults(plan, folder) if whole else ()),
     ]
-    return Preview(
+    # A fault of the folder may follow from a list of the plan with a member at fault.
+    unaffected = (fault for fault in folder.faults if fault.file or not spoilt.inside(fault.field))
+    return copied(
+        Preview,
+        projection,
         name=plan.name,
         plan_hash=digest(plan),
         runs=sum(row.runs for row in rows) if whole else None,
         agents=sum(row.agents for row in rows) if whole else None,
         turns=sum(row.turns for row in rows) if whole else None,
-        calls=projection.calls if projection else None,
-        calls_most=projection.calls_most if projection else None,
-        tokens=projection.tokens if projection else None,
-        cost=projection.cost if projection else None,
-        cost_most=projection.cost_most if projection else None,
         scripted=any(is_scripted(model) for model in plans.all_models(plan)),
         exploratory=plan.exploratory,
         matrix=rows,
-        models=projection.models if projection else (),
         squares=squared,
         tests=tests,
         warnings=(*(_warnings(plan, projection, squared, found_power) if sized else ()), *folder.warnings),
         folder=folder.folder,
-        interviews=projection.interviews if projection and plan.interviews else UNSET,
-        faults=(*found.faults, *found.placed((*refusals, *spoilt.unaffected(folder.faults)))),
+        faults=(*found.faults, *found.placed((*refusals, *unaffected))),
     )
 
 
@@ -91,44 +90,21 @@ _PHASE2: Final = ("models", "languages", "phases.phase2", "pairs", "shuffle_labe
 _PCS: Final = ("models", "languages", "phases.stage1", "phases.phase1", "stage1_import")
 
 
-class InvalidParts:
-    """Which parts of a plan have a fault, so that nothing can be made of them."""
-
-    def __init__(self, faults: Iterable[PlanFault]) -> None:
-        # An unknown field or test does not affect the others.
-        self._fields = {fault.field for fault in faults if fault.code not in ("unknown_field", "unknown_test")}
-
-    def any(self, *parts: str) -> bool:
-        """Whether one of these parts, something in it or what it is in is at fault."""
-        return any(_within(field, part) or _within(part, field) for field in self._fields for part in parts)
-
-    def unaffected(self, faults: Iterable[PlanFault]) -> Iterator[PlanFault]:
-        """Those that do not follow from a list with a member at fault."""
-        return (
-            fault for fault in faults if fault.file or not any(_within(each, f"{fault.field}") for each in self._fields)
-        )
-
-
-def _sound_rooms(found: ParsedPlan, folder: PlanFolder, spoilt: InvalidParts) -> tuple[LockedRoom, ...]:
+def _sound_rooms(found: ParsedPlan, folder: PlanFolder, spoilt: FaultyParts) -> tuple[LockedRoom, ...]:
     rooms = found.plan.rooms or () if found.plan else ()
     places = range(len(rooms)) if found.rooms_at is None else found.rooms_at
     sound = {room.name for at, room in zip(places, rooms, strict=True) if not spoilt.any(f"rooms[{at}]")}
     return tuple(room for room in folder.rooms if room.name in sound)
 
 
-def _within(field: str, part: str) -> bool:
-    return field == part or field.startswith((f"{part}.", f"{part}["))
-
-
 def _unknown(faults: tuple[PlanFault, ...]) -> Preview:
-    return Preview(
-        name=None, plan_hash=None, runs=None, agents=None, turns=None, calls=None, calls_most=None, tokens=None,
-        cost=None, cost_most=None, scripted=False, exploratory=False, matrix=(), models=(), squares=(), tests=(),
-        warnings=(), faults=faults,
+    return copied(
+        Preview, costs.Projection(), name=None, plan_hash=None, runs=None, agents=None, turns=None, scripted=False,
+        exploratory=False, matrix=(), squares=(), tests=(), warnings=(), faults=faults,
     )  # fmt: skip
 
 
-def _power(plan: Plan, spoilt: InvalidParts, power: PowerOf) -> Power | None:
+def _power(plan: Plan, spoilt: FaultyParts, power: PowerOf) -> Power | None:
     """The tests with faultless arms, with their power; None where no test is left to compute anything for."""
     tests = [test for test in plans.known_tests(plan) if not spoilt.any(*(_PCS if is_pcs(test) else _PHASE2))]
     return power(design(plan, tests)) if tests or plans.hypotheses(plan) else None
@@ -230,11 +206,10 @@ def _few_stage1_runs(plan: Plan, model: str) -> Iterator[PlanFault]:
 
 
 def _warnings(
-    plan: Plan, projection: costs.Projection | None, squared: tuple[Square, ...], power: Power | None
+    plan: Plan, projection: costs.Projection, squared: tuple[Square, ...], power: Power | None
 ) -> Iterator[str]:
     yield from _status_warnings(plan)
-    if projection is not None:
-        yield from _cost_warnings(plan, projection)
+    yield from _cost_warnings(plan, projection)
     yield from _world_warnings(plan)
     yield from _design_warnings(plan, squared)
     yield from _test_warnings(plan, power)

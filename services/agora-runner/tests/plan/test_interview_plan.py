@@ -143,4 +143,4 @@ def test_a_plan_without_questions_has_the_hash_and_the_runs_that_it_had() -> Non
     assert not plan.interviews
     specs = matrix.specs(plan, "experiment-1")
     assert all(not spec.interviews for spec in specs)
-    assert costs.project(plan, PAID).interviews == 0
+    assert costs.project(plan, PAID).interviews is UNSET
