@@ -10,7 +10,7 @@ from playmolt_schemas.stored.agora.plan import Name
 from playmolt_schemas.stored.agora.turn import ConstraintLevel, Language, Persona
 
 from playmolt_agora_runner.folder import toml_file
-from playmolt_agora_runner.folder.source import KeyLines, Source
+from playmolt_agora_runner.folder.source import TITLE_CHARS, KeyLines, Source
 from playmolt_agora_runner.turn.scene import Scene
 
 PACKAGED: Final[tuple[str, ...]] = get_args(Persona)
@@ -41,15 +41,11 @@ def read(source: Source, name: str, languages: Sequence[Language]) -> OwnPersona
     if persona is None:
         return None
     wrong = {fault.field for fault in faults}
+    said = {language: persona.in_language(language) for language in languages if language not in wrong}
+    titles = {language: persona.title.in_language(language) for language in languages}
     source.faults += [
-        found.at.fault(language, f"has no text in {language}, a language of the plan", "missing_text")
-        for language in languages
-        if not persona.in_language(language).strip() and language not in wrong
-    ]
-    source.faults += [
-        found.at.fault(f"title.{language}", "has more than 60 characters")
-        for language in languages
-        if len(persona.title.in_language(language)) > 60
+        *found.at.text_faults("", said),
+        *found.at.text_faults("title", titles, needed=False, most=TITLE_CHARS),
     ]
     return persona
 
@@ -76,10 +72,7 @@ def read_events(source: Source, name: str, languages: Sequence[Language]) -> dic
     path = f"events/{name}.toml"
     found = toml_file.listed(source, path, "event", OwnEvent, EVENTS_MOST)
     lines = KeyLines(path, toml_file.lines(source.used[path]) if found else {})
-    source.faults += [
-        lines.fault(f"event[{number}].{language}", f"has no text in {language}, a language of the plan", "missing_text")
-        for number, event in found.items()
-        for language in languages
-        if not event.in_language(language).strip()
-    ]
+    for number, event in found.items():
+        texts = {language: event.in_language(language) for language in languages}
+        source.faults += lines.text_faults(f"event[{number}]", texts)
     return found

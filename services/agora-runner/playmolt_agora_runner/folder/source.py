@@ -10,10 +10,12 @@ import msgspec
 from playmolt_schemas.agora.plan import FaultCode, PlanFault
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.stored.agora.plan import Folder, FolderFile
+from playmolt_schemas.stored.agora.turn import Language
 from playmolt_schemas.text import unstorable
 
 FILE_BYTES: Final = 60 * 1024
 FILES_MOST: Final = 100
+TITLE_CHARS: Final = 60
 FOLDER_BYTES: Final = 2 * 1024 * 1024
 _PLACES: Final = re.compile(
     r"(worlds|personas|events)/[a-z][a-z0-9_]{0,31}\.toml|texts/[a-z][a-z0-9_]{0,31}\.(md|txt)|texts/symmetry\.toml"
@@ -138,6 +140,17 @@ class KeyLines(msgspec.Struct, frozen=True):
     def fault(self, field: str, message: str, code: FaultCode = "out_of_range") -> PlanFault:
         at = self.of(field)
         return PlanFault(field, message, code=code, file=at.path, line=at.line(field))
+
+    def text_faults(
+        self, field: str, texts: Mapping[Language, str], *, needed: bool = True, most: int | None = None
+    ) -> Iterator[PlanFault]:
+        """The faults of a text in the languages of the plan: one without characters if it is `needed`, one too long."""
+        for language, text in texts.items():
+            place = f"{field}.{language}".removeprefix(".")
+            if needed and not text.strip():
+                yield self.fault(place, f"has no text in {language}, a language of the plan", "missing_text")
+            if most is not None and len(text) > most:
+                yield self.fault(place, f"has more than {most} characters")
 
     def of(self, field: str) -> "KeyLines":
         """The file that says most of a key; this one before those that it begins with."""

@@ -6,17 +6,16 @@ from typing import Final
 
 from msgspec import UNSET
 from playmolt_schemas.agora.plan import PlanFault
-from playmolt_schemas.stored.agora.own_world import Amounts, Both, OwnAction, OwnWorld, RuleName
+from playmolt_schemas.stored.agora.own_world import Amounts, OwnAction, OwnWorld, RuleName
 from playmolt_schemas.stored.agora.turn import ACTIONS, Language
 from playmolt_schemas.stored.agora.world import Rules
 
-from playmolt_agora_runner.folder.source import FaultyParts, KeyLines
+from playmolt_agora_runner.folder.source import TITLE_CHARS, FaultyParts, KeyLines
 from playmolt_agora_runner.world import ledger
 from playmolt_agora_runner.world.world import is_alley
 
 _RATE_MOST = 10
 _OF_ENERGY: Final = frozenset(("tax", "pool", "subsidy"))
-_TITLE_CHARS = 60
 
 
 class FaultyKeys(FaultyParts):
@@ -172,30 +171,21 @@ def _moves(part: Amounts) -> bool:
 
 
 def _texts(own: OwnWorld, at: KeyLines, languages: Sequence[Language]) -> Iterator[PlanFault]:
-    yield from _titled("title", own.title, at, languages, needed=False)
-    for name, place in own.places.items():
-        yield from _titled(f"places.{name}.title", place.title, at, languages, needed=not own.packaged)
-    for name, action in own.actions.items():
-        yield from _titled(f"actions.{name}.label", action.label, at, languages, needed=name not in ACTIONS)
-    for number, rank in enumerate(own.ranks):
-        yield from _titled(f"ranks[{number}].name", rank.name, at, languages, needed=True)
+    titled = [
+        ("title", own.title, False),
+        *((f"places.{name}.title", place.title, not own.packaged) for name, place in own.places.items()),
+        *((f"actions.{name}.label", action.label, name not in ACTIONS) for name, action in own.actions.items()),
+        *((f"ranks[{number}].name", rank.name, True) for number, rank in enumerate(own.ranks)),
+    ]
+    for field, text, needed in titled:
+        shown = {language: text.in_language(language) for language in languages}
+        yield from at.text_faults(field, shown, needed=needed, most=TITLE_CHARS)
     for part, files in (("shell", own.shell), ("template", own.template)):
         for language in languages:
             if files and language not in files:
                 yield at.fault(
                     f"{part}.{language}", f"is missing in {language}, a language of the plan", "missing_text"
                 )
-
-
-def _titled(
-    field: str, text: Both, at: KeyLines, languages: Sequence[Language], *, needed: bool
-) -> Iterator[PlanFault]:
-    for language in languages:
-        shown = text.in_language(language)
-        if needed and not shown.strip():
-            yield at.fault(f"{field}.{language}", f"has no text in {language}, a language of the plan", "missing_text")
-        if len(shown) > _TITLE_CHARS:
-            yield at.fault(f"{field}.{language}", f"has more than {_TITLE_CHARS} characters")
 
 
 def _payable(rules: Rules, own: OwnWorld, at: KeyLines, spoilt: FaultyKeys) -> Iterator[PlanFault]:

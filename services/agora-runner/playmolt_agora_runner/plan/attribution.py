@@ -1,8 +1,8 @@
 """Authors and licence of a plan: ORCID iDs by their check digit, licences by their SPDX names."""
 
-import difflib
 import re
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from typing import Final
 
 import msgspec
@@ -16,9 +16,7 @@ _ORCID: Final = re.compile(r"(?:https?://orcid\.org/)?(\d{4}-\d{4}-\d{4}-\d{3}[\
 _SPDX: Final = {name.lower(): name for name in LICENSES}
 _CURRENT: Final = tuple(name for name, each in LICENSES.items() if not each.deprecated_id)
 _SIMILAR: Final = 3
-_SCORE_LEAST: Final = 0.7
-_BEGINS: Final = 0.95
-"""The score of a name that begins with the text."""
+_LIKENESS: Final = 0.7
 _SEPARATORS: Final = re.compile(r"[\W_]+")
 
 
@@ -27,9 +25,9 @@ def faults(plan: Plan, authors_at: Sequence[int] | None = None) -> Iterator[Plan
     known: dict[str, int] = {}
     authors = plan.authors or ()
     for at, author in zip(authors_at or range(len(authors)), authors, strict=True):
-        yield from _text_faults(f"authors[{at}].name", author.name)
+        yield from text_faults(f"authors[{at}].name", author.name)
         if isinstance(author.affiliation, str):
-            yield from _text_faults(f"authors[{at}].affiliation", author.affiliation)
+            yield from text_faults(f"authors[{at}].affiliation", author.affiliation)
         if not isinstance(author.orcid, str):
             continue
         found = orcid(author.orcid)
@@ -84,7 +82,7 @@ def _orcid_fault(text: str) -> str:
     return f"{found[1]} has a wrong check digit; compare it with the iD at https://orcid.org"
 
 
-def _text_faults(field: str, text: str) -> Iterator[PlanFault]:
+def text_faults(field: str, text: str) -> Iterator[PlanFault]:
     if not trimmed(text):
         yield PlanFault(field, "must contain a character other than white space")
     if has_line_breaks_or_controls(text):
@@ -97,29 +95,18 @@ def spdx(text: str) -> str | None:
 
 
 def similar(text: str) -> tuple[str, ...]:
-    """The current SPDX names that a text may mean, the most similar first: the text may begin a name or be a title."""
+    """The current SPDX names that a text may mean: those that it begins, then those whose name or title is like it."""
     wanted = _letters(text)
-    scores = (
-        {name: max(_score(wanted, name), _score(wanted, LICENSES[name].name)) for name in _CURRENT} if wanted else {}
-    )
-    found = [name for name, score in scores.items() if score >= _SCORE_LEAST]
-    # Of equals first those that are approved as free, then the short ones, then the newest.
-    found.sort(reverse=True)
-    found.sort(key=lambda name: (-scores[name], not _is_free(name), len(name)))
-    return tuple(found[:_SIMILAR])
+    begun = sorted((name for name in _CURRENT if wanted and _letters(name).startswith(wanted)), key=len)
+    alike = get_close_matches(wanted, _MEANT, n=2 * _SIMILAR, cutoff=_LIKENESS)
+    return tuple(dict.fromkeys((*begun, *(_MEANT[each] for each in alike))))[:_SIMILAR]
 
 
 def _letters(text: str) -> str:
     return _SEPARATORS.sub("", text.lower())
 
 
-def _score(wanted: str, name: str) -> float:
-    letters = _letters(name)
-    if letters.startswith(wanted):
-        return 1.0 if letters == wanted else _BEGINS
-    matcher = difflib.SequenceMatcher(None, wanted, letters)
-    return matcher.ratio() if matcher.quick_ratio() >= _SCORE_LEAST else 0.0
-
-
-def _is_free(name: str) -> bool:
-    return LICENSES[name].osi_approved or LICENSES[name].fsf_libre
+_MEANT: Final = {
+    **{_letters(LICENSES[name].name): name for name in reversed(_CURRENT)},
+    **{_letters(name): name for name in _CURRENT},
+}

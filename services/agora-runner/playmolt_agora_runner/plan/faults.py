@@ -10,11 +10,12 @@ from msgspec import UNSET
 from playmolt_schemas.agora.plan import PlanFault
 from playmolt_schemas.instrument.definitions import ARMS
 from playmolt_schemas.stored.agora.plan import RUNS, Hypothesis, PhasePlan, Plan, RoomPlan, Stage1Import
-from playmolt_schemas.text import has_line_breaks_or_controls, trimmed
+from playmolt_schemas.text import trimmed
 
 from playmolt_agora_runner.folder.source import twice
 from playmolt_agora_runner.plan import interview_faults, matrix, stage1_import
 from playmolt_agora_runner.plan import plan as plans
+from playmolt_agora_runner.plan.attribution import text_faults
 from playmolt_agora_runner.world import worlds
 
 _DECIMAL: Final = re.compile(r"\d{1,3}(\.\d{1,6})?", re.ASCII)
@@ -60,10 +61,7 @@ def _probe_faults(plan: Plan) -> Iterator[PlanFault]:
 
 
 def _name_faults(plan: Plan) -> Iterator[PlanFault]:
-    if not trimmed(plan.name):
-        yield PlanFault("name", "must contain a character other than white space")
-    if has_line_breaks_or_controls(plan.name):
-        yield PlanFault("name", "contains a control, line separator or bidi control character")
+    yield from text_faults("name", plan.name)
     yield from twice("models", plan.models)
     yield from twice("languages", plan.languages)
 
