@@ -48,9 +48,8 @@ def runs(context: ServiceContext) -> HostedGame[RunState]:
         if leased.attempt == 1 and balancer.leaves_to_others(leased.stream):
             return
         with balancer.hold(leased.stream):
-            await ModelWorker(context.log, asking, recent, context.engines["experiment"].submit, context.catalogue)(
-                leased
-            )
+            submit = context.engines["experiment"].submit
+            await ModelWorker(leased, context.log, asking, recent, submit, context.catalogue).work()
 
     workers: dict[str, Worker] = {
         run_effects.TURN: take_turns,

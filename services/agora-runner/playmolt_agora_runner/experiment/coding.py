@@ -38,8 +38,6 @@ def pinned_judge(alias: str, budget: JudgeBudget, catalogue: Catalogue, *, batch
 
 
 def start_judging(state: State, command: commands.StartJudge) -> Decision:
-    if state.ended:
-        return game_over(state)
     before = state.judge(command.judge.alias)
     number = state.judgings + 1
     started = copied(JudgingStarted, command, number=number, by=command.by[:BY_CHARS])
@@ -51,8 +49,6 @@ def start_judging(state: State, command: commands.StartJudge) -> Decision:
 
 
 def stop_judging(state: State, command: commands.StopJudge) -> Decision:
-    if state.ended:
-        return game_over(state)
     judge = state.judge(command.judge)
     if judge is None:
         return _no_judge(command.judge)
@@ -79,9 +75,7 @@ def end_judging(state: State, command: commands.EndJudge) -> Decision:
     return Accepted((_ended(judge, command.outcome, command.detail[:NOTE_CHARS]),))
 
 
-def take_sheet(state: State, command: commands.TakeSheet) -> Decision:
-    if state.ended:
-        return game_over(state)
+def take_sheet(_: State, command: commands.TakeSheet) -> Decision:
     faults = [
         FieldFault(f"rows[{number}].note", "contains NUL or a lone surrogate")
         for number, row in enumerate(command.rows)

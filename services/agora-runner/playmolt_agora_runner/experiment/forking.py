@@ -13,7 +13,7 @@ from playmolt_schemas.stored.agora.turn import Parent, RunSpec
 from playmolt_schemas.text import unstorable
 
 from playmolt_agora_runner.experiment import commands, preregistration
-from playmolt_agora_runner.experiment.state import BY_CHARS, Run, State, game_over, no_run
+from playmolt_agora_runner.experiment.state import BY_CHARS, Run, State, no_run
 from playmolt_agora_runner.plan import matrix
 from playmolt_agora_runner.run import forks, opening
 from playmolt_agora_runner.scripted import residents
@@ -73,8 +73,6 @@ def fork(state: State, command: commands.ForkRun) -> Decision:
 
 
 def _no_fork(state: State, parent: Run, command: commands.ForkRun) -> Refused | None:
-    if state.ended:
-        return game_over(state)
     if parent.status == "planned":
         return Refused(Code.NOT_STARTED, "This run has no events yet. Fork it once it is under way.")
     if command.version < 1 or unstorable(command.change):

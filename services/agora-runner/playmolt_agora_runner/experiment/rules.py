@@ -1,6 +1,7 @@
 """An experiment: a plan is preregistered, its runs are opened, what they take is counted, deviations are recorded."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Final
 
 from playmolt_core.game.decider import Accepted, Command, Decision, Effect, EndGame, Refused, Viewer
@@ -30,6 +31,9 @@ from playmolt_agora_runner.experiment.preregistration import RULES_VERSION
 from playmolt_agora_runner.experiment.state import BY_CHARS, DEVIATIONS_MOST, FOLDS, State, game_over
 from playmolt_agora_runner.turn import texts
 
+_WHILE_GOING: Final = frozenset((commands.Stop, commands.Resume, commands.RaiseBudget, EndGame))
+_UNLESS_ENDED: Final = frozenset((commands.StartJudge, commands.StopJudge, commands.TakeSheet, commands.ForkRun))
+"""What an operator may ask of a finished experiment as well."""
 _OTHERWISE: Final = "the runner's version differs from the locked one"
 
 
@@ -79,6 +83,11 @@ class Experiment(Game[State]):
         return State(game_id=game_id)
 
     @override
+    def decide(self, state: State, command: Command, at: datetime) -> Decision:
+        refused = state.ended if type(command) in _UNLESS_ENDED else state.over and type(command) in _WHILE_GOING
+        return game_over(state) if refused else super().decide(state, command, at)
+
+    @override
     def follow(self, state: State, command: Command) -> Event | None:
         return ExperimentFinished(runs=len(state.runs), spent=state.spent) if _complete(state) else None
 
@@ -119,8 +128,6 @@ def _complete(state: State) -> bool:
 
 
 def _stop(state: State, command: commands.Stop) -> Decision:
-    if state.over:
-        return game_over(state)
     if state.status == "stopped":
         return Accepted()
     kind = "interrupt" if command.kind == "operator" and command.reason == INTERRUPTED else command.kind
@@ -132,16 +139,12 @@ def _stop(state: State, command: commands.Stop) -> Decision:
     return _with_reason(command.reason, stopped)
 
 
-def _resume(state: State, command: commands.Resume) -> Decision:
-    if state.over:
-        return game_over(state)
+def _resume(_: State, command: commands.Resume) -> Decision:
     # Also of a running one, some of whose runs may wait for it.
     return Accepted((Resumed(by=command.by[:BY_CHARS]),))
 
 
 def _raise_budget(state: State, command: commands.RaiseBudget) -> Decision:
-    if state.over:
-        return game_over(state)
     by = command.by[:BY_CHARS]
     going_on = () if state.status == "running" else (Resumed(by=by),)
     if command.budget == state.budget:
@@ -221,8 +224,6 @@ def _with_reason(reason: str, events: Callable[[str], tuple[Event, ...]]) -> Dec
 
 
 def _end(state: State, command: EndGame) -> Decision:
-    if state.over:
-        return game_over(state)
     found = ended(command, ExperimentAborted)
     if isinstance(found, Refused):
         return found

@@ -215,16 +215,13 @@ def _changed(state: State, run: str, **changes: object) -> Changes:
     return {"runs": tuple(replace(each, **changes) if each.run == run else each for each in state.runs)}
 
 
-def _opened(state: State, event: RunStarted, _: datetime) -> Changes:
-    return _changed(state, event.run, status="open")
+def _of_run(*names: str, **changes: object) -> Fold:
+    """A fold by which a run takes over fields of the event, and changes."""
 
+    def fold(state: State, event: RunStarted | RunProgressed | ActsCounted, _: datetime) -> Changes:
+        return _changed(state, event.run, **{name: getattr(event, name) for name in names}, **changes)
 
-def _progressed(state: State, event: RunProgressed, _: datetime) -> Changes:
-    return _changed(state, event.run, spent=event.spent, noticed=event.noticed, models=event.models)
-
-
-def _acts_counted(state: State, event: ActsCounted, _: datetime) -> Changes:
-    return _changed(state, event.run, acts=event.acts)
+    return fold
 
 
 def _run_finished(state: State, event: RunFinished, at: datetime) -> Changes:
@@ -328,9 +325,9 @@ def _aborted(_: State, event: ExperimentAborted, __: datetime) -> Changes:
 
 FOLDS: Final[Mapping[type[Event], Fold]] = {
     Preregistered: _preregistered,
-    RunStarted: _opened,
-    RunProgressed: _progressed,
-    ActsCounted: _acts_counted,
+    RunStarted: _of_run(status="open"),
+    RunProgressed: _of_run("spent", "noticed", "models"),
+    ActsCounted: _of_run("acts"),
     RunFinished: _run_finished,
     BudgetStopped: _budget_stopped,
     Stopped: _stopped,

@@ -57,7 +57,7 @@ def _strata(plan: Plan, model: str) -> tuple[Stratum, ...]:
     turns = {(cell.arm, cell.language): cell.turns * cell.agents for cell in matrix.cells(plan)}
     found = []
     for language in plans.languages(plan, "phase1"):
-        one, two = plans.stage1_runs(plan, model, language), plans.phase1_runs(plan, model, language)
+        one, two = plans.stage1_runs(plan, model, language), plans.runs_of(plan, "phase1", model, language)
         if one and two:
             phase1 = turns["phase1", language]
             stage1 = turns.get(("stage1", language), phase1)

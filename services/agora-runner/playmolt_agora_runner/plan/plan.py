@@ -117,14 +117,10 @@ def stage1_runs(plan: Plan, model: str, language: Language) -> int:
     if isinstance(plan.stage1_import, Stage1Import):
         found = (run for run in plan.stage1_import.runs if any(run.counts.values()))
         return len({run.run for run in found if (run.model, run.language) == (model, language)})
-    return _runs(plan, "stage1", model, language)
+    return runs_of(plan, "stage1", model, language)
 
 
-def phase1_runs(plan: Plan, model: str, language: Language) -> int:
-    return _runs(plan, "phase1", model, language)
-
-
-def _runs(plan: Plan, phase: Arm, model: str, language: Language) -> int:
+def runs_of(plan: Plan, phase: Arm, model: str, language: Language) -> int:
     found = phase_of(plan, phase)
     here = found is not None and model in models(plan, phase) and language in languages(plan, phase)
     return found.runs if found and here else 0

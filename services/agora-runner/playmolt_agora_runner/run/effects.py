@@ -74,25 +74,21 @@ _KINDS: Final[dict[type[Payload], str]] = {
 
 def effect(state: RunState) -> Effect[Payload] | None:
     """All effects of a run share one lease, so that one worker can take turn after turn."""
-    identifier = effect_id(state)
-    if identifier is None or state.due is None:
+    pending = _pending(state)
+    if pending is None or state.due is None:
         return None
-    payload = _payload(state)
-    if isinstance(payload, EndOfPause):
-        identifier = digest(["resume", state.game_id, state.version])[:32]
+    identifier, payload = pending
+    if state.pause is not None:
+        asked = state.pause.since if state.pause.code == NO_VALID_TURN else None
+        payload = EndOfPause(state.run.experiment, state.pause.until, asked)
+        identifier = _identifier("resume", state, state.version)
     return Effect(id=identifier, kind=_KINDS[type(payload)], due=state.due, lease=state.game_id, payload=payload)
 
 
 def effect_id(state: RunState) -> str | None:
     """Id of the pending effect, paused or not: 32 hex digits, the same after a crash; None without one."""
-    if state.over:
-        return None
-    if (asked := aside.pending(state)) is not None:
-        return digest(["interview", state.game_id, state.turn, asked.agent, asked.interview.id])[:32]
-    if state.stage == "finished":
-        return digest(["report", state.game_id])[:32]
-    agent = state.next_agent
-    return digest(["turn", state.game_id, state.turn, agent])[:32] if agent else None
+    pending = _pending(state)
+    return pending[0] if pending else None
 
 
 def outcome(state: RunState) -> Outcome:
@@ -100,12 +96,18 @@ def outcome(state: RunState) -> Outcome:
     return "completed" if state.living else "died_out"
 
 
-def _payload(state: RunState) -> Payload:
-    if state.pause is not None:
-        asked = state.pause.since if state.pause.code == NO_VALID_TURN else None
-        return EndOfPause(state.run.experiment, state.pause.until, asked)
-    if (question := aside.pending(state)) is not None:
-        return AgentInterview(state.run, state.turn, question.agent, question.interview)
-    if state.next_agent is not None:
-        return AgentTurn(state.run, state.turn, state.next_agent)
-    return RunReport(state.run, outcome(state))
+def _pending(state: RunState) -> tuple[str, Payload] | None:
+    """The id and the payload of what is to be done, if the run is not paused."""
+    if state.over:
+        return None
+    if (asked := aside.pending(state)) is not None:
+        identifier = _identifier("interview", state, state.turn, asked.agent, asked.interview.id)
+        return identifier, AgentInterview(state.run, state.turn, asked.agent, asked.interview)
+    if state.stage == "finished":
+        return _identifier("report", state), RunReport(state.run, outcome(state))
+    agent = state.next_agent
+    return (_identifier("turn", state, state.turn, agent), AgentTurn(state.run, state.turn, agent)) if agent else None
+
+
+def _identifier(kind: str, state: RunState, *more: object) -> str:
+    return digest([kind, state.game_id, *more])[:32]

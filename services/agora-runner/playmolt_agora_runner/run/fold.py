@@ -85,6 +85,11 @@ def _is_last(state: RunState) -> bool:
     return over or ledger.exhausted(world.of(state), state.resources, living)
 
 
+def _always(**changes: object) -> Fold:
+    """A fold that makes the same changes whatever the event holds."""
+    return lambda *_: dict(changes)
+
+
 def _opened(_: RunState, event: RunOpened, at: datetime) -> Changes:
     rules = event.rules
     start = rules.energy.start * rules.unit
@@ -124,14 +129,6 @@ def _epoch(state: RunState, event: EpochStarted, at: datetime) -> Changes:
         "due": at,
         "answered": UNSET,
     }
-
-
-def _crisis(_: RunState, __: CrisisStarted, ___: datetime) -> Changes:
-    return {"stage": "morning"}
-
-
-def _called(_: RunState, __: CallMade, ___: datetime) -> Changes:
-    return {}
 
 
 def _interviewed(state: RunState, _: Interviewed, at: datetime) -> Changes:
@@ -247,10 +244,6 @@ def _affected(agents: Mapping[str, Agent], applied: Effect, shadow: Effect) -> d
     return after
 
 
-def _leaked(_: RunState, __: WhisperLeaked, ___: datetime) -> Changes:
-    return {"owed": None}
-
-
 def _posted(state: RunState, event: BillboardPosted, _: datetime) -> Changes:
     return {
         "owed": None,
@@ -326,19 +319,15 @@ def _ended(_: RunState, event: RunEnded, __: datetime) -> Changes:
     return {"phase": "ended", "pause": None, "outcome": event.outcome}
 
 
-def _aborted(_: RunState, __: GameAborted, ___: datetime) -> Changes:
-    return {"phase": "aborted", "pause": None}
-
-
 _FOLDS: Final[Mapping[type[Event], Fold]] = {
     RunOpened: _opened,
     EpochStarted: _epoch,
-    CrisisStarted: _crisis,
-    CallMade: _called,
+    CrisisStarted: _always(stage="morning"),
+    CallMade: _always(),
     AgentActed: _acted,
     TurnFailed: _failed,
     Interviewed: _interviewed,
-    WhisperLeaked: _leaked,
+    WhisperLeaked: _always(owed=None),
     BillboardPosted: _posted,
     TaxChanged: _taxed,
     RankChanged: _ranked,
@@ -349,5 +338,5 @@ _FOLDS: Final[Mapping[type[Event], Fold]] = {
     RunPaused: _paused,
     RunResumed: _resumed,
     RunEnded: _ended,
-    GameAborted: _aborted,
+    GameAborted: _always(phase="aborted", pause=None),
 }

@@ -87,9 +87,6 @@ class _Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ko: Phrases
     en: Phrases
 
-    def phrases(self, language: Language) -> Phrases:
-        return self.ko if language == "ko" else self.en
-
 
 class _Choice(msgspec.Struct, frozen=True):
     action: str
@@ -115,7 +112,7 @@ def profile(alias: str) -> Profile:
 
 
 def phrases(language: Language) -> Phrases:
-    return _script().phrases(language)
+    return _script().ko if language == "ko" else _script().en
 
 
 def in_form(

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from functools import cache
-from typing import Final
+from typing import Final, cast
 
 import msgspec
 from playmolt_core.llm.openai.storing import storable
@@ -18,7 +18,7 @@ from playmolt_schemas.text import trimmed
 
 from playmolt_agora_runner.turn import prompts, texts
 from playmolt_agora_runner.turn.prompts import Prompt
-from playmolt_agora_runner.turn.reply_parser import FailedCode, NoObject, StoredCall, find_object
+from playmolt_agora_runner.turn.reply_parser import FailedCode, StoredCall, Unread, find_object
 from playmolt_agora_runner.turn.scene import Scene
 
 SCHEMA: Final = "interview"
@@ -66,14 +66,6 @@ class _Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     faults: Mapping[str, str]
 
 
-class _Unread(Exception):
-    """Why a reply has no answer."""
-
-    def __init__(self, fault: str, **slots: object) -> None:
-        super().__init__(fault)
-        self.fault, self.slots = fault, slots
-
-
 def render(scene: Scene, question: Interview) -> Prompt:
     """The scene with the question in the place of the request for an action."""
     said = _phrases(scene.language)
@@ -101,16 +93,12 @@ def read(
     reask: bool = False,
 ) -> Answer:
     """Read a reply, unless its question `failed`. `reask`: it answers a second question."""
-    if failed == "cut":
-        return Answer(code="cut")
-    if failed is not None:
-        return _failed(failed, language)
     try:
-        return _read((text or "")[:REPLY_BYTES], question, language, reask=reask)
-    except NoObject as missing:
-        return _failed(str(missing), language)
-    except _Unread as unread:
-        return _failed(unread.fault, language, unread.slots)
+        return _read((text or "")[:REPLY_BYTES], question, language, failed, reask=reask)
+    except Unread as unread:
+        words = _phrases(language).faults.get(unread.fault, "")
+        code = cast("AnswerCode", unread.code)  # no answer is an action
+        return Answer(code=code, fault=prompts.filled(words, unread.slots))
 
 
 def reask_message(answer: Answer, question: Interview, language: Language) -> str:
@@ -141,19 +129,16 @@ def _ends(question: Interview, language: Language) -> InterviewScale | None:
     return InterviewScale(from_=1, to=len(choices)) if choices else None
 
 
-def _failed(fault: str, language: Language, slots: Mapping[str, object] | None = None) -> Answer:
-    code: AnswerCode = "refusal" if fault == "refusal" else "timeout" if fault == "timeout" else "parse_error"
-    return Answer(code=code, fault=prompts.filled(_phrases(language).faults[fault], slots or {}))
-
-
-def _read(text: str, question: Interview, language: Language, *, reask: bool) -> Answer:
+def _read(text: str, question: Interview, language: Language, failed: FailedCode | None, *, reask: bool) -> Answer:
+    if failed is not None:
+        raise Unread(failed)
     found = find_object(text, lambda key: _means_answer(key, language))
     named = [pair for pair in found.pairs if pair[0] == _KEY]
     meant = named or [pair for pair in found.pairs if _means_answer(pair[0], language)]
     if len(meant) > 1:
-        raise _Unread("duplicate", key=_KEY)
+        raise Unread("parse_error", "duplicate", key=_KEY)
     if not meant or meant[0][1] is None:
-        raise _Unread("no_answer")
+        raise Unread("parse_error", "no_answer")
     spelt, value = meant[0]
     answer, as_asked = _answer(value, question, language)
     canonical = not as_asked or spelt != _KEY
@@ -174,16 +159,16 @@ def _answer(value: object, question: Interview, language: Language) -> tuple[Ans
     choices = question.choices_in(language)
     number, as_asked = _number(value, choices)
     if number is None or not ends.from_ <= number <= ends.to:
-        raise _Unread("not_number", least=ends.from_, most=ends.to)
+        raise Unread("parse_error", "not_number", least=ends.from_, most=ends.to)
     return (Answer(code="ok", choice=number) if choices else Answer(code="ok", value=number)), as_asked
 
 
 def _words(value: object) -> tuple[Answer, bool]:
     if not isinstance(value, str):
-        raise _Unread("not_text")
+        raise Unread("parse_error", "not_text")
     plain = trimmed(storable(str(value), None).replace("\r\n", "\n").replace("\r", "\n"))
     if not plain:
-        raise _Unread("no_answer")
+        raise Unread("parse_error", "no_answer")
     as_asked = type(value) is str and len(plain) <= ANSWER_CHARS
     return Answer(code="ok", text=trimmed(plain[:ANSWER_CHARS])), as_asked
 

@@ -81,12 +81,15 @@ class _Number(str):
     __slots__ = ()
 
 
-class _Fault(Exception):
-    """Why a reply does not act: its code, and the words for it."""
+UnreadCode = Literal["parse_error", "invalid_action", "refusal", "timeout", "cut"]
 
-    def __init__(self, code: ParseCode, fault: str = "", **slots: str) -> None:
+
+class Unread(Exception):
+    """Why a reply is no act or answer: its code, and the name of the words for it."""
+
+    def __init__(self, code: UnreadCode, fault: str = "", **slots: object) -> None:
         super().__init__(code, fault)
-        self.code: ParseCode = code
+        self.code: UnreadCode = code
         self.fault = fault or code
         self.slots = slots
 
@@ -100,10 +103,6 @@ class FoundObject(msgspec.Struct, frozen=True):
 
     pairs: Sequence[tuple[str, Any]]
     alone: bool
-
-
-class NoObject(ValueError):
-    """A reply without one object: `empty`, `refusal`, `no_object` or `several`."""
 
 
 HasKey = Callable[[str], bool]
@@ -123,14 +122,11 @@ def read(text: str | None, scene: Scene, *, failed: FailedCode | None = None, re
     Thought and content are trimmed, made storable and cut to THOUGHT_CHARS and CONTENT_CHARS; the caller stores the
     raw text.
     """
-    if failed == "cut":
-        return Parsed(code="cut")
-    if failed is not None:
-        return _failed(_Fault(failed), scene)
     try:
-        return _parsed(text or "", scene, reask=reask)
-    except _Fault as fault:
-        return _failed(fault, scene)
+        return _parsed(text or "", scene, failed, reask=reask)
+    except Unread as unread:
+        words = texts.of(scene.language).own.faults.get(unread.fault, "")
+        return Parsed(code=unread.code, fault=prompts.fill(words, unread.slots))
 
 
 def reask_message(parsed: Parsed, language: Language) -> str:
@@ -149,13 +145,10 @@ def reply_schema(scene: Scene) -> dict[str, object]:
     return {"type": "object", "properties": properties, "required": list(_KEYS), "additionalProperties": False}
 
 
-def _failed(fault: _Fault, scene: Scene) -> Parsed:
-    words = texts.of(scene.language).own.faults[fault.fault]
-    return Parsed(code=fault.code, fault=prompts.fill(words, fault.slots))
-
-
-def _parsed(text: str, scene: Scene, *, reask: bool) -> Parsed:
-    found = _object(text[:REPLY_BYTES])
+def _parsed(text: str, scene: Scene, failed: FailedCode | None, *, reask: bool) -> Parsed:
+    if failed is not None:
+        raise Unread(failed)
+    found = find_object(text[:REPLY_BYTES], lambda key: spelling().key(key) == "action")
     fields, respelt = _fields(found.pairs)
     act = _act(fields, scene)
     thought, cut = _kept(fields["thought"], THOUGHT_CHARS)
@@ -167,19 +160,11 @@ def _parsed(text: str, scene: Scene, *, reask: bool) -> Parsed:
     )
 
 
-def _object(text: str) -> FoundObject:
-    try:
-        return find_object(text, lambda key: spelling().key(key) == "action")
-    except NoObject as missing:
-        reason = str(missing)
-        raise (_Fault("refusal") if reason == "refusal" else _Fault("parse_error", reason)) from None
-
-
 def find_object(text: str, has_key: HasKey) -> FoundObject:
-    """The one object of a reply, with text around it or inside another object. Raises NoObject."""
+    """The one object of a reply, with text around it or inside another object. Raises Unread."""
     whole = trimmed(text.removeprefix("\ufeff"))
     if not whole:
-        raise NoObject("empty")
+        raise Unread("parse_error", "empty")
     exact = decoded(_EXACT, whole, 0)
     if exact is not None and exact[1] == len(whole) and isinstance(exact[0], _Pairs):
         inner = _unwrapped(exact[0], has_key)
@@ -188,9 +173,9 @@ def find_object(text: str, has_key: HasKey) -> FoundObject:
     inside = [_unwrapped(found, has_key) for found in objects(_LENIENT, whole) if isinstance(found, _Pairs)]
     keyed = [pairs for pairs in inside if _has(pairs, has_key)]
     if not inside:
-        raise NoObject("refusal" if declines(whole) else "no_object")
+        raise Unread("refusal") if declines(whole) else Unread("parse_error", "no_object")
     if any(pairs != keyed[0] for pairs in keyed):
-        raise NoObject("several")
+        raise Unread("parse_error", "several")
     return FoundObject((keyed or inside)[0], alone=False)
 
 
@@ -255,36 +240,36 @@ def _fields(pairs: Sequence[tuple[str, object]]) -> tuple[Mapping[str, str | Non
         meant = [pair for pair in pairs if spelling().key(pair[0]) == key]
         named = [pair for pair in meant if spelling().is_name(pair[0])] or meant
         if len(named) > 1:
-            raise _Fault("parse_error", "duplicate", key=key)
+            raise Unread("parse_error", "duplicate", key=key)
         spelt, value = named[0] if named else (key, None)
         fields[key] = _text(key, value)
         respelt = respelt or spelt != key or (value is not None and type(value) is not str)
     if fields["action"] is None:
-        raise _Fault("parse_error", "no_action")
+        raise Unread("parse_error", "no_action")
     return fields, respelt
 
 
 def _text(key: str, value: object) -> str | None:
     match value:
         case _Number() if key == "action":
-            raise _Fault("parse_error", "not_text", key=key)
+            raise Unread("parse_error", "not_text", key=key)
         case None | str():
             return value
         case bool() if key != "action":
             return str(value).lower()
         case [str(only)]:
             return only
-    raise _Fault("parse_error", "not_text", key=key)
+    raise Unread("parse_error", "not_text", key=key)
 
 
 def _act(fields: Mapping[str, str | None], scene: Scene) -> _Act:
     spelt = fields["action"] or ""
     named = action_in(spelt, scene)
     if named is None:
-        raise _Fault("invalid_action", "unknown_action", action=_quoted(spelt), actions=", ".join(scene.actions))
+        raise Unread("invalid_action", "unknown_action", action=_quoted(spelt), actions=", ".join(scene.actions))
     action = named.action
     if action not in scene.actions:
-        raise _Fault("invalid_action", "foreign_skill", action=action, actions=", ".join(scene.actions))
+        raise Unread("invalid_action", "foreign_skill", action=action, actions=", ".join(scene.actions))
     target, content = _joined(named, fields, scene)
     return _Act(action, target, content, changed=action != spelt or (target or "") != (fields["target"] or ""))
 
@@ -294,7 +279,7 @@ def _joined(named: NamedAction, fields: Mapping[str, str | None], scene: Scene) 
     target = _target(fields["target"], named.action, scene)
     behind = _target(named.target, named.action, scene)
     if target is not None and behind is not None and behind != target:
-        raise _Fault("invalid_action", "two_targets", first=_quoted(behind), second=_quoted(target))
+        raise Unread("invalid_action", "two_targets", first=_quoted(behind), second=_quoted(target))
     return target or behind, fields["content"] or named.content
 
 

@@ -95,47 +95,53 @@ PROGRESS_SECONDS: Final = 3.0
 
 
 class ModelWorker:
-    """Fulfils the effects of a run: `agent_turn`, `agent_interview`, and `report_run` at its end."""
+    """Fulfils the effects of a run under a lease: `agent_turn`, `agent_interview`, and `report_run` at its end."""
 
     def __init__(
         self,
+        leased: LeasedEffect[effects.Payload, RunState],
         log: StreamReader,
         asking: TurnModel,
         recent: RecentExperiments,
         submit_to_experiment: Submit,
         catalogue: Catalogue,
     ) -> None:
+        self._leased = leased
         self._log = log
         self._asking = asking
         self._recent = recent
-        self._experiments = submit_to_experiment
+        spec = leased.snapshot.state.run
+        self._run, self._experiment = spec.run, spec.experiment
+        self._whole = (submit_to_experiment, spec.experiment)
         self._catalogue = catalogue
+        self._usage = RunUsage()
 
-    async def __call__(self, leased: LeasedEffect[effects.Payload, RunState]) -> None:
+    async def work(self) -> None:
         """Take turns until none are due; a request in flight of an ended worker counts as a lost call of its turn."""
+        leased = self._leased
         snapshot = leased.snapshot
         before = await events_of(self._log, leased.stream)
-        usage = RunUsage(before, snapshot.state.replayed)
+        usage = self._usage = RunUsage(before, snapshot.state.replayed)
         logged = lost = 0
         taken_up = True
-        await self._compare(leased, snapshot.state.run.experiment)
+        await self._compare()
         reported = time.monotonic()
         while not leased.stopping and (effect := effects.effect(snapshot.state)) is not None:
             turn = effect.payload
             if isinstance(turn, RunReport):
-                await self._report(leased, effect, turn, snapshot, usage)
+                await self._report(effect, turn, snapshot)
             if not isinstance(turn, AgentTurn | AgentInterview):
                 return
             if taken_up:
                 logged, lost = requests_recorded(before, turn.turn, turn.agent, _topic(turn))
-                found = await self._record_loss(leased, effect, turn, logged)
+                found = await self._record_loss(effect, turn, logged)
                 usage.add_calls(found)
                 logged, lost = logged + lost_of(found), lost + lost_of(found)
             reply = await self._reply(turn, snapshot.state, lost, logged)
             if isinstance(reply, Halt):
                 usage.add_calls(reply.attempts)
-                await self._progress(leased, effect, turn, usage, f"halt/{snapshot.version}")
-                await self._pause(leased, effect, turn, f"halt/{snapshot.version}", reply, snapshot.state.pauses)
+                await self._progress(effect, f"halt/{snapshot.version}")
+                await self._pause(effect, turn, f"halt/{snapshot.version}", reply, snapshot.state.pauses)
                 return
             taken = (
                 commands.TakeInterview(effect_id=effect.id, reply=reply)
@@ -148,34 +154,35 @@ class ModelWorker:
             if isinstance(reply, TurnReply):
                 usage.add_turn(snapshot.state.acts[-1].action)
             if time.monotonic() - reported > PROGRESS_SECONDS:
-                await self._progress(leased, effect, turn, usage, "progress")
+                await self._progress(effect, "progress")
                 reported = time.monotonic()
 
     async def _record_loss(
-        self,
-        leased: LeasedEffect[effects.Payload, RunState],
-        effect: Effect,
-        turn: AgentTurn | AgentInterview,
-        logged: int,
+        self, effect: Effect, turn: AgentTurn | AgentInterview, logged: int
     ) -> tuple[dict[str, object], ...]:
         """Record the calls of a question whose process ended; their cost is unknown."""
-        budget = (await self._recent.of(turn.spec.experiment)).budget
+        budget = (await self._recent.of(self._experiment)).budget
         lost = await self._asking.lost(turn.spec, turn.turn, turn.place, budget, logged)
         if lost is None:
             return ()
         model = next(seat.model for seat in turn.spec.seats if seat.agent == turn.agent)
         call = lost_call(lost.calls, lost.ask) | {"alias": model}
         call |= {} if (topic := _topic(turn)) is None else {"interview": topic}
-        made = commands.RecordCall(turn=turn.turn, agent=turn.agent, call=call)
         # The log's version names the loss, so that a second find counts as the same loss.
-        await leased.submit(made, f"lost/at/{logged}", effect=effect)
+        await self._record(effect, turn, call, f"lost/at/{logged}")
         return (call,)
+
+    async def _record(
+        self, effect: Effect, turn: AgentTurn | AgentInterview, call: dict[str, object], step: str
+    ) -> None:
+        made = commands.RecordCall(turn=turn.turn, agent=turn.agent, call=call)
+        await self._leased.submit(made, step, effect=effect)
 
     async def _reply(
         self, turn: AgentTurn | AgentInterview, state: RunState, lost: int, logged: int
     ) -> TurnReply | InterviewReply | Halt:
         """Ask for a turn after `lost` lost calls, or a question aside."""
-        experiment = await self._recent.of(turn.spec.experiment)
+        experiment = await self._recent.of(self._experiment)
         if experiment.halted is not None:
             return Halt(code=experiment.halted, detail=experiment.reason)
         if isinstance(turn, AgentInterview):
@@ -183,64 +190,39 @@ class ModelWorker:
         return await self._asking.turn(turn.spec, scenes.scene(state, turn.agent), experiment.budget, lost, logged)
 
     async def _pause(
-        self,
-        leased: LeasedEffect[effects.Payload, RunState],
-        effect: Effect,
-        turn: AgentTurn | AgentInterview,
-        step: str,
-        halt: Halt,
-        pauses: int,
+        self, effect: Effect, turn: AgentTurn | AgentInterview, step: str, halt: Halt, pauses: int
     ) -> None:
         """Pause the run. A spent budget, a setting that a server rejects and a limit without an end stop the
         experiment."""
         for number, call in enumerate(halt.attempts):
-            made = commands.RecordCall(turn=turn.turn, agent=turn.agent, call=call)
-            await leased.submit(made, f"{step}/call/{number}", effect=effect)
-        whole = (self._experiments, turn.spec.experiment)
-        if halt.reached is not None:
-            stop = experiments.StopForBudget(stopped=halt.reached)
-            await leased.submit(stop, f"{step}/experiment", effect=effect, to=whole)
-        elif (ended := stop_for(turn.spec.run, halt, pauses)) is not None:
-            await leased.submit(ended, f"{step}/experiment", effect=effect, to=whole)
-        await leased.submit(commands.PauseRun(code=halt.code, detail=halt.detail), step, effect=effect)
+            await self._record(effect, turn, call, f"{step}/call/{number}")
+        stop = experiments.StopForBudget(stopped=halt.reached) if halt.reached else stop_for(self._run, halt, pauses)
+        if stop is not None:
+            await self._leased.submit(stop, f"{step}/experiment", effect=effect, to=self._whole)
+        await self._leased.submit(commands.PauseRun(code=halt.code, detail=halt.detail), step, effect=effect)
 
-    async def _compare(self, leased: LeasedEffect[effects.Payload, RunState], experiment: str) -> None:
+    async def _compare(self) -> None:
         """Let the experiment record where this runner's texts and models differ from those preregistered."""
-        plan = (await self._recent.of(experiment)).plan
+        plan = (await self._recent.of(self._experiment)).plan
         if plan is None:
             return
         compared = experiments.Compare(
             by="runner", pins=preregistration.pins(plan), models=preregistration.pinned_models(plan, self._catalogue)
         )
-        step = f"compare/{digest([compared.pins, compared.models])}"
-        await leased.submit(compared, step, to=(self._experiments, experiment))
+        await self._leased.submit(compared, f"compare/{digest([compared.pins, compared.models])}", to=self._whole)
 
-    async def _progress(
-        self,
-        leased: LeasedEffect[effects.Payload, RunState],
-        effect: Effect,
-        turn: AgentTurn | AgentInterview,
-        usage: RunUsage,
-        step: str,
-    ) -> None:
+    async def _progress(self, effect: Effect, step: str) -> None:
+        usage = self._usage
         progressed = experiments.ReportRunProgress(
-            run=turn.spec.run, spent=usage.spent, acts=dict(usage.acts), noticed=usage.noticed, models=usage.models
+            run=self._run, spent=usage.spent, acts=dict(usage.acts), noticed=usage.noticed, models=usage.models
         )
-        await leased.submit(
-            progressed, f"{step}/{effect.id}", effect=effect, to=(self._experiments, turn.spec.experiment)
-        )
+        await self._leased.submit(progressed, f"{step}/{effect.id}", effect=effect, to=self._whole)
 
-    async def _report(
-        self,
-        leased: LeasedEffect[effects.Payload, RunState],
-        effect: Effect,
-        report: RunReport,
-        snapshot: Snapshot[RunState],
-        usage: RunUsage,
-    ) -> None:
+    async def _report(self, effect: Effect, report: RunReport, snapshot: Snapshot[RunState]) -> None:
         """Report to the experiment first: an ended run is not polled again."""
+        usage = self._usage
         finished = RunFinished(
-            run=report.spec.run,
+            run=self._run,
             outcome=report.outcome,
             version=snapshot.version,
             hash=snapshot.hash,
@@ -249,8 +231,8 @@ class ModelWorker:
             models=usage.models,
         )
         reported = experiments.ReportRunFinished(finished=finished, acts=usage.acts)
-        await leased.submit(reported, "experiment", effect=effect, to=(self._experiments, report.spec.experiment))
-        await leased.submit(commands.EndRun(effect_id=effect.id), effect=effect)
+        await self._leased.submit(reported, "experiment", effect=effect, to=self._whole)
+        await self._leased.submit(commands.EndRun(effect_id=effect.id), effect=effect)
 
 
 def scene_aside(state: RunState, agent: str) -> Scene:

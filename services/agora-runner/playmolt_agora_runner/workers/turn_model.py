@@ -5,7 +5,7 @@ Texts of the plan's folder come from the blob store (agora.md, Turn).
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, Generic, TypeVar
 
 import msgspec
@@ -63,22 +63,16 @@ class RoomTextLoader:
     async def dressed(self, spec: RunSpec, scene: Scene) -> Scene:
         """The scene with its persona's text, its shell and its template. Raises LogUnavailable and MissingText."""
         files = spec.files or {}
-        if not files:
-            return scene
-        texts = await self._texts(files)
-        return dressed(scene, texts)
-
-    async def _texts(self, files: Mapping[str, str]) -> dict[str, str]:
         missing = [named for named in files.values() if named not in self._known]
         if missing:
             self._known.update(await self._blobs.texts(missing))
         try:
-            found = {path: self._known[named] for path, named in files.items()}
+            texts = {path: self._known[named] for path, named in files.items()}
         except KeyError as error:
             raise MissingText(f"the text with the hash {error} is missing from the blob store") from None
         while len(self._known) > _KEPT:
             self._known.popitem(last=False)
-        return found
+        return dressed(scene, texts) if texts else scene
 
 
 _ASKED_AGAIN: Final = frozenset(("parse_error", "invalid_action"))
