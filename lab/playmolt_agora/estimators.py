@@ -14,7 +14,7 @@ from playmolt_agora.measures import ritual
 from playmolt_agora.measures.data.turns import present
 from playmolt_agora.measures.divergence import Floats
 from playmolt_agora.measures.inference import arms, attainable_p, hypotheses
-from playmolt_agora.measures.inference.arms import DeltaPcs, PcsCell
+from playmolt_agora.measures.inference.arms import DeltaPcs, TwoArms
 from playmolt_agora.measures.inference.permutation import Test
 from playmolt_agora.measures.ritual import RiExt
 
@@ -37,15 +37,15 @@ def pcs(stage1: ArrayLike, phase1: ArrayLike, rng: np.random.Generator | None = 
     cell = _cell(stage1, phase1)
     span = cell.interval()
     tested, floor = cell.test(_generator(rng))
-    smallest = attainable_p.relabelled([(len(cell.stage1.runs), len(cell.phase1.runs))])[1]
+    smallest = attainable_p.relabelled([(len(cell.first.runs), len(cell.second.runs))])[1]
     return Pcs(
-        pcs=float(cell.pcs or 0.0),
+        pcs=float(cell.divergence or 0.0),
         alpha=cell.alpha,
         ci_lo=span.low,
         ci_hi=span.high,
         p=tested.p,
         p_min=float(smallest),
-        floor_iid=arms.floor_iid(cell.stage1.n, cell.phase1.n),
+        floor_iid=arms.floor_iid(cell.first.n, cell.second.n),
         floor_null=floor,
     )
 
@@ -123,8 +123,8 @@ def _windows(rows: Sequence[Mapping[str, Any]]) -> tuple[hypotheses.Design, Floa
     return hypotheses.Design(named), entropy, excess
 
 
-def _cell(stage1: ArrayLike, phase1: ArrayLike) -> PcsCell:
-    return PcsCell("", "", _arm(stage1), _arm(phase1))
+def _cell(stage1: ArrayLike, phase1: ArrayLike) -> TwoArms:
+    return TwoArms(_arm(stage1), _arm(phase1))
 
 
 def _arm(rows: ArrayLike) -> arms.Arm:

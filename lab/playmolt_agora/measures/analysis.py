@@ -198,7 +198,7 @@ def _headline(
         counted = treated(turns, treatment)
         for cell in pcs.cells(counted, imported):
             key = {"figure": "pcs", "model": cell.model, "language": cell.language, "treatment": treatment}
-            row = nothing | key | {"n": cell.n, "value": cell.pcs}
+            row = nothing | key | {"n": cell.n, "value": cell.divergence}
             yield Result(row, runs=cell.runs, n=cell.n, unit="turn")
         valid = pl.col("valid").sum()
         for figure, above, keys in (("ri_star", RITUAL, ("phase", "set", "model")), ("p_int", MET, ("phase", "set"))):

@@ -12,7 +12,7 @@ from playmolt_schemas.instrument.laboratory import CellInterval
 from playmolt_schemas.stored.agora.plan import AdaptiveMeasure
 from playmolt_schemas.stored.agora.turn import ACTIONS, TurnRecord
 
-from playmolt_agora.measures.data.frame import counts, frame, names_of, pooled
+from playmolt_agora.measures.data.frame import counts, frame, names_of
 from playmolt_agora.measures.data.results import Result, grouped, number
 from playmolt_agora.measures.data.tables import TABLES
 from playmolt_agora.measures.divergence import Floats, count_jsd, jsd, jsd_parts, shares, smoothing
@@ -20,8 +20,8 @@ from playmolt_agora.measures.inference import attainable_p, resampling
 from playmolt_agora.measures.inference.arms import (
     Arm,
     PcsCell,
+    TwoArms,
     difference,
-    divergence,
     floor_iid,
     floor_runs,
     six_decimals,
@@ -65,17 +65,17 @@ def cells(turns: pl.DataFrame, imported: Sequence[Mapping[str, object]] = ()) ->
     stage1 = imported_arms(imported, k) if imported else by_cell(turns, "stage1")
     phase1, none = by_cell(turns, "phase1"), Arm((), np.zeros((0, k)))
     keys = sorted(stage1.keys() | phase1.keys())
-    return [PcsCell(*key, stage1.get(key, none), phase1.get(key, none)) for key in keys]
+    return [PcsCell(stage1.get(key, none), phase1.get(key, none), *key) for key in keys]
 
 
 def tested(all_cells: Iterable[PcsCell]) -> tuple[str, ...]:
     """The models that a test of PCS was planned for: those with both arms in some language."""
-    return tuple(sorted({cell.model for cell in all_cells if cell.stage1.planned and cell.phase1.planned}))
+    return tuple(sorted({cell.model for cell in all_cells if cell.first.planned and cell.second.planned}))
 
 
 def row(cell: PcsCell, seed: str) -> Result:
     """A cell's row of the table `pcs`."""
-    one, two = cell.stage1, cell.phase1
+    one, two = cell.first, cell.second
     known = {
         "model": cell.model,
         "language": cell.language,
@@ -93,14 +93,14 @@ def row(cell: PcsCell, seed: str) -> Result:
 
 def _uncertainty(cell: PcsCell, seed: str) -> dict[str, object]:
     """What only a cell with turns in both arms has."""
-    one, two, span = cell.stage1, cell.phase1, cell.interval()
+    one, two, span = cell.first, cell.second, cell.interval()
     left_out = [value for _, _, value in cell.named_left_out()]
     tested, floor = cell.test(stream(seed, "pcs_perm", cell.model, cell.language))
     parts = jsd_parts(*(shares(each.pooled, cell.alpha) for each in (one, two)))
     return {
         "alpha": cell.alpha,
-        "pcs": cell.pcs,
-        "distance": (cell.pcs or 0.0) ** 0.5,
+        "pcs": cell.divergence,
+        "distance": (cell.divergence or 0.0) ** 0.5,
         **span.named("ci"),
         "indicative": span.indicative,
         "loro_min": min(left_out, default=None),
@@ -142,8 +142,7 @@ def _mean_agent(turns: pl.DataFrame) -> Floats:
 
 def early(stage1: pl.DataFrame, phase1: pl.DataFrame) -> float | None:
     """Divergence over epochs 1 to 10, when no agent that uses only the six actions can have died."""
-    first, second = (pooled(each.filter(pl.col("turn") <= EARLY_EPOCHS)) for each in (stage1, phase1))
-    return divergence(first, second)
+    return TwoArms(*(arm(each.filter(pl.col("turn") <= EARLY_EPOCHS)) for each in (stage1, phase1))).divergence
 
 
 def _by_place(turns: pl.DataFrame) -> Floats:
@@ -193,16 +192,16 @@ def pure(turns: pl.DataFrame) -> list[Result]:
                 "model": model,
                 "language": language,
                 "n_costs_real": one.n,
-                "n_phase1": other.n,
-                "pcs_pure": divergence(one.pooled, other.pooled),
+                "n_phase1": free[model, language].n,
+                "pcs_pure": (both := TwoArms(one, free[model, language])).divergence,
             },
-            runs=one.runs + other.runs,
-            n=one.n + other.n,
+            runs=both.runs,
+            n=both.n,
             unit="turn",
-            alpha=smoothing(one.n, other.n),
+            alpha=both.alpha,
         )
         for (model, language), one in real.items()
-        if (other := free.get((model, language))) is not None
+        if (model, language) in free
     ]
 
 

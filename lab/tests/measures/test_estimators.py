@@ -26,7 +26,7 @@ def rows(table):
 
 def counts(records, model, language):
     cell = next(each for each in pcs.cells(frame(records)) if (each.model, each.language) == (model, language))
-    return cell.stage1.counts, cell.phase1.counts
+    return cell.first.counts, cell.second.counts
 
 
 def test_pcs(records, tables):

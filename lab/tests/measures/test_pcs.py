@@ -1,5 +1,5 @@
 import statistics
-from itertools import combinations, starmap
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def intervals(*given):
 
 @pytest.fixture
 def cell():
-    return arms.PcsCell("E", "ko", arm("stage1", STAGE1), arm("phase1", PHASE1))
+    return arms.PcsCell(arm("stage1", STAGE1), arm("phase1", PHASE1), "E", "ko")
 
 
 @pytest.fixture
@@ -52,8 +52,8 @@ def test_divergence_of_pooled_counts(alpha, expected):
 
 
 def test_in_nats_and_as_a_distance(cell):
-    assert cell.pcs * np.log(2) == pytest.approx(0.2459, abs=5e-5)
-    assert cell.pcs**0.5 == pytest.approx(0.5956, abs=5e-5)
+    assert cell.divergence * np.log(2) == pytest.approx(0.2459, abs=5e-5)
+    assert cell.divergence**0.5 == pytest.approx(0.5956, abs=5e-5)
 
 
 def test_what_each_action_adds():
@@ -96,29 +96,29 @@ def test_the_interval_over_runs(cell):
     span = cell.interval()
     assert (span.low, span.high) == (pytest.approx(low, abs=1e-12), pytest.approx(high, abs=1e-12))
     assert span.indicative
-    assert 0 < span.low < cell.pcs < span.high < 1
+    assert 0 < span.low < cell.divergence < span.high < 1
 
 
 def test_an_interval_ends_where_a_divergence_can():
     same = [[30, 30, 1, 1, 1, 1], [20, 40, 1, 1, 1, 1], [45, 15, 1, 1, 1, 1]]
-    span = arms.PcsCell("E", "ko", arm("s", same), arm("p", same[::-1])).interval()
+    span = arms.TwoArms(arm("s", same), arm("p", same[::-1])).interval()
     assert span.low == 0.0
-    apart = arms.PcsCell("E", "ko", arm("s", [[700, 0], [500, 0], [900, 0]]), arm("p", [[1, 650], [0, 700], [40, 900]]))
+    apart = arms.TwoArms(arm("s", [[700, 0], [500, 0], [900, 0]]), arm("p", [[1, 650], [0, 700], [40, 900]]))
     assert apart.interval().high == 1.0
 
 
 def test_runs_that_are_all_alike_have_no_interval_and_no_p():
-    cell = arms.PcsCell("E", "ko", arm("s", [[300, 300]] * 3), arm("p", [[150, 450]] * 3))
+    cell = arms.TwoArms(arm("s", [[300, 300]] * 3), arm("p", [[150, 450]] * 3))
     assert cell.interval() == resampling.Interval(None, None, True)
     assert cell.test(np.random.default_rng(0))[0][1:] == (None, 20)
-    assert arms.test([cell], "seed")[1:] == (None, 20)
-    other = arms.PcsCell("M", "ko", arm("s", [[300, 300]] * 3), arm("p", [[100, 500]] * 3))
+    assert arms.test([cell], np.random.default_rng(0))[1:] == (None, 20)
+    other = arms.TwoArms(arm("s", [[300, 300]] * 3), arm("p", [[100, 500]] * 3))
     found = arms.difference(cell, other)
     assert (found.delta < 0, found.ci_lo, found.ci_hi, found.p) == (True, None, None, None)
 
 
 def test_no_interval_below_three_runs_an_arm():
-    two = arms.PcsCell("E", "ko", arm("s", STAGE1), arm("p", PHASE1[:2]))
+    two = arms.TwoArms(arm("s", STAGE1), arm("p", PHASE1[:2]))
     assert two.interval() == resampling.Interval(None, None, True)
 
 
@@ -130,12 +130,12 @@ def test_the_floor_is_the_mean_over_all_labelings(cell):
     ]
     tested, floor = cell.test(np.random.default_rng(1))
     assert floor == pytest.approx(statistics.mean(null), abs=1e-12)
-    assert tested == (cell.pcs, 1 / 56, 56)
+    assert tested == (cell.divergence, 1 / 56, 56)
 
 
 def test_floors(cell):
-    assert arms.floor_runs(cell.stage1, 0.5) == pytest.approx(0.0226, abs=5e-5)
-    assert arms.floor_runs(cell.phase1, 0.5) == pytest.approx(0.0038, abs=5e-5)
+    assert arms.floor_runs(cell.first, 0.5) == pytest.approx(0.0226, abs=5e-5)
+    assert arms.floor_runs(cell.second, 0.5) == pytest.approx(0.0038, abs=5e-5)
     assert arms.floor_runs(arm("x", STAGE1[:1]), 0.5) is None
 
 
@@ -178,7 +178,7 @@ def test_the_cells_row(study):
 
 def test_languages_are_strata_of_a_models_test(study):
     records = study() + [{**record, "language": "en", "run": record["run"] + "/en"} for record in study()]
-    tested = arms.test(pcs.cells(frame(records)), "seed")
+    tested = arms.test(pcs.cells(frame(records)), np.random.default_rng(0))
     assert tested == (pytest.approx(2 * 0.3548, abs=1e-4), pytest.approx(1 / 3136, abs=1e-12), 3136)
 
 
@@ -188,7 +188,7 @@ def test_a_missing_arm_leaves_nothing_to_compare(study):
     assert (row["n_phase1"], row["runs_stage1"]) == (100, 0)
     assert {row[name] for name in ("pcs", "alpha", "ci_lo", "p_perm", "pcs_agent", "contrib_idle")} == {None}
     assert row["floor_phase1"] == pytest.approx(0.0038, abs=5e-5)
-    assert arms.test(pcs.cells(frame(alone)), "seed") == permutation.Test()
+    assert arms.test(pcs.cells(frame(alone)), np.random.default_rng(0)) == permutation.Test()
 
 
 def test_one_run_an_arm_can_neither_be_left_out_nor_tested(turns):
@@ -226,7 +226,8 @@ PLACES2 = {"plaza": (30, 0, 20, 0, 1, 2), "market": (5, 0, 7, 0, 0, 0), "alley":
 
 
 def test_divergence_within_places_and_of_places(turns):
-    each = list(starmap(arms.divergence, zip(PLACES1.values(), PLACES2.values(), strict=True)))
+    sides = zip(PLACES1.values(), PLACES2.values(), strict=True)
+    each = [arms.TwoArms(*(arms.counted_arm([side]) for side in both)).divergence for both in sides]
     assert each == pytest.approx([0.0671, 0.4488, 0.1296], abs=5e-5)
     records = []
     for phase, places in (("stage1", PLACES1), ("phase1", PLACES2)):
@@ -258,10 +259,10 @@ def test_an_imported_run_without_a_turn_is_not_a_run(study):
     alone = [record for record in study() if record["phase"] == "phase1"]
     empty = [{**row, "run": "stage1/9", "count": 0} for row in IMPORTED if row["run"].endswith("0")]
     with_it, without = (pcs.cells(frame(alone), rows)[0] for rows in ([*IMPORTED, *empty], IMPORTED))
-    assert with_it.stage1.runs == without.stage1.runs
+    assert with_it.first.runs == without.first.runs
     assert pcs.row(with_it, "seed") == pcs.row(without, "seed")
     (nothing,) = pcs.cells(frame(alone), empty)
-    assert (nothing.empty, nothing.stage1.runs) == (True, ())
+    assert (nothing.empty, nothing.first.runs) == (True, ())
 
 
 def test_imported_counts_stand_in_for_stage_1(study):
@@ -275,7 +276,7 @@ def test_imported_counts_stand_in_for_stage_1(study):
 def test_runs_with_real_costs_are_an_arm_of_their_own(study, turns):
     real = turns([10, 52, 25, 4, 3, 6], phase="phase1", set=None, run="real", cell="phase1_costs_real/E/ko")
     turns_ = frame(study() + real)
-    assert pcs.cells(turns_)[0].phase1.n == 100
+    assert pcs.cells(turns_)[0].second.n == 100
     assert pcs.pure(turns_)[0].row["pcs_pure"] == pytest.approx(0.3548, abs=5e-5)
 
 

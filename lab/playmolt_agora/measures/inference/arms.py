@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import cached_property
 from itertools import combinations
 from math import comb
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from playmolt_schemas.instrument.definitions import INDICATIVE_RUNS, INTERVAL_RUNS
@@ -61,70 +61,77 @@ def counted_arm(rows: Sequence[Sequence[int]] | Floats) -> Arm:
 
 
 @dataclass(frozen=True)
-class PcsCell:
-    """A model in a language: both arms."""
+class TwoArms:
+    """Two arms, of Stage 1 and Phase 1 where it is PCS that is asked for."""
 
-    model: str
-    language: str
-    stage1: Arm
-    phase1: Arm
+    first: Arm
+    second: Arm
 
     @property
     def runs(self) -> tuple[str, ...]:
         """Those of both arms."""
-        return self.stage1.runs + self.phase1.runs
+        return self.first.runs + self.second.runs
 
     @property
     def n(self) -> int:
         """Valid turns of both arms."""
-        return self.stage1.n + self.phase1.n
+        return self.first.n + self.second.n
+
+    @property
+    def fewest(self) -> int:
+        """The runs of the arm that has fewer."""
+        return min(len(self.first.runs), len(self.second.runs))
+
+    @property
+    def alpha(self) -> float:
+        """α by the size of both arms; it stays the same in every resampling."""
+        return smoothing(self.first.n, self.second.n)
 
     @property
     def empty(self) -> bool:
         """Whether an arm has no valid turn, hence no divergence."""
-        return not (self.stage1.n and self.phase1.n)
-
-    @property
-    def alpha(self) -> float:
-        """α of the cell; it stays the same in every resampling."""
-        return smoothing(self.stage1.n, self.phase1.n)
+        return not (self.first.n and self.second.n)
 
     @cached_property
-    def pcs(self) -> float | None:
-        return None if self.empty else float(self._divergence(self.stage1.pooled, self.phase1.pooled))
+    def divergence(self) -> float | None:
+        return None if self.empty else float(self.between(self.first.pooled, self.second.pooled))
 
-    @property
-    def few(self) -> bool:
-        """Whether an arm has fewer than three runs, too few for an interval."""
-        return min(len(self.stage1.runs), len(self.phase1.runs)) < INTERVAL_RUNS
+    def between(self, first: Floats, second: Floats) -> Floats:
+        """The divergence of counts under the α of the arms."""
+        return np.asarray(count_jsd(first, second, self.alpha))
 
     def left_out(self) -> tuple[Floats, Floats]:
         """The divergence without each run of either arm."""
-        return resampling.left_out(self.stage1.counts, self.phase1.counts, self._divergence)
-
-    def named_left_out(self) -> Iterator[tuple[str, str, float]]:
-        """The same as arm, run, value; not without an arm's only run."""
-        for name, arm, values in zip(("stage1", "phase1"), (self.stage1, self.phase1), self.left_out(), strict=True):
-            if len(arm.runs) > 1:
-                yield from ((name, run, float(value)) for run, value in zip(arm.runs, values, strict=True))
+        return resampling.left_out(self.first.counts, self.second.counts, self.between)
 
     def interval(self) -> Interval:
         """The 95 % interval of the divergence; none below three runs an arm."""
-        indicative = min(len(self.stage1.runs), len(self.phase1.runs)) <= INDICATIVE_RUNS
-        if self.pcs is None or self.few:
+        indicative = self.fewest <= INDICATIVE_RUNS
+        if self.divergence is None or self.fewest < INTERVAL_RUNS:
             return Interval(indicative=indicative)
-        return Interval(*resampling.Spread(self.pcs, self.left_out()).interval(0.0, 1.0), indicative)
+        return Interval(*resampling.Spread(self.divergence, self.left_out()).interval(0.0, 1.0), indicative)
 
     def test(self, generator: np.random.Generator) -> tuple[Test, float]:
         """The exact permutation test of run labels, and the mean of its distribution: the floor at these very sizes."""
-        values, complete = permutation.relabelled(self.stage1.counts, self.phase1.counts, self._divergence, generator)
-        p = (permutation.exact_p if complete else permutation.drawn_p)(values, self.pcs or 0.0)
-        found = Test(self.pcs, p, comb(len(self.runs), len(self.stage1.runs)))
-        alike = all_equal(self.stage1.counts, self.phase1.counts)
+        values, complete = permutation.relabelled(self.first.counts, self.second.counts, self.between, generator)
+        p = (permutation.exact_p if complete else permutation.drawn_p)(values, self.divergence or 0.0)
+        found = Test(self.divergence, p, comb(len(self.runs), len(self.first.runs)))
+        alike = all_equal(self.first.counts, self.second.counts)
         return found.without_p() if alike else found, float(values.mean())
 
-    def _divergence(self, first: Floats, second: Floats) -> Floats:
-        return np.asarray(count_jsd(first, second, self.alpha))
+
+@dataclass(frozen=True)
+class PcsCell(TwoArms):
+    """Stage 1 and Phase 1 of a model in a language."""
+
+    model: str
+    language: str
+
+    def named_left_out(self) -> Iterator[tuple[str, str, float]]:
+        """The divergence without each run, as arm, run, value; not without an arm's only run."""
+        for name, arm, values in zip(("stage1", "phase1"), (self.first, self.second), self.left_out(), strict=True):
+            if len(arm.runs) > 1:
+                yield from ((name, run, float(value)) for run, value in zip(arm.runs, values, strict=True))
 
 
 class DeltaPcs(NamedTuple):
@@ -136,38 +143,30 @@ class DeltaPcs(NamedTuple):
     p: float | None = None
 
 
-def difference(one: PcsCell, other: PcsCell) -> DeltaPcs:
+def difference(one: TwoArms, other: TwoArms) -> DeltaPcs:
     """What one model's PCS is above another's, with its interval and test."""
-    a, b = one.pcs or 0.0, other.pcs or 0.0
-    if one.few or other.few:
+    a, b = one.divergence or 0.0, other.divergence or 0.0
+    if min(one.fewest, other.fewest) < INTERVAL_RUNS:
         return DeltaPcs(a - b)
-    spread = resampling.Spread(
-        a - b, [*(each - b for each in one.left_out()), *(a - each for each in other.left_out())]
-    )
+    left_out = [*(each - b for each in one.left_out()), *(a - each for each in other.left_out())]
+    spread = resampling.Spread(a - b, left_out)
     return DeltaPcs(a - b, *spread.interval(-1.0, 1.0), spread.p())
 
 
-def test(model_cells: Sequence[PcsCell], seed: str) -> Test:
-    """Test a model with its languages as strata; the statistic is the sum of their PCS under one α."""
-    full = [cell for cell in model_cells if not cell.empty]
+def test(strata: Sequence[TwoArms], generator: np.random.Generator) -> Test:
+    """Test a model with its languages as strata; the statistic is the sum of their divergences under one α."""
+    full = [each for each in strata if not each.empty]
     if not full:
         return Test()
-    alpha = max(cell.alpha for cell in full)
-    strata = [(cell.stage1.counts, cell.phase1.counts) for cell in full]
-    generator = stream(seed, "pcs_test", full[0].model)
-    tested = permutation.two_arms(strata, lambda p, q: count_jsd(p, q, alpha), generator)
-    return tested.without_p() if all_equal(*(counts for arms in strata for counts in arms)) else tested
+    alpha = max(each.alpha for each in full)
+    counts = [(each.first.counts, each.second.counts) for each in full]
+    tested = permutation.two_arms(counts, lambda p, q: count_jsd(p, q, alpha), generator)
+    return tested.without_p() if all_equal(*(arm for both in counts for arm in both)) else tested
 
 
 def all_equal(*arms: Floats) -> bool:
     """Whether arms of runs (runs, …) have several runs and no arm has two that differ."""
     return any(len(arm) > 1 for arm in arms) and all(bool(np.all(arm == arm[:1])) for arm in arms)
-
-
-def divergence(first: Any, second: Any) -> float | None:
-    """Divergence of two rows of counts, α by their sizes; None where one is empty."""
-    n, m = float(np.sum(first)), float(np.sum(second))
-    return None if min(n, m) == 0 else float(count_jsd(first, second, smoothing(n, m)))
 
 
 def floor_iid(n: int, m: int, k: int = len(ACTIONS)) -> float:
@@ -190,17 +189,17 @@ def pcs_so_far(cells: Mapping[str, PcsArms]) -> dict[str, PcsSoFar]:
 
 
 def _pcs_of(arms: PcsArms) -> PcsSoFar:
-    cell = PcsCell("", "", counted_arm(arms.stage1), counted_arm(arms.phase1))
-    floors = [floor_runs(arm, cell.alpha) for arm in (cell.stage1, cell.phase1)]
+    cell = TwoArms(counted_arm(arms.stage1), counted_arm(arms.phase1))
+    floors = [floor_runs(arm, cell.alpha) for arm in (cell.first, cell.second)]
     _, floor = cell.test(stream("", "pcs_so_far"))
     return PcsSoFar(
-        pcs=six_decimals(cell.pcs or 0.0),
-        floor_iid=six_decimals(floor_iid(cell.stage1.n, cell.phase1.n)),
+        pcs=six_decimals(cell.divergence or 0.0),
+        floor_iid=six_decimals(floor_iid(cell.first.n, cell.second.n)),
         floor_null=six_decimals(floor),
         floor_stage1=None if floors[0] is None else six_decimals(floors[0]),
         floor_phase1=None if floors[1] is None else six_decimals(floors[1]),
-        n_stage1=cell.stage1.n,
-        n_phase1=cell.phase1.n,
+        n_stage1=cell.first.n,
+        n_phase1=cell.second.n,
         runs_stage1=len(arms.stage1),
         runs_phase1=len(arms.phase1),
     )

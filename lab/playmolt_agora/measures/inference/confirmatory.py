@@ -42,7 +42,7 @@ def _without_turns(turns: pl.DataFrame) -> bool:
 
 def _pcs(cells: Sequence[PcsCell], seed: str, planned: Sequence[str], repeated: Repeats) -> list[Result]:
     models = grouped(cells, lambda cell: cell.model)
-    tests = {model: arms.test(group, seed) for model, group in models.items()}
+    tests = {model: arms.test(group, stream(seed, "pcs_test", model)) for model, group in models.items()}
     for model, group in models.items():
         if all(repeated.alike_cell(cell.model, cell.language) for cell in group):
             tests[model] = tests[model].without_p()

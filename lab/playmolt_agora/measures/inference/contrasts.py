@@ -1,41 +1,35 @@
 """Languages, personas and models compared (`measures.md`, section 10)."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Final
 
-import msgspec
 import numpy as np
 import polars as pl
 from playmolt_schemas.stored.agora.turn import ACTIONS
 
 from playmolt_agora.measures.data.results import Result, number
-from playmolt_agora.measures.divergence import Floats, count_jsd, shares, smoothing
+from playmolt_agora.measures.divergence import Floats, shares
 from playmolt_agora.measures.inference import resampling
-from playmolt_agora.measures.inference.arms import Arm, divergence
+from playmolt_agora.measures.inference.arms import TwoArms
 from playmolt_agora.measures.inference.resampling import Interval
 from playmolt_agora.measures.inference.streams import stream
 from playmolt_agora.measures.pcs import arm
 
 
-class Contrast(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Contrast(TwoArms):
     """Two arms: ko and en, with persona and without, or the two models that `model` joins by a slash."""
 
     contrast: str
     phase: str
     condition: str
     model: str
-    first: Arm
-    second: Arm
 
     @property
-    def key(self) -> dict[str, Any]:
+    def key(self) -> dict[str, str]:
         return {"contrast": self.contrast, "phase": self.phase, "condition": self.condition, "model": self.model}
-
-    @property
-    def alpha(self) -> float:
-        """α by the size of both arms."""
-        return smoothing(self.first.n, self.second.n)
 
     @property
     def paired(self) -> bool:
@@ -43,17 +37,20 @@ class Contrast(msgspec.Struct, frozen=True):
         return self.first.runs == self.second.runs
 
 
+_SIDES: Final = (
+    ("language", "language", ("ko", "en"), ("phase", "condition", "model")),
+    ("persona", "condition", ("with_persona", "no_persona"), ("phase", "language", "model")),
+)
+
+
 def found(turns: pl.DataFrame) -> list[Contrast]:
     """The language and persona contrasts with valid turns in both arms."""
-    languages = [
-        Contrast("language", *key, *(arm(group.filter(language=language)) for language in ("ko", "en")))
-        for key, group in turns.partition_by("phase", "condition", "model", as_dict=True).items()
-    ]
-    personas = [
-        Contrast("persona", *key, *(arm(group.filter(condition=each)) for each in ("with_persona", "no_persona")))
-        for key, group in turns.partition_by("phase", "language", "model", as_dict=True).items()
-    ]
-    return [each for each in (*languages, *personas) if each.first.n and each.second.n]
+    contrasts = []
+    for contrast, column, sides, keys in _SIDES:
+        for key, group in turns.partition_by(keys, as_dict=True).items():
+            first, second = (arm(group.filter(pl.col(column) == side)) for side in sides)
+            contrasts.append(Contrast(first, second, contrast, *key))
+    return [each for each in contrasts if not each.empty]
 
 
 def of_models(turns: pl.DataFrame) -> list[Contrast]:
@@ -64,16 +61,15 @@ def of_models(turns: pl.DataFrame) -> list[Contrast]:
     ).items():
         models = {model: arm(group.filter(model=model)) for model in group["model"].unique().sort()}
         pairs += [
-            Contrast("model", phase, f"{condition}/{language}", f"{one}/{other}", models[one], models[other])
+            Contrast(models[one], models[other], "model", phase, f"{condition}/{language}", f"{one}/{other}")
             for one, other in combinations(models, 2)
-            if models[one].n and models[other].n
         ]
-    return pairs
+    return [each for each in pairs if not each.empty]
 
 
 def rows(all_contrasts: Sequence[Contrast]) -> list[Result]:
     """The table `contrasts`."""
-    return [_result(each, {"jsd": divergence(each.first.pooled, each.second.pooled)}) for each in all_contrasts]
+    return [_result(each, {"jsd": each.divergence}) for each in all_contrasts]
 
 
 def intervals(all_contrasts: Sequence[Contrast], seed: str) -> tuple[list[Result], list[Result]]:
@@ -84,10 +80,8 @@ def intervals(all_contrasts: Sequence[Contrast], seed: str) -> tuple[list[Result
         generator = stream(seed, "contrast", *each.key.values())
         left, right = resampling.resamples(generator, len(each.first.runs), len(each.second.runs))
         first, second = each.first.counts[left], each.second.counts[left if each.paired else right]
-        pooled = first.sum(axis=1), second.sum(axis=1)
-        span = _interval(each, count_jsd(*pooled, each.alpha))
-        jsd = divergence(each.first.pooled, each.second.pooled)
-        divergences.append(_result(each, {"jsd": jsd, **span.named("ci"), "indicative": span.indicative}))
+        span = _interval(each, each.between(first.sum(axis=1), second.sum(axis=1)))
+        divergences.append(_result(each, {"jsd": each.divergence, **span.named("ci"), "indicative": span.indicative}))
         points += _points(each, first, second)
     return divergences, points
 
@@ -119,9 +113,8 @@ def _of_runs(counts: Floats) -> Floats:
 
 
 def _interval(each: Contrast, values: Floats) -> Interval:
-    return resampling.bootstrapped(values, len(each.first.runs), len(each.second.runs))
+    return resampling.bootstrapped(values, each.fewest)
 
 
 def _result(each: Contrast, figures: dict[str, Any]) -> Result:
-    runs = tuple(sorted({*each.first.runs, *each.second.runs}))
-    return Result({**each.key, **figures}, runs=runs, n=each.first.n + each.second.n, unit="turn", alpha=each.alpha)
+    return Result({**each.key, **figures}, runs=tuple(sorted({*each.runs})), n=each.n, unit="turn", alpha=each.alpha)

@@ -42,13 +42,13 @@ def drawn_runs(generator: np.random.Generator, values: ArrayLike) -> Any:
     return runs[generator.integers(0, len(runs), (BOOTSTRAPS, len(runs)))]
 
 
-def bootstrapped(values: Floats, *runs: int) -> Interval:
-    """The interval of replicates of arms of so many runs; replicates without a value are left out.
+def bootstrapped(values: Floats, runs: int) -> Interval:
+    """The interval of replicates of arms of so many runs or more; replicates without a value are left out.
 
     None where the others do not differ, because then the runs do not.
     """
     defined = values[~np.isnan(values)]
-    indicative = min(runs) <= INDICATIVE_RUNS
+    indicative = runs <= INDICATIVE_RUNS
     if defined.size == 0 or np.ptp(defined) <= TIE * max(1.0, float(np.abs(defined).max())):
         return Interval(indicative=indicative)
     low, high = np.quantile(defined, QUANTILES)

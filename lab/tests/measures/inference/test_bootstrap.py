@@ -15,19 +15,19 @@ def test_a_replicate_draws_its_first_arm_then_its_second(first, second):
 
 
 def test_an_interval_by_linear_interpolation():
-    span = resampling.bootstrapped(np.arange(101.0), 4, 4)
+    span = resampling.bootstrapped(np.arange(101.0), 4)
     assert (span.low, span.high, span.indicative) == (2.5, 97.5, False)
 
 
 def test_replicates_without_a_value_are_left_out():
-    span = resampling.bootstrapped(np.array([np.nan, 1.0, 2.0]), 4, 3)
+    span = resampling.bootstrapped(np.array([np.nan, 1.0, 2.0]), 3)
     assert (span.low, span.high, span.indicative) == (pytest.approx(1.025), pytest.approx(1.975), True)
-    assert resampling.bootstrapped(np.array([np.nan]), 4, 4) == resampling.Interval(None, None, False)
+    assert resampling.bootstrapped(np.array([np.nan]), 4) == resampling.Interval(None, None, False)
 
 
 @pytest.mark.parametrize("values", [[0.3, 0.3, 0.1 + 0.2], [np.nan, 1.0, 1.0], [0.0, 0.0]])
 def test_replicates_that_do_not_differ_are_no_interval(values):
-    assert resampling.bootstrapped(np.array(values), 4, 4) == resampling.Interval(None, None, False)
+    assert resampling.bootstrapped(np.array(values), 4) == resampling.Interval(None, None, False)
 
 
 def test_effect_size_is_null_below_three_runs_and_without_spread():
