@@ -13,21 +13,23 @@ from types import MappingProxyType
 from typing import Any, Final
 
 import click
-from playmolt_core.bus.port import BusUnavailable
-from playmolt_core.db.errors import LogUnavailable
-from playmolt_core.db.pool import NotPermitted
-from playmolt_core.llm.catalogue import InvalidCatalogue
-from playmolt_core.log.port import Archived
-from playmolt_core.settings import InvalidSettings
 
 
 class ExpectedError(RuntimeError):
     """An error the user can fix; the message says how."""
 
 
-_EXPECTED: Final = (
-    Archived, BusUnavailable, ExpectedError, InvalidCatalogue, LogUnavailable, NotPermitted, InvalidSettings, OSError,
-)  # fmt: skip
+def _is_expected(error: Exception) -> bool:
+    """Outages and what else the user can fix; outages are OSErrors."""
+    if isinstance(error, ExpectedError | OSError):
+        return True
+    # Imported after a failure alone: they would be most of what a short command costs.
+    from playmolt_core.db.pool import NotPermitted  # noqa: PLC0415
+    from playmolt_core.llm.catalogue import InvalidCatalogue  # noqa: PLC0415
+    from playmolt_core.log.port import Archived  # noqa: PLC0415
+    from playmolt_core.settings import InvalidSettings  # noqa: PLC0415
+
+    return isinstance(error, Archived | InvalidCatalogue | InvalidSettings | NotPermitted)
 
 
 _OF_PATHS: Final = frozenset({
@@ -92,10 +94,12 @@ class CommandGroup(click.Group):
         """Run a command; expected errors become Failure."""
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:
+        except (BrokenPipeError, click.ClickException, click.exceptions.Exit, click.Abort):
             raise
-        except _EXPECTED as error:
-            raise Failure(_said(error)) from error
+        except Exception as error:
+            if _is_expected(error):
+                raise Failure(_said(error)) from error
+            raise
 
 
 def _said(error: Exception) -> str:
