@@ -43,9 +43,8 @@ class JudgeWorker:
             raise LookupError(f"{due.judge} judges nothing of {state.game_id}")
         before = _EarlierCodings(await self._events(leased.stream), due.judge)
         wanted = iter([each for each in await self._thoughts(state, due) if each.key not in before.settled])
-        batch = state.asks_in_batches(judge)
-        work = _Work(leased, state.plan, judge, self._model, before, batch=batch)
-        await _all(work.through(wanted) for _ in range(self._model.concurrent(due.judge, batch=batch)))
+        work = _Work(leased, state.plan, judge, self._model, before)
+        await _all(work.through(wanted) for _ in range(work.concurrent))
         await work.conclude()
 
     async def _thoughts(self, state: State, due: ThoughtsToCode) -> Sequence[Thought]:
@@ -92,8 +91,6 @@ class _Work:
         judge: Judge,
         model: JudgeModel,
         before: _EarlierCodings,
-        *,
-        batch: bool,
     ) -> None:
         self._leased = leased
         self._plan = plan
@@ -102,7 +99,8 @@ class _Work:
         self._before = before
         self._seed = leased.snapshot.state.seed
         self._halt: JudgeHalt | None = None
-        self._batch = batch
+        self._batch = leased.snapshot.state.asks_in_batches(judge)
+        self.concurrent = model.concurrent(judge.judge.alias, batch=self._batch)
         self._looked_at = -math.inf
         self._going = True
 

@@ -12,6 +12,7 @@ from playmolt_schemas.agora.coding import JudgeRequest, JudgeStopRequest, SheetR
 from playmolt_schemas.agora.plan import Experiments, ResumeRequest, StopRequest
 from playmolt_schemas.api import ErasedSession
 from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.copying import copied
 from playmolt_schemas.routes import agora as routes
 from playmolt_schemas.routes import sharing
 from playmolt_schemas.routes.route import NoFields
@@ -31,56 +32,88 @@ _OPERATOR: Final = "operator"
 _DRY: Final = (1, "1", True, "true")
 
 
+def _body(kind: type[R], body: object) -> R | Refused:
+    """A body may be left out."""
+    faults: Sequence[FieldFault]
+    try:
+        read, faults = FIELDS.partly(kind, {} if body is None else document.amounts(document.plain(body)))
+    except document.Unreadable as error:
+        read, faults = None, (FieldFault("", str(error)),)
+    if read is None or faults:
+        listed = "; ".join(f"{fault.field}: {fault.message}" for fault in faults)
+        return Refused(Code.INVALID_REQUEST, f"Fix the request body and retry. {listed}", tuple(faults))
+    return read
+
+
+Make = Callable[[ApiRequest, Catalogue], Command | Refused]
+"""Makes the command of a call, or refuses it with every fault of its body."""
+
+
+def _of_body(kind: type[R], make: Callable[[R, ApiRequest, Catalogue], Command | Refused]) -> Make:
+    def made(request: ApiRequest, catalogue: Catalogue) -> Command | Refused:
+        body = _body(kind, request.body)
+        return body if isinstance(body, Refused) else make(body, request, catalogue)
+
+    return made
+
+
+def _resume(body: ResumeRequest, *_: object) -> Command:
+    if body.budget is UNSET:
+        return commands.Resume(by=_OPERATOR)
+    return commands.RaiseBudget(by=_OPERATOR, budget=body.budget, reason=body.reason)
+
+
+def _judge(body: JudgeRequest, _: ApiRequest, catalogue: Catalogue) -> Command | Refused:
+    found = coding.pinned_judge(body.model, body.budget, catalogue, batch=body.batch)
+    return found if isinstance(found, Refused) else copied(commands.StartJudge, body, by=_OPERATOR, judge=found)
+
+
+def _fork(body: routes.ForkRequest, request: ApiRequest, catalogue: Catalogue) -> Command:
+    run = request.params["run"]
+    return commands.ForkRun(by=_OPERATOR, run=run, version=body.at, change=body.set, catalogue=catalogue)
+
+
+class PcsFigures(msgspec.Struct, frozen=True):
+    """The body of a look after PCS was computed, which takes too long for a decision. No caller can send one."""
+
+    turns: int
+    figures: Mapping[str, PcsSoFar]
+
+
+def _look(request: ApiRequest, _: Catalogue) -> Command:
+    """Without figures there was no experiment to compute them from."""
+    seen = request.body if isinstance(request.body, PcsFigures) else PcsFigures(0, {})
+    return commands.SeePcs(by=_OPERATOR, turns=seen.turns, figures=seen.figures)
+
+
+_COMMANDS: Final[Mapping[str, Make]] = {
+    routes.STOP.name: _of_body(StopRequest, lambda body, *_: commands.Stop(by=_OPERATOR, reason=body.reason)),
+    routes.RESUME.name: _of_body(ResumeRequest, _resume),
+    routes.LOOK.name: _look,
+    routes.FORK.name: _of_body(routes.ForkRequest, _fork),
+    routes.JUDGE.name: _of_body(JudgeRequest, _judge),
+    routes.JUDGE_STOP.name: _of_body(JudgeStopRequest, lambda body, *_: commands.StopJudge(judge=body.model)),
+    routes.SHEET.name: _of_body(SheetRequest, lambda body, *_: copied(commands.TakeSheet, body)),
+}
+
+
 class ExperimentApi(GameApi[State]):
     """Serves the routes about experiments to the operator; `catalogue` holds the models that plans may name."""
 
-    writes = frozenset(
-        route.name
-        for route in (
-            routes.STOP, routes.RESUME, routes.LOOK, routes.FORK, routes.JUDGE, routes.JUDGE_STOP, routes.SHEET,
-        )
-    )  # fmt: skip
+    writes = frozenset(_COMMANDS)
     lists = frozenset((routes.LIST.name,))
     unbound = frozenset((routes.PUT_FILE.name, routes.PLAN.name))
     """A plan is answered by its examiner."""
 
     def __init__(self, catalogue: Catalogue) -> None:
-        def judge(body: JudgeRequest, _: ApiRequest) -> Command | Refused:
-            found = coding.pinned_judge(body.model, body.budget, catalogue, batch=body.batch)
-            if isinstance(found, Refused):
-                return found
-            return commands.StartJudge(
-                by=_OPERATOR, judge=found, turns=body.turns, budget=body.budget, batch=body.batch
-            )
-
-        self._commands: Mapping[str, Callable[[ApiRequest], Command | Refused]] = {
-            routes.STOP.name: _of_body(StopRequest, lambda body, _: commands.Stop(by=_OPERATOR, reason=body.reason)),
-            routes.RESUME.name: _of_body(ResumeRequest, _resume),
-            routes.LOOK.name: _look,
-            routes.FORK.name: _of_body(
-                routes.ForkRequest,
-                lambda body, request: commands.ForkRun(
-                    by=_OPERATOR, run=request.params["run"], version=body.at, change=body.set, catalogue=catalogue
-                ),
-            ),
-            routes.JUDGE.name: _of_body(JudgeRequest, judge),
-            routes.JUDGE_STOP.name: _of_body(JudgeStopRequest, lambda body, _: commands.StopJudge(judge=body.model)),
-            routes.SHEET.name: _of_body(
-                SheetRequest, lambda body, _: commands.TakeSheet(coder=body.coder, rows=body.rows)
-            ),
-        }
+        self._catalogue = catalogue
 
     @override
     def command(self, state: State, request: ApiRequest) -> Command | Refused | None:
         """The command of a call that changes something; a plan is opened by its examiner."""
         if not request.operator:
             return _operator_only()
-        if not state.version:
-            return unknown()
-        make = self._commands.get(request.route)
-        if make is None:
-            raise LookupError(f"{request.route} changes nothing")
-        return make(request)
+        return _COMMANDS[request.route](request, self._catalogue) if state.version else unknown()
 
     @override
     def answer(self, state: State, request: ApiRequest) -> ApiReply | Refused:
@@ -108,43 +141,12 @@ class ExperimentApi(GameApi[State]):
         )
 
 
-def _of_body(
-    kind: type[R], make: Callable[[R, ApiRequest], Command | Refused]
-) -> Callable[[ApiRequest], Command | Refused]:
-    """Make the command of a call from its body, or refuse it with every fault of the body."""
-
-    def made(request: ApiRequest) -> Command | Refused:
-        body = _body(kind, request.body)
-        return body if isinstance(body, Refused) else make(body, request)
-
-    return made
-
-
-def _resume(body: ResumeRequest, _: ApiRequest) -> Command:
-    if body.budget is UNSET:
-        return commands.Resume(by=_OPERATOR)
-    return commands.RaiseBudget(by=_OPERATOR, budget=body.budget, reason=body.reason)
-
-
 def with_files(body: object) -> tuple[object, dict[str, object]]:
     """A plan's body and its files, path → hash."""
     if isinstance(body, Mapping) and "plan" in body and set(body) <= {"plan", "files"}:
         files = body.get("files")
         return body["plan"], dict(files) if isinstance(files, Mapping) else {}
     return body, {}
-
-
-class PcsFigures(msgspec.Struct, frozen=True):
-    """The body of a look after PCS was computed, which takes too long for a decision. No caller can send one."""
-
-    turns: int
-    figures: Mapping[str, PcsSoFar]
-
-
-def _look(request: ApiRequest) -> Command:
-    """Without figures there was no experiment to compute them from."""
-    seen = request.body if isinstance(request.body, PcsFigures) else PcsFigures(0, {})
-    return commands.SeePcs(by=_OPERATOR, turns=seen.turns, figures=seen.figures)
 
 
 def _shareable(state: State, request: ApiRequest) -> ApiReply | Refused:
@@ -161,19 +163,6 @@ def _forked(state: State, request: ApiRequest) -> ApiReply:
     if fork.parent is None:
         raise LookupError(f"{fork.run} is not a fork")
     return ApiReply(routes.ScheduledFork(run=fork.run, experiment=state.game_id, parent=fork.parent), 201)
-
-
-def _body(kind: type[R], body: object) -> R | Refused:
-    """A body may be left out."""
-    faults: Sequence[FieldFault]
-    try:
-        read, faults = FIELDS.partly(kind, {} if body is None else document.amounts(document.plain(body)))
-    except document.Unreadable as error:
-        read, faults = None, (FieldFault("", str(error)),)
-    if read is None or faults:
-        listed = "; ".join(f"{fault.field}: {fault.message}" for fault in faults)
-        return Refused(Code.INVALID_REQUEST, f"Fix the request body and retry. {listed}", tuple(faults))
-    return read
 
 
 def is_dry(request: ApiRequest) -> bool:

@@ -34,9 +34,10 @@ def run_progressed(state: State, command: commands.ReportRunProgress) -> Decisio
         return run
     if not _more(run.spent, command.spent):
         return Accepted()
-    progressed = RunProgressed(run=run.run, spent=command.spent, noticed=command.noticed, models=dict(command.models))
+    progressed = copied(RunProgressed, command, models=dict(command.models))
     counted = _counted(state, run, command.acts)
-    return Accepted((*_first_opened(run), progressed, *counted, *_other_models(state, command.noticed)))
+    others = _other_models(state, command.noticed)
+    return Accepted((*_first_opened(run), progressed, *counted, *others))
 
 
 def run_finished(state: State, command: commands.ReportRunFinished) -> Decision:

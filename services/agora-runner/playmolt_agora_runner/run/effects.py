@@ -9,7 +9,6 @@ from playmolt_schemas.canonical import digest
 from playmolt_schemas.stored.agora.run import Outcome, PauseCode
 from playmolt_schemas.stored.agora.turn import Interview, RunSpec
 
-from playmolt_agora_runner.world import aside
 from playmolt_agora_runner.world.state import RunState
 
 TURN: Final = "agent_turn"
@@ -100,7 +99,7 @@ def _pending(state: RunState) -> tuple[str, Payload] | None:
     """The id and the payload of what is to be done, if the run is not paused."""
     if state.over:
         return None
-    if (asked := aside.pending(state)) is not None:
+    if (asked := state.asked_aside) is not None:
         identifier = _identifier("interview", state, state.turn, asked.agent, asked.interview.id)
         return identifier, AgentInterview(state.run, state.turn, asked.agent, asked.interview)
     if state.stage == "finished":

@@ -35,7 +35,7 @@ from typing_extensions import override
 from playmolt_agora_runner.run import commands, effects, forks, opening, records, views
 from playmolt_agora_runner.run.fold import evolve
 from playmolt_agora_runner.turn import texts
-from playmolt_agora_runner.world import aside, chance, epoch, visibility, world, worlds
+from playmolt_agora_runner.world import chance, epoch, visibility, world, worlds
 from playmolt_agora_runner.world.state import JUDGED_TURNS, RunState
 
 DETAIL_CHARS: Final = 2000
@@ -185,7 +185,7 @@ def _taken(state: RunState, command: commands.TakeTurn) -> Decision:
 
 
 def _interviewed(state: RunState, command: commands.TakeInterview) -> Decision:
-    asked = aside.pending(state)
+    asked = state.asked_aside
     if asked is None or state.over or command.effect_id != effects.effect_id(state):
         return Accepted()
     reply, agent = command.reply, asked.agent

@@ -85,7 +85,7 @@ UnreadCode = Literal["parse_error", "invalid_action", "refusal", "timeout", "cut
 
 
 class Unread(Exception):
-    """Why a reply is no act or answer: its code, and the name of the words for it."""
+    """Why a reply cannot be read as an act or an answer: its code, and the name of the words for it."""
 
     def __init__(self, code: UnreadCode, fault: str = "", **slots: object) -> None:
         super().__init__(code, fault)

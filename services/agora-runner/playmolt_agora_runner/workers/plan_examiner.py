@@ -162,17 +162,13 @@ class PlanExaminer:
                 _log.error("examination_failed", plan=stream, said=repr(error))
                 return refused(_FAILED)
             ended = asyncio.create_task(process.wait())
-            clock = asyncio.get_running_loop().time
-            end = clock() + self._seconds
             try:
-                while not ended.done():
-                    await asyncio.wait({ended}, timeout=min(self._held / 4, max(0.0, end - clock())))
-                    if ended.done():
-                        break
-                    if clock() >= end:
-                        return refused(_too_long(self._seconds))
-                    if not await self._jobs.hold(stream, self._holder):
-                        return None
+                async with asyncio.timeout(self._seconds):
+                    while not (await asyncio.wait({ended}, timeout=self._held / 4))[0]:
+                        if not await self._jobs.hold(stream, self._holder):
+                            return None
+            except TimeoutError:
+                return refused(_too_long(self._seconds))
             finally:
                 await process.end(ended)
             if ended.result():

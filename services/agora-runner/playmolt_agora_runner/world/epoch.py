@@ -21,7 +21,7 @@ from playmolt_schemas.stored.agora.turn import Effect
 from playmolt_schemas.stored.agora.world import SeedEvent
 from playmolt_schemas.stored.event import Event
 
-from playmolt_agora_runner.world import aside, chance, ledger, market, world
+from playmolt_agora_runner.world import chance, ledger, market, world
 from playmolt_agora_runner.world.state import Consequence, Contestable, RunState, Stage, dying
 
 CONTESTS: Final = 2
@@ -47,7 +47,7 @@ def decay(state: RunState, turn: int, crisis: str | None) -> int:
 
 
 def _opening(state: RunState) -> EpochStarted | None:
-    return None if aside.pending(state) else begun(state)
+    return None if state.asked_aside else begun(state)
 
 
 def begun(state: RunState) -> EpochStarted:

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from playmolt_schemas.agora.feed import ActView, RunPhase
 from playmolt_schemas.stored.agora.run import Outcome, PauseCode
-from playmolt_schemas.stored.agora.turn import RunSpec, Seat
+from playmolt_schemas.stored.agora.turn import Interview, RunSpec, Seat
 from playmolt_schemas.stored.agora.world import Rules
 
 from playmolt_agora_runner.world.worlds import preset
@@ -101,6 +101,13 @@ class Contestable(msgspec.Struct, frozen=True, kw_only=True):
     by: tuple[str, ...] = ()
 
 
+class Aside(msgspec.Struct, frozen=True):
+    """A question asked aside, and the agent to answer it."""
+
+    interview: Interview
+    agent: str
+
+
 class Pause(msgspec.Struct, frozen=True, gc=False):
     """Why a run waits, in the server's or the operator's own words, and until when at least."""
 
@@ -185,6 +192,23 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     def next_agent(self) -> str | None:
         """Whose turn it is; None while no agent is to act."""
         return self.order[self.acted] if self.stage == "acting" and self.acted < len(self.order) else None
+
+    @property
+    def asked_aside(self) -> Aside | None:
+        """The question that is asked aside now: after a turn's last event and before the next turn's first.
+
+        Questions are asked in plan order, agents in the order of seats."""
+        if self.stage not in ("opening", "finished") or self.spec is None or not self.spec.interviews:
+            return None
+        now = (interview for interview in self.spec.interviews if self.turn in interview.at)
+        due = [
+            Aside(interview, seat.agent)
+            for interview in now
+            for seat in self.seats
+            if self.agents[seat.agent].alive and interview.asks(seat)
+        ]
+        answered = self.answered or 0
+        return due[answered] if answered < len(due) else None
 
     def seat(self, agent: str) -> Seat:
         """An agent's seat; LookupError when it has none."""
