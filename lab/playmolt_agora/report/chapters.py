@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec import UNSET
@@ -17,11 +17,9 @@ from playmolt_agora.measures.data.tables import TABLES, keys_of
 from playmolt_agora.own_measures.results import OwnContent
 from playmolt_agora.own_measures.running import MeasureResult
 from playmolt_agora.report.markup import cell, shown_p
-from playmolt_agora.report.plots.figure import registered_runs
 from playmolt_agora.report.plots.tables import STRONG
-from playmolt_agora.report.study import StudyData, rows
+from playmolt_agora.report.study import Row, StudyData, rows
 
-Row = dict[str, Any]
 Lines = list[tuple[object, ...]]
 
 PARTS: Final = {"H1": ("H1a", "H1b"), "H2": ("H2a", "H2b")}
@@ -40,7 +38,7 @@ def silent_arms(study: StudyData) -> Lines:
 
 def is_confirmatory(study: StudyData) -> bool:
     """Whether anything here confirms: a test was registered, and a run that is not exploratory took place."""
-    return bool(planned_tests(study)) and bool(registered_runs(study))
+    return bool(planned_tests(study)) and bool(study.registered_runs)
 
 
 def planned_tests(study: StudyData) -> dict[str, PinnedTest]:
@@ -95,7 +93,7 @@ def _figure(column: str, row: Row) -> object:
 
 
 def rates(study: StudyData) -> list[Row]:
-    found = (row for row in rows(study.tables.get("shares")) if row["level"] == "cell")
+    found = (row for row in study.rows("shares") if row["level"] == "cell")
     return sorted(found, key=lambda row: (rank_of(row["phase"]), row["set"] or "", row["model"], row["language"]))
 
 
@@ -124,13 +122,13 @@ def strong(found: Sequence[Row]) -> Lines:
 def pilots(study: StudyData) -> descriptive.Pilots | None:
     """Pool the pilots of Phase 2, whose length they set; a fork repeats turns that are counted already."""
     names = {run.run for run in study.runs if run.exploratory and run.phase == "phase2" and run.parent is None}
-    mine = [row for row in rows(study.tables.get("pint")) if row["run"] in names]
+    mine = [row for row in study.rows("pint") if row["run"] in names]
     return descriptive.pilots(mine) if mine else None
 
 
 def interaction_rows(study: StudyData) -> list[Row]:
     cells = {run.run: f"{run.cell} #{run.number}" for run in study.runs}
-    return [{"cell": cells.get(row["run"]), **row} for row in rows(study.tables.get("pint"))]
+    return [{"cell": cells.get(row["run"]), **row} for row in study.rows("pint")]
 
 
 def questions(study: StudyData) -> tuple[Interview, ...]:
@@ -148,7 +146,7 @@ def kind(question: Interview) -> str:
 
 def unanswered(study: StudyData) -> Iterator[tuple[tuple[str, str, str], int]]:
     """The arms without an answer, with how often they were asked: nothing is said of them but that."""
-    arms = grouped(rows(study.tables.get("interviews")), lambda row: (row["id"], row["model"], row["cell"]))
+    arms = grouped(study.rows("interviews"), lambda row: (row["id"], row["model"], row["cell"]))
     for arm, asked in sorted(arms.items()):
         if all(row[name] is None for row in asked for name in ("value", "choice", "text")):
             yield arm, len(asked)

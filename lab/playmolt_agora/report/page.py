@@ -1,7 +1,6 @@
 """The report: one HTML file that opens offline, without scripts and without anything loaded from elsewhere."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -13,9 +12,8 @@ from playmolt_agora.measures.data.frame import frame
 from playmolt_agora.measures.data.results import grouped
 from playmolt_agora.measures.divergence import count_jsd
 from playmolt_agora.report import chapters, markup
-from playmolt_agora.report.plots.figure import registered_runs, shown_rows, shown_runs
 from playmolt_agora.report.plots.gallery import Plot, gallery
-from playmolt_agora.report.study import RunNote, StudyData, counted_rows, has_pcs, has_stage1, named_rows, rows
+from playmolt_agora.report.study import RunNote, StudyData, rows
 
 
 def render(study: StudyData, figures: Mapping[str, Plot] | None = None) -> str:
@@ -23,15 +21,15 @@ def render(study: StudyData, figures: Mapping[str, Plot] | None = None) -> str:
 
     `figures` are those of its `gallery`, where they are already drawn.
     """
-    asked = (source_of, forks, has_pcs, has_stage1, registered_runs, shown_rows, shown_runs)
     return markup.rendered(
         "page.html",
         study=study,
         drawn=gallery(study) if figures is None else figures,
-        rows=partial(named_rows, study),
-        counted=partial(counted_rows, study),
+        rows=study.rows,
+        counted=study.counted,
         chapters=chapters,
-        **{each.__name__: each for each in asked},
+        source_of=source_of,
+        forks=forks,
     )
 
 

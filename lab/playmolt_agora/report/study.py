@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import msgspec
 from playmolt_schemas.instrument.baseline_file import Baseline
+from playmolt_schemas.instrument.definitions import arm_of
 from playmolt_schemas.stored.agora.experiment import Preregistered
 from playmolt_schemas.stored.agora.plan import Spent
 from playmolt_schemas.stored.agora.turn import Language, Parent, TurnRecord
@@ -12,6 +13,7 @@ from playmolt_schemas.stored.agora.turn import Language, Parent, TurnRecord
 from playmolt_agora.bundle.seal import ModelNote
 from playmolt_agora.own_measures.results import OwnContent
 
+Row = dict[str, Any]
 Table = Mapping[str, Sequence[object]]
 """Ordered columns; all of one length. Null is None."""
 
@@ -123,6 +125,50 @@ class StudyData(msgspec.Struct, frozen=True, kw_only=True):
     own: OwnContent | None = None
     """What came with the plan, where it has a folder."""
 
+    def rows(self, name: str) -> list[Row]:
+        """A table row by row, or one of those beside them."""
+        return rows(self.tables.get(name) or self.further.get(name))
+
+    def counted(self, name: str) -> list[Row]:
+        """A table row by row, each with the `n` of what it counts and the unit where the table has no such column."""
+        found, stored = self.rows(name), rows(self.provenance.get(name))
+        if not stored or any("n" in row for row in found):
+            return found
+        return [{**row, "n": each["n"], "n of": f"{each['unit']}s"} for row, each in zip(found, stored, strict=True)]
+
+    @property
+    def has_stage1(self) -> bool:
+        """Whether anything rests on Stage 1, played or imported."""
+        return self.stage1_import is not None or any(run.phase == "stage1" for run in self.runs)
+
+    @property
+    def has_pcs(self) -> bool:
+        """Whether any model has both arms of PCS."""
+        return any(row["pcs"] is not None for row in self.rows("pcs"))
+
+    @property
+    def registered_runs(self) -> tuple[RunNote, ...]:
+        """The runs that may confirm something: neither exploratory nor a fork."""
+        return tuple(run for run in self.runs if not run.exploratory and run.parent is None)
+
+    def shown_runs(self, *arms: str) -> tuple[RunNote, ...]:
+        """The runs that figures are of, of the named arms or of all.
+
+        The registered ones. Where there are none (pilots only), all but forks, whose first turns are their parents'.
+        """
+        kept = self.registered_runs or tuple(run for run in self.runs if run.parent is None) or self.runs
+        return tuple(run for run in kept if not arms or arm_of(run.cell, run.phase) in arms)
+
+    @property
+    def shown_turns(self) -> list[TurnRecord]:
+        kept = {run.run for run in self.shown_runs()}
+        return [turn for turn in self.turns if turn.run in kept]
+
+    def shown_rows(self, name: str) -> list[Row]:
+        """The rows of a table with a row a run, of the runs that figures are of."""
+        kept = {run.run for run in self.shown_runs()}
+        return [row for row in self.rows(name) if row["run"] in kept]
+
     @property
     def described(self) -> dict[str, object]:
         """What was locked and what came after, for readers of the tables."""
@@ -138,17 +184,7 @@ def _declared(own: OwnContent | None) -> dict[str, object]:
     return {each.table: {"keys": each.keys, "labels": each.labels} for each in held}
 
 
-def has_stage1(study: StudyData) -> bool:
-    """Whether anything rests on Stage 1, played or imported."""
-    return study.stage1_import is not None or any(run.phase == "stage1" for run in study.runs)
-
-
-def has_pcs(study: StudyData) -> bool:
-    """Whether any model has both arms of PCS."""
-    return any(row["pcs"] is not None for row in rows(study.tables.get("pcs")))
-
-
-def rows(table: Table | None) -> list[dict[str, Any]]:
+def rows(table: Table | None) -> list[Row]:
     """A table row by row; none for a table that is not there. StudyFault when columns differ in length."""
     if not table:
         return []
@@ -156,17 +192,3 @@ def rows(table: Table | None) -> list[dict[str, Any]]:
     if len({len(table[column]) for column in columns}) > 1:
         raise StudyFault(f"columns of different length: {', '.join(columns)}")
     return [dict(zip(columns, values, strict=True)) for values in zip(*table.values(), strict=True)]
-
-
-def named_rows(study: StudyData, name: str) -> list[dict[str, Any]]:
-    """A table of the study row by row, or one of those beside them."""
-    return rows(study.tables.get(name) or study.further.get(name))
-
-
-def counted_rows(study: StudyData, name: str) -> list[dict[str, Any]]:
-    """A table row by row, each with the `n` of what it counts and the unit where the table has no such column."""
-    found = named_rows(study, name)
-    stored = rows(study.provenance.get(name))
-    if not stored or any("n" in row for row in found):
-        return found
-    return [{**row, "n": each["n"], "n of": f"{each['unit']}s"} for row, each in zip(found, stored, strict=True)]

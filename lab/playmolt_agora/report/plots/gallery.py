@@ -9,8 +9,8 @@ from playmolt_schemas.stored.agora.turn import ACTIONS
 
 from playmolt_agora.report import vega
 from playmolt_agora.report.plots import tables, turns
-from playmolt_agora.report.plots.figure import Sketch, shown_runs
-from playmolt_agora.report.study import RunNote, StudyData, named_rows
+from playmolt_agora.report.plots.figure import Sketch
+from playmolt_agora.report.study import RunNote, StudyData
 
 
 class FigureKind(NamedTuple):
@@ -83,7 +83,7 @@ def gallery(study: StudyData) -> dict[str, Plot]:
     """Draw what can be drawn, in the order of the page."""
     found = {}
     for name, figure in FIGURES.items():
-        held = named_rows(study, figure.table) if figure.table else getattr(study, figure.field)
+        held = study.rows(figure.table) if figure.table else getattr(study, figure.field)
         if held and (sketch := figure.draw(study)):
             found[name] = _drawn(study, name, figure, sketch)
     return found
@@ -95,5 +95,5 @@ def _drawn(study: StudyData, name: str, figure: FigureKind, sketch: Sketch) -> P
     lines = tuple(tuple(row.get(column) for column in columns) for row in sketch.of)
     return Plot(
         name=name, title=figure.title, alt=sketch.alt, svg=svg, measure=figure.measure,
-        runs=shown_runs(study, *figure.arms), table=sketch.table or figure.table, columns=columns, lines=lines,
+        runs=study.shown_runs(*figure.arms), table=sketch.table or figure.table, columns=columns, lines=lines,
     )  # fmt: skip

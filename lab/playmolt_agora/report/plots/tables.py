@@ -1,7 +1,7 @@
 """The figures of tables that the measures made: the rows of each chart, and what it shows in words."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from playmolt_schemas.instrument.definitions import arm_of, rank_of
 from playmolt_schemas.stored.agora.turn import ACTIONS
@@ -14,10 +14,8 @@ from playmolt_agora.report.plots.figure import (
     in_order,
     in_words,
     phase_title,
-    shown_rows,
-    shown_runs,
 )
-from playmolt_agora.report.study import StudyData, counted_rows, has_pcs, rows
+from playmolt_agora.report.study import Row, StudyData, rows
 from playmolt_agora.report.vega import Spec, chart
 
 STRONG: Final = ("archivist", "observer")
@@ -25,7 +23,6 @@ STRONG: Final = ("archivist", "observer")
 _FLOORS: Final = ("floor_null", "floor_iid")
 _DELTA: Final = ("language", "model_a", "model_b", "delta", "ci_lo", "ci_hi", "p", "p_holm", "n", "n of")
 
-Row = dict[str, Any]
 Groups = Mapping[str, Sequence[Row]]
 
 
@@ -37,7 +34,7 @@ def pcs(study: StudyData) -> Sketch | None:
         f"{shown(cell['ci_hi'])}, floors {', '.join(shown(cell[name]) for name in _FLOORS)}"
         for cell in cells
     )
-    return Sketch(chart("pcs", cells), in_words("Dot plot.", said), cells) if has_pcs(study) else None
+    return Sketch(chart("pcs", cells), in_words("Dot plot.", said), cells) if study.has_pcs else None
 
 
 def pcs_parts(study: StudyData) -> Sketch | None:
@@ -50,16 +47,16 @@ def pcs_parts(study: StudyData) -> Sketch | None:
             largest = ", ".join(f"{action} {part:.4f}" for part, action in parts[:3])
             said.append(f"{cell['model']} {cell['language']}: {largest} of {shown(cell['pcs'])}")
     sketch = Sketch(chart("pcs-parts", cells), in_words("Stacked bars, largest parts.", said), cells)
-    return sketch if has_pcs(study) else None
+    return sketch if study.has_pcs else None
 
 
 def _cells(study: StudyData) -> list[Row]:
-    return [{**cell, "name": f"{cell['model']} · {cell['language']}"} for cell in rows(study.tables.get("pcs"))]
+    return [{**cell, "name": f"{cell['model']} · {cell['language']}"} for cell in study.rows("pcs")]
 
 
 def ritual(study: StudyData) -> Sketch:
     """RI* per run by model, and by persona with the strongly instructed ones apart."""
-    found = [row for row in shown_rows(study, study.tables.get("ri")) if row["phase"] == "phase2"]
+    found = [row for row in study.shown_rows("ri") if row["phase"] == "phase2"]
     levels = {column: _level(found, column) for column in ("model", "persona")}
     marks = [
         {"panel": f"By {column}", "group": f"{name}\nstrongly instructed" if name in STRONG else name,
@@ -87,7 +84,7 @@ def _of_level(found: Sequence[Row], column: str) -> list[Row]:
 
 def drift(study: StudyData) -> Sketch:
     """Raw drift above the range of its permutation null, and the excess over it."""
-    found = shown_rows(study, study.tables.get("drift"))
+    found = study.shown_rows("drift")
     groups = _by_persona(found)
     lines = [{**line, "panel": name} for name, mine in groups.items() for line in mine]
     return Sketch(chart("drift", lines), _by_window("Instruction Drift", groups, "id_excess"), found)
@@ -95,14 +92,14 @@ def drift(study: StudyData) -> Sketch:
 
 def entropy(study: StudyData) -> Sketch:
     """The normalised entropy by window, which H1a and H2 are about."""
-    groups = _by_persona(shown_rows(study, study.tables.get("drift")))
+    groups = _by_persona(study.shown_rows("drift"))
     made = chart("windows", _points(groups, "window", "h_norm"))
     return Sketch(made, _by_window("Normalised entropy", groups, "h_norm"))
 
 
 def rolling(study: StudyData) -> Sketch | None:
     """Entropy over rolling windows, as a picture beside the windows that count; None with one window alone."""
-    found = shown_rows(study, study.further.get("rolling"))
+    found = study.shown_rows("rolling")
     groups = _by_persona(found)
     if len({line["first_turn"] for line in found}) < 2:
         return None
@@ -114,7 +111,7 @@ def rolling(study: StudyData) -> Sketch | None:
 
 def washout(study: StudyData) -> Sketch:
     """How far actions with a persona exceed those of the same model without, by window."""
-    found = rows(study.tables.get("washout"))
+    found = study.rows("washout")
     ordered = sorted(found, key=lambda line: (line["persona"], line["language"]))
     groups = grouped(ordered, lambda line: f"{line['persona']} · {line['language']}")
     points = _points(groups, "window", "pw_excess", "model")
@@ -149,7 +146,7 @@ def _by_window(title: str, groups: Groups, column: str) -> str:
 
 def gini(study: StudyData) -> Sketch:
     """The Gini coefficient of each run by epoch."""
-    return _by_epoch(study, "Gini", rows(study.tables.get("gini")), "gini", highest=1)
+    return _by_epoch(study, "Gini", study.rows("gini"), "gini", highest=1)
 
 
 def treasury(study: StudyData) -> Sketch:
@@ -158,7 +155,7 @@ def treasury(study: StudyData) -> Sketch:
 
 
 def _by_epoch(study: StudyData, title: str, found: Sequence[Row], column: str, *, highest: int) -> Sketch:
-    notes = {run.run: run for run in shown_runs(study)}
+    notes = {run.run: run for run in study.shown_runs()}
     panels: dict[tuple[str, str], list[Row]] = {}
     for row in sorted(found, key=lambda row: int(row["epoch"])):
         note = notes.get(row["run"])
@@ -178,9 +175,7 @@ def _by_epoch(study: StudyData, title: str, found: Sequence[Row], column: str, *
 
 def dissoc(study: StudyData) -> Sketch:
     """Whether thoughts and acts agree, by phase, model and language."""
-    found = sorted(
-        rows(study.tables.get("dissoc")), key=lambda row: (rank_of(row["phase"]), row["model"], row["language"])
-    )
+    found = sorted(study.rows("dissoc"), key=lambda row: (rank_of(row["phase"]), row["model"], row["language"]))
     bars = [{**row, "name": f"{phase_title(row['phase'])} · {row['model']} · {row['language']}"} for row in found]
     said = (f"{bar['name']}: coherence {shown(bar['coherence'])}" for bar in bars)
     return Sketch(chart("dissoc", bars), in_words("Stacked bars of the code dissoc.", said, "No turns."), found)
@@ -189,7 +184,7 @@ def dissoc(study: StudyData) -> Sketch:
 def contrasts(study: StudyData) -> Sketch:
     """The divergence of the two sides of each contrast, per model, with its interval where there is one."""
     name = "contrast_intervals" if study.further.get("contrast_intervals") else "contrasts"
-    found = counted_rows(study, name)
+    found = study.counted(name)
     made = _dots("contrasts", found, "jsd")
     return Sketch(made, _by_contrast("Divergence by contrast", found, "jsd"), found, table=name)
 
@@ -199,7 +194,7 @@ def pcs_models(study: StudyData) -> Sketch:
     found: list[Row] = [
         {**row, "contrast": "PCS", "phase": row["language"], "condition": None,
          "model": f"{row['model_a']} − {row['model_b']}"}
-        for row in counted_rows(study, "delta_pcs")
+        for row in study.counted("delta_pcs")
     ]  # fmt: skip
     made = _dots("contrasts", found, "delta", {"across": "difference of PCS, bits"})
     return Sketch(made, _by_contrast("Differences of PCS", found, "delta"), found, _DELTA)
@@ -207,7 +202,7 @@ def pcs_models(study: StudyData) -> Sketch:
 
 def contrast_shares(study: StudyData) -> Sketch:
     """The differences of shares in percentage points, one panel a contrast, with intervals."""
-    shares = counted_rows(study, "contrast_shares")
+    shares = study.counted("contrast_shares")
     found = [row for row in shares if row["contrast"] != "model"]
     said = _by_contrast("Differences of shares in percentage points", found, "points", "action")
     return Sketch(_dots("contrast-shares", found, "points"), said, shares)

@@ -9,7 +9,7 @@ from playmolt_schemas.instrument.definitions import arm_of, is_valid, place_of, 
 from playmolt_schemas.stored.agora.turn import ACTIONS, VALID_CODES, ParseCode, TurnRecord
 
 from playmolt_agora.measures.data.results import grouped
-from playmolt_agora.report.plots.figure import CONDITIONS, Sketch, in_words, percent, phase_title, shown_turns
+from playmolt_agora.report.plots.figure import CONDITIONS, Sketch, in_words, percent, phase_title
 from playmolt_agora.report.study import StudyData
 from playmolt_agora.report.vega import chart
 
@@ -27,11 +27,11 @@ Pair = tuple[str, str]
 
 
 def action_mix_figure(study: StudyData) -> Sketch:
-    return _over_time(action_mix(shown_turns(study)), "action", ACTIONS)
+    return _over_time(action_mix(study.shown_turns), "action", ACTIONS)
 
 
 def occupancy_figure(study: StudyData) -> Sketch:
-    return _over_time(occupancy(shown_turns(study)), "place", PLACES)
+    return _over_time(occupancy(study.shown_turns), "place", PLACES)
 
 
 def action_mix(turns: Iterable[TurnRecord]) -> list[Row]:
@@ -122,7 +122,7 @@ def _network_figure(study: StudyData, action: str) -> Sketch:
     pairs: list[dict[str, object]] = []
     times: list[dict[str, object]] = []
     said = []
-    for (arm, language), network in networks(shown_turns(study), action).items():
+    for (arm, language), network in networks(study.shown_turns, action).items():
         phase, total = phase_title(arm), sum(network.ties.values())
         few = sum(count < _THRESHOLD * total for count in network.ties.values())
         left_out = f", {few} pairs below 2 % of them not drawn" if few else ""
@@ -155,7 +155,7 @@ def _busiest(total: int, most: Sequence[tuple[Pair, int]]) -> str:
 def parse_figure(study: StudyData) -> Sketch:
     """How replies were read, by model and language."""
     found: list[dict[str, Any]] = []
-    for (model, language), read in parse_codes(shown_turns(study)).items():
+    for (model, language), read in parse_codes(study.shown_turns).items():
         failed = sum(read[code] for code in CODES if code not in VALID_CODES) / read.total()
         found.append(
             {"model": model, "language": language, **{code: read[code] for code in CODES}, "failed share": failed}
