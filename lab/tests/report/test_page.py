@@ -10,6 +10,7 @@ from playmolt_agora.report import page
 from playmolt_agora.report.page import forks
 from playmolt_agora.report.plots.gallery import gallery
 from playmolt_agora.report.study import Links, StudyData, StudyFault
+from playmolt_agora.report.vega import size
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 
@@ -93,6 +94,20 @@ def test_all_plots_are_there(study: StudyData) -> None:
         "pcs", "pcs-parts", "action-mix", "occupancy", "ri-star", "drift", "entropy", "washout", "network-support",
         "network-whisper", "gini", "treasury", "parse-codes", "dissoc", "contrasts",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", [0.0, None])
+def test_pictures_of_zeros_and_of_nothing_have_a_size(
+    value: float | None, study: StudyData, changed: Callable[..., StudyData]
+) -> None:
+    tables = {
+        name: {column: [value if isinstance(each, float) else each for each in held] for column, held in table.items()}
+        for name, table in study.tables.items()
+    }
+    treasury = {**(study.treasury or {}), "treasury": [0 for _ in (study.treasury or {})["run"]]}
+    drawn = gallery(changed(tables=tables, treasury=treasury))
+    assert set(gallery(study)) - set(drawn) <= {"pcs", "pcs-parts"}
+    assert all(1 < size(figure.svg)[1] < 1000 and "NaN" not in figure.svg for figure in drawn.values())
 
 
 def test_the_treasury_is_drawn_of_a_study_without_turns(changed: Callable[..., StudyData]) -> None:

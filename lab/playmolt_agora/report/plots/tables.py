@@ -116,7 +116,7 @@ def washout(study: StudyData) -> Sketch:
     groups = grouped(ordered, lambda line: f"{line['persona']} · {line['language']}")
     points = _points(groups, "window", "pw_excess", "model")
     series = in_order(line["model"] for line in found)
-    made = chart("windows", points, {"series": series, "along": "excess, bits", "highest": 0}, columns=2)
+    made = chart("windows", points, {"series": series, "along": "excess, bits", "domain": _span(points)}, columns=2)
     return Sketch(made, _by_window("Persona washout", groups, "pw_excess"), found)
 
 
@@ -133,6 +133,12 @@ def _points(groups: Groups, x: str, y: str, series: str = "") -> list[Row]:
     ]
 
 
+def _span(points: Sequence[Row]) -> tuple[float, float]:
+    """What the values extend over, with 0."""
+    known = [point["y"] for point in points if point["y"] is not None]
+    return min([0.0, *known]), max([0.01, *known])
+
+
 def _by_window(title: str, groups: Groups, column: str) -> str:
     said = []
     for name, lines in groups.items():
@@ -146,15 +152,18 @@ def _by_window(title: str, groups: Groups, column: str) -> str:
 
 def gini(study: StudyData) -> Sketch:
     """The Gini coefficient of each run by epoch."""
-    return _by_epoch(study, "Gini", study.rows("gini"), "gini", highest=1)
+    return _by_epoch(study, "Gini", study.rows("gini"), "gini", {})
 
 
 def treasury(study: StudyData) -> Sketch:
     """What the treasury of each run held after each epoch."""
-    return _by_epoch(study, "Treasury", rows(study.treasury), "treasury", highest=0)
+    found = rows(study.treasury)
+    return _by_epoch(
+        study, "Treasury", found, "treasury", {"domain": [0, max([1, *(row["treasury"] for row in found)])]}
+    )
 
 
-def _by_epoch(study: StudyData, title: str, found: Sequence[Row], column: str, *, highest: int) -> Sketch:
+def _by_epoch(study: StudyData, title: str, found: Sequence[Row], column: str, values: Mapping[str, object]) -> Sketch:
     notes = {run.run: run for run in study.shown_runs()}
     panels: dict[tuple[str, str], list[Row]] = {}
     for row in sorted(found, key=lambda row: int(row["epoch"])):
@@ -170,7 +179,7 @@ def _by_epoch(study: StudyData, title: str, found: Sequence[Row], column: str, *
         last = {point["run"]: point["y"] for point in mine}
         said.append(f"{name}: mean at the end {shown(mean(last.values()))} over {len(last)} runs")
     alt = in_words(f"{title} by epoch.", said, f"{title}: nothing was recorded.")
-    return Sketch(chart("epochs", points, {"highest": highest}), alt)
+    return Sketch(chart("epochs", points, values), alt)
 
 
 def dissoc(study: StudyData) -> Sketch:
