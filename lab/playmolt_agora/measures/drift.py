@@ -24,9 +24,9 @@ def longest(turns: pl.DataFrame) -> int:
     return found or 0
 
 
-def by_window(turns: pl.DataFrame) -> Integers:
-    """Count valid actions by window: (windows, K)."""
-    return counts(turns, turns["window"], longest(turns))
+def by_window(turns: pl.DataFrame, total: int | None = None) -> Integers:
+    """Count valid actions by window, `total` or as many as there are: (windows, K)."""
+    return counts(turns, turns["window"], longest(turns) if total is None else total)
 
 
 def by_persona(turns: pl.DataFrame) -> list[pl.DataFrame]:
@@ -47,7 +47,7 @@ def of_persona(turns: pl.DataFrame, seed: str) -> list[Result]:
     keys = turns.select("run", "language", "persona", "condition").row(0, named=True)
     found = by_window(turns)
     n, raw = found.sum(axis=1), _raw(found)
-    null = _null(turns, stream(seed, "id_null", keys["run"], keys["persona"] or "")).mean(axis=0)
+    null = _null(turns, len(found), stream(seed, "id_null", keys["run"], keys["persona"] or "")).mean(axis=0)
     figures = {
         "window": np.arange(1, len(found) + 1),
         "n": n,
@@ -60,13 +60,15 @@ def of_persona(turns: pl.DataFrame, seed: str) -> list[Result]:
     return rows_of(keys, figures, n=n, runs=(keys["run"],), alpha=SMOOTHING)
 
 
-def of_agent(turns: pl.DataFrame, seed: str) -> tuple[Floats, Floats]:
-    """One agent's normed entropy by window, and its excess drift where each tenth of the null's draws is left out.
+def of_agent(turns: pl.DataFrame, seed: str, total: int) -> tuple[Floats, Floats]:
+    """One agent's normed entropy in `total` windows, and its excess drift where each tenth of the null's draws is left
+    out.
 
     The second is (11, windows): all draws first. NaN where a window has no valid turn.
     """
     run, persona, agent = turns.select("run", "persona", "agent").row(0)
-    found, null = by_window(turns), _null(turns, stream(seed, "id_null", run, persona or "", agent))
+    found = by_window(turns, total)
+    null = _null(turns, total, stream(seed, "id_null", run, persona or "", agent))
     parts = null.reshape(ERROR_PARTS, -1, null.shape[1]).sum(axis=1)
     rest = (parts.sum(axis=0) - parts) / (PERMUTATIONS - PERMUTATIONS // ERROR_PARTS)
     return normed_entropy(found), _raw(found) - np.concatenate([null.mean(axis=0)[None], rest])
@@ -80,9 +82,9 @@ def _raw(found: Integers) -> Floats:
     return np.where((n > 0) & (n[:1] > 0), raw, np.nan)
 
 
-def _null(turns: pl.DataFrame, generator: np.random.Generator) -> Floats:
+def _null(turns: pl.DataFrame, total: int, generator: np.random.Generator) -> Floats:
     """Divergence of each window (draws, windows) when each agent's own valid actions change their turns at random."""
-    k, total = len(names_of(turns, "action")), turns["windows"][0]
+    k = len(names_of(turns, "action"))
     found = np.zeros((PERMUTATIONS, total * k), dtype=np.int64)
     draws = np.arange(PERMUTATIONS)[:, None]
     for agent in turns.partition_by("seat"):

@@ -43,18 +43,18 @@ def counts(rng: np.random.Generator, shares: Floats, runs: int, rho: float, turn
     return rng.multinomial(turns, own).astype(np.float64)
 
 
-def evenly(groups: Sequence[str], spread: float) -> dict[str, float]:
-    """What each group adds: the highest less the lowest is `spread`, the others are evenly spaced between."""
-    return dict(zip(groups, np.linspace(-spread / 2, spread / 2, len(groups)), strict=True)) if groups else {}
+def evenly(groups: Sequence[str], spread: float) -> Floats:
+    """What each agent's group adds: the highest less the lowest is `spread`, the others are evenly spaced between."""
+    names, own = np.unique(groups, return_inverse=True)
+    return np.asarray(np.linspace(-spread / 2, spread / 2, len(names))[own])
 
 
 class Rates:
     """RI* of agents whose models and personas differ by so much; each agent has a deviation of its own (`sd`)."""
 
     def __init__(self, agents: Sequence[AgentOf], model: float, persona: float, sd: float, turns: int) -> None:
-        models, personas = (sorted({str(agent[at]) for agent in agents}) for at in (2, 3))
-        of_model, of_persona = evenly(models, model), evenly(personas, persona)
-        self._mean = np.array([CENTRE + of_model[agent.model] + of_persona[str(agent.persona)] for agent in agents])
+        models, personas = [agent.model for agent in agents], [str(agent.persona) for agent in agents]
+        self._mean = CENTRE + evenly(models, model) + evenly(personas, persona)
         self._sd, self._turns = sd, turns
 
     def draw(self, rng: np.random.Generator) -> Floats:
@@ -80,9 +80,7 @@ class Drift:
     ) -> None:
         self._windows = windows
         self._agent_sd, self._slope_sd = agent_sd, slope_sd
-        names = sorted({agent.model for agent in agents})
-        shift = evenly(names, 2 * models)
-        self._model = np.array([shift[agent.model] for agent in agents])
+        self._model = evenly([agent.model for agent in agents], 2 * models)
         runs = sorted({agent.run for agent in agents})
         groups = sorted({(agent.run, str(agent.persona)) for agent in agents})
         self._run = np.array([runs.index(agent.run) for agent in agents])

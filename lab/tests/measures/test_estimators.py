@@ -61,7 +61,7 @@ def test_h1_and_h2(records, tables):
     windows = []
     for own in turns.filter(turns["set"].is_not_null()).partition_by("seat"):
         seat = own.select("set", "run", "model", "persona", "agent").row(0, named=True)
-        entropy, excess = hypotheses.drift.of_agent(own, "s")
+        entropy, excess = hypotheses.drift.of_agent(own, "s", 4)
         windows += [
             {**seat, "window": at + 1, "h_norm": entropy[at], "id_excess": excess[0, at]}
             for at in range(4)

@@ -38,19 +38,18 @@ class Figures(msgspec.Struct, frozen=True):
 
 def figures(turns: pl.DataFrame, seed: str) -> Figures:
     """H1a and H2a as differences of entropy, H1b of slopes of excess drift, H2b as Jester's slope, by run."""
-    agents = _in_sets(turns).partition_by("seat")
+    inside = _in_sets(turns)
+    agents, total = inside.partition_by("seat"), drift.longest(inside)
     if not agents:
         nothing: dict[str, Floats] = {part: np.empty(0) for part in PARTS}
         return Figures((), nothing, nothing)
-    entropy, excess = (_laid(each) for each in zip(*(drift.of_agent(own, seed) for own in agents), strict=True))
+    found = [drift.of_agent(own, seed, total) for own in agents]
+    entropy, excess = np.array([own for own, _ in found]), np.stack([own for _, own in found], axis=1)
     design = Design([AgentOf(*own.select(AgentOf._fields).row(0)) for own in agents])
-    rest = design.parts(entropy, excess[1:])["H1b"]
-    return Figures(
-        design.runs,
-        present(design.parts(entropy, excess[0])),
-        present(design.raw_parts(entropy, excess[0])),
-        rest,
-    )
+    parts = design.parts(entropy, excess)
+    all_draws = {**parts, "H1b": parts["H1b"][0]}
+    unadjusted = design.parts(entropy, excess[0], adjusted=False)
+    return Figures(design.runs, present(all_draws), present(unadjusted), parts["H1b"][1:])
 
 
 def tests(parts: Mapping[str, Floats], generator: Callable[[str], np.random.Generator]) -> dict[str, Test]:
@@ -111,18 +110,15 @@ class Design:
             for name in (JESTER, ARCHIVIST)
         )
 
-    def parts(self, entropy: Floats, excess: Floats) -> dict[str, Floats]:
+    def parts(self, entropy: Floats, excess: Floats, *, adjusted: bool = True) -> dict[str, Floats]:
         """H1a, H1b, H2a, H2b of each run: (…, runs), NaN where it says nothing.
 
-        From each agent's window the mean of its model's agents in the set is subtracted; the Jester's slope stays.
+        From each agent's window the mean of its model's agents in the set is subtracted, unless it is not `adjusted`;
+        the Jester's slope stays.
         """
-        return self._parts(entropy - mean_of(self._peers, entropy), excess - mean_of(self._peers, excess), entropy)
-
-    def raw_parts(self, entropy: Floats, excess: Floats) -> dict[str, Floats]:
-        """The same with nothing subtracted."""
-        return self._parts(entropy, excess, entropy)
-
-    def _parts(self, entropy: Floats, excess: Floats, own: Floats) -> dict[str, Floats]:
+        own = entropy
+        if adjusted:
+            entropy, excess = (values - mean_of(self._peers, values) for values in (entropy, excess))
         wild, strict = (mean_of(side, entropy) for side in (self._jesters, self._archivists))
         drifting, staying = (mean_of(side, excess)[..., 1:] for side in (self._archivists, self._jesters))
         return {
@@ -157,16 +153,6 @@ def _over_windows(values: Floats) -> Floats:
 
 def _alike(keys: Sequence[Hashable]) -> Floats:
     return np.array([[one == other for other in keys] for one in keys], dtype=np.float64).reshape(len(keys), len(keys))
-
-
-def _laid(rows: Sequence[Floats]) -> Floats:
-    """Agents' values (…, windows) as (…, agents, windows), as many windows as the longest has."""
-    longest = max((row.shape[-1] for row in rows), default=0)
-    shape = rows[0].shape[:-1] if rows else ()
-    laid = np.full((*shape, len(rows), longest), np.nan)
-    for at, row in enumerate(rows):
-        laid[..., at, : row.shape[-1]] = row
-    return laid
 
 
 def present(parts: Mapping[str, Floats]) -> dict[str, Floats]:
