@@ -10,7 +10,6 @@ import socket
 import tempfile
 from collections.abc import Callable, Mapping
 from functools import partial
-from http import HTTPStatus
 from typing import IO, Final
 
 import uvicorn
@@ -62,7 +61,6 @@ class Laboratory:
         seconds: Mapping[JobName, float] = JOBS, program: str = jobs.__name__,
         waiting: int = WAITING_MOST, body_seconds: float = _BODY_SECONDS,
         quick: Mapping[JobName, Callable[[bytes], bytes]] = QUICK,
-        clock: Callable[[], float] | None = None,
     ) -> None:  # fmt: skip
         self._key = key.encode()
         self._slots = asyncio.Semaphore(at_once)
@@ -71,7 +69,7 @@ class Laboratory:
         self._quick = quick
         self._waiting = waiting
         self._body_seconds = body_seconds
-        self._clock = clock or asyncio.get_running_loop().time
+        self._clock = asyncio.get_running_loop().time
         self._forks = Forks()
         self._calls = 0
         self._quiet_since = self._clock()
@@ -98,7 +96,7 @@ class Laboratory:
 
     async def _served(self, scope: Scope, receive: Receive, send: Send) -> None:
         with tempfile.TemporaryFile() as body, tempfile.TemporaryFile() as answer:
-            status = HTTPStatus.OK
+            status = 200
             try:
                 job = self._job(scope)
                 await self._read(receive, body)
@@ -107,7 +105,7 @@ class Laboratory:
                 else:
                     await self._answered(job, receive, body, answer)
             except _Refused as refused:
-                status = HTTPStatus(refused.status)
+                status = refused.status
                 answer.seek(0)
                 answer.truncate()
                 answer.write(str(refused).encode())
@@ -194,31 +192,33 @@ class Laboratory:
                     raise _Refused(500, f"{job} ended with status {status}: {detail[-300:]}")
 
 
-async def _write(send: Send, status: HTTPStatus, body: IO[bytes]) -> None:
+async def _write(send: Send, status: int, body: IO[bytes]) -> None:
     """Send an answer and close."""
     length = body.seek(0, os.SEEK_END)
     body.seek(0)
     headers = [
         (b"content-type", b"application/octet-stream"), (b"content-length", b"%d" % length), (b"connection", b"close"),
     ]  # fmt: skip
-    await send({"type": "http.response.start", "status": status.value, "headers": headers})
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     for piece in iter(partial(body.read, _CHUNK), b""):
         await send({"type": "http.response.body", "body": piece, "more_body": True})
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-class _Protocol(BoundedProtocol):
-    @override
-    def body_bytes(self) -> int:
-        return BODY_BYTES
-
-
 async def serve(laboratory: Laboratory, sock: socket.socket, stopping: asyncio.Event) -> None:
     """Serve until it has to stop; then answers that are sent are finished, and jobs are killed."""
     within = Bounds(total=_CONNECTIONS, per_address=_CONNECTIONS, body=_BODY_SECONDS + 5, unread=_QUIET_SECONDS)
+
+    class LaboratoryProtocol(BoundedProtocol):
+        limiter = ConnectionLimiter(within)
+
+        @override
+        def body_bytes(self) -> int:
+            return BODY_BYTES
+
     config = uvicorn.Config(
         laboratory,
-        http=type("LaboratoryProtocol", (_Protocol,), {"limiter": ConnectionLimiter(within)}),
+        http=LaboratoryProtocol,
         ws="none",
         lifespan="off",
         proxy_headers=False,
