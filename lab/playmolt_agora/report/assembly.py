@@ -1,7 +1,7 @@
 """From an experiment's records to a study: the facts of the log and the results of the measures."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import reduce
 from typing import Final, TypeVar
@@ -38,6 +38,7 @@ from playmolt_agora.report.study import DeviationNote, JudgeNote, RunNote, Study
 from playmolt_agora.report.transcript import Aside
 
 _BASELINES: Final = "baselines/"
+_ASKED: Final = {"kappa": KAPPA, **INTERVIEWS}
 Runs = Mapping[str, Sequence[Record]]
 Known = Mapping[tuple[str, int], type[Event]]
 Kind = TypeVar("Kind", bound=Event)
@@ -56,9 +57,7 @@ class StudyRecords(msgspec.Struct, frozen=True):
     @property
     def lock(self) -> Preregistered:
         """Raises StudyFault."""
-        for found in _read(self.experiment[:1], events.EVENTS, Preregistered):
-            return found
-        raise StudyFault("the experiment's first event is not its lock: nothing to report")
+        return _first(self.experiment, events.EVENTS, Preregistered)
 
 
 def analysed(gathered: StudyRecords, texts: Mapping[str, str] = {}, *, made_at: str | None = None) -> StudyData:
@@ -73,10 +72,14 @@ def analysed(gathered: StudyRecords, texts: Mapping[str, str] = {}, *, made_at: 
     reported = {event.run: event for event in recorded if isinstance(event, RunFinished | RunProgressed)}
     notes = tuple(run_note(records, reported[run].spent if run in reported else None) for run, records in runs.items())
     noticed = [event.noticed for event in reported.values()]
-    agreement = agreement_of(recorded, notes, turns, lock.seed, analysis.copies)
-    forks = tuple(f"{note.run}: fork" for note in notes if note.parent is not None)
+    forks = [note.run for note in notes if note.parent is not None]
+    thinking = codable(turns, forks)
     baselines = _baselines(lock, texts)
-    asked = _interview_results(lock, recorded, runs, analysis.copies, baselines)
+    asked = {
+        "kappa": kappa(thinking, codings(recorded, thinking), lock.seed, analysis.copies),
+        **_interview_results(lock, recorded, runs, analysis.copies, baselines),
+    }
+    left_out = tuple(f"{run}: fork" for run in forks)
     imported = lock.plan.stage1_import
     return StudyData(
         experiment=experiment[0].stream,
@@ -95,15 +98,13 @@ def analysed(gathered: StudyRecords, texts: Mapping[str, str] = {}, *, made_at: 
             **analysis.tables,
             "costs": costs_of(runs),
             "runs": runs_table(notes, turns),
-            "kappa": table(KAPPA, (each.row for each in agreement)),
-            **{name: table(INTERVIEWS[name], (each.row for each in found)) for name, found in asked.items()},
+            **{name: table(_ASKED[name], (each.row for each in found)) for name, found in asked.items()},
         },
         unexcluded=analysis.unexcluded,
         further=analysis.beside,
         provenance={
             **analysis.provenance,
-            "kappa": provenance_of(agreement, lock.seed, forks, ranges),
-            **{name: provenance_of(found, lock.seed, forks, ranges) for name, found in asked.items()},
+            **{name: provenance_of(found, lock.seed, left_out, ranges) for name, found in asked.items()},
         },
         baselines=baselines,
         treasury=treasuries(runs),
@@ -193,18 +194,17 @@ def _interview_results(
     """The tables of questions asked aside, and of the answers of people; none where the plan asks nothing."""
     if not lock.plan.interviews:
         return {}
-    seed = lock.seed
     interviews = Interviews(interviews_of(runs), interview_codes(recorded), copies)
     found = {
         "interviews": interviews.rows(),
         "interview_levels": interviews.levels(),
-        "interview_changes": interviews.changes(seed),
+        "interview_changes": interviews.changes(lock.seed),
     }
-    codes = interviews.codes()
-    found |= {"interview_codes": codes} if codes else {}
+    if codes := interviews.codes():
+        found["interview_codes"] = codes
     if baselines:
         terms = baseline_file.terms_of(lock.plan)
-        found["baselines"] = compared.rows(baselines, interviews.pooled, terms, seed)
+        found["baselines"] = compared.rows(baselines, interviews.pooled, terms, lock.seed)
     return found
 
 
@@ -232,15 +232,6 @@ def _judge(alias: str, model: str, judged: Sequence[JudgeCoded]) -> JudgeNote:
     failed = sum(event.code is not None and event.survival is None for event in judged)
     spent = reduce(with_call, (event.taken for event in judged), Spent())
     return JudgeNote(alias=alias, model=model, coded=coded, failed=failed, spent=spent)
-
-
-def agreement_of(
-    recorded: Sequence[Event], notes: Sequence[RunNote], turns: Sequence[TurnRecord], seed: str,
-    copies: Collection[str],
-) -> list[Result]:  # fmt: skip
-    """The agreement of coders."""
-    thinking = codable(turns, (note.run for note in notes if note.parent is not None))
-    return kappa(thinking, codings(recorded, thinking), seed, copies)
 
 
 def runs_table(notes: Sequence[RunNote], turns: Sequence[TurnRecord]) -> Table:
@@ -274,7 +265,7 @@ def treasuries(runs: Runs) -> Table:
 
 def run_note(records: Sequence[Record], spent: Spent | None = None) -> RunNote:
     """A run's note for the report. Raises StudyFault for records that do not begin with `run_opened`."""
-    spec, last = _opened(records).spec, next(_read(records[-1:], run_events.EVENTS, Event))
+    spec, last = _first(records, run_events.EVENTS, RunOpened).spec, next(_read(records[-1:], run_events.EVENTS, Event))
     alone = len({seat.model for seat in spec.seats}) == 1 and spec.set is None
     return merged(
         RunNote,
@@ -295,19 +286,17 @@ def _outcome(last: Event) -> str:
     return f"ended by the operator: {last.reason}" if isinstance(last, run_events.GameAborted) else "not finished"
 
 
-def _models(preregistered: Preregistered, turns: Sequence[TurnRecord]) -> tuple[ModelNote, ...]:
-    answered: dict[str, set[str]] = {}
-    for turn in turns:
-        answered.setdefault(turn.model, set()).update(() if turn.model_answered is None else (turn.model_answered,))
+def _models(lock: Preregistered, turns: Sequence[TurnRecord]) -> tuple[ModelNote, ...]:
+    answered = {(turn.model, turn.model_answered) for turn in turns if turn.model_answered is not None}
     return tuple(
         merged(
             ModelNote,
             model,
             asked=model.model,
-            answered=sorted(answered.get(model.alias, ())),
+            answered=sorted(name for alias, name in answered if alias == model.alias),
             cache_prompt=model.cache_prompt if isinstance(model.cache_prompt, bool) else None,
         )
-        for model in preregistered.models
+        for model in lock.models
     )
 
 
@@ -330,16 +319,17 @@ def _times(event: events.Deviation, noticed: Sequence[Noticed]) -> str:
     return f", {count} {'reply' if count == 1 else 'replies'}"
 
 
-def _opened(records: Sequence[Record]) -> RunOpened:
-    for opened in _read(records[:1], run_events.EVENTS, RunOpened):
-        return opened
-    raise StudyFault(f"{records[0].stream if records else 'a run'}: its records do not begin with run_opened")
+def _first(records: Sequence[Record], known: Known, kind: type[Kind]) -> Kind:
+    """The event that a stream begins with. Raises StudyFault for another one."""
+    for found in _read(records[:1], known, kind):
+        return found
+    raise StudyFault(f"{records[0].stream if records else 'a stream'}: its records do not begin with {kind.type}")
 
 
 def _of_runs(runs: Runs, *kinds: type[Kind]) -> Iterator[tuple[RunOpened, Kind]]:
     """The events of these kinds of every run, each with the run's first one."""
     for records in runs.values():
-        opened = _opened(records)
+        opened = _first(records, run_events.EVENTS, RunOpened)
         yield from ((opened, event) for event in _read(records, run_events.EVENTS, *kinds))
 
 

@@ -91,7 +91,7 @@ def _record(records: Sequence[Record], kind: str, data: dict[str, object]) -> Re
 
 
 def test_an_experiment_without_its_lock_is_a_fault(played: Played) -> None:
-    with pytest.raises(StudyFault, match="is not its lock"):
+    with pytest.raises(StudyFault, match="do not begin with preregistered"):
         analysed(StudyRecords(played.experiment[1:], played.runs))
 
 
