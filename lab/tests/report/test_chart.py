@@ -82,6 +82,16 @@ def test_specifications_list_the_actions_and_the_parse_codes_that_there_are() ->
     assert named("contrast-shares", "spec", "encoding", "y", "scale", "domain") == [*ACTIONS]
 
 
+@pytest.mark.parametrize("path", sorted(CHARTS.glob("*.vl.json")), ids=lambda path: path.name)
+def test_a_specification_has_an_example_of_its_rows(path: Path) -> None:
+    spec = json.loads(path.read_text("utf-8"))
+    svg = vega.draw(vega.chart(path.name.removesuffix(".vl.json"), spec["datasets"]["rows"]), "x", "x", "x")
+    assert "Infinity" not in svg
+    assert all(
+        str(text).partition("\n")[0] in svg for text in spec["datasets"]["rows"][0].values() if isinstance(text, str)
+    )
+
+
 def test_no_text_becomes_part_of_an_expression(study: StudyData) -> None:
     """Data sets and the series of a compiled chart contain the texts from outside; nothing else does."""
     sketches = [figure.draw(study) for figure in FIGURES.values()]
