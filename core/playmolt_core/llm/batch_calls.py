@@ -5,7 +5,7 @@
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 from typing_extensions import override
@@ -65,10 +65,6 @@ class BatchedCall(NamedTuple):
     def corrections(self, used: Amount) -> list[LedgerEntry]:
         """What corrects its accounts to what it used."""
         return [LedgerEntry(Account(name=name), used - self.reserved) for name in self.accounts]
-
-
-ASKED_PLAINLY: Final = BatchedCall(answered=True, answer=None, batch=None, tokens=0, money=Decimal(0), accounts=())
-"""The state of a request that no longer exists."""
 
 
 class BatchCalls(Protocol):

@@ -24,7 +24,7 @@ from typing_extensions import override
 from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.db.ledger import Account, Amount, ExhaustedAccount, InFlight, Ledger, LedgerEntry
 from playmolt_core.llm.attempts import recorded
-from playmolt_core.llm.batch_calls import ASKED_PLAINLY, BatchCalls, NewCall
+from playmolt_core.llm.batch_calls import BatchCalls, NewCall
 from playmolt_core.llm.catalogue import ModelEntry
 from playmolt_core.llm.openai.request_body import most_prompt_tokens
 from playmolt_core.llm.port import (
@@ -420,12 +420,14 @@ class DurableCalls:
             if not await batch.goes_on():
                 return NoAnswer(reason="stopped")
             await self._sleep(batch.look_seconds)
-        call = call or ASKED_PLAINLY
+        if call is None:  # answered for another process, or dropped as its experiment ended
+            kept = await self._texts.reply(key)
+            return NoAnswer(reason="stopped") if kept is None else _kept(kept)
         attempt, said = (None, None) if call.answer is None else model.read(request, call.answer)
         if attempt is None or said is None or attempt.outcome in _UNANSWERED:
             if call.accounts:  # never released twice
                 await self._batches.settled(key, call.corrections(Amount()))
-            return None
+            return None if await batch.goes_on() else NoAnswer(reason="stopped")
         attempts = [await self._stored(question, attempt, worst.money) | {"batch": call.batch}]
         corrections = call.corrections(reported(attempt, call.reserved))
         await self._ledger.keep(corrections, question.mark.stream, key, _body(said, attempts))

@@ -159,6 +159,32 @@ async def test_a_stop_is_heeded_while_a_batch_takes_its_time(waiting: Waiting, s
     assert len(waiting.calls.rows) == 1, "the question stays in its batch"
 
 
+async def test_a_question_that_is_dropped_as_its_experiment_ends_is_asked_nowhere(
+    waiting: Waiting, scene_of: Callable[..., Scene]
+) -> None:
+    """Also where this process has not heard of the end yet."""
+    waiting.passes = waiting.calls.rows.clear
+    found = await waiting.turn(scene_of())
+    assert isinstance(found, Halt)
+    assert (found.code, waiting.server.received) == ("stopped", [])
+
+
+async def test_what_a_batch_did_not_answer_is_not_asked_plainly_after_a_stop(
+    waiting: Waiting, scene_of: Callable[..., Scene]
+) -> None:
+    def passes() -> None:
+        waiting.experiment = replace(BATCHED, status="stopped", reason="lunch")
+        waiting.answered(None)
+
+    waiting.passes = passes
+    found = await waiting.turn(scene_of())
+    assert isinstance(found, Halt)
+    assert (found.code, waiting.server.received, waiting.account) == ("stopped", [], Amount())
+    waiting.experiment = BATCHED
+    assert isinstance(await waiting.turn(scene_of()), TurnReply)
+    assert (len(waiting.server.received), waiting.account.calls) == (1, 1)
+
+
 async def test_a_reply_that_is_not_an_act_is_asked_again_in_the_next_batch(
     waiting: Waiting, scene_of: Callable[..., Scene]
 ) -> None:
