@@ -36,11 +36,9 @@ def read(source: Source, name: str, languages: Sequence[Language]) -> OwnPersona
     found = toml_file.read(source, path)
     if found is None:
         return None
-    persona, faults = toml_file.partly(OwnPersona, found.values, found.at, "")
-    source.faults += faults
+    persona, wrong = toml_file.partly(source, OwnPersona, found.values, found.at, "")
     if persona is None:
         return None
-    wrong = {fault.field for fault in faults}
     said = {language: persona.in_language(language) for language in languages if language not in wrong}
     titles = {language: persona.title.in_language(language) for language in languages}
     source.faults += [

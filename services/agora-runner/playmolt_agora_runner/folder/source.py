@@ -48,6 +48,9 @@ class Source:
             self.used[path] = text
         return self.used[path]
 
+    def report(self, at: "KeyLines", field: str, message: str, code: FaultCode = "out_of_range") -> None:
+        self.faults.append(at.fault(field, message, code))
+
     def _text(self, path: str) -> str | PlanFault:
         found = self._files.get(path)
         if found is None:

@@ -44,10 +44,13 @@ def lines(text: str) -> dict[str, int]:
     }
 
 
-def partly(kind: type[S], values: object, at: KeyLines, field: str) -> tuple[S | None, list[PlanFault]]:
-    """Read what there is of a struct, and every fault with its file and line: see `StructReader`."""
+def partly(source: Source, kind: type[S], values: object, at: KeyLines, field: str) -> tuple[S | None, set[str]]:
+    """Read what there is of a struct (see `StructReader`), and which of its fields have faults.
+
+    The source gets the faults with their file and line."""
     found, faults = _KEYS.partly(kind, values, field)
-    return found, [at.fault(fault.field, fault.message, fault.code) for fault in faults]
+    source.faults += [at.fault(fault.field, fault.message, fault.code) for fault in faults]
+    return found, {fault.field for fault in faults}
 
 
 def listed(source: Source, path: str, key: str, kind: type[S], most: int | None = None) -> dict[int, S]:
@@ -62,15 +65,14 @@ def listed(source: Source, path: str, key: str, kind: type[S], most: int | None 
     unknown = [name for name in found.values if name != key]
     source.faults += [at.fault(name, f"unknown key; the only key is [[{key}]]", "unknown_key") for name in unknown]
     if not isinstance(values, list):
-        source.faults.append(at.fault(key, f"must be a list of tables: write [[{key}]]", "wrong_type"))
+        source.report(at, key, f"must be a list of tables: write [[{key}]]", "wrong_type")
         return {}
     if most is not None and len(values) > most:
-        source.faults.append(at.fault(key, f"has {len(values)} {key}s; the limit is {most}"))
+        source.report(at, key, f"has {len(values)} {key}s; the limit is {most}")
         return {}
     kept: dict[int, S] = {}
     for number, each in enumerate(values):
-        one, faults = partly(kind, each, at, f"{key}[{number}]")
-        source.faults += faults
-        if one is not None and not faults:
+        one, wrong = partly(source, kind, each, at, f"{key}[{number}]")
+        if one is not None and not wrong:
             kept[number] = one
     return kept

@@ -1,11 +1,10 @@
 """A world file of a plan's folder: from TOML to the rules of a world, with every fault of it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Final, get_args
+from typing import Annotated, Any, Final, TypeVar, get_args
 
 import msgspec
 from msgspec import Meta
-from playmolt_schemas.agora.plan import PlanFault
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.stored.agora.own_world import (
     CONTEST,
@@ -29,6 +28,7 @@ from playmolt_agora_runner.folder.source import KeyLines, Source
 from playmolt_agora_runner.world import worlds
 from playmolt_agora_runner.world.named_rules import RULES
 
+S = TypeVar("S", bound=msgspec.Struct)
 PACKAGED: Final[tuple[str, ...]] = get_args(PhaseName)
 WORLD_BYTES: Final = 100 * 1024
 """Of a world with all that it begins with: its lock is one record with those of the other rooms."""
@@ -89,9 +89,8 @@ def read(source: Source, name: str, languages: Sequence[Language], homes: frozen
         return None
     source.faults += world_checks.faults(rules, at, languages, homes, source.faults[before:])
     if len(canonical_json(rules)) > WORLD_BYTES:
-        source.faults.append(
-            at.fault("", f"exceeds {WORLD_BYTES} bytes together with the world it extends", "file_too_large")
-        )
+        message = f"exceeds {WORLD_BYTES} bytes together with the world it extends"
+        source.report(at, "", message, "file_too_large")
     return WorldFile(layers.base or "phase2", rules, turns, at, sound=len(source.faults) == before)
 
 
@@ -100,8 +99,7 @@ def _layers(source: Source, name: str) -> _Layers | None:
     seen: list[str] = []
     while name not in PACKAGED:
         if name in seen:
-            message = f"begins with itself: {' → '.join([*seen, name])}"
-            source.faults.append(files[0].at.fault("like", message))
+            source.report(files[0].at, "like", f"begins with itself: {' → '.join([*seen, name])}")
             return None
         seen.append(name)
         found = toml_file.read(source, f"worlds/{name}.toml")
@@ -112,7 +110,7 @@ def _layers(source: Source, name: str) -> _Layers | None:
         if like is None:
             return _Layers(None, _based(files))
         if not isinstance(like, str):
-            source.faults.append(found.at.fault("like", "is not a world's name", "wrong_type"))
+            source.report(found.at, "like", "is not a world's name", "wrong_type")
             return None
         name = like
     return _Layers(name, _based(files))  # type: ignore[arg-type]  # one of PACKAGED
@@ -137,31 +135,35 @@ def _rules(source: Source, layers: _Layers) -> tuple[Rules | None, int]:
         own["places"] = {name: {"capacity": False} for name in table["places"]}
     turns = table["epochs"]
     for layer in layers.files:
-        source.faults += _applied(table, own, layer, known)
+        _apply(source, table, own, layer, known)
         turns = layer.values.get("turns", turns)
     at = layers.files[-1].at
     if not isinstance(turns, int) or isinstance(turns, bool) or not 1 <= turns <= 1000:
-        source.faults.append(at.fault("turns", "must be 1 to 1000"))
+        source.report(at, "turns", "must be 1 to 1000")
         turns = 1
     world = _own_world(source, own, table, at)
     if world is None:
         return None, turns
     table |= {"epochs": turns, "places": list(world.places), "own": msgspec.to_builtins(world)}
-    try:
-        rules = msgspec.convert(table, Rules)
-    except msgspec.ValidationError as error:
-        source.faults.append(at.fault("", str(error)))
-        return None, turns
-    source.faults += [at.fault(fault.field.removeprefix("rules."), fault.message) for fault in worlds.ranges(rules)]
+    rules = _converted(source, table, Rules, at)
+    for fault in worlds.ranges(rules) if rules else ():
+        source.report(at, fault.field.removeprefix("rules."), fault.message)
     return rules, turns
+
+
+def _converted(source: Source, values: object, kind: type[S], at: KeyLines) -> S | None:
+    try:
+        return msgspec.convert(values, kind)
+    except msgspec.ValidationError as error:
+        source.report(at, "", str(error))
+        return None
 
 
 def _cited(source: Source, layers: _Layers) -> frozenset[RuleName]:
     """The named rules that a world or one of its actions cites; an unknown one is a fault, of an action later."""
     found: set[RuleName] = set()
     for layer in layers.files:
-        own, faults = toml_file.partly(_Cited, {"rules": layer.values.pop("rules", [])}, layer.at, "")
-        source.faults += faults
+        own, _ = toml_file.partly(source, _Cited, {"rules": layer.values.pop("rules", [])}, layer.at, "")
         found |= {*own.rules} if own else set()
         actions = layer.values.get("actions")
         for action in actions.values() if isinstance(actions, dict) else ():
@@ -180,11 +182,10 @@ def _empty(cited: Iterable[RuleName]) -> dict[str, Any]:
     return table | {name: stage1[name] for rule in cited for name in RULES[rule].sets}
 
 
-def _applied(
-    table: dict[str, Any], own: dict[str, Any], layer: toml_file.TomlFile, known: frozenset[str] | None
-) -> list[PlanFault]:
+def _apply(
+    source: Source, table: dict[str, Any], own: dict[str, Any], layer: toml_file.TomlFile, known: frozenset[str] | None
+) -> None:
     """Lay one file over what there is; `known` are the rules of stage1.md that it may set, None for all."""
-    faults: list[PlanFault] = []
     left = dict(layer.values)
     for name in OWN:
         if name in left:
@@ -195,24 +196,19 @@ def _applied(
                 # A table that is set in part keeps the rest of what it begins with.
                 held = own.get(name)
                 own[name] = {**held, **value} if isinstance(held, dict) and isinstance(value, dict) else value
-    faults += _energy(table, left.pop("energy", {}), layer.at)
+    _apply_energy(source, table, left.pop("energy", {}), layer.at)
     if isinstance(left.get("influence"), dict):
         own["influence"] = left.pop("influence")
     if isinstance(left.get("ranks"), list):
         own["ranks"] = left.pop("ranks")
     for name, value in worlds.flattened(left):
         if name == "epochs" or (known is not None and name.split(".")[0] not in known):
-            faults.append(layer.at.fault(name, f"unknown key; {_hint(name)}", "unknown_key"))
+            source.report(layer.at, name, f"unknown key; {_hint(name)}", "unknown_key")
             continue
         fault = worlds.override(table, name, value)
         if fault is not None:
-            code = (
-                "unknown_key"
-                if "is not a rule" in fault.message or "defines the world" in fault.message
-                else "out_of_range"
-            )
-            faults.append(layer.at.fault(name, fault.message, code))  # type: ignore[arg-type]  # both are codes
-    return faults
+            unknown = "is not a rule" in fault.message or "defines the world" in fault.message
+            source.report(layer.at, name, fault.message, "unknown_key" if unknown else "out_of_range")
 
 
 def _hint(name: str) -> str:
@@ -231,32 +227,27 @@ def _merged(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str,
     return whole
 
 
-def _energy(table: dict[str, Any], energy: Any, at: KeyLines) -> list[PlanFault]:
+def _apply_energy(source: Source, table: dict[str, Any], energy: object, at: KeyLines) -> None:
     """`decay` and `death` belong to energy here; in stage1.md they are separate rules."""
     if not isinstance(energy, dict):
-        return [at.fault("energy", "must be a table", "wrong_type")]
-    faults: list[PlanFault] = []
+        source.report(at, "energy", "must be a table", "wrong_type")
+        return
     for name, value in energy.items():
+        field = f"energy.{name}"
         if name == "decay":
             if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= 10_000:
-                faults.append(at.fault("energy.decay", "must be a whole number from 0 to 10000"))
+                source.report(at, field, "must be a whole number from 0 to 10000")
             else:
                 table["decay"] = {**table["decay"], "base": value, "step": "0"}
         elif name == "death":
             if isinstance(value, bool):
                 table["death"] = value
             else:
-                faults.append(at.fault("energy.death", "is true or false", "wrong_type"))
-        elif name in table["energy"]:
-            fault = worlds.override(table, f"energy.{name}", value)
-            faults += [] if fault is None else [at.fault(f"energy.{name}", fault.message)]
-        else:
-            faults.append(
-                at.fault(
-                    f"energy.{name}", "unknown key; allowed keys are start, max, ledger, decay, death", "unknown_key"
-                )
-            )
-    return faults
+                source.report(at, field, "is true or false", "wrong_type")
+        elif name not in table["energy"]:
+            source.report(at, field, "unknown key; allowed keys are start, max, ledger, decay, death", "unknown_key")
+        elif (fault := worlds.override(table, field, value)) is not None:
+            source.report(at, field, fault.message)
 
 
 def _own_world(source: Source, own: dict[str, Any], table: Mapping[str, Any], at: KeyLines) -> OwnWorld | None:
@@ -266,20 +257,15 @@ def _own_world(source: Source, own: dict[str, Any], table: Mapping[str, Any], at
         read[name] = _tables(source, own.get(name, {}), kind, at, name)
     for name, kind in (("title", Both), ("hearing", HearingRule), ("end", End)):
         if name in own:
-            read |= _kept(source, name, toml_file.partly(kind, own[name], at, name))
+            read |= _kept(name, toml_file.partly(source, kind, own[name], at, name)[0])
     for name in ("shell", "template"):
         read[name] = _files(source, own.get(name, {}), at, name)
     read["ranks"] = _ranks(source, own.get("ranks", []), at)
-    influence, faults = toml_file.partly(_Influence, own.get("influence", {}), at, "influence")
-    source.faults += faults
+    influence, _ = toml_file.partly(source, _Influence, own.get("influence", {}), at, "influence")
     read["influence"] = influence.start if influence else 0
     if own["packaged"]:
         read["places"] = {name: _packaged(name, place, table) for name, place in read["places"].items()}
-    try:
-        return msgspec.convert(msgspec.to_builtins(read), OwnWorld)
-    except msgspec.ValidationError as error:
-        source.faults.append(at.fault("", str(error)))
-        return None
+    return _converted(source, msgspec.to_builtins(read), OwnWorld, at)
 
 
 def _packaged(name: str, place: WorldPlace, table: Mapping[str, Any]) -> WorldPlace:
@@ -292,19 +278,19 @@ def _packaged(name: str, place: WorldPlace, table: Mapping[str, Any]) -> WorldPl
 
 def _tables(source: Source, values: object, kind: type[Strict], at: KeyLines, field: str) -> dict[str, object]:
     if not isinstance(values, dict):
-        source.faults.append(at.fault(field, f"must be a table of tables: write [{field}.NAME]", "wrong_type"))
+        source.report(at, field, f"must be a table of tables: write [{field}.NAME]", "wrong_type")
         return {}
     if len(values) > _MOST[field]:
-        source.faults.append(at.fault(field, f"has {len(values)} entries; the limit is {_MOST[field]}"))
+        source.report(at, field, f"has {len(values)} entries; the limit is {_MOST[field]}")
         return {}
     read: dict[str, object] = {}
     for name, value in values.items():
         where = f"{field}.{name}"
         if not _is_name(name) or (field == "actions" and name in (*SKILLS, CONTEST)):
-            source.faults.append(at.fault(where, "is not a valid name: a-z, then a-z, 0-9 and _, at most 32"))
+            source.report(at, where, "is not a valid name: a-z, then a-z, 0-9 and _, at most 32")
             continue
         filled = {**_DOES.get(name, {}), **value} if field == "actions" and isinstance(value, dict) else value
-        read |= _kept(source, name, toml_file.partly(kind, filled, at, where))
+        read |= _kept(name, toml_file.partly(source, kind, filled, at, where)[0])
     return read
 
 
@@ -316,9 +302,7 @@ def _is_name(name: str) -> bool:
     return True
 
 
-def _kept(source: Source, name: str, partly: tuple[Strict | None, list[PlanFault]]) -> dict[str, object]:
-    found, faults = partly
-    source.faults += faults
+def _kept(name: str, found: Strict | None) -> dict[str, object]:
     if found is None:
         return {}
     if isinstance(found, OwnAction) and found.does in ("move", "whisper") and found.target == "none":
@@ -328,24 +312,22 @@ def _kept(source: Source, name: str, partly: tuple[Strict | None, list[PlanFault
 
 def _ranks(source: Source, values: Any, at: KeyLines) -> list[Any]:
     if not isinstance(values, list) or len(values) > 6:
-        source.faults.append(at.fault("ranks", "is a list of at most 6: write [[ranks]]"))
+        source.report(at, "ranks", "is a list of at most 6: write [[ranks]]")
         return []
-    found = [toml_file.partly(OwnRank, value, at, f"ranks[{number}]") for number, value in enumerate(values)]
-    source.faults += [fault for _, faults in found for fault in faults]
-    ranks = [rank for rank, faults in found if rank and not faults]
+    found = [toml_file.partly(source, OwnRank, value, at, f"ranks[{number}]") for number, value in enumerate(values)]
+    ranks = [rank for rank, wrong in found if rank and not wrong]
     starts = [rank.from_ for rank in ranks]
     if starts != sorted(set(starts)):
-        source.faults.append(at.fault("ranks", "must ascend in `from`"))
+        source.report(at, "ranks", "must ascend in `from`")
     return ranks
 
 
 def _files(source: Source, values: object, at: KeyLines, field: str) -> dict[str, str]:
     if not isinstance(values, dict) or any(name not in ("ko", "en") for name in values):
-        source.faults.append(
-            at.fault(field, 'is a file for each language: { ko = "well_ko.md", en = "well_en.md" }', "wrong_type")
-        )
+        message = 'is a file for each language: { ko = "well_ko.md", en = "well_en.md" }'
+        source.report(at, field, message, "wrong_type")
         return {}
     for name, value in values.items():
         if not isinstance(value, str):
-            source.faults.append(at.fault(f"{field}.{name}", "is not the name of a file in texts/", "wrong_type"))
+            source.report(at, f"{field}.{name}", "is not the name of a file in texts/", "wrong_type")
     return {name: value for name, value in values.items() if isinstance(value, str)}
