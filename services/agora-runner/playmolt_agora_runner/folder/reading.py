@@ -18,7 +18,7 @@ from playmolt_schemas.stored.agora.turn import ConstraintLevel, Language
 
 from playmolt_agora_runner.folder import personas, symmetry, texts, toml_file, world_checks, world_file
 from playmolt_agora_runner.folder.personas import OwnPersona
-from playmolt_agora_runner.folder.source import KeyLines, Source, locked, of_whole, sha256, twice
+from playmolt_agora_runner.folder.source import KeyLines, Source, locked, of_whole, placed, sha256, twice
 from playmolt_agora_runner.folder.symmetry import NO_DIFFERENCE, SymmetryResult
 from playmolt_agora_runner.folder.world_file import WorldFile
 from playmolt_agora_runner.world import worlds
@@ -50,7 +50,7 @@ def read(plan: Plan, source: Source, rooms_at: Sequence[int] | None = None) -> P
     not used are unknown.
     """
     reader = _FolderReader(plan, source, rooms_at)
-    rooms = tuple(room for number in range(len(plan.rooms or ())) if (room := reader.room(number)) is not None)
+    rooms = tuple(made for at, room in reader.rooms if (made := reader.room(room, at)) is not None)
     measures = tuple(reader.measures())
     baselines = tuple(reader.baselines())
     found = symmetry.compared(source, reader.pairs, tuple(dict.fromkeys(reader.names)))
@@ -71,7 +71,7 @@ class _FolderReader:
     def __init__(self, plan: Plan, source: Source, rooms_at: Sequence[int] | None) -> None:
         self._plan, self._source = plan, source
         self._rooms = plan.rooms or ()
-        self._rooms_at = range(len(self._rooms)) if rooms_at is None else rooms_at
+        self.rooms = placed("rooms", self._rooms, rooms_at)
         self._worlds: dict[str, WorldFile | None] = {}
         self._personas: dict[str, OwnPersona | None] = {}
         self._events: dict[str, dict[int, OwnEvent]] = {}
@@ -82,9 +82,8 @@ class _FolderReader:
         for name in dict.fromkeys(str(seat.persona) for each in self._rooms for seat in each.seats if seat.persona):
             self._persona(name)
 
-    def room(self, number: int) -> LockedRoom | None:
+    def room(self, room: RoomPlan, at: str) -> LockedRoom | None:
         """A room with nothing left open; None where something of it is at fault."""
-        room, at = self._rooms[number], f"rooms[{self._rooms_at[number]}]"
         before = len(self.faults) + len(self._source.faults)
         self.faults += self._room_faults(room, at)
         world = self._world(room.world)

@@ -3,8 +3,8 @@
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, TypeVar
 
 import msgspec
 from playmolt_schemas.agora.plan import FaultCode, PlanFault
@@ -13,6 +13,7 @@ from playmolt_schemas.stored.agora.plan import Folder, FolderFile
 from playmolt_schemas.stored.agora.turn import Language
 from playmolt_schemas.text import unstorable
 
+T = TypeVar("T")
 FILE_BYTES: Final = 60 * 1024
 FILES_MOST: Final = 100
 TITLE_CHARS: Final = 60
@@ -112,6 +113,13 @@ def twice(field: str, values: Iterable[str]) -> Iterator[PlanFault]:
     for value, count in Counter(values).items():
         if count > 1:
             yield PlanFault(field, f"names {value} {count} times")
+
+
+def placed(name: str, entries: Sequence[T], places: Sequence[int] | None = None) -> list[tuple[str, T]]:
+    """Each entry of a list of the plan with its place in the text; `places` are those of the entries if some of the
+    list do not read."""
+    numbers = range(len(entries)) if places is None else places
+    return [(f"{name}[{number}]", entry) for number, entry in zip(numbers, entries, strict=True)]
 
 
 class FaultyParts:

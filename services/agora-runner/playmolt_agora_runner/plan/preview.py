@@ -18,7 +18,7 @@ from playmolt_schemas.stored.agora.world import Rules
 
 from playmolt_agora_runner import budget
 from playmolt_agora_runner.folder.reading import PlanFolder
-from playmolt_agora_runner.folder.source import FaultyParts
+from playmolt_agora_runner.folder.source import FaultyParts, placed
 from playmolt_agora_runner.plan import costs, interview_faults, latin_squares, matrix
 from playmolt_agora_runner.plan import plan as plans
 from playmolt_agora_runner.plan.design import PowerOf, design, is_pcs, persona_runs
@@ -92,8 +92,7 @@ _PCS: Final = ("models", "languages", "phases.stage1", "phases.phase1", "stage1_
 
 def _sound_rooms(found: ParsedPlan, folder: PlanFolder, spoilt: FaultyParts) -> tuple[LockedRoom, ...]:
     rooms = found.plan.rooms or () if found.plan else ()
-    places = range(len(rooms)) if found.rooms_at is None else found.rooms_at
-    sound = {room.name for at, room in zip(places, rooms, strict=True) if not spoilt.any(f"rooms[{at}]")}
+    sound = {room.name for at, room in placed("rooms", rooms, found.rooms_at) if not spoilt.any(at)}
     return tuple(room for room in folder.rooms if room.name in sound)
 
 
