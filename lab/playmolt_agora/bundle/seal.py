@@ -39,7 +39,8 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
     """What goes into a bundle beside the files of its analysis.
 
     `experiment` are the records of the experiment's stream, `runs` those of each run, in the order of versions.
-    `prompts` is hash → text as it was hashed, `folder` path → text of the plan's folder.
+    `prompts` is hash → text as it was hashed, `folder` path → text of the plan's folder. `facts` are what the manifest
+    says first: when it was made, and the hashes of what it was made with.
     """
 
     experiment: Sequence[Record]
@@ -47,10 +48,7 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
     prompts: Mapping[str, str]
     folder: Mapping[str, str] = {}
     models: Sequence[ModelNote]
-    made_at: str
-    definitions: str
-    stage1: str
-    stimuli: str
+    facts: Mapping[str, str]
 
 
 def seal(bundle: Path, contents: Contents, analysis: Iterable[Path]) -> str:
@@ -130,10 +128,7 @@ def _manifest(contents: Contents, listed: Mapping[str, object]) -> verify.Json:
     return {
         "format": verify.FORMAT,
         "experiment": contents.experiment[0].stream,
-        "made_at": contents.made_at,
-        "definitions": contents.definitions,
-        "stage1": contents.stage1,
-        "stimuli": contents.stimuli,
+        **contents.facts,
         "streams": [
             {"stream": records[0].stream, "file": _events(records), "records": len(records), "head": records[-1].hash}
             for records in (contents.experiment, *contents.runs.values())

@@ -82,20 +82,16 @@ async def export(gathered: StudyRecords, study: StudyData, blobs: Texts, out: Pa
     """
     study = msgspec.structs.replace(study, links=Links(place="bundle"))
     asked = {turn.prompt_hash for turn in study.turns} | assembly.prompts_aside(gathered.experiment, gathered.runs)
-    prompts = await _prompts(blobs, asked)
-    written = files.write(study, out)
     contents = Contents(
         experiment=gathered.experiment,
         runs=gathered.runs,
-        prompts=prompts,
+        prompts=await _prompts(blobs, asked),
         folder=study.own.texts if study.own else {},
         models=study.models,
-        made_at=study.made_at,
-        definitions=study.definitions,
-        stage1=study.stage1,
-        stimuli=gathered.lock.pins.stimuli,
-    )
-    return seal(out, contents, written)
+        facts={"made_at": study.made_at, "definitions": study.definitions, "stage1": study.stage1,
+               "stimuli": gathered.lock.pins.stimuli},
+    )  # fmt: skip
+    return seal(out, contents, files.write(study, out))
 
 
 async def _prompts(blobs: Texts, hashes: set[str]) -> dict[str, str]:

@@ -33,39 +33,17 @@ def render(study: StudyData, figures: Mapping[str, Plot] | None = None) -> str:
     )
 
 
-class Provenance(msgspec.Struct, frozen=True, kw_only=True):
-    """What a figure was computed from: which measure in which version, further facts by name, and its runs."""
-
-    measure: str
-    version: str
-    runs: tuple[RunNote, ...]
-    facts: Mapping[str, str] = {}
-
-    @property
-    def events(self) -> int:
-        return sum(run.last - run.first + 1 for run in self.runs if run.last)
-
-    @property
-    def scripted(self) -> str:
-        """Which of the runs were scripted: none (`""`), all or some."""
-        marked = sum(run.scripted for run in self.runs)
-        if not marked:
-            return ""
-        return "all" if marked == len(self.runs) else "some"
-
-
-def source_of(study: StudyData, measure: str, runs: Iterable[RunNote], table: str = "", **facts: str) -> Provenance:
-    """The source of a figure of this study.
+def source_of(
+    study: StudyData, runs: Iterable[RunNote], table: str = "", **facts: str
+) -> tuple[list[RunNote], dict[str, str]]:
+    """The runs that a figure was computed from, and further facts by name.
 
     `runs` are those that it shows; where `table` has a provenance, that says which of them it was computed from, and
     α, unit and how many runs or models of runs were left out of it.
     """
     stored = rows(study.provenance.get(table))
-    kept = tuple(runs)
-    if stored:
-        named = {run for row in stored for run in row["runs"]}
-        kept = tuple(run for run in kept if run.run in named)
-    return Provenance(measure=measure, version=study.definitions, runs=kept, facts={**_stored(stored), **facts})
+    named = {run for row in stored for run in row["runs"]}
+    return [run for run in runs if not stored or run.run in named], {**_stored(stored), **facts}
 
 
 def _stored(stored: Sequence[Mapping[str, Any]]) -> dict[str, str]:

@@ -48,6 +48,11 @@ class RunNote(msgspec.Struct, frozen=True, kw_only=True):
     set: str | None = None
 
     @property
+    def events(self) -> int:
+        """How many are stored."""
+        return self.last - self.first + 1 if self.last else 0
+
+    @property
     def label(self) -> str:
         """How people read of it: `phase1 · steady · ko · 2`, `phase2 A · ko · 2`."""
         arm = self.cell.split("/")[0]

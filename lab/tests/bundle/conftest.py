@@ -199,8 +199,7 @@ def exported(played: Played, out: Path, folder: Mapping[str, str] | None = None)
     contents = Contents(
         experiment=played.experiment, runs=played.runs, prompts=played.prompts, folder=folder or {},
         models=study.models,
-        made_at=study.made_at,
-        definitions=study.definitions, stage1=study.stage1, stimuli="texts",
+        facts={"made_at": study.made_at, "definitions": study.definitions, "stage1": study.stage1, "stimuli": "texts"},
     )  # fmt: skip
     return seal(out, contents, written)
 

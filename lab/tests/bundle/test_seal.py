@@ -86,8 +86,7 @@ def test_a_stream_without_records_is_not_sealed(played: Played, tmp_path: Path, 
     from playmolt_agora.bundle.seal import Contents, seal
 
     contents = Contents(
-        experiment=played.experiment, runs={"agora-x": []}, prompts={}, models=(), made_at="",
-        definitions="", stage1="", stimuli="",
+        experiment=played.experiment, runs={"agora-x": []}, prompts={}, models=(), facts={}
     )  # fmt: skip
     with pytest.raises(Unsealable, match="a stream without a record"):
         seal(tmp_path, contents, ())
