@@ -71,9 +71,10 @@ def study(
     parsed = descriptive.parse(turns)
     excluded = tuple((each.row["run"], each.row["model"]) for each in parsed if each.row["excluded"])
     repeated = Repeats(turns)
-    planned = repeated.once(turns.filter(~pl.col("exploratory")))
+    # A filter copies also where it keeps everything.
+    planned = repeated.once(turns.filter(~pl.col("exploratory")) if turns["exploratory"].any() else turns)
     pooled = planned if planned.height else repeated.once(turns)
-    kept = planned.filter(~EXCLUDED.over("run", "model"))
+    kept = planned.filter(~EXCLUDED.over("run", "model")) if excluded else planned
     everyone = pcs.cells(planned, stage1_import)
     cells = pcs.cells(kept, stage1_import) if excluded else everyone
     tested, figures = pcs.tested(everyone), hypotheses.figures(kept, seed)

@@ -38,7 +38,7 @@ class Repeats:
 
     def once(self, turns: pl.DataFrame) -> pl.DataFrame:
         """The turns without those of copies."""
-        return turns.filter(~pl.col("run").is_in(list(self.copies)))
+        return turns.filter(~pl.col("run").is_in(list(self.copies))) if self.copies else turns
 
     def all_alike(self, sets: Iterable[str]) -> bool:
         """Whether the runs of these sets do not differ: each group has several, and all of them are identical.

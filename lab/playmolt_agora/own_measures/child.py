@@ -11,6 +11,8 @@ import sys
 import traceback
 from typing import Any
 
+import polars as pl
+import pyarrow as arrow  # type: ignore[import-untyped]
 from playmolt_schemas.process_limits import MemoryLimit, set_limits
 
 from playmolt_agora.own_measures.confinement import confine
@@ -64,9 +66,9 @@ class Guard:
         raise Forbidden(f"a measure may not do that: {what}")
 
 
-def _watch_writers(polars: Any, guard: Guard) -> None:
+def _watch_writers(guard: Guard) -> None:
     """The writers of polars are native: Python would not hear of them."""
-    for kind, starts in ((polars.DataFrame, "write_"), (polars.LazyFrame, "sink_")):
+    for kind, starts in ((pl.DataFrame, "write_"), (pl.LazyFrame, "sink_")):
         for name in [name for name in vars(kind) if name.startswith(starts)]:
             setattr(kind, name, _watched(getattr(kind, name), name, guard))
 
@@ -84,28 +86,15 @@ def _watched(method: Any, name: str, guard: Guard) -> Any:
 def _limited(memory_mb: int, seconds: int) -> MemoryLimit:
     """No file grows, no process starts, so much memory and processor time, as far as the system can say so."""
     set_limits({"RLIMIT_FSIZE": (0, 0), "RLIMIT_CORE": (0, 0), "RLIMIT_CPU": (seconds + 5, seconds + 10)})
-    return MemoryLimit(memory_mb * 1024 * 1024, lambda: _out_of_memory(memory_mb))
-
-
-def _out_of_memory(memory_mb: int) -> None:
-    """Say so, and end in the middle of whatever runs."""
-    _answer({"code": "measure_memory", "detail": f"took more than {memory_mb} MB"})
-
-
-def _read() -> tuple[dict[str, Any], Any]:
-    import pyarrow as arrow  # type: ignore[import-untyped]  # noqa: PLC0415 -- loaded before anybody watches
-
-    source = sys.stdin.buffer
-    task = json.loads(source.readline())
-    return task, arrow.ipc.open_stream(source).read_all()
+    head = {"code": "measure_memory", "detail": f"took more than {memory_mb} MB"}
+    # It ends in the middle of whatever runs.
+    return MemoryLimit(memory_mb * 1024 * 1024, lambda: _answer(head))
 
 
 def _answer(head: dict[str, Any], table: Any = None) -> None:
     """One line of JSON, and the table after it; then the process ends, whatever the measure left behind."""
     _OUT.write(json.dumps(head).encode() + b"\n")
     if table is not None:
-        import pyarrow as arrow  # noqa: PLC0415 -- loaded before
-
         with arrow.ipc.new_stream(_OUT, table.schema) as writer:
             writer.write_table(table)
     _OUT.flush()
@@ -114,12 +103,9 @@ def _answer(head: dict[str, Any], table: Any = None) -> None:
 
 def _run(task: dict[str, Any], turns: Any, guard: Guard) -> Any:
     """The table that the measure gives."""
-    import polars  # noqa: PLC0415 -- as above
-    import pyarrow as arrow  # noqa: PLC0415
-
-    frame = polars.DataFrame(turns).lazy()
-    frame.select(polars.len()).collect()  # its threads are there before the guard is
-    _watch_writers(polars, guard)
+    frame = pl.DataFrame(turns).lazy()
+    frame.select(pl.len()).collect()  # its threads are there before the guard is
+    _watch_writers(guard)
     code = compile(task["text"], "<measure>", "exec")
     space: dict[str, Any] = {"__name__": "measure", "__builtins__": __builtins__}
     memory = _limited(task["memory_mb"], task["seconds"])
@@ -129,11 +115,11 @@ def _run(task: dict[str, Any], turns: Any, guard: Guard) -> Any:
     guard.on = True
     exec(code, space)  # noqa: S102 -- what this process is for
     found = space["measure"](frame)
-    if isinstance(found, polars.LazyFrame):
+    if isinstance(found, pl.LazyFrame):
         found = found.collect()
     guard.on = False
     memory.check()
-    if isinstance(found, polars.DataFrame):
+    if isinstance(found, pl.DataFrame):
         found = found.to_arrow()
     if isinstance(found, arrow.Table) and found.num_rows > task["rows"]:
         raise TooManyRows(f"returned {found.num_rows:,} rows; the limit is {task['rows']:,}")
@@ -157,7 +143,8 @@ def main() -> None:
     """Run one measure and exit."""
     guard = Guard()
     sys.addaudithook(guard)
-    task, turns = _read()
+    task = json.loads(sys.stdin.buffer.readline())
+    turns = arrow.ipc.open_stream(sys.stdin.buffer).read_all()
     table: Any = None
     head: dict[str, object] = {"code": None, "detail": ""}
     try:
