@@ -53,7 +53,7 @@ def write_tables(
     out.mkdir(parents=True, exist_ok=True)
     files = [_lines(out / "turns.jsonl", turns)]
     for name, table in tables.items():
-        files += save(name, table, arrow_table(table), out)
+        files += save(name, table, arrow_table(name, table), out)
     if provenance is not None:
         origins = (
             {"table": name, "row": number, **row}

@@ -21,7 +21,7 @@ def measure(turns: object, *, seed: str = "0", tables: Collection[str] | None = 
     """
     found = analysis.study(_records(turns), seed=seed).tables
     wanted = found if tables is None else [name for name in found if name in tables]
-    return {name: Table(name, partial(arrow_table, found[name])) for name in wanted}
+    return {name: Table(name, partial(arrow_table, name, found[name])) for name in wanted}
 
 
 def _records(turns: Any) -> Iterable[Mapping[str, Any]]:

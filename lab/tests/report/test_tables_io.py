@@ -65,7 +65,9 @@ def test_a_column_has_one_type_whatever_rows_there_are(name: str, study: StudyDa
     """A table of an experiment without rows must have the types of one with rows, or they cannot be put together."""
     table = {**study.tables, **study.further}.get(name, {})
     for column, values in table.items():
-        assert kind_of(column, values) == kind_of(column, []), column
+        kind = kind_of(name, column, [])
+        assert kind_of(name, column, values) == kind, column
+        assert {isinstance(value, str) for value in values if value is not None} <= {kind == "text"}, column
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])

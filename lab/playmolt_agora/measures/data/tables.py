@@ -12,6 +12,7 @@ from typing import Any, Final
 
 _DECLARED: Final = tomllib.loads(files("playmolt_agora").joinpath("data", "tables.toml").read_text(encoding="utf-8"))
 _KINDS: Final = {column: kind for kind in ("text", "flag", "count", "measure") for column in _DECLARED[kind]}
+_OWN_KINDS: Final[Mapping[str, str]] = _DECLARED["kinds"]
 
 
 def _columns(section: str) -> dict[str, tuple[str, ...]]:
@@ -78,19 +79,21 @@ def save(name: str, columns: Mapping[str, Sequence[object]], table: object, out:
     return comma, parquet
 
 
-def arrow_table(table: Mapping[str, Sequence[object]]) -> object:
+def arrow_table(name: str, table: Mapping[str, Sequence[object]]) -> object:
     """A table with the types that its columns' names say."""
     arrow = import_module("pyarrow")
     types = {"text": arrow.string(), "flag": arrow.bool_(), "count": arrow.int64(), "measure": arrow.float64()}
-    kinds = {name: kind_of(name, values) for name, values in table.items()}
-    columns = {name: arrow.array(_plain(table[name], kind), type=types[kind]) for name, kind in kinds.items()}
+    kinds = {column: kind_of(name, column, values) for column, values in table.items()}
+    columns = {column: arrow.array(_plain(table[column], kind), type=types[kind]) for column, kind in kinds.items()}
     return arrow.table(columns)
 
 
-def kind_of(column: str, values: Sequence[object]) -> str:
+def kind_of(table: str, column: str, values: Sequence[object]) -> str:
     """What a column holds: text, flag, count or measure. By its name, so that a column of nulls has a type, too."""
     known = next((value for value in values if value is not None), None)
-    return _KINDS.get(column) or ("text" if isinstance(known, str) else "measure")
+    return (
+        _OWN_KINDS.get(f"{table}.{column}") or _KINDS.get(column) or ("text" if isinstance(known, str) else "measure")
+    )
 
 
 def _plain(values: Sequence[object], kind: str) -> list[Any]:
