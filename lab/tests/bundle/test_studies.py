@@ -28,10 +28,16 @@ def study(sealed: Path) -> playmolt_agora.Study:
     return playmolt_agora.open(sealed)
 
 
-def test_importing_loads_no_numeric_library() -> None:
-    program = (
-        "import sys, playmolt_agora; sys.exit(bool({'numpy', 'polars', 'pandas', 'pyarrow'} & sys.modules.keys()))"
-    )
+@pytest.mark.parametrize(
+    ("module", "libraries"),
+    [
+        ("playmolt_agora", {"numpy", "polars", "pandas", "pyarrow"}),
+        # PCS so far is computed in the server of the laboratory.
+        ("playmolt_agora.measures.inference.arms", {"polars", "pandas", "pyarrow"}),
+    ],
+)
+def test_importing_loads_no_more_than_is_needed(module: str, libraries: set[str]) -> None:
+    program = f"import sys, {module}; sys.exit(bool({libraries} & sys.modules.keys()))"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 

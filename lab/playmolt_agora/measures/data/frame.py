@@ -47,11 +47,14 @@ _NAMES: Final = (
     "set", "run", "model", "language", "persona", "persona_condition", "agent", "action_base", "fn_class", "target",
     *_KNOWN,
 )  # fmt: skip
+_NUMBERS: Final = ("turn", "residents", "turns_planned", "residents_start")
+_FLAGS: Final = ("exploratory", "success", "null_effect")
+_REQUIRED: Final = ("run", "model", "language", "agent", *_NUMBERS, *_FLAGS)
 _AS_GIVEN: Final = {
     **dict.fromkeys(_NAMES, pl.Categorical()),
     "content": pl.String(),
-    **dict.fromkeys(("turn", "residents", "turns_planned", "residents_start"), pl.Int64()),
-    **dict.fromkeys(("exploratory", "success", "null_effect"), pl.Boolean()),
+    **dict.fromkeys(_NUMBERS, pl.Int64()),
+    **dict.fromkeys(_FLAGS, pl.Boolean()),
 }
 _VALUES: Final = itemgetter(*_AS_GIVEN)
 _SCHEMA: Final = {
@@ -63,9 +66,13 @@ _SCHEMA: Final = {
 
 
 def frame(records: Iterable[Mapping[str, Any] | TurnRecord]) -> pl.DataFrame:
-    """Read turn records; one that lacks a field or has an unknown phase or code raises ValueError."""
+    """Read turn records; one that lacks a field, or has an unknown phase or code in it, raises ValueError."""
     rows = (_row(number, record) for number, record in enumerate(records, 1))
     found = pl.concat([pl.DataFrame(schema=_SCHEMA), *_batches(rows)])
+    for name in _REQUIRED:
+        if found[name].null_count():
+            number = found[name].is_null().to_list().index(True) + 1
+            raise ValueError(f"turn record {number} has no {name}, or one of another type than in turns.jsonl")
     accepted, action = pl.col("parse_code").is_in(VALID_CODES), pl.col("action_base")
     places = PLACES + tuple(sorted(set(found["place"]) - set(PLACES)))
     lengths = {length: windows(length) for length in found["turns_planned"].unique()}
@@ -88,7 +95,7 @@ def frame(records: Iterable[Mapping[str, Any] | TurnRecord]) -> pl.DataFrame:
 
 def _batches(rows: Iterator[tuple[Any, ...]]) -> Iterator[pl.DataFrame]:
     while batch := list(islice(rows, _AT_ONCE)):
-        yield pl.DataFrame(dict(zip(_SCHEMA, zip(*batch, strict=True), strict=True)), schema=_SCHEMA)
+        yield pl.DataFrame(dict(zip(_SCHEMA, zip(*batch, strict=True), strict=True)), schema=_SCHEMA, strict=False)
 
 
 def _row(number: int, record: Mapping[str, Any] | TurnRecord) -> tuple[Any, ...]:

@@ -65,3 +65,15 @@ def test_failed_turns_are_never_idle_unless_a_treatment_says_so(turn):
 def test_what_is_unknown_is_named(turn, name, value):
     with pytest.raises(ValueError, match=f"turn record 1 has {name} '{value}'; give one of"):
         frame([turn(**{name: value})])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("turn", None), ("turn", "second"), ("residents", None), ("success", None), ("agent", None)]
+)
+def test_a_value_that_is_missing_or_of_another_type_is_named(turn, name, value):
+    with pytest.raises(ValueError, match=f"turn record 2 has no {name}"):
+        frame([turn(), turn(**{name: value})])
+
+
+def test_whole_numbers_may_come_as_floats(turn):
+    assert frame([turn(turn=2.0, success=1)]).equals(frame([turn(turn=2, success=True)]))
