@@ -1,7 +1,7 @@
 """An experiment's study from the log: its records gathered, its turns measured, tables and report written, sealed."""
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -52,12 +52,12 @@ async def gather(log: StreamReader, experiment: str) -> StudyRecords:
     opened = dict.fromkeys(
         msgspec.json.decode(record.data)["run"] for record in stored.records if record.type == "run_opened"
     )
-    runs = {}
-    for run in opened:
-        found = await log.load(run)
-        if found is not None:
-            runs[run] = found.records
-    return StudyRecords(stored.records, runs)
+    return StudyRecords(stored.records, await loaded(log, opened))
+
+
+async def loaded(log: StreamReader, runs: Iterable[str]) -> dict[str, Sequence[Record]]:
+    """The records of these runs, as far as they are in the log. Raises LogUnavailable."""
+    return {run: stored.records for run in runs if (stored := await log.load(run)) is not None}
 
 
 async def folder_texts(gathered: StudyRecords, blobs: Texts) -> dict[str, str]:

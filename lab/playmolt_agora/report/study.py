@@ -177,10 +177,11 @@ class StudyData(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def described(self) -> dict[str, object]:
         """What was locked and what came after, for readers of the tables."""
-        locked = {name: getattr(self, name) for name in ("name", "seed", "definitions")}
-        rest = {name: getattr(self, name) for name in ("stage1", "plan", "models", "deviations")}
-        stimuli = self.lock.pins.stimuli if self.lock else ""
-        return {"id": self.experiment, **locked, "stimuli": stimuli, **rest, "own_measures": _declared(self.own)}
+        return {
+            "id": self.experiment, "name": self.name, "seed": self.seed, "definitions": self.definitions,
+            "stimuli": self.lock.pins.stimuli if self.lock else "", "stage1": self.stage1, "plan": self.plan,
+            "models": self.models, "deviations": self.deviations, "own_measures": _declared(self.own),
+        }  # fmt: skip
 
 
 def _declared(own: OwnContent | None) -> dict[str, object]:

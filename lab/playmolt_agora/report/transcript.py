@@ -14,7 +14,6 @@ from playmolt_schemas.stored.agora.turn import Interview, InterviewScale, Seat, 
 from playmolt_agora.report.markup import rendered
 
 Format = Literal["text", "md", "html"]
-FORMATS: Final[tuple[Format, ...]] = ("text", "md", "html")
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!<>|~&])")
 
 _ACT: Final = re.compile(r"[\w-]+( → [\w-]+)?")

@@ -9,11 +9,12 @@ from typing import BinaryIO, Final
 import msgspec
 from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.db.pool import Pool, open_pool
-from playmolt_core.log.port import StreamReader
 from playmolt_core.log.postgres import log_of
 from playmolt_core.settings import from_environment
 from playmolt_schemas.instrument.laboratory import (
     BUNDLE,
+    REPORT,
+    SHARES,
     STUDY_FILES,
     IntervalsRequest,
     StudyRequest,
@@ -24,23 +25,17 @@ from playmolt_schemas.instrument.laboratory import (
 from playmolt_agora.bundle import seal
 from playmolt_agora.coding import thoughts
 from playmolt_agora.measures import pcs
-from playmolt_agora.report import assembly, experiment_study, files
+from playmolt_agora.report import assembly, experiment_study, page
 from playmolt_agora.service.settings import LaboratorySettings
 
-_BUNDLE_FOLDER: Final = "bundle"
 POOL_SIZE: Final = 1
 """A job reads one stream after another."""
-
-
-async def _runs(log: StreamReader, runs: tuple[str, ...]) -> assembly.Runs:
-    """The records of these runs, as far as they are in the log."""
-    return {run: stored.records for run in runs if (stored := await log.load(run)) is not None}
 
 
 async def intervals(pool: Pool, body: bytes, out: BinaryIO) -> None:
     """The interval of a measure in each cell, as an adaptive look needs it."""
     request = msgspec.json.decode(body, type=IntervalsRequest)
-    turns = assembly.turns_of(await _runs(await log_of(pool), request.runs))
+    turns = assembly.turns_of(await experiment_study.loaded(await log_of(pool), request.runs))
     found = pcs.intervals(turns, request.measure, request.seed, request.stage1_import)
     out.write(msgspec.json.encode(found))
 
@@ -48,7 +43,7 @@ async def intervals(pool: Pool, body: bytes, out: BinaryIO) -> None:
 async def coded_thoughts(pool: Pool, body: bytes, out: BinaryIO) -> None:
     """The thoughts of runs, all or the sample that people and judges share."""
     request = msgspec.json.decode(body, type=ThoughtsRequest)
-    runs = await _runs(await log_of(pool), request.runs)
+    runs = await experiment_study.loaded(await log_of(pool), request.runs)
     found: list[Thought] = thoughts.of_turns(assembly.turns_of(runs))
     chosen = thoughts.sample(found, request.seed) if request.sample else found
     out.write(msgspec.json.encode([*chosen, *thoughts.of_answers(assembly.interviews_of(runs))]))
@@ -57,17 +52,16 @@ async def coded_thoughts(pool: Pool, body: bytes, out: BinaryIO) -> None:
 async def study(pool: Pool, body: bytes, out: BinaryIO) -> None:
     """Report, shares and sealed bundle of an experiment, as a tar."""
     request = msgspec.json.decode(body, type=StudyRequest)
-    with tempfile.TemporaryDirectory(prefix="playmolt-agora-") as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory(prefix="playmolt-agora-") as temporary:
+        folder = Path(temporary)
         gathered, blobs = await experiment_study.gather(await log_of(pool), request.experiment), PgBlobs(pool)
-        made = await experiment_study.study_of(gathered, blobs)
-        files.write(made, folder)
-        bundle = folder / _BUNDLE_FOLDER
+        made, bundle = await experiment_study.study_of(gathered, blobs), folder / "bundle"
         await experiment_study.export(gathered, made, blobs, bundle)
         seal.packed(bundle, folder / BUNDLE)
+        (folder / REPORT).write_text(page.render(made), encoding="utf-8")
         with tarfile.open(fileobj=out, mode="w|") as archive:
-            for each in STUDY_FILES:
-                archive.add(folder / each, each)
+            for name in STUDY_FILES:
+                archive.add((bundle if name == SHARES else folder) / name, name)
 
 
 JOBS: Final[Mapping[str, Callable[[Pool, bytes, BinaryIO], Awaitable[None]]]] = {

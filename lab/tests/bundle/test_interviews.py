@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -15,7 +15,7 @@ from playmolt_agora.measures.data.tables import csv_text
 from playmolt_agora.report import page
 from playmolt_agora.report.assembly import asides_of, prompts_aside, turns_of
 from playmolt_agora.report.study import StudyData, rows
-from playmolt_agora.report.transcript import FORMATS, transcript
+from playmolt_agora.report.transcript import Format, transcript
 
 from lab.tests.bundle.conftest import Played, answered, exported, play
 
@@ -198,8 +198,8 @@ def test_a_transcript_shows_questions_in_their_place_as_outside_the_run(asked: P
     by_kind = {head: block for head, block in zip(heads, blocks, strict=True) if "answer: " in block}
     assert re.search(r"\nasks: Do you trust them\?\nanswer: [1-7] \(1 to 7\)\nresult: ok$", by_kind["2.trust"])
     assert re.search(r"\nanswer: (1 \(Share\)|2 \(Keep\))\n", by_kind["1.deal"])
-    without = [transcript(turns, kind, title="t") for kind in FORMATS]
-    for kind, plain in zip(FORMATS, without, strict=True):
+    without = [transcript(turns, kind, title="t") for kind in get_args(Format)]
+    for kind, plain in zip(get_args(Format), without, strict=True):
         lines = iter(transcript(turns, kind, title="t", asides=asides).splitlines())
         assert all(line in lines for line in plain.splitlines()), "the turns are as they were"
     page = transcript(turns, "html", title="t", asides=asides)
