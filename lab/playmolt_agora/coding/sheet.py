@@ -62,8 +62,9 @@ def read(body: bytes, known: Collection[str]) -> tuple[tuple[SheetRow, ...], tup
             faults.append(cells)
             break
         if places is None:
-            if _is_one_column(cells):
-                return (), (SheetFault(line, _UNSEPARATED),)
+            if len(cells) == 1 and trimmed(cells[0]) and _plain(cells[0]) not in _NEEDED:
+                how = "must be separated by commas, semicolons or tabs: save the sheet as CSV UTF-8"
+                return (), (SheetFault(line, f"has one column; {', '.join(COLUMNS)} {how}"),)
             names = [_plain(name) for name in cells]
             places = {name: place for place, name in enumerate(names)}
             faults += [SheetFault(line, f"has no column {name}") for name in _NEEDED if name not in names]
@@ -120,11 +121,6 @@ def _lines(text: str) -> Iterator[tuple[int, list[str] | SheetFault]]:
         yield line, SheetFault(line, f"is not valid CSV ({error}): close every quotation mark, or export it again")
 
 
-_UNSEPARATED: Final = (
-    f"has one column; {', '.join(COLUMNS)} must be separated by commas, semicolons or tabs: save the sheet as CSV UTF-8"
-)
-
-
 def _separator(text: str) -> str:
     """The separator that gives the most of the needed columns in the first line."""
     head = text.lstrip("\n").partition("\n")[0]
@@ -133,10 +129,6 @@ def _separator(text: str) -> str:
 
 def _names(head: str, separator: str) -> list[str]:
     return [_plain(name) for name in next(csv.reader([head], delimiter=separator), [])]
-
-
-def _is_one_column(cells: list[str]) -> bool:
-    return len(cells) == 1 and bool(trimmed(cells[0])) and _plain(cells[0]) not in _NEEDED
 
 
 def _plain(word: str) -> str:

@@ -15,9 +15,7 @@ from playmolt_agora.report.markup import rendered
 
 Format = Literal["text", "md", "html"]
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!<>|~&])")
-
 _ACT: Final = re.compile(r"[\w-]+( → [\w-]+)?")
-_OUTSIDE: Final = "outside the run"
 
 
 class Aside(NamedTuple):
@@ -78,7 +76,7 @@ def _aside(aside: Aside, prompts: Mapping[str, str]) -> _Block:
         "result": event.parse_code if answer is None else "ok",
         "raw": event.raw_reply if answer is None else None,
     }
-    head = f"{event.turn}.{question.id}", event.agent, aside.seat.model, _OUTSIDE
+    head = f"{event.turn}.{question.id}", event.agent, aside.seat.model, "outside the run"
     return _Block(event.turn, None, event.agent, question.id, head, _lines(prompts.get(event.prompt_hash), parts))
 
 

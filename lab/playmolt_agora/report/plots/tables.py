@@ -8,13 +8,7 @@ from playmolt_schemas.stored.agora.turn import ACTIONS
 
 from playmolt_agora.measures.data.results import grouped, mean
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import (
-    CONDITIONS,
-    Sketch,
-    in_order,
-    in_words,
-    phase_title,
-)
+from playmolt_agora.report.plots.figure import CONDITIONS, Sketch, in_order, in_words, phase_title
 from playmolt_agora.report.study import Row, StudyData, rows
 from playmolt_agora.report.vega import Spec, chart
 

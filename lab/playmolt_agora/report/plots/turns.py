@@ -67,13 +67,14 @@ def _over_time(found: list[Row], noun: str, names: Sequence[str]) -> Sketch:
     blocks, said = [], []
     for (phase, condition, language, model), pieces in cells.items():
         heading = " · ".join(part for part in (phase, language, condition) if part)
-        panel = heading if model == EVERY else f"{heading}\n{model}"
+        title = (heading,) if model == EVERY else (heading, model)
         blocks += [
-            {"panel": panel, "from": at / len(pieces), "to": (at + 1) / len(pieces), "series": name, "share": row[name]}
+            {"panel": "\n".join(title), "from": at / len(pieces), "to": (at + 1) / len(pieces), "series": name,
+             "share": row[name]}
             for at, row in enumerate(pieces) for name in names
         ]  # fmt: skip
         said.append(
-            f"{panel.replace(chr(10), ' ')}: most frequent {noun} {_most(pieces[0], names)} at first, "
+            f"{' '.join(title)}: most frequent {noun} {_most(pieces[0], names)} at first, "
             f"{_most(pieces[-1], names)} at last"
         )
     models = len({cell[-1] for cell in cells})
