@@ -17,7 +17,7 @@ from playmolt_agora.measures import descriptive, drift, pcs, ritual, washout
 from playmolt_agora.measures.data.frame import EXCLUDED, MET, RITUAL, RUNS, Treatment, frame, treated
 from playmolt_agora.measures.data.results import Result, Table, mean, results, table
 from playmolt_agora.measures.data.tables import BESIDE, PROVENANCE, TABLES
-from playmolt_agora.measures.descriptive import LoggedGini, share
+from playmolt_agora.measures.descriptive import share
 from playmolt_agora.measures.inference import confirmatory, contrasts, hypotheses
 from playmolt_agora.measures.inference.arms import PcsCell
 from playmolt_agora.measures.repeats import Repeats
@@ -56,15 +56,15 @@ class Analysis:
 def study(
     records: Iterable[Mapping[str, object] | TurnRecord],
     *,
-    ginis: Iterable[LoggedGini] = (),
+    ginis: Iterable[Result] = (),
     seed: str = "",
     stage1_import: Imported = (),
     events: Mapping[str, tuple[int, int]] | None = None,
 ) -> Analysis:
     """Analyse turn records in any order; a record that lacks a field raises ValueError.
 
-    `ginis` are coefficients that runs logged; `stage1_import` counts (run, model, language, action, count) that replace
-    Stage 1; `events` the first and last version of each run in the log.
+    `ginis` are rows of coefficients that runs logged; `stage1_import` counts (run, model, language, action, count) that
+    replace Stage 1; `events` the first and last version of each run in the log.
     Equal records, seed and definitions give equal results.
     """
     turns = frame(records)
@@ -90,7 +90,7 @@ def study(
         "contrasts": contrasts.rows(compared),
         **_confirmatory(kept, cells, figures, seed, tested, repeated),
         "parse": parsed,
-        "gini": descriptive.ginis(ginis),
+        "gini": sorted(ginis, key=lambda each: (each.row["run"], each.row["kind"], each.row["epoch"])),
         "shares": [*descriptive.shares(turns, "agent"), *descriptive.shares(pooled, "cell")],
     }
     beside = {

@@ -1,10 +1,9 @@
-"""The tables that count turns by group: shares, rituals, interaction, parse codes, dissociation, network, occupancy;
-and the inequality that runs logged.
+"""The tables that count turns by group: shares, rituals, interaction, parse codes, dissociation, network, occupancy.
 
 Every ratio is a ratio of sums, null where its denominator is 0 (`measures.md`, sections 1, 2, 4, 5, 8, 10 and 11).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, get_args
 
 import msgspec
@@ -205,26 +204,3 @@ def pilots(found: Sequence[Mapping[str, Any]]) -> Pilots:
         idle_runs=_idle_runs(early),
         seed_events=seed_events_advised(early),
     )
-
-
-class LoggedGini(msgspec.Struct, frozen=True, kw_only=True):
-    """The coefficient that a run logged at the start of an epoch, and how many agents lived then."""
-
-    run: str
-    epoch: int
-    kind: str
-    gini: float
-    agents: int
-
-
-def ginis(found: Iterable[LoggedGini]) -> list[Result]:
-    """One row per run, epoch and kind."""
-    return [
-        Result(
-            {"run": each.run, "epoch": each.epoch, "kind": each.kind, "gini": each.gini},
-            runs=(each.run,),
-            n=each.agents,
-            unit="agent",
-        )
-        for each in sorted(found, key=lambda each: (each.run, each.kind, each.epoch))
-    ]

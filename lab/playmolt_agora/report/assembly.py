@@ -30,7 +30,6 @@ from playmolt_agora.measures.agreement import CodedThought, Place, kappa
 from playmolt_agora.measures.analysis import provenance_of, study
 from playmolt_agora.measures.data.results import Result, grouped, merged, table
 from playmolt_agora.measures.data.tables import INTERVIEWS, KAPPA
-from playmolt_agora.measures.descriptive import LoggedGini
 from playmolt_agora.measures.interviews import Answered, Code, Interviews
 from playmolt_agora.own_measures import results
 from playmolt_agora.own_measures.results import OwnContent
@@ -245,13 +244,18 @@ def event_ranges(runs: Runs) -> dict[str, tuple[int, int]]:
     return {run: (records[0].version, records[-1].version) for run, records in runs.items() if records}
 
 
-def ginis(runs: Runs) -> tuple[LoggedGini, ...]:
-    """The coefficients that the runs logged at the start of each epoch, for `measures.study`."""
-    return tuple(
-        LoggedGini(run=opened.spec.run, epoch=event.turn, kind=kind, gini=float(value), agents=len(event.order))
+def ginis(runs: Runs) -> list[Result]:
+    """The coefficients that the runs logged at the start of each epoch, over the agents that lived then."""
+    return [
+        Result(
+            {"run": opened.spec.run, "epoch": event.turn, "kind": kind, "gini": float(value)},
+            runs=(opened.spec.run,),
+            n=len(event.order),
+            unit="agent",
+        )
         for opened, event in _of_runs(runs, run_events.EpochStarted)
         for kind, value in event.gini.items()
-    )
+    ]
 
 
 def treasuries(runs: Runs) -> Table:

@@ -1,6 +1,7 @@
 """A study is read off the log: what was locked, what ran, what it cost, what the treasury held."""
 
 import json
+import operator
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -40,17 +41,15 @@ def test_turns_are_those_of_the_log_in_its_order(played: Played) -> None:
 
 
 def test_ginis_and_treasuries_come_from_events(played: Played, study_played: StudyData) -> None:
-    kinds = {(each.kind, each.run) for each in ginis(played.runs)}
+    kinds = {(each.row["kind"], each.row["run"]) for each in ginis(played.runs)}
     by_phase = {note.phase: {kind for kind, run in kinds if run == note.run} for note in study_played.runs}
     assert by_phase == {"stage1": {"energy", "influence"}, "phase1": {"energy", "influence", "shadow"}, "phase2": set()}
     settled = rows(treasuries(played.runs))
     assert {row["epoch"] for row in settled} == {1, 2}
     assert {row["run"] for row in settled} == {note.run for note in study_played.runs if note.phase != "phase2"}
     found = rows(study_played.tables["gini"])
-    logged = {(each.run, each.epoch, each.kind): each for each in ginis(played.runs)}
-    assert {(row["run"], row["epoch"], row["kind"]): row["gini"] for row in found} == {
-        key: each.gini for key, each in logged.items()
-    }
+    key = operator.itemgetter("run", "epoch", "kind")
+    assert {key(row): row for row in found} == {key(each.row): each.row for each in ginis(played.runs)}
 
 
 def test_every_row_that_is_written_has_its_provenance(sealed: Path) -> None:

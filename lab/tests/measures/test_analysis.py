@@ -3,8 +3,8 @@ import random
 
 import pytest
 from playmolt_agora.measures.analysis import study
+from playmolt_agora.measures.data.results import Result
 from playmolt_agora.measures.data.tables import PROVENANCE, TABLES
-from playmolt_agora.measures.descriptive import LoggedGini
 from playmolt_schemas.instrument.definitions import hashes, version
 
 
@@ -120,11 +120,16 @@ def test_provenance_is_of_the_tables_there_are(small, analysed):
     assert found.unexcluded["unexcluded_ri_ext"]["agents"] != found.tables["ri_ext"]["agents"]
 
 
+def gini_of(epoch, kind, gini):
+    return Result({"run": "r", "epoch": epoch, "kind": kind, "gini": gini}, runs=("r",), n=11, unit="agent")
+
+
 def test_a_logged_coefficient_stands_as_it_is_with_its_source(small):
-    logged = [LoggedGini(run="r", epoch=2, kind="energy", gini=0.25, agents=11)]
+    logged = [gini_of(2, "energy", 0.25), gini_of(1, "shadow", 0.5), gini_of(1, "energy", 0.0)]
     found = study(small, ginis=logged, seed="s", events={"r": (1, 9)})
-    assert rows(found.tables["gini"]) == [{"run": "r", "epoch": 2, "kind": "energy", "gini": 0.25}]
-    (source,) = rows(found.provenance["gini"])
+    found_rows = [(row["epoch"], row["kind"], row["gini"]) for row in rows(found.tables["gini"])]
+    assert found_rows == [(1, "energy", 0.0), (2, "energy", 0.25), (1, "shadow", 0.5)]
+    source, *_ = rows(found.provenance["gini"])
     assert (source["n"], source["unit"], source["runs"], source["events"]) == (11, "agent", ("r",), {"r": (1, 9)})
 
 
@@ -159,7 +164,7 @@ def test_failed_turns_lower_ri_star_where_they_count(analysed):
 
 
 def test_no_records_give_empty_tables():
-    tables = study([], ginis=[LoggedGini(run="r", epoch=1, kind="energy", gini=0.0, agents=2)]).tables
+    tables = study([], ginis=[gini_of(1, "energy", 0.0)]).tables
     assert tables["gini"]["gini"] == [0.0]
     assert {name for name, table in tables.items() if next(iter(table.values()))} == {"gini", "tests"}
 

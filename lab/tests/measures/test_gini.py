@@ -1,7 +1,6 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from playmolt_agora.measures.descriptive import LoggedGini, ginis
 from playmolt_schemas.instrument.definitions import exact_gini
 
 
@@ -32,12 +31,3 @@ def test_between_equality_and_one_holder_in_any_order(held):
     n = len(held)
     assert -1e-12 <= float(exact_gini(held)) <= (n - 1) / n + 1e-12
     assert float(exact_gini(list(reversed(held)))) == float(exact_gini(held))
-
-
-def test_a_row_for_each_run_kind_and_epoch():
-    shadow = LoggedGini(run="r", epoch=2, kind="shadow", gini=5 / 12, agents=4)
-    first = LoggedGini(run="r", epoch=1, kind="energy", gini=0.0, agents=2)
-    assert [row.row for row in ginis([shadow, first])] == [
-        {"run": "r", "epoch": 1, "kind": "energy", "gini": 0.0},
-        {"run": "r", "epoch": 2, "kind": "shadow", "gini": pytest.approx(5 / 12, abs=1e-12)},
-    ]
