@@ -102,7 +102,7 @@ def _by_run(runs: Sequence[str], scale: Sequence[object], said: Iterable[tuple[s
 def _interval(counts: Integers, generator: np.random.Generator) -> Interval:
     if len(counts) < INTERVAL_RUNS:
         return Interval()
-    return resampling.bootstrapped(_kappas(resampling.drawn_runs(generator, counts).sum(axis=1)), len(counts))
+    return resampling.bootstrapped(_kappas(resampling.drawn_sums(generator, counts)), len(counts))
 
 
 def cohens_kappa(matrix: ArrayLike) -> float | None:
@@ -111,7 +111,7 @@ def cohens_kappa(matrix: ArrayLike) -> float | None:
     return None if np.isnan(found) else found
 
 
-def _kappas(counts: Integers) -> Floats:
+def _kappas(counts: Integers | Floats) -> Floats:
     """Cohen's κ of many square tables; NaN for no counts and where chance makes agreement certain."""
     total = counts.sum(axis=(1, 2)).astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):

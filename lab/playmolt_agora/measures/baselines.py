@@ -95,7 +95,7 @@ def _intervals(
     if runs < 2 or bool(np.all(np.ptp(counts, axis=0) <= TIE)):
         return _NONE
     drawn = generator.multinomial(int(people.sum()), people / people.sum(), BOOTSTRAPS)
-    sampled = resampling.drawn_runs(generator, counts).sum(axis=1)
+    sampled = resampling.drawn_sums(generator, counts)
     distances = np.asarray(count_jsd(drawn, sampled, alpha), dtype=np.float64)
     apart = sampled @ points / sampled.sum(axis=1) - drawn @ points / drawn.sum(axis=1)
     return resampling.bootstrapped(distances, runs), resampling.bootstrapped(apart, runs)

@@ -217,4 +217,4 @@ def _differ(changes: Floats) -> bool:
 def _interval(changes: Floats, generator: np.random.Generator) -> resampling.Interval:
     if not _differ(changes):
         return resampling.Interval()
-    return resampling.bootstrapped(resampling.drawn_runs(generator, changes).mean(axis=1), changes.size)
+    return resampling.bootstrapped(resampling.drawn_sums(generator, changes) / changes.size, changes.size)

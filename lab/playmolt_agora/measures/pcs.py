@@ -256,6 +256,6 @@ def _of_share(arm: Arm, action: str, seed: str, cell: tuple[str, str]) -> Interv
     """The percentile bootstrap of an action's share. One run says nothing of others: it has no interval."""
     if not arm.n or len(arm.runs) < 2:
         return Interval()
-    found = resampling.drawn_runs(stream(seed, f"p:{action}", *cell), arm.counts).sum(axis=1)
+    found = resampling.drawn_sums(stream(seed, f"p:{action}", *cell), arm.counts)
     share = found[:, ACTIONS.index(action)] / found.sum(axis=1)
     return resampling.bootstrapped(share, len(arm.runs))

@@ -5,7 +5,6 @@ bootstrap covers far too rarely, and this as `docs/agora-methods.md` says.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -36,10 +35,13 @@ def resamples(generator: np.random.Generator, first: int, second: int) -> tuple[
     return drawn[:, :first], drawn[:, first:]
 
 
-def drawn_runs(generator: np.random.Generator, values: ArrayLike) -> Any:
-    """Replicates of the runs of one arm: from (runs, …) to (2000, runs, …)."""
-    runs = np.asarray(values)
-    return runs[generator.integers(0, len(runs), (BOOTSTRAPS, len(runs)))]
+def drawn_sums(generator: np.random.Generator, values: ArrayLike) -> Floats:
+    """Draw the runs of one arm 2000 times, and sum their values (runs, …) each time: (2000, …)."""
+    runs = np.asarray(values, dtype=np.float64)
+    drawn = generator.integers(0, len(runs), (BOOTSTRAPS, len(runs)))
+    times = np.zeros((BOOTSTRAPS, len(runs)))
+    np.add.at(times, (np.arange(BOOTSTRAPS)[:, None], drawn), 1.0)
+    return np.tensordot(times, runs, axes=1)
 
 
 def bootstrapped(values: Floats, runs: int) -> Interval:
