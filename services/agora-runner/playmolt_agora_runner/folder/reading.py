@@ -124,7 +124,7 @@ class _FolderReader:
         return sorted(
             path.removeprefix(f"{place}/").removesuffix(ending)
             for path in self._source.names()
-            if path.startswith(f"{place}/")
+            if path.startswith(f"{place}/") and path.endswith(ending)
         )
 
     def _room_faults(self, room: RoomPlan, at: str) -> Iterator[PlanFault]:

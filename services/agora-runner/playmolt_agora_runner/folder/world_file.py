@@ -34,6 +34,8 @@ WORLD_BYTES: Final = 100 * 1024
 """Of a world with all that it begins with: its lock is one record with those of the other rooms."""
 OWN: Final = ("title", "turns", "shell", "template", "places", "hearing", "actions", "resources", "end", "rules")
 _NAMED: Final[Mapping[str, type[Strict]]] = {"places": WorldPlace, "actions": OwnAction, "resources": WorldResource}
+_IN_ENERGY: Final = {"death": "energy.death"}
+"""Rules of stage1.md that a world's file has in `[energy]`."""
 _MOST: Final = {"places": 20, "actions": 20, "resources": 8}
 _DOES: Final = {
     "speak": {"does": "say"},
@@ -134,9 +136,11 @@ def _rules(source: Source, layers: _Layers) -> tuple[Rules | None, int]:
     if layers.base:
         own["places"] = {name: {"capacity": False} for name in table["places"]}
     turns = table["epochs"]
+    sound = len(source.faults)
     for layer in layers.files:
         _apply(source, table, own, layer, known)
         turns = layer.values.get("turns", turns)
+    spoilt = [fault.field for fault in source.faults[sound:]]
     at = layers.files[-1].at
     if not isinstance(turns, int) or isinstance(turns, bool) or not 1 <= turns <= 1000:
         source.report(at, "turns", "must be 1 to 1000")
@@ -146,8 +150,9 @@ def _rules(source: Source, layers: _Layers) -> tuple[Rules | None, int]:
         return None, turns
     table |= {"epochs": turns, "places": list(world.places), "own": msgspec.to_builtins(world)}
     rules = _converted(source, table, Rules, at)
-    for fault in worlds.ranges(rules) if rules else ():
-        source.report(at, fault.field.removeprefix("rules."), fault.message)
+    for fault in worlds.comparisons(rules, spoilt) if rules else ():
+        name = fault.field.removeprefix("rules.")
+        source.report(at, _IN_ENERGY.get(name, name), fault.message)
     return rules, turns
 
 
@@ -207,8 +212,8 @@ def _apply(
             continue
         fault = worlds.override(table, name, value)
         if fault is not None:
-            unknown = "is not a rule" in fault.message or "defines the world" in fault.message
-            source.report(layer.at, name, fault.message, "unknown_key" if unknown else "out_of_range")
+            code = "unknown_key" if fault.code == "unknown_field" else fault.code
+            source.report(layer.at, name, fault.message, code)
 
 
 def _hint(name: str) -> str:
@@ -247,7 +252,7 @@ def _apply_energy(source: Source, table: dict[str, Any], energy: object, at: Key
         elif name not in table["energy"]:
             source.report(at, field, "unknown key; allowed keys are start, max, ledger, decay, death", "unknown_key")
         elif (fault := worlds.override(table, field, value)) is not None:
-            source.report(at, field, fault.message)
+            source.report(at, field, fault.message, fault.code)
 
 
 def _own_world(source: Source, own: dict[str, Any], table: Mapping[str, Any], at: KeyLines) -> OwnWorld | None:

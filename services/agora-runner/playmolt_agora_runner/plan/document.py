@@ -147,7 +147,8 @@ class _Loader(yaml.SafeLoader):
             if key.value in seen:
                 raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} occurs twice", key.start_mark)
             seen.add(key.value)
-        return {str(key): value for key, value in super().construct_mapping(node, deep=deep).items()}
+            key.tag = "tag:yaml.org,2002:str"  # `on`, `null` and `2024` are names as they are written
+        return super().construct_mapping(node, deep=deep)
 
     def exact(self, node: yaml.ScalarNode) -> Decimal | int:
         text = str(self.construct_scalar(node)).replace("_", "")

@@ -80,7 +80,7 @@ def _phase_faults(plan: Plan, *, rooms_read: bool) -> Iterator[PlanFault]:
                     if getattr(found, field, None) == ())  # fmt: skip
         rules = worlds.rules(plans.world(phase), plans.overrides(phase, found.rules))
         if isinstance(rules, tuple):
-            yield from (PlanFault(f"phases.{phase}.{fault.field}", fault.message) for fault in rules)
+            yield from (PlanFault(f"phases.{phase}.{fault.field}", fault.message, code=fault.code) for fault in rules)
         if "epochs" in found.rules:
             yield PlanFault(f"phases.{phase}.rules.epochs", f"is `phases.{phase}.turns` in a plan")
     yield from _set_faults(plan)

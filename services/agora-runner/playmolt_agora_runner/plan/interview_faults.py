@@ -37,17 +37,23 @@ def faults_of(plan: Plan, places: Sequence[int] | None = None) -> Iterator[PlanF
 
 
 def of_seats(plan: Plan, rooms: Sequence[LockedRoom], places: Sequence[int] | None = None) -> Iterator[PlanFault]:
-    """The faults that show in the runs of the plan: questions without an agent or a turn."""
+    """The faults that show in the runs of the plan: questions without an agent or a turn.
+
+    Rooms that are missing because of a file at fault still have their seats, and their turns if the plan names them.
+    """
     cells = matrix.cells(plan, rooms)
-    longest = max((cell.turns for cell in cells), default=0)
-    seats = [seat for cell in cells for seat in matrix.seats_of(plan, cell, 1)]
+    missing = [room for room in plan.rooms or () if room.runs and room.name not in {each.name for each in rooms}]
+    lengths = [*(cell.turns for cell in cells), *(room.turns for room in missing)]
+    longest = max((turns for turns in lengths if turns), default=0)
+    personas = {seat.persona for cell in cells for seat in matrix.seats_of(plan, cell, 1)}
+    personas |= {seat.persona for room in missing for seat in room.seats}
     for at, interview in placed("interviews", plan.interviews or (), places):
         for number, turn in enumerate(interview.at):
-            if cells and turn > longest:
+            if lengths and None not in lengths and turn > longest:
                 message = f"turn {turn} exceeds the {longest} turns of the longest run"
                 yield PlanFault(f"{at}.at[{number}]", message)
-        if seats and interview.who != EVERYONE and not any(interview.asks(seat) for seat in seats):
-            known = ", ".join(sorted({seat.persona for seat in seats if seat.persona})) or "none"
+        if personas and interview.who not in (EVERYONE, *personas):
+            known = ", ".join(sorted(filter(None, personas))) or "none"
             message = f"{interview.who} is neither {EVERYONE} nor a persona of this plan; it has {known}"
             yield PlanFault(f"{at}.who", message)
 

@@ -51,7 +51,9 @@ def examined(
     sized = not spoilt.any("models", "languages", "phases")
     sound = _sound_rooms(found, folder, spoilt)
     whole = sized and not spoilt.any("rooms")
-    priced = whole and not spoilt.any("sampling", "reask", "interviews")
+    # A room with a file at fault has runs that nobody can count.
+    counted = whole and len(folder.rooms) == len(plan.rooms or ())
+    priced = counted and not spoilt.any("sampling", "reask", "interviews")
     projection = costs.project(plan, catalogue, folder.rooms) if priced else costs.Projection()
     squared = () if spoilt.any(*_PHASE2) else latin_squares.squares(plan)
     found_power = _power(plan, spoilt, power)
@@ -72,9 +74,9 @@ def examined(
         projection,
         name=plan.name,
         plan_hash=digest(plan),
-        runs=sum(row.runs for row in rows) if whole else None,
-        agents=sum(row.agents for row in rows) if whole else None,
-        turns=sum(row.turns for row in rows) if whole else None,
+        runs=sum(row.runs for row in rows) if counted else None,
+        agents=sum(row.agents for row in rows) if counted else None,
+        turns=sum(row.turns for row in rows) if counted else None,
         scripted=any(is_scripted(model) for model in plans.all_models(plan)),
         exploratory=plan.exploratory,
         matrix=rows,

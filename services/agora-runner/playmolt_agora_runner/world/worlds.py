@@ -1,7 +1,7 @@
 """The worlds: presets as files (`worlds/*.toml`), each rule under the name by which a plan changes it (stage1.md)."""
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -9,8 +9,8 @@ from importlib.resources import files
 from typing import Any, Final
 
 import msgspec
+from playmolt_schemas.agora.plan import PlanFault
 from playmolt_schemas.canonical import digest
-from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.stored.agora.turn import PhaseName
 from playmolt_schemas.stored.agora.world import Rules
 from playmolt_schemas.text import unstorable
@@ -36,7 +36,7 @@ def preset(phase: PhaseName) -> Rules:
     return msgspec.convert(table(phase), Rules)
 
 
-def rules(phase: PhaseName, overrides: Mapping[str, Any]) -> Rules | tuple[FieldFault, ...]:
+def rules(phase: PhaseName, overrides: Mapping[str, Any]) -> Rules | tuple[PlanFault, ...]:
     """A world's rules with the changes of a plan: nested tables or dotted names; floats become decimal text.
 
     Faults name every override that is unknown, of the wrong type or out of range.
@@ -45,15 +45,22 @@ def rules(phase: PhaseName, overrides: Mapping[str, Any]) -> Rules | tuple[Field
     flat = dict(flattened(stored(overrides)))
     faults = [fault for name, value in flat.items() if (fault := override(found_table, name, value))]
     found = msgspec.convert(found_table, Rules)
-    # A rule at fault has its default, which says nothing of those that are compared with it.
-    spoilt = {_family(fault) for fault in faults}
-    faults += [fault for fault in ranges(found) if _family(fault) not in spoilt]
+    faults += comparisons(found, [fault.field for fault in faults])
     return tuple(faults) or found
 
 
-def _family(fault: FieldFault) -> str:
+def comparisons(found: Rules, spoilt: Iterable[str]) -> Iterator[PlanFault]:
+    """The faults of rules that are compared with one another.
+
+    A rule that is spoilt has its default, which says nothing of the others.
+    """
+    families = {_family(field) for field in spoilt}
+    return (fault for fault in _ranges(found) if _family(fault.field) not in families)
+
+
+def _family(field: str) -> str:
     """The rules that are compared with one another: `energy` with `death`, `leak` with `leak_observer`."""
-    head = fault.field.removeprefix("rules.").partition(".")[0].partition("_")[0]
+    head = field.removeprefix("rules.").partition(".")[0].partition("_")[0]
     return "energy" if head == "death" else head
 
 
@@ -106,17 +113,17 @@ def flattened(overrides: Mapping[str, Any], head: str = "") -> Iterator[tuple[st
             yield f"{head}{name}", value
 
 
-def override(table: dict[str, Any], name: str, value: Any) -> FieldFault | None:
+def override(table: dict[str, Any], name: str, value: Any) -> PlanFault | None:
     """Set one rule in the table, or say why it cannot be."""
     *tables, last = name.split(".")
     place: Any = table
     for inner in tables:
         place = place.get(inner) if isinstance(place, dict) else None
     if (head := name.split(".", maxsplit=1)[0]) in _ELSEWHERE:
-        return FieldFault(f"rules.{name}", _ELSEWHERE[head])
+        return PlanFault(f"rules.{name}", _ELSEWHERE[head], code="unknown_field")
     known = isinstance(place, dict) and (last in place or name in _OPTIONAL)
     if not known or isinstance(place.get(last), dict):
-        return FieldFault(f"rules.{name}", "is not a rule; the world files list all names")
+        return PlanFault(f"rules.{name}", f"is not a rule; {_known(table, tables)}", code="unknown_field")
     before = dict(place)
     place[last] = value
     try:
@@ -124,8 +131,18 @@ def override(table: dict[str, Any], name: str, value: Any) -> FieldFault | None:
     except msgspec.ValidationError as error:
         place.clear()
         place.update(before)
-        return FieldFault(f"rules.{name}", _message(error))
+        message = _message(error)
+        return PlanFault(f"rules.{name}", message, code="wrong_type" if ", got" in message else "out_of_range")
     return None
+
+
+def _known(table: Mapping[str, Any], tables: Iterable[str]) -> str:
+    """The rules beside an unknown one, or those of the world if it is in no table of rules."""
+    place: Any = table
+    for inner in tables:
+        place = place.get(inner) if isinstance(place, dict) else None
+    beside = place if isinstance(place, dict) else table
+    return f"the rules here are {', '.join(name for name in beside if name not in _ELSEWHERE)}"
 
 
 def _message(error: msgspec.ValidationError) -> str:
@@ -133,16 +150,16 @@ def _message(error: msgspec.ValidationError) -> str:
     return message[:1].lower() + message[1:]
 
 
-def ranges(found: Rules) -> Iterator[FieldFault]:
+def _ranges(found: Rules) -> Iterator[PlanFault]:
     if found.energy.start > found.energy.max:
-        yield FieldFault("rules.energy.start", "must not be above energy.max")
+        yield PlanFault("rules.energy.start", "must not be above energy.max")
     if Fraction(found.crisis.p) > 1:
-        yield FieldFault("rules.crisis.p", "is a probability from 0 to 1")
+        yield PlanFault("rules.crisis.p", "is a probability from 0 to 1")
     if Fraction(found.leak) + Fraction(found.leak_observer) > 1:
-        yield FieldFault("rules.leak_observer", "must not take the probability of a leak above 1")
+        yield PlanFault("rules.leak_observer", "must not take the probability of a leak above 1")
     if found.ranks.notable >= found.ranks.elder:
-        yield FieldFault("rules.ranks.elder", "must be above ranks.notable")
+        yield PlanFault("rules.ranks.elder", "must be above ranks.notable")
     if found.death and found.energy.ledger != "real":
-        yield FieldFault("rules.death", "needs energy.ledger = real")
+        yield PlanFault("rules.death", "needs energy.ledger = real")
     if any(unstorable(text) for each in found.seed_events for text in (each.ko, each.en)):
-        yield FieldFault("rules.seed_events", "must not contain NUL or lone surrogates")
+        yield PlanFault("rules.seed_events", "must not contain NUL or lone surrogates")

@@ -209,6 +209,24 @@ class TestReading:
     def test_what_makes_no_sense_is_a_fault_of_its_field(self, changes: dict[str, Any], field: str) -> None:
         assert list(faults(**changes)) == [field]
 
+    def test_a_rule_has_the_code_of_its_fault(self) -> None:
+        rules = {"taxes": 1, "crisis.often": 1, "tax_rate": 31, "energy.max": "x"}
+        found = reading.read(document(phases={"phase1": {"rules": rules}}))
+        assert isinstance(found, tuple)
+        codes = {fault.field.removeprefix("phases.phase1.rules."): fault.code for fault in found}
+        assert codes == {
+            "taxes": "unknown_field", "crisis.often": "unknown_field", "tax_rate": "out_of_range",
+            "energy.max": "wrong_type",
+        }  # fmt: skip
+        messages = {fault.field.removeprefix("phases.phase1.rules."): fault.message for fault in found}
+        assert "tax_rate" in messages["taxes"]
+        assert "from, p" in messages["crisis.often"]
+
+    @pytest.mark.parametrize("name", ["on", "null", "2024", "1.5", "2026-01-01"])
+    def test_a_name_is_what_is_written(self, name: str) -> None:
+        found = reading.reading(f"name: x\nmodels: [scripted]\nphases: {{phase1: {{runs: 1}}}}\n{name}: 1\n")
+        assert [(fault.field, fault.line) for fault in found.faults] == [(name, 4)]
+
     @pytest.mark.parametrize(
         ("changes", "fields"),
         [

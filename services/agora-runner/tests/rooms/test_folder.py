@@ -99,6 +99,15 @@ def test_what_no_plan_uses_is_named_and_not_locked(plan: Plan, folder: PlanFolde
     assert any("worlds/other.toml" in warning for warning in found.warnings)
 
 
+@pytest.mark.parametrize("path", ["measures/README.md", "baselines/notes.txt"])
+def test_only_python_files_are_measures_and_only_sheets_are_baselines(
+    plan: Plan, folder: PlanFolder, path: str
+) -> None:
+    found = folder_reading.read(plan, Source({**folder.texts, path: "Notes."}))
+    assert found.faults == ()
+    assert found.warnings == (f"{path} is in the folder but not used by the plan.",)
+
+
 @pytest.fixture(scope="session")
 def rich(folder: PlanFolder) -> dict[str, str]:
     """The example's files with texts of its own, so that there is one of everything."""
@@ -226,6 +235,22 @@ def test_the_rooms_without_a_fault_are_in_the_matrix(folder: PlanFolder) -> None
     assert [fault.field for fault in found.faults] == ["rooms[0].seats[0].count"]
 
 
+def test_a_file_at_fault_hides_no_seat_from_a_question_and_no_run_from_a_total(folder: PlanFolder) -> None:
+    """Its room still has its seats and its turns; how much it would cost is unknown."""
+    text = (TWO_ROOMS % ("1", "2", "4")).replace(", {persona: missing}", "") + (
+        "interviews:\n"
+        "  - {id: trust, at: [6], ask: {ko: '믿습니까?', en: 'Do you trust?'}, scale: {from: 1, to: 7}, who: steward}\n"
+    )
+    asked = examined_plan(text, folder, folder.texts)
+    assert (asked.faults, asked.runs) == ((), 4)
+    broken = folder.texts | {"personas/steward.toml": folder.texts["personas/steward.toml"].replace("home", "house")}
+    found = examined_plan(text, folder, broken)
+    assert [(fault.file, fault.code) for fault in found.faults] == [("personas/steward.toml", "unknown_key")]
+    assert (found.runs, found.agents, found.turns, found.calls, found.cost) == (None,) * 5
+    late = examined_plan(text.replace("at: [6]", "at: [99]").replace("who: steward", "who: stewart"), folder, broken)
+    assert [fault.field for fault in late.faults if not fault.file] == ["interviews[0].at[0]", "interviews[0].who"]
+
+
 @pytest.mark.parametrize(
     "change", [{"runs": 1001}, {"turns": 0}, {"name": "Upper"}, {"seats": []}, {"colour": 1, "runs": -1}]
 )
@@ -342,6 +367,23 @@ def test_a_fault_is_at_the_line_of_its_value(
 ) -> None:
     found = folder_reading.read(plan, Source({**folder.texts, path: text})).faults
     assert [(fault.file, fault.line) for fault in found if fault.field.startswith(field)] == [(path, line)]
+
+
+@pytest.mark.parametrize(
+    ("energy", "field", "code"),
+    [
+        ("start = 0\nmax = 30", "energy.start", "out_of_range"),
+        ('start = "ten"\nmax = 30', "energy.start", "wrong_type"),
+        ('start = 30\nledger = "none"\ndeath = true', "energy.death", "out_of_range"),
+    ],
+)
+def test_a_fault_of_energy_has_its_own_name_and_is_the_only_one(
+    folder: PlanFolder, changed: Changed, energy: str, field: str, code: str
+) -> None:
+    found = changed(PASTURE, "[end]", f"[energy]\n{energy}\n\n[end]").faults
+    assert [(fault.field, fault.code) for fault in found] == [(field, code)]
+    first = line_of(folder, PASTURE, "[end]") + 1
+    assert found[0].line == first + energy.split("\n").index(next(e for e in energy.split("\n") if field[7:] in e))
 
 
 @pytest.mark.parametrize(
