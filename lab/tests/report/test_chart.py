@@ -133,6 +133,16 @@ def test_a_chart_without_rows_is_an_empty_picture() -> None:
         assert vega.size(svg)[1] < 40
 
 
+@pytest.mark.parametrize("epochs", [2, 3, 20])
+def test_epochs_are_whole_numbers(epochs: int) -> None:
+    """However few they are: Vega would mark their halves."""
+    points = [{"panel": "Stage 1", "x": at, "y": 10 * at, "run": "a", "series": "ko"} for at in range(1, epochs + 1)]
+    svg = vega.draw(vega.chart("epochs", points, {"series": ["ko"], "domain": [100, 900]}), "n", "t", "d")
+    marked = [float(text) for text in re.findall(r">([\d.]+)</text>", svg) if float(text) < 100]
+    assert marked[-1] == epochs
+    assert all(at == int(at) for at in marked)
+
+
 @pytest.mark.parametrize("panels", [1, 2, 3, 7])
 def test_panels_share_the_width_of_the_picture(panels: int) -> None:
     rows = [{"panel": f"p{at}", "from": 0, "to": 1, "series": "plaza", "share": 1} for at in range(panels)]
