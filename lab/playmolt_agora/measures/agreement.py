@@ -1,6 +1,6 @@
 """How far lexicon, judges and people agree on what thoughts name: the table `kappa` (`measures.md`, section 4)."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from itertools import combinations
 from typing import Final
 
@@ -26,6 +26,8 @@ _SCALES: Final[Mapping[str, tuple[object, ...]]] = {
 
 Place = tuple[str, str, int]
 """Run, agent and turn."""
+CoderLabels = dict[Place, int]
+"""A coder's labels of thoughts, as places on a scale."""
 
 
 class CodedThought(msgspec.Struct, frozen=True):
@@ -47,62 +49,50 @@ def kappa(
     and do not count.
     """
     known = {(turn.run, turn.agent, turn.turn): turn for turn in turns if turn.run not in copies}
-    labels: dict[str, dict[str, dict[Place, object]]] = {name: {} for name in _SCALES}
     lexicon = [CodedThought(LEXICON, place, turn.cue_s, turn.cue_o) for place, turn in known.items()]
     coded = [coding for coding in codings if coding.place in known]
+    labels: dict[str, dict[str, CoderLabels]] = {label: {} for label in _SCALES}
     for coding in (*lexicon, *coded) if coded else ():
-        for name, value in _labels(coding, known[coding.place]):
-            labels[name].setdefault(coding.coder, {})
+        for label, value in _labels(coding, known[coding.place]).items():
+            of_coder = labels[label].setdefault(coding.coder, {})
             if value is not None:
-                labels[name][coding.coder][coding.place] = value
-    return list(_rows(labels, seed))
+                of_coder[coding.place] = _SCALES[label].index(value)
+    return [
+        _row(label, (one, other), coders[one], coders[other], seed)
+        for label, coders in labels.items()
+        for one, other in combinations(coders, 2)
+    ]
 
 
-def _labels(coding: CodedThought, turn: TurnRecord) -> Iterator[tuple[str, object]]:
-    yield "survival", coding.survival
-    yield "social", coding.social
-    if coding.survival is None or coding.social is None:
-        yield "code", None
-        return
-    cues = Cues(s=coding.survival, o=coding.social)
-    yield "code", dissoc(cues, valid=True, action=turn.action_base, target=turn.target)
+def _labels(coding: CodedThought, turn: TurnRecord) -> dict[str, object]:
+    survival, social, code = coding.survival, coding.social, None
+    if survival is not None and social is not None:
+        cues = Cues(s=survival, o=social)
+        code = dissoc(cues, valid=True, action=turn.action_base, target=turn.target)
+    return {"survival": survival, "social": social, "code": code}
 
 
-def _rows(labels: Mapping[str, Mapping[str, Mapping[Place, object]]], seed: str) -> Iterator[Result]:
-    for label, coders in labels.items():
-        for one, other in combinations(coders, 2):
-            both = [place for place in coders[one] if place in coders[other]]
-            runs = tuple(sorted({run for run, _, _ in both}))
-            counts = _by_run(
-                runs, _SCALES[label], [(place[0], coders[one][place], coders[other][place]) for place in both]
-            )
-            whole = counts.sum(axis=0)
-            span = _interval(counts, stream(seed, "kappa", label, one, other))
-            row = {
-                "label": label,
-                "coder_a": one,
-                "coder_b": other,
-                "n": len(both),
-                "agree": float(np.trace(whole) / len(both)) if both else None,
-                "kappa": cohens_kappa(whole),
-                **span.named("ci"),
-            }
-            yield Result(row, runs=runs, n=len(both), unit="turn")
-
-
-def _by_run(runs: Sequence[str], scale: Sequence[object], said: Iterable[tuple[str, object, object]]) -> Integers:
-    """What two coders said of the turns that both coded: runs × scale × scale."""
-    numbers = {run: number for number, run in enumerate(runs)}
-    counts = np.zeros((len(runs), len(scale), len(scale)), dtype=np.int64)
-    for run, first, second in said:
-        counts[numbers[run], scale.index(first), scale.index(second)] += 1
-    return counts
-
-
-def _interval(counts: Integers, generator: np.random.Generator) -> Interval:
-    if len(counts) < INTERVAL_RUNS:
-        return Interval()
-    return resampling.bootstrapped(_kappas(resampling.drawn_sums(generator, counts)), len(counts))
+def _row(label: str, coders: tuple[str, str], one: CoderLabels, other: CoderLabels, seed: str) -> Result:
+    both = [place for place in one if place in other]
+    runs = sorted({run for run, _, _ in both})
+    counts = np.zeros((len(runs), len(_SCALES[label]), len(_SCALES[label])), dtype=np.int64)
+    for place in both:
+        counts[runs.index(place[0]), one[place], other[place]] += 1
+    whole = counts.sum(axis=0)
+    span = Interval()
+    if len(runs) >= INTERVAL_RUNS:
+        drawn = resampling.drawn_sums(stream(seed, "kappa", label, *coders), counts)
+        span = resampling.bootstrapped(_kappas(drawn), len(runs))
+    row = {
+        "label": label,
+        "coder_a": coders[0],
+        "coder_b": coders[1],
+        "n": len(both),
+        "agree": float(np.trace(whole) / len(both)) if both else None,
+        "kappa": cohens_kappa(whole),
+        **span.named("ci"),
+    }
+    return Result(row, runs=tuple(runs), n=len(both), unit="turn")
 
 
 def cohens_kappa(matrix: ArrayLike) -> float | None:
