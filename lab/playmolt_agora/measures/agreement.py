@@ -74,10 +74,10 @@ def _labels(coding: CodedThought, turn: TurnRecord) -> dict[str, object]:
 
 def _row(label: str, coders: tuple[str, str], one: CoderLabels, other: CoderLabels, seed: str) -> Result:
     both = [place for place in one if place in other]
-    runs = sorted({run for run, _, _ in both})
+    runs = {run: at for at, run in enumerate(sorted({run for run, _, _ in both}))}
     counts = np.zeros((len(runs), len(_SCALES[label]), len(_SCALES[label])), dtype=np.int64)
     for place in both:
-        counts[runs.index(place[0]), one[place], other[place]] += 1
+        counts[runs[place[0]], one[place], other[place]] += 1
     whole = counts.sum(axis=0)
     span = Interval()
     if len(runs) >= INTERVAL_RUNS:
