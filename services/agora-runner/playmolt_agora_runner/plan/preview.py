@@ -51,7 +51,7 @@ def examined(
     sized = not spoilt.any("models", "languages", "phases")
     sound = _sound_rooms(found, folder, spoilt)
     whole = sized and not spoilt.any("rooms")
-    # A room with a file at fault has runs that nobody can count.
+    # The runs of a room with a faulty file cannot be counted.
     counted = whole and len(folder.rooms) == len(plan.rooms or ())
     priced = counted and not spoilt.any("sampling", "reask", "interviews")
     projection = costs.project(plan, catalogue, folder.rooms) if priced else costs.Projection()

@@ -136,9 +136,9 @@ def override(table: dict[str, Any], name: str, value: Any) -> PlanFault | None:
     return None
 
 
-def _known(table: Mapping[str, Any], tables: Iterable[str]) -> str:
+def _known(table: Mapping[str, object], tables: Iterable[str]) -> str:
     """The rules beside an unknown one, or those of the world if it is in no table of rules."""
-    place: Any = table
+    place: object = table
     for inner in tables:
         place = place.get(inner) if isinstance(place, dict) else None
     beside = place if isinstance(place, dict) else table
