@@ -202,8 +202,8 @@ def _part(name: str, file: Json | None) -> Json:
 
 def interview_key(row: dict[str, object]) -> tuple[str, str]:
     """An interview's identity with its answer, as the table has it, and its display name."""
-    # The table writes an apostrophe before a text that a spreadsheet would take for a formula.
-    cells = ["" if row[name] is None else str(row[name]).lstrip("'") for name in INTERVIEW]
+    # The table writes an apostrophe before what a spreadsheet would take for a formula.
+    cells = ["" if row[name] is None else str(row[name]).replace("'", "") for name in INTERVIEW]
     run, turn, agent, name = cells[:4]
     return canonical(cells), f"question {name} to {agent} after turn {turn} of {run}"
 

@@ -15,6 +15,8 @@ from playmolt_schemas.instrument.laboratory import Thought
 from playmolt_schemas.stored.agora.experiment import CODER_NOTE_CHARS, SheetRow
 from playmolt_schemas.text import trimmed, unstorable
 
+from playmolt_agora.measures.data.tables import inert
+
 COLUMNS: Final = ("key", "language", "thought", "survival", "social", "note")
 _NEEDED: Final = ("key", "survival", "social")
 _WORDS: Final = tomllib.loads(files("playmolt_agora.coding").joinpath("truth_values.toml").read_text("utf-8"))
@@ -24,10 +26,6 @@ _LABELS: Final[Mapping[str, bool | None]] = {
 _SEPARATORS: Final = ",;\t|"
 _SEPARATOR_LINE: Final = re.compile(r"\A\ufeff?\"?sep=(.)\"?\n", re.IGNORECASE)
 """The line by which some spreadsheets name the separator."""
-_FORMULA: Final = re.compile(r"""(^|[,;|\t\r\n\v\f\x85\u2028\u2029])([\s"'“”]*)(?=[=+\-@＝＋－＠﹦﹢﹣﹫−])""")
-"""Where a spreadsheet would begin to run a formula: at the start of a cell, and behind what it may take for the end of
-one. It reads the full-width signs, too."""
-_STARTS: Final = re.compile(r"[\t\r]")
 
 
 class SheetFault(msgspec.Struct, frozen=True):
@@ -42,7 +40,7 @@ def written(thoughts: Iterable[Thought]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(COLUMNS)
-    writer.writerows((each.key, each.language, _shown(each.text), "", "", "") for each in thoughts)
+    writer.writerows((each.key, each.language, inert(each.text), "", "", "") for each in thoughts)
     return f"\ufeff{text.getvalue()}"
 
 
@@ -134,8 +132,3 @@ def _names(head: str, separator: str) -> list[str]:
 def _plain(word: str) -> str:
     """A word as it is compared: full-width letters as others, in lower case."""
     return trimmed(unicodedata.normalize("NFKC", word)).strip("'").casefold()
-
-
-def _shown(text: str) -> str:
-    shown = _FORMULA.sub(r"\1'\2", text)
-    return f"'{shown}" if _STARTS.match(shown) else shown

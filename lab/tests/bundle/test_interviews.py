@@ -11,7 +11,6 @@ from typing import Any, get_args
 import msgspec
 import pytest
 from playmolt_agora.bundle import verify
-from playmolt_agora.measures.data.tables import csv_text
 from playmolt_agora.report import page
 from playmolt_agora.report.assembly import asides_of, prompts_aside, turns_of
 from playmolt_agora.report.study import StudyData, rows
@@ -217,7 +216,3 @@ def test_what_was_asked_aside_and_not_answered_shows_its_reply_and_steers_no_pag
     assert "<b>" not in transcript([], "html", title="t", asides=[failed])
     prompted = transcript([], "text", title="t", asides=[failed], prompts=asked.prompts)
     assert prompted.index("system: ") < prompted.index("user: ") < prompted.index("asks: ")
-
-
-def test_a_text_is_no_formula_for_a_spreadsheet() -> None:
-    assert csv_text({"id": ["a"], "text": ["=1+1"]}) == "id,text\na,'=1+1\n"

@@ -50,6 +50,15 @@ def test_csv_keeps_order_writes_null_as_nothing_and_reads_back_the_same_number()
     assert lines[2] == ["a", "", "", "", ""]
 
 
+@pytest.mark.parametrize("column", ["text", "target", "agent", "own"])
+@pytest.mark.parametrize(
+    ("text", "cell"), [("=1+1", "'=1+1"), (" ＝1", "' ＝1"), ("a;=1", "a;'=1"), ("\t1", "'\t1"), ("agent-1", "agent-1")]
+)
+def test_no_text_of_a_table_is_a_formula_for_a_spreadsheet(column: str, text: str, cell: str) -> None:
+    """Models choose what they name as a target; columns of a measure hold whatever its author puts there."""
+    assert csv_text({"n": [-1], column: [text]}) == f"n,{column}\n-1,{cell}\n"
+
+
 def test_parquet_keeps_order_types_and_nulls(tmp_path: Path) -> None:
     write_tables({"pcs": MIXED}, (), tmp_path)
     read = parquet.read_table(tmp_path / "pcs.parquet")

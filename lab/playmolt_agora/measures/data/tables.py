@@ -5,6 +5,7 @@ import io
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
@@ -45,28 +46,33 @@ def label_of(column: str) -> tuple[str, str]:
 
 
 def csv_text(table: Mapping[str, Sequence[object]]) -> str:
-    """A table as CSV: a head line, `\\n` ends, shortest decimals that read back the same, `true` and `false`."""
+    """A table as CSV: a head line, `\\n` ends, shortest decimals that read back the same, `true` and `false`, no
+    formula for a spreadsheet."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table)
-    columns = [map(_inert, values) if name == _WORDS else values for name, values in table.items()]
-    writer.writerows([_field(value) for value in line] for line in zip(*columns, strict=True))
+    writer.writerows([_field(value) for value in line] for line in zip(*table.values(), strict=True))
     return text.getvalue()
 
 
-_WORDS: Final = "text"
-"""The column with what agents wrote."""
-_FORMULA: Final = re.compile(r"[\s\"']*[=+\-@＝＋－＠﹦﹢﹣﹫−]")
+_FORMULA: Final = re.compile(r"""(^|[,;|\t\r\n\v\f\x85\u2028\u2029])([\s"'“”]*)(?=[=+\-@＝＋－＠﹦﹢﹣﹫−])""")
+"""Where a spreadsheet would begin to run a formula: at the start of a cell, and behind what it may take for the end of
+one. It reads the full-width signs, too."""
+_STARTS: Final = re.compile(r"[\t\r]")
 
 
-def _inert(value: object) -> object:
+@lru_cache(maxsize=1 << 12)
+def inert(text: str) -> str:
     """What no spreadsheet takes for a formula: an apostrophe before it."""
-    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
+    shown = _FORMULA.sub(r"\1'\2", text)
+    return f"'{shown}" if _STARTS.match(shown) else shown
 
 
 def _field(value: object) -> object:
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, str):
+        return inert(value)
     return "" if value is None else value
 
 
