@@ -81,7 +81,9 @@ _out_option = click.option(
 
 @agora.command()
 @_plan_arguments
-@click.option("--example", is_flag=True, help="Print a commented plan (with --preset, that plan).")
+@click.option(
+    "--example", is_flag=True, help="Print a commented plan (with --preset, that plan; with --json, its preview)."
+)
 @json_option
 def plan(file: str | None, preset: str | None, example: bool, as_json: bool) -> None:
     """Check a plan and preview it: matrix, calls, tokens, cost, Latin squares, size and power of its tests.
@@ -94,8 +96,10 @@ def plan(file: str | None, preset: str | None, example: bool, as_json: bool) -> 
     if example:
         if file is not None:
             raise click.UsageError("--example prints a preset. Remove the FILE, or name another preset with --preset.")
-        click.echo(agora_plan.text_of(preset), nl=False)
-        return
+        if not as_json:
+            click.echo(agora_plan.text_of(preset), nl=False)
+            return
+        preset = preset or "example"
     preview = agora_plan.examined(agora_plan.source(file, preset))
     if as_json:
         echo_json(preview)

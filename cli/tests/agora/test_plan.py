@@ -50,6 +50,7 @@ def test_the_example_is_a_plan_with_comments(tmp_path: Path) -> None:
     (tmp_path / "example.yaml").write_text(text)
     assert _run("plan", str(tmp_path / "example.yaml")).exit_code == 0
     assert "white-room" in _run("plan", "--example", "--preset", "white-room").stdout
+    assert json.loads(_run("plan", "--example", "--json").stdout)["name"] == "example"
 
 
 def test_a_preview_prints_all_that_was_asked_for(file: Path) -> None:

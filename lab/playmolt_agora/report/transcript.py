@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 from playmolt_schemas.stored.agora.run import Interviewed
-from playmolt_schemas.stored.agora.turn import Interview, InterviewScale, Seat, TurnRecord
+from playmolt_schemas.stored.agora.turn import Interview, InterviewScale, Language, Seat, TurnRecord
 
 from playmolt_agora.report.markup import rendered
 
@@ -33,6 +33,7 @@ class _Block(NamedTuple):
     order: int | None
     agent: str
     question: str | None
+    language: Language
     head: tuple[str, ...]
     lines: Sequence[tuple[str, str]]
 
@@ -64,7 +65,9 @@ def _turn(turn: TurnRecord, prompts: Mapping[str, str]) -> _Block:
         "raw": turn.raw_reply if failed else None,
     }
     head = f"{turn.turn}.{turn.order}", turn.agent, turn.model, turn.place_before
-    return _Block(turn.turn, turn.order, turn.agent, None, head, _lines(prompts.get(turn.prompt_hash), parts))
+    return _Block(
+        turn.turn, turn.order, turn.agent, None, turn.language, head, _lines(prompts.get(turn.prompt_hash), parts)
+    )
 
 
 def _aside(aside: Aside, prompts: Mapping[str, str]) -> _Block:
@@ -77,7 +80,9 @@ def _aside(aside: Aside, prompts: Mapping[str, str]) -> _Block:
         "raw": event.raw_reply if answer is None else None,
     }
     head = f"{event.turn}.{question.id}", event.agent, aside.seat.model, "outside the run"
-    return _Block(event.turn, None, event.agent, question.id, head, _lines(prompts.get(event.prompt_hash), parts))
+    return _Block(
+        event.turn, None, event.agent, question.id, event.language, head, _lines(prompts.get(event.prompt_hash), parts)
+    )
 
 
 def _answer(question: Interview, event: Interviewed) -> str | None:

@@ -43,6 +43,8 @@ def test_texts_of_agents_are_no_markup(turns: tuple[TurnRecord, ...]) -> None:
     bad = changed(turns[0], agent="a", content="<script>*x*</script>", action="speak", success=True)
     page = transcript([bad], "html", title="<t>")
     assert "<script" not in page
+    assert f'<dt>says</dt><dd lang="{bad.language}">' in page
+    assert "<dt>act</dt><dd>" in page
     assert f'<article data-turn="{bad.turn}" data-order="{bad.order}" data-agent="a">' in page
     assert r"- says: \<script\>\*x\*\</script\>" in transcript([bad], "md", title="t")
 

@@ -362,3 +362,22 @@ def test_the_first_page_names_identical_runs_and_arms_without_a_valid_turn(
     assert "phase1 · scripted-steady · ko: 3 of 3 runs are identical; distinct runs: 1" in first
     assert "Reproducibility of replies" in found
     assert "0 of" not in page.render(study).partition("<main")[0]
+
+
+def test_words_in_a_fork_are_marked_for_a_page_for_strangers(
+    study: StudyData, changed: Callable[..., StudyData]
+) -> None:
+    turns = tuple(
+        msgspec.structs.replace(turn, content="a <secret>") if turn.run == "agora-fork" else turn
+        for turn in study.turns
+    )
+    runs = tuple(
+        msgspec.structs.replace(run, parent=msgspec.structs.replace(run.parent, change="content=another secret"))
+        if run.parent
+        else run
+        for run in study.runs
+    )
+    found = part(page.render(changed(turns=turns, runs=runs)), "forks")
+    assert "<p data-private>Content in the fork: a &lt;secret&gt;</p>" in found
+    assert "content=<span data-private>another secret</span>" in found
+    assert found.count("secret") == 2

@@ -74,6 +74,13 @@ async def test_a_bad_request_is_refused_by_name(
     assert platform.bus.calls == []
 
 
+async def test_an_id_that_cannot_be_a_run_is_named_as_one(platform: Any) -> None:
+    refused = await platform.send("GET", "/api/agora/runs/nope/events")
+    assert (refused.status_code, refused.json()["detail"]) == (
+        404, "Run 'nope' does not exist. Run ids come from GET /api/agora/runs."
+    )  # fmt: skip
+
+
 async def test_a_405_lists_every_method_of_the_path(platform: Any, game: str) -> None:
     assert (await platform.send("PUT", "/api/agents")).headers["allow"] == "GET, HEAD, POST"
     assert (await platform.send("GET", f"/api/games/{game}/actions")).headers["allow"] == "POST"

@@ -82,7 +82,7 @@ def examined(
         matrix=rows,
         squares=squared,
         tests=tests,
-        warnings=(*(_warnings(plan, projection, squared, found_power) if sized else ()), *folder.warnings),
+        warnings=(*(_warnings(plan, catalogue, projection, squared, found_power) if sized else ()), *folder.warnings),
         folder=folder.folder,
         faults=(*found.faults, *found.placed((*refusals, *unaffected))),
     )
@@ -207,9 +207,10 @@ def _few_stage1_runs(plan: Plan, model: str) -> Iterator[PlanFault]:
 
 
 def _warnings(
-    plan: Plan, projection: costs.Projection, squared: tuple[Square, ...], power: Power | None
+    plan: Plan, catalogue: Catalogue, projection: costs.Projection, squared: tuple[Square, ...], power: Power | None
 ) -> Iterator[str]:
     yield from _status_warnings(plan)
+    yield from _batch_warnings(plan, catalogue)
     yield from _cost_warnings(plan, projection)
     yield from _world_warnings(plan)
     yield from _design_warnings(plan, squared)
@@ -235,6 +236,18 @@ def _status_warnings(plan: Plan) -> Iterator[str]:
         yield f"{len(plans.claims(plan))} hypotheses name no test: they are recorded, not tested."
     if isinstance(plan.stage1_import, Stage1Import):
         yield f"Stage 1 is not played here: its counts come from {plan.stage1_import.file}, and reports name the file."
+
+
+def _batch_warnings(plan: Plan, catalogue: Catalogue) -> Iterator[str]:
+    if not plans.plays_in_batches(plan):
+        return
+    entries = {model: catalogue.models.get(model) for model in plans.all_models(plan)}
+    single = [model for model, entry in entries.items() if entry is not None and not entry.batch]
+    if single:
+        yield (
+            f"batch.play: {', '.join(single)} cannot be asked in batches, only one call at a time at the normal prices "
+            "(`batch = true` in the catalogue says that a server takes batches)."
+        )
 
 
 def _cost_warnings(plan: Plan, projection: costs.Projection) -> Iterator[str]:

@@ -519,7 +519,15 @@ class TestMoney:
             for on in (False, True)
         )
         assert (plain.cost, batched.cost) == ("0.0414", "0.0261")
+        assert not any("batch.play" in warning for warning in (*plain.warnings, *batched.warnings))
         assert plain.cost_most == batched.cost_most
+
+    def test_a_model_without_batches_is_named_where_the_plan_wants_them(self) -> None:
+        entry = ModelEntry(base_url="http://127.0.0.1:1/v1", model="m")
+        plan = read(models=["single", "scripted"], batch={"play": True})
+        found = examined(ParsedPlan(plan), Catalogue({"single": entry}), power=power)
+        (warning,) = (warning for warning in found.warnings if warning.startswith("batch.play"))
+        assert "single cannot be asked in batches" in warning
 
     def test_an_unknown_price_is_never_0(self) -> None:
         found = self.seen(self.UNPRICED)

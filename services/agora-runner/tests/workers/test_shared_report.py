@@ -80,6 +80,13 @@ def test_a_report_is_shown_with_its_own_style_and_leads_to_public_events(state: 
     ]
 
 
+def test_words_of_agents_are_left_out(state: State) -> None:
+    words = "<h3>content=<span data-private>a secret</span></h3><p data-private>Content in\nthe fork: a whisper</p>"
+    page = shared_page(state, REPORT.replace("<p>", f"{words}<p>"), SHARES, made=True)
+    assert "<h3>content=</h3><p><a " in page.body
+    assert "whisper" not in page.body
+
+
 def test_a_page_whose_report_is_being_made_says_so(state: State) -> None:
     page = shared_page(state, "", "", made=False)
     assert not page.ready

@@ -85,6 +85,11 @@ def no_such_game(game_id: str) -> HttpProblem:
     )
 
 
+def no_such_run(run_id: str) -> HttpProblem:
+    """The refusal for an id that cannot be a run of an experiment."""
+    return HttpProblem(Code.NOT_FOUND, f"Run {run_id[:64]!r} does not exist. Run ids come from GET /api/agora/runs.")
+
+
 def no_such_session(identifier: str) -> HttpProblem:
     """The refusal for an id that cannot be of this route's kind."""
     return HttpProblem(

@@ -33,6 +33,7 @@ from playmolt_gateway.http.problems import (
     HttpProblem,
     bad_request,
     no_such_game,
+    no_such_run,
     no_such_session,
 )
 from playmolt_gateway.request.fair_slots import CAPACITIES
@@ -47,6 +48,7 @@ _POSITIONS: Final = ("after", "lastEventId", "Last-Event-ID")
 BUSY: Final = HttpProblem(
     Code.UNAVAILABLE, "Too many requests of this kind are waiting. Retry after Retry-After seconds.", retry_after=2
 )
+_NOT_FOUND: Final = {"game": no_such_game, "run": no_such_run}
 _VALID: Final = re.compile(rb"[\x21-\x7e]{1,%d}" % IDEMPOTENCY_KEY_CHARS)
 
 
@@ -242,7 +244,7 @@ def _game_in_path(route: Route, params: dict[str, str]) -> str | HttpProblem:
     """The game type that the path names, or the refusal of an id that cannot exist."""
     game = game_of_route(route, params.get("id", ""))
     if game is None:
-        return (no_such_game if route.target in ("game", "run") else no_such_session)(params["id"])
+        return _NOT_FOUND.get(route.target, no_such_session)(params["id"])
     impossible = next(filter(unstorable, params.values()), None)
     if impossible is not None and (route.service or route.method != "GET"):  # pages and files have a 404 of their own
         return no_such_session(impossible)
