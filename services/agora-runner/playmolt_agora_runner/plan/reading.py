@@ -21,6 +21,13 @@ from playmolt_agora_runner.plan.faults import faults_of
 from playmolt_agora_runner.plan.plan import known_tests
 
 FIELDS: Final = StructReader("an object", "field", "unknown_field", fills=True)
+_RESTS_ON: Final = {
+    "adaptive": ("phases.phase1",),
+    "adaptive.max_runs": ("phases.phase1",),
+    "adaptive.measure": ("phases.stage1", "stage1_import"),
+    "seed_events": ("phases.phase2",),
+}
+"""Fields whose faults say nothing where these are at fault themselves."""
 _PLANS: Final = files("playmolt_agora_runner").joinpath("plans")
 
 
@@ -80,6 +87,7 @@ def reading(body: object, imported: Mapping[str, str] | None = None) -> ParsedPl
         fault
         for fault in chain(alone, attribution.faults(plan, _kept(values, "authors", Author)))
         if fault.field not in wrong
+        and not any(each.startswith(_RESTS_ON.get(fault.field, ())) for each in wrong)
         and not any(each.startswith(f"{fault.field}.") for each in inside)
         and (fault.field == "hypotheses" or not any(each.startswith(f"{fault.field}[") for each in wrong))
     ]

@@ -209,6 +209,18 @@ class TestReading:
     def test_what_makes_no_sense_is_a_fault_of_its_field(self, changes: dict[str, Any], field: str) -> None:
         assert list(faults(**changes)) == [field]
 
+    @pytest.mark.parametrize(
+        ("changes", "field"),
+        [
+            ({"stage1_import": "missing.csv"}, "stage1_import"),
+            ({"phases": {"stage1": {"runs": "5"}, "phase1": {"runs": 3}}}, "phases.stage1.runs"),
+            ({"phases": {"stage1": {"runs": 5}, "phase1": {"runs": "3"}}}, "phases.phase1.runs"),
+        ],
+    )
+    def test_adaptive_runs_do_not_blame_the_phase_that_has_the_fault(self, changes: dict[str, Any], field: str) -> None:
+        adaptive = {"measure": "pcs", "width": "0.1", "max_runs": 5}
+        assert list(faults(adaptive=adaptive, **changes)) == [field]
+
     def test_a_rule_has_the_code_of_its_fault(self) -> None:
         rules = {"taxes": 1, "crisis.often": 1, "tax_rate": 31, "energy.max": "x"}
         found = reading.read(document(phases={"phase1": {"rules": rules}}))
