@@ -119,7 +119,7 @@ def accounts(database_url: str) -> Accounts:
 async def test_as_many_calls_go_out_at_once_as_the_day_and_the_key_hold(
     pool: Pool, server: FakeServer, accounts: Accounts
 ) -> None:
-    """Of runs without a key the day holds five more, and two of one key: whoever reserves first."""
+    """Of runs without a key the day holds five more, and two of one key, whichever reserve first."""
     gate = threading.Event()
     server.otherwise = replace(reply("said", usage=(10, 5)), gate=gate)
     worst = Process(pool, server).worst
