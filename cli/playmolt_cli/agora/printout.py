@@ -22,7 +22,8 @@ def _lines(preview: Preview) -> Iterator[str]:
         yield f"{preview.name}{' (' + ', '.join(marks) + ')' if marks else ''}"
         yield f"plan {preview.plan_hash}"
         if preview.folder:
-            yield f"folder {preview.folder.hash} ({len(preview.folder.files)} files)"
+            count = len(preview.folder.files)
+            yield f"folder {preview.folder.hash} ({count} file{'s' if count > 1 else ''})"
         yield ""
     if preview.runs is not None:
         yield f"{preview.runs:,} runs, {preview.agents:,} agents, {preview.turns:,} turns"
