@@ -8,7 +8,7 @@ import msgspec
 S = TypeVar("S", bound=msgspec.Struct)
 
 
-def copied(kind: type[S], *sources: msgspec.Struct, **more: object) -> S:
+def copied(kind: type[S], /, *sources: msgspec.Struct, **more: object) -> S:
     """A struct of `more` and, for its other fields, of the fields of the same name: the first source that has one."""
     taken = _taken(kind, tuple(map(type, sources)), frozenset(more))
     return kind(**more, **{name: getattr(sources[at], name) for name, at in taken})

@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Sequence
 
 from playmolt_schemas.agora.coding import SHEET_ROWS
+from playmolt_schemas.copying import copied
 from playmolt_schemas.instrument.definitions import arm_of, is_valid
 from playmolt_schemas.instrument.laboratory import Thought
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
-from playmolt_agora.measures.data.results import grouped, merged
+from playmolt_agora.measures.data.results import grouped
 from playmolt_agora.measures.inference.streams import stream
 from playmolt_agora.measures.interviews import Answered
 
@@ -21,14 +22,14 @@ def codable(turns: Iterable[TurnRecord], forks: Iterable[str] = ()) -> list[Turn
 def of_turns(turns: Iterable[TurnRecord], forks: Iterable[str] = ()) -> list[Thought]:
     """The thoughts of turns that can be coded, in the order of run, agent and turn."""
     found = (
-        merged(Thought, turn, phase=arm_of(turn.cell, turn.phase), text=turn.thought) for turn in codable(turns, forks)
+        copied(Thought, turn, phase=arm_of(turn.cell, turn.phase), text=turn.thought) for turn in codable(turns, forks)
     )
     return sorted(found, key=lambda thought: (thought.run, thought.agent, thought.turn))
 
 
 def of_answers(asked: Iterable[Answered]) -> list[Thought]:
     """The answers in words that judges code, in the order of run, agent, turn and question."""
-    found = (merged(Thought, each, interview=each.id) for each in asked if each.coded and each.text is not None)
+    found = (copied(Thought, each, interview=each.id) for each in asked if each.coded and each.text is not None)
     return sorted(found, key=lambda thought: (thought.run, thought.agent, thought.turn, thought.interview))
 
 

@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 
 import msgspec
 from playmolt_schemas.agora.plan import CostRow
+from playmolt_schemas.copying import copied
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.instrument import baseline_file
 from playmolt_schemas.instrument.baseline_file import Baseline
@@ -28,7 +29,7 @@ from playmolt_agora.coding.thoughts import codable
 from playmolt_agora.measures import baselines as compared
 from playmolt_agora.measures.agreement import CodedThought, Place, kappa
 from playmolt_agora.measures.analysis import provenance_of, study
-from playmolt_agora.measures.data.results import Result, grouped, merged, table
+from playmolt_agora.measures.data.results import Result, grouped, table
 from playmolt_agora.measures.data.tables import INTERVIEWS, KAPPA
 from playmolt_agora.measures.interviews import Answered, Code, Interviews
 from playmolt_agora.own_measures import results
@@ -157,11 +158,11 @@ def _aside(opened: RunOpened, event: Interviewed) -> Aside:
 def _answered(opened: RunOpened, event: Interviewed) -> Answered:
     spec, (seat, question, _) = opened.spec, _aside(opened, event)
     choices = question.choices_in(spec.language)
-    return merged(
+    return copied(
         Answered,
-        spec,
-        seat,
         event,
+        seat,
+        spec,
         phase=arm_of(spec.cell, spec.phase),
         kind="text" if question.text else "choices" if choices else "scale",
         prompt_tokens=event.usage.get("prompt_tokens", 0),
@@ -174,7 +175,7 @@ def _answered(opened: RunOpened, event: Interviewed) -> Answered:
 def interview_codes(recorded: Sequence[Event]) -> list[Code]:
     """What judges found in answers in words."""
     return [
-        merged(Code, event, id=event.interview, parse_code=event.code)
+        copied(Code, event, id=event.interview, parse_code=event.code)
         for event in recorded
         if isinstance(event, JudgeCoded) and event.interview and event.code is not None
     ]
@@ -271,7 +272,7 @@ def run_note(records: Sequence[Record], spent: Spent | None = None) -> RunNote:
     """A run's note for the report. Raises StudyFault for records that do not begin with `run_opened`."""
     spec, last = _first(records, run_events.EVENTS, RunOpened).spec, next(_read(records[-1:], run_events.EVENTS, Event))
     alone = len({seat.model for seat in spec.seats}) == 1 and spec.set is None
-    return merged(
+    return copied(
         RunNote,
         spec,
         first=records[0].version,
@@ -293,11 +294,11 @@ def _outcome(last: Event) -> str:
 def _models(lock: Preregistered, turns: Sequence[TurnRecord]) -> tuple[ModelNote, ...]:
     answered = {(turn.model, turn.model_answered) for turn in turns if turn.model_answered is not None}
     return tuple(
-        merged(
+        copied(
             ModelNote,
             model,
             asked=model.model,
-            answered=sorted(name for alias, name in answered if alias == model.alias),
+            answered=tuple(sorted(name for alias, name in answered if alias == model.alias)),
             cache_prompt=model.cache_prompt if isinstance(model.cache_prompt, bool) else None,
         )
         for model in lock.models

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from playmolt_schemas.copying import copied
 from playmolt_schemas.identifiers import is_scripted, rfc3339
 from playmolt_schemas.records import Record
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
 from playmolt_agora.measures.analysis import study as measured
-from playmolt_agora.measures.data.results import grouped, merged, table
+from playmolt_agora.measures.data.results import grouped, table
 from playmolt_agora.measures.data.tables import KAPPA
 from playmolt_agora.report import assembly
 from playmolt_agora.report.assembly import StudyRecords
@@ -71,7 +72,7 @@ def _notes(turns: list[TurnRecord]) -> tuple[RunNote, ...]:
         numbers[turn.cell] += 1
         alone = len(models) == 1 and turn.set is None
         notes.append(
-            merged(
+            copied(
                 RunNote,
                 turn,
                 number=numbers[turn.cell],

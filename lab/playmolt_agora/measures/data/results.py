@@ -4,7 +4,6 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 K = TypeVar("K", bound=Hashable)
-S = TypeVar("S", bound=msgspec.Struct)
 V = TypeVar("V")
 Table = dict[str, list[object]]
 """Columns in their order, each a list of equal length; what has no value is None."""
@@ -56,14 +54,6 @@ def rows_of(
 
 def _known(value: object) -> object:
     return None if isinstance(value, float) and np.isnan(value) else value
-
-
-def merged(made: type[S], /, *parts: msgspec.Struct, **fields: object) -> S:
-    """A struct of these fields and, where it has more, of those of other structs; the last part counts."""
-    known: dict[str, object] = {}
-    for part in parts:
-        known |= msgspec.structs.asdict(part)
-    return msgspec.convert(known | fields, made)
 
 
 def number(value: Any) -> float | None:
