@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import asyncpg
 import httpx
@@ -23,8 +23,8 @@ WITH owner AS (
   INSERT INTO account.owner (id, name, folded)
   SELECT 'owner-' || gen_random_uuid(), 'bench', 'bench' FROM generate_series(1, $1::integer) RETURNING id
 ), webhook AS (
-  INSERT INTO account.webhook (owner_id, id, url, host, origin, events, begins, due_at)
-  SELECT o.id, gen_random_uuid(), 'http://' || o.host || '/hook', o.host, 'http://127.0.0.1', '{turn}', '{0}', now()
+  INSERT INTO account.webhook (owner_id, id, url, host, origin, events, begins, works)
+  SELECT o.id, gen_random_uuid(), 'http://' || o.host || '/hook', o.host, 'http://127.0.0.1', '{turn}', '{0}', $3
   FROM (
     SELECT id, '127.0.0.1:' || ($2::integer[])[1 + row_number() OVER () % cardinality($2::integer[])] AS host FROM owner
   ) AS o
@@ -33,10 +33,14 @@ WITH owner AS (
 SELECT array_agg(owner_id) FROM webhook
 """
 _NOTIFY = """
+WITH due AS (
+  UPDATE account.webhook SET due_at = now() WHERE owner_id = ANY ($1::text[])
+)
 INSERT INTO account.delivery (id, owner_id, type, at, data, next_at, changed_at)
 SELECT 'msg_' || gen_random_uuid(), o, 'turn', now(), '{"game_id": "ox-1"}', now(), now()
 FROM unnest($1::text[]) AS o, generate_series(1, $2::integer)
 """
+"""In one statement: a webhook that is due without a notice is due no more once the deliverer has looked at it."""
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -110,7 +114,10 @@ class Servers:
         await writer.drain()
         self.noticed.set()
 
-    async def close(self) -> None:
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
         for server in self._servers:
             server.close()
         for task in self._calls:
@@ -130,26 +137,25 @@ async def _calls(client: httpx.AsyncClient, count: int) -> list[float]:
 
 
 async def measure(port: int, database_url: str, size: Size) -> Found:
-    servers = Servers()
-    *hanging, answering = await servers.listen(size.hosts)
-    connection = await asyncpg.connect(database_url)
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=30) as client:
+    async with (
+        Servers() as servers,
+        asyncpg.create_pool(database_url, min_size=1, max_size=1) as database,
+        httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=30) as client,
+    ):
+        *hanging, answering = await servers.listen(size.hosts)
         await _calls(client, size.calls // 10)
         before = await _calls(client, size.calls)
-        many = await connection.fetchval(_PREPARE, size.webhooks, hanging)
-        await connection.execute(_NOTIFY, many, _EACH)
-        (other,) = await connection.fetchval(_PREPARE, 1, [answering])
+        many = await database.fetchval(_PREPARE, size.webhooks, hanging, None)
+        other = await database.fetchval(_PREPARE, 1, [answering], True)
+        await database.execute(_NOTIFY, many, _EACH)
         await asyncio.wait_for(servers.called.wait(), _NOTICED_SECONDS)
         during = await _calls(client, size.calls // 2)
         began = time.perf_counter()
-        await connection.execute("UPDATE account.webhook SET works = true, due_at = now() WHERE owner_id = $1", other)
-        await connection.execute(_NOTIFY, [other], 1)
+        await database.execute(_NOTIFY, other, 1)
         await asyncio.wait_for(servers.noticed.wait(), _NOTICED_SECONDS)
         notice = time.perf_counter() - began
         during += await _calls(client, size.calls // 2)
-    await connection.close()
-    await servers.close()
-    return Found(before, during, notice, servers.most)
+        return Found(before, during, notice, servers.most)
 
 
 def _play(data: Path, size: Size) -> Found:
