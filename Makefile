@@ -9,7 +9,7 @@ EXPORT = $(UV) export --quiet --frozen --no-emit-workspace --no-header --format 
 MEMBERS := schemas core $(sort $(wildcard services/*)) lab sdk cli
 # `playmolt`, what it needs, and what its extra `env` needs.
 DIST := schemas core services/ox-engine services/trial-engine sdk
-# Extras that the platform runs without: whoever uses one installs it.
+# Extras that the platform runs without: install those that you use.
 ADAPTERS := env inspect pandas
 RUN := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
@@ -26,7 +26,7 @@ setup: $(DEV) ## create .venv with all that developing takes (hashes checked)
 
 # What runs, and what developing takes besides: once that is there, it stays when the first is renewed.
 $(RUN): requirements.lock VERSION pyproject.toml $(addsuffix /pyproject.toml,$(MEMBERS))
-	@command -v $(PYTHON) >/dev/null || { echo "setup: there is no $(PYTHON); install Python 3.11 to 3.14" >&2; exit 1; }
+	@command -v $(PYTHON) >/dev/null || { echo "setup: $(PYTHON) not found; install Python 3.11 to 3.14" >&2; exit 1; }
 	@$(firstword $(wildcard $(BIN)/python) $(PYTHON)) deploy/prerequisites.py
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(call install,requirements.lock $(if $(wildcard $(DEV)),requirements-dev.lock))
@@ -83,15 +83,15 @@ dist: $(DEV) ## build the wheels of what a bot author installs, into dist/
 	rm -rf dist
 	for member in $(DIST); do $(UV) build --quiet --wheel --no-build-isolation --out-dir dist $$member || exit; done
 
-typescript: $(RUN) ## make the types of sdk/typescript anew from the OpenAPI document (with Node)
+typescript: $(RUN) ## generate the types of sdk/typescript from the OpenAPI document (needs Node)
 	cd sdk/typescript && npm install --silent
 	$(BIN)/python -m playmolt_gateway.http.openapi > sdk/typescript/openapi.json
 	cd sdk/typescript && npm run --silent generate
 
-pictures: $(DEV) ## draw the pictures of the README anew, of real games
+pictures: $(DEV) ## redraw the pictures of the README from real games
 	$(BIN)/python -m tests.pictures
 
-docs: $(RUN) ## write the generated pages and schemas anew
+docs: $(RUN) ## regenerate the generated pages and schemas
 	$(BIN)/python -m playmolt_core.settings > docs/settings.md
 	$(BIN)/python -m playmolt_cli.agora.folder_keys > docs/agora-folder-keys.md
 	$(BIN)/python -m playmolt_schemas.export

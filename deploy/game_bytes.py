@@ -52,11 +52,11 @@ class Size(NamedTuple):
 
 async def _play(run: Run, data: Path) -> None:
     kinds = games(run, data)
-    for (name, times), (game, told) in zip(TIMES.items(), _KINDS.items(), strict=True):
+    for (name, times), (game, label) in zip(TIMES.items(), _KINDS.items(), strict=True):
         for _ in range(times):
             await kinds[name][1]()
         found = counted(run.database_url)[game]
-        sys.stdout.write(f"{told}: {found.events:.0f} events, {found.size:,.0f} bytes\n")
+        sys.stdout.write(f"{label}: {found.events:.0f} events, {found.size:,.0f} bytes\n")
         sys.stdout.flush()
 
 

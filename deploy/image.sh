@@ -3,7 +3,7 @@
 # (a proxy's certificates, say).
 #
 # REGISTRY, where there is one, says where the image goes once it was tried: to REGISTRY/playmolt, by its tag. REPORT names a
-# file that is told its name, version, tag and digest. Without REGISTRY the digest is that of an archive, ARCHIVE, from
+# file that gets its name, version, tag and digest. Without REGISTRY the digest is that of an archive, ARCHIVE, from
 # which it can be copied unchanged.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -66,20 +66,20 @@ echo "$image is built and runs"
 
 # Prints the digest by which a cluster asks for the image.
 publish() {
-  local told
-  told=$(mktemp)
+  local digest
+  digest=$(mktemp)
   if [ "$engine" = docker ]; then
     docker push --quiet "$image" >&2
     docker image inspect --format '{{range .RepoDigests}}{{println .}}{{end}}' "$image" | sed -n "s|^$name@||p" | head -1
   elif [ -n "${REGISTRY:-}" ]; then
-    "$engine" push --quiet --digestfile "$told" "$image" "docker://$image" >&2
-    cat "$told"
+    "$engine" push --quiet --digestfile "$digest" "$image" "docker://$image" >&2
+    cat "$digest"
   else
     rm -f "${ARCHIVE:?}"
-    "$engine" push --quiet --digestfile "$told" "$image" "oci-archive:$ARCHIVE:$tag" >&2
-    cat "$told"
+    "$engine" push --quiet --digestfile "$digest" "$image" "oci-archive:$ARCHIVE:$tag" >&2
+    cat "$digest"
   fi
-  rm -f "$told"
+  rm -f "$digest"
 }
 
 if [ -n "${REPORT:-}" ]; then

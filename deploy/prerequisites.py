@@ -40,11 +40,11 @@ def _machine() -> str:
     if (sys.platform, platform.machine()) not in PLATFORMS:
         here = f"{sys.platform} on {platform.machine()}"
         return (
-            f"there are no wheels for {here}; it runs on Linux x86_64 and aarch64, macOS on Apple silicon, "
+            f"no wheels exist for {here}; it runs on Linux x86_64 and aarch64, macOS on Apple silicon, "
             "and Windows through WSL 2"
         )
     if sys.platform == "linux" and _glibc() < GLIBC:
-        return "there are no wheels for musl or a glibc before 2.28; use a Debian, Ubuntu or Fedora, or their image"
+        return "no wheels exist for musl or a glibc before 2.28; use a Debian, Ubuntu or Fedora, or their image"
     return ""
 
 

@@ -40,6 +40,7 @@ CEILINGS: Final = {
     "playmolt_trial_engine": 0,
     "docs": 9,
     "pages": 4,
+    "operations": 3,
 }
 
 CLASS: Final = re.compile(r"^\s*class (\w+)", re.MULTILINE)
@@ -92,6 +93,11 @@ def files(part: str) -> Iterator[Path]:
         case "pages":
             web = ROOT / "services" / "gateway" / "playmolt_gateway" / "web"
             yield from (*web.rglob("*.en.json"), *web.rglob("*.html"))
+        case "operations":
+            yield from (ROOT / "Makefile", ROOT / "pyproject.toml", *(ROOT / "core").rglob("*.sql"))
+            endings = {".py", ".sh", ".sql", ".toml", ".yaml", ".json"}
+            found = (path for path in (ROOT / "deploy").rglob("*") if path.suffix in endings)
+            yield from (path for path in found if "crds" not in path.parts)
         case _:
             (package,) = (each for each in code() if each.name == part)
             yield from package.rglob("*.py")
@@ -106,7 +112,7 @@ def lines_with_any(part: str) -> int:
 
 
 def parts() -> list[str]:
-    return [*(folder.name for folder in code()), "docs", "pages"]
+    return [*(folder.name for folder in code()), "docs", "pages", "operations"]
 
 
 @pytest.mark.parametrize("part", CEILINGS)

@@ -1,4 +1,4 @@
-"""Prints the Secrets that the manifests refer to, each password drawn anew. Nothing is kept anywhere else.
+"""Prints the Secrets that the manifests refer to, each with a new random password. Nothing is kept anywhere else.
 
 `python3 deploy/k8s/credentials.py | kubectl create -f -` once for each namespace: `create`, since `apply` would change
 the passwords of a running system. It needs nothing but Python 3.11: neither our packages nor others'. `--namespace`
@@ -24,20 +24,20 @@ USERS = ("gateway", "spectator", *ENGINES, "relay", "admin", "reader")
 """Who logs in to NATS, as `playmolt_cli.local.embedded.nats` says."""
 _LETTERS = string.ascii_letters + string.digits
 _ED25519 = bytes.fromhex("302e020100300506032b657004220420")
-"""What stands before the 32 bytes of such a key in PKCS 8."""
+"""The prefix of the 32 bytes of such a key in PKCS 8."""
 
 
 def password() -> str:
     """Draw 40 letters and digits, a letter first.
 
-    They stand in URLs, and in a variable that the NATS server reads as a value of its configuration: there a digit in
+    They are used in URLs, and in a variable that the NATS server reads as a value of its configuration: a digit in
     front may make a number of it.
     """
     return secrets.choice(string.ascii_letters) + "".join(secrets.choice(_LETTERS) for _ in range(39))
 
 
 def signing_key() -> str:
-    """Draw the key that signs where the log stands."""
+    """Generate the key that signs the anchors of the log."""
     text = base64.b64encode(_ED25519 + secrets.token_bytes(32)).decode()
     return f"-----BEGIN PRIVATE KEY-----\n{text}\n-----END PRIVATE KEY-----\n"
 
@@ -52,12 +52,12 @@ def seal_keys() -> str:
 
 
 def deployer_key() -> str:
-    """The key that the embedded chain gives funds to; it is no secret."""
+    """The key that the embedded chain gives funds to; it is not a secret."""
     return "0x" + hashlib.sha256(b"playmolt: deployer of the embedded chain").hexdigest()
 
 
 def embedded_chain() -> dict:
-    """What the trial engine is told of the chain of the dev overlay."""
+    """The trial engine's settings for the chain of the dev overlay."""
     return {"rpc-url": "http://chain:8545", "deployer-key": deployer_key()}
 
 

@@ -2,7 +2,7 @@
 
     python -m deploy.k8s.query_namespace > deploy/k8s/components/query-namespace/kustomization.yaml
 
-A query is cut at its quotation marks; what stands behind `namespace=` is replaced by the overlay's namespace.
+A query is cut at its quotation marks; the value after `namespace=` is replaced by the overlay's namespace.
 """
 
 import sys

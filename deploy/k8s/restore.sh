@@ -34,17 +34,17 @@ case ${1:-} in
 esac
 overlay=$2
 steps=$(list | awk -v only="${3:-}" 'only == "" || $2 == only { print $2 }')
-[[ -n $steps ]] || fail "there is no step ${3:-}: restore.sh list names them"
+[[ -n $steps ]] || fail "unknown step ${3:-}: restore.sh list names the steps"
 
 rendered=$(kubectl kustomize "$overlay") || fail "$overlay does not render"
 # The last value of a key in the object of that kind and name.
 field() { awk -v kind="$1" -v name="$2" -v key="$3:" '
-  function told() { if (k == kind && n == name && value != "") { print value; shown = 1 } }
-  $1 == "---" { told(); k = n = value = "" }
+  function shown_value() { if (k == kind && n == name && value != "") { print value; shown = 1 } }
+  $1 == "---" { shown_value(); k = n = value = "" }
   /^kind:/ { k = $2 }
   /^  name:/ { n = $2 }
   $1 == key { value = $2; gsub(/["\047]/, "", value) }
-  END { if (!shown) told() }' <<<"$rendered"; }
+  END { if (!shown) shown_value() }' <<<"$rendered"; }
 export OVERLAY=$overlay NAMESPACE TARGET SERVER
 NAMESPACE=$(field Cluster postgres namespace)
 TARGET=$(field Cluster postgres targetTime)

@@ -56,7 +56,7 @@ rolled() { ask rollout status --timeout=10m "$2" || fail 1 "$1: $2 did not roll 
 migrate() {
   local phase=$1 job=job/migrate-$1 ends=$((SECONDS + 960)) condition
   ask delete "$job" --ignore-not-found --timeout=2m
-  # `migrate-post` is kept suspended, so that whoever applies a whole overlay does not run it.
+  # `migrate-post` is kept suspended, so that applying a whole overlay does not run it.
   apply "$phase" "${rendered//suspend: true/suspend: false}"
   while ((SECONDS < ends)); do
     condition=$(ask get "$job" --output 'jsonpath={.status.conditions[?(@.status=="True")].type}') || condition=

@@ -15,9 +15,9 @@ def make() -> str:
         path.unlink(missing_ok=True)
     DIST.mkdir(parents=True, exist_ok=True)
     run(["deploy/image.sh"], {"REPORT": str(REPORT), "ARCHIVE": str(ARCHIVE)})
-    told = json.loads(REPORT.read_text("utf-8"))
-    if (told["name"], told["version"], told["tag"]) != (image_name(), version(), tag()):
-        raise Unfit(f"it is {told}")
+    report = json.loads(REPORT.read_text("utf-8"))
+    if (report["name"], report["version"], report["tag"]) != (image_name(), version(), tag()):
+        raise Unfit(f"it is {report}")
     COMPONENT.parent.mkdir(exist_ok=True)
     component = {
         "apiVersion": "kustomize.config.k8s.io/v1alpha1",
@@ -25,13 +25,13 @@ def make() -> str:
         "images": [transformer()],
     }
     COMPONENT.write_text(json.dumps(component, indent=2) + "\n", "utf-8")  # JSON is YAML
-    return f"{told['name']}:{told['tag']}@{told['digest']}"
+    return f"{report['name']}:{report['tag']}@{report['digest']}"
 
 
 def digest() -> str:
     """The digest of this build's image; "" where none was made."""
-    told = json.loads(REPORT.read_text("utf-8")) if REPORT.exists() else {}
-    return str(told["digest"]) if told.get("tag") == tag() and told["name"] == image_name() else ""
+    report = json.loads(REPORT.read_text("utf-8")) if REPORT.exists() else {}
+    return str(report["digest"]) if report.get("tag") == tag() and report["name"] == image_name() else ""
 
 
 def transformer() -> dict[str, str]:

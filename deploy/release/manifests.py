@@ -53,7 +53,7 @@ def _check(overlay: str, objects: list[Json]) -> None:
             raise Unfit(f"{name} would be in the open")
         for asked in _images(one):
             if not PINNED.fullmatch(asked):
-                raise Unfit(f"{name} asks for {asked}, which is no exact image")
+                raise Unfit(f"{name} asks for {asked}, which is not an exact image")
         found = validator(one["kind"], one["apiVersion"], KUBERNETES)
         # Without one, it is what an operator brings: tests/deploy has schemas of ours.
         if found and (error := best_match(found.iter_errors(one))):

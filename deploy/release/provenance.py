@@ -82,7 +82,7 @@ def _key() -> Ed25519PrivateKey | None:
     except (OSError, ValueError, TypeError) as error:
         raise Unfit(f"PROVENANCE_KEY: {error}") from error
     if not isinstance(key, Ed25519PrivateKey):
-        raise Unfit("PROVENANCE_KEY is no Ed25519 key")
+        raise Unfit("PROVENANCE_KEY is not an Ed25519 key")
     return key
 
 

@@ -1,4 +1,4 @@
-"""What is in the image, as CycloneDX: our packages, what they need as the lock pins it, the image it stands on."""
+"""What is in the image, as CycloneDX: our packages, what they need as the lock pins it, its base image."""
 
 import re
 import uuid
@@ -41,7 +41,7 @@ def make() -> str:
     text = make_outputter(bom, OutputFormat.JSON, _SCHEMA).output_as_string(indent=2) + "\n"
     fault = JsonStrictValidator(_SCHEMA).validate_str(text)
     if fault:
-        raise Unfit(f"it is no {_SCHEMA.to_version()}: {fault}")
+        raise Unfit(f"it is not valid {_SCHEMA.to_version()}: {fault}")
     DIST.mkdir(parents=True, exist_ok=True)
     FILE.write_text(text, "utf-8")
     return f"{len(parts)} components"

@@ -73,7 +73,7 @@ def base_image() -> str:
 
 
 def tool(name: str) -> str:
-    """A program that a wheel of ours brought."""
+    """A program that a wheel of ours installs."""
     return str(Path(sys.executable).with_name(name))
 
 
@@ -87,8 +87,8 @@ def run(command: Sequence[str], environment: Mapping[str, str] | None = None, *,
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Unfit(f"{command[0]}: {error}") from error
     if done.returncode:
-        told = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
-        raise Unfit(told[-1] if told else f"{command[0]} ended with {done.returncode}")
+        lines = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+        raise Unfit(lines[-1] if lines else f"{command[0]} ended with {done.returncode}")
     return done.stdout
 
 

@@ -37,5 +37,5 @@ def _named(wheel: Path) -> tuple[str, str]:
         if broken or not any(name.endswith(".py") for name in names):
             raise Unfit(f"{wheel.relative_to(ROOT) if wheel.is_relative_to(ROOT) else wheel} is broken or empty")
         (path,) = [name for name in names if name.endswith(".dist-info/METADATA")]
-        told = Parser().parsestr(archive.read(path).decode())
-    return told["Name"], told["Version"]
+        metadata = Parser().parsestr(archive.read(path).decode())
+    return metadata["Name"], metadata["Version"]

@@ -267,4 +267,4 @@ def _rows(event: Event, revision: int, known: Mapping[_Key, _Row]) -> Iterator[t
         case stored.Unbanned():
             yield "ban", (event.subject,), (False, None, revision)
         case _:
-            raise LookupError(f"{event.type} is no decision")
+            raise LookupError(f"{event.type} is not a decision")

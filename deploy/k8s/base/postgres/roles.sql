@@ -17,7 +17,7 @@ CREATE ROLE playmolt_game_tournament NOLOGIN;
 CREATE ROLE playmolt_game_trial NOLOGIN;
 ALTER ROLE migrations CREATEROLE;
 GRANT playmolt_owner TO migrations;
--- It owns what these may use; as a member it can be told by `playmolt doctor` that they are there.
+-- It owns what these may use; as a member of them it lets `playmolt doctor` see that they exist.
 GRANT playmolt_engine, playmolt_relay, playmolt_gateway, playmolt_reader, playmolt_vault TO migrations;
 GRANT playmolt_game_agora, playmolt_game_experiment, playmolt_game_jury, playmolt_game_legal, playmolt_game_ox,
   playmolt_game_panel, playmolt_game_tournament, playmolt_game_trial TO migrations;

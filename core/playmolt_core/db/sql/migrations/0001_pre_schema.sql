@@ -79,7 +79,7 @@ CREATE TABLE log.stream (
   due        timestamptz,
   created_at timestamptz      NOT NULL,
   updated_at timestamptz      NOT NULL,
-  -- An archived stream stands at its version on a hash of zeros, which nothing can follow: append refuses it as it is.
+  -- An archived stream keeps its version and has a hash of zeros, which nothing can follow: append refuses it by that.
   archived   boolean          NOT NULL DEFAULT false,
   -- All follow from the first event. `invite`: the hex SHA-256 of what a private game is shared by.
   language   text             NOT NULL DEFAULT 'ko',
@@ -87,8 +87,7 @@ CREATE TABLE log.stream (
   invite     text COLLATE "C",
   tournament text COLLATE "C",
   tournament_round integer,
-  -- Of a session that was erased: when, on whose word, and which session was begun
-  -- from it. It stands on a hash of zeros, too.
+  -- Of an erased session: when, by whom, and which session was opened from it. It has a hash of zeros, too.
   erased_at  timestamptz,
   erased_by  text,
   erased_linked text,
@@ -697,7 +696,7 @@ BEGIN
   RETURN QUERY SELECT * FROM vault.key AS k WHERE k.stream = ANY (p_streams);
 END $$;
 
--- Empties the row of a session and returns when that was; null if there is no row. A repeat returns the same.
+-- Empties the row of a session and returns when that was; null without a row. A repeat returns the same.
 CREATE FUNCTION vault.erase(p_stream text) RETURNS timestamptz LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   emptied timestamptz;
@@ -981,7 +980,7 @@ CREATE TABLE account.visitor (
   hash       bytea            NOT NULL UNIQUE CHECK (octet_length(hash) = 32),
   created_at timestamptz      NOT NULL DEFAULT now(),
   invite     text COLLATE "C",
-  void_at    timestamptz -- refused since then, because nobody opened a session with it; see `sweep_visitors`
+  void_at    timestamptz -- refused since then, because it opened no session; see `sweep_visitors`
 );
 CREATE INDEX visitor_created ON account.visitor (created_at);
 CREATE TRIGGER note_void_key AFTER UPDATE OR DELETE ON account.visitor
@@ -2704,7 +2703,7 @@ BEGIN
     ON CONFLICT (subject) DO UPDATE
       SET banned = excluded.banned, until = excluded.until, revision = excluded.revision;
   ELSE
-    RAISE EXCEPTION '% is no decision', p_type USING ERRCODE = 'invalid_parameter_value';
+    RAISE EXCEPTION '% is not a decision', p_type USING ERRCODE = 'invalid_parameter_value';
   END IF;
 END $$;
 
@@ -2772,7 +2771,7 @@ DECLARE
   present log.stream;
 BEGIN
   IF NOT starts_with(p_stream, 'moderation-') THEN
-    RAISE EXCEPTION '% is no stream of decisions', p_stream USING ERRCODE = 'invalid_parameter_value';
+    RAISE EXCEPTION '% is not a stream of decisions', p_stream USING ERRCODE = 'invalid_parameter_value';
   END IF;
   PERFORM log.enter_types(ARRAY[kind]);
   IF nth = 1 THEN

@@ -44,7 +44,7 @@ RETURNING id, name, handle, kind, version, model, owner_id, about, created_at
 SELECT extract(epoch FROM date_trunc('day', now(), 'UTC') + interval '1 day' - now())::float8 FROM account.agent WHERE id = $1
 
 -- name: replace_key
--- Of two at once the second waits for the row and then finds that its old hash is no longer there.
+-- Of two at once the second waits for the row and then finds that its old hash has gone.
 UPDATE account.api_key SET hash = $3, created_at = now() WHERE agent_id = $1 AND hash = $2 RETURNING true
 
 -- name: claim_join
@@ -73,7 +73,7 @@ INSERT INTO account.secret (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING
 SELECT value FROM account.secret WHERE name = $1
 
 -- name: callers
--- The inner SELECT hides the array from the planner, which would plan each call anew for its length: three times what
+-- The inner SELECT hides the array from the planner, which would plan each call again for its length: three times what
 -- finding one key costs. The limits cut nothing; they keep the look-ups while statistics call the tables small.
 SELECT k.hash, a.id, a.name, a.handle, a.kind, a.version, a.model, a.owner_id
 FROM unnest((SELECT $1::bytea[])) AS wanted (hash)

@@ -17,9 +17,9 @@ FROM log.event WHERE stream = $1 AND shard = $4 AND version > $2 AND version <= 
 -- name: facts
 -- Two JSON texts for all: a row for each event would cost the client twice as much as all the rest of a replay. Times
 -- are seconds: a double holds them to the microsecond until the year 2242, and the server writes them in half the time.
--- concat() puts a text together once; a chain of || does it anew at each step, in twice the time.
+-- concat() puts a text together once; a chain of || does it again at each step, in twice the time.
 -- Outcomes are asked for as a range: a plan that is kept for any stream supposes as many as most streams have, which
--- makes reading the whole table look cheap, and planning anew takes three times as long as all that is read.
+-- makes reading the whole table look cheap, and planning again takes three times as long as all that is read.
 SELECT
   s.version, s.hash, s.updated_at, s.archived, s.erased_at, f.events, f.times,
   CASE WHEN $3 THEN f.command_ids || ARRAY(
@@ -109,7 +109,7 @@ ORDER BY name
 
 -- name: settle_reader
 -- One plan for every batch instead of one for each, which takes as long as twenty rows, and that plan in the one shape
--- that costs what is read: by position, then each record's stream by its number. A table that nobody has analysed yet
+-- that costs what is read: by position, then each record's stream by its number. A table without statistics
 -- seems to hold a row or two: left to itself the plan reads every stream there is, and the whole of each.
 SET plan_cache_mode = force_generic_plan;
 SET enable_seqscan = off;

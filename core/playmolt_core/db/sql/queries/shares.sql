@@ -7,7 +7,7 @@ RETURNING true
 SELECT fingerprint FROM account.share_key WHERE stream = $1 AND command_id = $2
 
 -- name: open
--- One that stands keeps its token; what it shows is as said last, unless this is a call that was made before ($5).
+-- An existing one keeps its token; what it shows is as said last, unless this is a call that was made before ($5).
 INSERT INTO account.share AS s (stream, token, owner, sections) VALUES ($1, $2, $3, $4)
 ON CONFLICT (stream) DO UPDATE SET sections = CASE WHEN $5 THEN s.sections ELSE excluded.sections END
 RETURNING token
