@@ -8,6 +8,7 @@ import pytest
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.errors import LogUnavailable, NotMigrated, ReadOnly
 from playmolt_gateway.access.auth import hash_of
+from playmolt_schemas.codes import NO_GAME, Code, problem_bytes
 from playmolt_schemas.limits import BODY_BYTES, BODY_VALUES
 
 ACTION = "/api/games/{game}/actions"
@@ -78,6 +79,18 @@ async def test_an_id_that_cannot_be_a_run_is_named_as_one(platform: Any) -> None
     refused = await platform.send("GET", "/api/agora/runs/nope/events")
     assert (refused.status_code, refused.json()["detail"]) == (
         404, "Run 'nope' does not exist. Run ids come from GET /api/agora/runs."
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"), [("GET", "events", None), ("POST", "fork", {"at": 3, "set": "model=scripted"})]
+)
+async def test_a_run_that_does_not_exist_is_named_as_one(platform: Any, method: str, path: str, body: Any) -> None:
+    run = "agora-0190c3f8-1111-7222-8333-444455556666"
+    platform.bus.engine = lambda _game, _call: (404, problem_bytes(Code.NOT_FOUND, NO_GAME))
+    refused = await platform.send(method, f"/api/agora/runs/{run}/{path}", json=body, headers=platform.operator)
+    assert (refused.status_code, refused.json()["detail"]) == (
+        404, f"Run {run!r} does not exist. Run ids come from GET /api/agora/runs."
     )  # fmt: skip
 
 

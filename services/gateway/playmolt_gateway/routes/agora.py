@@ -19,7 +19,7 @@ from playmolt_gateway.ports import UNAVAILABLE_ERRORS
 from playmolt_gateway.request.checked_request import CheckedRequest
 from playmolt_gateway.request.handlers import Reply, serves
 from playmolt_gateway.request.services import Services
-from playmolt_gateway.routes.games import ask_engine, list_rows
+from playmolt_gateway.routes.games import ask_engine, list_rows, named_by_route
 
 _encode = msgspec.json.encode
 _RUNS = "agora"
@@ -50,7 +50,7 @@ async def agora_fork(services: Services, request: CheckedRequest[Query, ForkRequ
     """Fork a run; its experiment makes the fork."""
     found = await ask_engine(services, request, "state", {}, agent="")
     if found.status != 200:
-        return answer_response(found)
+        return named_by_route(request, found)
     run, fork = _run_of(found.body), request.body
     if fork.at > run.version:
         fault = f"must be between 1 and {run.version}, the run's version"

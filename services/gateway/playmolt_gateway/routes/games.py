@@ -32,7 +32,7 @@ from playmolt_schemas.routes.route import EventsQuery, Query
 from playmolt_schemas.stored.values import Identity, identity_of
 
 from playmolt_gateway.access.invites import invite_hash
-from playmolt_gateway.http.problems import HttpProblem, bad_request
+from playmolt_gateway.http.problems import HttpProblem, bad_request, no_such_run
 from playmolt_gateway.http.responses import answer_response, json_response
 from playmolt_gateway.ports import UNAVAILABLE_ERRORS
 from playmolt_gateway.request.checked_request import CheckedRequest, game_of
@@ -85,6 +85,13 @@ def ask_engine(
         request.game, op, request.params["id"], _encode(body), agent=viewer, operator=request.caller.operator,
         trace=request.trace, invite=invite_hash(getattr(request.query, "invite", None)), present=present,
     )  # fmt: skip
+
+
+def named_by_route(request: CheckedRequest[Any, Any], answer: Answer) -> Reply:
+    """Send an engine's answer; a run that does not exist is named as one, which engines call a game."""
+    if request.route.target == "run" and answer.status == Code.NOT_FOUND.status and NO_GAME.encode() in answer.body:
+        return no_such_run(request.params["id"])
+    return answer_response(answer)
 
 
 async def read_engine(
@@ -344,4 +351,4 @@ async def _named(services: Services, answer: Answer) -> Answer:
 async def read_events(services: Services, request: CheckedRequest[EventsQuery, None]) -> Reply:
     """A page of the public events, byte for byte as stored."""
     body = {"after": request.query.after, "limit": request.query.limit}
-    return answer_response(await ask_engine(services, request, "events", body))
+    return named_by_route(request, await ask_engine(services, request, "events", body))
