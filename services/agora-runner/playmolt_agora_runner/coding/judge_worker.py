@@ -38,7 +38,7 @@ class JudgeWorker:
     async def __call__(self, leased: LeasedEffect[ThoughtsToCode, State]) -> None:
         due = leased.payload
         state = leased.snapshot.state
-        judge = state.judge(due.judge)
+        judge = state.judges.get(due.judge)
         if judge is None or state.plan is None:
             raise LookupError(f"{due.judge} judges nothing of {state.game_id}")
         before = _EarlierCodings(await self._events(leased.stream), due.judge)
@@ -124,7 +124,7 @@ class _Work:
     async def _goes_on(self) -> bool:
         if self._halt is not None or self._leased.stopping:
             return False
-        now = (await self._leased.present()).state.judge(self._judge.judge.alias)
+        now = (await self._leased.present()).state.judges.get(self._judge.judge.alias)
         return now is not None and (now.number, now.status) == (self._judge.number, "running")
 
     async def _waits(self) -> bool:

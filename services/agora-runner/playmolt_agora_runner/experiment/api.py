@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeVar
 
 import msgspec
-from msgspec import UNSET
 from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
 from playmolt_core.game.decider import Command, Refused
 from playmolt_core.llm.catalogue import Catalogue
@@ -16,7 +15,6 @@ from playmolt_schemas.copying import copied
 from playmolt_schemas.routes import agora as routes
 from playmolt_schemas.routes import sharing
 from playmolt_schemas.routes.route import NoFields
-from playmolt_schemas.stored.agora.plan import PcsSoFar
 from typing_extensions import override
 
 from playmolt_agora_runner.experiment import coding, commands, views
@@ -28,7 +26,7 @@ _CODED: Final = frozenset(route.name for route in (routes.CODINGS, routes.JUDGE,
 _SHARING: Final = (sharing.ASK, sharing.TAKE_BACK, sharing.PAGE)
 
 R = TypeVar("R", bound=msgspec.Struct)
-_OPERATOR: Final = "operator"
+OPERATOR: Final = "operator"
 _DRY: Final = (1, "1", True, "true")
 
 
@@ -57,38 +55,24 @@ def _of_body(kind: type[R], make: Callable[[R, ApiRequest, Catalogue], Command |
     return made
 
 
-def _resume(body: ResumeRequest, *_: object) -> Command:
-    if body.budget is UNSET:
-        return commands.Resume(by=_OPERATOR)
-    return commands.RaiseBudget(by=_OPERATOR, budget=body.budget, reason=body.reason)
-
-
 def _judge(body: JudgeRequest, _: ApiRequest, catalogue: Catalogue) -> Command | Refused:
     found = coding.pinned_judge(body.model, body.budget, catalogue, batch=body.batch)
-    return found if isinstance(found, Refused) else copied(commands.StartJudge, body, by=_OPERATOR, judge=found)
+    return found if isinstance(found, Refused) else copied(commands.StartJudge, body, by=OPERATOR, judge=found)
 
 
 def _fork(body: routes.ForkRequest, request: ApiRequest, catalogue: Catalogue) -> Command:
     run = request.params["run"]
-    return commands.ForkRun(by=_OPERATOR, run=run, version=body.at, change=body.set, catalogue=catalogue)
-
-
-class PcsFigures(msgspec.Struct, frozen=True):
-    """The body of a look after PCS was computed, which takes too long for a decision. No caller can send one."""
-
-    turns: int
-    figures: Mapping[str, PcsSoFar]
+    return commands.ForkRun(by=OPERATOR, run=run, version=body.at, change=body.set, catalogue=catalogue)
 
 
 def _look(request: ApiRequest, _: Catalogue) -> Command:
-    """Without figures there was no experiment to compute them from."""
-    seen = request.body if isinstance(request.body, PcsFigures) else PcsFigures(0, {})
-    return commands.SeePcs(by=_OPERATOR, turns=seen.turns, figures=seen.figures)
+    """The process puts the command into the body: PCS takes too long for a decision. No caller can send one."""
+    return request.body if isinstance(request.body, commands.SeePcs) else commands.SeePcs(by=OPERATOR, turns=0)
 
 
 _COMMANDS: Final[Mapping[str, Make]] = {
-    routes.STOP.name: _of_body(StopRequest, lambda body, *_: commands.Stop(by=_OPERATOR, reason=body.reason)),
-    routes.RESUME.name: _of_body(ResumeRequest, _resume),
+    routes.STOP.name: _of_body(StopRequest, lambda body, *_: commands.Stop(by=OPERATOR, reason=body.reason)),
+    routes.RESUME.name: _of_body(ResumeRequest, lambda body, *_: copied(commands.Resume, body, by=OPERATOR)),
     routes.LOOK.name: _look,
     routes.FORK.name: _of_body(routes.ForkRequest, _fork),
     routes.JUDGE.name: _of_body(JudgeRequest, _judge),

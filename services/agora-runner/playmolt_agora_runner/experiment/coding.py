@@ -18,7 +18,7 @@ from playmolt_schemas.text import unstorable
 from playmolt_agora_runner.budget import with_prices
 from playmolt_agora_runner.experiment import commands
 from playmolt_agora_runner.experiment.preregistration import pinned
-from playmolt_agora_runner.experiment.state import BY_CHARS, Judge, State, game_over
+from playmolt_agora_runner.experiment.state import BY_CHARS, Judge, State, game_over, invalid
 
 
 def pinned_judge(alias: str, budget: JudgeBudget, catalogue: Catalogue, *, batch: bool) -> PinnedModel | Refused:
@@ -26,19 +26,17 @@ def pinned_judge(alias: str, budget: JudgeBudget, catalogue: Catalogue, *, batch
     does not support the requested batches."""
     if not catalogue.knows(alias):
         known = ", ".join(catalogue.aliases)
-        return _refused("model", f"the catalogue has no model {alias[:60]!r}; it has {known}")
+        return invalid("model", f"the catalogue has no model {alias[:60]!r}; it has {known}")
     if budget.money is not None and not with_prices(alias, catalogue.models.get(alias)).priced:
-        return _refused("budget.money", f"{alias} has no price in the catalogue, so its cost cannot be counted")
+        return invalid("budget.money", f"{alias} has no price in the catalogue, so its cost cannot be counted")
     entry = catalogue.models.get(alias)
     if batch and not (entry and entry.batch):
-        return _refused(
-            "batch", f"{alias} does not accept batches; models that do have `batch = true` in the catalogue"
-        )
+        return invalid("batch", f"{alias} does not accept batches; models that do have `batch = true` in the catalogue")
     return pinned(alias, catalogue)
 
 
 def start_judging(state: State, command: commands.StartJudge) -> Decision:
-    before = state.judge(command.judge.alias)
+    before = state.judges.get(command.judge.alias)
     number = state.judgings + 1
     started = copied(JudgingStarted, command, number=number, by=command.by[:BY_CHARS])
     if before is not None and before.status == "running":
@@ -49,7 +47,7 @@ def start_judging(state: State, command: commands.StartJudge) -> Decision:
 
 
 def stop_judging(state: State, command: commands.StopJudge) -> Decision:
-    judge = state.judge(command.judge)
+    judge = state.judges.get(command.judge)
     if judge is None:
         return _no_judge(command.judge)
     return Accepted((_ended(judge, "stopped", "its operator stopped it"),)) if judge.status == "running" else Accepted()
@@ -57,22 +55,19 @@ def stop_judging(state: State, command: commands.StopJudge) -> Decision:
 
 def all_stopped(state: State) -> tuple[JudgingEnded, ...]:
     """The ends of the judges at work, as their experiment is ended."""
-    working = (judge for judge in state.judges if judge.status == "running")
-    return tuple(_ended(judge, "stopped", "the experiment was ended") for judge in working)
+    return tuple(_ended(judge, "stopped", "the experiment was ended") for judge in state.judging)
 
 
 def record_judgement(state: State, command: commands.RecordJudgement) -> Decision:
     """Store the reply even if the judge was stopped meanwhile: it is paid for."""
     if state.status == "aborted":
         return game_over(state)
-    return Accepted(command.calls) if state.judge(command.judge) is not None else _no_judge(command.judge)
+    return Accepted(command.calls) if command.judge in state.judges else _no_judge(command.judge)
 
 
 def end_judging(state: State, command: commands.EndJudge) -> Decision:
-    judge = next((each for each in state.judges if each.number == command.number), None)
-    if judge is None or judge.status != "running":
-        return Accepted()
-    return Accepted((_ended(judge, command.outcome, command.detail[:NOTE_CHARS]),))
+    judges = (each for each in state.judging if each.number == command.number)
+    return Accepted(tuple(_ended(judge, command.outcome, command.detail[:NOTE_CHARS]) for judge in judges))
 
 
 def take_sheet(_: State, command: commands.TakeSheet) -> Decision:
@@ -93,12 +88,8 @@ def take_sheet(_: State, command: commands.TakeSheet) -> Decision:
 
 
 def _no_judge(alias: str) -> Refused:
-    return _refused("model", f"{alias[:60]!r} has not judged anything in this experiment")
+    return invalid("model", f"{alias[:60]!r} has not judged anything in this experiment")
 
 
 def _ended(judge: Judge, outcome: JudgingStatus, detail: str) -> JudgingEnded:
     return JudgingEnded(number=judge.number, judge=judge.judge.alias, outcome=outcome, detail=detail)
-
-
-def _refused(field: str, message: str) -> Refused:
-    return Refused(Code.INVALID_REQUEST, f"{field}: {message}.", (FieldFault(field, message),))

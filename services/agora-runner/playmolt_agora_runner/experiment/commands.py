@@ -81,16 +81,10 @@ class Stop(Command, frozen=True, kw_only=True):
 
 
 class Resume(Command, frozen=True, kw_only=True):
-    """Resume after a stop."""
+    """Resume after a stop. A budget is raised first; an unchanged one only resumes."""
 
     by: str
-
-
-class RaiseBudget(Command, frozen=True, kw_only=True):
-    """Raise the budget, and resume an experiment that it had stopped. An unchanged budget only resumes."""
-
-    by: str
-    budget: Budget
+    budget: Budget | UnsetType = UNSET
     reason: str = ""
 
 

@@ -8,7 +8,7 @@ from playmolt_core.game.decider import Effect
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.stored.agora.experiment import Which
 
-from playmolt_agora_runner.experiment.state import Judge, Run, State
+from playmolt_agora_runner.experiment.state import Run, State
 
 OPEN: Final = "open_run"
 LOOK: Final = "look"
@@ -36,31 +36,25 @@ Payload = RunToOpen | ThoughtsToCode | None
 
 def effects(state: State) -> Iterator[Effect[Payload]]:
     """All unopened runs at once; judges also work on finished experiments."""
-    if state.status not in ("unlocked", "aborted"):
-        yield from (_judging(state, judge) for judge in state.judges if judge.status == "running")
-    yield from _of_runs(state)
-    if state.since is not None and batches_are_due(state):
-        yield Effect(id=digest([BATCHES, state.game_id])[:32], kind=BATCHES, due=state.since, payload=None)
-
-
-def _judging(state: State, judge: Judge) -> Effect[ThoughtsToCode]:
-    alias = judge.judge.alias
-    due = ThoughtsToCode(alias, judge.number, judge.turns)
-    # Begun otherwise while a question is under way, it waits for that: nothing is asked twice.
-    lease = f"{state.game_id}/{JUDGE}/{alias}"
-    return Effect(id=judge_effect(state, judge.number), kind=JUDGE, due=judge.since, payload=due, lease=lease)
-
-
-def _of_runs(state: State) -> Iterator[Effect[Payload]]:
-    if state.status != "running" or state.since is None:
+    since = state.since
+    if state.status in ("unlocked", "aborted") or since is None:
         return
-    for run in state.runs:
-        if run.status == "planned":
-            yield Effect(id=open_effect(state, run), kind=OPEN, due=state.since, payload=RunToOpen(run.run))
-    if look_is_due(state):
-        yield Effect(id=look_effect(state), kind=LOOK, due=state.since, payload=None)
-    if state.open:
-        yield Effect(id=digest([WATCH, state.game_id])[:32], kind=WATCH, due=state.since, payload=None)
+    for judge in state.judging:
+        # Begun otherwise while a question is under way, it waits for that: nothing is asked twice.
+        lease = f"{state.game_id}/{JUDGE}/{judge.judge.alias}"
+        to_code = ThoughtsToCode(judge.judge.alias, judge.number, judge.turns)
+        identifier = effect_id(state, JUDGE, judge.number)
+        yield Effect(id=identifier, kind=JUDGE, due=judge.since, payload=to_code, lease=lease)
+    if state.status == "running":
+        for run in state.runs:
+            if run.status == "planned":
+                yield Effect(id=effect_id(state, OPEN, run.run), kind=OPEN, due=since, payload=RunToOpen(run.run))
+        if look_is_due(state):
+            yield Effect(id=look_effect(state), kind=LOOK, due=since, payload=None)
+        if state.open:
+            yield Effect(id=effect_id(state, WATCH), kind=WATCH, due=since, payload=None)
+    if batches_are_due(state):
+        yield Effect(id=effect_id(state, BATCHES), kind=BATCHES, due=since, payload=None)
 
 
 def batches_are_due(state: State) -> bool:
@@ -72,30 +66,23 @@ def askers(state: State) -> frozenset[str]:
     """Who may have calls sent in batches now: judges by their alias, and all runs as ""."""
     going = state.status == "running" and any(run.status != "finished" for run in state.runs)
     playing = [""] if going and state.plays_in_batches else []
-    judges = (judge for judge in state.judges if judge.status == "running" and state.asks_in_batches(judge))
-    return frozenset((*playing, *(judge.judge.alias for judge in judges)))
+    return frozenset((*playing, *(judge.judge.alias for judge in state.judging if state.asks_in_batches(judge))))
 
 
-def open_effect(state: State, run: Run) -> str:
-    """Name the opening of a run: 32 hex digits, the same after a crash."""
-    return digest([OPEN, state.game_id, run.run])[:32]
+def effect_id(state: State, kind: str, *of: str | int) -> str:
+    """Name an effect: 32 hex digits, the same after a crash. `of` tells apart those of one kind."""
+    return digest([kind, state.game_id, *of])[:32]
 
 
 def look_effect(state: State) -> str:
-    """Name the look that adaptive sampling waits for: 32 hex digits, another one once more runs have ended."""
-    return digest([LOOK, state.game_id, len(ended_of_matrix(state))])[:32]
-
-
-def judge_effect(state: State, number: int) -> str:
-    """Name the work of a judge since a beginning: 32 hex digits, the same after a crash."""
-    return digest([JUDGE, state.game_id, number])[:32]
+    """Name the look that adaptive sampling waits for; it has another name once more runs have ended."""
+    return effect_id(state, LOOK, len(ended_of_matrix(state)))
 
 
 def look_is_due(state: State) -> bool:
-    if state.plan is None or state.plan.adaptive is None:
-        return False
+    adaptive = state.plan is not None and state.plan.adaptive is not None
     of_matrix = [run for run in state.runs if run.parent is None]
-    return all(run.status == "finished" for run in of_matrix) and state.looked != len(of_matrix)
+    return adaptive and len(ended_of_matrix(state)) == len(of_matrix) != state.looked
 
 
 def ended_of_matrix(state: State) -> list[Run]:

@@ -5,7 +5,7 @@ from typing import Final
 from playmolt_core.game.decider import Accepted, Decision, Refused
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.canonical import digest
-from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.stored.agora.experiment import Forked
 from playmolt_schemas.stored.agora.plan import Plan
@@ -13,7 +13,7 @@ from playmolt_schemas.stored.agora.turn import Parent, RunSpec
 from playmolt_schemas.text import unstorable
 
 from playmolt_agora_runner.experiment import commands, preregistration
-from playmolt_agora_runner.experiment.state import BY_CHARS, Run, State, no_run
+from playmolt_agora_runner.experiment.state import BY_CHARS, Run, State, invalid, no_run
 from playmolt_agora_runner.plan import matrix
 from playmolt_agora_runner.run import forks, opening
 from playmolt_agora_runner.scripted import residents
@@ -59,15 +59,12 @@ def fork(state: State, command: commands.ForkRun) -> Decision:
     try:
         spec = forks.forked(spec_of(state, state.plan, parent), identifier, command.version, command.change)
     except forks.InvalidChange as error:
-        return Refused(Code.INVALID_REQUEST, f"{error}.", (FieldFault("set", str(error)),))
+        return invalid("set", str(error))
     unknown = [model for model in forks.models_of(spec) if not _plays(model, state, command.catalogue)]
     if unknown:
-        message = f"{unknown[0][:64]} is not a model of this plan or the catalogue"
-        return Refused(Code.INVALID_REQUEST, f"{message}.", (FieldFault("set", message),))
+        return invalid("set", f"{unknown[0][:64]} is not a model of this plan or the catalogue")
     if found := opening.faults(spec):
-        return Refused(
-            Code.INVALID_REQUEST, f"{found[0].field} {found[0].message}.", (FieldFault("set", found[0].message),)
-        )
+        return invalid("set", f"{found[0].field} {found[0].message}")
     origin = Parent(run=parent.run, version=command.version, change=command.change)
     return Accepted((Forked(by=command.by[:BY_CHARS], parent=origin, planned=preregistration.planned_run(spec)),))
 
@@ -78,8 +75,7 @@ def _no_fork(state: State, parent: Run, command: commands.ForkRun) -> Refused | 
     if command.version < 1 or unstorable(command.change):
         return Refused(Code.INVALID_REQUEST, f"Give a version of at least 1 and a change: {forks.CHANGES}.")
     if parent.status == "finished" and command.version > (parent.version or 0):
-        message = f"is {command.version}, but the run ended with event {parent.version or 0}"
-        return Refused(Code.INVALID_REQUEST, f"at {message}.", (FieldFault("at", message),))
+        return invalid("at", f"is {command.version}, but the run ended with event {parent.version or 0}")
     if sum(run.parent is not None for run in state.runs) >= _FORKS:
         return Refused(Code.INVALID_REQUEST, f"An experiment may have at most {_FORKS} forks. Open another experiment.")
     return None

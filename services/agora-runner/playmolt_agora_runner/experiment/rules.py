@@ -1,14 +1,16 @@
 """An experiment: a plan is preregistered, its runs are opened, what they take is counted, deviations are recorded."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
+from msgspec import UNSET
 from playmolt_core.game.decider import Accepted, Command, Decision, Effect, EndGame, Refused, Viewer
 from playmolt_core.game.game import Game, ended
 from playmolt_schemas.agora.plan import INTERRUPTED, Hidden
 from playmolt_schemas.canonical import canonical_json
-from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.codes import Code
+from playmolt_schemas.copying import copied
 from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.stored.agora.experiment import (
     EVENTS,
@@ -28,12 +30,13 @@ from typing_extensions import override
 from playmolt_agora_runner import budget
 from playmolt_agora_runner.experiment import coding, commands, effects, forking, looks, run_reports
 from playmolt_agora_runner.experiment.preregistration import RULES_VERSION
-from playmolt_agora_runner.experiment.state import BY_CHARS, DEVIATIONS_MOST, FOLDS, State, game_over
+from playmolt_agora_runner.experiment.state import BY_CHARS, DEVIATIONS_MOST, FOLDS, State, game_over, invalid
 from playmolt_agora_runner.turn import texts
 
-_WHILE_GOING: Final = frozenset((commands.Stop, commands.Resume, commands.RaiseBudget, EndGame))
+_WHILE_GOING: Final = frozenset((commands.Stop, commands.Resume, EndGame))
 _UNLESS_ENDED: Final = frozenset((commands.StartJudge, commands.StopJudge, commands.TakeSheet, commands.ForkRun))
 """What an operator may ask of a finished experiment as well."""
+_UNSTORABLE: Final = invalid("reason", "contains NUL or a lone surrogate")
 _OTHERWISE: Final = "the runner's version differs from the locked one"
 
 
@@ -61,7 +64,6 @@ class Experiment(Game[State]):
                 commands.Stop: _stop,
                 commands.Resume: _resume,
                 commands.ReportRunWithoutResult: run_reports.run_without_result,
-                commands.RaiseBudget: _raise_budget,
                 commands.Compare: _compare,
                 commands.Look: looks.take,
                 commands.SeePcs: looks.see,
@@ -130,40 +132,35 @@ def _complete(state: State) -> bool:
 def _stop(state: State, command: commands.Stop) -> Decision:
     if state.status == "stopped":
         return Accepted()
+    if unstorable(command.reason):
+        return _UNSTORABLE
     kind = "interrupt" if command.kind == "operator" and command.reason == INTERRUPTED else command.kind
-
-    def stopped(reason: str) -> tuple[Event, ...]:
-        by = command.by[:BY_CHARS]
-        return (Stopped(by=by, reason=reason, kind=kind, model=command.model, status=command.status),)
-
-    return _with_reason(command.reason, stopped)
+    return Accepted((copied(Stopped, command, by=command.by[:BY_CHARS], reason=_note(command.reason), kind=kind),))
 
 
-def _resume(_: State, command: commands.Resume) -> Decision:
-    # Also of a running one, some of whose runs may wait for it.
-    return Accepted((Resumed(by=command.by[:BY_CHARS]),))
-
-
-def _raise_budget(state: State, command: commands.RaiseBudget) -> Decision:
+def _resume(state: State, command: commands.Resume) -> Decision:
     by = command.by[:BY_CHARS]
-    going_on = () if state.status == "running" else (Resumed(by=by),)
+    resumed = Resumed(by=by)
+    if command.budget is UNSET:
+        # Also of a running one, some of whose runs may wait for it.
+        return Accepted((resumed,))
+    going_on = () if state.status == "running" else (resumed,)
     if command.budget == state.budget:
         return Accepted(going_on)
-    fault = budget.raised(state.budget, command.budget)
-    if fault:
-        return Refused(Code.INVALID_REQUEST, f"{fault}.", (FieldFault("budget", fault),))
+    if fault := budget.raised(state.budget, command.budget):
+        return invalid("budget", fault)
+    if unstorable(command.reason):
+        return _UNSTORABLE
+    before, after = (canonical_json(each).decode() for each in (state.budget, command.budget))
+    deviation = Deviation(
+        number=len(state.deviations) + 1, by=by, field="budget", before=before, after=after,
+        reason=_note(command.reason), budget=command.budget,
+    )  # fmt: skip
+    return Accepted((deviation, *going_on))
 
-    def deviation(reason: str) -> tuple[Event, ...]:
-        before, after = (canonical_json(each).decode() for each in (state.budget, command.budget))
-        number = len(state.deviations) + 1
-        return (
-            Deviation(
-                number=number, by=by, field="budget", before=before, after=after, reason=reason, budget=command.budget
-            ),
-            *going_on,
-        )
 
-    return _with_reason(command.reason, deviation)
+def _note(reason: str) -> str:
+    return trimmed(reason)[:NOTE_CHARS]
 
 
 def _compare(state: State, command: commands.Compare) -> Decision:
@@ -214,13 +211,6 @@ def _end_batch(state: State, command: commands.EndBatch) -> Decision:
         return Accepted()
     done = min(command.done, batch.calls)
     return Accepted((BatchEnded(batch=batch.batch, done=done, failed=batch.calls - done, spent=command.spent),))
-
-
-def _with_reason(reason: str, events: Callable[[str], tuple[Event, ...]]) -> Decision:
-    if unstorable(reason):
-        fault = FieldFault("reason", "contains NUL or a lone surrogate")
-        return Refused(Code.INVALID_REQUEST, "The reason must not contain NUL or lone surrogates.", (fault,))
-    return Accepted(events(trimmed(reason)[:NOTE_CHARS]))
 
 
 def _end(state: State, command: EndGame) -> Decision:

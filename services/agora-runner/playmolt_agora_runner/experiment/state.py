@@ -1,6 +1,7 @@
 """An experiment as the fold of its events, and the refusals that follow from its state."""
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 from playmolt_core.game.decider import Refused
 from playmolt_core.game.game import Changes, Fold
 from playmolt_schemas.agora.plan import DeviationRow, ExperimentStatus, LookRow, RunStatus, StoppedBy
-from playmolt_schemas.codes import Code
+from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.copying import copied
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.instrument.usage import summed, with_call
@@ -117,7 +118,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """Finished runs at the last look of adaptive sampling; -1 before the first."""
     folder: Folder | None = None
     rooms: tuple[LockedRoom, ...] = ()
-    judges: tuple[Judge, ...] = ()
+    judges: dict[str, Judge] = {}
+    """Alias → judge, in the order in which they started."""
     judgings: int = 0
     """How often a judge was begun."""
     coders: dict[str, int] = {}
@@ -168,13 +170,10 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     def run(self, identifier: str) -> Run | None:
         return next((run for run in self.runs if run.run == identifier), None)
 
-    def judge(self, alias: str) -> Judge | None:
-        return next((each for each in self.judges if each.judge.alias == alias), None)
-
     @property
-    def judging(self) -> bool:
-        """Whether a judge is at work."""
-        return any(each.status == "running" for each in self.judges)
+    def judging(self) -> tuple[Judge, ...]:
+        """The judges at work."""
+        return tuple(each for each in self.judges.values() if each.status == "running")
 
     def asks_in_batches(self, judge: Judge) -> bool:
         """Whether a judge's questions travel in batches, as it was begun or as the plan says of all."""
@@ -184,15 +183,11 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def uses_batches(self) -> bool:
         """Whether calls of it may wait for batches or be in one."""
-        return self.plays_in_batches or any(map(self.asks_in_batches, self.judges)) or bool(self.batches)
+        return self.plays_in_batches or any(map(self.asks_in_batches, self.judges.values())) or bool(self.batches)
 
     def held(self) -> dict[str, int]:
         """Cell → runs, forks left out."""
-        counted: dict[str, int] = {}
-        for run in self.runs:
-            if run.parent is None:
-                counted[run.cell] = counted.get(run.cell, 0) + 1
-        return counted
+        return Counter(run.cell for run in self.runs if run.parent is None)
 
 
 _REGISTERED: Final = (
@@ -269,37 +264,32 @@ def _forked(state: State, event: Forked, at: datetime) -> Changes:
 
 
 def _judging_started(state: State, event: JudgingStarted, at: datetime) -> Changes:
-    before = state.judge(event.judge.alias)
+    alias = event.judge.alias
+    before = state.judges.get(alias)
     begun = copied(Judge, event, since=at)
-    again = replace(begun, coded=before.coded, failed=before.failed, spent=before.spent) if before else begun
-    others = state.judges
-    judges = tuple(again if each is before else each for each in others) if before else (*others, again)
-    return {"judges": judges, "judgings": event.number, "coded_since": state.status == "finished"}
+    if before is not None:
+        begun = replace(begun, coded=before.coded, failed=before.failed, spent=before.spent)
+    return _with_judge(state, alias, begun) | {"judgings": event.number}
 
 
 def _judge_coded(state: State, event: JudgeCoded, _: datetime) -> Changes:
-    coded = event.survival is not None and event.social is not None
-
-    def after(judge: Judge) -> Judge:
-        return replace(
-            judge,
-            coded=judge.coded + coded,
-            failed=judge.failed + (event.code is not None and not coded),
-            spent=with_call(judge.spent, event.taken),
-        )
-
-    return {"judges": _judged(state, event.judge, after), "coded_since": state.status == "finished"}
+    judge, coded = state.judges[event.judge], event.survival is not None and event.social is not None
+    after = replace(
+        judge,
+        coded=judge.coded + coded,
+        failed=judge.failed + (event.code is not None and not coded),
+        spent=with_call(judge.spent, event.taken),
+    )
+    return _with_judge(state, event.judge, after)
 
 
 def _judging_ended(state: State, event: JudgingEnded, _: datetime) -> Changes:
-    def after(judge: Judge) -> Judge:
-        return replace(judge, status=event.outcome, detail=event.detail)
-
-    return {"judges": _judged(state, event.judge, after), "coded_since": state.status == "finished"}
+    ended = replace(state.judges[event.judge], status=event.outcome, detail=event.detail)
+    return _with_judge(state, event.judge, ended)
 
 
-def _judged(state: State, alias: str, after: Callable[[Judge], Judge]) -> tuple[Judge, ...]:
-    return tuple(after(each) if each.judge.alias == alias else each for each in state.judges)
+def _with_judge(state: State, alias: str, judge: Judge) -> Changes:
+    return {"judges": {**state.judges, alias: judge}, "coded_since": state.status == "finished"}
 
 
 def _sheet_coded(state: State, event: SheetCoded, _: datetime) -> Changes:
@@ -349,6 +339,10 @@ FOLDS: Final[Mapping[type[Event], Fold]] = {
 
 
 BY_CHARS: Final = 100
+
+
+def invalid(field: str, message: str) -> Refused:
+    return Refused(Code.INVALID_REQUEST, f"{field}: {message}.", (FieldFault(field, message),))
 
 
 def no_run(run: str) -> Refused:

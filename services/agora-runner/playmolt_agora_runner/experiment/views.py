@@ -52,7 +52,7 @@ def runs(state: State) -> ExperimentRuns:
 def codings(state: State) -> Codings:
     """Who has coded its thoughts, in the order they began."""
     return Codings(
-        judges=tuple(copied(JudgeRow, each, each.judge, judge=each.judge.alias) for each in state.judges),
+        judges=tuple(copied(JudgeRow, each, each.judge, judge=each.judge.alias) for each in state.judges.values()),
         coders=tuple(CoderRow(coder=coder, rows=rows) for coder, rows in state.coders.items()),
     )
 

@@ -19,7 +19,7 @@ from playmolt_schemas.stored.agora.turn import RunSpec
 
 from playmolt_agora_runner.experiment import commands as experiments
 from playmolt_agora_runner.experiment import effects, looks
-from playmolt_agora_runner.experiment.api import PcsFigures
+from playmolt_agora_runner.experiment.api import OPERATOR
 from playmolt_agora_runner.experiment.effects import RunToOpen
 from playmolt_agora_runner.experiment.forking import registered_spec
 from playmolt_agora_runner.experiment.state import State
@@ -148,7 +148,8 @@ class PcsLook:
         state = found.state
         cells = looks.arms(found.state.plan, state.runs)
         try:
-            return PcsFigures(state.spent.turns, await self._laboratory.pcs(cells) if cells else {})
+            figures = await self._laboratory.pcs(cells) if cells else {}
+            return experiments.SeePcs(by=OPERATOR, turns=state.spent.turns, figures=figures)
         except LaboratoryFailed as error:
             _log.error("look_failed", experiment=request.stream, said=str(error))
             return Refused(Code.UNAVAILABLE, "PCS could not be computed; the runner's log says why. Look again.")

@@ -221,7 +221,7 @@ async def test_an_ended_experiment_cancels_its_batches_and_counts_what_was_answe
     await stream.ask(KEYS[2], asker="fake")
     assert stream.ledger.of(DAY.name) == Amount(Decimal("1.5"), 2100, 3)
     stream.when(EndGame(reason="wrong model"))
-    assert (stream.state.status, stream.state.over, stream.state.judging) == ("stopped", True, False)
+    assert (stream.state.status, stream.state.over, stream.state.judging) == ("stopped", True, ())
     stream.when(commands.Resume(by="operator")).refused(Code.GAME_OVER)
     await stream.work(40)
     assert counted(stream) == ("game_aborted", [(1, 1, "0.0024")])

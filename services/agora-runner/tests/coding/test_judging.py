@@ -184,7 +184,7 @@ class Stream(Scenario[State]):
 
     @property
     def line(self) -> Any:
-        return (self.state.judges or ())[0]
+        return next(iter(self.state.judges.values()))
 
 
 class _Snapshot(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ from playmolt_agora_runner.coding.judgement import Judgement
 from playmolt_agora_runner.coding.judgement import coded as coded_events
 from playmolt_agora_runner.experiment import commands, looks, views
 from playmolt_agora_runner.experiment.api import ExperimentApi
-from playmolt_agora_runner.experiment.effects import RunToOpen, ThoughtsToCode, look_effect, open_effect
+from playmolt_agora_runner.experiment.effects import RunToOpen, ThoughtsToCode, effect_id, look_effect
 from playmolt_agora_runner.experiment.forking import registered_spec
 from playmolt_agora_runner.experiment.rules import Experiment
 from playmolt_agora_runner.experiment.state import State
@@ -223,7 +223,7 @@ class TestRuns:
         assert [effect.kind for effect in effects] == ["open_run", "open_run"]
         assert len({effect.id for effect in effects}) == 2
         for effect, run in zip(effects, bench.state.runs, strict=True):
-            assert effect.id == open_effect(bench.state, run)
+            assert effect.id == effect_id(bench.state, "open_run", run.run)
             assert len(effect.id) == 32
             assert effect.payload == RunToOpen(run.run)
             assert registered_spec(bench.state, run.run).run == run.run
@@ -280,7 +280,7 @@ class TestStops:
         assert (stopped.limit, stopped.scope, stopped.run, stopped.most) == ("calls", "all", bench.run(0), "10")
         assert (bench.state.status, bench.effects()) == ("budget_stopped", [])
         bench.when(out_of_budget(bench.run(1))).then()
-        raised = commands.RaiseBudget(by="operator", budget=Budget(calls=20), reason="grant")
+        raised = commands.Resume(by="operator", budget=Budget(calls=20), reason="grant")
         bench.when(raised).then(like(events.Deviation), like(events.Resumed))
         assert bench.state.budget == Budget(calls=20)
         (line,) = bench.state.deviations
@@ -290,7 +290,7 @@ class TestStops:
     def test_a_budget_is_only_raised(self) -> None:
         bench = Bench(SMALL | {"budget": {"calls": 10, "per_run": {"calls": 5}}})
         for lower in (Budget(calls=9, per_run=Limits(calls=5)), Budget(calls=10, per_run=Limits(calls=4))):
-            bench.when(commands.RaiseBudget(by="o", budget=lower)).refused(Code.INVALID_REQUEST, "budget")
+            bench.when(commands.Resume(by="o", budget=lower)).refused(Code.INVALID_REQUEST, "budget")
 
     def test_another_model_than_was_asked_is_a_deviation_once_with_its_count(self, bench: Bench) -> None:
         def progress(run: int, calls: int, *names: str) -> commands.ReportRunProgress:
@@ -311,7 +311,7 @@ class TestStops:
 
     def test_a_raise_while_it_runs_is_a_deviation_alone(self) -> None:
         bench = Bench(SMALL | {"budget": {"calls": 10}})
-        bench.when(commands.RaiseBudget(by="o", budget=Budget())).then(like(events.Deviation))
+        bench.when(commands.Resume(by="o", budget=Budget())).then(like(events.Deviation))
 
     def test_the_operator_ends_it_for_good(self, bench: Bench) -> None:
         bench.when(EndGame(reason=" ")).refused(Code.INVALID_REQUEST, "reason")
@@ -321,7 +321,7 @@ class TestStops:
         for command in (
             commands.Stop(by="o"),
             commands.Resume(by="o"),
-            commands.RaiseBudget(by="o", budget=Budget(calls=1)),
+            commands.Resume(by="o", budget=Budget(calls=1)),
             commands.ForkRun(by="o", run=bench.run(0), version=1, change="model=scripted"),
             EndGame(reason="again"),
         ):
@@ -814,7 +814,7 @@ class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a m
 
     @rule(calls=st.none() | st.integers(1, 99))
     def raise_budget(self, calls: int | None) -> None:
-        self.commanded(commands.RaiseBudget(by="o", budget=Budget(calls=calls)))
+        self.commanded(commands.Resume(by="o", budget=Budget(calls=calls)))
 
     @rule(place=st.integers(0, 9))
     def stop_for_budget(self, place: int) -> None:
@@ -886,7 +886,7 @@ class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a m
 
     @invariant()
     def judges_count_what_was_told_of_them(self) -> None:
-        for judge in self.bench.state.judges or ():
+        for judge in self.bench.state.judges.values():
             judged = [
                 event
                 for event, _, _ in self.bench.log
@@ -970,7 +970,7 @@ def every_event() -> list[Event]:
     )
     grown.when(out_of_budget(grown.run(0)))
     more = Budget(calls=90, per_run=Limits(tokens=9000))
-    grown.when(commands.RaiseBudget(by="operator", budget=more, reason="grant"))
+    grown.when(commands.Resume(by="operator", budget=more, reason="grant"))
     grown.when(commands.Stop(by="operator", reason="lunch")).when(commands.Resume(by="operator"))
     grown.when(commands.ForkRun(by="operator", run=grown.run(0), version=5, change="model=scripted-wild"))
     grown.finish(0).finish(1).finish(2)

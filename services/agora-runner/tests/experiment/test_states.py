@@ -67,8 +67,8 @@ COMMANDS: Final[dict[str, Callable[[Bench], Command]]] = {
     "budget reached": lambda bench: out_of_budget(_run(bench, 0)),
     "stop": lambda _: commands.Stop(by="operator"),
     "resume": lambda _: commands.Resume(by="operator"),
-    "raise budget": lambda _: commands.RaiseBudget(by="operator", budget=Budget(calls=20)),
-    "lower budget": lambda _: commands.RaiseBudget(by="operator", budget=Budget(calls=1)),
+    "raise budget": lambda _: commands.Resume(by="operator", budget=Budget(calls=20)),
+    "lower budget": lambda _: commands.Resume(by="operator", budget=Budget(calls=1)),
     "compare": lambda bench: commands.Compare(
         by="runner", pins=msgspec.structs.replace(bench.state.pins, stimuli="other"), models=()
     ),

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playmolt_agora_runner.experiment.api import PcsFigures
-from playmolt_agora_runner.experiment.commands import ReportRunProgress
+from playmolt_agora_runner.experiment.commands import ReportRunProgress, SeePcs
 from playmolt_agora_runner.experiment.rules import Experiment
 from playmolt_agora_runner.workers.laboratory import Laboratory, LaboratoryFailed
 from playmolt_agora_runner.workers.run_workers import PcsLook
@@ -103,7 +102,7 @@ async def test_a_look_without_a_laboratory_is_refused_and_may_be_repeated() -> N
     async with answering(http(500, b"pcs ended with status 1")) as (url, _):
         look = PcsLook(Laboratory(url, KEY), _snapshot_of(experiment))
         request = ApiRequest(route="agora_look", stream=ID, body=None, operator=True)
-        assert await look(request) == PcsFigures(0, {}), "no run has two arms yet: nobody is asked"
+        assert await look(request) == SeePcs(by="operator", turns=0), "no run has two arms yet"
         for run in experiment.state.runs:
             counts = dict.fromkeys(ACTIONS, 3)
             experiment.when(
