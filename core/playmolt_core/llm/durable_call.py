@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
-from playmolt_schemas.instrument.usage import held_by, with_call
+from playmolt_schemas.instrument.usage import held_by, lost_call, with_call
 from playmolt_schemas.stored.agora.plan import Spent
 from playmolt_schemas.text import decimal_text
 from typing_extensions import override
@@ -309,13 +309,6 @@ class NoAnswer(msgspec.Struct, frozen=True, kw_only=True):
     attempts: tuple[StoredCall, ...] = ()
 
 
-class LostCalls(msgspec.Struct, frozen=True):
-    """Requests of a question that were lost when their process ended."""
-
-    calls: int
-    ask: int
-
-
 class DurableCalls:
     """Asks questions whose replies are kept. Methods raise LogUnavailable."""
 
@@ -334,8 +327,9 @@ class DurableCalls:
         self._batches = batches
         self._sleep = sleep
 
-    async def lost(self, place: InFlight, accounts: Sequence[Account]) -> LostCalls | None:
-        """The requests that were lost with the process that asked at this place; their reservation is released.
+    async def lost(self, place: InFlight, accounts: Sequence[Account]) -> StoredCall | None:
+        """The requests that were lost with the process that asked at this place, as stored; their reservation is
+        released.
 
         `place.logged` of its requests are in the log. None if none was in flight.
         """
@@ -347,7 +341,7 @@ class DurableCalls:
             return None
         release = Amount(-mark.money, -mark.tokens)
         await self._ledger.settle([LedgerEntry(account, release) for account in accounts], replace(mark, requests=0))
-        return LostCalls(calls=lost, ask=mark.ask)
+        return lost_call(lost, mark.ask)
 
     async def ask(
         self, question: Question, *, batch: BatchPlace | None = None, scripted: Model | None = None

@@ -20,12 +20,11 @@ from playmolt_agora_runner.experiment import preregistration
 from playmolt_agora_runner.experiment.forking import registered_spec
 from playmolt_agora_runner.experiment.rules import Experiment
 from playmolt_agora_runner.run import commands
-from playmolt_agora_runner.run.effects import AgentInterview, AgentTurn, effect, effect_id
+from playmolt_agora_runner.run.commands import TurnReply
+from playmolt_agora_runner.run.effects import AgentTurn, effect, effect_id
 from playmolt_agora_runner.run.rules import Agora
 from playmolt_agora_runner.scripted import residents, visitors
 from playmolt_agora_runner.turn import interview, prompts, reply_parser
-from playmolt_agora_runner.turn.interview import InterviewReply
-from playmolt_agora_runner.turn.reply_parser import TurnReply
 from playmolt_agora_runner.turn.scenes import scene
 from playmolt_agora_runner.workers.model_worker import scene_aside
 from playmolt_agora_runner.world.state import RunState
@@ -108,7 +107,7 @@ def play(plan: str, files: Mapping[str, str] | None = None) -> Played:
         spec = registered_spec(state, planned.run)
         run = log.give(world, world.initial(spec.run), spec.run, commands.OpenRun(spec=spec))
         state = give(state, command=experiment_commands.ReportRunOpened(run=spec.run))
-        while isinstance((due := effect(run)) and due.payload, AgentTurn | AgentInterview):
+        while isinstance((due := effect(run)) and due.payload, AgentTurn):
             run = log.give(world, run, spec.run, turn(run, shown) if run.next_agent else answer(run, shown))
         last = log.records[spec.run][-1]
         ended = RunFinished(
@@ -139,12 +138,13 @@ def _code(give: Callable[..., Any], state: Any, log: Log, shown: dict[str, str])
     give(state, command=experiment_commands.TakeSheet(coder="kim", rows=rows))
 
 
-def answer(run: RunState, shown: dict[str, str]) -> commands.TakeInterview:
+def answer(run: RunState, shown: dict[str, str]) -> commands.TakeTurn:
     """Ask the scripted model aside, and keep the prompt it was shown."""
     due = effect(run)
     assert due is not None
     asked = due.payload
-    assert isinstance(asked, AgentInterview)
+    assert isinstance(asked, AgentTurn)
+    assert asked.interview is not None
     prompt = interview.render(scene_aside(run, asked.agent), asked.interview)
     digest = prompts.prompt_hash(prompt.system, prompt.user)
     shown[digest] = prompts.prompt_text(prompt.system, prompt.user)
@@ -152,14 +152,12 @@ def answer(run: RunState, shown: dict[str, str]) -> commands.TakeInterview:
     request = ModelRequest(alias=alias, messages=(ChatMessage("user", prompt.user),))
     said = visitors.answer_aside(alias, asked.interview, language, ScriptedTurn(request, f"{run.run.seed}"))
     read = interview.read(said.text, asked.interview, language, failed="refusal" if said.refusal else None)
-    reply = InterviewReply(
-        answer=read,
-        raw_reply=said.text,
-        prompt_hash=digest,
-        usage={"prompt_tokens": 9, "completion_tokens": 2},
-        cost="0",
-    )
-    return commands.TakeInterview(effect_id=str(effect_id(run)), reply=reply)
+    reply = TurnReply(
+        parsed=read, raw_reply=said.text, prompt_hash=digest,
+        model_asked=alias, model_answered=alias, attempt=1, tokens=Tokens(9, 2), cost="0", latency_ms=1,
+        cache_hit=False,
+    )  # fmt: skip
+    return commands.TakeTurn(effect_id=str(effect_id(run)), reply=reply)
 
 
 def turn(run: RunState, shown: dict[str, str]) -> commands.TakeTurn:

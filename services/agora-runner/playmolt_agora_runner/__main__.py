@@ -37,10 +37,10 @@ from playmolt_agora_runner.world.state import RunState
 
 def runs(context: ServiceContext) -> HostedGame[RunState]:
     """The experiments' engine is there by the time a worker is first asked."""
-    cast, blobs = residents.cast(), PgBlobs(context.pool)
-    models, recent = context.models(cast), RecentExperiments(context.engines)
+    blobs, recent = PgBlobs(context.pool), RecentExperiments(context.engines)
+    models = context.models(residents.cast())
     calls = DurableCalls(models, PgLedger(context.pool), blobs, PgBatchCalls(context.pool))
-    asking = TurnModel(calls, cast, context.catalogue, blobs, recent)
+    asking = TurnModel(calls, context.catalogue, blobs, recent)
     balancer = LoadBalancer()
 
     async def take_turns(leased: LeasedEffect[run_effects.Payload, RunState]) -> None:

@@ -19,10 +19,10 @@ from playmolt_agora_runner.folder.reading import PlanFolder
 from playmolt_agora_runner.plan import matrix
 from playmolt_agora_runner.plan.design import TrialOf
 from playmolt_agora_runner.run import commands, effects
+from playmolt_agora_runner.run.commands import TurnReply
 from playmolt_agora_runner.run.rules import Agora
-from playmolt_agora_runner.scripted import residents, visitors
+from playmolt_agora_runner.scripted import visitors
 from playmolt_agora_runner.turn import prompts, reply_parser, scenes
-from playmolt_agora_runner.turn.reply_parser import TurnReply
 from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.world.state import RunState
 
@@ -76,7 +76,7 @@ def _reply(state: RunState, texts: Mapping[str, str]) -> TurnReply:
 
 def _said(scene: Scene, prompt: prompts.Prompt, state: RunState) -> str:
     turn = ScriptedTurn(ModelRequest(alias=_ALIAS, messages=prompt.messages, schema_name="turn"), state.run.seed)
-    return visitors.cast(residents.cast(), _ALIAS, scene).character(turn)(turn).text
+    return visitors.character(_ALIAS, scene)(turn).text
 
 
 def tried(plan: Plan | None, folder: PlanFolder, trial: TrialOf) -> PlanFolder:

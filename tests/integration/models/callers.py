@@ -12,6 +12,7 @@ import msgspec
 from playmolt_agora_runner.coding.judge_model import JudgeModel
 from playmolt_agora_runner.experiment.rules import Experiment
 from playmolt_agora_runner.experiment.state import Judge
+from playmolt_agora_runner.run.effects import AgentTurn
 from playmolt_agora_runner.scripted import residents
 from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.workers.turn_model import Halt, TurnModel
@@ -142,15 +143,12 @@ async def turn(world: World) -> None:
         agents=("merchant_01", "merchant_02"), energy=100, energy_max=200, influence=0, rank="commoner", gini="0.00",
         tax_rate=10, treasury=0, actions=ACTIONS,
     )  # fmt: skip
-    limits, asking = (
-        Budget(calls=2, tokens=MOST),
-        TurnModel(world.calls, residents.cast(), world.catalogue, world.blobs),
-    )
-    before = sum(world.logged("lost"))
-    lost = await asking.lost(spec, scene.turn, scene.agent, limits, before)
+    limits, asking = Budget(calls=2, tokens=MOST), TurnModel(world.calls, world.catalogue, world.blobs)
+    due = AgentTurn(spec, scene.turn, scene.agent)
+    lost = await asking.lost(due, limits, sum(world.logged("lost")))
     if lost is not None:
-        world.append("lost", lost.calls)
-    found = await asking.turn(spec, scene, limits, logged=sum(world.logged("lost")))
+        world.append("lost", lost["lost"])
+    found = await asking.ask(due, scene, limits, logged=sum(world.logged("lost")))
     assert not isinstance(found, Halt), found
     world.append("said", found.parsed.code)
 

@@ -16,7 +16,6 @@ from playmolt_core.llm.scripted.model import Cast, Said, ScriptedModel, Scripted
 from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.instrument.laboratory import Thought
 from playmolt_schemas.instrument.lexicon import cues
-from playmolt_schemas.instrument.usage import lost_call
 from playmolt_schemas.stored.agora.experiment import JudgingStatus
 from playmolt_schemas.stored.agora.plan import Limits, Plan
 from playmolt_schemas.stored.agora.turn import Language
@@ -102,7 +101,7 @@ class JudgeModel:
         """
         alias = judge.judge.alias
         lost = await self._calls.lost(_mark(experiment, alias, thought, logged), _accounts(experiment, judge))
-        return None if lost is None else lost_call(lost.calls, lost.ask) | {"alias": alias}
+        return lost and lost | {"alias": alias}
 
     async def ask(
         self, experiment: str, judge: Judge, plan: Plan, seed: str, thought: Thought, logged: int,

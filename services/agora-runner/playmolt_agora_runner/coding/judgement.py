@@ -7,13 +7,14 @@ from typing import Final, Literal
 
 import msgspec
 from msgspec import UNSET
+from playmolt_core.llm.durable_call import StoredCall
 from playmolt_schemas.instrument.laboratory import Thought
 from playmolt_schemas.stored.agora.experiment import JudgeCoded
 from playmolt_schemas.stored.agora.turn import Language
 from playmolt_schemas.text import trimmed
 
 from playmolt_agora_runner.turn import prompts, texts
-from playmolt_agora_runner.turn.reply_parser import StoredCall, declines, decoded, objects
+from playmolt_agora_runner.turn.reply_parser import declines, decoded, objects
 
 JudgeCode = Literal["ok", "ok_fenced", "ok_canonicalised", "parse_error", "timeout", "refusal", "cut"]
 """How the reply was read, by the names of the ladder of turns."""

@@ -2,13 +2,14 @@
 
 from typing import Any
 
+import msgspec
 from playmolt_core.game.decider import Command
 from playmolt_schemas.stored.agora.run import PauseCode
-from playmolt_schemas.stored.agora.turn import RunSpec
+from playmolt_schemas.stored.agora.turn import RunSpec, Tokens
 from playmolt_schemas.stored.event import Event
 
-from playmolt_agora_runner.turn.interview import InterviewReply
-from playmolt_agora_runner.turn.reply_parser import TurnReply
+from playmolt_agora_runner.turn.interview import Answer
+from playmolt_agora_runner.turn.reply_parser import Parsed
 
 
 class OpenRun(Command, frozen=True, kw_only=True):
@@ -37,18 +38,31 @@ class RecordCall(Command, frozen=True, kw_only=True):
     call: dict[str, Any]
 
 
+class TurnReply(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn's answer, or one to a question asked aside: the last reply, its parse, and the usage of all its calls.
+
+    `attempts` are the model runtime's accounts of every call, without floats; each becomes a separate event.
+    `attempt` counts all calls, lost ones included.
+    """
+
+    parsed: Parsed | Answer
+    raw_reply: str
+    prompt_hash: str
+    model_asked: str
+    model_answered: str | None
+    attempt: int
+    tokens: Tokens
+    cost: str | None
+    latency_ms: int
+    cache_hit: bool
+    attempts: tuple[dict[str, Any], ...] = ()
+
+
 class TakeTurn(Command, frozen=True, kw_only=True):
-    """The answer to an `agent_turn` effect. An answer to any other than the pending effect is ignored."""
+    """The answer to `agent_turn` or `agent_interview`. An answer to any other than the pending effect is ignored."""
 
     effect_id: str
     reply: TurnReply
-
-
-class TakeInterview(Command, frozen=True, kw_only=True):
-    """The answer to an `agent_interview` effect. An answer to any other than the pending effect is ignored."""
-
-    effect_id: str
-    reply: InterviewReply
 
 
 class PauseRun(Command, frozen=True, kw_only=True):

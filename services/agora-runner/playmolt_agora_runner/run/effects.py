@@ -19,29 +19,30 @@ NO_VALID_TURN: Final[PauseCode] = "no_valid_turn"
 
 
 class AgentTurn(msgspec.Struct, frozen=True, gc=False):
-    """Payload of `agent_turn`: the agent to act. Its scene is expensive, so the worker builds it (`scenes.scene`)."""
+    """Payload of `agent_turn`: the agent to act. Its scene is expensive, so the worker builds it (`scenes.scene`).
+
+    With an `interview` it is that of `agent_interview`: a question to the agent after `turn` (0: before the first).
+    """
 
     spec: RunSpec
     turn: int
     agent: str
+    interview: Interview | None = None
+
+    @property
+    def model(self) -> str:
+        """The alias that is asked."""
+        return next(seat.model for seat in self.spec.seats if seat.agent == self.agent)
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What its calls are stored with, beside their fields."""
+        return {"interview": self.interview.id} if self.interview else {}
 
     @property
     def place(self) -> str:
         """What its calls are marked with while they are in flight."""
-        return self.agent
-
-
-class AgentInterview(msgspec.Struct, frozen=True, gc=False):
-    """Payload of `agent_interview`: a question to an agent after `turn` (0: before the first)."""
-
-    spec: RunSpec
-    turn: int
-    agent: str
-    interview: Interview
-
-    @property
-    def place(self) -> str:
-        return f"{self.agent} {self.interview.id}"
+        return " ".join((self.agent, *self.labels.values()))
 
 
 class EndOfPause(msgspec.Struct, frozen=True, gc=False):
@@ -62,13 +63,7 @@ class RunReport(msgspec.Struct, frozen=True, gc=False):
     outcome: Outcome
 
 
-Payload = AgentTurn | AgentInterview | EndOfPause | RunReport
-_KINDS: Final[dict[type[Payload], str]] = {
-    AgentTurn: TURN,
-    AgentInterview: INTERVIEW,
-    EndOfPause: RESUME,
-    RunReport: REPORT,
-}
+Payload = AgentTurn | EndOfPause | RunReport
 
 
 def effect(state: RunState) -> Effect[Payload] | None:
@@ -76,36 +71,39 @@ def effect(state: RunState) -> Effect[Payload] | None:
     pending = _pending(state)
     if pending is None or state.due is None:
         return None
-    identifier, payload = pending
+    kind, identifier, payload = pending
     if state.pause is not None:
         asked = state.pause.since if state.pause.code == NO_VALID_TURN else None
-        payload = EndOfPause(state.run.experiment, state.pause.until, asked)
+        kind, payload = RESUME, EndOfPause(state.run.experiment, state.pause.until, asked)
         identifier = _identifier("resume", state, state.version)
-    return Effect(id=identifier, kind=_KINDS[type(payload)], due=state.due, lease=state.game_id, payload=payload)
+    return Effect(id=identifier, kind=kind, due=state.due, lease=state.game_id, payload=payload)
 
 
 def effect_id(state: RunState) -> str | None:
     """Id of the pending effect, paused or not: 32 hex digits, the same after a crash; None without one."""
     pending = _pending(state)
-    return pending[0] if pending else None
+    return pending[1] if pending else None
 
 
-def outcome(state: RunState) -> Outcome:
-    """The ending of a run that has taken all turns."""
-    return "completed" if state.living else "died_out"
+def due(state: RunState, effect_id: str) -> Payload | None:
+    """The payload of the pending effect, paused or not, if that has this id."""
+    pending = _pending(state)
+    return pending[2] if pending and pending[1] == effect_id else None
 
 
-def _pending(state: RunState) -> tuple[str, Payload] | None:
-    """The id and the payload of what is to be done, if the run is not paused."""
+def _pending(state: RunState) -> tuple[str, str, Payload] | None:
+    """The kind, the id and the payload of what is to be done, if the run is not paused."""
     if state.over:
         return None
     if (asked := state.asked_aside) is not None:
         identifier = _identifier("interview", state, state.turn, asked.agent, asked.interview.id)
-        return identifier, AgentInterview(state.run, state.turn, asked.agent, asked.interview)
+        return INTERVIEW, identifier, AgentTurn(state.run, state.turn, asked.agent, asked.interview)
     if state.stage == "finished":
-        return _identifier("report", state), RunReport(state.run, outcome(state))
+        return REPORT, _identifier("report", state), RunReport(state.run, "completed" if state.living else "died_out")
     agent = state.next_agent
-    return (_identifier("turn", state, state.turn, agent), AgentTurn(state.run, state.turn, agent)) if agent else None
+    if agent is None:
+        return None
+    return TURN, _identifier("turn", state, state.turn, agent), AgentTurn(state.run, state.turn, agent)
 
 
 def _identifier(kind: str, state: RunState, *more: object) -> str:

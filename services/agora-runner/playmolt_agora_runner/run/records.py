@@ -5,8 +5,9 @@ from playmolt_schemas.copying import copied
 from playmolt_schemas.instrument import lexicon as coding
 from playmolt_schemas.stored.agora.turn import VALID_CODES, Effect, TurnRecord
 
+from playmolt_agora_runner.run.commands import TurnReply
 from playmolt_agora_runner.turn import scenes
-from playmolt_agora_runner.turn.reply_parser import Parsed, TurnReply
+from playmolt_agora_runner.turn.reply_parser import Parsed
 from playmolt_agora_runner.world import acts, world
 from playmolt_agora_runner.world.acts import Deed
 from playmolt_agora_runner.world.named_rules import ActAttempt

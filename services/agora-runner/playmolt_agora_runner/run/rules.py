@@ -5,7 +5,7 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Final
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 from playmolt_core.game.decider import Accepted, Command, Decision, Effect, EndGame, Refused, Viewer
 from playmolt_core.game.game import Game, ended
 from playmolt_schemas.agora.feed import RunView
@@ -26,15 +26,18 @@ from playmolt_schemas.stored.agora.run import (
     RunResumed,
     TurnFailed,
 )
-from playmolt_schemas.stored.agora.turn import TurnRecord
+from playmolt_schemas.stored.agora.turn import Interview, TurnRecord
 from playmolt_schemas.stored.agora.world import Rules
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.text import unstorable
 from typing_extensions import override
 
 from playmolt_agora_runner.run import commands, effects, forks, opening, records, views
+from playmolt_agora_runner.run.effects import AgentTurn, RunReport
 from playmolt_agora_runner.run.fold import evolve
 from playmolt_agora_runner.turn import texts
+from playmolt_agora_runner.turn.interview import Answer
+from playmolt_agora_runner.turn.reply_parser import Parsed
 from playmolt_agora_runner.world import chance, epoch, visibility, world, worlds
 from playmolt_agora_runner.world.state import JUDGED_TURNS, RunState
 
@@ -63,7 +66,6 @@ class Agora(Game[RunState]):
                 commands.ReplayRun: self._replay,
                 commands.RecordCall: _recorded,
                 commands.TakeTurn: _taken,
-                commands.TakeInterview: _interviewed,
                 commands.PauseRun: _paused,
                 commands.ResumeRun: _resumed,
                 commands.EndRun: _ended,
@@ -164,16 +166,26 @@ def _recorded(state: RunState, command: commands.RecordCall) -> Decision:
 
 
 def _taken(state: RunState, command: commands.TakeTurn) -> Decision:
-    agent = state.next_agent
-    if agent is None or state.over or command.effect_id != effects.effect_id(state):
+    due, reply = effects.due(state, command.effect_id), command.reply
+    if not isinstance(due, AgentTurn):
         return Accepted()
-    reply = command.reply
-    calls = tuple(CallMade(turn=state.turn, agent=agent, call=call) for call in reply.attempts)
-    found = records.parsed(state, agent, reply.parsed)
+    calls = tuple(CallMade(turn=due.turn, agent=due.agent, call=call) for call in reply.attempts)
+    match due.interview, reply.parsed:
+        case None, Parsed() as parsed:
+            return Accepted((*calls, *_acted(state, due.agent, reply, parsed)))
+        case Interview(id=name), Answer() as answer:
+            usage = {f"{kind}_tokens": count for kind, count in asdict(reply.tokens).items()}
+            asked = {"turn": due.turn, "agent": due.agent, "id": name, "parse_code": answer.code, "usage": usage}
+            return Accepted((*calls, copied(Interviewed, reply, answer, state.run, **asked)))
+    return Accepted()
+
+
+def _acted(state: RunState, agent: str, reply: commands.TurnReply, parsed: Parsed) -> Sequence[Event]:
+    found = records.parsed(state, agent, parsed)
     deed = records.judged(state, agent, found)
     record = records.record(state, agent, reply, found, deed)
     if deed is None:
-        return Accepted((*calls, TurnFailed(record=record), *_gives_up(state, record.model)))
+        return (TurnFailed(record=record), *_gives_up(state, record.model))
     acted = AgentActed(
         record=record,
         value=deed.value,
@@ -181,26 +193,7 @@ def _taken(state: RunState, command: commands.TakeTurn) -> Decision:
         weight=world.of(state).weight(state.agents[agent].influence),
         private=_whispers(state, found.action),
     )
-    return Accepted((*calls, acted))
-
-
-def _interviewed(state: RunState, command: commands.TakeInterview) -> Decision:
-    asked = state.asked_aside
-    if asked is None or state.over or command.effect_id != effects.effect_id(state):
-        return Accepted()
-    reply, agent = command.reply, asked.agent
-    calls = tuple(CallMade(turn=state.turn, agent=agent, call=call) for call in reply.attempts)
-    found = copied(
-        Interviewed,
-        reply,
-        reply.answer,
-        state.run,
-        turn=state.turn,
-        agent=agent,
-        id=asked.interview.id,
-        parse_code=reply.answer.code,
-    )
-    return Accepted((*calls, found))
+    return (acted,)
 
 
 def _gives_up(state: RunState, model: str) -> tuple[Event, ...]:
@@ -255,9 +248,8 @@ def _resumed(state: RunState, _: commands.ResumeRun) -> Decision:
 
 
 def _ended(state: RunState, command: commands.EndRun) -> Decision:
-    if state.stage != "finished" or state.over or command.effect_id != effects.effect_id(state):
-        return Accepted()
-    return Accepted((RunEnded(outcome=effects.outcome(state), turns=state.turn),))
+    due = effects.due(state, command.effect_id)
+    return Accepted((RunEnded(outcome=due.outcome, turns=state.turn),) if isinstance(due, RunReport) else ())
 
 
 def _aborted(state: RunState, command: EndGame) -> Decision:

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Final, TypeVar
 
 import msgspec
-from playmolt_core.llm.scripted.model import Cast, Character, Said, ScriptedTurn, generic
+from playmolt_core.llm.scripted.model import Cast, Said, ScriptedTurn, generic
 from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS, Action, Language
 
 from playmolt_agora_runner.turn import texts
@@ -100,7 +100,7 @@ def _script() -> _Script:
 
 
 def cast() -> Cast:
-    """A cast that knows each alias; what an alias answers in a turn depends on its scene (`visitors.cast`)."""
+    """A cast that knows each alias; what an alias answers in a turn depends on its scene (`visitors.character`)."""
     whole = Cast()
     for alias in ALIASES:
         whole.add(generic, alias=alias)
@@ -131,14 +131,6 @@ def in_form(
         intro, outro = (getattr(words, name) for name in ("intro", "outro"))
         return Said(f"{intro[turn.draw('intro', len(intro))]}\n{text}\n{outro[turn.draw('outro', len(outro))]}")
     return Said(text)
-
-
-def alone(known: Cast, alias: str, character: Character) -> Cast:
-    """A cast in which a known alias plays a character; no other model does."""
-    one = Cast()
-    if known.knows(alias):
-        one.add(character, alias=alias)
-    return one
 
 
 def weighted(turn: ScriptedTurn, options: Sequence[T], weights: Sequence[int]) -> T:

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 from playmolt_core.game import draws
-from playmolt_core.llm.scripted.model import Cast, Said, ScriptedTurn
+from playmolt_core.llm.scripted.model import Character, Said, ScriptedTurn
 from playmolt_schemas.stored.agora.turn import Interview, InterviewScale, Language
 
 from playmolt_agora_runner.scripted import residents
@@ -23,20 +23,15 @@ _WAVERS: Final = 40
 """The percentage of answers aside beside the leaning."""
 
 
-def cast(known: Cast, alias: str, scene: Scene) -> Cast:
-    """The cast for a scene, which the alias plays and no other: a resident of a shipped world, a visitor elsewhere."""
-    return residents.alone(known, alias, partial(residents.answer if scene.own is None else answer, alias, scene))
+def character(alias: str, scene: Scene) -> Character:
+    """What an alias plays in a scene: a resident of a shipped world, a visitor elsewhere."""
+    return partial(residents.answer if scene.own is None else answer, alias, scene)
 
 
 def answer(alias: str, scene: Scene, turn: ScriptedTurn) -> Said:
     """An act that can be done, drawn by the profile's weights, in the profile's form."""
     visitor = _Visitor(residents.profile(alias), scene, turn)
     return residents.in_form(residents.profile(alias), turn, visitor.reply(), scene.language)
-
-
-def cast_aside(known: Cast, alias: str, question: Interview, language: Language) -> Cast:
-    """A cast in which an alias answers a question; no other model does."""
-    return residents.alone(known, alias, partial(answer_aside, alias, question, language))
 
 
 def answer_aside(alias: str, question: Interview, language: Language, turn: ScriptedTurn) -> Said:

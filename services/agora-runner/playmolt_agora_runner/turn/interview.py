@@ -18,7 +18,7 @@ from playmolt_schemas.text import trimmed
 
 from playmolt_agora_runner.turn import prompts, texts
 from playmolt_agora_runner.turn.prompts import Prompt
-from playmolt_agora_runner.turn.reply_parser import FailedCode, StoredCall, Unread, find_object
+from playmolt_agora_runner.turn.reply_parser import FailedCode, Unread, find_object
 from playmolt_agora_runner.turn.scene import Scene
 
 SCHEMA: Final = "interview"
@@ -36,20 +36,6 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     choice: int | None = None
     text: str | None = None
     fault: str = ""
-
-
-class InterviewReply(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to a question as the worker hands it to the rules, with the usage of all its calls.
-
-    `attempts` are their accounts as stored; each becomes a separate event.
-    """
-
-    answer: Answer
-    raw_reply: str
-    prompt_hash: str
-    usage: dict[str, int]
-    cost: str | None
-    attempts: tuple[StoredCall, ...] = ()
 
 
 class _Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -8,12 +8,12 @@ guessed.
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal
 
 import msgspec
 from playmolt_core.llm.openai.storing import storable
 from playmolt_core.llm.port import REPLY_BYTES
-from playmolt_schemas.stored.agora.turn import ACTIONS, Language, ParseCode, Tokens
+from playmolt_schemas.stored.agora.turn import ACTIONS, Language, ParseCode
 from playmolt_schemas.text import trimmed
 
 from playmolt_agora_runner.turn import prompts, texts
@@ -38,30 +38,6 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
     def valid(self) -> bool:
         """Whether the turn acts."""
         return self.action is not None
-
-
-StoredCall: TypeAlias = dict[str, Any]
-"""The account of a call as it is stored, without floats."""
-
-
-class TurnReply(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn's answer as the worker hands it to the rules: the last reply, its parse, and its usage.
-
-    `attempts` are the model runtime's accounts of every call, without floats; each becomes a separate event.
-    `attempt` counts all calls of this turn, lost ones included.
-    """
-
-    parsed: Parsed
-    raw_reply: str
-    prompt_hash: str
-    model_asked: str
-    model_answered: str | None
-    attempt: int
-    tokens: Tokens
-    cost: str | None
-    latency_ms: int
-    cache_hit: bool
-    attempts: tuple[StoredCall, ...] = ()
 
 
 FailedCode = Literal["refusal", "timeout", "cut"]

@@ -4,7 +4,7 @@ Replicas share out the runs.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Final
@@ -14,9 +14,10 @@ from playmolt_core.effects.leased_effect import LeasedEffect, Submit
 from playmolt_core.game.decider import Effect
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.llm.catalogue import Catalogue
+from playmolt_core.llm.durable_call import StoredCall
 from playmolt_core.log.port import StreamReader
 from playmolt_schemas.canonical import digest
-from playmolt_schemas.instrument.usage import lost_call, lost_of
+from playmolt_schemas.instrument.usage import lost_of
 from playmolt_schemas.stored.agora.experiment import RunFinished
 from playmolt_schemas.stored.agora.run import AgentDied
 from playmolt_schemas.stored.event import Event
@@ -24,11 +25,10 @@ from playmolt_schemas.stored.event import Event
 from playmolt_agora_runner.experiment import commands as experiments
 from playmolt_agora_runner.experiment import preregistration
 from playmolt_agora_runner.run import commands, effects
-from playmolt_agora_runner.run.effects import AgentInterview, AgentTurn, RunReport
+from playmolt_agora_runner.run.commands import TurnReply
+from playmolt_agora_runner.run.effects import AgentTurn, RunReport
 from playmolt_agora_runner.run.fold import evolve
 from playmolt_agora_runner.turn import scenes
-from playmolt_agora_runner.turn.interview import InterviewReply
-from playmolt_agora_runner.turn.reply_parser import TurnReply
 from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.workers.recent_experiments import RecentExperiments, events_of
 from playmolt_agora_runner.workers.run_usage import RunUsage, requests_recorded
@@ -54,15 +54,10 @@ def stop_for(run: str, halt: Halt, pauses: int) -> experiments.Stop | None:
     if halt.limited and pauses >= LIMITED_PAUSES:
         reason = f"{run}: out of credit, or limited for good: refused at each of {pauses + 1} attempts. {halt.detail}"
         return experiments.Stop(by="runner", reason=reason[:1000], kind="model", model=halt.alias, status=429)
-    if not halt.rejected:
+    if halt.rejected is None:
         return None
-    return experiments.Stop(
-        by="runner",
-        reason=f"{run}: {halt.detail}"[:1000],
-        kind="model" if halt.no_access else "setting",
-        model=halt.alias,
-        status=halt.status,
-    )
+    reason = f"{run}: {halt.detail}"[:1000]
+    return experiments.Stop(by="runner", reason=reason, kind=halt.rejected, model=halt.alias, status=halt.status)
 
 
 class LoadBalancer:
@@ -130,10 +125,10 @@ class ModelWorker:
             turn = effect.payload
             if isinstance(turn, RunReport):
                 await self._report(effect, turn, snapshot)
-            if not isinstance(turn, AgentTurn | AgentInterview):
+            if not isinstance(turn, AgentTurn):
                 return
             if taken_up:
-                logged, lost = requests_recorded(before, turn.turn, turn.agent, _topic(turn))
+                logged, lost = requests_recorded(before, turn.turn, turn.agent, turn.labels.get("interview"))
                 found = await self._record_loss(effect, turn, logged)
                 usage.add_calls(found)
                 logged, lost = logged + lost_of(found), lost + lost_of(found)
@@ -143,55 +138,37 @@ class ModelWorker:
                 await self._progress(effect, f"halt/{snapshot.version}")
                 await self._pause(effect, turn, f"halt/{snapshot.version}", reply, snapshot.state.pauses)
                 return
-            taken = (
-                commands.TakeInterview(effect_id=effect.id, reply=reply)
-                if isinstance(reply, InterviewReply)
-                else commands.TakeTurn(effect_id=effect.id, reply=reply)
-            )
-            await leased.submit(taken, effect=effect)
+            await leased.submit(commands.TakeTurn(effect_id=effect.id, reply=reply), effect=effect)
             usage.add_calls(reply.attempts)
             snapshot, lost, logged, taken_up = await leased.present(), 0, 0, False
-            if isinstance(reply, TurnReply):
+            if turn.interview is None:
                 usage.add_turn(snapshot.state.acts[-1].action)
             if time.monotonic() - reported > PROGRESS_SECONDS:
                 await self._progress(effect, "progress")
                 reported = time.monotonic()
 
-    async def _record_loss(
-        self, effect: Effect, turn: AgentTurn | AgentInterview, logged: int
-    ) -> tuple[dict[str, object], ...]:
+    async def _record_loss(self, effect: Effect, turn: AgentTurn, logged: int) -> Sequence[StoredCall]:
         """Record the calls of a question whose process ended; their cost is unknown."""
-        budget = (await self._recent.of(self._experiment)).budget
-        lost = await self._asking.lost(turn.spec, turn.turn, turn.place, budget, logged)
-        if lost is None:
+        call = await self._asking.lost(turn, (await self._recent.of(self._experiment)).budget, logged)
+        if call is None:
             return ()
-        model = next(seat.model for seat in turn.spec.seats if seat.agent == turn.agent)
-        call = lost_call(lost.calls, lost.ask) | {"alias": model}
-        call |= {} if (topic := _topic(turn)) is None else {"interview": topic}
         # The log's version names the loss, so that a second find counts as the same loss.
         await self._record(effect, turn, call, f"lost/at/{logged}")
         return (call,)
 
-    async def _record(
-        self, effect: Effect, turn: AgentTurn | AgentInterview, call: dict[str, object], step: str
-    ) -> None:
+    async def _record(self, effect: Effect, turn: AgentTurn, call: StoredCall, step: str) -> None:
         made = commands.RecordCall(turn=turn.turn, agent=turn.agent, call=call)
         await self._leased.submit(made, step, effect=effect)
 
-    async def _reply(
-        self, turn: AgentTurn | AgentInterview, state: RunState, lost: int, logged: int
-    ) -> TurnReply | InterviewReply | Halt:
+    async def _reply(self, turn: AgentTurn, state: RunState, lost: int, logged: int) -> TurnReply | Halt:
         """Ask for a turn after `lost` lost calls, or a question aside."""
         experiment = await self._recent.of(self._experiment)
         if experiment.halted is not None:
             return Halt(code=experiment.halted, detail=experiment.reason)
-        if isinstance(turn, AgentInterview):
-            return await self._asking.interview(turn, scene_aside(state, turn.agent), experiment.budget, logged)
-        return await self._asking.turn(turn.spec, scenes.scene(state, turn.agent), experiment.budget, lost, logged)
+        scene = scenes.scene if turn.interview is None else scene_aside
+        return await self._asking.ask(turn, scene(state, turn.agent), experiment.budget, lost, logged)
 
-    async def _pause(
-        self, effect: Effect, turn: AgentTurn | AgentInterview, step: str, halt: Halt, pauses: int
-    ) -> None:
+    async def _pause(self, effect: Effect, turn: AgentTurn, step: str, halt: Halt, pauses: int) -> None:
         """Pause the run. A spent budget, a setting that a server rejects and a limit without an end stop the
         experiment."""
         for number, call in enumerate(halt.attempts):
@@ -246,8 +223,3 @@ def scene_aside(state: RunState, agent: str) -> Scene:
         at = evolve(at, event, _NO_TIME)
         event = epoch.next_event(at) if at.stage in ("crisis", "morning") else None
     return scenes.scene(at, agent)
-
-
-def _topic(asked: AgentTurn | AgentInterview) -> str | None:
-    """The question that is asked aside; None for a turn."""
-    return asked.interview.id if isinstance(asked, AgentInterview) else None

@@ -6,12 +6,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from msgspec.structs import replace
+from playmolt_core.llm.durable_call import StoredCall
 from playmolt_schemas.instrument.usage import LOST, by_model, is_call, lost_of, with_call
 from playmolt_schemas.stored.agora.plan import Noticed, Spent
 from playmolt_schemas.stored.agora.run import AgentActed, CallMade, TurnFailed
 from playmolt_schemas.stored.event import Event
-
-from playmolt_agora_runner.turn.reply_parser import StoredCall
 
 _OTHERS: Final = 20
 _MORE: Final = "(others)"

@@ -6,24 +6,32 @@ Texts of the plan's folder come from the blob store (agora.md, Turn).
 import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Final, Generic, TypeVar
+from functools import partial
+from typing import Final, Generic, Literal, TypeVar
 
 import msgspec
-from msgspec.structs import replace
 from playmolt_core.db.blobs import PgBlobs, PromptStore
 from playmolt_core.db.ledger import InFlight
 from playmolt_core.llm import port
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_core.llm.conversation import asked_again, driven, repairing
-from playmolt_core.llm.durable_call import AccountExhausted, Answer, BatchPlace, DurableCalls, LostCalls, Question
+from playmolt_core.llm.conversation import asked_again
+from playmolt_core.llm.durable_call import (
+    AccountExhausted,
+    Answer,
+    BatchPlace,
+    DurableCalls,
+    NoAnswer,
+    Question,
+    StoredCall,
+)
 from playmolt_core.llm.port import Failed, ModelRequest, TurnHeader
-from playmolt_core.llm.scripted.model import Cast, ScriptedModel
+from playmolt_core.llm.scripted.model import Cast, Character, ScriptedModel
 from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.instrument.usage import is_call, with_call
 from playmolt_schemas.stored.agora.experiment import BudgetStopped
 from playmolt_schemas.stored.agora.plan import Budget, Spent
 from playmolt_schemas.stored.agora.run import PauseCode
-from playmolt_schemas.stored.agora.turn import RunSpec, Tokens
+from playmolt_schemas.stored.agora.turn import Interview, RunSpec, Tokens
 
 from playmolt_agora_runner.calls.requests import (
     Heard,
@@ -37,20 +45,16 @@ from playmolt_agora_runner.calls.requests import (
     turn_request,
 )
 from playmolt_agora_runner.folder.personas import dressed
-from playmolt_agora_runner.run.effects import AgentInterview
-from playmolt_agora_runner.scripted import visitors
+from playmolt_agora_runner.run.commands import TurnReply
+from playmolt_agora_runner.run.effects import AgentTurn
+from playmolt_agora_runner.scripted import residents, visitors
 from playmolt_agora_runner.turn import interview, prompts, reply_parser
-from playmolt_agora_runner.turn.interview import InterviewReply
 from playmolt_agora_runner.turn.prompts import Prompt
-from playmolt_agora_runner.turn.reply_parser import Parsed, StoredCall, TurnReply
+from playmolt_agora_runner.turn.reply_parser import Parsed
 from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.workers.recent_experiments import RecentExperiments
 
 _KEPT: Final = 200
-
-
-class MissingText(LookupError):
-    """A locked text is not in the blob store."""
 
 
 class RoomTextLoader:
@@ -61,7 +65,7 @@ class RoomTextLoader:
         self._known: OrderedDict[str, str] = OrderedDict()
 
     async def dressed(self, spec: RunSpec, scene: Scene) -> Scene:
-        """The scene with its persona's text, its shell and its template. Raises LogUnavailable and MissingText."""
+        """The scene with its persona's text, its shell and its template. Raises LogUnavailable, and LookupError."""
         files = spec.files or {}
         missing = [named for named in files.values() if named not in self._known]
         if missing:
@@ -69,7 +73,7 @@ class RoomTextLoader:
         try:
             texts = {path: self._known[named] for path, named in files.items()}
         except KeyError as error:
-            raise MissingText(f"the text with the hash {error} is missing from the blob store") from None
+            raise LookupError(f"the text with the hash {error} is missing from the blob store") from None
         while len(self._known) > _KEPT:
             self._known.popitem(last=False)
         return dressed(scene, texts) if texts else scene
@@ -78,14 +82,13 @@ class RoomTextLoader:
 _ASKED_AGAIN: Final = frozenset(("parse_error", "invalid_action"))
 _NO_ACCESS: Final = frozenset(("401", "402", "403", "404", port.NO_QUOTA))
 """Statuses that reject the key, the account or the model, whatever the request."""
-_USAGE: Final = ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens")
 LOOK_SECONDS: Final = 0.5
 """How often a question looks for the answer of its batch."""
 
 
 class Halt(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a run cannot continue. `reached` is the budget limit; `rejected` that a server refuses
-    what `alias` is asked, with `status`; `limited` that it was over its limit each time.
+    """Why a run cannot continue. `reached` is the budget limit; `rejected` what a server refuses of what `alias` is
+    asked, with `status`; `limited` that it was over its limit each time.
 
     `attempts` are the calls that came to nothing on the way, as they are stored.
     """
@@ -93,8 +96,7 @@ class Halt(msgspec.Struct, frozen=True, kw_only=True):
     code: PauseCode
     detail: str
     reached: BudgetStopped | None = None
-    rejected: bool = False
-    no_access: bool = False
+    rejected: Literal["model", "setting"] | None = None
     limited: bool = False
     alias: str | None = None
     status: int | None = None
@@ -104,16 +106,16 @@ class Halt(msgspec.Struct, frozen=True, kw_only=True):
 P = TypeVar("P", bound=Parsed | interview.Answer)
 
 
-class _Ladder(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
-    """A question of a run, how its replies are read, and what a model is asked after one that cannot be used.
+class _Form(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
+    """The form of a question: how its replies are read, and what a model is asked after one that cannot be used.
 
-    `replicate` names it in keys of replies; `cast` answers for scripted models.
+    `replicate` names it in keys of replies; `character` answers for scripted models.
     """
 
-    spec: RunSpec
-    question: Question
+    prompt: Prompt
+    request: ModelRequest
     replicate: tuple[object, ...]
-    cast: Cast
+    character: Character
     read: Callable[[Heard, bool], P]
     demand: Callable[[P], str]
 
@@ -122,153 +124,90 @@ class TurnModel:
     """Asks models. Scripted ones depend only on the run's seed, the scene and its prompt: a plan is reproducible."""
 
     def __init__(
-        self,
-        calls: DurableCalls,
-        cast: Cast,
-        catalogue: Catalogue,
-        blobs: PgBlobs,
-        recent: RecentExperiments | None = None,
+        self, calls: DurableCalls, catalogue: Catalogue, blobs: PgBlobs, recent: RecentExperiments | None = None
     ) -> None:
         """Without `recent` no experiment uses batches."""
         self._calls = calls
-        self._cast = cast
         self._catalogue = catalogue
         self._store = PromptStore(blobs)
         self._recent = recent
         self._room_texts = RoomTextLoader(blobs)
 
-    async def lost(self, spec: RunSpec, turn: int, place: str, limits: Budget, logged: int) -> LostCalls | None:
+    async def lost(self, due: AgentTurn, limits: Budget, logged: int) -> StoredCall | None:
         """The calls of a question that were lost with their process; what was reserved for them is released.
 
         `logged` requests of the question are in the log. None where no request was on its way: a run that was held,
         waited or was between two turns has lost nothing. Raises LogUnavailable.
         """
-        mark = InFlight(stream=spec.run, turn=turn, agent=place, ask=0, logged=logged)
-        return await self._calls.lost(mark, accounts_of(spec, limits))
+        found = await self._calls.lost(_mark(due, 0, logged), accounts_of(due.spec, limits))
+        return found and found | {"alias": due.model} | due.labels
 
-    async def turn(
-        self, spec: RunSpec, scene: Scene, limits: Budget, lost: int = 0, logged: int = 0
+    async def ask(
+        self, due: AgentTurn, scene: Scene, limits: Budget, lost: int = 0, logged: int = 0
     ) -> TurnReply | Halt:
-        """Ask for one turn; `lost` calls of it went before, `logged` of it are in the log. Raises LogUnavailable."""
-        scene = await self._room_texts.dressed(spec, scene)
-        prompt, alias = prompts.render(scene), _alias(spec, scene)
-        header = TurnHeader(spec.run, f"{scene.turn}:{scene.agent}")
-        question = Question(
-            request=turn_request(spec, alias, scene, prompt, header),
-            key=None,
-            prompt=await self._keep_prompt(prompt),
-            mark=InFlight(stream=spec.run, turn=scene.turn, agent=scene.agent, ask=0, logged=logged),
-            accounts=accounts_of(spec, limits),
-        )
-        ladder = _Ladder(
-            spec=spec,
-            question=question,
-            replicate=(spec.run, scene.turn, scene.agent),
-            cast=visitors.cast(self._cast, alias, scene),
-            read=lambda said, reask: reply_parser.read(said.text, scene, failed=said.failed, reask=reask),
-            demand=lambda parsed: reply_parser.reask_message(parsed, spec.language),
-        )
-        found = await self._climbed(ladder)
-        if isinstance(found, Halt):
-            return found
-        asked, parsed, attempts = found
-        return _turn_reply(alias, asked, parsed, attempts, question.prompt, lost)
+        """Ask for a turn, or a question aside; `lost` calls of it went before, `logged` of it are in the log.
 
-    async def interview(
-        self, due: AgentInterview, scene: Scene, limits: Budget, logged: int = 0
-    ) -> InterviewReply | Halt:
-        """Ask a question aside; `logged` calls of it are in the log. Raises LogUnavailable."""
-        spec, asked_about = due.spec, due.interview
-        scene = await self._room_texts.dressed(spec, scene)
-        prompt = interview.render(scene, asked_about)
-        schema, alias = interview.answer_schema(asked_about, spec.language), _alias(spec, scene)
-        header = TurnHeader(spec.run, f"interview:{due.turn}:{due.agent}:{asked_about.id}")
-        question = Question(
-            request=model_request(spec, alias, prompt, interview.SCHEMA, schema, header),
-            key=None,
-            prompt=await self._keep_prompt(prompt),
-            mark=InFlight(stream=spec.run, turn=due.turn, agent=due.place, ask=0, logged=logged),
-            accounts=accounts_of(spec, limits),
-            labels={"interview": asked_about.id},
-        )
-        ladder = _Ladder(
-            spec=spec,
-            question=question,
-            replicate=(spec.run, due.turn, due.agent, "interview", asked_about.id),
-            cast=visitors.cast_aside(self._cast, alias, asked_about, spec.language),
-            read=lambda said, reask: interview.read(
-                said.text, asked_about, spec.language, failed=said.failed, reask=reask
-            ),
-            demand=lambda answer: interview.reask_message(answer, asked_about, spec.language),
-        )
-        found = await self._climbed(ladder)
-        if isinstance(found, Halt):
-            return found
-        asked, answer, attempts = found
-        spent = _spent(attempts)
-        return InterviewReply(
-            answer=answer,
-            raw_reply=asked.text,
-            prompt_hash=question.prompt,
-            usage={name: getattr(spent, name) for name in _USAGE},
-            cost=spent.cost,
-            attempts=tuple(attempts),
-        )
+        A reply that cannot be used is asked for again, with what is wrong with it, as often as the plan allows. Raises
+        LogUnavailable.
+        """
+        scene = await self._room_texts.dressed(due.spec, scene)
+        if due.interview is None:
+            return await self._asked(due, _turn(due, scene), limits, lost, logged)
+        return await self._asked(due, _aside(due, due.interview, scene), limits, lost, logged)
+
+    async def _asked(self, due: AgentTurn, form: _Form[P], limits: Budget, lost: int, logged: int) -> TurnReply | Halt:
+        prompt_hash = await self._keep_prompt(form.prompt)
+        attempts: list[StoredCall] = []
+        request, number = form.request, 1
+        while True:
+            question = Question(
+                request=request,
+                key=self._key(due.spec, request, [*form.replicate, number]),
+                prompt=prompt_hash,
+                mark=_mark(due, number, logged),
+                accounts=accounts_of(due.spec, limits),
+                labels=due.labels,
+            )
+            answer = await self._answer(due.spec, question, form.character)
+            if isinstance(answer, Halt):
+                return answer
+            said = heard(answer)
+            if said is None:
+                return _halt(answer)
+            attempts += answer.attempts
+            parsed = form.read(said, number > 1)
+            if parsed.code not in _ASKED_AGAIN or number > due.spec.reask:
+                return _reply(due.model, answer, parsed, attempts, prompt_hash, lost)
+            request, number = asked_again(form.request, answer.text, form.demand(parsed)), number + 1
 
     async def _keep_prompt(self, prompt: Prompt) -> str:
         kept = prompts.prompt_text(prompt.system, prompt.user)
         await self._store.put(kept)
         return hashlib.sha256(kept.encode()).hexdigest()
 
-    async def _climbed(self, ladder: "_Ladder[P]") -> tuple[Answer, P, list[StoredCall]] | Halt:
-        """Ask, and again with what is wrong with the reply, as often as the plan allows; the calls come last."""
-        attempts: list[StoredCall] = []
-        questions = 0
+    def _key(self, spec: RunSpec, request: ModelRequest, replicate: Sequence[object]) -> str | None:
+        return None if is_scripted(request.alias) else reply_key(request, self._catalogue, spec.sampling, replicate)
 
-        async def ask(request: ModelRequest) -> Answer | Halt:
-            nonlocal questions
-            questions += 1
-            asked = await self._ask(ladder, request, questions)
-            attempts.extend(() if isinstance(asked, Halt) else asked.attempts)
-            return asked
+    async def _answer(self, spec: RunSpec, question: Question, character: Character) -> Answer | Halt:
+        alias = question.request.alias
+        scripted, batch = None, None
+        if not is_scripted(alias):
+            batch = await self._batch(spec.experiment)
+        elif alias in residents.ALIASES:
+            cast = Cast()
+            cast.add(character, alias=alias)
+            scripted = ScriptedModel(cast, f"{spec.seed}/{spec.cell}")
+        found = await self._calls.ask(question, batch=batch, scripted=scripted)
+        return await self._unanswered(spec, alias, found) if isinstance(found, NoAnswer) else found
 
-        def parsed(asked: Answer | Halt) -> tuple[Answer, P] | Halt:
-            if isinstance(asked, Halt):
-                return asked
-            said = heard(asked)
-            return _halt(asked) if said is None else (asked, ladder.read(said, questions > 1))
-
-        def again(outcome: tuple[Answer, P] | Halt) -> ModelRequest | None:
-            if isinstance(outcome, Halt) or outcome[1].code not in _ASKED_AGAIN:
-                return None
-            return asked_again(ladder.question.request, outcome[0].text, ladder.demand(outcome[1]))
-
-        first = await ask(ladder.question.request)
-        outcome: tuple[Answer, P] | Halt = await driven(repairing(first, parsed, again, ladder.spec.reask), ask)
-        return outcome if isinstance(outcome, Halt) else (*outcome, attempts)
-
-    async def _ask(self, ladder: "_Ladder[P]", request: ModelRequest, number: int) -> Answer | Halt:
-        spec, alias = ladder.spec, request.alias
-        scripted, replicate = is_scripted(alias), [*ladder.replicate, number]
-        question = replace(
-            ladder.question,
-            request=request,
-            key=None if scripted else reply_key(request, self._catalogue, spec.sampling, replicate),
-            mark=replace(ladder.question.mark, ask=number),
-        )
-        found = await self._calls.ask(
-            question,
-            batch=None if scripted else await self._batch(spec.experiment),
-            scripted=ScriptedModel(ladder.cast, f"{spec.seed}/{spec.cell}") if self._cast.knows(alias) else None,
-        )
-        if isinstance(found, Answer):
-            return found
+    async def _unanswered(self, spec: RunSpec, alias: str, found: NoAnswer) -> Halt:
         if isinstance(found.reason, AccountExhausted):
             reached = limit_reached(found.reason, spec)
             return Halt(code="budget", detail=reached.detail, reached=reached, attempts=found.attempts)
         if found.reason == "no_model":
             return Halt(code="model_away", detail=f"the catalogue has no model {alias!r}")
-        return await self._stopped(spec.experiment)
+        state = await self._recent.of(spec.experiment) if self._recent else None
+        return Halt(code=(state and state.halted) or "stopped", detail=state.reason if state else "")
 
     async def _batch(self, experiment: str) -> BatchPlace | None:
         """Where the experiment's questions wait, if its models are asked in batches."""
@@ -281,13 +220,36 @@ class TurnModel:
 
         return BatchPlace(stream=experiment, goes_on=goes_on, look_seconds=LOOK_SECONDS)
 
-    async def _stopped(self, experiment: str) -> Halt:
-        found = await self._recent.of(experiment) if self._recent else None
-        return Halt(code=(found and found.halted) or "stopped", detail=found.reason if found else "")
+
+def _mark(due: AgentTurn, ask: int, logged: int) -> InFlight:
+    return InFlight(stream=due.spec.run, turn=due.turn, agent=due.place, ask=ask, logged=logged)
 
 
-def _alias(spec: RunSpec, scene: Scene) -> str:
-    return next(seat.model for seat in spec.seats if seat.agent == scene.agent)
+def _turn(due: AgentTurn, scene: Scene) -> _Form[Parsed]:
+    spec, prompt = due.spec, prompts.render(scene)
+    header = TurnHeader(spec.run, f"{due.turn}:{due.agent}")
+    return _Form(
+        prompt=prompt,
+        request=turn_request(spec, due.model, scene, prompt, header),
+        replicate=(spec.run, due.turn, due.agent),
+        character=visitors.character(due.model, scene),
+        read=lambda said, reask: reply_parser.read(said.text, scene, failed=said.failed, reask=reask),
+        demand=lambda parsed: reply_parser.reask_message(parsed, spec.language),
+    )
+
+
+def _aside(due: AgentTurn, asked: Interview, scene: Scene) -> _Form[interview.Answer]:
+    spec, language, prompt = due.spec, due.spec.language, interview.render(scene, asked)
+    header = TurnHeader(spec.run, f"interview:{due.turn}:{due.agent}:{asked.id}")
+    schema = interview.answer_schema(asked, language)
+    return _Form(
+        prompt=prompt,
+        request=model_request(spec, due.model, prompt, interview.SCHEMA, schema, header),
+        replicate=(spec.run, due.turn, due.agent, "interview", asked.id),
+        character=partial(visitors.answer_aside, due.model, asked, language),
+        read=lambda said, reask: interview.read(said.text, asked, language, failed=said.failed, reask=reask),
+        demand=lambda answer: interview.reask_message(answer, asked, language),
+    )
 
 
 def _halt(asked: Answer) -> Halt:
@@ -299,8 +261,7 @@ def _halt(asked: Answer) -> Halt:
         return Halt(
             code="stopped",
             detail=detail,
-            rejected=True,
-            no_access=code in _NO_ACCESS,
+            rejected="model" if code in _NO_ACCESS else "setting",
             alias=last["alias"],
             status=int(code) if code.isdecimal() else last["status"],
             attempts=asked.attempts,
@@ -310,10 +271,12 @@ def _halt(asked: Answer) -> Halt:
     return Halt(code="model_away", detail=detail, limited=limited, alias=alias, attempts=asked.attempts)
 
 
-def _turn_reply(
-    alias: str, asked: Answer, parsed: Parsed, attempts: list[StoredCall], digest: str, lost: int
+def _reply(
+    alias: str, asked: Answer, parsed: Parsed | interview.Answer, attempts: list[StoredCall], digest: str, lost: int
 ) -> TurnReply:
-    last, spent = attempts[-1], _spent(attempts)
+    last, spent = attempts[-1], Spent()
+    for attempt in attempts:
+        spent = with_call(spent, attempt)
     return TurnReply(
         parsed=parsed,
         raw_reply=asked.text,
@@ -321,16 +284,9 @@ def _turn_reply(
         model_asked=last.get("model_asked", alias),
         model_answered=last.get("model_answered"),
         attempt=lost + sum(is_call(attempt) for attempt in attempts),
-        tokens=Tokens(*(getattr(spent, name) for name in _USAGE)),
+        tokens=Tokens(spent.prompt_tokens, spent.completion_tokens, spent.cached_tokens, spent.reasoning_tokens),
         cost=spent.cost,
         latency_ms=sum(attempt["latency_ms"] for attempt in attempts),
         cache_hit=asked.cached,
         attempts=tuple(attempts),
     )
-
-
-def _spent(attempts: Sequence[StoredCall]) -> Spent:
-    spent = Spent()
-    for attempt in attempts:
-        spent = with_call(spent, attempt)
-    return spent

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 from playmolt_agora_runner.folder.reading import PlanFolder
 from playmolt_agora_runner.plan import matrix
 from playmolt_agora_runner.run import commands, effects, forks
+from playmolt_agora_runner.run.commands import TurnReply
 from playmolt_agora_runner.run.rules import Agora
-from playmolt_agora_runner.turn.reply_parser import Parsed, TurnReply
+from playmolt_agora_runner.turn.reply_parser import Parsed
 from playmolt_core.game.decider import Accepted, Decision, Refused
 from playmolt_schemas.stored.agora.plan import Plan
 from playmolt_schemas.stored.agora.run import AgentActed

@@ -8,11 +8,12 @@ from playmolt_agora_runner.folder.personas import dressed
 from playmolt_agora_runner.folder.reading import PlanFolder
 from playmolt_agora_runner.plan import costs, matrix
 from playmolt_agora_runner.run import commands, effects
-from playmolt_agora_runner.run.effects import AgentInterview, AgentTurn
+from playmolt_agora_runner.run.commands import TurnReply
+from playmolt_agora_runner.run.effects import AgentTurn
 from playmolt_agora_runner.run.rules import Agora
 from playmolt_agora_runner.turn import interview, prompts, scenes
-from playmolt_agora_runner.turn.interview import Answer, InterviewReply
-from playmolt_agora_runner.turn.reply_parser import Parsed, TurnReply
+from playmolt_agora_runner.turn.interview import Answer
+from playmolt_agora_runner.turn.reply_parser import Parsed
 from playmolt_agora_runner.workers.model_worker import scene_aside
 from playmolt_core.game.decider import Accepted, Command
 from playmolt_core.llm.catalogue import Catalogue
@@ -29,9 +30,7 @@ ACTED = TurnReply(
     parsed=Parsed(code="ok", action="idle"), raw_reply="{}", prompt_hash="0" * 64, model_asked="m", model_answered="m",
     attempt=1, tokens=Tokens(), cost="0", latency_ms=0, cache_hit=False,
 )  # fmt: skip
-ANSWERED = InterviewReply(
-    answer=Answer(code="ok", value=4), raw_reply="{}", prompt_hash="0" * 64, usage={}, cost="0"
-)  # fmt: skip
+ANSWERED = msgspec.structs.replace(ACTED, parsed=Answer(code="ok", value=4))
 
 
 def test_herders_are_asked_with_the_scene_of_their_pasture(plan: Plan, folder: PlanFolder) -> None:
@@ -49,14 +48,14 @@ def test_herders_are_asked_with_the_scene_of_their_pasture(plan: Plan, folder: P
         due = effects.effect(state)
         payload, name = (due.payload, due.id) if due else (None, "")
         following = None
-        if isinstance(payload, AgentInterview):
+        if isinstance(payload, AgentTurn) and payload.interview:
             scene = dressed(scene_aside(state, payload.agent), folder.texts)
             question = interview.render(scene, TRUST).user
             above = question.partition("\n---\n")[0]
             assert prompts.render(scene).user.startswith(f"{above}\n---\n")
             assert '"action"' not in question
             shown.append(above)
-            following = commands.TakeInterview(effect_id=name, reply=ANSWERED)
+            following = commands.TakeTurn(effect_id=name, reply=ANSWERED)
         elif isinstance(payload, AgentTurn):
             first = state.acted == 0 and state.turn == 1
             if first and payload.agent in ("STEWARD_01", "STEWARD_02"):

@@ -11,10 +11,11 @@ from playmolt_agora_runner.folder.reading import PlanFolder
 from playmolt_agora_runner.folder.source import Source
 from playmolt_agora_runner.plan import matrix, reading
 from playmolt_agora_runner.run import commands
+from playmolt_agora_runner.run.commands import TurnReply
 from playmolt_agora_runner.run.effects import effect_id
 from playmolt_agora_runner.run.rules import Agora
 from playmolt_agora_runner.turn import prompts, scenes
-from playmolt_agora_runner.turn.reply_parser import Parsed, TurnReply
+from playmolt_agora_runner.turn.reply_parser import Parsed
 from playmolt_agora_runner.turn.reply_parser import read as read_reply
 from playmolt_agora_runner.world import acts, world
 from playmolt_agora_runner.world.named_rules import RULES, ActAttempt

@@ -16,11 +16,12 @@ from playmolt_agora_runner.folder.reading import PlanFolder
 from playmolt_agora_runner.folder.source import Source
 from playmolt_agora_runner.plan import matrix, reading
 from playmolt_agora_runner.run import commands
+from playmolt_agora_runner.run.commands import TurnReply
 from playmolt_agora_runner.run.effects import effect_id
 from playmolt_agora_runner.run.rules import Agora
 from playmolt_agora_runner.scripted import visitors
 from playmolt_agora_runner.turn import prompts, reply_parser, scenes
-from playmolt_agora_runner.turn.reply_parser import Parsed, TurnReply
+from playmolt_agora_runner.turn.reply_parser import Parsed
 from playmolt_core.game.decider import Accepted
 from playmolt_core.llm.port import ModelRequest
 from playmolt_core.llm.scripted.model import ScriptedTurn

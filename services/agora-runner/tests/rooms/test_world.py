@@ -11,10 +11,11 @@ from playmolt_agora_runner.folder.reading import PlanFolder
 from playmolt_agora_runner.folder.source import Source
 from playmolt_agora_runner.plan import matrix
 from playmolt_agora_runner.run import commands
+from playmolt_agora_runner.run.commands import TurnReply
 from playmolt_agora_runner.run.effects import effect_id
 from playmolt_agora_runner.run.rules import Agora
 from playmolt_agora_runner.turn import prompts, scenes
-from playmolt_agora_runner.turn.reply_parser import Parsed, TurnReply
+from playmolt_agora_runner.turn.reply_parser import Parsed
 from playmolt_core.game.decider import Accepted, read_event
 from playmolt_core.game.fold import state_hash
 from playmolt_schemas.canonical import canonical_json

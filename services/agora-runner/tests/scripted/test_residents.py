@@ -14,7 +14,7 @@ from playmolt_agora_runner.turn import prompts, reply_parser, texts
 from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.world.state import Observation
 from playmolt_core.llm.port import Attempt, ChatMessage, Failed, ModelRequest, Reply, TurnHeader
-from playmolt_core.llm.scripted.model import Said, ScriptedModel, ScriptedTurn
+from playmolt_core.llm.scripted.model import Cast, Said, ScriptedModel, ScriptedTurn
 from playmolt_schemas.instrument import lexicon as coding
 from playmolt_schemas.stored.agora.turn import ACTIONS, Language
 
@@ -204,7 +204,9 @@ async def test_they_are_models_like_any_other(scene_of: Scenes) -> None:
         attempts.append(attempt)
 
     scene = scene_of()
-    model = ScriptedModel(visitors.cast(scripted.cast(), "scripted-wild", scene), seed="7")
+    cast = Cast()
+    cast.add(visitors.character("scripted-wild", scene), alias="scripted-wild")
+    model = ScriptedModel(cast, seed="7")
     answers = [await model.ask(request(scene, "scripted-wild", number), record) for number in range(80)]
     assert {type(answer) for answer in answers} == {Reply, Failed}
     assert {answer.code for answer in answers if isinstance(answer, Failed)} == {"refused"}

@@ -7,15 +7,13 @@ from typing import Any, cast
 
 import msgspec
 import pytest
-from playmolt_agora_runner.run.effects import AgentInterview
-from playmolt_agora_runner.scripted import residents
-from playmolt_agora_runner.turn.interview import InterviewReply
-from playmolt_agora_runner.turn.reply_parser import TurnReply
+from playmolt_agora_runner.run.commands import TurnReply
+from playmolt_agora_runner.run.effects import AgentTurn
 from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.workers.model_worker import LIMITED_PAUSES, stop_for
 from playmolt_agora_runner.workers.turn_model import Halt, TurnModel
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
-from playmolt_core.llm.durable_call import Charge, DurableCalls, LostCalls, WorstCase, worst_case
+from playmolt_core.llm.durable_call import Charge, DurableCalls, WorstCase, worst_case
 from playmolt_core.llm.file_ledger import MemoryLedger
 from playmolt_core.llm.port import (
     REPLY_UNREAD,
@@ -30,6 +28,7 @@ from playmolt_core.llm.port import (
     Sending,
     Usage,
 )
+from playmolt_schemas.instrument.usage import lost_call
 from playmolt_schemas.stored.agora.plan import Budget
 from playmolt_schemas.stored.agora.turn import Interview, InterviewAsk, InterviewScale, RunSpec, SamplingSettings, Seat
 
@@ -135,7 +134,7 @@ def ledger() -> MemoryLedger:
 def asking(model: Model, ledger: MemoryLedger) -> TurnModel:
     blobs: Any = Blobs(ledger)
     calls = DurableCalls(cast("Any", model), ledger, blobs, MemoryBatchCalls(ledger))
-    return TurnModel(calls, residents.cast(), CATALOGUE, blobs)
+    return TurnModel(calls, CATALOGUE, blobs)
 
 
 def spec(**changes: Any) -> RunSpec:
@@ -150,8 +149,12 @@ def spec(**changes: Any) -> RunSpec:
     return RunSpec(**(values | changes))
 
 
-async def turn(asking: TurnModel, scene: Scene, lost: int = 0, logged: int = 0, **changes: Any) -> TurnReply:
-    found = await asking.turn(spec(**changes), scene, Budget(), lost, logged)
+def due(scene: Scene, **changes: Any) -> AgentTurn:
+    return AgentTurn(spec(**changes), scene.turn, scene.agent)
+
+
+async def turn(asking: TurnModel, scene: Scene, lost: int = 0, logged: int = 0, **changes: Any) -> Any:
+    found = await asking.ask(due(scene, **changes), scene, Budget(), lost, logged)
     assert not isinstance(found, Halt), found
     return found
 
@@ -196,8 +199,11 @@ async def test_an_answer_is_kept_whatever_it_says(
     assert second.cache_hit
 
 
-async def lost(asking: TurnModel, scene: Scene, logged: int = 0) -> LostCalls | None:
-    return await asking.lost(spec(), scene.turn, scene.agent, Budget(), logged)
+async def lost(asking: TurnModel, scene: Scene, logged: int = 0) -> dict[str, object] | None:
+    return await asking.lost(due(scene), Budget(), logged)
+
+
+LOST = lost_call(1, 1) | {"alias": "fake"}
 
 
 class TestLost:
@@ -209,7 +215,7 @@ class TestLost:
         model.script = [Killed, ACT]
         with pytest.raises(Killed):
             await turn(asking, scene_of())
-        assert await lost(asking, scene_of()) == LostCalls(calls=1, ask=1)
+        assert await lost(asking, scene_of()) == LOST | {"lost": 1, "ask": 1}
         assert await lost(asking, scene_of(), logged=1) is None, "the log holds it"
         again = await turn(asking, scene_of(), 1, logged=1)
         assert (again.attempt, len(model.asked)) == (2, 2)
@@ -222,7 +228,7 @@ class TestLost:
         for logged in (0, 1):
             with pytest.raises(Killed):
                 await turn(asking, scene_of(), logged, logged=logged)
-        assert await lost(asking, scene_of(), logged=1) == LostCalls(calls=1, ask=1)
+        assert await lost(asking, scene_of(), logged=1) == LOST | {"lost": 1, "ask": 1}
 
     async def test_who_waits_for_room_has_lost_nothing(
         self, asking: TurnModel, model: Model, scene_of: Callable[..., Scene]
@@ -249,7 +255,7 @@ class TestLost:
         model.script = [[("server_error", 500), ("rate_limited", 429)], Killed]
         with pytest.raises(Killed):
             await turn(asking, scene_of())
-        assert await lost(asking, scene_of()) == LostCalls(calls=2, ask=1)
+        assert await lost(asking, scene_of()) == LOST | {"lost": 2, "ask": 1}
 
     async def test_a_kill_in_the_second_question_keeps_the_first_reply(
         self, asking: TurnModel, model: Model, scene_of: Callable[..., Scene]
@@ -257,7 +263,7 @@ class TestLost:
         model.script = ["no object at all", Killed, ACT]
         with pytest.raises(Killed):
             await turn(asking, scene_of())
-        assert await lost(asking, scene_of()) == LostCalls(calls=1, ask=2)
+        assert await lost(asking, scene_of()) == LOST | {"lost": 1, "ask": 2}
         found = await turn(asking, scene_of(), 1, logged=1)
         assert (found.parsed.code, found.attempt, len(model.asked)) == ("reasked", 3, 3)
         assert [call.get("cache_hit", False) for call in found.attempts] == [True, False]
@@ -294,11 +300,10 @@ async def test_a_refused_key_differs_from_a_refused_setting(
     asking: TurnModel, model: Model, scene_of: Callable[..., Scene], status: int, access: bool
 ) -> None:
     model.script = [("rejected", status)]
-    halt = await asking.turn(spec(), scene_of(), Budget())
+    halt = await asking.ask(due(scene_of()), scene_of(), Budget())
     assert isinstance(halt, Halt)
-    assert (halt.code, halt.rejected, halt.no_access, halt.alias, halt.status) == (
-        "stopped", True, not access, "fake", status,
-    )  # fmt: skip
+    assert (halt.code, halt.alias, halt.status) == ("stopped", "fake", status)
+    assert halt.rejected == ("setting" if access else "model")
 
 
 @pytest.mark.parametrize(("outcome", "status", "limited"), [("rate_limited", 429, True), ("server_error", 500, False)])
@@ -306,9 +311,9 @@ async def test_a_limit_differs_from_another_fault(
     asking: TurnModel, model: Model, scene_of: Callable[..., Scene], outcome: str, status: int, limited: bool
 ) -> None:
     model.script = [(outcome, status)]
-    halt = await asking.turn(spec(), scene_of(), Budget())
+    halt = await asking.ask(due(scene_of()), scene_of(), Budget())
     assert isinstance(halt, Halt)
-    assert (halt.code, halt.rejected, halt.limited) == ("model_away", False, limited)
+    assert (halt.code, halt.rejected, halt.limited) == ("model_away", None, limited)
     assert stop_for("agora-1", halt, LIMITED_PAUSES - 1) is None, "it pauses"
     stop = stop_for("agora-1", halt, LIMITED_PAUSES)
     assert (stop is not None) == limited
@@ -339,7 +344,7 @@ async def test_429s_are_not_attempts_cost_nothing_and_need_no_budget_of_their_ow
     asking: TurnModel, model: Model, ledger: MemoryLedger, scene_of: Callable[..., Scene]
 ) -> None:
     model.script = [[("rate_limited", 429)] * 5, ACT]
-    found = await asking.turn(spec(), scene_of(), Budget(calls=1))
+    found = await asking.ask(due(scene_of()), scene_of(), Budget(calls=1))
     assert isinstance(found, TurnReply)
     assert (found.parsed.code, found.attempt, ledger.of("experiment-1").calls) == ("ok", 1, 1)
     assert ledger.marks == {}
@@ -352,16 +357,16 @@ async def test_what_a_failed_request_had_reserved_is_free_for_its_repeat(
     priced = msgspec.structs.replace(CATALOGUE.models["fake"], input_price=Decimal(1), output_price=Decimal(1))
     blobs: Any = Blobs(ledger)
     calls = DurableCalls(cast("Any", model), ledger, blobs, MemoryBatchCalls(ledger))
-    asking = TurnModel(calls, residents.cast(), Catalogue({"fake": priced}), blobs)
+    asking = TurnModel(calls, Catalogue({"fake": priced}), blobs)
     model.usage, model.entry = None, priced
-    await asking.turn(spec(), scene_of(), Budget(money="9"))
+    await asking.ask(due(scene_of()), scene_of(), Budget(money="9"))
     worst = str(ledger.of("experiment-1").money)
     model.script = [[("server_error", 500)], ACT]
     tight = [spec(run=run, experiment="experiment-2") for run in ("agora-2", "agora-3")]
-    found = await asking.turn(tight[0], scene_of(), Budget(money=worst))
+    found = await asking.ask(AgentTurn(tight[0], 12, "merchant_01"), scene_of(), Budget(money=worst))
     assert isinstance(found, TurnReply)
     assert found.attempt == 2
-    over = await asking.turn(tight[1], scene_of(), Budget(money=worst))
+    over = await asking.ask(AgentTurn(tight[1], 12, "merchant_01"), scene_of(), Budget(money=worst))
     assert isinstance(over, Halt), "a reply without figures holds its worst case"
     assert over.reached is not None
 
@@ -370,9 +375,9 @@ ASIDE = Interview(id="trust", at=(12,), ask=InterviewAsk(ko="믿습니까?"), sc
 FIVE = '{"answer": 5}'
 
 
-async def aside(asking: TurnModel, scene: Scene, logged: int = 0, **changes: Any) -> InterviewReply:
-    due = AgentInterview(spec(**changes), scene.turn - 1, scene.agent, ASIDE)
-    found = await asking.interview(due, scene, Budget(), logged)
+async def aside(asking: TurnModel, scene: Scene, logged: int = 0, **changes: Any) -> Any:
+    asked = AgentTurn(spec(**changes), scene.turn - 1, scene.agent, ASIDE)
+    found = await asking.ask(asked, scene, Budget(), logged=logged)
     assert not isinstance(found, Halt), found
     return found
 
@@ -382,9 +387,9 @@ async def test_a_question_aside_is_asked_once_and_apart_from_the_turn(
 ) -> None:
     model.script = [FIVE, ACT]
     first, second = [await aside(asking, scene_of()) for _ in range(2)]
-    assert (first.answer, len(model.asked)) == (second.answer, 1)
-    assert (first.answer.code, first.answer.value, first.cost) == ("ok", 5, "0.5")
-    assert first.usage["prompt_tokens"] == 10
+    assert (first.parsed, len(model.asked)) == (second.parsed, 1)
+    assert (first.parsed.code, first.parsed.value, first.cost) == ("ok", 5, "0.5")
+    assert first.tokens.prompt == 10
     assert {call["interview"] for call in (*first.attempts, *second.attempts)} == {"trust"}
     assert second.attempts[0]["cache_hit"]
     assert (
@@ -400,7 +405,7 @@ async def test_the_answer_is_asked_for_in_every_decoding(
     asking: TurnModel, model: Model, scene_of: Callable[..., Scene], decoding: Any
 ) -> None:
     model.script = [FIVE]
-    assert (await aside(asking, scene_of(), decoding=decoding)).answer.value == 5
+    assert (await aside(asking, scene_of(), decoding=decoding)).parsed.value == 5
     (asked,) = model.asked
     assert (asked.decoding, asked.schema is None) == (decoding, decoding == "prompt")
     assert '"answer"' in asked.messages[-1].content
@@ -412,11 +417,11 @@ async def test_an_unusable_answer_is_asked_for_again_as_the_plan_says(
 ) -> None:
     model.script = ["no idea"]
     failed = await aside(asking, scene_of(), reask=reask)
-    assert (failed.answer.code, len(model.asked), len(failed.attempts)) == ("parse_error", 1 + reask, 1 + reask)
+    assert (failed.parsed.code, len(model.asked), len(failed.attempts)) == ("parse_error", 1 + reask, 1 + reask)
     assert failed.cost == str(0.5 * (1 + reask)).removesuffix(".0")
     model.script = ["no idea", FIVE]
     if reask:
-        assert (await aside(asking, scene_of(), reask=reask, run="agora-2")).answer.code == "reasked"
+        assert (await aside(asking, scene_of(), reask=reask, run="agora-2")).parsed.code == "reasked"
 
 
 @pytest.mark.parametrize(
@@ -428,7 +433,7 @@ async def test_a_question_that_fails_is_not_asked_again(
     asking: TurnModel, model: Model, scene_of: Callable[..., Scene], said: Any, code: str
 ) -> None:
     model.script = [said]
-    assert (await aside(asking, scene_of(), reask=2)).answer.code == code
+    assert (await aside(asking, scene_of(), reask=2)).parsed.code == code
     assert len(model.asked) == 1
 
 
@@ -437,17 +442,17 @@ async def test_a_lost_question_is_told_of_the_question_and_not_of_a_turn(
 ) -> None:
     model.script = [Killed]
     scene = scene_of()
-    due = AgentInterview(spec(), scene.turn, scene.agent, ASIDE)
+    asked = AgentTurn(spec(), scene.turn, scene.agent, ASIDE)
     with pytest.raises(Killed):
-        await asking.interview(due, scene, Budget())
-    assert await asking.lost(spec(), scene.turn, scene.agent, Budget(), 0) is None
-    assert await asking.lost(spec(), scene.turn, due.place, Budget(), 0) == LostCalls(calls=1, ask=1)
+        await asking.ask(asked, scene, Budget())
+    assert await lost(asking, scene) is None
+    assert await asking.lost(asked, Budget(), 0) == LOST | {"interview": "trust"}
 
 
 async def test_a_model_that_is_away_pauses_and_is_no_answer(
     asking: TurnModel, model: Model, scene_of: Callable[..., Scene]
 ) -> None:
     model.script = [("server_error", 503)]
-    found = await asking.interview(AgentInterview(spec(), 1, "merchant_01", ASIDE), scene_of(), Budget())
+    found = await asking.ask(AgentTurn(spec(), 1, "merchant_01", ASIDE), scene_of(), Budget())
     assert isinstance(found, Halt)
     assert found.code == "model_away"

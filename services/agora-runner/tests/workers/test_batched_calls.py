@@ -9,10 +9,9 @@ from typing import Any, cast
 import pytest
 from msgspec.structs import replace
 from playmolt_agora_runner.experiment.state import State
-from playmolt_agora_runner.run.effects import AgentInterview
+from playmolt_agora_runner.run.commands import TurnReply
+from playmolt_agora_runner.run.effects import AgentTurn
 from playmolt_agora_runner.scripted import residents
-from playmolt_agora_runner.turn.interview import InterviewReply
-from playmolt_agora_runner.turn.reply_parser import TurnReply
 from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.workers.turn_model import Halt, TurnModel
 from playmolt_core.db.ledger import Amount
@@ -31,6 +30,7 @@ from core.tests.llm.memory_batch_calls import MemoryBatchCalls
 from .test_asking import ACT, ASIDE, Blobs, Killed, spec
 
 LIMITS = Budget(money="1")
+TURN = AgentTurn(spec(), 12, "merchant_01")
 PLAN = Plan(name="small", models=("fake",), batch=BatchPlan(play=True))
 BATCHED = State(game_id="experiment-1", status="running", plan=PLAN, budget=LIMITS)
 TODAY, TOMORROW = account_of("2026-11-26"), account_of("2026-11-27")
@@ -59,7 +59,7 @@ class Waiting:
             self.passes()
 
         asking = DurableCalls(self.models, self.ledger, blobs, self.calls, sleep=sleep)
-        self.asking = TurnModel(asking, residents.cast(), catalogue, blobs, cast("Any", self))
+        self.asking = TurnModel(asking, catalogue, blobs, cast("Any", self))
 
     @property
     def account(self) -> Amount:
@@ -80,7 +80,7 @@ class Waiting:
             row.answer = text and reply(text, usage=(1000, 100)).body.decode()
 
     async def turn(self, scene: Scene) -> TurnReply | Halt:
-        return await self.asking.turn(spec(), scene, LIMITS)
+        return await self.asking.ask(TURN, scene, LIMITS)
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ async def test_who_is_killed_while_it_waits_has_lost_nothing_and_reserves_once(
     with pytest.raises(Killed):
         await waiting.turn(scene_of())
     assert (waiting.account.calls, waiting.account.money) == (1, reserved)
-    assert await waiting.asking.lost(spec(), 12, "merchant_01", LIMITS, 0) is None
+    assert await waiting.asking.lost(TURN, LIMITS, 0) is None
     waiting.passes = lambda: waiting.answered(ACT)
     found = await waiting.turn(scene_of())
     assert isinstance(found, TurnReply)
@@ -266,12 +266,12 @@ async def test_a_question_that_the_day_does_not_hold_waits_for_no_batch_and_does
 async def test_a_question_aside_travels_in_batches_and_is_paid_once_whenever_it_is_killed(
     waiting: Waiting, scene_of: Callable[..., Scene]
 ) -> None:
-    due = AgentInterview(spec(), 11, "merchant_01", ASIDE)
+    due = AgentTurn(spec(), 11, "merchant_01", ASIDE)
     said = ["no object at all", '{"answer": 5}']
     submitted: list[str] = []
 
-    async def asked() -> InterviewReply | Halt:
-        return await waiting.asking.interview(due, scene_of(), LIMITS)
+    async def asked() -> TurnReply | Halt:
+        return await waiting.asking.ask(due, scene_of(), LIMITS)
 
     def killed() -> None:
         raise Killed
@@ -290,13 +290,13 @@ async def test_a_question_aside_travels_in_batches_and_is_paid_once_whenever_it_
             with pytest.raises(Killed):
                 await asked()  # the first reply is kept, and the second question waits
     found = await asked()
-    assert isinstance(found, InterviewReply)
-    assert (found.answer.code, found.answer.value, found.cost) == ("reasked", 5, "0.0024")
+    assert isinstance(found, TurnReply)
+    assert (found.parsed.code, getattr(found.parsed, "value", None), found.cost) == ("reasked", 5, "0.0024")
     assert [call["batch"] for call in found.attempts] == ["batch_1"] * 2, "each call is logged once"
     assert len(set(submitted)) == 2, "the call that asks again is another one"
     assert (waiting.account.calls, waiting.account.money) == (2, Decimal("0.0024"))
     assert (waiting.calls.rows, waiting.ledger.marks, waiting.server.received) == ({}, {}, [])
-    assert await waiting.asking.lost(spec(), 11, due.place, LIMITS, 0) is None
+    assert await waiting.asking.lost(due, LIMITS, 0) is None
     again = await asked()
-    assert isinstance(again, InterviewReply)
-    assert (again.answer, waiting.account.calls) == (found.answer, 2)
+    assert isinstance(again, TurnReply)
+    assert (again.parsed, waiting.account.calls) == (found.parsed, 2)

@@ -6,10 +6,11 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_agora_runner.run import commands
+from playmolt_agora_runner.run.commands import TurnReply
 from playmolt_agora_runner.run.effects import effect_id
 from playmolt_agora_runner.run.rules import Agora
 from playmolt_agora_runner.turn import scenes
-from playmolt_agora_runner.turn.reply_parser import Parsed, TurnReply
+from playmolt_agora_runner.turn.reply_parser import Parsed
 from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.world.state import RunState
 from playmolt_core.game.decider import PUBLIC, Accepted

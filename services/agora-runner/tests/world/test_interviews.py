@@ -6,13 +6,14 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_agora_runner.run import commands, effects
-from playmolt_agora_runner.run.effects import AgentInterview, AgentTurn
+from playmolt_agora_runner.run.commands import TurnReply
+from playmolt_agora_runner.run.effects import AgentTurn
 from playmolt_agora_runner.turn import interview, prompts, scenes
-from playmolt_agora_runner.turn.interview import Answer, InterviewReply
+from playmolt_agora_runner.turn.interview import Answer
 from playmolt_agora_runner.workers.model_worker import scene_aside
 from playmolt_core.game.decider import PUBLIC
 from playmolt_schemas.stored.agora.run import CallMade, Interviewed
-from playmolt_schemas.stored.agora.turn import Interview, InterviewAsk, InterviewScale
+from playmolt_schemas.stored.agora.turn import Interview, InterviewAsk, InterviewScale, Tokens
 
 ASK = InterviewAsk(ko="이웃을 믿습니까?", en="Do you trust your neighbours?")
 SCALE = InterviewScale(from_=1, to=7)
@@ -22,12 +23,13 @@ def question(*at: int, name: str = "trust", **fields: Any) -> Interview:
     return Interview(**{"id": name, "at": at, "ask": ASK, "scale": SCALE, **fields})
 
 
-def answered(value: int = 5, **fields: Any) -> InterviewReply:
+def answered(value: int = 5, **fields: Any) -> TurnReply:
     known: dict[str, Any] = {
-        "answer": Answer(code="ok", value=value), "raw_reply": '{"answer": 5}', "prompt_hash": "0" * 64,
-        "usage": {"prompt_tokens": 10, "completion_tokens": 2}, "cost": "0",
+        "parsed": Answer(code="ok", value=value), "raw_reply": '{"answer": 5}', "prompt_hash": "0" * 64,
+        "model_asked": "m", "model_answered": "m", "attempt": 1, "tokens": Tokens(10, 2), "cost": "0",
+        "latency_ms": 0, "cache_hit": False,
     }  # fmt: skip
-    return InterviewReply(**{**known, **fields})
+    return TurnReply(**{**known, **fields})
 
 
 def due(run: Any) -> Any:
@@ -35,12 +37,12 @@ def due(run: Any) -> Any:
     return found.payload if found else None
 
 
-def play(run: Any, reply: InterviewReply | None = None) -> list[str]:
+def play(run: Any, reply: TurnReply | None = None) -> list[str]:
     """Play a run to its end; gives the prompts of its turns, in order."""
     shown: list[str] = []
-    while (asked := due(run)) is not None and isinstance(asked, AgentTurn | AgentInterview):
-        if isinstance(asked, AgentInterview):
-            taken = commands.TakeInterview(effect_id=effects.effect_id(run.state) or "", reply=reply or answered())
+    while (asked := due(run)) is not None and isinstance(asked, AgentTurn):
+        if asked.interview is not None:
+            taken = commands.TakeTurn(effect_id=effects.effect_id(run.state) or "", reply=reply or answered())
             run.when(taken).accepted()
             continue
         prompt = prompts.render(scenes.scene(run.state, asked.agent))
@@ -82,12 +84,12 @@ def test_a_question_comes_after_its_turn_and_before_the_next(runs: Any) -> None:
 def test_the_scene_is_the_one_that_the_agent_sees_next(runs: Any, phase: str) -> None:
     rules = {"crisis": {"p": 1, "from": 1}, "seed_events": [{"turn": 2, "ko": "종이 울린다.", "en": "A bell rings."}]}
     run = runs(phase, turns=3, interviews=(question(1),), rules=rules if phase != "phase2" else {})
-    while isinstance(due(run), AgentTurn):
+    while due(run).interview is None:
         run.answer()
     assert (run.state.turn, run.state.next_agent) == (1, None)
     shown = {agent: scene_aside(run.state, agent) for agent in run.state.living}
-    while isinstance(due(run), AgentInterview):
-        run.when(commands.TakeInterview(effect_id=effects.effect_id(run.state) or "", reply=answered()))
+    while due(run).interview is not None:
+        run.when(commands.TakeTurn(effect_id=effects.effect_id(run.state) or "", reply=answered()))
     first = str(run.state.next_agent)
     assert shown[first] == scenes.scene(run.state, first), "the first to act sees exactly this scene"
     assert shown[first].turn == 2
@@ -108,7 +110,7 @@ def test_only_the_persona_is_asked_and_only_the_living(runs: Any) -> None:
 
 
 def test_a_failed_question_is_an_event_with_its_code_and_holds_up_nothing(runs: Any) -> None:
-    failed = answered(answer=Answer(code="refusal"), raw_reply="I'm sorry.", cost=None)
+    failed = answered(parsed=Answer(code="refusal"), raw_reply="I'm sorry.", cost=None)
     run = runs("phase2", turns=1, interviews=(question(0),))
     play(run, failed)
     events = run.of("interviewed")
@@ -123,9 +125,9 @@ def test_an_answer_counts_once_and_only_for_its_own_question(runs: Any) -> None:
     run = runs("phase2", turns=1, interviews=(question(0),))
     first = effects.effect_id(run.state) or ""
     reply = answered(attempts=({"outcome": "ok", "interview": "trust"},))
-    run.when(commands.TakeInterview(effect_id=first, reply=reply))
+    run.when(commands.TakeTurn(effect_id=first, reply=reply))
     assert [type(event) for event in run.caused] == [CallMade, Interviewed]
-    run.when(commands.TakeInterview(effect_id=first, reply=reply))
+    run.when(commands.TakeTurn(effect_id=first, reply=reply))
     assert run.caused == ()
     run.when(commands.TakeTurn(effect_id=effects.effect_id(run.state) or "", reply=run.reply(("idle", None, None))))
     assert run.caused == ()
@@ -133,7 +135,7 @@ def test_an_answer_counts_once_and_only_for_its_own_question(runs: Any) -> None:
 
 def test_everybody_sees_the_question_and_a_number_but_no_words(runs: Any) -> None:
     run = runs("phase2", turns=1, interviews=(question(0), question(0, name="why", scale=msgspec.UNSET, text=True)))
-    words = answered(answer=Answer(code="ok", text="a secret reason"), raw_reply='{"answer": "a secret reason"}')
+    words = answered(parsed=Answer(code="ok", text="a secret reason"), raw_reply='{"answer": "a secret reason"}')
     play(run, words)
     event = run.of("interviewed")[0]
     assert run.public(msgspec.structs.replace(event, value=5)) == {
