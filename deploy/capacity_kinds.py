@@ -1,5 +1,7 @@
-"""What games and sessions of each other kind need, from what was measured (`python -m bench.games`); `python -m
-deploy.capacity_kinds` prints the table of docs/operating.md."""
+"""Computes the pods, database, disk and money for the other kinds of games and sessions, from measured figures.
+
+`python -m bench.games` measures them; `python -m deploy.capacity_kinds` prints the tables of docs/operating.md.
+"""
 
 import sys
 from collections.abc import Mapping
@@ -10,32 +12,33 @@ from deploy.capacity import (
     BUSY,
     DAY_SECONDS,
     EFFECTS_PER_ENGINE,
+    FIXED_CORES,
     KEPT_DAYS,
-    LEAST,
+    MINIMUM_PODS,
     MONTH_HOURS,
     POD_CORES,
     READERS_PER_SPECTATOR,
-    STANDING_CORES,
     Prices,
 )
 
 MODEL_SECONDS: Final = 10
-"""An input: what a model takes for a call. Put in what yours does."""
-LEAST_ENGINES: Final = 2
-"""Of each kind; they are among STANDING_CORES."""
+"""How long a model takes for a call. An example: replace it with the time of your model."""
+MINIMUM_ENGINES: Final = 2
+"""Pods that KEDA keeps of each of these engines without load. FIXED_CORES includes them."""
 
 
 class Kind(NamedTuple):
-    """A game, session or run as it was measured."""
+    """A kind of game, session or run, with the measured figures of one."""
 
     engine: str
     milliseconds: Mapping[str, float]
-    """Of processor time, by process. The chain of a jury is the operator's."""
+    """CPU time of each process. The chain of a jury is not included."""
     size: int
     """Bytes in Postgres."""
     calls: int
-    """Of models; players of a trial think elsewhere."""
+    """Model calls of the platform. Players of a trial call their own models."""
     watched: bool
+    """Whether watchers can follow it live."""
 
 
 KINDS: Final[Mapping[str, Kind]] = {
@@ -73,7 +76,7 @@ class Need(NamedTuple):
 
 
 LOADS: Final = ((1_000, 1_000), (10_000, 10_000), (100_000, 50_000))
-"""A day, and watchers at once of those that are watched."""
+"""Rows of each kind: the number per day, and simultaneous watchers if the kind has watchers."""
 
 
 def need(kind: Kind, a_day: int, watchers: int, prices: Prices) -> Need:
@@ -81,14 +84,14 @@ def need(kind: Kind, a_day: int, watchers: int, prices: Prices) -> Need:
         return a_day * kind.milliseconds[name] / 1000 / DAY_SECONDS / BUSY
 
     calls = a_day * kind.calls
-    in_hand = calls / DAY_SECONDS * MODEL_SECONDS
-    gateways = max(LEAST["gateway"], ceil(cores("gateway") / POD_CORES))
-    engines = max(LEAST_ENGINES, ceil(cores(kind.engine) / POD_CORES), ceil(in_hand / EFFECTS_PER_ENGINE))
+    calls_in_flight = calls / DAY_SECONDS * MODEL_SECONDS
+    gateways = max(MINIMUM_PODS["gateway"], ceil(cores("gateway") / POD_CORES))
+    engines = max(MINIMUM_ENGINES, ceil(cores(kind.engine) / POD_CORES), ceil(calls_in_flight / EFFECTS_PER_ENGINE))
     readers = watchers if kind.watched else 0
-    spectators = max(LEAST["spectator"], ceil(readers / READERS_PER_SPECTATOR))
+    spectators = max(MINIMUM_PODS["spectator"], ceil(readers / READERS_PER_SPECTATOR))
     disk = a_day * kind.size / 1e9
-    pods = gateways + (engines - LEAST_ENGINES) + LEAST["ox-engine"] + spectators
-    money = (STANDING_CORES + pods * POD_CORES) * MONTH_HOURS * prices.core_hour
+    pods = gateways + (engines - MINIMUM_ENGINES) + MINIMUM_PODS["ox-engine"] + spectators
+    money = (FIXED_CORES + pods * POD_CORES) * MONTH_HOURS * prices.core_hour
     return Need(
         calls, gateways, engines, spectators, cores("postgres"), disk, money + disk * KEPT_DAYS * prices.gigabyte_month
     )
@@ -111,7 +114,7 @@ def table(prices: Prices) -> str:
 
 
 def measured() -> str:
-    """The figures that it is computed from."""
+    """The table of the measured figures."""
     rows = ["| kind | processor time, ms | engine | gateway | Postgres | NATS | relay | model calls |"]
     rows.append("|---|---|---|---|---|---|---|---|")
     for name, kind in KINDS.items():

@@ -1,6 +1,7 @@
-"""What a game, session or run of each kind leaves in Postgres: `python -m deploy.game_bytes` plays some and counts.
+"""Measures the bytes that one game, session or run of each kind takes in Postgres.
 
-It is the table "Bytes a game" of docs/operating.md. Bots, models and overseers are scripted.
+`python -m deploy.game_bytes` plays some of each and prints the figures of the table "Bytes a game" of
+docs/operating.md. Bots, models and overseers are scripted.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ from bench.games import games
 from bench.servers import folder
 
 TIMES: Final = {"O/X": 20, "mock trial": 20, "legal session": 6, "432 turns of Agora": 1, "AI jury": 4}
-"""Of so many that what an index has of empty pages is little."""
+"""How many of each kind are played: enough that the empty pages of an index hardly count."""
 _COUNTED: Final = """
 WITH stored AS (
   SELECT s.game, s.stream, r.tableoid AS part, pg_column_size(r) AS size
@@ -33,7 +34,8 @@ SELECT game, count(DISTINCT stream) FILTER (WHERE stream <> ''), count(*) FILTER
   sum(size + 4 + each)
 FROM stored JOIN indexed USING (part) GROUP BY game
 """
-"""Of each row what it takes packed, its entry in its page, and its share of the indexes of its table."""
+"""Per type of game: its streams, its events, and the bytes of its rows. The bytes of a row are its compressed size, its
+4-byte entry in the page, and an equal share of the indexes of its table."""
 _KINDS: Final = {
     "ox": "O/X, five bots",
     "trial": "mock trial",
@@ -44,7 +46,7 @@ _KINDS: Final = {
 
 
 class Size(NamedTuple):
-    """Of one on average."""
+    """Average events and bytes of one game."""
 
     events: float
     size: float
@@ -61,7 +63,7 @@ async def _play(run: Run, data: Path) -> None:
 
 
 def counted(database_url: str) -> Mapping[str, Size]:
-    """By type of game, what the log of a database holds of one."""
+    """Average size of one game in a database, by type of game."""
     with psycopg.connect(database_url, autocommit=True) as database:
         rows = database.execute(_COUNTED).fetchall()
     return {game: Size(events / streams, float(size) / streams) for game, streams, events, size in rows if streams}

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Builds the image and tries it: `make image`. With buildah, else podman or docker; BUILD_OPTIONS are passed to the build
-# (a proxy's certificates, say).
+# Builds the image and tests it: `make image`. Uses buildah, podman or docker, the first one that works. BUILD_OPTIONS are
+# passed to the build (for the certificates of a proxy, for example), RUN_OPTIONS to the test runs.
 #
-# REGISTRY, where there is one, says where the image goes once it was tried: to REGISTRY/playmolt, by its tag. REPORT names a
-# file that gets its name, version, tag and digest. Without REGISTRY the digest is that of an archive, ARCHIVE, from
-# which it can be copied unchanged.
+# If REGISTRY is set, the tested image is pushed to REGISTRY/playmolt under its tag. If REPORT is set, that file receives the
+# image's name, version, tag and digest. Without REGISTRY, the digest is that of the archive ARCHIVE, from which the image
+# can be copied unchanged.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=$(<VERSION)
@@ -53,7 +53,7 @@ texts = sorted((Path(playmolt_gateway.__file__).parent / "texts").iterdir())
 assert texts and all(text.stat().st_size > 500 for text in texts), texts
 print(f"{len(migrations())} migrations, {len(texts)} texts for bots")
 ' || fail "data files are missing"
-# A server of it answers its own health check.
+# A server in the image starts, answers its health check and stops.
 inside sh -c '
 python -m playmolt_devchain --folder /tmp/chain --port 18545 --funded 0x1111111111111111111111111111111111111111 & server=$!
 for _ in $(seq 240); do
@@ -64,7 +64,7 @@ done
 exit 1' || fail "a server in it does not answer or does not end"
 echo "$image is built and runs"
 
-# Prints the digest by which a cluster asks for the image.
+# Pushes the image, or writes the archive, and prints the digest by which a cluster pulls it.
 publish() {
   local digest
   digest=$(mktemp)

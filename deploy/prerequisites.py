@@ -1,6 +1,6 @@
-"""Says in one line why this machine cannot be set up, before anything is downloaded.
+"""Prints in one line why `make setup` cannot work on this machine, before anything is downloaded.
 
-It is run by whatever `python3` there is, so it is written for one older than the rest.
+Any installed `python3` may run it, so it uses only syntax that older versions of Python know.
 """
 
 import importlib.util
@@ -10,14 +10,14 @@ import sys
 import sysconfig
 
 OLDEST, NEWEST = (3, 11), (3, 14)
-"""Every locked package has wheels from the one to the other; tests/deploy/test_wheels.py asks for them."""
+"""Every locked package has wheels for these versions and all between them; tests/deploy/test_wheels.py checks it."""
 GLIBC = (2, 28)
 PLATFORMS = (("linux", "x86_64"), ("linux", "aarch64"), ("darwin", "arm64"))
 CHOOSE = "name another one: make setup PYTHON=python3.13"
 
 
 def trouble() -> str:
-    """What is missing and how to get it; nothing when all is there."""
+    """What is missing and how to get it; "" if nothing is missing."""
     return _version() or _build() or _machine() or _venv()
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Removes from the libraries of an environment what nothing here reads: headers, tests of their own, and the parts of
-# pyarrow that talk to Flight servers and to S3. FOLDER is the environment's `lib`.
+# Removes files of installed libraries that we never use: headers, the libraries' own tests, and the parts of pyarrow for
+# Flight servers and S3. FOLDER is the `lib` of the environment.
 set -euo pipefail
 folder=${1:?usage: deploy/prune.sh FOLDER}
 find "$folder" -depth -type d \( -path '*/pyarrow/include' -o -path '*/pyarrow/src' -o -path '*/pyarrow/tests' \

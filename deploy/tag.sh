@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints the tag of a build: the version, the commit, and whether the tree is as committed. No two commits share one.
+# Prints the tag of a build: the version, the commit, and `.dirty` if there are uncommitted changes. Each commit has its own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 commit=$(git rev-parse HEAD)

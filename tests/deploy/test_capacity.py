@@ -1,4 +1,4 @@
-"""The table of what a load needs is computed, and what scales the pods is what it is computed with."""
+"""The tables of the page are computed, from the same figures as the thresholds at which pods are started."""
 
 import re
 
@@ -13,17 +13,17 @@ from deploy.capacity import (
     CPU_MICROSECONDS,
     DELIVERY_MICROSECONDS,
     EFFECTS_PER_ENGINE,
+    FIXED_CORES,
     GAME_BYTES,
     IN_FLIGHT_PER_GATEWAY,
-    LEAST,
     MESSAGES_PER_SPECTATOR,
+    MINIMUM_PODS,
     POD_CORES,
     READERS_PER_SPECTATOR,
-    STANDING_CORES,
     Prices,
-    messages_a_reader,
+    backlog_seconds,
+    messages_per_reader,
     need,
-    seconds_in_hand,
     table,
 )
 from tests.deploy.manifests import ROOT, Json, named, of_kind, render, template_of
@@ -81,17 +81,18 @@ def test_pods_are_started_at_the_figures_of_the_table() -> None:
         "tournament-engine": [EFFECTS_PER_ENGINE],
         "spectator": [MESSAGES_PER_SPECTATOR, CONNECTIONS_PER_POD],
     }
-    assert {name: named(objects, "ScaledObject", name)["spec"]["minReplicaCount"] for name in LEAST} == LEAST
+    minimum = {name: named(objects, "ScaledObject", name)["spec"]["minReplicaCount"] for name in MINIMUM_PODS}
+    assert minimum == MINIMUM_PODS
 
 
-def test_what_was_set_stands_as_it_is_said_to_in_what_a_process_bears() -> None:
+def test_thresholds_are_the_shares_of_limits_that_the_page_gives() -> None:
     assert READERS_PER_SPECTATOR * 12 == CONNECTIONS_PER_POD * 4 == CONNECTIONS * 3
-    assert pytest.approx(READERS_PER_SPECTATOR * messages_a_reader(), rel=0.03) == MESSAGES_PER_SPECTATOR
+    assert pytest.approx(READERS_PER_SPECTATOR * messages_per_reader(), rel=0.03) == MESSAGES_PER_SPECTATOR
     assert EngineSettings().effects_at_once * 5 == EFFECTS_PER_ENGINE * 8
-    assert seconds_in_hand() == pytest.approx(0.128)
+    assert backlog_seconds() == pytest.approx(0.128)
     (objective,) = re.findall(r"of them are answered in ([\d.]+) s", PAGE)
-    assert seconds_in_hand() < float(objective) / 2
-    assert f"{messages_a_reader():.1f} messages a second to each, at {DELIVERY_MICROSECONDS} µs a delivery" in PAGE
+    assert backlog_seconds() < float(objective) / 2
+    assert f"{messages_per_reader():.1f} messages a second to each, at {DELIVERY_MICROSECONDS} µs a delivery" in PAGE
     shown = re.findall(r"^\| (\d[\d,]*) \| (?:measured|set) \|", PAGE, re.MULTILINE)
     wanted = [
         IN_FLIGHT_PER_GATEWAY, COMMANDS_PER_ENGINE, EFFECTS_PER_ENGINE, MESSAGES_PER_SPECTATOR, CONNECTIONS_PER_POD,
@@ -103,28 +104,28 @@ def cores_of(text: str) -> float:
     return float(text[:-1]) / 1000 if text.endswith("m") else float(text)
 
 
-def asked(one: Json) -> float:
-    """The cores that one pod asks for."""
+def requested(one: Json) -> float:
+    """The cores that one pod requests."""
     template = template_of(one)
     assert template is not None
     return sum(cores_of(each["resources"]["requests"]["cpu"]) for each in template["spec"]["containers"])
 
 
-def test_what_is_paid_is_what_the_pods_ask_for() -> None:
+def test_fixed_cores_are_those_that_the_other_pods_request() -> None:
     objects = render("prod")
     least = {
         one["spec"]["scaleTargetRef"]["name"]: one["spec"]["minReplicaCount"]
         for one in of_kind(objects, "ScaledObject")
     }
     database = named(objects, "Cluster", "postgres")["spec"]
-    standing = database["instances"] * cores_of(database["resources"]["requests"]["cpu"])
+    fixed = database["instances"] * cores_of(database["resources"]["requests"]["cpu"])
     for one in of_kind(objects, "Deployment", "StatefulSet"):
         name = one["metadata"]["name"]
-        if name in LEAST:
-            assert asked(one) == POD_CORES
+        if name in MINIMUM_PODS:
+            assert requested(one) == POD_CORES
         else:
-            standing += asked(one) * (one["spec"].get("replicas") or least[name])
-    assert standing == pytest.approx(STANDING_CORES)
+            fixed += requested(one) * (one["spec"].get("replicas") or least[name])
+    assert fixed == pytest.approx(FIXED_CORES)
 
 
 def test_money_follows_the_prices_and_nothing_else_does() -> None:
