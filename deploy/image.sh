@@ -23,7 +23,7 @@ if [ -z "$engine" ]; then
   exit 1
 fi
 if [ "$engine" = docker ] && [ -n "${REPORT:-}" ] && [ -z "${REGISTRY:-}" ]; then
-  say "docker knows an image's digest once it was pushed: set REGISTRY, or install buildah or podman"
+  say "docker knows the digest of an image only after a push: set REGISTRY, or install buildah or podman"
   exit 1
 fi
 
@@ -39,11 +39,11 @@ else
   inside() { "$engine" run --rm --read-only --tmpfs /tmp ${RUN_OPTIONS:-} "$image" "$@"; }
 fi
 
-fail() { say "the image is not fit: $*"; exit 1; }
+fail() { say "the image is wrong: $*"; exit 1; }
 
 [ "$(inside id -u)" = 10001 ] || fail "it runs as $(inside id -u)"
-if inside sh -c 'touch /opt/playmolt/written' 2>/dev/null; then fail "its program can be changed from inside"; fi
-[ "$(inside playmolt --version)" = "playmolt, version $version" ] || fail "it says to be $(inside playmolt --version)"
+if inside sh -c 'touch /opt/playmolt/written' 2>/dev/null; then fail "a process in it can change the program"; fi
+[ "$(inside playmolt --version)" = "playmolt, version $version" ] || fail "its version is $(inside playmolt --version)"
 inside python -c "$(<deploy/imports.py)" || fail "a module does not import"
 inside python -c '
 from playmolt_core.db.migrate import migrations
@@ -61,7 +61,7 @@ for _ in $(seq 240); do
   then kill -TERM $server; wait $server; exit; fi
   sleep 0.5
 done
-exit 1' || fail "a server in it does not answer or does not end"
+exit 1' || fail "a server in it does not answer or does not stop"
 echo "$image is built and runs"
 
 # Pushes the image, or writes the archive, and prints the digest by which a cluster pulls it.
@@ -84,7 +84,7 @@ publish() {
 
 if [ -n "${REPORT:-}" ]; then
   digest=$(publish)
-  [[ $digest =~ ^sha256:[0-9a-f]{64}$ ]] || fail "its digest is not known: '$digest'"
+  [[ $digest =~ ^sha256:[0-9a-f]{64}$ ]] || fail "its digest is unknown: '$digest'"
   printf '{"name": "%s", "version": "%s", "tag": "%s", "digest": "%s"}\n' "$name" "$version" "$tag" "$digest" >"$REPORT"
 elif [ -n "${REGISTRY:-}" ]; then
   publish

@@ -1,9 +1,9 @@
-"""Prints the Secrets that the manifests refer to, each with a new random password. Nothing is kept anywhere else.
+"""Prints the Secrets that the manifests refer to, with new random passwords. Nothing else keeps them.
 
-`python3 deploy/k8s/credentials.py | kubectl create -f -` once for each namespace: `create`, since `apply` would change
-the passwords of a running system. It needs nothing but Python 3.11: neither our packages nor others'. `--namespace`
-names another than `playmolt`; `--embedded-chain` adds what the chain of the dev overlay needs. A store of secrets may
-make the same objects instead; docs/operating.md lists them.
+Run `python3 deploy/k8s/credentials.py | kubectl create -f -` once for each namespace. Use `create`, because `apply`
+would change the passwords of a running system. The script needs only Python 3.11 and no packages. `--namespace` names a
+namespace other than `playmolt`; `--embedded-chain` adds the Secret for the chain of the dev overlay. A secret store can
+provide the same Secrets instead; docs/operating.md lists them.
 """
 
 import argparse
@@ -19,19 +19,19 @@ OLDEST = (3, 11)
 NAMESPACE = "playmolt"
 ENGINES = ("trial-engine", "ox-engine", "legal-orchestrator", "agora-runner", "tournament-engine")
 LOGINS = ("migrations", "gateway", *ENGINES, "relay", "reader", "verifier", "eraser")
-"""Who logs in to Postgres, as `playmolt_core.db.logins` says. `postgres` is the superuser of the dev overlay's pod."""
+"""The logins of Postgres, as in `playmolt_core.db.logins`. `postgres`, added below, is the dev overlay's superuser."""
 USERS = ("gateway", "spectator", *ENGINES, "relay", "admin", "reader")
-"""Who logs in to NATS, as `playmolt_cli.local.embedded.nats` says."""
+"""The users of NATS, as in `playmolt_cli.local.embedded.nats`."""
 _LETTERS = string.ascii_letters + string.digits
 _ED25519 = bytes.fromhex("302e020100300506032b657004220420")
-"""The prefix of the 32 bytes of such a key in PKCS 8."""
+"""The bytes that precede the 32 bytes of an Ed25519 key in PKCS 8."""
 
 
 def password() -> str:
-    """Draw 40 letters and digits, a letter first.
+    """Draw 40 letters and digits, the first a letter.
 
-    They are used in URLs, and in a variable that the NATS server reads as a value of its configuration: a digit in
-    front may make a number of it.
+    Passwords are part of URLs. The NATS server also reads them from variables as values of its configuration, where a
+    leading digit can turn a password into a number.
     """
     return secrets.choice(string.ascii_letters) + "".join(secrets.choice(_LETTERS) for _ in range(39))
 
@@ -43,7 +43,7 @@ def signing_key() -> str:
 
 
 def seal_keys() -> str:
-    """Draw the first key that the keys of sessions are wrapped by, as the file of `PLAYMOLT_SEAL_KEYS` holds it."""
+    """Draw the first key that encrypts the keys of sessions, in the format of the file PLAYMOLT_SEAL_KEYS."""
     now = datetime.now(UTC)
     key = base64.urlsafe_b64encode(secrets.token_bytes(32)).rstrip(b"=").decode()
     return json.dumps(
@@ -52,7 +52,7 @@ def seal_keys() -> str:
 
 
 def deployer_key() -> str:
-    """The key that the embedded chain gives funds to; it is not a secret."""
+    """The key of the account that the embedded chain funds; it is not a secret."""
     return "0x" + hashlib.sha256(b"playmolt: deployer of the embedded chain").hexdigest()
 
 
@@ -62,7 +62,7 @@ def embedded_chain() -> dict:
 
 
 def values() -> dict:
-    """Secret → key → value."""
+    """The contents of all Secrets: name of the Secret → key → value."""
     found = {f"{login}-credentials": {} for login in (*LOGINS, *USERS, "postgres", "nats")}
     for login in (*LOGINS, "postgres"):
         found[f"{login}-credentials"] |= {"username": login, "password": password()}
@@ -78,7 +78,7 @@ def values() -> dict:
 
 
 def secret(name: str, content: dict, namespace: str) -> dict:
-    """The Secret of a name; of the type that the database operator asks for where it holds a login."""
+    """Build one Secret. A Secret with a login has the type that the database operator requires."""
     return {
         "apiVersion": "v1",
         "kind": "Secret",

@@ -1,8 +1,8 @@
-"""Writes the accounts of NATS into `base/nats`: users with just their subjects, as `playmolt up` gives them, and into
-`overlays/prod/accounts` those for a log of as many shards as that overlay has.
+"""Writes the NATS accounts: the users, each with the subjects it may use, the same as in `playmolt up`.
 
-`python deploy/k8s/nats_users.py` after a change of services or subjects; a test compares. `--shards N --out FOLDER`
-writes them for another number. Passwords are variables of the server's environment.
+Run `python deploy/k8s/nats_users.py` after a change of services or subjects; a test compares the files. It writes
+`base/nats` for one shard of the log and `overlays/prod/accounts` for the number of shards in that overlay. `--shards N
+--out FOLDER` writes the files for another number. Passwords are environment variables of the server.
 """
 
 import argparse
@@ -18,12 +18,12 @@ __all__ = ["FOLDERS", "pages", "variable"]
 
 _HERE = Path(__file__).parent
 FOLDERS: Final = {SHARDS["dev"]: _HERE / "base" / "nats", SHARDS["prod"]: _HERE / "overlays" / "prod" / "accounts"}
-"""Shards → where their accounts lie."""
+"""Number of shards → folder of its account files."""
 _ORIGIN = "# Written by deploy/k8s/nats_users.py from playmolt_cli.local.embedded.nats.\n"
 
 
 def pages(shards: int) -> Mapping[str, str]:
-    """File name → content."""
+    """The account files for a number of shards: file name → content."""
     reader = reader_account(f"${variable(READER)}", shards)
     return {
         "users.conf": _ORIGIN + nats_users(shards),

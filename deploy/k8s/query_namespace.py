@@ -1,8 +1,8 @@
-"""Writes components/query-namespace/kustomization.yaml: where each query of prod names the namespace.
+"""Writes the replacements that put an overlay's namespace into the queries of alerts, rules and scalers.
 
     python -m deploy.k8s.query_namespace > deploy/k8s/components/query-namespace/kustomization.yaml
 
-A query is cut at its quotation marks; the value after `namespace=` is replaced by the overlay's namespace.
+Kustomize splits a query at its quotation marks and replaces each piece that follows `namespace=`.
 """
 
 import sys
@@ -29,7 +29,7 @@ replacements:
 
 
 def queries() -> Iterator[tuple[str, str, str, str]]:
-    """Kind and name of an object, the path of a query in it, and the query."""
+    """Every query: the kind and name of its object, its path there, and its text."""
     files = [K8S / "monitoring" / name for name in ("alerts.yaml", "objectives.yaml")]
     for file in [*files, *sorted((K8S / "overlays" / "prod" / "scaling").glob("*.yaml"))]:
         for one in yaml.safe_load_all(file.read_text("utf-8")):
@@ -42,7 +42,7 @@ def queries() -> Iterator[tuple[str, str, str, str]]:
 
 
 def places(query: str) -> list[int]:
-    """The pieces of a query between quotation marks that are namespaces."""
+    """The indexes of the pieces that are namespaces, after a query is split at its quotation marks."""
     pieces = query.split('"')
     return [number for number in range(1, len(pieces), 2) if pieces[number - 1].endswith("namespace=")]
 

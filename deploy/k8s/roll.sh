@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Installs an overlay or rolls a running one to it, without losing an action. Two calls, so that there is a way back:
+# Installs an overlay, or upgrades a running installation to it without losing an action. There are two calls, and until the
+# second one you can roll back:
 #
-#   deploy/k8s/roll.sh OVERLAY            servers, migrations that the old code bears, services
-#   deploy/k8s/roll.sh --finish OVERLAY   later: migrations that only the new code bears, once no old pod is left
+#   deploy/k8s/roll.sh OVERLAY            servers, migrations that also work with the old code, services
+#   deploy/k8s/roll.sh --finish OVERLAY   migrations that work only with the new code, once no old pod is left
 #
-# FINISH_AFTER says how much later, as in 24h, 30m or 0s. It stops at the first step that fails.
-# Exit: 0 done, 1 a step failed, 2 wrong call or no cluster, 3 too early to finish, 4 old pods are left.
+# FINISH_AFTER is the time that must pass before --finish, as in 24h (the default), 30m or 0s. The script stops at the first
+# step that fails.
+# Exit: 0 done, 1 a step failed, 2 wrong arguments or no cluster, 3 too early to finish, 4 old pods are left.
 set -euo pipefail
 
 say() { echo "$*" >&2; }
@@ -44,19 +46,20 @@ namespace=$(field migrate-pre namespace:)
 kubectl version --request-timeout=10s >/dev/null 2>&1 || fail 2 "no cluster answers: kubectl version says why"
 
 ask() { kubectl --namespace "$namespace" "$@"; }
-# Of a step, the objects of the overlay or of a text that differs: by standard input, an argument may not be so long.
+# Applies the objects of a step, from the rendered overlay or from the text given. They go through standard input, because
+# an argument of that length may be refused.
 apply() { kubectl apply --filename - --selector "playmolt/step=$1" <<<"${2:-$rendered}"; }
 
-# A date of the form of `date -u`, that many seconds after 1970: GNU's way, then BSD's.
+# Formats seconds since 1970 as a UTC time, with GNU's or BSD's `date`.
 at() { date -u -d "@$1" +%Y-%m-%dT%H:%M:%SZ 2>/dev/null || date -u -r "$1" +%Y-%m-%dT%H:%M:%SZ; }
 
 rolled() { ask rollout status --timeout=10m "$2" || fail 1 "$1: $2 did not roll out; the steps after it were not taken"; }
 
-# `kubectl wait` for completion would not see a failure until its time is over.
+# Runs a migration Job. It polls, because `kubectl wait` for completion would notice a failure only at its timeout.
 migrate() {
   local phase=$1 job=job/migrate-$1 ends=$((SECONDS + 960)) condition
   ask delete "$job" --ignore-not-found --timeout=2m
-  # `migrate-post` is kept suspended, so that applying a whole overlay does not run it.
+  # `migrate-post` is suspended in the overlay, so that applying a whole overlay does not run it.
   apply "$phase" "${rendered//suspend: true/suspend: false}"
   while ((SECONDS < ends)); do
     condition=$(ask get "$job" --output 'jsonpath={.status.conditions[?(@.status=="True")].type}') || condition=
@@ -70,7 +73,7 @@ migrate() {
   fail 1 "$phase: $job did not complete; the steps after it were not taken"
 }
 
-# Pods of the services with another image than this overlay's, or an old template of their Deployment.
+# Pods of the services whose image is not the overlay's, or whose template is not the newest of their Deployment.
 old_pods() {
   local newest
   newest=$(ask get replicasets --selector playmolt/step=services --output \
@@ -96,7 +99,7 @@ if $finish; then
   now=$(at "$(date +%s)")
   [[ ! $now < $after ]] || fail 3 "it is $now: --finish may run from $after on"
   old=$(old_pods)
-  [[ -z $old ]] || fail 4 "old pods are left, and what follows is only for the new code:"$'\n'"$old"
+  [[ -z $old ]] || fail 4 "old pods are left, and the last migrations work only with the new code:"$'\n'"$old"
   migrate post
   exit 0
 fi
@@ -118,4 +121,4 @@ done
 now=$(date +%s)
 ask create configmap rollout --dry-run=client --output yaml --from-literal "image=$image" \
   --from-literal "rolled-at=$(at "$now")" --from-literal "finish-after=$(at $((now + pause)))" | ask apply --filename -
-echo "rolled out. From $(at $((now + pause))) on, once nothing speaks for going back: roll.sh --finish $overlay"
+echo "rolled out. From $(at $((now + pause))) on, once you will not roll back: roll.sh --finish $overlay"

@@ -1,4 +1,7 @@
-"""`make release`: builds and checks what is shipped, into `dist`. PARTS names some of it; what is not made is named."""
+"""`make release`: builds and checks the parts of a release in `dist`, and names the parts that fail.
+
+PARTS lists the parts to make; by default, all.
+"""
 
 import os
 import sys
@@ -9,7 +12,7 @@ from typing import Final
 from deploy.release.source import DIST, Unfit, changed_migrations, files, sha256, tag
 
 PARTS: Final = ("wheels", "typescript", "image", "sbom", "manifests", "listing", "provenance")
-"""In this order: each may look at those before it."""
+"""In the order in which they are made: a part may read the files of earlier ones."""
 
 
 def _chosen() -> list[str]:
@@ -20,7 +23,7 @@ def _chosen() -> list[str]:
         )
         sys.exit(2)
     if "chart" in asked:
-        print("chart: none is made, docs/decisions/kubernetes.md says why")
+        print("chart: not part of a release; docs/decisions/kubernetes.md says why")
     return [part for part in PARTS if part in asked]
 
 
@@ -37,7 +40,7 @@ def _refuse_changed_migrations() -> None:
 
 
 def _make(part: str, started: datetime, parts: list[str]) -> str:
-    """Its module is imported first here: some import a good deal."""
+    """Import the module of a part only when the part is made, because some take long to import."""
     module = import_module(f"deploy.release.{part}")
     return str(module.make(started, parts) if part == "provenance" else module.make())
 
@@ -48,7 +51,7 @@ def _sums() -> None:
 
 
 def main() -> None:
-    """Make every part that was asked for; the exit status says whether all were."""
+    """Make every requested part; exit with 1 if one fails."""
     started, parts = datetime.now(UTC), _chosen()
     _refuse_changed_migrations()
     missing = []
@@ -60,7 +63,7 @@ def main() -> None:
             print(f"{part}: not made: {error}", file=sys.stderr, flush=True)
     DIST.mkdir(parents=True, exist_ok=True)
     _sums()
-    print(f"{tag()} lies in {DIST}" + (f", without {', '.join(missing)}" if missing else ""))
+    print(f"{tag()} is in {DIST}" + (f", without {', '.join(missing)}" if missing else ""))
     sys.exit(1 if missing else 0)
 
 

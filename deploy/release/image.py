@@ -1,4 +1,4 @@
-"""The image, by its digest, and the component with which an overlay asks for just that one."""
+"""The image, and a Kustomize component that sets it by digest in an overlay."""
 
 import json
 from typing import Final
@@ -17,7 +17,7 @@ def make() -> str:
     run(["deploy/image.sh"], {"REPORT": str(REPORT), "ARCHIVE": str(ARCHIVE)})
     report = json.loads(REPORT.read_text("utf-8"))
     if (report["name"], report["version"], report["tag"]) != (image_name(), version(), tag()):
-        raise Unfit(f"it is {report}")
+        raise Unfit(f"image.sh made another image: {report}")
     COMPONENT.parent.mkdir(exist_ok=True)
     component = {
         "apiVersion": "kustomize.config.k8s.io/v1alpha1",
@@ -29,12 +29,12 @@ def make() -> str:
 
 
 def digest() -> str:
-    """The digest of this build's image; "" where none was made."""
+    """The digest of this build's image; "" if the image was not made."""
     report = json.loads(REPORT.read_text("utf-8")) if REPORT.exists() else {}
     return str(report["digest"]) if report.get("tag") == tag() and report["name"] == image_name() else ""
 
 
 def transformer() -> dict[str, str]:
-    """What kustomize puts in the place of `playmolt`: the digest, or the tag while there is none."""
+    """The `images` entry of a kustomization that replaces `playmolt`: by digest, or by tag if there is no digest."""
     made = digest()
     return {"name": "playmolt", "newName": image_name(), **({"digest": made} if made else {"newTag": tag()})}

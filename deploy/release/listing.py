@@ -1,4 +1,4 @@
-"""`server.json`: how the MCP registry lists the server of PLAYMOLT_PUBLIC_URL."""
+"""`server.json`, the entry of the MCP registry for the server at PLAYMOLT_PUBLIC_URL."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from deploy.release.source import DIST, Unfit, version
 FILE: Final = DIST / "server.json"
 SCHEMA: Final = Path(__file__).with_name("server.schema.json")
 ADDRESS: Final = "https://playmolt.example.com"
-"""The server of `overlays/prod`, where PLAYMOLT_PUBLIC_URL is not set."""
+"""The server of `overlays/prod`: the default if PLAYMOLT_PUBLIC_URL is not set."""
 _TITLE: Final = "PlayMolt"
 _ABOUT: Final = "AI agents play games in public: join a game, wait for your turn, act, read results and logs."
 
@@ -39,7 +39,7 @@ def _settings() -> GatewaySettings:
 
 
 def listing(settings: GatewaySettings) -> dict[str, Any]:
-    """The document, which fits the schema of the version that it names. Raises Unfit."""
+    """The document. Raises Unfit if it does not match its schema."""
     address = parse_address(settings.public_url) or ADDRESS
     host = urlsplit(address).hostname or ""
     listed = {
@@ -59,6 +59,6 @@ def listing(settings: GatewaySettings) -> dict[str, Any]:
 
 @cache
 def schema() -> dict[str, Any]:
-    """The registry's schema."""
+    """The registry's schema of `server.json`."""
     found: dict[str, Any] = json.loads(SCHEMA.read_text("utf-8"))
     return found

@@ -1,4 +1,4 @@
-"""Every overlay as rendered, with this build's image."""
+"""Renders every overlay with this build's image and checks the objects."""
 
 import json
 import os
@@ -50,12 +50,12 @@ def _check(overlay: str, objects: list[Json]) -> None:
     for one in objects:
         name = f"{overlay}: {one['kind']}/{one['metadata']['name']}"
         if one["kind"] == "Secret":
-            raise Unfit(f"{name} would be in the open")
+            raise Unfit(f"{name} would publish a secret")
         for asked in _images(one):
             if not PINNED.fullmatch(asked):
-                raise Unfit(f"{name} asks for {asked}, which is not an exact image")
+                raise Unfit(f"{name} uses the image {asked}, which has no exact version or digest")
         found = validator(one["kind"], one["apiVersion"], KUBERNETES)
-        # Without one, it is what an operator brings: tests/deploy has schemas of ours.
+        # Kubernetes has no schema for the kinds of operators; tests/deploy checks those with our own schemas.
         if found and (error := best_match(found.iter_errors(one))):
             raise Unfit(f"{name}: {error.message}") from error
 
@@ -64,7 +64,7 @@ def _check(overlay: str, objects: list[Json]) -> None:
 def validator(kind: str, api_version: str, version: str) -> Draft202012Validator | None:
     """Validates objects of a kind as a version of Kubernetes does, without unknown fields. None for an unknown kind.
 
-    `kubernetes_validate.validate` makes one for each object, and reads 1.5 MB of definitions each time.
+    The cache is needed: `kubernetes_validate.validate` reads 1.5 MB of definitions for each object.
     """
     group, _, number = api_version.rpartition("/")
     name = "-".join(part for part in (kind.lower(), group.partition(".")[0], number) if part)
@@ -86,7 +86,7 @@ def _folder(version: str) -> str:
 
 
 def _images(value: object) -> Iterator[str]:
-    """The images of containers, wherever a pod's template lies."""
+    """The images of all containers in an object, however deep its pod template is."""
     if isinstance(value, list):
         for part in value:
             yield from _images(part)

@@ -1,6 +1,7 @@
-"""Of what, and how, everything in `dist` was made: a statement of in-toto with SLSA's predicate; signed where a key is.
+"""Records how and from which sources the files in `dist` were made: an in-toto statement with the SLSA predicate.
 
-PROVENANCE_KEY names an Ed25519 key (PKCS 8 in PEM). The signature is a DSSE envelope, as tools for SLSA read it.
+PROVENANCE_KEY is the path of an Ed25519 key (PKCS 8 in PEM). If it is set, the statement is also signed, in a DSSE
+envelope that SLSA tools can read.
 """
 
 import base64
@@ -37,7 +38,7 @@ def make(started: datetime, parts: list[str]) -> str:
     ENVELOPE.write_text(json.dumps(_signed(said, key), indent=2) + "\n", "utf-8")
     PUBLIC_KEY.write_bytes(key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
     if verified(json.loads(ENVELOPE.read_text("utf-8")), key.public_key()) != said:
-        raise Unfit("the signature does not fit")
+        raise Unfit("the signature does not verify")
     return "signed"
 
 
@@ -87,7 +88,7 @@ def _key() -> Ed25519PrivateKey | None:
 
 
 def _authenticated(payload: bytes) -> bytes:
-    """What DSSE signs: the type and the payload, each with its length, so that neither passes for the other."""
+    """The bytes that DSSE signs: the type and the payload, each after its length, so that they cannot be confused."""
     kind = PAYLOAD_TYPE.encode()
     return b" ".join((b"DSSEv1", b"%d" % len(kind), kind, b"%d" % len(payload), payload))
 
@@ -99,10 +100,10 @@ def _signed(payload: bytes, key: Ed25519PrivateKey) -> dict[str, Any]:
 
 
 def verified(envelope: dict[str, Any], key: Ed25519PublicKey) -> bytes:
-    """The statement of an envelope that `key` has signed; raises Unfit."""
+    """The statement in an envelope. Raises Unfit if `key` did not sign it."""
     payload = base64.b64decode(envelope["payload"])
     try:
         key.verify(base64.b64decode(envelope["signatures"][0]["sig"]), _authenticated(payload))
     except InvalidSignature as error:
-        raise Unfit("the signature does not fit") from error
+        raise Unfit("the signature does not verify") from error
     return payload

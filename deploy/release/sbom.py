@@ -1,4 +1,4 @@
-"""What is in the image, as CycloneDX: our packages, what they need as the lock pins it, its base image."""
+"""Lists the contents of the image in CycloneDX: the base image, our packages, and the pinned packages of the lock."""
 
 import re
 import uuid
@@ -78,7 +78,7 @@ def _python() -> str:
 
 
 def _library(name: str, its_version: str, hashes: list[str]) -> Component:
-    """A package, with the hashes of the files of it that may be installed."""
+    """A package, with the hashes of those of its files that may be installed."""
     url = PackageURL("pypi", None, name, its_version)
     found = [HashType(alg=HashAlgorithm.SHA_256, content=each) for each in hashes]
     files = [ExternalReference(type=ExternalReferenceType.DISTRIBUTION, url=XsUri(url.to_string()), hashes=found)]
@@ -89,7 +89,7 @@ def _library(name: str, its_version: str, hashes: list[str]) -> Component:
 
 
 def _license(name: str, its_version: str) -> list[License]:
-    """What the package as installed here says; nothing where another version is installed."""
+    """The license expression of the installed package; empty if this version is not installed."""
     try:
         found: Distribution = distribution(name)
     except PackageNotFoundError:

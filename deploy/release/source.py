@@ -1,4 +1,4 @@
-"""What is released: the sources as they lie here, their version, their commit."""
+"""The sources of a release: their version, commit, packages and migrations."""
 
 import hashlib
 import os
@@ -17,7 +17,7 @@ MIGRATIONS: Final = "core/playmolt_core/db/sql/migrations"
 
 
 class Unfit(Exception):
-    """A part cannot be made, or is not as it must be; the message says why in one line."""
+    """A part cannot be made, or is wrong. The message gives the reason in one line."""
 
 
 def version() -> str:
@@ -26,7 +26,7 @@ def version() -> str:
 
 @cache
 def tag() -> str:
-    """The tag of this build, which no other commit has."""
+    """The tag of this build; each commit has its own."""
     return run(["deploy/tag.sh"]).strip()
 
 
@@ -37,14 +37,14 @@ def commit() -> str:
 
 @cache
 def committed_at() -> datetime:
-    """When the commit was made: what is made of it bears this time, so that it comes out the same again."""
+    """The time of the commit. Built files carry it, so that a second build gives the same bytes."""
     return datetime.fromtimestamp(int(run(["git", "show", "--no-patch", "--format=%ct", "HEAD"])), UTC)
 
 
 def changed_migrations(root: Path = ROOT) -> list[str]:
-    """The migrations of earlier releases (git tags) that differ here or are missing, each with its tag.
+    """Migrations of earlier releases (git tags) that are changed or missing here, each with its tag.
 
-    A database that applied such a file could not be migrated any further. Raises Unfit where git fails.
+    A database that applied such a migration cannot be migrated further. Raises Unfit if git fails.
     """
     found = dict[str, str]()
     for tag_name in run(["git", "tag", "--merged", "HEAD", "--sort=creatordate"], root=root).split():
@@ -67,13 +67,13 @@ def image_name() -> str:
 
 
 def base_image() -> str:
-    """The image that ours begins with."""
+    """The base image of our image, from the Dockerfile."""
     (asked,) = re.findall(r"^ARG PYTHON=(\S+)$", (ROOT / "deploy" / "Dockerfile").read_text("utf-8"), re.MULTILINE)
     return str(asked)
 
 
 def tool(name: str) -> str:
-    """A program that a wheel of ours installs."""
+    """The path of a program in the folder of this Python."""
     return str(Path(sys.executable).with_name(name))
 
 
@@ -98,6 +98,6 @@ def sha256(path: Path) -> str:
 
 
 def files() -> list[Path]:
-    """Everything made so far but what lists it."""
+    """All files in DIST, without the list of their checksums."""
     made = (path for path in DIST.rglob("*") if path.is_file())
     return sorted(path for path in made if path.name != "SHA256SUMS")

@@ -1,4 +1,4 @@
-"""The TypeScript package: types of every call from this commit's OpenAPI document, compiled and packed."""
+"""The TypeScript package: types of all calls, generated from this commit's OpenAPI document, compiled and packed."""
 
 import json
 import shutil
@@ -12,11 +12,11 @@ from deploy.release.source import DIST, ROOT, Unfit, run, version
 FOLDER: Final = DIST / "typescript"
 SOURCE: Final = ROOT / "sdk" / "typescript"
 MADE: Final = ("node_modules", "dist", "openapi.json", "api.d.ts")
-"""What a build makes: none of it is copied."""
+"""Results of a build, which are not copied."""
 
 
 def copy_source(folder: Path) -> None:
-    """Copy the package as it is in git, and write the OpenAPI document beside it."""
+    """Copy the sources of the package to `folder` and write the OpenAPI document there."""
     shutil.copytree(SOURCE, folder, ignore=shutil.ignore_patterns(*MADE))
     document = run([sys.executable, "-m", "playmolt_gateway.http.openapi"])
     (folder / "openapi.json").write_text(document, "utf-8")

@@ -1,4 +1,4 @@
-"""The wheels of all our packages: of one version, and built alike when they are built again."""
+"""The wheels of all our packages, with one version. A second build gives the same bytes."""
 
 import re
 import shutil
@@ -21,7 +21,7 @@ def make() -> str:
     found = dict(map(_named, wheels))
     expected = {_name(member): version() for member in members()}
     if found != expected:
-        raise Unfit(f"built are {found}, not {expected}")
+        raise Unfit(f"the build made {found}, expected {expected}")
     return f"{len(wheels)} wheels of version {version()}"
 
 

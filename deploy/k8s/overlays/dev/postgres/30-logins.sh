@@ -1,4 +1,4 @@
-# A login for each service, with the rights of its groups and no others.
+# Creates a login for each service, with only the rights of its groups.
 login() {
   psql --no-psqlrc --set ON_ERROR_STOP=1 --username postgres --dbname playmolt \
     --set name="$1" --set groups="$2" --set password="$3" <<'SQL'
