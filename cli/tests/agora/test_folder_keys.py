@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from playmolt_agora_runner.folder import world_file
+from playmolt_agora_runner.folder.world_file import WorldKeys
 from playmolt_agora_runner.world import worlds
 from playmolt_cli.agora import folder_keys
 
@@ -15,7 +15,7 @@ def test_the_page_is_made_of_the_code() -> None:
 
 def test_every_key_of_a_world_is_there() -> None:
     words = folder_keys.table()
-    assert words["world"].keys() == {"like", "energy", "influence", "ranks", *world_file.OWN}
+    assert words["world"].keys() == {"like", "energy", "rules", *WorldKeys.__struct_fields__}
     assert words["energy"].keys() == {"start", "max", "ledger", "decay", "death"}
     energy = worlds.preset("phase2").energy
     assert (str(energy.start), str(energy.max)) == (

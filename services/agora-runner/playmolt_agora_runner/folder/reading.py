@@ -228,7 +228,7 @@ class _FolderReader:
         rules = world.rules if world else worlds.preset(room.world)
         own = rules.own
         seats = tuple(self._seats(room, rules.places))
-        turns = room.turns or (world.turns if world else rules.epochs)
+        turns = room.turns or rules.epochs
         faults = [*self._home_faults(room, at, rules.places), *self._event_faults(room, turns, own, events)]
         if own and world_checks.ends_at_once(own, len(seats)):
             faults.append(PlanFault(f"{at}.seats", "a run would end on its first turn", code="world_ends_at_once"))

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get
 
 import msgspec
 from playmolt_schemas.agora.plan import FaultCode, PlanFault
+from playmolt_schemas.stored.agora.plan import NAME
 
 S = TypeVar("S", bound=msgspec.Struct)
 _Read = tuple[tuple[Any, ...], list[PlanFault]]
@@ -66,10 +67,15 @@ class StructReader(msgspec.Struct, frozen=True):
             return self._converted(kind, [sound for read, _ in each for sound in read], each, path)
         if dict in inner and isinstance(value, Mapping):
             # Entry by entry: msgspec names the table alone.
-            entries = {name: self._value(inner[dict][1], one, join(path, name)) for name, one in value.items()}
+            key, of = inner[dict]
+            entries = {name: self._entry(key, name, of, one, join(path, name)) for name, one in value.items()}
             sound = {name: read[0] for name, (read, _) in entries.items() if read}
             return self._converted(kind, sound, entries.values(), path)
         return self._converted(kind, value, (), path)
+
+    def _entry(self, key: object, name: str, kind: object, value: object, path: str) -> _Read:
+        _, faults = self._converted(key, name, (), path)
+        return ((), faults) if faults else self._value(kind, value, path)
 
     def _converted(self, kind: object, value: object, parts: Iterable[_Read], path: str) -> _Read:
         faults = [fault for _, wrong in parts for fault in wrong]
@@ -79,6 +85,8 @@ class StructReader(msgspec.Struct, frozen=True):
             message, place = explained(error)
         if "matching regex" in message and r"\." in message:
             message = "expected a decimal number such as 5 or 0.25"
+        if f"regex '{NAME}'" in message:
+            message = "is not a valid name: a-z, then a-z, 0-9 and _, at most 32"
         message += f"; choose from {', '.join(_choices(kind))}" if "enum value" in message else ""
         return (), faults or [PlanFault(path + place, message, code=self._code(message))]
 

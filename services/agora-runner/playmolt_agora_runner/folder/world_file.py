@@ -1,11 +1,14 @@
 """A world file of a plan's folder: from TOML to the rules of a world, with every fault of it."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Final, TypeVar, get_args
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final, cast, get_args
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
+from msgspec.structs import replace
 from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.copying import copied
+from playmolt_schemas.instrument.definitions import place_of
 from playmolt_schemas.stored.agora.own_world import (
     CONTEST,
     Both,
@@ -16,6 +19,7 @@ from playmolt_schemas.stored.agora.own_world import (
     OwnWorld,
     RuleName,
     Strict,
+    Turn,
     WorldPlace,
     WorldResource,
 )
@@ -25,23 +29,33 @@ from playmolt_schemas.stored.agora.world import Rules
 
 from playmolt_agora_runner.folder import toml_file, world_checks
 from playmolt_agora_runner.folder.source import KeyLines, Source
+from playmolt_agora_runner.folder.toml_file import TomlFile
 from playmolt_agora_runner.world import worlds
 from playmolt_agora_runner.world.named_rules import RULES
 
-S = TypeVar("S", bound=msgspec.Struct)
 PACKAGED: Final[tuple[str, ...]] = get_args(PhaseName)
 WORLD_BYTES: Final = 100 * 1024
 """Of a world with all that it begins with: its lock is one record with those of the other rooms."""
-OWN: Final = ("title", "turns", "shell", "template", "places", "hearing", "actions", "resources", "end", "rules")
-_NAMED: Final[Mapping[str, type[Strict]]] = {"places": WorldPlace, "actions": OwnAction, "resources": WorldResource}
-_IN_ENERGY: Final = {"death": "energy.death"}
-"""Rules of stage1.md that a world's file has in `[energy]`."""
-_MOST: Final = {"places": 20, "actions": 20, "resources": 8}
+_TABLES: Final = ("places", "actions", "resources")
+_ENERGY: Final = {
+    **{f"energy.{name}": f"energy.{name}" for name in ("start", "max", "ledger")},
+    "energy.decay": "decay.base",
+    "energy.death": "death",
+}
+"""Key in `[energy]` → its rule in stage1.md, which has decay and death apart."""
+_FORMS: Final = {
+    **{name: f"[{name}.NAME]" for name in _TABLES},
+    **dict.fromkeys(("shell", "template"), '{ ko = "well_ko.md", en = "well_en.md" }'),
+    "ranks": "[[ranks]]",
+}
+"""How to write what may be written otherwise by mistake."""
 _DOES: Final = {
     "speak": {"does": "say"},
     "whisper": {"does": "whisper", "target": "agent"},
     "move": {"does": "move", "target": "place"},
 }
+_TARGETS: Final = {"whisper": "agent", "move": "place"}
+"""The target of what an action does."""
 
 
 class WorldFile(msgspec.Struct, frozen=True):
@@ -52,7 +66,6 @@ class WorldFile(msgspec.Struct, frozen=True):
 
     base: PhaseName
     rules: Rules
-    turns: int
     at: KeyLines
     sound: bool = True
 
@@ -63,17 +76,26 @@ class _Influence(Strict, frozen=True, kw_only=True):
     start: Annotated[int, Meta(ge=0, le=10_000)] = 0
 
 
+class WorldKeys(msgspec.Struct, frozen=True, kw_only=True):
+    """The keys of a world file beside the rules of stage1.md."""
+
+    title: Both = Both()
+    turns: Turn | UnsetType = UNSET
+    shell: dict[Language, str] = {}
+    template: dict[Language, str] = {}
+    places: Annotated[dict[Name, WorldPlace], Meta(max_length=20)] = {}
+    hearing: HearingRule | UnsetType = UNSET
+    actions: Annotated[dict[Name, OwnAction], Meta(max_length=20)] = {}
+    resources: Annotated[dict[Name, WorldResource], Meta(max_length=8)] = {}
+    influence: _Influence = _Influence()
+    ranks: Annotated[tuple[OwnRank, ...], Meta(max_length=6)] = ()
+    end: End = End()
+
+
 class _Cited(Strict, frozen=True, kw_only=True):
-    """The named rules that the world cites itself."""
+    """The named rules that a file cites for the whole world."""
 
     rules: tuple[RuleName, ...] = ()
-
-
-class _Layers(msgspec.Struct):
-    """A world file and those it is like, from the packaged one on."""
-
-    base: PhaseName | None
-    files: list[toml_file.TomlFile]
 
 
 def read(source: Source, name: str, languages: Sequence[Language], homes: frozenset[str]) -> WorldFile | None:
@@ -84,100 +106,79 @@ def read(source: Source, name: str, languages: Sequence[Language], homes: frozen
     layers = _layers(source, name)
     if layers is None:
         return None
-    before = len(source.faults)
-    at = layers.files[-1].at
-    rules, turns = _rules(source, layers)
-    if rules is None:
-        return None
+    base, files = layers
+    before, at = len(source.faults), files[-1].at
+    rules = _rules(source, base, files)
     source.faults += world_checks.faults(rules, at, languages, homes, source.faults[before:])
     if len(canonical_json(rules)) > WORLD_BYTES:
         message = f"exceeds {WORLD_BYTES} bytes together with the world it extends"
         source.report(at, "", message, "file_too_large")
-    return WorldFile(layers.base or "phase2", rules, turns, at, sound=len(source.faults) == before)
+    return WorldFile(base or "phase2", rules, at, sound=len(source.faults) == before)
 
 
-def _layers(source: Source, name: str) -> _Layers | None:
-    files: list[toml_file.TomlFile] = []
-    seen: list[str] = []
-    while name not in PACKAGED:
-        if name in seen:
-            source.report(files[0].at, "like", f"begins with itself: {' → '.join([*seen, name])}")
+def _layers(source: Source, name: str) -> tuple[PhaseName | None, list[TomlFile]] | None:
+    """The packaged world that a world begins with, and the files from that on, each with the lines of those before."""
+    files: dict[str, TomlFile] = {}
+    base: str | None = name
+    while base is not None and base not in PACKAGED:
+        if base in files:
+            cycle = " → ".join([*files, base])
+            source.report(files[name].at, "like", f"begins with itself: {cycle}")
             return None
-        seen.append(name)
-        found = toml_file.read(source, f"worlds/{name}.toml")
+        found = toml_file.read(source, f"worlds/{base}.toml")
         if found is None:
             return None
-        files.append(found)
-        like = found.values.pop("like", None)
-        if like is None:
-            return _Layers(None, _based(files))
-        if not isinstance(like, str):
+        files[base] = found
+        base = found.values.pop("like", None)
+        if base is not None and not isinstance(base, str):
             source.report(found.at, "like", "is not a world's name", "wrong_type")
             return None
-        name = like
-    return _Layers(name, _based(files))  # type: ignore[arg-type]  # one of PACKAGED
+    laid: list[TomlFile] = []
+    for each in reversed(files.values()):
+        laid.append(replace(each, at=replace(each.at, base=laid[-1].at if laid else None)))
+    return cast("PhaseName | None", base), laid
 
 
-def _based(files: Sequence[toml_file.TomlFile]) -> list[toml_file.TomlFile]:
-    """Files from the first one on, given the other way round, each with the lines of those before it."""
-    found: list[toml_file.TomlFile] = []
-    for each in reversed(files):
-        at = msgspec.structs.replace(each.at, base=found[-1].at if found else None)
-        found.append(msgspec.structs.replace(each, at=at))
-    return found
-
-
-def _rules(source: Source, layers: _Layers) -> tuple[Rules | None, int]:
-    cited = _cited(source, layers)
-    table = worlds.table(layers.base) if layers.base else _empty(cited)
+def _rules(source: Source, base: PhaseName | None, files: Sequence[TomlFile]) -> Rules:
+    at, before = files[-1].at, len(source.faults)
+    cited = _cited(source, files)
+    table = worlds.table(base) if base else _empty(cited)
     table["market"] = table["market"] or "pool" in cited
-    known = None if layers.base else frozenset(name for rule in cited for name in RULES[rule].sets)
-    own: dict[str, Any] = {"places": {}, "packaged": layers.base is not None}
-    if layers.base:
-        own["places"] = {name: {"capacity": False} for name in table["places"]}
-    turns = table["epochs"]
-    sound = len(source.faults)
-    for layer in layers.files:
-        _apply(source, table, own, layer, known)
-        turns = layer.values.get("turns", turns)
-    spoilt = [fault.field for fault in source.faults[sound:]]
-    at = layers.files[-1].at
-    if not isinstance(turns, int) or isinstance(turns, bool) or not 1 <= turns <= 1000:
-        source.report(at, "turns", "must be 1 to 1000")
-        turns = 1
-    world = _own_world(source, own, table, at)
-    if world is None:
-        return None, turns
-    table |= {"epochs": turns, "places": list(world.places), "own": msgspec.to_builtins(world)}
-    rules = _converted(source, table, Rules, at)
-    for fault in worlds.comparisons(rules, spoilt) if rules else ():
+    known = None if base else {name for rule in cited for name in RULES[rule].sets}
+    own: dict[str, Any] = {"places": {name: {} for name in table["places"]}} if base else {}
+    for file in files:
+        keys = {name for name in WorldKeys.__struct_fields__ if name in file.values}
+        if isinstance(file.values.get("ranks"), Mapping):
+            keys.remove("ranks")  # the ranks of stage1.md
+        for name in keys:
+            own[name] = _laid_over(own.get(name), file.values[name], depth=2 if name in _TABLES else 1)
+        _set_rules(
+            source, table, {name: each for name, each in file.values.items() if name not in keys}, file.at, known
+        )
+    found = _own_keys(source, own, at)
+    places = {name: _packaged(name, place, table) if base else place for name, place in found.places.items()}
+    world = copied(OwnWorld, found, packaged=base is not None, places=places, influence=found.influence.start)
+    rules = replace(msgspec.convert(table, Rules), places=tuple(places), own=world)
+    for fault in worlds.comparisons(rules, [fault.field for fault in source.faults[before:]]):
         name = fault.field.removeprefix("rules.")
-        source.report(at, _IN_ENERGY.get(name, name), fault.message)
-    return rules, turns
+        source.report(at, "energy.death" if name == "death" else name, fault.message)
+    return rules if found.turns is UNSET else replace(rules, epochs=found.turns)
 
 
-def _converted(source: Source, values: object, kind: type[S], at: KeyLines) -> S | None:
-    try:
-        return msgspec.convert(values, kind)
-    except msgspec.ValidationError as error:
-        source.report(at, "", str(error))
-        return None
-
-
-def _cited(source: Source, layers: _Layers) -> frozenset[RuleName]:
+def _cited(source: Source, files: Sequence[TomlFile]) -> set[RuleName]:
     """The named rules that a world or one of its actions cites; an unknown one is a fault, of an action later."""
     found: set[RuleName] = set()
-    for layer in layers.files:
-        own, _ = toml_file.partly(source, _Cited, {"rules": layer.values.pop("rules", [])}, layer.at, "")
-        found |= {*own.rules} if own else set()
-        actions = layer.values.get("actions")
+    for file in files:
+        cited, _ = toml_file.partly(source, _Cited, {"rules": file.values.pop("rules", [])}, file.at, "")
+        found |= {*cited.rules} if cited else set()
+        actions = file.values.get("actions")
         for action in actions.values() if isinstance(actions, dict) else ():
             names = action.get("rules") if isinstance(action, dict) else None
             found |= {name for name in RULES if isinstance(names, list) and name in names}
-    return frozenset(found)
+    return found
 
 
-def _empty(cited: Iterable[RuleName]) -> dict[str, Any]:
+def _empty(cited: set[RuleName]) -> dict[str, Any]:
     """A world without anything that stage1.md has but the named rules that it cites."""
     table = worlds.table("phase2")
     table |= {"influence": True, "epochs": 50, "places": [], "list_architect_skills": False}
@@ -187,152 +188,73 @@ def _empty(cited: Iterable[RuleName]) -> dict[str, Any]:
     return table | {name: stage1[name] for rule in cited for name in RULES[rule].sets}
 
 
-def _apply(
-    source: Source, table: dict[str, Any], own: dict[str, Any], layer: toml_file.TomlFile, known: frozenset[str] | None
+def _laid_over(held: object, value: object, depth: int) -> object:
+    """A table that is set in part keeps the rest of what it begins with, and so do those in it up to a depth."""
+    if not depth or not isinstance(held, Mapping) or not isinstance(value, Mapping):
+        return value
+    return {**held, **{name: _laid_over(held.get(name), each, depth - 1) for name, each in value.items()}}
+
+
+def _set_rules(
+    source: Source, table: dict[str, Any], changes: Mapping[str, Any], at: KeyLines, known: set[str] | None
 ) -> None:
-    """Lay one file over what there is; `known` are the rules of stage1.md that it may set, None for all."""
-    left = dict(layer.values)
-    for name in OWN:
-        if name in left:
-            value = left.pop(name)
-            if name in _NAMED and isinstance(value, dict):
-                own[name] = _merged(own.get(name, {}), value)
-            elif name != "turns":
-                # A table that is set in part keeps the rest of what it begins with.
-                held = own.get(name)
-                own[name] = {**held, **value} if isinstance(held, dict) and isinstance(value, dict) else value
-    _apply_energy(source, table, left.pop("energy", {}), layer.at)
-    if isinstance(left.get("influence"), dict):
-        own["influence"] = left.pop("influence")
-    if isinstance(left.get("ranks"), list):
-        own["ranks"] = left.pop("ranks")
-    for name, value in worlds.flattened(left):
-        if name == "epochs" or (known is not None and name.split(".")[0] not in known):
-            source.report(layer.at, name, f"unknown key; {_hint(name)}", "unknown_key")
-            continue
-        fault = worlds.override(table, name, value)
-        if fault is not None:
+    """Set the rules of stage1.md that a file changes; `known` are those that it may beside energy, None for all."""
+    for name, value in worlds.flattened(changes):
+        head = name.partition(".")[0]
+        if head == "energy":
+            rule = _ENERGY.get(name)
+            hint = f"allowed keys are {', '.join(key.removeprefix('energy.') for key in _ENERGY)}"
+        else:
+            rule = name if name != "epochs" and (known is None or head in known) else None
+            hint = _hint(head)
+        fault = None if rule is None else worlds.override(table, rule, value)
+        if name == "energy":
+            source.report(at, name, "must be a table: write [energy]", "wrong_type")
+        elif rule is None:
+            source.report(at, name, f"unknown key; {hint}", "unknown_key")
+        elif fault is not None:
             code = "unknown_key" if fault.code == "unknown_field" else fault.code
-            source.report(layer.at, name, fault.message, code)
+            source.report(at, name, fault.message, code)
+        elif name == "energy.decay":
+            table["decay"]["step"] = "0"
 
 
-def _hint(name: str) -> str:
-    if name == "epochs":
+def _hint(head: str) -> str:
+    if head == "epochs":
         return "the length of a run is `turns`"
-    rule = next((rule for rule, each in RULES.items() if name.split(".", maxsplit=1)[0] in each.sets), None)
+    rule = next((rule for rule, each in RULES.items() if head in each.sets), None)
     citing = f"cite {rule} in `rules` of the world or an action, or " if rule else ""
     return f"{citing}begin with a packaged world by `like`"
 
 
-def _merged(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:
-    whole = dict(base)
-    for name, value in over.items():
-        held = whole.get(name)
-        whole[name] = {**held, **value} if isinstance(held, Mapping) and isinstance(value, Mapping) else value
-    return whole
+def _own_keys(source: Source, own: Mapping[str, Any], at: KeyLines) -> WorldKeys:
+    """The keys of a world as far as they are sound."""
+    before = len(source.faults)
+    if isinstance(actions := own.get("actions"), Mapping):
+        for name in {*SKILLS, CONTEST} & actions.keys():
+            source.report(at, f"actions.{name}", "is the name of an action that comes with the software")
+        kept = {name: _filled(name, action) for name, action in actions.items() if name not in (*SKILLS, CONTEST)}
+        own = {**own, "actions": kept}
+    found, _ = toml_file.partly(source, WorldKeys, own, at, "")
+    source.faults[before:] = [
+        replace(fault, message=f"{fault.message}; write {_FORMS[fault.field]}")
+        if fault.field in _FORMS and fault.code == "wrong_type"
+        else fault
+        for fault in source.faults[before:]
+    ]
+    return found or WorldKeys()
 
 
-def _apply_energy(source: Source, table: dict[str, Any], energy: object, at: KeyLines) -> None:
-    """`decay` and `death` belong to energy here; in stage1.md they are separate rules."""
-    if not isinstance(energy, dict):
-        source.report(at, "energy", "must be a table", "wrong_type")
-        return
-    for name, value in energy.items():
-        field = f"energy.{name}"
-        if name == "decay":
-            if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= 10_000:
-                source.report(at, field, "must be a whole number from 0 to 10000")
-            else:
-                table["decay"] = {**table["decay"], "base": value, "step": "0"}
-        elif name == "death":
-            if isinstance(value, bool):
-                table["death"] = value
-            else:
-                source.report(at, field, "is true or false", "wrong_type")
-        elif name not in table["energy"]:
-            source.report(at, field, "unknown key; allowed keys are start, max, ledger, decay, death", "unknown_key")
-        elif (fault := worlds.override(table, field, value)) is not None:
-            source.report(at, field, fault.message, fault.code)
-
-
-def _own_world(source: Source, own: dict[str, Any], table: Mapping[str, Any], at: KeyLines) -> OwnWorld | None:
-    """The own part as far as it is sound, reading each table by itself to report every fault."""
-    read: dict[str, Any] = {"packaged": own["packaged"]}
-    for name, kind in _NAMED.items():
-        read[name] = _tables(source, own.get(name, {}), kind, at, name)
-    for name, kind in (("title", Both), ("hearing", HearingRule), ("end", End)):
-        if name in own:
-            read |= _kept(name, toml_file.partly(source, kind, own[name], at, name)[0])
-    for name in ("shell", "template"):
-        read[name] = _files(source, own.get(name, {}), at, name)
-    read["ranks"] = _ranks(source, own.get("ranks", []), at)
-    influence, _ = toml_file.partly(source, _Influence, own.get("influence", {}), at, "influence")
-    read["influence"] = influence.start if influence else 0
-    if own["packaged"]:
-        read["places"] = {name: _packaged(name, place, table) for name, place in read["places"].items()}
-    return _converted(source, msgspec.to_builtins(read), OwnWorld, at)
+def _filled(name: str, action: Any) -> Any:
+    """An action with what its name, and what it does, leave no choice in."""
+    if not isinstance(action, Mapping):
+        return action
+    filled = {**_DOES.get(name, {}), **action}
+    if filled.get("target", "none") == "none" and (target := _TARGETS.get(str(filled.get("does")))):
+        filled["target"] = target
+    return filled
 
 
 def _packaged(name: str, place: WorldPlace, table: Mapping[str, Any]) -> WorldPlace:
     """A place of a packaged world has its capacity there, unless the file says another."""
-    kind = "alley" if name.startswith("alley") else name
-    if place.capacity or kind not in table["capacity"]:
-        return place
-    return msgspec.structs.replace(place, capacity=table["capacity"][kind])
-
-
-def _tables(source: Source, values: object, kind: type[Strict], at: KeyLines, field: str) -> dict[str, object]:
-    if not isinstance(values, dict):
-        source.report(at, field, f"must be a table of tables: write [{field}.NAME]", "wrong_type")
-        return {}
-    if len(values) > _MOST[field]:
-        source.report(at, field, f"has {len(values)} entries; the limit is {_MOST[field]}")
-        return {}
-    read: dict[str, object] = {}
-    for name, value in values.items():
-        where = f"{field}.{name}"
-        if not _is_name(name) or (field == "actions" and name in (*SKILLS, CONTEST)):
-            source.report(at, where, "is not a valid name: a-z, then a-z, 0-9 and _, at most 32")
-            continue
-        filled = {**_DOES.get(name, {}), **value} if field == "actions" and isinstance(value, dict) else value
-        read |= _kept(name, toml_file.partly(source, kind, filled, at, where)[0])
-    return read
-
-
-def _is_name(name: str) -> bool:
-    try:
-        msgspec.convert(name, Name)
-    except msgspec.ValidationError:
-        return False
-    return True
-
-
-def _kept(name: str, found: Strict | None) -> dict[str, object]:
-    if found is None:
-        return {}
-    if isinstance(found, OwnAction) and found.does in ("move", "whisper") and found.target == "none":
-        found = msgspec.structs.replace(found, target="place" if found.does == "move" else "agent")
-    return {name: found}
-
-
-def _ranks(source: Source, values: Any, at: KeyLines) -> list[Any]:
-    if not isinstance(values, list) or len(values) > 6:
-        source.report(at, "ranks", "is a list of at most 6: write [[ranks]]")
-        return []
-    found = [toml_file.partly(source, OwnRank, value, at, f"ranks[{number}]") for number, value in enumerate(values)]
-    ranks = [rank for rank, wrong in found if rank and not wrong]
-    starts = [rank.from_ for rank in ranks]
-    if starts != sorted(set(starts)):
-        source.report(at, "ranks", "must ascend in `from`")
-    return ranks
-
-
-def _files(source: Source, values: object, at: KeyLines, field: str) -> dict[str, str]:
-    if not isinstance(values, dict) or any(name not in ("ko", "en") for name in values):
-        message = 'is a file for each language: { ko = "well_ko.md", en = "well_en.md" }'
-        source.report(at, field, message, "wrong_type")
-        return {}
-    for name, value in values.items():
-        if not isinstance(value, str):
-            source.report(at, f"{field}.{name}", "is not the name of a file in texts/", "wrong_type")
-    return {name: value for name, value in values.items() if isinstance(value, str)}
+    return replace(place, capacity=place.capacity or table["capacity"].get(place_of(name), False))
