@@ -92,10 +92,10 @@ class ModelSeat:
         bench = self._bench
         model = bench.models.get(self._voice.alias)
         assert model is not None  # noqa: S101 -- aliases are checked before a game starts
-        tokens, money = worst_case(asked.request, bench.catalogue.models.get(self._voice.alias))
-        charge = Charge(account=bench.account, tokens=tokens, money=money)
+        worst = worst_case(asked.request, bench.catalogue.models.get(self._voice.alias))
+        charge = Charge(account=bench.account, worst=worst)
         for _ in range(bench.calls.lost(asked.key)):
-            bench.ledger.lose(bench.account, charge.worst)
+            bench.ledger.lose(bench.account, worst.amount)
         started = StartedCall(
             call=asked.key, turn=asked.turn, kind=asked.kind, player=self._player,
             alias=self._voice.alias, at=bench.clock(),

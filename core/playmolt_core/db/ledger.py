@@ -5,7 +5,7 @@
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 from typing_extensions import override
@@ -46,17 +46,11 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
         return all(limit is None or value <= limit for value, limit in pairs)
 
 
-class ExhaustedAccount(msgspec.Struct, frozen=True, kw_only=True):
-    """An account that cannot pay for a call, with what it has spent."""
-
-    account: str
-    calls: int
-    tokens: int
-    money: Decimal
-
-
 class LedgerEntry(NamedTuple):
-    """A change of an account: what is reserved, or how a reservation is corrected (negative: less was used)."""
+    """A change of an account: what is reserved, or how a reservation is corrected (negative: less was used).
+
+    Of an account that cannot pay, the amount is what it has spent.
+    """
 
     account: Account
     amount: Amount
@@ -65,7 +59,7 @@ class LedgerEntry(NamedTuple):
 class InFlight(msgspec.Struct, frozen=True, kw_only=True):
     """Requests of one question, `ask`, of a turn; `logged` is how many of the turn the log held before them.
 
-    `tokens` and `money` are what was reserved for them, and is released if they are lost. One marker a `stream`.
+    `held` counts them, with what was reserved for them and is released if they are lost. One marker a `stream`.
     """
 
     stream: str
@@ -73,15 +67,13 @@ class InFlight(msgspec.Struct, frozen=True, kw_only=True):
     agent: str = ""
     ask: int
     logged: int
-    requests: int = 1
-    tokens: int = 0
-    money: Decimal = Decimal(0)
+    held: Amount = Amount(calls=1)
 
 
 class Ledger(Protocol):
     """Every method is one transaction, and may raise LogUnavailable."""
 
-    async def reserve(self, entries: Sequence[LedgerEntry], mark: InFlight | None = None) -> ExhaustedAccount | None:
+    async def reserve(self, entries: Sequence[LedgerEntry], mark: InFlight | None = None) -> LedgerEntry | None:
         """Count a call on all accounts or on none, and return the first that cannot pay.
 
         `mark` is noted with it: another request of the same question adds to the marker, one of another replaces it.
@@ -111,21 +103,21 @@ class PgLedger(Ledger):
         self._pool = pool
 
     @override
-    async def reserve(self, entries: Sequence[LedgerEntry], mark: InFlight | None = None) -> ExhaustedAccount | None:
+    async def reserve(self, entries: Sequence[LedgerEntry], mark: InFlight | None = None) -> LedgerEntry | None:
         taken = reservation(entries)
         if mark is None:
             short = await self._pool.row(_SQL["reserve"], *taken)
         else:
-            place = (mark.stream, mark.turn, mark.agent, mark.ask, mark.logged, mark.tokens, mark.money)
+            place = (mark.stream, mark.turn, mark.agent, mark.ask, mark.logged, mark.held.tokens, mark.held.money)
             short = await self._pool.row(_SQL["reserve_marked"], *taken, *place)
-        return None if short is None else exhausted(*short)
+        return exhausted(entries, short)
 
     @override
     async def settle(self, entries: Sequence[LedgerEntry], mark: InFlight | None = None) -> None:
         if mark is None:
             await self._pool.fetch(_SQL["settle"], *correction(entries))
         else:
-            taken = (mark.stream, mark.requests, mark.tokens, mark.money)
+            taken = (mark.stream, mark.held.calls, mark.held.tokens, mark.held.money)
             await self._pool.fetch(_SQL["settle_marked"], *correction(entries), *taken)
 
     @override
@@ -137,10 +129,9 @@ class PgLedger(Ledger):
         row = await self._pool.row(_SQL["found"], stream)
         if row is None:
             return None
-        turn, agent, ask, logged, requests, tokens, money = row
-        return InFlight(
-            stream=stream, turn=turn, agent=agent, ask=ask, logged=logged, requests=requests, tokens=tokens, money=money
-        )
+        turn, agent, ask, logged, calls, tokens, money = row
+        held = Amount(money, tokens, calls)
+        return InFlight(stream=stream, turn=turn, agent=agent, ask=ask, logged=logged, held=held)
 
 
 def reservation(entries: Sequence[LedgerEntry]) -> list[list[object]]:
@@ -155,9 +146,13 @@ def reservation(entries: Sequence[LedgerEntry]) -> list[list[object]]:
     ]
 
 
-def exhausted(account: str, calls: int, tokens: int, money: Decimal) -> ExhaustedAccount:
-    """A row of `limits.reserve`."""
-    return ExhaustedAccount(account=account, calls=calls, tokens=tokens, money=money)
+def exhausted(entries: Iterable[LedgerEntry], row: Iterable[Any] | None) -> LedgerEntry | None:
+    """The account that a row of `limits.reserve` names, with what it has spent."""
+    if row is None:
+        return None
+    name, calls, tokens, money = row
+    account = next(account for account, _ in entries if account.name == name)
+    return LedgerEntry(account, Amount(money, tokens, calls))
 
 
 def correction(entries: Iterable[LedgerEntry]) -> list[list[object]]:

@@ -4,16 +4,13 @@
 """
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import msgspec
-from typing_extensions import override
 
 from playmolt_core.db.ledger import (
     Account,
     Amount,
-    ExhaustedAccount,
     LedgerEntry,
     correction,
     exhausted,
@@ -48,85 +45,47 @@ class WaitingCall(msgspec.Struct, frozen=True):
 
 
 class BatchedCall(NamedTuple):
-    """The state of a request. If it is done without an answer, send it without a batch. `tokens` and `money` were
-    reserved for it on `accounts`; there are none once it is settled."""
+    """The state of a request. If it is done without an answer, send it without a batch. `reserved` is its worst case on
+    `accounts`; there are none once it is settled."""
 
     answered: bool
     answer: str | None
     batch: str | None
-    tokens: int
-    money: Decimal
+    reserved: Amount
     accounts: Sequence[str]
-
-    @property
-    def reserved(self) -> Amount:
-        return Amount(self.money, self.tokens, 1)
 
     def corrections(self, used: Amount) -> list[LedgerEntry]:
         """What corrects its accounts to what it used."""
         return [LedgerEntry(Account(name=name), used - self.reserved) for name in self.accounts]
 
 
-class BatchCalls(Protocol):
-    """Keys are hex SHA-256, `stream` is the experiment's. Methods raise LogUnavailable."""
+class BatchCalls:
+    """In Postgres, for all replicas. Keys are hex SHA-256, `stream` is the experiment's.
 
-    async def put(self, call: NewCall, entries: Sequence[LedgerEntry] = ()) -> ExhaustedAccount | None:
-        """Add a waiting request, and reserve on all accounts; on none and without the request if one cannot pay.
-
-        An existing request stays unchanged.
-        """
-        ...
-
-    async def found(self, key: str) -> BatchedCall | None: ...
-
-    async def waiting(self, stream: str) -> list[WaitingCall]: ...
-
-    async def named(self, stream: str, keys: list[str], name: str) -> None:
-        """Note that a batch of these requests will be submitted under a name."""
-        ...
-
-    async def submitted(self, stream: str, name: str, batch: str) -> None: ...
-
-    async def answered(self, stream: str, batch: str, answers: Mapping[str, str]) -> None:
-        """A batch is over: its remaining requests must be sent without a batch."""
-        ...
-
-    async def refused(self, stream: str, name: str) -> None:
-        """No batch of this name exists: its requests must be sent without a batch."""
-        ...
-
-    async def settled(self, key: str, entries: Sequence[LedgerEntry] = ()) -> None:
-        """Clear the reservation of a request and correct accounts."""
-        ...
-
-    async def closed(self, stream: str, batch: str | None, used: Mapping[str, Amount | None]) -> None:
-        """Delete the requests of a batch, or without one those that were never sent, and correct their accounts.
-
-        `used` is what each of them used; None keeps its worst case, and the others used nothing.
-        """
-        ...
-
-
-class PgBatchCalls(BatchCalls):
-    """In Postgres, for all replicas."""
+    Methods raise LogUnavailable.
+    """
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    @override
-    async def put(self, call: NewCall, entries: Sequence[LedgerEntry] = ()) -> ExhaustedAccount | None:
+    async def put(self, call: NewCall, entries: Sequence[LedgerEntry] = ()) -> LedgerEntry | None:
+        """Add a waiting request, and reserve on all accounts; on none and without the request if one cannot pay.
+
+        An existing request stays unchanged.
+        """
         body = msgspec.json.encode(call.body).decode()
         most = (call.reserved.tokens, call.reserved.money)
         row = (bytes.fromhex(call.key), call.stream, call.asker, call.alias, body, *most)
         short = await self._pool.row(_SQL["put"], *row, *reservation(entries))
-        return None if short is None else exhausted(*short)
+        return exhausted(entries, short)
 
-    @override
     async def found(self, key: str) -> BatchedCall | None:
         row = await self._pool.row(_SQL["found"], bytes.fromhex(key))
-        return None if row is None else BatchedCall(*row)
+        if row is None:
+            return None
+        answered, answer, batch, tokens, money, accounts = row
+        return BatchedCall(answered, answer, batch, Amount(money, tokens, 1), accounts)
 
-    @override
     async def waiting(self, stream: str) -> list[WaitingCall]:
         rows = await self._pool.fetch(_SQL["waiting"], stream)
         return [
@@ -134,29 +93,31 @@ class PgBatchCalls(BatchCalls):
             for key, asker, alias, body, name, age in rows
         ]
 
-    @override
     async def named(self, stream: str, keys: list[str], name: str) -> None:
+        """Note that a batch of these requests will be submitted under a name."""
         await self._pool.fetch(_SQL["named"], stream, [bytes.fromhex(key) for key in keys], name)
 
-    @override
     async def submitted(self, stream: str, name: str, batch: str) -> None:
         await self._pool.fetch(_SQL["submitted"], stream, name, batch)
 
-    @override
     async def answered(self, stream: str, batch: str, answers: Mapping[str, str]) -> None:
+        """A batch is over: its remaining requests must be sent without a batch."""
         keys = [bytes.fromhex(key) for key in answers]
         await self._pool.fetch(_SQL["answered"], stream, batch, keys, [*answers.values()])
 
-    @override
     async def refused(self, stream: str, name: str) -> None:
+        """No batch of this name exists: its requests must be sent without a batch."""
         await self._pool.fetch(_SQL["refused"], stream, name)
 
-    @override
     async def settled(self, key: str, entries: Sequence[LedgerEntry] = ()) -> None:
+        """Clear the reservation of a request and correct accounts."""
         await self._pool.fetch(_SQL["settled"], *correction(entries), bytes.fromhex(key))
 
-    @override
     async def closed(self, stream: str, batch: str | None, used: Mapping[str, Amount | None]) -> None:
+        """Delete the requests of a batch, or without one those that were never sent, and correct their accounts.
+
+        `used` is what each of them used; None keeps its worst case, and the others used nothing.
+        """
         keys = [bytes.fromhex(key) for key in used]
         tokens = [None if each is None else each.tokens for each in used.values()]
         money = [None if each is None else each.money for each in used.values()]

@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Final
 
-from playmolt_core.db.ledger import Account, ExhaustedAccount
+from playmolt_core.db.ledger import Account, Amount
 from playmolt_core.llm.catalogue import ModelEntry
 from playmolt_core.llm.durable_call import Charge, worst_case
 from playmolt_core.llm.port import ModelRequest
@@ -35,15 +35,15 @@ class DayBudget:
         accounts = [Account(name=account_of(day), tokens=self._all[0], money=self._all[1])]
         if payer:
             accounts.append(Account(name=account_of(day, payer), tokens=self._key[0], money=self._key[1]))
-        tokens, money = worst_case(request, entry)
+        worst = worst_case(request, entry)
         return [
-            Charge(account=account, tokens=tokens, money=money, refusal=partial(_refusal, whose))
+            Charge(account=account, worst=worst, refusal=partial(_refusal, whose))
             for account, whose in zip(accounts, ("the", "this key's"), strict=False)
             if account.limited
         ]
 
 
-def _refusal(whose: str, spent: ExhaustedAccount | None) -> str:
+def _refusal(whose: str, spent: Amount | None) -> str:
     if spent is None:
         return _UNPRICED
     return (

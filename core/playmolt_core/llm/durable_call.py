@@ -22,7 +22,7 @@ from playmolt_schemas.text import decimal_text
 from typing_extensions import override
 
 from playmolt_core.db.blobs import PgBlobs
-from playmolt_core.db.ledger import Account, Amount, ExhaustedAccount, InFlight, Ledger, LedgerEntry
+from playmolt_core.db.ledger import Account, Amount, InFlight, Ledger, LedgerEntry
 from playmolt_core.llm.attempts import recorded
 from playmolt_core.llm.batch_calls import BatchCalls, NewCall
 from playmolt_core.llm.catalogue import ModelEntry
@@ -72,7 +72,7 @@ def worst_case(request: ModelRequest, entry: ModelEntry | None) -> WorstCase:
 
 
 class Charge(msgspec.Struct, frozen=True, kw_only=True):
-    """The worst case of one request on an account; `money` is None if a price is unknown.
+    """The worst case of one request on an account.
 
     `unanswered` is what a request costs that had no answer, or was lost with its process: its worst case, or nothing.
     `refusal` describes why the account refuses a request (None: its money is limited and a price unknown), which then
@@ -80,23 +80,15 @@ class Charge(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     account: Account
-    tokens: int
-    money: Decimal | None
+    worst: WorstCase
     unanswered: Literal["worst_case", "nothing"] = "worst_case"
-    refusal: Callable[[ExhaustedAccount | None], str] | None = None
+    refusal: Callable[[Amount | None], str] | None = None
 
-    @property
-    def worst(self) -> Amount:
-        return Amount(self.money or _NOTHING, self.tokens, 1)
-
-    @property
-    def unpriced(self) -> bool:
-        return self.money is None and self.account.money is not None
-
-    def correction(self, attempt: Attempt) -> Amount:
+    def correction(self, attempt: Attempt) -> LedgerEntry:
         """What a request used, less its worst case."""
-        used = _used(attempt, self.worst) if self.unanswered == "worst_case" else reported(attempt, self.worst)
-        return used - self.worst
+        worst = self.worst.amount
+        used = _used(attempt, worst) if self.unanswered == "worst_case" else reported(attempt, worst)
+        return LedgerEntry(self.account, used - worst)
 
 
 Charges = Callable[[ModelRequest], Sequence[Charge]]
@@ -126,22 +118,22 @@ def reported(attempt: Attempt, worst: Amount) -> Amount:
 class AccountExhausted(Exception):
     """The worst case of a request does not fit into an account; nothing was reserved or sent."""
 
-    def __init__(self, charge: Charge, spent: ExhaustedAccount | None) -> None:
+    def __init__(self, charge: Charge, spent: Amount | None) -> None:
         super().__init__(charge.account.name)
         self.charge = charge
         self.spent = spent
 
 
 async def reserve(
-    charges: Sequence[Charge], taken: Callable[[Sequence[LedgerEntry]], Awaitable[ExhaustedAccount | None]]
+    charges: Sequence[Charge], taken: Callable[[Sequence[LedgerEntry]], Awaitable[LedgerEntry | None]]
 ) -> None:
     """Reserve the worst case of a request on every account by `taken`. Raises AccountExhausted."""
-    unpriced = next((charge for charge in charges if charge.unpriced), None)
-    if unpriced is not None:
-        raise AccountExhausted(unpriced, None)
-    short = await taken([LedgerEntry(charge.account, charge.worst) for charge in charges])
+    for charge in charges:
+        if charge.worst.money is None and charge.account.money is not None:
+            raise AccountExhausted(charge, None)
+    short = await taken([LedgerEntry(charge.account, charge.worst.amount) for charge in charges])
     if short is not None:
-        raise AccountExhausted(next(charge for charge in charges if charge.account.name == short.account), short)
+        raise AccountExhausted(next(charge for charge in charges if charge.account == short.account), short.amount)
 
 
 class DurableCall:
@@ -149,11 +141,10 @@ class DurableCall:
 
     def __init__(self, ledger: Ledger, charges: Sequence[Charge], mark: InFlight | None = None) -> None:
         """`mark` is the place of the question; what is released if a request is lost is added to it."""
-        released = next((charge for charge in charges if charge.unanswered == "nothing"), None)
-        worst = released.worst if released else Amount()
+        released = (charge.worst.amount for charge in charges if charge.unanswered == "nothing")
         self._ledger = ledger
         self._charges = charges
-        self._mark = mark and replace(mark, tokens=worst.tokens, money=worst.money)
+        self._mark = mark and replace(mark, held=next(released, mark.held))
         self._unsettled: Attempt | None = None
 
     async def ask(
@@ -179,7 +170,8 @@ class DurableCall:
             try:
                 await sending()
             except BaseException:
-                await self._correct([Amount() - charge.worst for charge in self._charges], requests=1)
+                released = [LedgerEntry(charge.account, Amount() - charge.worst.amount) for charge in self._charges]
+                await self._correct(released, requests=1)
                 raise
 
         async def ended_with(attempt: Attempt) -> None:
@@ -201,21 +193,21 @@ class DurableCall:
         """Correct the accounts by the last request, unless that is done."""
         attempt, self._unsettled = self._unsettled, None
         if attempt is not None:
-            corrections = [charge.correction(attempt) for charge in self._charges]
-            await self._correct(corrections, requests=int(attempt.outcome == _REFUSED))
+            entries = [charge.correction(attempt) for charge in self._charges]
+            await self._correct(entries, requests=int(attempt.outcome == _REFUSED))
 
     async def keep(self, key: str, body: str) -> None:
         """Keep the answer under the key of its request, settle it and remove the mark."""
         attempt, self._unsettled = self._unsettled, None
         if attempt is None or self._mark is None:
             raise RuntimeError("only a marked question with an answer has a reply to keep")
-        entries = [LedgerEntry(charge.account, charge.correction(attempt)) for charge in self._charges]
+        entries = [charge.correction(attempt) for charge in self._charges]
         await self._ledger.keep(entries, self._mark.stream, key, body)
 
-    async def _correct(self, amounts: Sequence[Amount], *, requests: int) -> None:
-        entries = [LedgerEntry(charge.account, amount) for charge, amount in zip(self._charges, amounts, strict=True)]
-        if entries or self._mark is not None:
-            await self._ledger.settle(entries, self._mark and replace(self._mark, requests=requests))
+    async def _correct(self, entries: Sequence[LedgerEntry], *, requests: int) -> None:
+        mark = self._mark and replace(self._mark, held=replace(self._mark.held, calls=requests))
+        if entries or mark is not None:
+            await self._ledger.settle(entries, mark)
 
 
 def is_answer(attempt: Attempt) -> bool:
@@ -266,9 +258,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
     def charges(self, worst: WorstCase) -> list[Charge]:
         """A worst case on its own accounts."""
-        return [
-            Charge(account=each, tokens=worst.tokens, money=worst.money, unanswered="nothing") for each in self.accounts
-        ]
+        return [Charge(account=account, worst=worst, unanswered="nothing") for account in self.accounts]
 
     def stored(self, fields: StoredCall, money: Decimal | None) -> StoredCall:
         """An attempt as logged: the prompt by its hash, and the `money` of its worst case if that may be its cost."""
@@ -336,11 +326,12 @@ class DurableCalls:
         mark = await self._ledger.found(place.stream)
         if mark is None or (mark.turn, mark.agent) != (place.turn, place.agent):
             return None
-        lost = mark.requests - (place.logged - mark.logged)
+        lost = mark.held.calls - (place.logged - mark.logged)
         if lost <= 0:
             return None
-        release = Amount(-mark.money, -mark.tokens)
-        await self._ledger.settle([LedgerEntry(account, release) for account in accounts], replace(mark, requests=0))
+        held = replace(mark.held, calls=0)
+        released = [LedgerEntry(account, Amount() - held) for account in accounts]
+        await self._ledger.settle(released, replace(mark, held=held))
         return lost_call(lost, mark.ask)
 
     async def ask(

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 from typing_extensions import override
 
-from playmolt_core.db.ledger import Account, Amount, ExhaustedAccount, InFlight, Ledger, LedgerEntry
+from playmolt_core.db.ledger import Account, Amount, InFlight, Ledger, LedgerEntry
 
 
 class MemoryLedger(Ledger):
@@ -33,14 +33,11 @@ class MemoryLedger(Ledger):
         return self.spent.get(account, Amount())
 
     @override
-    async def reserve(self, entries: Sequence[LedgerEntry], mark: InFlight | None = None) -> ExhaustedAccount | None:
+    async def reserve(self, entries: Sequence[LedgerEntry], mark: InFlight | None = None) -> LedgerEntry | None:
         async with self._changed:
             while (short := self._short(entries)) is not None:
                 if not self._open or not self._waits:
-                    spent = self.of(short.name)
-                    return ExhaustedAccount(
-                        account=short.name, calls=spent.calls, tokens=spent.tokens, money=spent.money
-                    )
+                    return LedgerEntry(short, self.of(short.name))
                 await self._changed.wait()
             self._open += bool(entries)
             self._add(entries)
@@ -54,21 +51,13 @@ class MemoryLedger(Ledger):
     def _mark(self, mark: InFlight) -> None:
         before = self.marks.get(mark.stream)
         same = before is not None and _place(before) == _place(mark)
-        held = before if before and same else replace(mark, requests=0, tokens=0, money=Amount().money)
-        self.marks[mark.stream] = replace(
-            held, requests=held.requests + 1, tokens=held.tokens + mark.tokens, money=held.money + mark.money
-        )
+        self.marks[mark.stream] = replace(before, held=before.held + mark.held) if before and same else mark
 
     @override
     async def settle(self, entries: Sequence[LedgerEntry], mark: InFlight | None = None) -> None:
         await self._settle(entries)
-        if mark is not None and (held := self.marks.get(mark.stream)) is not None:
-            self.marks[mark.stream] = replace(
-                held,
-                requests=held.requests - mark.requests,
-                tokens=held.tokens - mark.tokens,
-                money=held.money - mark.money,
-            )
+        if mark is not None and (before := self.marks.get(mark.stream)) is not None:
+            self.marks[mark.stream] = replace(before, held=before.held - mark.held)
 
     async def _settle(self, entries: Sequence[LedgerEntry]) -> None:
         async with self._changed:
@@ -94,7 +83,7 @@ class MemoryLedger(Ledger):
     @override
     async def found(self, stream: str) -> InFlight | None:
         mark = self.marks.get(stream)
-        return mark if mark and mark.requests > 0 else None
+        return mark if mark and mark.held.calls > 0 else None
 
 
 def _place(mark: InFlight) -> tuple[int, str, int, int]:

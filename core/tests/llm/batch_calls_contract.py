@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from playmolt_core.db.ledger import Account, Amount, ExhaustedAccount, Ledger, LedgerEntry
+from playmolt_core.db.ledger import Account, Amount, Ledger, LedgerEntry
 from playmolt_core.llm.batch_calls import BatchCalls, BatchedCall, NewCall
 
 STREAM = "experiment-00000000-0000-4000-8000-000000000001"
@@ -22,7 +22,7 @@ async def put(calls: BatchCalls, *keys: str, stream: str = STREAM) -> None:
 
 
 def state(answered: bool = False, answer: str | None = None, batch: str | None = None) -> BatchedCall:
-    return BatchedCall(answered, answer, batch, 7, Decimal("0.5"), [])
+    return BatchedCall(answered, answer, batch, WORST, [])
 
 
 class BatchCallsContract:
@@ -64,10 +64,10 @@ class BatchCallsContract:
         assert await calls.put(new(ONE), [call]) is None
         assert (await calls.found(ONE) or state()).accounts == ["batches"]
         short = await calls.put(new(TWO), [call])
-        assert short == ExhaustedAccount(account="batches", calls=1, tokens=7, money=Decimal("0.5"))
+        assert short == LedgerEntry(account, WORST)
         assert await calls.found(TWO) is None
         await calls.settled(ONE, [release])
-        assert await calls.found(ONE) == BatchedCall(False, None, None, 0, Decimal(0), [])
+        assert await calls.found(ONE) == BatchedCall(False, None, None, Amount(calls=1), [])
         assert await calls.put(new(TWO), [call]) is None
         await ledger.keep([release], STREAM, TWO, "said")
         assert await calls.found(TWO) is None
@@ -88,7 +88,7 @@ class BatchCallsContract:
         await calls.closed(STREAM, "batch", {ONE: Amount(Decimal("0.1"), 2, 1), TWO: None})
         assert [await calls.found(key) for key in (ONE, TWO, THREE)] == [None] * 3
         short = await ledger.reserve([LedgerEntry(whole, Amount(tokens=29, calls=1))])
-        assert short == ExhaustedAccount(account="whole", calls=3, tokens=16, money=Decimal("1.1"))
+        assert short == LedgerEntry(whole, Amount(Decimal("1.1"), 16, 3))
 
     async def test_questions_that_were_never_sent_are_closed_without_a_batch(
         self, calls: BatchCalls, ledger: Ledger

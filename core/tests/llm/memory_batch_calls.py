@@ -1,11 +1,10 @@
 """Questions that wait for a batch, in memory, for tests of who asks and who submits."""
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from typing import Any, cast
 
 import msgspec
-from playmolt_core.db.ledger import Account, Amount, ExhaustedAccount, LedgerEntry
+from playmolt_core.db.ledger import Account, Amount, LedgerEntry
 from playmolt_core.llm.batch_calls import BatchCalls, BatchedCall, NewCall, WaitingCall
 from playmolt_core.llm.file_ledger import MemoryLedger
 from typing_extensions import override
@@ -16,8 +15,7 @@ class _Row(msgspec.Struct):
     asker: str
     alias: str
     body: dict[str, Any]
-    tokens: int
-    money: Decimal
+    reserved: Amount
     accounts: list[str]
     name: str | None = None
     batch: str | None = None
@@ -34,18 +32,18 @@ class MemoryBatchCalls(BatchCalls):
         self.age = 0.0
 
     @override
-    async def put(self, call: NewCall, entries: Sequence[LedgerEntry] = ()) -> ExhaustedAccount | None:
+    async def put(self, call: NewCall, entries: Sequence[LedgerEntry] = ()) -> LedgerEntry | None:
         short = await self._ledger.reserve(entries)
         if short is None:
-            most, names = call.reserved, [account.name for account, _ in entries]
-            row = _Row(call.stream, call.asker, call.alias, dict(call.body), most.tokens, most.money, names)
+            names = [account.name for account, _ in entries]
+            row = _Row(call.stream, call.asker, call.alias, dict(call.body), call.reserved, names)
             self.rows.setdefault(call.key, row)
         return short
 
     @override
     async def found(self, key: str) -> BatchedCall | None:
         row = self.rows.get(key)
-        return row and BatchedCall(row.answered, row.answer, row.batch, row.tokens, row.money, row.accounts)
+        return row and BatchedCall(row.answered, row.answer, row.batch, row.reserved, row.accounts)
 
     @override
     async def waiting(self, stream: str) -> list[WaitingCall]:
@@ -80,14 +78,13 @@ class MemoryBatchCalls(BatchCalls):
     @override
     async def settled(self, key: str, entries: Sequence[LedgerEntry] = ()) -> None:
         row = self.rows[key]
-        row.tokens, row.money, row.accounts = 0, Decimal(0), []
+        row.reserved, row.accounts = Amount(calls=1), []
         await self._ledger.settle(entries)
 
     @override
     async def closed(self, stream: str, batch: str | None, used: Mapping[str, Amount | None]) -> None:
         for key, row in [*self.rows.items()]:
             if row.stream == stream and row.batch == batch and (batch or row.name is None):
-                reserved = Amount(row.money, row.tokens, 1)
-                change = (used.get(key, Amount()) or reserved) - reserved
+                change = (used.get(key, Amount()) or row.reserved) - row.reserved
                 await self._ledger.settle([LedgerEntry(Account(name=name), change) for name in row.accounts])
                 del self.rows[key]

@@ -6,7 +6,7 @@ from playmolt_core.db.ledger import PgLedger
 from playmolt_core.effects.leased_effect import LeasedEffect, Worker
 from playmolt_core.engine.reads.api_queries import Fetch
 from playmolt_core.engine.settings import EngineSettings
-from playmolt_core.llm.batch_calls import PgBatchCalls
+from playmolt_core.llm.batch_calls import BatchCalls
 from playmolt_core.llm.durable_call import DurableCalls
 from playmolt_core.ops.service import run_service
 from playmolt_core.service.process import HostedGame, ServiceContext, hosting
@@ -39,7 +39,7 @@ def runs(context: ServiceContext) -> HostedGame[RunState]:
     """The experiments' engine is there by the time a worker is first asked."""
     blobs, recent = PgBlobs(context.pool), RecentExperiments(context.engines)
     models = context.models(residents.cast())
-    calls = DurableCalls(models, PgLedger(context.pool), blobs, PgBatchCalls(context.pool))
+    calls = DurableCalls(models, PgLedger(context.pool), blobs, BatchCalls(context.pool))
     asking = TurnModel(calls, context.catalogue, blobs, recent)
     balancer = LoadBalancer()
 
@@ -67,7 +67,7 @@ def experiment(context: ServiceContext) -> HostedGame[State]:
     blobs = PgBlobs(context.pool)
     laboratory = Laboratory(context.settings.laboratory_url, context.settings.laboratory_key)
     models = context.models(residents.cast())
-    batch_calls = PgBatchCalls(context.pool)
+    batch_calls = BatchCalls(context.pool)
     calls = DurableCalls(models, PgLedger(context.pool), blobs, batch_calls)
     judge = JudgeModel(calls, models, context.catalogue, PromptStore(blobs))
     workers: dict[str, Worker] = {

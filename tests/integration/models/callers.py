@@ -17,10 +17,10 @@ from playmolt_agora_runner.scripted import residents
 from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.workers.turn_model import Halt, TurnModel
 from playmolt_core.db.blobs import PgBlobs, PromptStore
-from playmolt_core.db.ledger import ExhaustedAccount, InFlight, Ledger, LedgerEntry, PgLedger
+from playmolt_core.db.ledger import InFlight, Ledger, LedgerEntry, PgLedger
 from playmolt_core.db.pool import open_pool
 from playmolt_core.game.decider import Accepted, Command, Refused
-from playmolt_core.llm.batch_calls import PgBatchCalls
+from playmolt_core.llm.batch_calls import BatchCalls
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.day_budget import DayBudget
 from playmolt_core.llm.durable_call import DurableCalls
@@ -74,7 +74,7 @@ class DyingLedger(Ledger):
             die()
 
     @override
-    async def reserve(self, entries: Sequence[LedgerEntry], mark: InFlight | None = None) -> ExhaustedAccount | None:
+    async def reserve(self, entries: Sequence[LedgerEntry], mark: InFlight | None = None) -> LedgerEntry | None:
         self.at("reserve")
         short = await self._ledger.reserve(entries, mark)
         self.at("mark")
@@ -108,7 +108,7 @@ class World:
             day=DayBudget(Settings(day_tokens=MOST, key_day_tokens=MOST)), environment={},
         )  # fmt: skip
         self.blobs = PgBlobs(pool)
-        self.calls = DurableCalls(self.models, self.ledger, self.blobs, PgBatchCalls(pool))
+        self.calls = DurableCalls(self.models, self.ledger, self.blobs, BatchCalls(pool))
         self._log = log
 
     def append(self, kind: str, value: object) -> None:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.db.ledger import Account, Amount, InFlight, PgLedger
 from playmolt_core.db.pool import Pool, open_pool
-from playmolt_core.llm.batch_calls import PgBatchCalls, WaitingCall
+from playmolt_core.llm.batch_calls import BatchCalls, WaitingCall
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.day_budget import DayBudget, account_of
 from playmolt_core.llm.durable_call import Answer, BatchPlace, DurableCalls, NoAnswer, Question, worst_case
@@ -40,7 +40,7 @@ class Process:
     def __init__(self, pool: Pool, server: FakeServer, **day: Any) -> None:
         entry = server.entry(batch=True, concurrent=100, **PRICES)
         self.entry, self.worst, self.now = entry, worst_case(REQUEST, entry), BEFORE_MIDNIGHT
-        self.ledger, self.calls = PgLedger(pool), PgBatchCalls(pool)
+        self.ledger, self.calls = PgLedger(pool), BatchCalls(pool)
         self.models = Models(
             Catalogue({"fake": entry}), MemoryLimits(), Cast(), ledger=self.ledger,
             day=DayBudget(Settings(**day), lambda: self.now), environment={},

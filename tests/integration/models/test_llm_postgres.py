@@ -10,7 +10,7 @@ from playmolt_core.db.ledger import Ledger, PgLedger
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.effects.leases import Leases
 from playmolt_core.effects.postgres import PgLeases
-from playmolt_core.llm.batch_calls import BatchCalls, PgBatchCalls
+from playmolt_core.llm.batch_calls import BatchCalls
 from playmolt_core.llm.limits import Allowance, ModelLimits
 from playmolt_core.llm.postgres_limits import PgModelLimits
 
@@ -45,7 +45,7 @@ class TestPgModelLimits(LimitsContract, LearningContract):
 class TestPgBatchCalls(BatchCallsContract):
     @pytest.fixture
     def calls(self, pool: Pool) -> BatchCalls:
-        return PgBatchCalls(pool)
+        return BatchCalls(pool)
 
     @pytest.fixture
     def ledger(self, pool: Pool) -> Ledger:

@@ -128,7 +128,7 @@ def limit_reached(exhausted: AccountExhausted, spec: RunSpec) -> BudgetStopped:
 
 def exceeded(exhausted: AccountExhausted) -> tuple[LimitName, str, str | None]:
     """A limit, its value, and what the account would hold after the call; None if the price of the call is unknown."""
-    account, spent, worst = exhausted.charge.account, exhausted.spent, exhausted.charge.worst
+    account, spent, worst = exhausted.charge.account, exhausted.spent, exhausted.charge.worst.amount
     if spent is None:
         return "money", decimal_text(account.money or Decimal(0)), None
     after: tuple[tuple[LimitName, Decimal | int | None, Decimal | int], ...] = (

@@ -78,10 +78,8 @@ class Model:
         return worst_case(request, ENTRY)
 
     def charges(self, request: ModelRequest, *, batched: bool = False) -> list[Charge]:
-        tokens, money = worst_case(request, ENTRY)
-        charge = Charge(
-            account=self.day, tokens=tokens, money=money, refusal=lambda _: "was not called: the day is over"
-        )
+        worst = worst_case(request, ENTRY)
+        charge = Charge(account=self.day, worst=worst, refusal=lambda _: "was not called: the day is over")
         return [charge] if self.day.limited else []
 
     def in_batches(self, alias: str) -> "BatchedModel | None":

@@ -17,9 +17,9 @@ from playmolt_agora_runner.turn import prompts
 from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.world import chance, worlds
 from playmolt_agora_runner.world.state import Observation
-from playmolt_core.db.ledger import Account, ExhaustedAccount
+from playmolt_core.db.ledger import Account, Amount
 from playmolt_core.llm.catalogue import ModelEntry
-from playmolt_core.llm.durable_call import AccountExhausted, Charge
+from playmolt_core.llm.durable_call import AccountExhausted, Charge, WorstCase
 from playmolt_core.llm.port import Usage
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.stored.agora.plan import Budget, Limits, Plan
@@ -225,14 +225,14 @@ class TestBudget:
         ],
     )
     def test_the_limit_that_refuses_a_call_is_named_with_advice(self, account: Account, limit: str, after: str) -> None:
-        charge = Charge(account=account, tokens=100, money=Decimal("0.1"))
-        spent = ExhaustedAccount(account=account.name, calls=10, tokens=1000, money=Decimal(1))
+        charge = Charge(account=account, worst=WorstCase(100, Decimal("0.1")))
+        spent = Amount(Decimal(1), 1000, 10)
         found = limit_reached(AccountExhausted(charge, spent), self.SPEC)
         assert (found.limit, found.scope, found.spent) == (limit, "all" if account.name == "e" else "run", after)
         assert "Raise it and resume" in found.detail
 
     def test_an_unknown_cost_never_fits_into_money(self) -> None:
-        charge = Charge(account=Account(name="e", money=Decimal(9)), tokens=1, money=None)
+        charge = Charge(account=Account(name="e", money=Decimal(9)), worst=WorstCase(1, None))
         found = limit_reached(AccountExhausted(charge, None), self.SPEC)
         assert (found.limit, found.most, found.spent) == ("money", "9", "unknown")
         assert "has no known price" in found.detail

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from playmolt_core.db.ledger import Account, Amount, LedgerEntry
 from playmolt_core.llm.catalogue import ModelEntry
-from playmolt_core.llm.durable_call import Charge, reserve, worst_case
+from playmolt_core.llm.durable_call import Charge, WorstCase, reserve, worst_case
 from playmolt_core.llm.file_ledger import MemoryLedger
 from playmolt_core.llm.port import Attempt, ChatMessage, ModelRequest, Usage
 from playmolt_schemas.instrument.usage import by_model, cost_lines, held_by, lost_call, summed, with_call
@@ -90,12 +90,12 @@ async def test_a_budget_holds_what_was_spent_and_the_worst_case_of_untold_replie
     attempts: list[dict[str, Any]], calls: int, held: int
 ) -> None:
     ledger, account = MemoryLedger(), Account(name="e", money=Decimal(1), tokens=10_000, calls=100)
-    charge = Charge(account=account, tokens=200, money=Decimal("0.1"), unanswered="nothing")
+    charge = Charge(account=account, worst=WorstCase(200, Decimal("0.1")), unanswered="nothing")
     for each in attempts:
         await reserve([charge], ledger.reserve)
         attempt = attempted(each) if each["outcome"] != "lost" else None
-        change = attempt and charge.correction(attempt)
-        await ledger.settle([LedgerEntry(account, change or Amount(-charge.worst.money, -charge.tokens))])
+        lost = LedgerEntry(account, Amount(-Decimal("0.1"), -200))
+        await ledger.settle([charge.correction(attempt) if attempt else lost])
     answered = ANSWERED in attempts
     assert ledger.of("e") == Amount(
         Decimal("0.25") * answered + held * Decimal("0.1"), 15 * answered + held * 200, calls

@@ -5,7 +5,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Final
 
-from playmolt_core.db.ledger import Account, ExhaustedAccount
+from playmolt_core.db.ledger import Account, Amount
 from playmolt_core.db.limits import PgLimits
 from playmolt_core.effects.leased_effect import Submit, Worker
 from playmolt_core.engine.writes.command_handler import Complete
@@ -46,15 +46,15 @@ class PanelModels:
 
     def _charges(self, request: ModelRequest) -> Sequence[Charge]:
         limits = self._budget()
-        tokens, money = worst_case(request, self._catalogue.models.get(request.alias))
+        worst = worst_case(request, self._catalogue.models.get(request.alias))
         account = Account(
             name=f"panel:{self._panel}", calls=limits.calls, tokens=limits.tokens,
             money=None if limits.money is None else Decimal(limits.money),
         )  # fmt: skip
-        return [Charge(account=account, tokens=tokens, money=money, refusal=_refusal)] if account.limited else []
+        return [Charge(account=account, worst=worst, refusal=_refusal)] if account.limited else []
 
 
-def _refusal(spent: ExhaustedAccount | None) -> str:
+def _refusal(spent: Amount | None) -> str:
     return _UNPRICED if spent is None else _SPENT
 
 
