@@ -1,6 +1,8 @@
-"""The product beside its floor and beside what a user would write instead. Each part has `rows(size)`, and of sizes the
-`WHOLE` and a `SHORT` one, which shows that it works and says nothing about speed. A part that can also be played on
-another checkout has `sides(size)`."""
+"""Benchmarks that compare the product with a lower bound (the floor) and with what a user would write instead.
+
+Each part has `rows(size)` and two sizes: WHOLE, and SHORT, which only shows that the part works. A part that can also
+run on another checkout of the repository has `sides(size)`.
+"""
 
 Row = tuple[str, str, str, str]
-"""What is measured, the product's figure, what stands beside it, their ratio."""
+"""What is measured, the product's figure, the figure it is compared with, and their ratio."""

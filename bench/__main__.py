@@ -1,5 +1,5 @@
-"""`make bench`: every figure in one run, as a table of ratios; `python -m bench PART …` measures some of it. With
-`--beside DIR` another checkout takes the place of what a user would write instead."""
+"""Measure the product beside what a user would write instead, and print a table of ratios: all parts (`make bench`) or
+the named ones. With `--beside DIR`, compare the product with another checkout of this repository."""
 
 import argparse
 import json
@@ -44,7 +44,7 @@ PARTS: Final[dict[str, Any]] = {
 
 
 Rows = Iterator[tuple[tuple[str, ...], dict[str, Any]]]
-"""The texts of each row, and what else its JSON has."""
+"""The texts of each row, and the other fields of its JSON."""
 
 
 def _rows(asked: argparse.Namespace) -> Rows:
@@ -55,7 +55,7 @@ def _rows(asked: argparse.Namespace) -> Rows:
 
 
 def _beside(asked: argparse.Namespace, other: Checkout) -> Rows:
-    """Whether each part can be played is found out before the first is."""
+    """Check that all parts can run on both checkouts before the first one runs."""
     played = {}
     for part in asked.parts or [part for part, module in PARTS.items() if hasattr(module, "sides")]:
         module = PARTS[part]
@@ -76,20 +76,20 @@ def _comparisons(played: dict[str, list[Side]], other: Checkout, rounds: int) ->
 def main(words: Sequence[str] | None = None, stack: type[Stack] = Stack) -> None:
     Platforms.stack = stack
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"any of {', '.join(PARTS)}; left out: all")
-    parser.add_argument("--short", action="store_true", help="as little as shows that it works; no figure of it counts")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON, too")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"any of {', '.join(PARTS)}; default: all")
+    parser.add_argument("--short", action="store_true", help="only show that the parts work; the figures mean nothing")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to this file, as JSON")
     parser.add_argument(
         "--beside", type=Path, metavar="DIR",
-        help="another checkout of this repository, with a .venv: play the parts on both, in rounds that alternate; "
-        "parts left out: those that play through HTTP, WebSockets and commands alone",
+        help="another checkout of this repository, with a .venv: run the parts on both, in alternating rounds; "
+        "default parts: those that use only HTTP, WebSockets and commands",
     )  # fmt: skip
-    parser.add_argument("--rounds", type=int, default=beside.ROUNDS, help="of --beside; default: %(default)s")
+    parser.add_argument("--rounds", type=int, default=beside.ROUNDS, help="rounds of --beside; default: %(default)s")
     asked = parser.parse_args(words)
     if unknown := [part for part in asked.parts if part not in PARTS]:
-        parser.error(f"no part {unknown[0]!r}; there are {', '.join(PARTS)}")
+        parser.error(f"unknown part {unknown[0]!r}; the parts are {', '.join(PARTS)}")
     if asked.rounds < 1:
-        parser.error("--rounds has to be at least 1")
+        parser.error("--rounds must be at least 1")
     columns = {"what": "what", "product": "product", "beside": "beside it", "ratio": "ratio"}
     title, rows = "product beside what a user would write instead", _rows(asked)
     if asked.beside:
@@ -98,7 +98,7 @@ def main(words: Sequence[str] | None = None, stack: type[Stack] = Stack) -> None
             rows = _beside(asked, other)
         except beside.UnsuitableError as error:
             parser.error(str(error))
-        title = f"product beside {other.root}, medians of {asked.rounds} rounds that alternate"
+        title = f"product beside {other.root}, medians of {asked.rounds} alternating rounds"
         columns |= {"beside": other.root.name, "spread": "spread"}
     table = Table(*columns.values(), title=title)
     measured = []
@@ -108,7 +108,7 @@ def main(words: Sequence[str] | None = None, stack: type[Stack] = Stack) -> None
                 print(*row, sep=" | ", file=sys.stderr, flush=True)
                 table.add_row(*row)
                 measured.append(dict(zip(columns, row, strict=True)) | more)
-    finally:  # a run that fails or is stopped has what it measured
+    finally:  # a run that fails or is stopped still prints what it measured
         Console().print(table)
         if asked.json:
             asked.json.write_text(json.dumps(measured, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

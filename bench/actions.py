@@ -1,5 +1,8 @@
-"""O/X actions a second through HTTP, NATS, engine and durable commit, beside a handler that does one INSERT and beside
-the same hops with nothing done on them, or nothing but the log and its feeds."""
+"""O/X actions per second, from HTTP over NATS and an engine to a durable commit.
+
+They are compared with handlers that do one INSERT, and with the same hops without work, or with only the log and its
+feeds.
+"""
 
 import asyncio
 import itertools
@@ -46,7 +49,7 @@ def _headers(key: str, idempotency: bool = False) -> str:
 
 
 async def seat(connections: list[Connection], games: int) -> dict[str, list[str]]:
-    """Register five agents a game and let them join; gives game id → keys."""
+    """Register five agents for each game and let them join; return game id → keys."""
     seats: dict[str, list[str]] = defaultdict(list)
     numbers = iter(range(games * 5))
 
@@ -69,7 +72,7 @@ async def seat(connections: list[Connection], games: int) -> dict[str, list[str]
 
 
 def script_of(game: str, keys: list[str]) -> list[bytes]:
-    """A whole O/X game: fifty actions, every one accepted."""
+    """The requests of a whole O/X game: fifty actions, all of which are accepted."""
     path = f"/api/games/{game}/actions"
     script = []
     for number in range(5):
@@ -89,11 +92,11 @@ def script_of(game: str, keys: list[str]) -> list[bytes]:
 async def measure_product(
     port: int, games: int, in_flight: int, around: AbstractContextManager[object] | None = None
 ) -> Measured:
-    """Play whole games; `around` is entered for the actions that are measured, after the agents have joined."""
+    """Play whole games. `around` surrounds only the measured actions, after the agents have joined."""
     connections = await open_connections(port, in_flight)
     seats = await seat(connections, games)
     scripts = [script_of(game, keys) for game, keys in seats.items()]
-    # Games stand at different points, as in an arena that is open all day: begun at once they would all end at once.
+    # Bring the games to different points, as in an arena that is open all day; otherwise all would end together.
     played = [len(script) * place // in_flight for place, script in enumerate(scripts[:in_flight])]
     await drive(connections, [script[:count] for script, count in zip(scripts, played, strict=False)])
     rest = [script[count:] for script, count in zip(scripts, played, strict=False)]
@@ -117,7 +120,7 @@ async def measure_posts(port: int, actions: int, in_flight: int) -> Measured:
 
 
 class Compared(NamedTuple):
-    """The rounds of each, and how many events the feeds were behind when the last action was answered."""
+    """The rounds of each server, and how many events the feeds were behind after each round of the product."""
 
     product: list[Measured]
     naive: list[Measured]
@@ -128,7 +131,7 @@ class Compared(NamedTuple):
 
 
 def measure(in_flight: int, games: int, rounds: int) -> Compared:
-    """Interleaved rounds on one Postgres with fsync on, each warm."""
+    """Measure the servers in interleaved rounds on one Postgres with fsync, each server warmed up."""
     compared = Compared([], [], [], [], [], [])
     with platform() as (data, port):
         uvloop.run(measure_product(port, in_flight, in_flight))
@@ -191,7 +194,7 @@ def _side(in_flight: int, games: int, checkout: Checkout) -> Iterator[Play]:
 
 
 def rated(what: str, ours: list[Measured], theirs: list[Measured], wanted: str = "") -> Row:
-    """Medians of rates, and their ratio with the least and the greatest of the rounds."""
+    """A row of median rates and their ratio, with the smallest and the largest ratio of the rounds."""
     ratios = sorted(one.rate / other.rate for one, other in zip(ours, theirs, strict=True))
     mine, other = (statistics.median(run.rate for run in runs) for runs in (ours, theirs))
     spread = f"{mine / other:.2f} x ({ratios[0]:.2f} to {ratios[-1]:.2f}){f', wanted {wanted}' if wanted else ''}"

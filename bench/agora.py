@@ -1,4 +1,4 @@
-"""The white-room plan of 18,000 turns with scripted models: locked, run into the log, measured."""
+"""The white-room plan with 18,000 turns of scripted models: locked, run into the log and analysed."""
 
 import threading
 import time
@@ -37,7 +37,7 @@ phases:
 
 
 class Size(NamedTuple):
-    """A plan, the white-room plan where it is empty, and how many turns of agents it has."""
+    """A plan (if empty, the white-room plan) and the number of agents' turns in it."""
 
     plan: str = ""
     turns: int = 18_000
@@ -48,7 +48,7 @@ SHORT = Size(_SHORT_PLAN, 36)
 
 
 class Memory:
-    """What the processes of an `up` weigh together, at most; shared pages count once (PSS)."""
+    """Measures the peak memory of all processes of an `up`. A shared page counts once (PSS)."""
 
     def __init__(self, data: Path) -> None:
         self._roots = processes(data)
@@ -71,9 +71,9 @@ class Memory:
 
 
 def _run_plan(data: Path, text: str) -> tuple[str, float, list[tuple[int, float]]]:
-    """Lock a plan and wait for its end; gives the experiment, its seconds, and (events, CPU seconds) on the way.
+    """Lock a plan and wait for its end; return the experiment, its seconds, and samples of (events, CPU seconds).
 
-    Events of the log, since an experiment hears of its runs' turns every now and then only, and of most at their end.
+    The samples count events of the log, because an experiment learns of most turns only at the end of a run.
     """
     run, roots = running(data), processes(data)
     headers = {"Authorization": f"Bearer {run['operator_key']}", "Content-Type": "application/json"}
@@ -93,7 +93,7 @@ def _run_plan(data: Path, text: str) -> tuple[str, float, list[tuple[int, float]
 
 
 def _turn_cpu(samples: list[tuple[int, float]], first: float, last: float) -> float:
-    """The CPU seconds of an event while the matrix went from one share of its events to another."""
+    """The CPU seconds per event between two shares (0 to 1) of all events."""
     events, spent = zip(*samples, strict=True)
     began, ended = numpy.interp((first * events[-1], last * events[-1]), events, spent)
     return float((ended - began) / ((last - first) * events[-1]))

@@ -1,5 +1,5 @@
-"""One action at a time: how long it takes, and what it costs the processors over all processes, beside the naive
-handler with a Postgres of its own."""
+"""One action at a time: its response time and its CPU time in all processes, beside the naive handler, which has its
+own Postgres."""
 
 import os
 import statistics
@@ -32,7 +32,7 @@ SHORT = Size(1, 1, 1)
 
 
 class Alone(NamedTuple):
-    """A round: when each answer came, and processor milliseconds an action."""
+    """One round: the response times, and the CPU milliseconds of an action."""
 
     measured: Measured
     cost: float
@@ -60,7 +60,7 @@ def _alone(measured: Measured, seconds: float) -> Alone:
 
 
 def measure(size: Size) -> tuple[list[Alone], list[Alone]]:
-    """Interleaved rounds of the product, whose joins are not counted, and of the naive handler."""
+    """Measure the product, without its joins, and the naive handler in interleaved rounds."""
     ours: list[Alone] = []
     theirs: list[Alone] = []
     with platform() as (data, port), Postgres(data / "naive") as postgres:

@@ -1,4 +1,4 @@
-"""Parts of the bench played on this checkout and on another one in the same run, in rounds that alternate: A B B A."""
+"""Runs parts of the bench on this checkout (A) and on another one (B), in alternating rounds: A B B A."""
 
 import json
 import os
@@ -20,7 +20,7 @@ _FIGURE = re.compile(r"([\d,]*\.?\d+)(.*)", re.DOTALL)
 
 
 class Figure(NamedTuple):
-    """What is measured, its value, and how the value is printed."""
+    """What is measured, its value, and the format of the value."""
 
     what: str
     value: float
@@ -30,15 +30,15 @@ class Figure(NamedTuple):
 Play = Callable[[], Iterable[Figure]]
 """Plays one round."""
 Side = Callable[[Checkout], AbstractContextManager[Play]]
-"""Prepares a checkout for rounds, for as long as the context lasts."""
+"""Prepares a checkout; inside the context, rounds can be played on it."""
 
 
 class UnsuitableError(Exception):
-    """The folder is no checkout whose product can be played."""
+    """The folder is not a checkout whose product can run."""
 
 
 class Comparison(NamedTuple):
-    """A figure of both checkouts, each round's value of it."""
+    """The values of one figure in all rounds, for both checkouts."""
 
     what: str
     form: str
@@ -47,19 +47,19 @@ class Comparison(NamedTuple):
 
     @property
     def ratios(self) -> list[float]:
-        """Of each round, the product relative to the other checkout."""
+        """For each round, the product's value divided by the other checkout's."""
         pairs = zip(self.product, self.beside, strict=True)
         return [mine / other if other else float("nan") for mine, other in pairs]
 
     def row(self) -> tuple[str, str, str, str, str]:
-        """What is measured, both medians, the median of the ratios, and their least and greatest."""
+        """What is measured, both medians, the median ratio, and the smallest and largest ratio."""
         mine, other = (self.form.format(statistics.median(values)) for values in (self.product, self.beside))
         ratios = sorted(self.ratios)
         return self.what, mine, other, f"{statistics.median(ratios):.2f} x", f"{ratios[0]:.2f} to {ratios[-1]:.2f}"
 
 
 def checkout(root: Path) -> Checkout:
-    """The checkout in a folder; raises UnsuitableError."""
+    """The checkout in a folder. Raises UnsuitableError."""
     root = root.resolve()
     python = root / ".venv" / "bin" / "python"
     if not (root / "cli" / "playmolt_cli").is_dir():
@@ -78,7 +78,7 @@ def checkout(root: Path) -> Checkout:
 
 
 def compared(sides: Sequence[Side], other: Checkout, rounds: int) -> Iterator[Comparison]:
-    """Play all rounds of each side; gives the figures that both have."""
+    """Play all rounds of each side; yield the figures that both checkouts have."""
     for side in sides:
         found: defaultdict[str, tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
         forms: dict[str, str] = {}
@@ -94,7 +94,7 @@ def compared(sides: Sequence[Side], other: Checkout, rounds: int) -> Iterator[Co
 
 
 def own_rows(part: str, short: bool, other: Checkout) -> list[Side]:
-    """A part that uses the product from inside: each checkout plays it with its own bench; raises UnsuitableError."""
+    """The side of a part that imports the product: each checkout runs it with its own bench. Raises UnsuitableError."""
     if not (other.root / "bench" / f"{part}.py").is_file():
         raise UnsuitableError(f"{other.root} has no part {part} in its bench")
     return [partial(_own_rows, [part, *(["--short"] if short else [])])]

@@ -1,4 +1,4 @@
-"""A dataset of 10,000 finished O/X games: processor time and memory of its build, and whether a second one is equal."""
+"""A dataset of 10,000 finished O/X games: CPU time and memory of a build, and whether a second build is equal."""
 
 import asyncio
 import hashlib
@@ -24,7 +24,7 @@ class Size(NamedTuple):
 
 
 class Built(NamedTuple):
-    """Processor seconds and peak megabytes of a build, and the SHA-256 of each of its files."""
+    """CPU seconds and peak megabytes of a build, and the SHA-256 of each of its files."""
 
     seconds: float
     megabytes: float

@@ -1,8 +1,8 @@
-"""What one delivery to one watcher costs the server: CPU of its process, 1,000 WebSockets, `python -m bench.fanout`.
+"""The server's CPU time for one message to one watcher, with 1,000 WebSockets; `python -m bench.fanout`.
 
-The floor writes a prebuilt frame to each transport and does nothing else. The product is the spectator's own server in
-front of a bus in memory. The others are what a user would write instead. Each serves in a process of its own; this
-process plays the watchers and reads everything. Rounds are interleaved, ratios are of medians.
+The floor only writes a prebuilt frame to each transport. The product is the spectator's own server with a bus in
+memory. The other servers are what a user would write instead. Each server runs in its own process; this process plays
+the watchers and reads everything. Rounds are interleaved, and ratios compare medians.
 """
 # ruff: noqa: ARG002 -- a twin of the port takes what it ignores
 
@@ -53,7 +53,7 @@ def message(version: int) -> bytes:
 
 
 class MemoryWatch:
-    """Messages as the bus would give them."""
+    """Gives messages as the bus does."""
 
     def __init__(self) -> None:
         self.closed = False
@@ -73,7 +73,7 @@ class MemoryWatch:
 
 
 class MemorySource:
-    """One game of which nothing has happened yet."""
+    """The source of one game, without past events."""
 
     def __init__(self) -> None:
         self.game = MemoryWatch()
@@ -203,7 +203,7 @@ KINDS: dict[str, Serve] = {
 
 
 async def serve(kind: str, events: int, burst: int) -> None:
-    """Serve, and on a line of input send everything; print the port, then the CPU seconds it took."""
+    """Print the port, send all messages after a line of input, and after the next line print the CPU seconds."""
     port, send = await KINDS[kind]()
     print(port, flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)
@@ -243,13 +243,13 @@ def _read(watchers: list[socket.socket], expected: int) -> None:
         for key, _ in poll.select(1):
             piece = key.fileobj.recv(262_144)  # type: ignore[union-attr]
             if not piece:
-                raise ConnectionError("a watcher was sent away")
+                raise ConnectionError("the server closed the connection of a watcher")
             expected -= len(piece)
     poll.close()
 
 
 def cost(kind: str, sockets: int, events: int, burst: int) -> float:
-    """Microseconds of the server's CPU for one message to one watcher."""
+    """The server's CPU microseconds for one message to one watcher."""
 
     arguments = [sys.executable, "-m", "bench.fanout", "--serve", kind, "--events", str(events), "--burst", str(burst)]
     with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8") as server:
@@ -270,7 +270,7 @@ def cost(kind: str, sockets: int, events: int, burst: int) -> float:
 
 
 def rows(size: Size) -> list[Row]:
-    """A delivery alone beside the floor, and ten that are there at once beside one alone."""
+    """Compare single messages with the floor, and messages that come in tens with single ones."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     taken: dict[tuple[str, int], list[float]] = {("floor", 1): [], ("product", 1): [], ("product", 10): []}

@@ -1,4 +1,4 @@
-"""A log that has grown: whole O/X games, decided and appended by a real engine, without the way to it."""
+"""Fills a log with whole O/X games, which a real engine decides and appends, without gateway and bus."""
 
 import asyncio
 import json
@@ -12,14 +12,14 @@ from playmolt_ox.rules import Ox
 from playmolt_schemas.envelopes import Answer, Call, Op
 
 GAME_EVENTS = 73
-"""Of a game of five that runs to its end."""
+"""Events of a finished game with five agents."""
 _GAMES_AT_ONCE = 64
 _SEATS, _ROUNDS = 5, 5
 _SWITCH = b'{"type":"switch","use_switch":false,"comment":""}'
 
 
 async def fill(url: str, events: int, *, running: int = 0) -> list[str]:
-    """Append about so many events; `running`: how many games are left after their first choices. Gives the games."""
+    """Append about `events` events and return the games. `running` of them stop after their first choices."""
     pool = await open_pool(url)
     engine = Engine(Ox(), PostgresLog(pool), EngineSettings(phase_deadline_seconds=0), lambda _: None)
     engine.start()

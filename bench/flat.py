@@ -1,5 +1,7 @@
-"""What an action costs the processors where there is more of everything: a longer log, more games at once, more
-replicas. Two stacks side by side, their rounds interleaved."""
+"""The CPU time of an action in larger installations: with a longer log, more simultaneous games, more replicas.
+
+A large and a small stack run side by side, in interleaved rounds.
+"""
 
 import statistics
 from collections.abc import Callable, Iterator
@@ -22,12 +24,13 @@ from bench.servers import folder, processes, product
 FEW = 100
 REPLICAS = 2
 _NO_DEADLINE = {"PLAYMOLT_PHASE_DEADLINE_SECONDS": "3600"}
-"""Games are left after their first choices. At their deadline the engine would play them on in a later round."""
+"""Games stop after their first choices. With the usual deadline, the engine would continue them in a later round."""
 
 
 class Size(NamedTuple):
-    """`many`: how many games at once, and in how many rounds: seating 50,000 agents takes a minute and a half. `loads`:
-    how many times that of one the replicas have. `events`: logs beside one that is new."""
+    """`many`: numbers of simultaneous games, each with its number of rounds, because seating 50,000 agents takes 90 s.
+    `loads`: loads of the replicated stack, as multiples of the single one's. `events`: lengths of the logs that are
+    compared with a new log."""
 
     games: int = 1_000
     rounds: int = 5
@@ -41,22 +44,22 @@ SHORT = Size(10, 1, (), (REPLICAS,), ())
 
 
 class Stack(NamedTuple):
-    """A folder of `up`, the options it is started with, and how many of its games are played at once."""
+    """A platform in the folder `data`, its options, and how its games are played."""
 
     data: Path
     games: int
     options: tuple[str, ...] = ()
     at_once: int = 0
-    """All of them, where it is 0."""
+    """How many games are played at the same time; 0 for all."""
     actions: int = 5
-    """Of each game: five are the first choices of its first round."""
+    """Actions of each game; the first five are the first choices of its first round."""
     in_flight: int = 64
 
     def up(self) -> AbstractContextManager[int]:
         return product(self.data, *self.options, environment=_NO_DEADLINE)
 
     def cost(self, port: int) -> float:
-        """Processor microseconds of an action, over a round."""
+        """The CPU microseconds of an action in one round."""
         return uvloop.run(_cost(port, self, partial(tree_seconds, *processes(self.data))))
 
 
@@ -80,8 +83,8 @@ async def _cost(port: int, stack: Stack, spent: Callable[[], float]) -> float:
 
 
 def beside(more: Stack, less: Stack, rounds: int) -> tuple[list[float], list[float]]:
-    """What an action costs on each of two stacks. The one that takes less to seat comes right behind the other: the
-    speed of a machine moves, and what is compared should lie close together."""
+    """The cost of an action on each of two stacks, by round. `less` follows `more` immediately, because the speed of a
+    machine changes over time, and `less` takes less time to seat its agents before it measures."""
     costs: tuple[list[float], list[float]] = ([], [])
     with more.up() as more_port, less.up() as less_port:
         for number in range(rounds + 1):
@@ -106,7 +109,7 @@ def _breadths(data: Path, size: Size) -> Iterator[Row]:
 
 
 def _replicas(data: Path, size: Size) -> Iterator[Row]:
-    """Whole games: at the first action of each an engine loads what the lobby's made, and a gateway looks a key up."""
+    """Play whole games: at the first action of each, an engine loads the game and a gateway looks up a key."""
     options = tuple(word for kind in ("engines", "gateways", "spectators") for word in (f"--{kind}", str(REPLICAS)))
     for load in size.loads:
         games, in_flight = size.games // 5 * load, 64 * load
@@ -120,12 +123,12 @@ def _lengths(data: Path, size: Size) -> Iterator[Row]:
     grown, before = Stack(data / "grown", size.games), 0
     if size.events:
         with grown.up():
-            pass  # makes its Postgres
+            pass  # creates its Postgres
     for events in size.events:
         with database(grown.data) as url:
             uvloop.run(fill(url, events - before))
             with psycopg.connect(url, autocommit=True) as connection:
-                connection.execute("VACUUM (ANALYZE)")  # else Postgres does so while actions are measured
+                connection.execute("VACUUM (ANALYZE)")  # otherwise Postgres does it during the measurement
         before = events
         new = Stack(data / f"new-{events}", size.games)
         yield _row(f"a log of {events:,} events, beside a new one", *beside(grown, new, size.rounds))

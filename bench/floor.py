@@ -1,8 +1,8 @@
-"""The floor of an action: the way it goes, with nothing done on it, or nothing but the log and its feeds.
+"""The lower bound of an action: its path through the processes without any work, or with only the log and its feeds.
 
-HTTP to a gateway, packs over NATS to an engine, one commit for all that waits, answers after it. As `insert` a commit
-is one INSERT into a plain table; as `append` it is what an engine stores of a usual action, one sealed record and its
-outcome each, which the relay of the running product copies to its streams. No keys, no rules, no views in either.
+HTTP to a gateway, packs over NATS to an engine, one commit for all waiting actions, then the answers. With `insert`, a
+commit is one INSERT into a plain table. With `append`, it stores what an engine stores for a usual action: a chained
+record and an outcome, which the relay of the running product copies to its streams. Neither has keys, rules or views.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ _bodies = msgspec.msgpack.Decoder(list[str]).decode
 
 
 class Gateway:
-    """Sends what comes in one turn of the loop as one pack."""
+    """Sends the actions that arrive in one iteration of the event loop as one pack."""
 
     def __init__(self, bus: Client) -> None:
         self._bus = bus
@@ -61,7 +61,7 @@ class Gateway:
 
 
 class Caller(asyncio.Protocol):
-    """A connection with one request at a time on it."""
+    """A connection that carries one request at a time."""
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
@@ -82,13 +82,13 @@ class Caller(asyncio.Protocol):
 
 
 class Store(Protocol):
-    """Where the bodies of a batch end up, durably."""
+    """Stores the bodies of a batch durably."""
 
     async def store(self, bodies: Sequence[str]) -> None: ...
 
 
 class Table:
-    """One INSERT."""
+    """Stores a batch with one INSERT."""
 
     def __init__(self, connection: asyncpg.Connection) -> None:
         self._connection = connection
@@ -98,7 +98,7 @@ class Table:
 
 
 class Log:
-    """One append of a record and an outcome for each body, in as many streams as games are played at once."""
+    """Stores a batch with one append: a record and an outcome for each body, spread over STREAMS streams."""
 
     def __init__(self, log: Appender) -> None:
         self._log = log
@@ -133,7 +133,7 @@ class Log:
 
 
 class Engine:
-    """Commits whatever waits, the next batch gathering meanwhile."""
+    """Commits all waiting bodies in one batch, while the next batch gathers."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -1,5 +1,7 @@
-"""Processor time that one game of each kind takes, by process: `python -m bench.games`, what the table "Capacity" is
-computed from. Models, bots and overseers are scripted: what a model's server takes for itself comes besides."""
+"""CPU time of one game of each kind, by process: `python -m bench.games`. The table "Capacity" uses its figures.
+
+Models, bots and overseers are scripted, so the time of model servers is not included.
+"""
 
 import asyncio
 import os
@@ -23,7 +25,7 @@ from bench.servers import folder
 
 TIMES: Final = 10
 SETTLE_SECONDS: Final = 3.0
-"""Until what follows a game (relay, projections) has been done."""
+"""Time for the work that follows a game, in the relay and the projections."""
 IDLE_SECONDS: Final = 15.0
 _AT_ONCE: Final = 2
 
@@ -31,12 +33,12 @@ Play = Callable[[], Awaitable[object]]
 
 
 def used(run: Run) -> Mapping[str, float]:
-    """Processor seconds by process, without the number of the replica."""
+    """CPU seconds by process, named without the number of its replica."""
     return {name.removesuffix("-1"): tree_seconds(pid) for name, pid in run.processes.items()}
 
 
 async def taken(run: Run, play: Play, times: int, idle: Mapping[str, float]) -> Mapping[str, float]:
-    """Milliseconds of a game by process, what the process takes without one aside."""
+    """CPU milliseconds of one game by process, without those that the process uses at rest."""
     gate, before, began = asyncio.Semaphore(_AT_ONCE), used(run), time.monotonic()
 
     async def one() -> None:
@@ -50,7 +52,7 @@ async def taken(run: Run, play: Play, times: int, idle: Mapping[str, float]) -> 
 
 
 async def at_rest(run: Run) -> Mapping[str, float]:
-    """Processor seconds a second of a platform on which nothing is played."""
+    """CPU seconds per second of each process of a platform without games."""
     await asyncio.sleep(SETTLE_SECONDS)
     before, began = used(run), time.monotonic()
     await asyncio.sleep(IDLE_SECONDS)
@@ -58,7 +60,7 @@ async def at_rest(run: Run) -> Mapping[str, float]:
 
 
 def games(run: Run, data: Path) -> Mapping[str, tuple[int, Play]]:
-    """How often each kind is played, and how."""
+    """Name of each kind → how often it is played, and a function that plays it once."""
     key, quiet = Folder(data).house_key(), Console(file=open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
 
     def bots(game: str) -> Play:
@@ -74,7 +76,7 @@ def games(run: Run, data: Path) -> Mapping[str, tuple[int, Play]]:
 
 
 async def measured(run: Run, data: Path) -> None:
-    for times, play in games(run, data).values():  # what is loaded once is no game's
+    for times, play in games(run, data).values():  # warm up: what a process loads once is not part of a game
         await (play() if times > 1 else asyncio.sleep(0))
     idle = await at_rest(run)
     for name, (times, play) in games(run, data).items():

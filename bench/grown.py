@@ -1,4 +1,4 @@
-"""A platform whose log has a million records: how long it takes to start, to verify, to export, to look back."""
+"""A platform whose log has a million records: the time to start, to verify, to export and to read past states."""
 
 import json
 import resource
@@ -22,13 +22,13 @@ from bench.servers import HERE, Checkout, folder, positions, processes, product,
 from bench.watching import watch
 
 _LOOKED_AT = 100
-"""Fewer than the histories that an engine keeps: the second time each is still there."""
+"""Number of games whose past states are read twice. An engine keeps more histories, so it has each the second time."""
 _SEATING = 5
 _IN_FLIGHT = 64
 
 
 class Size(NamedTuple):
-    """`played`: how many events are played through the gateway of each checkout that is compared."""
+    """`played`: number of events that are played through the gateway when checkouts are compared."""
 
     events: int = 1_000_000
     played: int = 200_000
@@ -39,7 +39,7 @@ SHORT = Size(2_000, 100)
 
 
 class Found(NamedTuple):
-    """Seconds until a new action is seen by a watcher; how long states of finished games took, first and again."""
+    """Seconds until a watcher sees a new action; times to read states of finished games, the first and second time."""
 
     start: float
     first: Measured
@@ -47,7 +47,7 @@ class Found(NamedTuple):
 
 
 async def _seen(port: int, spectator: int) -> None:
-    """Play one action of a new game, and wait until a watcher of it hears."""
+    """Play one action of a new game and wait until a watcher receives it."""
     connections = await open_connections(port, _SEATING)
     [(game, keys)] = (await seat(connections, 1)).items()
     watchers = await watch(spectator, [game])
@@ -77,7 +77,7 @@ async def _looked_back(port: int, games: list[str]) -> tuple[Measured, Measured]
 
 @contextmanager
 def started(data: Path, games: list[str], checkout: Checkout = HERE) -> Iterator[Found]:
-    """Start `up` on a folder; it runs on inside the context."""
+    """Start `up` on a folder; it runs until the context ends."""
     began = time.perf_counter()
     with product(data, checkout=checkout) as port:
         uvloop.run(_seen(port, spectator_port(data)))
@@ -88,7 +88,7 @@ def started(data: Path, games: list[str], checkout: Checkout = HERE) -> Iterator
 
 
 def _command(data: Path, *words: str) -> float:
-    """Seconds that `playmolt log …` takes on a folder, its Postgres started beforehand and not counted."""
+    """Seconds of `playmolt log …` on a folder, without the start of its Postgres."""
     with database(data) as url:
         began = time.perf_counter()
         HERE.playmolt("log", *words, environment={"DATABASE_URL": url})
@@ -98,7 +98,7 @@ def _command(data: Path, *words: str) -> float:
 def rows(size: Size) -> list[Row]:
     with folder() as data:
         with product(data):
-            pass  # makes its Postgres
+            pass  # creates its Postgres
         with database(data) as url:
             games = uvloop.run(fill(url, size.events))
         return measured(data, games, size.events)
@@ -145,7 +145,7 @@ def _side(size: Size, checkout: Checkout) -> Iterator[Play]:
 
 
 async def _played(port: int, games: int) -> list[str]:
-    """Whole games, through the gateway; a checkout's tables are its own affair."""
+    """Play whole games through the gateway, because the tables of another checkout may differ; return the games."""
     connections = await open_connections(port, _IN_FLIGHT)
     seats = await seat(connections, games)
     done = await drive(connections, [script_of(game, keys) for game, keys in seats.items()])
@@ -156,7 +156,7 @@ async def _played(port: int, games: int) -> list[str]:
 
 
 def _commands(data: Path, checkout: Checkout) -> Iterator[Figure]:
-    """`playmolt log …` while the folder's `up` runs and has nothing to do."""
+    """Measure `playmolt log …` while the folder's `up` is idle."""
 
     def spent() -> float:
         ended = resource.getrusage(resource.RUSAGE_CHILDREN)

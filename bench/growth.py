@@ -1,4 +1,4 @@
-"""What a game of O/X leaves: bytes in tables and indexes beside those of its events' data, and rows a command."""
+"""The storage of an O/X game: bytes in tables and indexes relative to its events' data, and rows per command."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ SELECT coalesce(sum(octet_length(data::text)), 0)::bigint, count(DISTINCT metada
 
 
 class Size(NamedTuple):
-    """200 games, once of new agents each time, once of the same ones."""
+    """`rounds` rounds of `tables` simultaneous games: first with new agents in each game, then with the same ones."""
 
     tables: int = 8
     rounds: int = 25
@@ -57,7 +57,7 @@ def _counted(url: str) -> _Counted:
 
 
 class Table:
-    """Five agents that register when they play first, and then play again and again."""
+    """Five agents that register for their first game and then play again and again."""
 
     def __init__(self, port: int) -> None:
         self._url = f"http://127.0.0.1:{port}"
@@ -74,7 +74,7 @@ class Table:
 
 
 class Growth(NamedTuple):
-    """Bytes a game, that in bytes of data, and rows written a command, the counter of positions aside."""
+    """Bytes per game, bytes per byte of the events' data, and rows written per command without the position counter."""
 
     size: float
     times: float
@@ -84,11 +84,11 @@ class Growth(NamedTuple):
 async def _play(rounds: Sequence[Sequence[Table]]) -> None:
     for tables in rounds:
         await asyncio.gather(*(table.play() for table in tables))
-    await asyncio.sleep(2)  # backends tell what they wrote once a second
+    await asyncio.sleep(2)  # backends report their statistics once per second
 
 
 def growth(url: str, rounds: Sequence[Sequence[Table]]) -> Growth:
-    """What games leave in this database: those of a round are played at once, the rounds one after another."""
+    """The growth of this database by some games. Those of a round are played at the same time, the rounds in turn."""
     before = _counted(url)
     asyncio.run(_play(rounds))
     after = _counted(url)
@@ -98,7 +98,7 @@ def growth(url: str, rounds: Sequence[Sequence[Table]]) -> Growth:
 
 
 def measure(size: Size, checkout: Checkout = HERE) -> tuple[Growth, Growth]:
-    """Of games of agents who never played before, and of those who have."""
+    """The growth by games of new agents, and by games of agents who have played before."""
     with platform(checkout) as (data, port):
         url = database_url(data)
         newcomers = [[Table(port) for _ in range(size.tables)] for _ in range(size.rounds)]

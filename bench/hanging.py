@@ -1,4 +1,4 @@
-"""The time of a call while the servers of many webhooks hang, and the wait of another notice."""
+"""The response time of a call while the servers of many webhooks hang, and the delay of a notice to another server."""
 
 import asyncio
 import statistics
@@ -17,7 +17,7 @@ from bench.servers import folder, product, running
 _NOTICED_SECONDS = 60.0
 _PAUSE = 0.02
 _EACH = 5
-"""Notices that wait for each webhook."""
+"""Waiting notices of each webhook."""
 _PREPARE = """
 WITH owner AS (
   INSERT INTO account.owner (id, name, folded)
@@ -40,12 +40,12 @@ INSERT INTO account.delivery (id, owner_id, type, at, data, next_at, changed_at)
 SELECT 'msg_' || gen_random_uuid(), o, 'turn', now(), '{"game_id": "ox-1"}', now(), now()
 FROM unnest($1::text[]) AS o, generate_series(1, $2::integer)
 """
-"""In one statement: a webhook that is due without a notice is due no more once the deliverer has looked at it."""
+"""One statement, because the deliverer clears the due time of a webhook that has no notice."""
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 class Size(NamedTuple):
-    """`hosts`: how many addresses the webhooks have; `calls`: how many of `GET /api/games` are timed each time."""
+    """`hosts`: number of addresses of the webhooks. `calls`: number of `GET /api/games` in each measurement."""
 
     webhooks: int = 1_000
     hosts: int = 50
@@ -57,13 +57,13 @@ SHORT = Size(20, 2, 10)
 
 
 class Found(NamedTuple):
-    """Seconds of the calls before and while servers hang, then of a notice to a server that answers."""
+    """Seconds of each call before and while servers hang, and of a notice to a server that answers."""
 
     before: Sequence[float]
     during: Sequence[float]
     notice: float
     most: int
-    """The most calls of webhooks at once."""
+    """The maximum of simultaneous calls to webhooks."""
 
 
 class Servers:
@@ -77,7 +77,7 @@ class Servers:
         self._servers: list[asyncio.Server] = []
 
     async def listen(self, hosts: int) -> list[int]:
-        """The ports; the last one answers."""
+        """Start the servers and return their ports; only the last server answers."""
         for serve in (*[self._hang] * hosts, self._answer):
             self._servers.append(await asyncio.start_server(self._taking(serve), "127.0.0.1", 0))
         return [server.sockets[0].getsockname()[1] for server in self._servers]

@@ -1,4 +1,4 @@
-"""A load generator that costs little: raw HTTP/1.1 over kept connections, one request in flight on each."""
+"""A load generator that uses little CPU: raw HTTP/1.1 over persistent connections, one request in flight on each."""
 
 import asyncio
 import time
@@ -9,7 +9,7 @@ from typing import cast
 
 @dataclass
 class Measured:
-    """What a run of requests took."""
+    """The times and statuses of a run of requests."""
 
     seconds: float = 0.0
     latencies: list[float] = field(default_factory=list)
@@ -33,7 +33,7 @@ def request(method: str, path: str, body: bytes = b"", headers: str = "") -> byt
 
 
 class Connection(asyncio.Protocol):
-    """Sends one request at a time and gives status and body."""
+    """Sends one request at a time and returns status and body of the answer."""
 
     def __init__(self) -> None:
         self._buffer = b""
@@ -77,7 +77,7 @@ async def open_connections(port: int, count: int) -> list[Connection]:
 
 
 async def drive(connections: Sequence[Connection], scripts: Sequence[Sequence[bytes]]) -> Measured:
-    """Play every script in its own order, one on each connection at a time; measure for as long as all of them play."""
+    """Send all scripts, one at a time on each connection; measure while all connections are in use."""
     measured = Measured()
     waiting: Iterator[Sequence[bytes]] = iter(scripts)
 

@@ -1,4 +1,4 @@
-"""`playmolt match` with its report beside the bare rules: O/X games a second of processor time, views or none."""
+"""O/X games per second of CPU time: `playmolt match` with its report, beside the bare rules, with and without views."""
 
 import asyncio
 import time
@@ -65,7 +65,7 @@ def _match(bot: str, games: int) -> None:
 
 
 def _bare(games: int) -> None:
-    """The same games by the rules alone, nobody asked and nothing reported."""
+    """Play the same games with the rules only, without bots and without a report."""
     rules = deciders()["ox"]
     agents = [f"agent-{number}" for number in range(5)]
     actions = (

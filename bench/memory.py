@@ -1,4 +1,4 @@
-"""What one engine process weighs with ten thousand games, in memory or evicted."""
+"""The memory of one engine process with ten thousand games, loaded or evicted."""
 
 import asyncio
 import json
@@ -41,7 +41,7 @@ def _megabytes() -> float:
 
 
 async def _fill(url: str, games: int) -> float:
-    """Seat five agents in each game and send a first choice each; give the process's memory."""
+    """Seat five agents in each game, send their first choices, and return the memory of this process in MB."""
     pool = await open_pool(url)
     engine = Engine(Ox(), PostgresLog(pool), EngineSettings(), lambda _: None)
     engine.start()
@@ -64,7 +64,7 @@ async def _fill(url: str, games: int) -> float:
 
 
 def rows(size: Size) -> list[Row]:
-    """Measured in a process of its own, so that nothing else of the benchmark counts."""
+    """Measure in a separate process, so that the rest of the benchmark does not count."""
     with folder() as data, Postgres(data / "postgres") as server:
         asyncio.run(migrate(server.url, "all"))
         command = [sys.executable, "-m", "bench.memory", server.url, str(size.games)]

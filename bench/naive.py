@@ -22,7 +22,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     app.state.pool = await asyncpg.create_pool(os.environ["BENCH_DATABASE_URL"], min_size=8, max_size=16)
     async with app.state.pool.acquire() as connection:
         await connection.execute(
-            "SELECT pg_advisory_xact_lock(1);"  # of two workers that make it at once one would fail, and end
+            "SELECT pg_advisory_xact_lock(1);"  # if two workers created the table at the same time, one would fail
             " CREATE TABLE IF NOT EXISTS naive"
             " (id bigserial PRIMARY KEY, game text, agent text, body json, at timestamptz DEFAULT now())"
         )

@@ -1,5 +1,5 @@
-"""O/X actions a second beside peers that promise something: `eventsourcing` behind FastAPI, and boardgame.io on files
-where Node is there. Each plays games of its own, 64 at once, and answers when an action is stored."""
+"""O/X actions per second beside frameworks that also store each action before they answer: `eventsourcing` behind
+FastAPI, and boardgame.io with files, if Node is installed. Each plays its own games, 64 at the same time."""
 
 import json
 import shutil
@@ -22,7 +22,7 @@ _BODY = b'{"type":"first_choice","choice":"O","comment":"a comment of usual leng
 
 
 class Size(NamedTuple):
-    """A peer takes as long for a third of the games. `boardgame`: whether boardgame.io is installed and asked."""
+    """The peers play a third of the games, which takes them as long. `boardgame`: whether to measure boardgame.io."""
 
     in_flight: int = 64
     games: int = 192
@@ -37,7 +37,7 @@ SHORT = Size(4, 4, 4, 5, 1, boardgame=False)
 
 
 async def _measure_sourced(port: int, size: Size, actions: int) -> Measured:
-    """Play games of so many actions each."""
+    """Play `size.peer_games` games with `actions` actions each."""
     connections = await open_connections(port, size.in_flight)
     paths = [f"/api/games/{uuid.uuid4()}/actions" for _ in range(size.peer_games)]
     measured = await drive(connections, [[request("POST", path, _BODY)] * actions for path in paths])
@@ -48,7 +48,7 @@ async def _measure_sourced(port: int, size: Size, actions: int) -> Measured:
 
 
 def _boardgame(data: Path) -> Path | None:
-    """Install boardgame.io as its lock file has it; None without Node."""
+    """Install boardgame.io from its lock file and return its folder; None without Node."""
     npm = shutil.which("npm")
     if npm is None or shutil.which("node") is None:
         return None
@@ -58,10 +58,10 @@ def _boardgame(data: Path) -> Path | None:
 
 
 def _moves(place: Path, size: Size) -> float:
-    """Moves a second of boardgame.io in a round."""
+    """Moves per second of boardgame.io in one round."""
     node = [shutil.which("node") or "node", "moves.cjs", str(size.in_flight), str(size.game_actions)]
-    told = subprocess.run(node, cwd=place, capture_output=True, check=True, timeout=600).stdout
-    return float(json.loads(told.splitlines()[-1])["rate"])
+    output = subprocess.run(node, cwd=place, capture_output=True, check=True, timeout=600).stdout
+    return float(json.loads(output.splitlines()[-1])["rate"])
 
 
 def rows(size: Size) -> list[Row]:
@@ -71,7 +71,7 @@ def rows(size: Size) -> list[Row]:
     with platform() as (data, port):
         place, url = _boardgame(data) if size.boardgame else None, database_url(data)
         with naive(url, workers=1, app="bench.sourced:app"):
-            pass  # its tables are made: two workers at once would both try
+            pass  # creates its tables with one worker; two would both try and one would fail
         uvloop.run(measure_product(port, size.in_flight, size.in_flight))
         for _ in range(size.rounds):
             ours.append(uvloop.run(measure_product(port, size.games, size.in_flight)).rate)
@@ -79,8 +79,8 @@ def rows(size: Size) -> list[Row]:
                 uvloop.run(_measure_sourced(peer, size, _WARM_ACTIONS))
                 sourced.append(uvloop.run(_measure_sourced(peer, size, size.game_actions)).rate)
             moves += [_moves(place, size)] if place else []
-    told = [_row("`eventsourcing` behind FastAPI", size, ours, sourced)]
-    return [*told, _row("boardgame.io on files", size, ours, moves)] if moves else told
+    found = [_row("`eventsourcing` behind FastAPI", size, ours, sourced)]
+    return [*found, _row("boardgame.io on files", size, ours, moves)] if moves else found
 
 
 def _row(peer: str, size: Size, ours: list[float], theirs: list[float]) -> Row:

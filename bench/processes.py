@@ -1,4 +1,4 @@
-"""What processes have used of the processors and of memory, as the system counts it."""
+"""CPU time and memory of processes, as the operating system counts them."""
 
 import os
 import re
@@ -9,7 +9,7 @@ _TICK = 1 / os.sysconf("SC_CLK_TCK")
 
 
 def _tree(roots: tuple[int, ...]) -> dict[int, float]:
-    """These processes and all that descend from them, with their processor seconds."""
+    """CPU seconds by pid, of these processes and all their descendants."""
     children: defaultdict[int, list[int]] = defaultdict(list)
     used: dict[int, float] = {}
     for process in filter(str.isdigit, os.listdir("/proc")):
@@ -30,13 +30,12 @@ def _tree(roots: tuple[int, ...]) -> dict[int, float]:
 
 
 def tree_seconds(*roots: int) -> float:
-    """Processor seconds of processes and of all that descend from them, those that ended included where it waited for
-    them."""
+    """CPU seconds of processes and all their descendants, including ended ones whose parent waited for them."""
     return sum(_tree(roots).values())
 
 
 def tree_megabytes(*roots: int) -> float:
-    """What the same processes weigh together; a page that several share counts once (PSS)."""
+    """Memory in MB of processes and all their descendants. A shared page counts once (PSS)."""
     return sum(map(_megabytes, _tree(roots)))
 
 

@@ -1,4 +1,4 @@
-"""10,000 rated games: their ratings as they come, made again from the log, and the library alone."""
+"""Ratings of 10,000 games: updated game by game, rebuilt from the log, and computed by the library alone."""
 
 import asyncio
 import random
@@ -60,7 +60,7 @@ def _end(number: int, agents: list[str]) -> Unit:
 
 
 def _arrivals(count: int) -> list[int]:
-    """The order in which games come: of each fifty the first comes last."""
+    """The order in which games arrive: in each fifty, the first arrives last."""
     return [
         number for start in range(0, count, _LATE_EVERY) for number in (*range(start + 1, start + _LATE_EVERY), start)
     ]

@@ -1,7 +1,7 @@
-"""Replay: streams read and folded to their states, beside the `eventsourcing` library.
+"""Replay of streams from the log to their states, beside the `eventsourcing` library.
 
-Both read several streams at once, as an engine does that takes up its games after a restart: ours on one loop, where
-Postgres prepares one stream while another is folded; the library on threads.
+Both read several streams at the same time, as an engine does when it loads its games after a restart: ours on one event
+loop, where Postgres prepares one stream while another is folded, the library on threads.
 """
 
 import asyncio
@@ -33,12 +33,12 @@ from bench import Row
 from bench.servers import folder
 
 AT_ONCE = 4
-"""What both have of connections, and the library of threads."""
+"""Connections of each side, and threads of the library."""
 STREAMS = [f"count-00000000-0000-7000-8000-{number:012}" for number in range(16)]
 
 
 class Size(NamedTuple):
-    """Events of each stream."""
+    """`events`: number of events in each stream."""
 
     events: int = 1_000
     rounds: int = 7
@@ -60,7 +60,7 @@ class Total(msgspec.Struct, frozen=True):
 
 
 class Adding:
-    """The same little game that the library's aggregate plays."""
+    """Rules equal to the library's aggregate `Counter`."""
 
     game = "count"
     events: ClassVar = {("added", 1): Added}
@@ -84,7 +84,8 @@ class Counter(Aggregate):
 
 
 def _library(url: str, events: int) -> Callable[[], int]:
-    """What replays as many aggregates of the library on the same Postgres, and says how many events those have."""
+    """Store as many aggregates of the library in the same Postgres; return a function that replays them all and returns
+    their number of events."""
     parts = urlsplit(url)
     environment = {
         "PERSISTENCE_MODULE": "eventsourcing.postgres",

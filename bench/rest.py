@@ -1,4 +1,4 @@
-"""`up` with nothing to do: how long it takes to be ready, and what its processes take then."""
+"""An idle `up`: the time until it is ready, and the CPU time and memory of its processes."""
 
 import statistics
 import time
@@ -17,7 +17,7 @@ _KINDS = ("a new folder", "an existing folder")
 
 
 class Size(NamedTuple):
-    """`settle`: seconds until what follows a start has been done. `idle`: seconds of rest that are measured."""
+    """`settle`: seconds for the work that follows a start. `idle`: seconds of the measurement at rest."""
 
     settle: float = 5.0
     idle: float = 15.0
@@ -29,8 +29,7 @@ SHORT = Size(0.0, 0.5, 1)
 
 
 class Start(NamedTuple):
-    """Seconds until ready, processor seconds until then and the settling after it; then megabytes of memory, and the
-    share of a core at rest."""
+    """Seconds until ready, CPU seconds until settled, megabytes of memory, and the share of a core used at rest."""
 
     ready: float
     used: float
@@ -51,7 +50,7 @@ def _start(data: Path, size: Size, checkout: Checkout) -> Start:
 
 
 def measure(size: Size, checkout: Checkout = HERE) -> list[Start]:
-    """The first start on a folder, and the second one."""
+    """Measure the first and the second start on a folder."""
     with folder() as data:
         return [_start(data, size, checkout) for _ in _KINDS]
 

@@ -1,5 +1,7 @@
-"""Estimates for a large installation, by arithmetic on measured figures and by a simulation of commits;
-`python -m bench.scale` prints the tables of docs/scaling.md. Nothing here was tried at this size."""
+"""Estimates for a large installation: arithmetic on measured figures, and a simulation of commits.
+
+`python -m bench.scale` prints the tables of docs/scaling.md. Nothing was tried at this size.
+"""
 
 import heapq
 import random
@@ -23,6 +25,7 @@ from deploy.capacity import (
 )
 
 ACTIONS: Final = 10_000
+"""Actions per second of the whole installation."""
 GAMES: Final = 1_000_000
 WATCHERS: Final = 1_000_000
 ENGINES: Final = 100
@@ -30,40 +33,45 @@ GATEWAYS: Final = 60
 RELAYS: Final = 2
 EVENTS_AN_ACTION: Final = 1.3
 STREAMS_A_TABLE: Final = 65_536
+"""Streams in one table of the log."""
 ENGINE_MEGABYTES: Final = 104
-"""Of an engine with 10,000 games in memory, `bench/memory.py`."""
+"""Memory of an engine with GAMES_AN_ENGINE games loaded. Measured by `python -m bench memory`."""
 GAMES_AN_ENGINE: Final = 10_000
 STREAM_EVENTS: Final = 100_000
+"""Events that NATS keeps: the setting PLAYMOLT_STREAM_EVENTS."""
 ARCHIVED_A_SECOND: Final = 7_500
-"""Records that one `log archive` writes, reads back and deletes: 30,000 in 4 s."""
+"""Records that one `log archive` writes, reads back and deletes per second. Measured: 30,000 in 4 s."""
 RELAYED_A_SECOND: Final = 25_000
-"""Records that one relay copies with a core of its own: 40 µs of it an action."""
+"""Records that one relay copies per second with its own core, at 40 µs each."""
 CONNECTIONS_A_PROCESS: Final = {"gateway": 8, "ox-engine": 6}
+"""Connections to Postgres of one process."""
 PREPARED: Final = 15e-6
-"""Seconds of a command before its commit asks for the counter of positions."""
+"""Seconds per command to prepare a commit, before it waits for the position counter of its shard."""
 HELD: Final = 13e-6
-"""Seconds of a command for which the counter is held."""
+"""Seconds per command in which the commit holds the position counter."""
 FLUSH: Final = 0.003
-"""Seconds of a commit that waits for a standby."""
+"""Seconds per commit to flush to the disks of the primary and of one standby."""
 BATCH: Final = 64
+"""Maximum commands in one commit."""
 
 
 class Commits(NamedTuple):
-    """What engines get done: commands a second, and how long one waits, in milliseconds."""
+    """The result of a simulation: commands per second, and the p50 and p99 of their times in milliseconds."""
 
     rate: float
     p50: float
     p99: float
     busy: float
-    """For how much of the time the counter of a shard is held."""
+    """The share of the time in which the counter of a shard is held."""
 
 
 def simulate(
     actions: float, engines: int, shards: int, *, batch: int = BATCH, flush: float = FLUSH, seconds: float = 4.0
 ) -> Commits:
-    """Commands come at random to the engines of one shard of several that are alike.
+    """Simulate one of several equal shards, whose engines receive commands at random times.
 
-    An engine takes what waits, up to a batch, prepares it, and holds the counter to store it, in the order of asking.
+    An engine takes its waiting commands, up to a batch, prepares them, waits for the counter, and holds it while it
+    stores them. Engines get the counter in the order in which they ask for it.
     """
     dice = random.Random(1)
     here, rate = max(1, engines // shards), actions / shards

@@ -1,4 +1,4 @@
-"""The servers that are compared, as processes."""
+"""Starts the compared servers as processes."""
 
 import json
 import os
@@ -52,7 +52,7 @@ def folder() -> Iterator[Path]:
 
 @contextmanager
 def _process(arguments: list[str], environment: dict[str, str], url: str = "") -> Iterator["subprocess.Popen[bytes]"]:
-    """A child, once its URL answers."""
+    """Start a child process; enter the context once `url` answers."""
     process = subprocess.Popen(
         arguments, cwd=ROOT, env={**os.environ, **environment}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -69,7 +69,7 @@ def _process(arguments: list[str], environment: dict[str, str], url: str = "") -
 
 
 class Platforms:
-    """How platforms are started, and the one that the parts of a short run share: no figure of it counts."""
+    """Starts platforms. The parts of a short run share one, because its figures mean nothing."""
 
     stack: type[Stack] = Stack
     shared: "Callable[[], Platform] | None" = None
@@ -77,7 +77,7 @@ class Platforms:
     @classmethod
     @contextmanager
     def sharing(cls) -> Iterator[None]:
-        """Inside, `platform` always gives the same one of this checkout. It starts when it is first needed."""
+        """Inside the context, `platform` gives one shared platform of this checkout, which starts at the first use."""
         if cls.shared:
             yield
             return
@@ -90,17 +90,17 @@ class Platforms:
 
 
 class Checkout(NamedTuple):
-    """A copy of this repository, and the Python of its own .venv."""
+    """A checkout of this repository, and the Python of its .venv."""
 
     root: Path
     python: str
 
     def command(self, *words: str | Path) -> list[str]:
-        """Its `playmolt`."""
+        """The command line of the checkout's `playmolt`."""
         return [self.python, "-P", "-m", "playmolt_cli", *map(str, words)]
 
     def playmolt(self, *words: str | Path, environment: Mapping[str, str] | None = None) -> str:
-        """Run its `playmolt` to the end; gives what it printed."""
+        """Run the checkout's `playmolt` to its end and return its output."""
         variables = {**os.environ, **(environment or {})}
         done = subprocess.run(
             self.command(*words), cwd=self.root, env=variables, check=True, capture_output=True, text=True
@@ -109,7 +109,7 @@ class Checkout(NamedTuple):
 
     @contextmanager
     def up(self, data: Path, options: tuple[str, ...], environment: Mapping[str, str]) -> Iterator[None]:
-        """Its `up` on a folder. Nothing but `pid` and `ready` of run.json has to be as in this checkout."""
+        """Run the checkout's `up` on a folder. Its run.json may differ from ours, except for `pid` and `ready`."""
         Folder(data).make()
         arguments = ["up", "--data", str(data), "--port", "0", "--spectator-port", "0", *options]
         process = child.spawn(
@@ -143,7 +143,7 @@ def _until_ready(data: Path, process: "subprocess.Popen[bytes]") -> None:
 def product(
     data: Path, *options: str, environment: Mapping[str, str] | None = None, checkout: Checkout = HERE
 ) -> Iterator[int]:
-    """`playmolt up` as shipped, but for what the environment says; gives the gateway's port."""
+    """Run `playmolt up` with its defaults and this environment; give the gateway's port."""
     variables = {"PLAYMOLT_FILL_SECONDS": str(FILL_SECONDS), **(environment or {})}
     here = checkout is HERE
     with Platforms.stack(data, options, variables) if here else checkout.up(data, options, variables):
@@ -151,7 +151,7 @@ def product(
 
 
 class Platform(NamedTuple):
-    """The folder and the gateway's port of a running `up`."""
+    """The folder and the gateway's port of a running platform."""
 
     data: Path
     port: int
@@ -165,7 +165,7 @@ def _new(checkout: Checkout, environment: Mapping[str, str]) -> Iterator[Platfor
 
 @contextmanager
 def platform(checkout: Checkout = HERE, environment: Mapping[str, str] = MappingProxyType({})) -> Iterator[Platform]:
-    """`playmolt up` on a new folder, but for what is shared."""
+    """Run `playmolt up` on a new folder, or use the shared platform."""
     if Platforms.shared and checkout is HERE:
         yield Platforms.shared()
         return
@@ -175,7 +175,7 @@ def platform(checkout: Checkout = HERE, environment: Mapping[str, str] = Mapping
 
 @contextmanager
 def naive(database_url: str, workers: int = 2, app: str = "bench.naive:app") -> Iterator[int]:
-    """What a user would write; `bench.tuned:app` is by one who tunes. For a short run one worker does."""
+    """Run the naive handler, or another app, on `workers` workers."""
     port = free_port()
     workers = 1 if Platforms.shared else workers
     arguments = [
@@ -195,7 +195,7 @@ def naive(database_url: str, workers: int = 2, app: str = "bench.naive:app") -> 
 
 @contextmanager
 def floor(data: Path, database_url: str, kind: str) -> Iterator[int]:
-    """The hops of `bench.floor`, as `insert` or `append`, on a NATS of their own; gives the port."""
+    """Run `bench.floor` of kind `insert` or `append` with its own NATS; give the gateway's port."""
     port = free_port()
     with Nats(data / "floor") as nats:
         environment = {"BENCH_NATS_URL": nats.url, "BENCH_DATABASE_URL": database_url}
@@ -206,19 +206,19 @@ def floor(data: Path, database_url: str, kind: str) -> Iterator[int]:
 
 
 def running(data: Path) -> dict[str, Any]:
-    """What run.json says of a running `up`."""
+    """The run.json of a running platform."""
     run: dict[str, Any] = json.loads((data / "run.json").read_text("utf-8"))
     return run
 
 
 def processes(data: Path) -> set[int]:
-    """A running `up` and its children; a child of a fork server does not descend from it."""
+    """The pids of a running `up` and of its services, because services of a fork server are not descendants of `up`."""
     run = running(data)
     return {run["pid"], *run["processes"].values()}
 
 
 def positions(data: Path) -> dict[str, int]:
-    """The last positions of a running `up`'s log and of its feeds."""
+    """The last positions of the log and the feeds of a running platform."""
     run = running(data)
     asked = urllib.request.Request(  # noqa: S310 -- our own server on this machine
         f"{run['gateway']}/api/admin/lag", headers={"Authorization": f"Bearer {run['operator_key']}"}
@@ -229,13 +229,13 @@ def positions(data: Path) -> dict[str, int]:
 
 
 def events_behind(data: Path) -> int:
-    """How far the feeds of a running `up` are behind its log."""
+    """How many events the feeds of a running platform are behind its log."""
     found = positions(data)
     return found["log"] - min(found["events"], found["spectate"])
 
 
 def until_fed(data: Path) -> None:
-    """Wait until the feeds of a running `up` have all events."""
+    """Wait until the feeds of a running platform have all events."""
     end = time.monotonic() + FED_SECONDS
     while events_behind(data) > 0:
         if time.monotonic() > end:
@@ -244,7 +244,7 @@ def until_fed(data: Path) -> None:
 
 
 class ProcessorTime:
-    """Processor seconds of all processes of a running `up` inside `with`, until its feeds have all events."""
+    """CPU seconds of all processes of a running platform within the context, until its feeds have all events."""
 
     def __init__(self, data: Path) -> None:
         self._data = data
@@ -261,10 +261,10 @@ class ProcessorTime:
 
 
 def spectator_port(data: Path) -> int:
-    """The port of a running `up`'s spectator."""
+    """The port of a running platform's spectator."""
     return int(running(data)["spectator"].rsplit(":", 1)[1])
 
 
 def database_url(data: Path) -> str:
-    """The Postgres of a running `up`."""
+    """The URL of a running platform's Postgres."""
     return str(running(data)["database_url"])

@@ -1,4 +1,4 @@
-"""Engines on shards of their own beside one engine: one command a commit, and commits of 3 ms, as with a standby."""
+"""Two engines, on one or two shards, beside one engine: one command per commit of 3 ms, as with a standby."""
 
 import asyncio
 from collections import defaultdict
@@ -61,7 +61,7 @@ def _round(setup: Setup, size: Size) -> Measured:
 
 
 def measure(size: Size) -> dict[Setup, list[Measured]]:
-    """Interleaved rounds, each on a platform of its own."""
+    """Measure all setups in interleaved rounds, each on a new platform."""
     found: dict[Setup, list[Measured]] = defaultdict(list)
     for _ in range(size.rounds):
         for setup in (ONE, *size.beside_one):

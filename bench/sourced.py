@@ -1,4 +1,4 @@
-"""A peer that promises something: the `eventsourcing` library behind FastAPI, an aggregate a game, in Postgres."""
+"""A framework with durable answers: the `eventsourcing` library behind FastAPI, one aggregate per game, in Postgres."""
 
 import os
 from typing import Any, Literal

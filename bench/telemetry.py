@@ -1,4 +1,4 @@
-"""What telemetry costs: O/X actions a second with a collector set beside the same without one. Wanted: at most 5 %."""
+"""The cost of telemetry: O/X actions per second with a trace collector, beside those without. Wanted: at most 5 %."""
 
 import json
 import os
@@ -22,7 +22,7 @@ VARIABLE = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 
 class _Sink(BaseHTTPRequestHandler):
-    """Takes spans and forgets them."""
+    """Accepts spans and drops them."""
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
@@ -31,7 +31,7 @@ class _Sink(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @contextmanager
@@ -46,14 +46,14 @@ def _collector() -> Iterator[str]:
 
 
 class Cost(NamedTuple):
-    """Actions a second, and the CPU that all services spent on one, in microseconds."""
+    """Actions per second, and the CPU microseconds of all services for one action."""
 
     rate: float
     cpu: float
 
 
 def _cpu_seconds(data: Path) -> float:
-    """What the services have spent so far; Postgres forks and is left out: it sees no spans."""
+    """CPU seconds of the services so far. Postgres is not included: it handles no spans."""
     pids = json.loads((data / "run.json").read_text("utf-8"))["processes"].values()
     stats = (Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split() for pid in pids)
     return sum(int(fields[11]) + int(fields[12]) for fields in stats) / os.sysconf("SC_CLK_TCK")
@@ -72,7 +72,7 @@ def _cost(endpoint: str, games: int) -> Cost:
 
 
 def measure(games: int = GAMES, rounds: int = ROUNDS) -> tuple[list[Cost], list[Cost]]:
-    """The costs with and without telemetry, in turns: whatever else the machine does falls on both."""
+    """The costs with and without telemetry, in alternating rounds, so that other load on the machine affects both."""
     traced: list[Cost] = []
     plain: list[Cost] = []
     with _collector() as endpoint:

@@ -1,5 +1,5 @@
-"""From an action to a watcher of its game, beside the action's own answer: 1,000 actions a second in games that are
-all watched."""
+"""The time from an action until a watcher of its game receives it, beside the time until the action is answered: 1,000
+actions per second, and every game has a watcher."""
 
 import asyncio
 import itertools
@@ -24,7 +24,7 @@ ACTIONS_A_SECOND = 1_000
 _SEATING = 8
 _LONG = 126
 _HEARD_SECONDS = 180
-"""A relay that starts fills its streams first."""
+"""How long to wait for an event: a relay fills its streams when it starts."""
 
 
 class Size(NamedTuple):
@@ -44,7 +44,7 @@ _version_of = msgspec.json.Decoder(_Versioned).decode
 
 
 class Watcher(asyncio.Protocol):
-    """Notes when each version of one game came."""
+    """Records the time at which each version of one game arrives."""
 
     def __init__(self, game: str) -> None:
         self._game = game
@@ -60,7 +60,7 @@ class Watcher(asyncio.Protocol):
         )
 
     async def hears(self, *versions: int) -> None:
-        """Wait until these versions have come."""
+        """Wait until these versions have arrived."""
         async with asyncio.timeout(_HEARD_SECONDS):
             while not self.came.keys() >= set(versions):  # noqa: ASYNC110 -- what it waits for comes over a socket
                 await asyncio.sleep(0.005)
@@ -95,7 +95,7 @@ async def watch(port: int, games: list[str]) -> dict[str, Watcher]:
 
 
 class Round(NamedTuple):
-    """From the actions of a round to their answers and to their watchers, and from each answer to the watcher."""
+    """The times of one round: from action to answer, from action to watcher, and from answer to watcher."""
 
     answers: Measured
     feeds: Measured
@@ -105,7 +105,7 @@ class Round(NamedTuple):
 async def _play(
     connection: Connection, script: list[bytes], watcher: Watcher, times: Iterator[float], found: Round
 ) -> None:
-    """Send an action when its time has come, and look afterwards when its watcher heard of it."""
+    """Send each action at its time; afterwards note when the watcher received each."""
     sent: dict[int, tuple[float, float]] = {}
     for at, raw in zip(times, script, strict=False):
         await asyncio.sleep(max(0.0, at - time.perf_counter()))

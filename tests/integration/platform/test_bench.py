@@ -62,7 +62,7 @@ def test_an_unknown_part_is_refused_with_those_there_are() -> None:
     command = [sys.executable, "-m", "bench", "nothing"]
     refused = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200, check=False)
     assert refused.returncode == 2
-    assert f"no part 'nothing'; there are {', '.join(PARTS)}" in refused.stderr
+    assert f"unknown part 'nothing'; the parts are {', '.join(PARTS)}" in refused.stderr
 
 
 def test_rounds_of_two_checkouts_alternate() -> None:
