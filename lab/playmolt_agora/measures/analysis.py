@@ -15,8 +15,8 @@ from playmolt_schemas.stored.agora.turn import TurnRecord
 
 from playmolt_agora.measures import descriptive, drift, pcs, ritual, washout
 from playmolt_agora.measures.data.frame import EXCLUDED, MET, RITUAL, RUNS, Treatment, frame, treated
-from playmolt_agora.measures.data.results import Result, Table, mean, results, table
-from playmolt_agora.measures.data.tables import BESIDE, PROVENANCE, TABLES
+from playmolt_agora.measures.data.results import Result, Row, mean, results
+from playmolt_agora.measures.data.tables import BESIDE, TABLES
 from playmolt_agora.measures.descriptive import share
 from playmolt_agora.measures.inference import confirmatory, contrasts, hypotheses
 from playmolt_agora.measures.inference.arms import PcsCell
@@ -38,16 +38,14 @@ DESCRIPTIVE: Final = (
 class Analysis:
     """What a study came to.
 
-    `tables` are those of section 11 in their order; `beside` is shown with them; `unexcluded` holds the confirmatory
-    tables with the excluded models of runs in, under `unexcluded_NAME`, empty if none is; `excluded` names
-    them. `provenance` has a table parallel to each of all these, row by row, under its name. `copies` is run → the
-    first run that it is identical to.
+    `tables` are those of section 11 in their order, those beside them, and as `unexcluded_NAME` the confirmatory ones
+    with the excluded models of runs in, where any is; `excluded` names them. `provenance` says what each of their rows
+    was computed from, `events` where the log was asked for them. `copies` is run → the first run that it is identical
+    to.
     """
 
-    tables: dict[str, Table]
-    beside: dict[str, Table]
-    unexcluded: dict[str, Table]
-    provenance: dict[str, Table]
+    tables: dict[str, list[Row]]
+    provenance: dict[str, list[Row]]
     excluded: tuple[tuple[str, str], ...]
     copies: Mapping[str, str]
     definition: str = field(default_factory=definitions.version)
@@ -80,7 +78,7 @@ def study(
     tested, figures = pcs.tested(everyone), hypotheses.figures(kept, seed)
     compared = contrasts.found(pooled)
     spans, points = contrasts.intervals([*compared, *contrasts.of_models(pooled)], seed)
-    main = {
+    found = {
         "ri": descriptive.rituals(turns),
         "drift": drift.rows(turns, seed),
         "shared_model": hypotheses.shared_models(turns),
@@ -92,8 +90,6 @@ def study(
         "parse": parsed,
         "gini": sorted(ginis, key=lambda each: (each.row["run"], each.row["kind"], each.row["epoch"])),
         "shares": [*descriptive.shares(turns, "agent"), *descriptive.shares(pooled, "cell")],
-    }
-    beside = {
         "pcs_left_out": pcs.left_out_rows(cells),
         "pcs_pure": pcs.pure(pooled),
         "contrast_intervals": spans,
@@ -108,27 +104,24 @@ def study(
         "headline": list(_headline(kept, figures, seed, stage1_import)),
         "unadjusted": hypotheses.unadjusted(figures, seed),
     }
-    for each in (*beside["unadjusted"], *beside["merchant"]):
+    for each in (*found["unadjusted"], *found["merchant"]):
         _untested(each, "p", alike=repeated.all_alike(("A", "B")))
-    whole: Found = {}
     if excluded:
         whole = _confirmatory(planned, everyone, hypotheses.figures(planned, seed), seed, tested, repeated)
-    other = {f"unexcluded_{name}": rows for name, rows in whole.items()}
+        found |= {f"unexcluded_{name}": rows for name, rows in whole.items()}
     apart = (
         *(f"{run}: exploratory" for run in turns.filter("exploratory")["run"].unique().sort()),
         *(f"{run}: identical to {first}" for run, first in sorted(repeated.copies.items())),
     )
     failing = tuple(f"{run}, {model}: more than 20 % failed" for run, model in excluded)
 
-    def provenance(name: str, rows: Sequence[Result]) -> Table:
+    def provenance(name: str, rows: Sequence[Result]) -> list[Row]:
         left_out = () if name in DESCRIPTIVE else apart
         return provenance_of(rows, seed, left_out + (failing if name in CHOSEN else ()), events or {})
 
     return Analysis(
-        tables=_laid(main, TABLES),
-        beside=_laid(beside, BESIDE),
-        unexcluded=_laid(other, {f"unexcluded_{name}": TABLES[name] for name in whole}),
-        provenance={name: provenance(name, rows) for name, rows in {**main, **beside, **other}.items()},
+        tables={name: [each.row for each in found[name]] for name in dict.fromkeys((*TABLES, *BESIDE, *found))},
+        provenance={name: provenance(name, rows) for name, rows in found.items()},
         excluded=excluded,
         copies=repeated.copies,
     )
@@ -136,26 +129,23 @@ def study(
 
 def provenance_of(
     rows: Sequence[Result], seed: str, left_out: tuple[str, ...], events: Mapping[str, tuple[int, int]]
-) -> Table:
-    """What each row was computed from, as a table parallel to theirs."""
+) -> list[Row]:
+    """What each row was computed from."""
     version = definitions.version()
-    return table(
-        PROVENANCE,
-        (
-            {
-                "definition": version,
-                "alpha": each.alpha,
-                "k": 7 if each.row.get("treatment") == "seventh" else 6,
-                "n": each.n,
-                "unit": each.unit,
-                "exclusions": left_out,
-                "seed": seed,
-                "runs": each.runs,
-                "events": {run: events[run] for run in each.runs if run in events},
-            }
-            for each in rows
-        ),
-    )
+    return [
+        {
+            "definition": version,
+            "alpha": each.alpha,
+            "k": 7 if each.row.get("treatment") == "seventh" else 6,
+            "n": each.n,
+            "unit": each.unit,
+            "exclusions": left_out,
+            "seed": seed,
+            "runs": each.runs,
+            "events": {run: events[run] for run in each.runs if run in events},
+        }
+        for each in rows
+    ]
 
 
 def _confirmatory(
@@ -181,10 +171,6 @@ def _untested(each: Result, p: str, *, alike: bool) -> Result:
     if alike:
         each.row[p] = None
     return each
-
-
-def _laid(found: Found, columns: Mapping[str, tuple[str, ...]]) -> dict[str, Table]:
-    return {name: table(names, (each.row for each in found[name])) for name, names in columns.items()}
 
 
 def _headline(

@@ -39,7 +39,7 @@ def write(results: Sequence[MeasureResult], out: Path) -> tuple[Path, ...]:
     """Write `measure_NAME.csv` and `.parquet` of every measure that held."""
     return tuple(
         path for each in results if each.declared is not None and each.table is not None
-        for path in save(each.declared.table, each.table.to_pydict(), each.table, out)
+        for path in save(each.declared.table, each.table.to_pylist(), each.table, out)
     )  # fmt: skip
 
 

@@ -7,7 +7,6 @@ from functools import reduce
 from typing import Final, TypeVar
 
 import msgspec
-from playmolt_schemas.agora.plan import CostRow
 from playmolt_schemas.copying import copied
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.instrument import baseline_file
@@ -29,23 +28,18 @@ from playmolt_agora.coding.thoughts import codable
 from playmolt_agora.measures import baselines as compared
 from playmolt_agora.measures.agreement import CodedThought, Place, kappa
 from playmolt_agora.measures.analysis import provenance_of, study
-from playmolt_agora.measures.data.results import Result, grouped, table
-from playmolt_agora.measures.data.tables import INTERVIEWS, KAPPA
+from playmolt_agora.measures.data.results import Result, Row, grouped
+from playmolt_agora.measures.data.tables import COLUMNS
 from playmolt_agora.measures.interviews import Answered, Code, Interviews
 from playmolt_agora.own_measures import results
 from playmolt_agora.own_measures.results import OwnContent
-from playmolt_agora.report.study import DeviationNote, JudgeNote, RunNote, StudyData, StudyFault, Table
+from playmolt_agora.report.study import DeviationNote, JudgeNote, RunNote, StudyData, StudyFault
 from playmolt_agora.report.transcript import Aside
 
 _BASELINES: Final = "baselines/"
-_ASKED: Final = {"kappa": KAPPA, **INTERVIEWS}
 Runs = Mapping[str, Sequence[Record]]
 Known = Mapping[tuple[str, int], type[Event]]
 Kind = TypeVar("Kind", bound=Event)
-_RUNS: Final = (
-    "run", "label", "cell", "phase", "set", "model", "language", "number", "turns", "exploratory", "outcome", "known",
-    "unknown_calls",
-)  # fmt: skip
 
 
 class StudyRecords(msgspec.Struct, frozen=True):
@@ -98,10 +92,8 @@ def analysed(gathered: StudyRecords, texts: Mapping[str, str] = {}, *, made_at: 
             **analysis.tables,
             "costs": costs_of(runs),
             "runs": runs_table(notes, turns),
-            **{name: table(_ASKED[name], (each.row for each in found)) for name, found in asked.items()},
+            **{name: [each.row for each in found] for name, found in asked.items()},
         },
-        unexcluded=analysis.unexcluded,
-        further=analysis.beside,
         provenance={
             **analysis.provenance,
             **{name: provenance_of(found, lock.seed, left_out, ranges) for name, found in asked.items()},
@@ -208,13 +200,13 @@ def _interview_results(
     return found
 
 
-def costs_of(runs: Runs) -> Table:
+def costs_of(runs: Runs) -> list[Row]:
     """Usage of each model in each cell, from the log."""
     taken: dict[str, tuple[str, dict[str, Spent]]] = {}
     for opened, event in _of_runs(runs, run_events.CallMade):
         _, spent = taken.get(opened.spec.run, ("", {}))
         taken[opened.spec.run] = opened.spec.cell, by_model(spent, event.call)
-    return table(CostRow.__struct_fields__, map(msgspec.structs.asdict, cost_lines(taken.values())))
+    return [msgspec.structs.asdict(line) for line in cost_lines(taken.values())]
 
 
 def judges_of(recorded: Sequence[Event]) -> tuple[JudgeNote, ...]:
@@ -234,10 +226,13 @@ def _judge(alias: str, model: str, judged: Sequence[JudgeCoded]) -> JudgeNote:
     return JudgeNote(alias=alias, model=model, coded=coded, failed=failed, spent=spent)
 
 
-def runs_table(notes: Sequence[RunNote], turns: Sequence[TurnRecord]) -> Table:
+def runs_table(notes: Sequence[RunNote], turns: Sequence[TurnRecord]) -> list[Row]:
     """Every run with its label."""
     taken = Counter(turn.run for turn in turns)
-    return {name: [taken[note.run] if name == "turns" else getattr(note, name) for note in notes] for name in _RUNS}
+    return [
+        {name: taken[note.run] if name == "turns" else getattr(note, name) for name in COLUMNS["runs"]}
+        for note in notes
+    ]
 
 
 def event_ranges(runs: Runs) -> dict[str, tuple[int, int]]:
@@ -259,13 +254,12 @@ def ginis(runs: Runs) -> list[Result]:
     ]
 
 
-def treasuries(runs: Runs) -> Table:
-    """The treasury after each epoch, in energy: run, epoch, treasury."""
-    settled = (
+def treasuries(runs: Runs) -> list[Row]:
+    """The treasury after each epoch, in energy."""
+    return [
         {"run": opened.spec.run, "epoch": event.turn, "treasury": event.treasury / opened.rules.unit}
         for opened, event in _of_runs(runs, run_events.MarketSettled)
-    )
-    return table(("run", "epoch", "treasury"), settled)
+    ]
 
 
 def run_note(records: Sequence[Record], spent: Spent | None = None) -> RunNote:

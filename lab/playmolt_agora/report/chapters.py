@@ -12,13 +12,13 @@ from playmolt_schemas.stored.agora.turn import VALID_CODES, Interview, Interview
 from playmolt_schemas.stored.agora.world import Rules
 
 from playmolt_agora.measures import descriptive
-from playmolt_agora.measures.data.results import grouped, mean
+from playmolt_agora.measures.data.results import Row, grouped, mean
 from playmolt_agora.measures.data.tables import TABLES, keys_of
 from playmolt_agora.own_measures.results import OwnContent
 from playmolt_agora.own_measures.running import MeasureResult
 from playmolt_agora.report.markup import cell, shown_p
 from playmolt_agora.report.plots.tables import STRONG
-from playmolt_agora.report.study import Row, StudyData, rows
+from playmolt_agora.report.study import StudyData
 
 Lines = list[tuple[object, ...]]
 
@@ -78,8 +78,8 @@ def companions(found: Sequence[Row]) -> tuple[list[str], Lines]:
 def both_ways(study: StudyData, name: str, key: Sequence[str], figures: Mapping[str, str]) -> tuple[list[str], Lines]:
     """A confirmatory table with the registered exclusions and with none; `figures` are its columns by heading."""
     kept, every = (
-        {tuple(row[column] for column in key): row for row in rows(table)}
-        for table in (study.tables.get(name), study.unexcluded.get(f"unexcluded_{name}"))
+        {tuple(row[column] for column in key): row for row in study.rows(table)}
+        for table in (name, f"unexcluded_{name}")
     )
     lines: Lines = [
         (*each, *(_figure(column, found.get(each, {})) for found in (kept, every) for column in figures))

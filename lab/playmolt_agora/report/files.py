@@ -1,7 +1,7 @@
 """The files of a study: turns, tables as CSV and Parquet (measures.md, section 11), figures, and the page."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -9,11 +9,12 @@ import msgspec
 from playmolt_schemas.instrument.laboratory import REPORT
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
+from playmolt_agora.measures.data.results import Row
 from playmolt_agora.measures.data.tables import arrow_table, save
 from playmolt_agora.own_measures import results
 from playmolt_agora.report import STUDY, page
 from playmolt_agora.report.plots.gallery import Plot, gallery
-from playmolt_agora.report.study import StudyData, StudyFault, Table, rows
+from playmolt_agora.report.study import StudyData, StudyFault
 from playmolt_agora.report.vega import pdf, png, print_svg, size
 
 _encode: Final = msgspec.json.Encoder().encode
@@ -26,7 +27,7 @@ def write(study: StudyData, out: Path, *, printed: bool = False) -> tuple[Path, 
     """
     drawn = gallery(study)
     return (
-        *write_tables({**study.tables, **study.further, **study.unexcluded}, study.turns, out, study.provenance),
+        *write_tables(study.tables, study.turns, out, study.provenance),
         *(results.write(study.own.measures, out) if study.own else ()),
         *_figures(study, drawn.values(), out / "figures", printed=printed),
         _written(out / STUDY, _pretty(study.described)),
@@ -35,18 +36,18 @@ def write(study: StudyData, out: Path, *, printed: bool = False) -> tuple[Path, 
 
 
 def write_tables(
-    tables: Mapping[str, Table],
+    tables: Mapping[str, Sequence[Row]],
     turns: Iterable[TurnRecord],
     out: Path,
-    provenance: Mapping[str, Table] | None = None,
+    provenance: Mapping[str, Sequence[Row]] | None = None,
 ) -> tuple[Path, ...]:
     """Write `turns.jsonl`, `TABLE.csv` and `TABLE.parquet` into `out`, which is made where it is missing.
 
-    With `provenance` (a table parallel to each, as `measures.study` gives it) also `provenance.jsonl`: one line a row
+    With `provenance` (a row for each of theirs, as `measures.study` gives it) also `provenance.jsonl`: one line a row
     of a table, `{table, row, definition, alpha, k, n, unit, exclusions, seed, runs, events}`, rows from 1.
 
     Columns keep their order; null is an empty field in CSV and null in Parquet. Gives the files in the order written.
-    Raises StudyFault, before anything is written, when columns differ in length or a number is not finite.
+    Raises StudyFault, before anything is written, when a number is not finite.
     """
     for name, table in tables.items():
         _check(name, table)
@@ -58,20 +59,15 @@ def write_tables(
         origins = (
             {"table": name, "row": number, **row}
             for name, table in provenance.items()
-            for number, row in enumerate(rows(table), 1)
+            for number, row in enumerate(table, 1)
         )
         files.append(_lines(out / "provenance.jsonl", origins))
     return tuple(files)
 
 
-def _check(name: str, table: Table) -> None:
-    if not name.isidentifier():
-        raise StudyFault(f"{name!r} is not a valid table name: it becomes a file name")
-    lengths = {column: len(values) for column, values in table.items()}
-    if len(set(lengths.values())) > 1:
-        raise StudyFault(f"table {name}: columns of different length: {lengths}")
-    for column, values in table.items():
-        if any(isinstance(value, float) and not math.isfinite(value) for value in values):
+def _check(name: str, table: Sequence[Row]) -> None:
+    for column, value in (cell for row in table for cell in row.items()):
+        if isinstance(value, float) and not math.isfinite(value):
             raise StudyFault(f"table {name}, column {column}: a number is not finite; write null as None")
 
 

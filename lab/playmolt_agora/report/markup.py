@@ -9,6 +9,8 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from playmolt_agora.measures.data.tables import COLUMNS
+
 _FORBIDDEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 _NUMBER: Final = re.compile(r"(< )?−?[0-9][0-9,]*(\.[0-9]+)?(/[0-9]+)?")
 _CODE: Final = re.compile("`([^`\n]+)`")
@@ -41,7 +43,7 @@ def _environment() -> Environment:
         lstrip_blocks=True, finalize=_finished, extensions=("jinja2.ext.do",),
     )  # fmt: skip
     made.filters.update({"worded": worded, "counted": counted})
-    made.globals.update({"laid": laid, "known": known})
+    made.globals.update({"laid": laid, "known": known, "columns_of": COLUMNS})
     return made
 
 

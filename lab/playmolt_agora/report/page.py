@@ -13,14 +13,11 @@ from playmolt_agora.measures.data.results import grouped
 from playmolt_agora.measures.divergence import count_jsd
 from playmolt_agora.report import chapters, markup
 from playmolt_agora.report.plots.gallery import Plot, gallery
-from playmolt_agora.report.study import RunNote, StudyData, rows
+from playmolt_agora.report.study import RunNote, StudyData
 
 
 def render(study: StudyData, figures: Mapping[str, Plot] | None = None) -> str:
-    """Equal studies give equal bytes; StudyFault when a table's columns differ in length.
-
-    `figures` are those of its `gallery`, where they are already drawn.
-    """
+    """Equal studies give equal bytes. `figures` are those of its `gallery`, where they are already drawn."""
     return markup.rendered(
         "page.html",
         study=study,
@@ -41,7 +38,7 @@ def source_of(
     `runs` are those that it shows; where `table` has a provenance, that says which of them it was computed from, and
     α, unit and how many runs or models of runs were left out of it.
     """
-    stored = rows(study.provenance.get(table))
+    stored = study.provenance.get(table, ())
     named = {run for row in stored for run in row["runs"]}
     return [run for run in runs if not stored or run.run in named], {**_stored(stored), **facts}
 

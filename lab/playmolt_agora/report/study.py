@@ -11,11 +11,8 @@ from playmolt_schemas.stored.agora.plan import Spent
 from playmolt_schemas.stored.agora.turn import Language, Parent, TurnRecord
 
 from playmolt_agora.bundle.seal import ModelNote
+from playmolt_agora.measures.data.results import Row
 from playmolt_agora.own_measures.results import OwnContent
-
-Row = dict[str, Any]
-Table = Mapping[str, Sequence[object]]
-"""Ordered columns; all of one length. Null is None."""
 
 
 class StudyFault(ValueError):
@@ -96,10 +93,8 @@ class Links(msgspec.Struct, frozen=True, kw_only=True):
 class StudyData(msgspec.Struct, frozen=True, kw_only=True):
     """One experiment, ready to be reported.
 
-    `tables` are those of measures.md section 11 with the registered exclusions; `unexcluded` those of the confirmatory
-    set without exclusions, as `unexcluded_NAME`, empty if there were none. `further` are the results that are shown
-    beside them, and `provenance` a table parallel to each, as `measures.analysis` names them. `treasury` has the
-    columns run, epoch, treasury.
+    `tables` and `provenance` are those of `measures.analysis` and more, under names of `tables.toml`. The rows of
+    `treasury` have run, epoch and treasury.
     """
 
     experiment: str
@@ -114,11 +109,9 @@ class StudyData(msgspec.Struct, frozen=True, kw_only=True):
     runs: tuple[RunNote, ...]
     models: tuple[ModelNote, ...] = ()
     turns: Sequence[TurnRecord]
-    tables: Mapping[str, Table]
-    unexcluded: Mapping[str, Table] = {}
-    further: Mapping[str, Table] = {}
-    provenance: Mapping[str, Table] = {}
-    treasury: Table | None = None
+    tables: Mapping[str, Sequence[Row]]
+    provenance: Mapping[str, Sequence[Row]] = {}
+    treasury: Sequence[Row] = ()
     deviations: tuple[DeviationNote, ...] = ()
     prompt_cut: Mapping[str, int] = {}
     looks: int = 0
@@ -130,13 +123,13 @@ class StudyData(msgspec.Struct, frozen=True, kw_only=True):
     own: OwnContent | None = None
     """What came with the plan, where it has a folder."""
 
-    def rows(self, name: str) -> list[Row]:
-        """A table row by row, or one of those beside them."""
-        return rows(self.tables.get(name) or self.further.get(name))
+    def rows(self, name: str) -> Sequence[Row]:
+        """A table; none for one that is not there."""
+        return self.tables.get(name, ())
 
-    def counted(self, name: str) -> list[Row]:
-        """A table row by row, each with the `n` of what it counts and the unit where the table has no such column."""
-        found, stored = self.rows(name), rows(self.provenance.get(name))
+    def counted(self, name: str) -> Sequence[Row]:
+        """A table, each row with the `n` of what it counts and the unit where the table has no such column."""
+        found, stored = self.rows(name), self.provenance.get(name)
         if not stored or any("n" in row for row in found):
             return found
         return [{**row, "n": each["n"], "n of": f"{each['unit']}s"} for row, each in zip(found, stored, strict=True)]
@@ -188,13 +181,3 @@ def _declared(own: OwnContent | None) -> dict[str, object]:
     """Keys and labels of the tables of custom measures."""
     held = [each.declared for each in own.measures if each.declared and each.table is not None] if own else []
     return {each.table: {"keys": each.keys, "labels": each.labels} for each in held}
-
-
-def rows(table: Table | None) -> list[Row]:
-    """A table row by row; none for a table that is not there. StudyFault when columns differ in length."""
-    if not table:
-        return []
-    columns = list(table)
-    if len({len(table[column]) for column in columns}) > 1:
-        raise StudyFault(f"columns of different length: {', '.join(columns)}")
-    return [dict(zip(columns, values, strict=True)) for values in zip(*table.values(), strict=True)]

@@ -83,5 +83,6 @@ def _read(block: str) -> dict[tuple[str, ...], tuple[float, int]]:
 def save(rows: Sequence[SimulationRow], out: Path) -> None:
     """Write `simulation.csv` and `simulation.parquet` into a folder, which is made where it is missing."""
     out.mkdir(parents=True, exist_ok=True)
-    table = import_module("pyarrow").Table.from_pylist([*map(asdict, rows)], schema=schema(SimulationRow))
-    tables.save("simulation", table.to_pydict(), table, out)
+    lines = [*map(asdict, rows)]
+    table = import_module("pyarrow").Table.from_pylist(lines, schema=schema(SimulationRow))
+    tables.save("simulation", lines, table, out)

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from playmolt_agora.measures import analysis
-from playmolt_agora.measures.data.tables import arrow_table
+from playmolt_agora.measures.data.tables import TABLES, arrow_table
 from playmolt_agora.measures.data.turns import plain
 from playmolt_agora.studies.study import Table
 
@@ -20,7 +20,7 @@ def measure(turns: object, *, seed: str = "0", tables: Collection[str] | None = 
     `seed` is the study's; `tables` names those that are wanted. ValueError for a record that lacks a field.
     """
     found = analysis.study(_records(turns), seed=seed).tables
-    wanted = found if tables is None else [name for name in found if name in tables]
+    wanted = [name for name in TABLES if tables is None or name in tables]
     return {name: Table(name, partial(arrow_table, name, found[name])) for name in wanted}
 
 

@@ -12,8 +12,7 @@ from playmolt_schemas.records import Record
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
 from playmolt_agora.measures.analysis import study as measured
-from playmolt_agora.measures.data.results import grouped, table
-from playmolt_agora.measures.data.tables import KAPPA
+from playmolt_agora.measures.data.results import grouped
 from playmolt_agora.report import assembly
 from playmolt_agora.report.assembly import StudyRecords
 from playmolt_agora.report.study import RunNote, StudyData, StudyFault
@@ -53,13 +52,7 @@ def of_turns(path: Path, seed: str) -> StudyData:
         seed=seed,
         runs=notes,
         turns=turns,
-        tables={
-            **found.tables,
-            "runs": assembly.runs_table(notes, turns),
-            "kappa": table(KAPPA, ()),
-        },
-        unexcluded=found.unexcluded,
-        further=found.beside,
+        tables={**found.tables, "runs": assembly.runs_table(notes, turns), "kappa": []},
         provenance=found.provenance,
     )
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from playmolt_agora.report import page
 from playmolt_agora.report.assembly import StudyRecords, analysed, event_ranges, ginis, run_note, treasuries, turns_of
-from playmolt_agora.report.study import StudyData, StudyFault, rows
+from playmolt_agora.report.study import StudyData, StudyFault
 from playmolt_schemas.records import Record
 
 from .conftest import Played
@@ -44,10 +44,10 @@ def test_ginis_and_treasuries_come_from_events(played: Played, study_played: Stu
     kinds = {(each.row["kind"], each.row["run"]) for each in ginis(played.runs)}
     by_phase = {note.phase: {kind for kind, run in kinds if run == note.run} for note in study_played.runs}
     assert by_phase == {"stage1": {"energy", "influence"}, "phase1": {"energy", "influence", "shadow"}, "phase2": set()}
-    settled = rows(treasuries(played.runs))
+    settled = treasuries(played.runs)
     assert {row["epoch"] for row in settled} == {1, 2}
     assert {row["run"] for row in settled} == {note.run for note in study_played.runs if note.phase != "phase2"}
-    found = rows(study_played.tables["gini"])
+    found = study_played.tables["gini"]
     key = operator.itemgetter("run", "epoch", "kind")
     assert {key(row): row for row in found} == {key(each.row): each.row for each in ginis(played.runs)}
 

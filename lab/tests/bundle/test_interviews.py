@@ -13,7 +13,7 @@ import pytest
 from playmolt_agora.bundle import verify
 from playmolt_agora.report import page
 from playmolt_agora.report.assembly import asides_of, prompts_aside, turns_of
-from playmolt_agora.report.study import StudyData, rows
+from playmolt_agora.report.study import StudyData
 from playmolt_agora.report.transcript import Format, transcript
 
 from lab.tests.bundle.conftest import Played, answered, exported, play
@@ -60,7 +60,7 @@ def plain() -> StudyData:
 
 
 def test_every_question_is_a_row_of_its_table(study: StudyData) -> None:
-    found = rows(study.tables["interviews"])
+    found = study.tables["interviews"]
     counted = {name: sum(row["id"] == name for row in found) for name in ("trust", "deal", "why")}
     assert counted == {"trust": 12 * 12 * 2, "deal": 12 * 2 * 2, "why": 12 * 2}
     for row in found:
@@ -71,7 +71,7 @@ def test_every_question_is_a_row_of_its_table(study: StudyData) -> None:
 
 
 def test_changes_go_from_the_first_to_the_last_time_with_runs_as_units(study: StudyData) -> None:
-    found = rows(study.tables["interview_changes"])
+    found = study.tables["interview_changes"]
     trust = [row for row in found if row["id"] == "trust"]
     assert {(row["model"], row["language"]) for row in trust} == {
         (model, language) for model in PLAN["models"] for language in ("ko", "en")
@@ -86,12 +86,12 @@ def test_changes_go_from_the_first_to_the_last_time_with_runs_as_units(study: St
 
 
 def test_judges_code_answers_in_words_apart_from_thoughts(study: StudyData, plain: StudyData) -> None:
-    codes = rows(study.tables["interview_codes"])
-    words = [row for row in rows(study.tables["interviews"]) if row["text"] is not None]
+    codes = study.tables["interview_codes"]
+    words = [row for row in study.tables["interviews"] if row["text"] is not None]
     assert len(codes) == len(words) > 10
     assert {row["judge"] for row in codes} == {"scripted-wild"}
     assert study.tables["kappa"] == plain.tables["kappa"]
-    labels = {row["answer"] for row in rows(study.tables["interview_levels"]) if row["id"] == "why"}
+    labels = {row["answer"] for row in study.tables["interview_levels"] if row["id"] == "why"}
     assert labels == {"answered", "survival, scripted-wild", "social, scripted-wild"}
 
 
@@ -99,14 +99,14 @@ def test_no_other_table_depends_on_them(study: StudyData, plain: StudyData) -> N
     left_out = {"interviews", "interview_levels", "interview_changes", "interview_codes", "baselines", "costs", "runs"}
     for name in plain.tables.keys() - left_out:
         one, other = (
-            [{column: value for column, value in row.items() if column != "run"} for row in rows(each.tables[name])]
+            [{column: value for column, value in row.items() if column != "run"} for row in each.tables[name]]
             for each in (study, plain)
         )
         assert one == other, name
 
 
 def test_people_are_counted_and_enter_no_test(study: StudyData, asked: Played) -> None:
-    found = rows(study.tables["baselines"])
+    found = study.tables["baselines"]
     assert [(row["condition"], row["item"], row["model"], row["people"], row["runs"]) for row in found] == [
         ("phase1", "trust", "scripted-steady", 40, 6),
         ("phase1", "trust", "scripted-trader", 40, 6),
@@ -134,11 +134,8 @@ def test_the_report_has_a_chapter_and_only_where_something_was_asked(study: Stud
     ):
         assert words in shown
     assert "Questions asked aside" not in page.render(plain)
-    silent = rows(study.tables["interviews"])
-    table = {name: list(values) for name, values in study.tables["interviews"].items()}
-    for name in ("value", "choice", "text"):
-        table[name] = [None] * len(silent)
-    unanswered = page.render(replaced(study, {"interviews": table}))
+    silent = [{**row, "value": None, "choice": None, "text": None} for row in study.tables["interviews"]]
+    unanswered = page.render(replaced(study, {"interviews": silent}))
     assert "0 of 72 answers valid" in unanswered
 
 

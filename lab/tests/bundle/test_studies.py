@@ -13,7 +13,7 @@ import playmolt_agora
 import polars as pl
 import pytest
 from playmolt_agora.bundle.seal import packed
-from playmolt_agora.measures.data.tables import BESIDE, KAPPA, TABLES, label_of
+from playmolt_agora.measures.data.tables import COLUMNS, TABLES, label_of
 from playmolt_agora.report import files, vega
 from playmolt_agora.report.study import StudyFault
 from playmolt_agora.studies.sources import study_in
@@ -70,13 +70,8 @@ def test_frames_have_equal_values(study: playmolt_agora.Study) -> None:
 
 
 def test_every_column_has_labels() -> None:
-    for names in (
-        *TABLES.values(),
-        *BESIDE.values(),
-        KAPPA,
-        CostRow.__struct_fields__,
-        TurnRecord.__struct_fields__,
-    ):
+    assert CostRow.__struct_fields__ == COLUMNS["costs"]
+    for names in (*COLUMNS.values(), TurnRecord.__struct_fields__):
         assert all(all(label_of(name)) for name in names)
     assert label_of("ri_star") == ("의례 지수 RI*", "ritual index RI*")
 
@@ -94,12 +89,12 @@ def test_agreement_is_a_table_with_keys_and_appears_in_the_report(study: playmol
 
 
 def test_turns_alone_have_no_agreement(sealed: Path) -> None:
-    assert study_in(sealed / "turns.jsonl").tables["kappa"]["n"] == []
+    assert study_in(sealed / "turns.jsonl").tables["kappa"] == []
 
 
 def test_a_bundle_is_measured_again_with_what_was_coded(sealed: Path, study: playmolt_agora.Study) -> None:
     found = study_in(sealed)
-    assert found.tables["kappa"] == study.tables["kappa"].to_arrow().to_pydict()
+    assert found.tables["kappa"] == study.tables["kappa"].to_arrow().to_pylist()
     judge = found.judges[0]
     assert (judge.alias, judge.coded, judge.spent.calls, judge.failed) == (
         "scripted-wild",

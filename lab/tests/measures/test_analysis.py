@@ -4,7 +4,7 @@ import random
 import pytest
 from playmolt_agora.measures.analysis import study
 from playmolt_agora.measures.data.results import Result
-from playmolt_agora.measures.data.tables import PROVENANCE, TABLES
+from playmolt_agora.measures.data.tables import BESIDE, COLUMNS, TABLES
 from playmolt_schemas.instrument.definitions import hashes, version
 
 
@@ -18,28 +18,25 @@ def analysed(small):
     return study(small, seed="s", events={record["run"]: (1, 99) for record in small})
 
 
-def rows(table):
-    return [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
+def column(table, name):
+    return [row[name] for row in table]
 
 
-def test_every_table_has_its_columns_in_their_order(analysed):
-    assert list(analysed.tables) == list(TABLES)
+def test_every_row_has_the_columns_of_its_table(analysed):
+    assert list(analysed.tables) == [*TABLES, *BESIDE]
     for name, table in analysed.tables.items():
-        assert tuple(table) == TABLES[name]
-        assert len({len(column) for column in table.values()}) == 1, name
+        assert {frozenset(row) for row in table} <= {frozenset(COLUMNS[name])}, name
 
 
 def test_every_row_says_what_it_was_computed_from(analysed):
-    for name, table in {**analysed.tables, **analysed.beside}.items():
+    for name, table in analysed.tables.items():
         provenance = analysed.provenance[name]
-        assert tuple(provenance) == PROVENANCE
-        assert len(provenance["runs"]) == len(next(iter(table.values()))), name
-        assert set(provenance["definition"]) <= {version()}
-        assert all(
-            events == dict.fromkeys(runs, (1, 99))
-            for events, runs in zip(provenance["events"], provenance["runs"], strict=True)
-        ), name
-    assert set(analysed.provenance["pcs"]["alpha"]) == {0.5}
+        assert len(provenance) == len(table), name
+        for row in provenance:
+            assert list(row) == ["definition", "alpha", "k", "n", "unit", "exclusions", "seed", "runs", "events"]
+            assert row["definition"] == version()
+            assert row["events"] == dict.fromkeys(row["runs"], (1, 99)), name
+    assert set(column(analysed.provenance["pcs"], "alpha")) == {0.5}
 
 
 def test_the_order_of_records_and_json_change_nothing(small, analysed):
@@ -50,10 +47,10 @@ def test_the_order_of_records_and_json_change_nothing(small, analysed):
 
 def test_another_seed_moves_what_is_drawn_and_nothing_else(small, analysed):
     other = study(small, seed="t").tables
-    assert other["drift"]["id_null"] != analysed.tables["drift"]["id_null"]
-    assert other["drift"]["id_raw"] == analysed.tables["drift"]["id_raw"]
+    assert column(other["drift"], "id_null") != column(analysed.tables["drift"], "id_null")
+    assert column(other["drift"], "id_raw") == column(analysed.tables["drift"], "id_raw")
     assert other["shares"] == analysed.tables["shares"]
-    assert other["tests"]["p"][:1] == analysed.tables["tests"]["p"][:1]
+    assert other["tests"][0]["p"] == analysed.tables["tests"][0]["p"]
 
 
 def test_exploratory_runs_are_described_and_never_tested_or_pooled(small, analysed, white_room):
@@ -61,17 +58,17 @@ def test_exploratory_runs_are_described_and_never_tested_or_pooled(small, analys
     both = study(small + pilots, seed="s")
     for name in ("pcs", "tests", "ri_ext", "washout", "dissoc", "contrasts"):
         assert both.tables[name] == analysed.tables[name], name
-    assert len(both.tables["pint"]["run"]) == 2 * len(analysed.tables["pint"]["run"])
-    assert "pilot-phase1/E/en/1: exploratory" in both.provenance["pcs"]["exclusions"][0]
+    assert len(both.tables["pint"]) == 2 * len(analysed.tables["pint"])
+    assert "pilot-phase1/E/en/1: exploratory" in both.provenance["pcs"][0]["exclusions"]
 
 
 def test_a_study_of_pilots_alone_is_described(small):
     pilots = [{**record, "exploratory": True} for record in small if record["phase"] == "phase2"]
     tables = study(pilots, seed="s").tables
-    assert tables["pcs"]["pcs"] == []
-    assert set(tables["tests"]["p"]) == {None}
-    assert tables["dissoc"]["coherence"]
-    assert "cell" in tables["shares"]["level"]
+    assert tables["pcs"] == []
+    assert set(column(tables["tests"], "p")) == {None}
+    assert tables["dissoc"]
+    assert "cell" in column(tables["shares"], "level")
 
 
 def test_a_model_that_fails_too_often_leaves_the_tests_and_both_versions_are_given(small):
@@ -91,19 +88,18 @@ def test_a_model_that_fails_too_often_leaves_the_tests_and_both_versions_are_giv
     found = study(records, seed="s")
     assert found.excluded == (broken,)
     kept, whole = (
-        next(row for row in rows(tables["pcs"]) if (row["model"], row["language"]) == ("E", "ko"))
-        for tables in (found.tables, {"pcs": found.unexcluded["unexcluded_pcs"]})
+        next(row for row in found.tables[name] if (row["model"], row["language"]) == ("E", "ko"))
+        for name in ("pcs", "unexcluded_pcs")
     )
     assert (kept["runs_phase1"], whole["runs_phase1"]) == (1, 2)
     assert kept["n_phase1"] < whole["n_phase1"]
-    assert found.provenance["pcs"]["exclusions"][0] == ("phase1/E/ko/2, E: more than 20 % failed",)
-    assert found.provenance["unexcluded_pcs"]["exclusions"][0] == found.provenance["parse"]["exclusions"][0] == ()
-    assert [row["excluded"] for row in rows(found.tables["parse"]) if row["run"] == broken[0]] == [True]
+    assert found.provenance["pcs"][0]["exclusions"] == ("phase1/E/ko/2, E: more than 20 % failed",)
+    assert found.provenance["unexcluded_pcs"][0]["exclusions"] == found.provenance["parse"][0]["exclusions"] == ()
+    assert [row["excluded"] for row in found.tables["parse"] if row["run"] == broken[0]] == [True]
 
 
 def test_provenance_is_of_the_tables_there_are(small, analysed):
-    assert analysed.unexcluded == {}
-    assert set(analysed.provenance) == {*analysed.tables, *analysed.beside}
+    assert set(analysed.provenance) == set(analysed.tables)
     failed = {
         "parse_code": "timeout",
         "action": None,
@@ -113,11 +109,11 @@ def test_provenance_is_of_the_tables_there_are(small, analysed):
         "success": False,
     }
     found = study([record | failed if record["run"] == "phase2/A/1" else record for record in small], seed="s")
-    assert set(found.unexcluded) == {
+    assert set(found.tables) - set(analysed.tables) == {
         *("unexcluded_pcs", "unexcluded_ri_ext", "unexcluded_tests", "unexcluded_delta_pcs")
     }
-    assert set(found.provenance) == {*found.tables, *found.beside, *found.unexcluded}
-    assert found.unexcluded["unexcluded_ri_ext"]["agents"] != found.tables["ri_ext"]["agents"]
+    assert set(found.provenance) == set(found.tables)
+    assert column(found.tables["unexcluded_ri_ext"], "agents") != column(found.tables["ri_ext"], "agents")
 
 
 def gini_of(epoch, kind, gini):
@@ -127,28 +123,28 @@ def gini_of(epoch, kind, gini):
 def test_a_logged_coefficient_stands_as_it_is_with_its_source(small):
     logged = [gini_of(2, "energy", 0.25), gini_of(1, "shadow", 0.5), gini_of(1, "energy", 0.0)]
     found = study(small, ginis=logged, seed="s", events={"r": (1, 9)})
-    found_rows = [(row["epoch"], row["kind"], row["gini"]) for row in rows(found.tables["gini"])]
+    found_rows = [(row["epoch"], row["kind"], row["gini"]) for row in found.tables["gini"]]
     assert found_rows == [(1, "energy", 0.0), (2, "energy", 0.25), (1, "shadow", 0.5)]
-    source, *_ = rows(found.provenance["gini"])
+    source, *_ = found.provenance["gini"]
     assert (source["n"], source["unit"], source["runs"], source["events"]) == (11, "agent", ("r",), {"r": (1, 9)})
 
 
 def test_headlines_stand_under_three_treatments_of_failed_turns(small, analysed):
-    headline = rows(analysed.beside["headline"])
+    headline = analysed.tables["headline"]
     spoken = {
         row["treatment"]: row
         for row in headline
         if (row["figure"], row["model"], row["language"]) == ("pcs", "E", "ko")
     }
-    cell = next(row for row in rows(analysed.tables["pcs"]) if (row["model"], row["language"]) == ("E", "ko"))
+    cell = next(row for row in analysed.tables["pcs"] if (row["model"], row["language"]) == ("E", "ko"))
     assert spoken["dropped"]["value"] == cell["pcs"]
     turns = sum(record["model"] == "E" and record["language"] == "ko" and record["set"] is None for record in small)
     assert spoken["seventh"]["n"] == spoken["idle"]["n"] == turns
     assert len({row["value"] for row in spoken.values()}) == 3
     assert {row["figure"] for row in headline} == {"pcs", "ri_star", "p_int", "H1a", "H1b", "H2a", "H2b"}
     sevens = [
-        k
-        for k, row in zip(analysed.provenance["headline"]["k"], headline, strict=True)
+        each["k"]
+        for each, row in zip(analysed.provenance["headline"], headline, strict=True)
         if row["treatment"] == "seventh"
     ]
     assert set(sevens) == {7}
@@ -157,7 +153,7 @@ def test_headlines_stand_under_three_treatments_of_failed_turns(small, analysed)
 def test_failed_turns_lower_ri_star_where_they_count(analysed):
     values = {
         row["treatment"]: row["value"]
-        for row in rows(analysed.beside["headline"])
+        for row in analysed.tables["headline"]
         if (row["figure"], row["set"], row["model"]) == ("ri_star", "A", "E")
     }
     assert values["seventh"] == values["idle"] < values["dropped"]
@@ -165,8 +161,8 @@ def test_failed_turns_lower_ri_star_where_they_count(analysed):
 
 def test_no_records_give_empty_tables():
     tables = study([], ginis=[gini_of(1, "energy", 0.0)]).tables
-    assert tables["gini"]["gini"] == [0.0]
-    assert {name for name, table in tables.items() if next(iter(table.values()))} == {"gini", "tests"}
+    assert column(tables["gini"], "gini") == [0.0]
+    assert {name for name in TABLES if tables[name]} == {"gini", "tests"}
 
 
 def test_agents_that_only_idle(turn):
@@ -176,11 +172,11 @@ def test_agents_that_only_idle(turn):
         for agent, persona, model in (("a", "jester", "E"), ("b", "archivist", "M"), ("c", "merchant", "H"))
     ]
     tables = study(records).tables
-    assert set(tables["drift"]["h_norm"]) == {0.0}
-    assert set(tables["ri"]["ri_seed"]) == {None}
-    assert set(tables["ri"]["ri_star"]) == {0.0}
-    assert tables["pint"]["p_int"] == [0.0]
-    assert set(tables["shares"]["p"]) == {0.0, 1.0}
+    assert set(column(tables["drift"], "h_norm")) == {0.0}
+    assert set(column(tables["ri"], "ri_seed")) == {None}
+    assert set(column(tables["ri"], "ri_star")) == {0.0}
+    assert column(tables["pint"], "p_int") == [0.0]
+    assert set(column(tables["shares"], "p")) == {0.0, 1.0}
 
 
 def test_a_record_without_a_field_is_named(turn):

@@ -20,17 +20,13 @@ def tables(records):
     return study(records, seed="s").tables
 
 
-def rows(table):
-    return [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
-
-
 def counts(records, model, language):
     cell = next(each for each in pcs.cells(frame(records)) if (each.model, each.language) == (model, language))
     return cell.first.counts, cell.second.counts
 
 
 def test_pcs(records, tables):
-    row = rows(tables["pcs"])[0]
+    row = tables["pcs"][0]
     found = estimators.pcs(*counts(records, row["model"], row["language"]))
     names = ("pcs", "alpha", "ci_lo", "ci_hi", "p_min", "floor_iid", "floor_null")
     assert [getattr(found, name) for name in names] == [row[name] for name in names]
@@ -41,15 +37,15 @@ def test_pcs(records, tables):
 
 
 def test_delta_pcs(records, tables):
-    for row in rows(tables["delta_pcs"]):
+    for row in tables["delta_pcs"]:
         pair = [counts(records, row[name], row["language"]) for name in ("model_a", "model_b")]
         found = estimators.delta_pcs(*pair)
         assert found == (row["delta"], row["ci_lo"], row["ci_hi"], row["p"])
 
 
 def test_ri_star(tables):
-    agents = [row for row in rows(tables["ri"]) if row["level"] == "agent" and row["set"] in ("A", "B")]
-    tested = {row["test"]: row for row in rows(tables["tests"])}
+    agents = [row for row in tables["ri"] if row["level"] == "agent" and row["set"] in ("A", "B")]
+    tested = {row["test"]: row for row in tables["tests"]}
     for factor in ("model", "persona"):
         found, row = estimators.ri_star(agents, factor), tested[f"ri_star:{factor}"]
         assert (found.statistic, found.labelings) == (pytest.approx(row["statistic"], abs=1e-12), row["labelings"])
@@ -66,7 +62,7 @@ def test_h1_and_h2(records, tables):
             {**seat, "window": at + 1, "h_norm": entropy[at], "id_excess": excess[0, at]}
             for at in range(4)
         ]  # fmt: skip
-    tested = {row["test"]: row for row in rows(tables["tests"])}
+    tested = {row["test"]: row for row in tables["tests"]}
     found = {**estimators.h1(windows), **estimators.h2(windows)}
     assert set(found) == {"H1a", "H1b", "H1", "H2a", "H2b", "H2"}
     for name, each in found.items():

@@ -70,16 +70,16 @@ def test_runs_of_other_cells_and_runs_without_a_valid_turn_are_no_copies(turn):
 
 def test_where_no_run_differs_there_is_no_interval_and_no_p(turn):
     found = study(arms(turn, models=("E", "M")))
-    assert {row["distinct"] for row in cells(found.beside["repeats"])} == {1}
-    for row in cells(found.tables["pcs"]):
+    assert {row["distinct"] for row in found.tables["repeats"]} == {1}
+    for row in found.tables["pcs"]:
         assert (row["runs_stage1"], row["runs_phase1"], row["pcs"] > 0) == (1, 1, True)
         assert (row["ci_lo"], row["ci_hi"], row["p_perm"]) == (None, None, None)
-    for row in cells(found.tables["tests"]):
+    for row in found.tables["tests"]:
         assert (row["p"], row["p_holm"]) == (None, None)
-    for row in cells(found.tables["delta_pcs"]):
+    for row in found.tables["delta_pcs"]:
         assert (row["ci_lo"], row["ci_hi"], row["p"], row["p_holm"]) == (None, None, None, None)
     for name in ("contrast_intervals", "contrast_shares"):
-        assert all(row["ci_lo"] is row["ci_hi"] is None for row in cells(found.beside[name]))
+        assert all(row["ci_lo"] is row["ci_hi"] is None for row in found.tables[name])
 
 
 def test_sets_whose_runs_do_not_differ_give_no_p_beside_the_tests_either(turn):
@@ -94,8 +94,8 @@ def test_sets_whose_runs_do_not_differ_give_no_p_beside_the_tests_either(turn):
             for step, persona in ((10, "archivist"), (5, "merchant"), (1, "jester")) for number in range(1, 101)
         ]  # fmt: skip
         found = study(records)
-        assert [row["labelings"] for row in cells(found.beside["merchant"])] == [36]
-        for row in (*cells(found.beside["merchant"]), *cells(found.beside["unadjusted"])):
+        assert [row["labelings"] for row in found.tables["merchant"]] == [36]
+        for row in (*found.tables["merchant"], *found.tables["unadjusted"]):
             assert row["p"] is None
 
 
@@ -104,7 +104,7 @@ def test_identical_runs_count_once(turn):
     single = study([each for each in arms(turn, say=str, shift=lambda run: run) if each["run"][-1] in "012"])
     assert repeated.tables["pcs"] == single.tables["pcs"]
     assert repeated.tables["tests"] == single.tables["tests"]
-    left_out = repeated.provenance["pcs"]["exclusions"][0]
+    left_out = repeated.provenance["pcs"][0]["exclusions"]
     assert left_out == ("E/stage1/3: identical to E/stage1/2", "E/stage1/4: identical to E/stage1/2")
 
 
@@ -125,8 +125,8 @@ def test_no_test_over_an_arm_without_valid_turns(turn):
             for run in range(4) for persona in ("archivist", "jester") for slot in range(2) for number in range(1, 76)
         ]  # fmt: skip
 
-    tested = {row["test"]: row["p"] for row in cells(study(set_of("")).tables["tests"])}
+    tested = {row["test"]: row["p"] for row in study(set_of("")).tables["tests"]}
     assert None not in (tested["H1"], tested["ri_star:persona"])
     silent = study(set_of("M"))
     assert set(silent.excluded) == {(f"r{run}", "M") for run in range(4)}
-    assert all(row["p"] is None for row in cells(silent.unexcluded["unexcluded_tests"]))
+    assert all(row["p"] is None for row in silent.tables["unexcluded_tests"])

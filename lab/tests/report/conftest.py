@@ -22,10 +22,6 @@ SIZE = 6
 Rows = list[dict[str, Any]]
 
 
-def table(rows: Rows) -> dict[str, list[Any]]:
-    return {column: [row[column] for row in rows] for column in rows[0]} if rows else {}
-
-
 def turn(note: RunNote, draw: random.Random, number: int, seat: int) -> TurnRecord:
     """One turn of a made-up society."""
     phase, agent = note.phase, f"agent_{seat + 1:02}"
@@ -95,7 +91,7 @@ def turns_of(runs: tuple[RunNote, ...]) -> tuple[TurnRecord, ...]:
     return tuple(made)
 
 
-def tables_of(runs: tuple[RunNote, ...]) -> dict[str, dict[str, list[Any]]]:
+def tables_of(runs: tuple[RunNote, ...]) -> dict[str, Rows]:
     """Tables with the columns that the page needs, filled by chance."""
     draw = random.Random(7)
     pcs: Rows = []
@@ -150,23 +146,23 @@ def tables_of(runs: tuple[RunNote, ...]) -> dict[str, dict[str, list[Any]]]:
         for model in MODELS for action in ACTIONS
     ]  # fmt: skip
     return {
-        "shares": table(shares), "pcs": table(pcs), "ri": table(ri),
-        "ri_ext": table([{"set": "A", "model": MODELS[0], "agents": 4, "agents_kept": 4, "beta": -0.1,
+        "shares": shares, "pcs": pcs, "ri": ri,
+        "ri_ext": [{"set": "A", "model": MODELS[0], "agents": 4, "agents_kept": 4, "beta": -0.1,
                           "beta_loro_min": -0.2, "beta_loro_max": 0.0, "beta_null": -0.05, "beta_excess": -0.05,
-                          "p_perm": 0.4}]),
-        "drift": table(drift), "washout": table(washout), "tests": table(tests),
-        "shared_model": table([{"run": "agora-set-A-1", "model": MODELS[0], "contrast": 0.05}]),
-        "pint": table([{"run": "agora-pilot", "valid": 100, "interactions": 50, "p_int": 0.5, "t_rule": 100,
-                        "early_idle": 0.9}]),
-        "parse": table([{"run": runs[0].run, "model": MODELS[0], "turns": 240, "failed": 60, "fail_share": 0.25,
-                         "excluded": True}]),
-        "gini": table([{"run": note.run, "epoch": epoch, "kind": kind, "gini": 0.0 if kind == "energy" else epoch / 60}
+                          "p_perm": 0.4}],
+        "drift": drift, "washout": washout, "tests": tests,
+        "shared_model": [{"run": "agora-set-A-1", "model": MODELS[0], "contrast": 0.05}],
+        "pint": [{"run": "agora-pilot", "valid": 100, "interactions": 50, "p_int": 0.5, "t_rule": 100,
+                        "early_idle": 0.9}],
+        "parse": [{"run": runs[0].run, "model": MODELS[0], "turns": 240, "failed": 60, "fail_share": 0.25,
+                         "excluded": True}],
+        "gini": [{"run": note.run, "epoch": epoch, "kind": kind, "gini": 0.0 if kind == "energy" else epoch / 60}
                        for note in runs if note.phase != "phase2" for epoch in (1, 10, 20)
-                       for kind in ("energy", "influence")]),
-        "dissoc": table([{"phase": "phase1", "model": model, "language": "ko", "dissoc_a": 10, "dissoc_b": 5,
-                          "dissoc_c": 40, "dissoc_u": 100, "coherence": 0.8} for model in MODELS]),
-        "contrasts": table([{"contrast": "language", "phase": "phase1", "condition": None, "model": model, "jsd": 0.02}
-                            for model in MODELS]),
+                       for kind in ("energy", "influence")],
+        "dissoc": [{"phase": "phase1", "model": model, "language": "ko", "dissoc_a": 10, "dissoc_b": 5,
+                          "dissoc_c": 40, "dissoc_u": 100, "coherence": 0.8} for model in MODELS],
+        "contrasts": [{"contrast": "language", "phase": "phase1", "condition": None, "model": model, "jsd": 0.02}
+                            for model in MODELS],
     }  # fmt: skip
 
 
@@ -192,17 +188,17 @@ def lock() -> Preregistered:
 def study() -> StudyData:
     runs = notes()
     tables = tables_of(runs)
+    tables |= {f"unexcluded_{name}": tables[name] for name in ("pcs", "ri_ext", "tests")} | {
+        "pcs_left_out": [{"model": MODELS[0], "language": "en", "arm": "stage1", "run": "agora-x", "pcs": 0.3521}],
+        "headline": [{"figure": "pcs", "treatment": "idle", "value": 0.31}],
+    }
     return StudyData(
         experiment=EXPERIMENT, name="Small room", made_at="2026-01-02T12:00:00Z", definitions="measures@0123456789ab",
         stage1="stage1@abcdef012345", seed="7", runs=runs, turns=turns_of(runs), tables=tables,
-        unexcluded={f"unexcluded_{name}": tables[name] for name in ("pcs", "ri_ext", "tests")},
         lock=lock(), locked_at="2026-01-01T00:00:00Z",
         models=tuple(ModelNote(alias=model, asked=model, scripted=True) for model in MODELS),
-        further={"pcs_left_out": table([{"model": MODELS[0], "language": "en", "arm": "stage1", "run": "agora-x",
-                                         "pcs": 0.3521}]),
-                 "headline": table([{"figure": "pcs", "treatment": "idle", "value": 0.31}])},
-        treasury=table([{"run": note.run, "epoch": epoch, "treasury": 5 * epoch} for note in runs
-                        if note.phase != "phase2" for epoch in (1, 10, 20)]),
+        treasury=[{"run": note.run, "epoch": epoch, "treasury": 5 * epoch} for note in runs
+                  if note.phase != "phase2" for epoch in (1, 10, 20)],
         deviations=(DeviationNote(at="2026-01-01T10:00:00Z", text="budget raised <again>", version=9),), looks=2,
         links=Links(),
     )  # fmt: skip

@@ -1,6 +1,6 @@
-"""Rows of results with what they were computed from, and how rows become a table."""
+"""Rows of results with what they were computed from."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
-Table = dict[str, list[object]]
-"""Columns in their order, each a list of equal length; what has no value is None."""
+Row = dict[str, Any]
+"""A row of a table by the names of its columns; what has no value is None."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
     """One row with its provenance: the runs, how many of what it counts, and α where distributions were estimated."""
 
-    row: dict[str, Any]
+    row: Row
     _: KW_ONLY
     runs: tuple[str, ...]
     n: int
@@ -78,14 +78,3 @@ def grouped(values: Iterable[V], key: Callable[[V], K]) -> dict[K, list[V]]:
     for value in values:
         found.setdefault(key(value), []).append(value)
     return found
-
-
-def table(columns: Sequence[str], rows: Iterable[dict[str, object]]) -> Table:
-    """Lay rows out in columns; a row with other keys than the columns raises ValueError."""
-    laid: Table = {column: [] for column in columns}
-    for row in rows:
-        if row.keys() != laid.keys():
-            raise ValueError(f"a row's keys differ from the columns by {sorted(row.keys() ^ laid.keys())}")
-        for column, values in laid.items():
-            values.append(row[column])
-    return laid

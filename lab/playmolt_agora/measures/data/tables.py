@@ -4,7 +4,7 @@ import csv
 import io
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
 from importlib.resources import files
@@ -22,14 +22,7 @@ def _columns(section: str) -> dict[str, tuple[str, ...]]:
 
 TABLES: Final = _columns("tables")
 BESIDE: Final = _columns("beside")
-INTERVIEWS: Final = _columns("aside")
-"""Tables of a study whose plan has questions asked aside, or answers of people; none of them enters a test of
-`tests`."""
-KAPPA: Final = _columns("log")["kappa"]
-COLUMNS: Final = {**TABLES, **BESIDE, **INTERVIEWS, "kappa": KAPPA}
-PROVENANCE: Final = ("definition", "alpha", "k", "n", "unit", "exclusions", "seed", "runs", "events")
-"""What every row stores, in a table parallel to its own. `events` gives each run's first and last version, where the
-log was asked for them."""
+COLUMNS: Final = {**TABLES, **BESIDE, **_columns("aside"), **_columns("log")}
 
 
 def keys_of(table: str) -> frozenset[str]:
@@ -45,13 +38,13 @@ def label_of(column: str) -> tuple[str, str]:
     return ko, en
 
 
-def csv_text(table: Mapping[str, Sequence[object]]) -> str:
-    """A table as CSV: a head line, `\\n` ends, shortest decimals that read back the same, `true` and `false`, no
-    formula for a spreadsheet."""
+def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
+    """Rows as CSV: a head line, `\\n` ends, shortest decimals that read back the same, `true` and `false`, no formula
+    for a spreadsheet."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table)
-    writer.writerows([_field(value) for value in line] for line in zip(*table.values(), strict=True))
+    writer.writerow(columns)
+    writer.writerows([_field(row.get(column)) for column in columns] for row in rows)
     return text.getvalue()
 
 
@@ -76,33 +69,23 @@ def _field(value: object) -> object:
     return "" if value is None else value
 
 
-def save(name: str, columns: Mapping[str, Sequence[object]], table: object, out: Path) -> tuple[Path, Path]:
-    """Write a table, in columns and as Arrow, as `NAME.csv` and `NAME.parquet` into a folder; gives both."""
+def save(name: str, rows: Iterable[Mapping[str, object]], table: Any, out: Path) -> tuple[Path, Path]:
+    """Write a table, by row and as Arrow, as `NAME.csv` and `NAME.parquet` into a folder; gives both."""
     comma, parquet = out / f"{name}.csv", out / f"{name}.parquet"
-    comma.write_bytes(csv_text(columns).encode())
+    comma.write_bytes(csv_text(table.column_names, rows).encode())
     with parquet.open("wb") as file:  # pyarrow takes no path that is not UTF-8
         import_module("pyarrow.parquet").write_table(table, file)
     return comma, parquet
 
 
-def arrow_table(name: str, table: Mapping[str, Sequence[object]]) -> object:
-    """A table with the types that its columns' names say."""
+def arrow_table(name: str, rows: Sequence[Mapping[str, object]]) -> Any:
+    """Rows with the columns of a table of this name, and the types that the columns' names say."""
     arrow = import_module("pyarrow")
     types = {"text": arrow.string(), "flag": arrow.bool_(), "count": arrow.int64(), "measure": arrow.float64()}
-    kinds = {column: kind_of(name, column, values) for column, values in table.items()}
-    columns = {column: arrow.array(_plain(table[column], kind), type=types[kind]) for column, kind in kinds.items()}
-    return arrow.table(columns)
+    columns = COLUMNS[name.removeprefix("unexcluded_")]
+    return arrow.Table.from_pylist(rows, schema=arrow.schema([(each, types[kind_of(name, each)]) for each in columns]))
 
 
-def kind_of(table: str, column: str, values: Sequence[object]) -> str:
+def kind_of(table: str, column: str) -> str:
     """What a column holds: text, flag, count or measure. By its name, so that a column of nulls has a type, too."""
-    known = next((value for value in values if value is not None), None)
-    return (
-        _OWN_KINDS.get(f"{table}.{column}") or _KINDS.get(column) or ("text" if isinstance(known, str) else "measure")
-    )
-
-
-def _plain(values: Sequence[object], kind: str) -> list[Any]:
-    """Turn NumPy's numbers into Python's: Arrow is strict about mixed columns."""
-    make: Callable[[Any], Any] = {"text": str, "flag": bool, "count": int, "measure": float}[kind]
-    return [None if value is None else make(value) for value in values]
+    return _OWN_KINDS.get(f"{table}.{column}") or _KINDS[column]

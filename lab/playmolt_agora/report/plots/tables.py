@@ -6,10 +6,10 @@ from typing import Final
 from playmolt_schemas.instrument.definitions import arm_of, rank_of
 from playmolt_schemas.stored.agora.turn import ACTIONS
 
-from playmolt_agora.measures.data.results import grouped, mean
+from playmolt_agora.measures.data.results import Row, grouped, mean
 from playmolt_agora.report.markup import shown
 from playmolt_agora.report.plots.figure import CONDITIONS, Sketch, in_order, in_words, phase_title
-from playmolt_agora.report.study import Row, StudyData, rows
+from playmolt_agora.report.study import StudyData
 from playmolt_agora.report.vega import Spec, chart
 
 STRONG: Final = ("archivist", "observer")
@@ -151,10 +151,8 @@ def gini(study: StudyData) -> Sketch:
 
 def treasury(study: StudyData) -> Sketch:
     """What the treasury of each run held after each epoch."""
-    found = rows(study.treasury)
-    return _by_epoch(
-        study, "Treasury", found, "treasury", {"domain": [0, max([1, *(row["treasury"] for row in found)])]}
-    )
+    most = max([1, *(row["treasury"] for row in study.treasury)])
+    return _by_epoch(study, "Treasury", study.treasury, "treasury", {"domain": [0, most]})
 
 
 def _by_epoch(study: StudyData, title: str, found: Sequence[Row], column: str, values: Mapping[str, object]) -> Sketch:
@@ -186,7 +184,7 @@ def dissoc(study: StudyData) -> Sketch:
 
 def contrasts(study: StudyData) -> Sketch:
     """The divergence of the two sides of each contrast, per model, with its interval where there is one."""
-    name = "contrast_intervals" if study.further.get("contrast_intervals") else "contrasts"
+    name = "contrast_intervals" if study.rows("contrast_intervals") else "contrasts"
     found = study.counted(name)
     made = _dots("contrasts", found, "jsd")
     return Sketch(made, _by_contrast("Divergence by contrast", found, "jsd"), found, table=name)
