@@ -7,14 +7,14 @@ UV := $(BIN)/uv
 UV_VERSION := 0.13.9
 EXPORT = $(UV) export --quiet --frozen --no-emit-workspace --no-header --format requirements-txt
 MEMBERS := schemas core $(sort $(wildcard services/*)) lab sdk cli
-# `playmolt`, what it needs, and what its extra `env` needs.
+# The package `playmolt`, its dependencies, and those of its extra `env`.
 DIST := schemas core services/ox-engine services/trial-engine sdk
-# Extras that the platform runs without: install those that you use.
+# Extras that the platform does not need; users install those that they use.
 ADAPTERS := env inspect pandas
 RUN := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
 export UV_PYTHON := $(BIN)/python
-# Without compiled files every run of the tests compiles every module again.
+# Without compiled files, every test run would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test test-fast check bench soak lock docs image release dist typescript pictures
@@ -22,9 +22,9 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-setup: $(DEV) ## create .venv with all that developing takes (hashes checked)
+setup: $(DEV) ## create .venv with everything for development (hashes checked)
 
-# What runs, and what developing takes besides: once that is there, it stays when the first is renewed.
+# Installs the packages that run. If those for development are already installed, it keeps them.
 $(RUN): requirements.lock VERSION pyproject.toml $(addsuffix /pyproject.toml,$(MEMBERS))
 	@command -v $(PYTHON) >/dev/null || { echo "setup: $(PYTHON) not found; install Python 3.11 to 3.14" >&2; exit 1; }
 	@$(firstword $(wildcard $(BIN)/python) $(PYTHON)) deploy/prerequisites.py
@@ -37,21 +37,21 @@ $(DEV): $(RUN) requirements-dev.lock
 	$(call install,requirements.lock requirements-dev.lock)
 	touch $@
 
-# Running takes neither uv nor the setuptools of the environment; `make setup` keeps both.
+# Running needs neither uv nor the environment's setuptools, so only `make setup` keeps them.
 define install
 test -x $(UV) || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 $(UV) pip sync --quiet --require-hashes --only-binary :all: $(1)
 $(UV) pip install --quiet --no-deps --no-build-isolation $(addprefix -e ./,$(MEMBERS))
 endef
 
-demo: $(RUN) ## play every game there is to the end, on real NATS and Postgres
+demo: $(RUN) ## play a game of every kind to its end, on real NATS and Postgres
 	$(BIN)/playmolt demo --once
 
-# Four workers on two cores: tests wait for a fifth of their time, and more workers took as long.
+# Four workers on two cores: tests wait for a fifth of their time, and more workers were not faster.
 test: $(DEV) ## run every test
 	$(BIN)/python -m pytest -n 4 --dist loadscope
 
-test-fast: $(DEV) ## run the unit tests that start no process and take no time, within a minute
+test-fast: $(DEV) ## run the fast unit tests, which start no processes, within a minute
 	$(BIN)/python -m pytest -n 2 --dist loadscope --fast -q $(wildcard $(addsuffix /tests,$(MEMBERS)))
 
 check: $(DEV) ## format, lint, types, architecture, prose
@@ -61,25 +61,25 @@ check: $(DEV) ## format, lint, types, architecture, prose
 	$(BIN)/mypy
 	$(BIN)/python -m tests.prose
 
-bench: $(DEV) ## the product beside its floor and what a user would write instead, or beside the checkout BESIDE
+bench: $(DEV) ## measure the product beside its floor and what a user would write, or beside the checkout BESIDE
 	$(BIN)/python -m bench --json bench.json $(if $(BESIDE),--beside $(BESIDE))
 
-soak: $(DEV) ## MINUTES (5) of every game while processes are killed by SEED (1), then everything is compared
+soak: $(DEV) ## play all games for MINUTES (5) while processes are killed by SEED (1), then compare everything
 	$(BIN)/python -m tests.soak --minutes $(or $(MINUTES),5) --seed $(or $(SEED),1)
 
-lock: $(DEV) ## renew requirements.lock and requirements-dev.lock from the pyproject files
+lock: $(DEV) ## renew the lock files from the pyproject files
 	$(UV) lock --upgrade
 	$(EXPORT) --all-packages --all-extras $(addprefix --no-extra ,$(ADAPTERS)) --no-default-groups --group build -o requirements.lock
 	$(EXPORT) --only-group dev -o requirements-dev.lock
 	UV=$(UV) deploy/locks.sh
 
-image: ## build the image of all services with buildah and try it
+image: ## build the image of all services and test it
 	deploy/image.sh
 
-release: $(DEV) ## build and check what is shipped, into dist/: PARTS, REGISTRY, PROVENANCE_KEY
+release: $(DEV) ## build and check a release in dist/: PARTS, REGISTRY, PROVENANCE_KEY
 	$(BIN)/python -m deploy.release
 
-dist: $(DEV) ## build the wheels of what a bot author installs, into dist/
+dist: $(DEV) ## build the wheels for authors of bots in dist/
 	rm -rf dist
 	for member in $(DIST); do $(UV) build --quiet --wheel --no-build-isolation --out-dir dist $$member || exit; done
 

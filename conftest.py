@@ -1,4 +1,4 @@
-"""What holds for every test of the repository."""
+"""Hooks and fixtures for all tests of the repository."""
 
 import gc
 import logging
@@ -17,23 +17,23 @@ from hypothesis import HealthCheck, settings
 from tests.order import Shared, in_order, is_fast, piece
 from tests.room import RUN, at_end, remove_shared
 
-# Threads for products as small as ours cost more than they save, most of all when workers share the cores. NumPy reads
-# this when it is imported.
+# Our matrices are small: threads would cost more time than they save, above all when workers share the cores. NumPy
+# reads this variable when it is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# Rich ignores the width it is given in a dumb terminal, and CI is one.
+# CI has a dumb terminal, in which Rich ignores the width that it is given.
 os.environ["TERM"] = "xterm"
 for setting in ("COLUMNS", "LINES"):
     os.environ.pop(setting, None)
 
-# A test is judged by what it finds: a machine that stands still for a second must not fail it.
+# A machine that pauses for a second must not fail a test.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
-    """Shares tests out by piece, in the order of the collection. Only with `-n`, which pytest-xdist brings."""
+    """Distribute tests to workers by piece, in the order of the collection. pytest-xdist calls it with `-n`."""
     from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415
 
     config.option.loadscopereorder = False
@@ -43,11 +43,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--fast", action="store_true", help="only unit tests that start no process and take no time")
+    parser.addoption("--fast", action="store_true", help="only fast unit tests, which start no processes")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """True leaves a file out, also from being imported."""
+    """With --fast, ignore slow files (True), so that they are not even imported."""
     if not config.getoption("--fast") or not collection_path.is_file():
         return None
     return None if is_fast(collection_path.relative_to(config.rootpath).as_posix()) else True
@@ -55,12 +55,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """After pytest-randomly has shuffled them."""
+    """Order the tests, after pytest-randomly has shuffled them."""
     items[:] = in_order(items)
 
 
 class _Broken:
-    """Tells at the very end what broke a run from within: pytest's summary then names neither it nor what failed."""
+    """Prints internal errors at the end of a run, because pytest's summary then names neither them nor failed tests."""
 
     def __init__(self) -> None:
         self._failed: list[str] = []
@@ -82,10 +82,10 @@ class _Broken:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Watch runs that are shared out; a worker's own errors reach the one that shares out."""
+    """Register our plugins. The process that distributes tests also receives the internal errors of its workers."""
     config.pluginmanager.register(Shared())
     if config.getoption("numprocesses", None):
-        from tests.workers import Workers  # noqa: PLC0415 -- for a run that is shared out
+        from tests.workers import Workers  # noqa: PLC0415 -- only a run with workers needs it
 
         config.option.testrunuid = RUN
         config.pluginmanager.register(_Broken())
@@ -103,12 +103,12 @@ def pytest_unconfigure() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection() -> None:
-    """What is imported and collected stays: to look through it again and again is a third of the work."""
+    """Pause the garbage collector: objects of the collection stay, and scanning them takes a third of its time."""
     gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """Without all that to look through, a full collection takes milliseconds."""
+    """Exclude the collected objects from garbage collection, so that a full one takes milliseconds."""
     gc.collect()
     gc.freeze()
     gc.enable()
@@ -116,7 +116,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def _left_open() -> Iterator[None]:
-    """What a module leaves open is told at its own end, not in whichever test the collector happens to run later."""
+    """Collect garbage after each module, so that a warning about an unclosed resource appears in the right module."""
     yield
     gc.collect()
     gc.freeze()
@@ -124,7 +124,7 @@ def _left_open() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _keys_of_their_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Bots of the tests keep their keys there, and not among those of who runs the tests."""
+    """Keep the keys of the tests' bots apart from the user's own keys."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PLAYMOLT_CREDENTIALS", str(tmp_path_factory.mktemp("keys") / "credentials.json"))
         yield
@@ -132,7 +132,7 @@ def _keys_of_their_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
 
 @pytest.fixture(autouse=True, scope="session")
 def _one_tls_context() -> Iterator[None]:
-    """Each client of httpx would read all certificate authorities, for 20 ms, and nearly all of them use no TLS."""
+    """Share one TLS context: each httpx client would read all certificate authorities (20 ms), and few use TLS."""
     context = httpx.create_ssl_context()
 
     def shared(verify: Any = True, cert: Any = None, trust_env: bool = True) -> ssl.SSLContext:
@@ -145,21 +145,21 @@ def _one_tls_context() -> Iterator[None]:
 
 
 RECURSION_LIMIT: Final = 1_000
-"""Python's own. It is not asked for here: a worker is forked from a process that has imported those libraries."""
+"""Python's default. `sys.getrecursionlimit()` may differ: a worker's parent has imported libraries that raise it."""
 
 
 @pytest.fixture(autouse=True)
 def _recursion_as_it_was() -> None:
-    """The libraries of the embedded chain raise the limit for their whole process, past what its stack holds.
+    """Reset the recursion limit, which the libraries of the embedded chain raise beyond what the stack can hold.
 
-    In the services they live in a process of their own; here a reply nested too deeply would end the tests.
+    In production, the chain has its own process. In the tests, a reply nested too deeply would crash the process.
     """
     sys.setrecursionlimit(RECURSION_LIMIT)
 
 
 @pytest.fixture(autouse=True)
 def _logging_as_it_was() -> Iterator[None]:
-    """A command under test sets up logging for its process, which is the tests' own."""
+    """Restore logging after each test: a command under test configures it for its process, which is the tests' own."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     yield

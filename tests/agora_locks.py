@@ -1,4 +1,4 @@
-"""Plans as they are locked, without the process that examines them on a platform."""
+"""Locks plans in this process; a platform examines them in a separate one."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,7 +26,7 @@ def opening(
 def opened(
     experiment: str, plan: Any, catalogue: Catalogue | None = None, files: Mapping[str, str] | None = None
 ) -> commands.OpenExperiment:
-    """The command that opens an experiment with a plan that has no fault."""
+    """The command that opens an experiment with a valid plan."""
     found = opening(experiment, plan, catalogue, files=files)
     assert isinstance(found, commands.OpenExperiment), found
     return found

@@ -1,4 +1,4 @@
-"""Draws the icons of the pages anew, from `web/mark.svg`: `python -m tests.icons`."""
+"""Redraws the icons of the pages from `web/mark.svg`: `python -m tests.icons`."""
 
 import re
 import struct
@@ -15,7 +15,7 @@ ICO_SIZES: Final = (16, 32, 48)
 
 
 def drawn(size: int) -> bytes:
-    """The mark as PNG."""
+    """The mark as a PNG of this width and height."""
     mark = (FILES / "mark.svg").read_text("utf-8")
     return render(
         re.sub(r"<svg ", f'<svg width="{size}" height="{size}" ', mark, count=1), size, size, FONT, FONT_FILES
@@ -23,7 +23,7 @@ def drawn(size: int) -> bytes:
 
 
 def ico(pictures: Mapping[int, bytes]) -> bytes:
-    """An ICO of PNG pictures by size: a directory, then the pictures."""
+    """An ICO file: a directory, then the PNG pictures, which are given by size."""
     head, body = struct.pack("<HHH", 0, 1, len(pictures)), b""
     for size, picture in pictures.items():
         place = 6 + 16 * len(pictures) + len(body)

@@ -1,4 +1,4 @@
-"""The laboratory for tests: its functions in this process, or its server in the loop of a test."""
+"""The laboratory for tests: its functions in this process, or its server in the test's event loop."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -16,7 +16,7 @@ KEY: Final = "key-of-the-laboratory"
 
 
 class LocalLaboratory:
-    """The functions that jobs call."""
+    """Calls the laboratory's functions directly."""
 
     def power(self, design: Design) -> Power:
         return power.power(design)
@@ -27,7 +27,7 @@ class LocalLaboratory:
 
 @asynccontextmanager
 async def served(at_once: int = 2, key: str = KEY, **changes: object) -> AsyncIterator[str]:
-    """The address of a laboratory that does jobs in processes of their own."""
+    """Run a laboratory, which starts a process for each job; give its address."""
     laboratory = Laboratory(key, at_once, **changes)  # type: ignore[arg-type]
     sock, ending = process.listening("127.0.0.1", 0), asyncio.Event()
     serving = asyncio.create_task(serve(laboratory, sock, ending))

@@ -1,10 +1,10 @@
-"""A watchdog of event loops: services of a test write down each step that takes too much processor time.
+"""A watchdog of event loops: services under test record each step that takes too much CPU time.
 
-A step is what a loop runs without a pause; everything else in the process waits for it. Measured is the processor time
-of the loop's thread. On a busy machine, whose processes share caches and cores, the same work takes more of it: so a
-known piece of work is measured behind a long step, and the step counts as what it takes at a quiet time. The services
-run on asyncio's loop meanwhile, whose steps can be measured; the name of a step has the lines of our code that it was
-in most often.
+A step is the code that a loop runs without a pause, while everything else in the process waits. The watchdog measures
+the CPU time of the loop's thread. The same work takes more CPU time on a busy machine, whose processes share caches and
+cores. So after a long step it measures a known piece of work, and scales the step's time to that of a quiet machine.
+Watched services run on asyncio's own loop, because uvloop's steps cannot be measured. The name of a step contains the
+lines of our code in which it was most often.
 """
 
 import asyncio
@@ -21,22 +21,23 @@ from types import FrameType
 from typing import Any, Final
 
 MOST_SECONDS: Final = 0.020
+"""Maximum CPU time of a step."""
 ONCE_SECONDS: Final = 0.100
-"""A step that happened once may take up to this: the first use of memory after a fork, and what the host of a virtual
-machine takes away, count as processor time."""
+"""Maximum CPU time of a step that occurs once. Its CPU time can include the first use of memory after a fork, and time
+that the host of a virtual machine takes."""
 _SAMPLE_SECONDS: Final = 0.002
 _PIECE: Final = {str(number): number for number in range(5_000)}
 _PIECES: Final = 5
 FOLDER: Final = "LOOP_STEPS"
-"""A variable of a platform: the folder where its services write. Without it nothing is watched."""
+"""Environment variable with the folder to which services write their steps. Without it nothing is watched."""
 _FRAMES: Final = 4
 _OURS: Final = "/playmolt_"
 _START_SECONDS: Final = 3.0
-"""A service that starts has no caller yet."""
+"""Steps in this time after the start are ignored, because a starting service has no callers."""
 
 
 def _piece_seconds() -> float:
-    """Processor time of the known piece of work, at the best of a few tries: a single one may be interrupted."""
+    """CPU time of the known piece of work: the best of a few tries, because a try may be interrupted."""
     found: list[float] = []
     for _ in range(_PIECES):
         before = time.thread_time()
@@ -46,7 +47,7 @@ def _piece_seconds() -> float:
 
 
 class _Watch:
-    """Of one process."""
+    """Watches the event loop of one process."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -62,7 +63,7 @@ class _Watch:
             self._samples.clear()
             self._collected = 0.0
             before = time.thread_time()
-            callback = handle._callback  # gone after a cancellation
+            callback = handle._callback  # a cancellation clears it
             run(handle)
             taken = time.thread_time() - before - self._collected
             if taken > MOST_SECONDS and time.monotonic() > self._from:
@@ -81,7 +82,7 @@ class _Watch:
         return taken * self._quiet_seconds / now
 
     def _collect(self, phase: str, _: dict[str, int]) -> None:
-        """A collection of garbage is not the work of the step in which it happens."""
+        """Measure garbage collections, whose time does not count as the step's."""
         if phase == "start":
             self._collecting = time.thread_time()
         else:
@@ -102,14 +103,14 @@ class _Watch:
         named = task.get_coro() if isinstance(task, asyncio.Task) else callback
         where = self._samples.most_common(1)[0][0] if self._samples else "?"
         if getattr(named, "__qualname__", "") == "_serve":
-            return  # it starts
+            return  # the service starts
         service, step = Path(sys.argv[0]).parent.name, getattr(named, "__qualname__", repr(named))
         with self._file.open("a", encoding="utf-8") as file:
             file.write(f"{taken * 1000:.0f} ms in {service}, {step}: {where}\n")
 
 
 def install(service: Any) -> None:
-    """Have `run_service` of the module `service` watch its loop where the environment names a folder."""
+    """Make `run_service` of the module `service` watch its loop if the environment names a folder."""
     uvloop = service.uvloop
 
     class _Loops:
@@ -125,7 +126,7 @@ def install(service: Any) -> None:
 
 
 def steps(folder: Path) -> list[str]:
-    """What services have written so far, without short steps that happened once."""
+    """The steps that services have written so far, without short ones that occurred once."""
     written = [line.split(" ms in ", 1) for file in folder.glob("*") for line in file.read_text("utf-8").splitlines()]
     times = Counter(step.split(": ")[0] for _, step in written)
     kept = (

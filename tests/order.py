@@ -1,4 +1,4 @@
-"""In which order tests run, and which of them stay together in one worker."""
+"""The order in which tests run, and the pieces into which they are divided: one worker runs all tests of a piece."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -24,8 +24,8 @@ TOGETHER = {
         "test_tracing.py", "test_upgrade.py",
     ),
 }  # fmt: skip
-"""Folder → its files that do without the platform, or the bundle, which the others share. The others are one piece: in
-two workers they would start that platform twice. Every other file is a piece of its own."""
+"""Folders whose files share a platform or a bundle → the files that do not use it. The files that share it are one
+piece, because two workers would start the platform twice. Every other file is a separate piece."""
 PARTS = {
     "tests/browser": (
         ("test_jury.py", "test_legal.py", "test_manners.py", "test_readers.py", "test_watch.py"),
@@ -33,10 +33,10 @@ PARTS = {
     ),
     "tests/clients": (("test_inspect.py", "test_dataset.py"),),
 }  # fmt: skip
-"""Folder → groups of its files. Each group is a piece with a platform of its own, called after its first file: as one
-piece they would last longer than all the rest. The other files of the folder are one more piece."""
+"""Folder → groups of its files. Each group is a piece with its own platform, named by its first file, because a single
+piece would take longer than all other tests. The remaining files of the folder are one more piece."""
 EACH = ("cli/tests/test_demo.py", "tests/integration/log/test_failover.py")
-"""Files whose tests bring up platforms of their own: each test is a piece."""
+"""Files whose tests each start a platform: each test is a piece."""
 PROCESSES = (
     "cli/tests/bots/test_check.py", "cli/tests/jury/test_verdict.py", "cli/tests/local/test_embedded.py",
     "cli/tests/local/test_folder.py", "cli/tests/local/test_forkserver.py", "cli/tests/local/test_nats_users.py",
@@ -52,7 +52,7 @@ PROCESSES = (
     "services/gateway/tests/uploads/test_bounds.py",
     "services/gateway/tests/signin/", "services/trial-engine/tests/chain/",
 )  # fmt: skip
-"""Files and folders beside the packages whose tests start processes."""
+"""Files and folders of unit tests that start processes."""
 SLOW = (
     "cli/tests/agora/test_plan.py", "cli/tests/match/test_match.py", "cli/tests/scores/test_fit.py",
     "core/tests/effects/test_memory_leases.py",
@@ -77,7 +77,7 @@ SLOW = (
     "services/trial-engine/tests/jury/test_check.py", "services/trial-engine/tests/jury/test_repetition.py",
     "services/trial-engine/tests/jury/test_rules_machine.py",
 )  # fmt: skip
-"""Those that compute for more than two and a half seconds, or wait for more than four."""
+"""Files and folders of unit tests that compute for more than 2.5 s or wait for more than 4 s."""
 LONGEST = (
     "tests/integration/platform", "tests/integration/gateway", "tests/clients", "tests/browser",
     "tests/browser/test_me.py", "tests/browser/test_jury.py", "tests/clients/test_inspect.py",
@@ -87,12 +87,12 @@ LONGEST = (
     "tests/integration/agora", "tests/integration",
     "tests/sixth_game", "tests/deploy", "tests/deploy/", "services/trial-engine/tests/chain", "lab/tests/bundle",
 )  # fmt: skip
-"""Pieces that wait for processes, the longest first. They come before all others: what is left to the end should be
-short, and need nothing but the processor, or the workers that are done stand idle."""
+"""Pieces that wait for processes, the longest first. They run before all others, so that the pieces left at the end are
+short and need only the CPU; otherwise workers would be idle."""
 
 
 def piece(nodeid: str) -> str:
-    """The piece that a test belongs to: the pieces are shared out, and each runs in one worker."""
+    """The piece of a test."""
     file = nodeid.partition("::")[0]
     if file in EACH:
         return nodeid
@@ -104,14 +104,15 @@ def piece(nodeid: str) -> str:
 
 
 def is_fast(file: str) -> bool:
-    """Whether `make test-fast` runs a file: it lies beside a package, starts no process and takes no time."""
+    """Whether `make test-fast` runs a file: unit tests that start no process and are not slow."""
     return not file.startswith(("tests/", *PROCESSES, *SLOW))
 
 
 def _rank(name: str) -> int:
-    """By its own place, else by that of its folder or file that is named; a folder's own files come after its piece.
+    """The rank of a piece: its place in LONGEST, or the place of its folder or file there.
 
-    Of the others, those that `make test-fast` leaves out come first.
+    The separate files of a folder come after the folder's piece. Of the pieces that are not in LONGEST, those that
+    `make test-fast` leaves out come first.
     """
     if name in TOGETHER and name in LONGEST:
         return LONGEST.index(name)
@@ -120,7 +121,7 @@ def _rank(name: str) -> int:
 
 
 def in_order(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Long pieces first, pieces of unit tests by their number; within a piece, tests stay as they were."""
+    """Order the tests: long pieces first, then pieces with more tests. Within a piece, the order stays the same."""
     pieces = [piece(item.nodeid) for item in items]
     sizes, first = Counter(pieces), {name: place for place, name in reversed([*enumerate(pieces)])}
     places = sorted(range(len(items)), key=lambda at: (_rank(pieces[at]), -sizes[pieces[at]], first[pieces[at]]))
@@ -128,9 +129,9 @@ def in_order(items: list[pytest.Item]) -> list[pytest.Item]:
 
 
 class Shared:
-    """Fixtures of a session or a package that the tests of a piece share end with the last of them.
+    """Ends the session and package fixtures of a piece after its last test.
 
-    A platform that stands about takes a twentieth of a core, and memory, for as long as its worker has other tests.
+    An idle platform uses a twentieth of a core, and memory, while its worker runs other tests.
     """
 
     def __init__(self) -> None:

@@ -1,8 +1,8 @@
-"""Whole platforms and commands for tests, real ones, without what every start of one would repeat.
+"""Real platforms and commands for tests, which start quickly because imports and migrations are done once.
 
-A worker keeps one process that has imported everything: each `up`, its fork server and each command are forked of it.
-With `-n`, `tests.workers` forks that process, too. A run keeps one cluster that initdb made and the migrations
-prepared: each platform begins with a copy.
+Each worker has one process that has imported everything, a fork server: each `up`, its own fork server and each command
+are forks of it. With `-n`, this process is itself a fork (`tests.workers`). A run prepares one migrated Postgres
+cluster, and each platform starts with a copy.
 """
 
 import asyncio
@@ -33,9 +33,9 @@ from tests.room import SHARED, alone, at_end, made_once
 ROOT = Path(__file__).parents[1]
 EMPTY = "empty"
 MIGRATED = "migrated"
-"""Whose database `postgres` is migrated."""
+"""A cluster whose database `postgres` is migrated."""
 TEMPLATES = "templates"
-"""With migrated databases that others are copied from: `template_1` and, with a log of three shards, `template_3`."""
+"""A cluster with migrated databases to copy: `template_1`, and `template_3`, whose log has three shards."""
 
 
 def on_database(url: str, database: str) -> str:
@@ -44,9 +44,10 @@ def on_database(url: str, database: str) -> str:
 
 
 def copied_cluster(folder: Path, kind: str) -> Path:
-    """Have `Postgres(folder)` find a cluster; it makes its own where there is a folder or its user cannot enter.
+    """Copy a prepared cluster to a new folder, where `Postgres(folder)` finds it.
 
-    It waits for no disk: the machine of a test keeps its power, and every database would be written in whole.
+    Nothing is copied if the folder exists or the user of Postgres cannot enter it: then `Postgres` creates a cluster.
+    The cluster runs without fsync, because tests need not survive a power failure.
     """
     user = Postgres(folder)._user
     if not folder.exists() and (user is None or binaries.reachable(folder.parent, user.pw_uid)):
@@ -55,7 +56,7 @@ def copied_cluster(folder: Path, kind: str) -> Path:
 
 
 def _make(kind: str, folder: Path) -> None:
-    """In a thread: an asynchronous test may be running in this one."""
+    """Fill the folder in another thread, because an event loop may run in this one."""
     with ThreadPoolExecutor(1) as thread:
         thread.submit(_fill, kind, folder).result()
 
@@ -85,19 +86,19 @@ _SERVER = "playmolt_cli.local.forkserver"
 
 
 def environment_of_forks() -> dict[str, str]:
-    """The environment of a fork server of the tests: no settings."""
+    """The environment of the tests' fork servers, without settings."""
     return environment(Settings()) | {"PYTHONPATH": str(ROOT)}
 
 
 def fork_server(forks: ForkServer, channel: socket.socket) -> Fork:
-    """Fork a fork server from one that has imported everything; it listens to the channel."""
+    """Start a fork server that listens to the channel, as a fork of `forks`, which has imported everything."""
     arguments, log = [str(channel.fileno()), *IMPORTED], SHARED / "forks.log"
     environment = environment_of_forks()
     return forks.start("forkserver", _SERVER, arguments, log=log, environment=environment, fds=[channel.fileno()])
 
 
 class _Forks(ForkServer):
-    """One that any thread may use."""
+    """A fork server that any thread may use."""
 
     def __init__(self) -> None:
         folder = Path(tempfile.mkdtemp(prefix="playmolt-forks-", dir=SHARED))
@@ -118,7 +119,7 @@ _channel: socket.socket | None = None
 
 
 def use_server(channel: socket.socket) -> None:
-    """Have this process use a fork server that runs already."""
+    """Make this process use a fork server that already runs."""
     global _channel  # noqa: PLW0603 -- a process sets it once, before any test
     _channel = channel
     at_end.callback(channel.close)
@@ -133,7 +134,7 @@ def _forks() -> _Forks:
         threading.Event().wait()
 
     with alone():
-        # What a thread has begun ends with it: this one stays.
+        # The kernel ends a fork server with the thread that started it, so this thread never ends.
         threading.Thread(target=begin, daemon=True).start()
         forks = begun.get(timeout=60)
     at_end.callback(forks.end)
@@ -141,7 +142,7 @@ def _forks() -> _Forks:
 
 
 class Stack(stack.Stack):
-    """`up`, forked of what has imported everything, on a copy of a migrated cluster where it has a new folder."""
+    """`up` as a fork, with a copy of a migrated cluster if its folder is new."""
 
     def launch(self, arguments: Sequence[str], environment: Mapping[str, str]) -> Fork:
         if not environment.get("DATABASE_URL"):
@@ -159,12 +160,12 @@ class Stack(stack.Stack):
 
 
 def start(name: str, module: str, arguments: Sequence[str], *, log: Path, environment: Mapping[str, str]) -> Fork:
-    """Start `python -m MODULE ARGUMENTS`, a service or a command, with just these variables."""
+    """Start `python -m MODULE ARGUMENTS`, a service or a command, with only these environment variables."""
     return _forks().start(name, module, arguments, log=log, environment=environment)
 
 
 class Done(NamedTuple):
-    """How a command ended."""
+    """The exit status and the output of a command."""
 
     returncode: int
     stdout: str
@@ -172,7 +173,7 @@ class Done(NamedTuple):
 
 
 def playmolt(*words: str, environment: Mapping[str, str], seconds: float = 200) -> Done:
-    """Run `playmolt WORDS` to its end, in a process of its own that has just these variables."""
+    """Run `playmolt WORDS` to its end, in a separate process with only these environment variables."""
     forks = _forks()
     with TemporaryFile() as out, TemporaryFile() as error, Path(os.devnull).open("rb") as empty:
         streams = [stream.fileno() for stream in (empty, out, error)]

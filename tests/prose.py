@@ -1,6 +1,6 @@
-"""`python -m tests.prose`: check README and docs by the rules of docs/.vale; exit status 1 on an alert.
+"""`python -m tests.prose` checks README and docs by the rules of docs/.vale, and exits with 1 if it finds a fault.
 
-Vale itself is a binary that has to be downloaded, so `make check` uses this reader: it needs no network.
+`make check` uses it instead of Vale, a binary that must be downloaded, because it needs no network.
 """
 
 import configparser
@@ -41,7 +41,7 @@ class Rule(NamedTuple):
     message: str
     scope: str
     patterns: tuple[tuple[re.Pattern[str], str], ...]
-    """Each with its replacement, which only substitutions have."""
+    """Each pattern with its replacement, which is empty except in substitutions."""
     most: int
 
 
@@ -50,7 +50,7 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def _words(text: str) -> str:
-    """A paragraph without code and the addresses of its links."""
+    """A paragraph without its code and its link addresses."""
     return re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"`[^`]*`", "`code`", text))
 
 

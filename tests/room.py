@@ -1,4 +1,4 @@
-"""Where tests keep their files, and what the workers of one run share."""
+"""The folder for temporary files of tests, and the folder that the workers of one run share."""
 
 import fcntl
 import os
@@ -16,9 +16,9 @@ RUN = _GIVEN or uuid.uuid4().hex
 
 
 def _use_memory() -> None:
-    """Keep temporary files in memory where there is room: databases of tests are small, many and soon deleted.
+    """Keep temporary files in memory if there is room: tests create many small databases and soon delete them.
 
-    Whoever sets TMPDIR decides where they are.
+    If TMPDIR is set, it is used instead.
     """
     if "TMPDIR" in os.environ or not _MEMORY.is_dir():
         return
@@ -29,13 +29,13 @@ def _use_memory() -> None:
 
 _use_memory()
 at_end = ExitStack()
-"""What a worker does at the end of its run."""
+"""Callbacks at the end of a worker's run."""
 SHARED = Path(tempfile.gettempdir()) / f"playmolt-run-{RUN}"
 
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Keep the other workers out."""
+    """Hold the lock that all workers share."""
     SHARED.mkdir(mode=0o755, exist_ok=True)
     with (SHARED / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -43,7 +43,7 @@ def alone() -> Iterator[None]:
 
 
 def made_once(name: str, make: Callable[[Path], None]) -> Path:
-    """A folder that the first worker makes and all of them read."""
+    """Return a shared folder. The first worker that asks for it fills it with `make`."""
     folder = SHARED / name
     with alone():
         if not folder.exists():
@@ -55,6 +55,6 @@ def made_once(name: str, make: Callable[[Path], None]) -> Path:
 
 
 def remove_shared() -> None:
-    """Remove it, in the process that began the run."""
+    """Remove the shared folder. Only the process that started the run does it."""
     if not _GIVEN:
         shutil.rmtree(SHARED, ignore_errors=True)

@@ -1,10 +1,10 @@
-"""What six usual changes cost in files. `docs/changing.md` has the same numbers.
+"""Counts the files that six usual changes edit. `docs/changing.md` has the same numbers.
 
-Each change is a diff in `tests/changes`. They are applied to a copy of the repository; then the generators run, and the
-checks that such changes can break. The checks pass only if a diff has edited every file that has to follow: another
-list that repeats a fact fails here, and once it is added to the diff, the count shows its price.
+Each change is a diff in `tests/changes`. The test applies all of them to a copy of the repository, and runs the
+generators and the checks that such changes can break. They pass only if the diff edits every file that must follow. A
+new list that repeats a fact makes them fail; once the diff edits that list, too, the count shows its cost.
 
-A diff that no longer applies is made again: edit its files in a checkout, and take `git diff -U1`.
+If a diff no longer applies, edit its files in a checkout and save `git diff -U1`.
 """
 
 import os
@@ -44,7 +44,7 @@ for reads in (port.StreamReader, port.ShardReader, port.GameIndex):
     for log in (memory.MemoryLog, postgres.PostgresLog):
         assert not [name for name in vars(reads) if name[0] != "_" and not hasattr(log, name)], (reads, log)
 """
-"""Every read of the protocols is in both logs. Type checkers see it too, but take longer."""
+"""Checks that both logs have every method of the read protocols, faster than a type checker."""
 CHECKS: Final = (
     "schemas/tests/test_golden.py", "schemas/tests/test_routes.py", "schemas/tests/test_asyncapi.py",
     "schemas/tests/test_twins.py", "services/ox-engine/tests/test_views.py", "services/ox-engine/tests/test_rules.py",
@@ -57,7 +57,7 @@ CHECKS: Final = (
 
 
 class Change(msgspec.Struct, frozen=True):
-    """A change: its name on the page, the most files that it may cost, and those that are generated for it."""
+    """A change: its name on the page, the maximum number of its files, and those of them that are generated."""
 
     name: str
     most: int
@@ -78,11 +78,11 @@ CHANGES: Final = {
     "metric": Change("a metric", 4, frozenset(("docs/telemetry.md",))),
     "log_read": Change("a read of the log", 4, frozenset()),
 }
-"""Diff → change. They have different examples, so that one copy takes them all."""
+"""Diff → change. No two diffs edit the same example, so that all of them apply to one copy."""
 
 
 def touched(diff: str) -> set[str]:
-    """The files of a change: those that its diff edits, and the generated ones."""
+    """The files of a change: those that its diff edits and those that are generated."""
     edited = re.findall(r"^\+\+\+ b/(.+)$", (DIFFS / f"{diff}.diff").read_text("utf-8"), re.MULTILINE)
     assert not CHANGES[diff].generated & {*edited}
     return {*edited} | CHANGES[diff].generated
@@ -99,16 +99,16 @@ class Copy:
             shutil.copy2(ROOT / name, root / name)
 
     def apply(self, diff: str) -> None:
-        # Inside another repository, git would silently skip the files.
+        # If the copy is inside another repository, git silently skips its files.
         apart = os.environ | {"GIT_CEILING_DIRECTORIES": str(self.root.parent)}
         done = subprocess.run(
             ["/usr/bin/env", "git", "apply", DIFFS / f"{diff}.diff"], cwd=self.root, env=apart,
             capture_output=True, text=True, check=False,
         )  # fmt: skip
-        assert done.returncode == 0, f"{diff}.diff is out of date: make its change again\n{done.stderr}"
+        assert done.returncode == 0, f"{diff}.diff no longer applies: save it again\n{done.stderr}"
 
     def python(self, *arguments: str) -> None:
-        """Run Python with the packages of the copy before all others."""
+        """Run Python with the packages of the copy instead of the installed ones."""
         paths = [str(path) for pattern in PACKAGES for path in sorted(self.root.glob(pattern))]
         paths += filter(None, [os.environ.get("PYTHONPATH")])  # may hold a plugin that PYTEST_ADDOPTS names
         done = subprocess.run(
@@ -126,7 +126,7 @@ class Copy:
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy]:
-    """With all changes, and what is generated after them."""
+    """A copy with all changes, and with the generated files renewed."""
     copy = Copy(tmp_path_factory.mktemp("repository"))
     for diff in CHANGES:
         copy.apply(diff)

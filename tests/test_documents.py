@@ -1,4 +1,4 @@
-"""What the documents name exists (files, commands, settings, limits, codes); what no file may hold, none does."""
+"""Files, commands, settings, limits and codes that the documents name exist, and no file has forbidden content."""
 
 import ast
 import fnmatch
@@ -19,7 +19,7 @@ from playmolt_schemas.skill import render
 
 ROOT = Path(__file__).parents[1]
 _GIVEN = ROOT / "docs" / "examples" / "match" / "report.md"
-"""What a command gave: it links to the games of its folder, which are not kept here."""
+"""The output of a command. It links to games in its folder that the repository does not keep."""
 _FOUND = (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("*/README.md"))
 PAGES = sorted(path for path in _FOUND if path != _GIVEN)
 LARGEST = 4 * 1024 * 1024
@@ -30,7 +30,7 @@ def ids(path: object) -> str:
 
 
 def every_page(check: Callable[[Path], None]) -> Callable[[], None]:
-    """One test, whose failure names the page: a test of each page for each check costs more than the checks."""
+    """Make one test of a check of all pages, because a test for each page would take longer than the checks."""
 
     def test() -> None:
         for page in PAGES:
@@ -44,7 +44,7 @@ def ignored(name: str, patterns: list[str]) -> bool:
 
 
 def repository() -> Iterator[Path]:
-    """Every file that belongs to the repository: all but what .gitignore leaves out."""
+    """Every file of the repository that .gitignore does not exclude."""
     patterns = [".git", *(ROOT / ".gitignore").read_text().split()]
     for folder, folders, names in os.walk(ROOT):
         folders[:] = [name for name in folders if not ignored(name, patterns)]
@@ -63,7 +63,7 @@ def without_code(text: str) -> str:
 
 
 def anchors(text: str) -> set[str]:
-    """The anchors of a page's headings, spelt as pages of Markdown are usually linked."""
+    """The anchors of a page's headings, in the usual spelling for Markdown."""
     headings = re.findall(r"^#+ (.+)$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -86,7 +86,7 @@ def test_relative_links_lead_somewhere(page: Path) -> None:
 
 
 def _import_commands(group: click.Group) -> None:
-    """Each is imported when it is asked for."""
+    """Import all commands: each is imported only when it is requested."""
     for name in group.list_commands(click.Context(group)):
         command = group.get_command(click.Context(group), name)
         if isinstance(command, click.Group):
@@ -165,7 +165,7 @@ def test_a_lock_holds_hashes_and_no_url(name: str) -> None:
 
 
 def test_the_two_locks_come_from_one_resolution() -> None:
-    """What developing takes is installed beside what runs, and must not change it."""
+    """The packages for development are installed into the same environment and must not change the others' versions."""
     runs, develops = (
         PINNED.findall((ROOT / name).read_text()) for name in ("requirements.lock", "requirements-dev.lock")
     )
@@ -188,7 +188,7 @@ def test_no_file_is_larger_than_a_repository_should_carry() -> None:
 
 
 def shown(text: str, start: str) -> Iterator[str]:
-    """The commands that a page shows, in blocks and inline, which start with a word."""
+    """The commands of a page, in blocks and inline, that start with `start`."""
     for block in re.findall(r"```(?:sh|bash|console|shell)\n(.*?)```", text, re.DOTALL):
         lines = block.replace("\\\n", " ").splitlines()
         yield from (line for line in (line.strip().removeprefix("$ ") for line in lines) if line.startswith(start))
@@ -196,7 +196,7 @@ def shown(text: str, start: str) -> Iterator[str]:
 
 
 def faults(line: str) -> list[str]:
-    """Say which commands and options of a line starting with `playmolt` there are not."""
+    """The commands and options in a line starting with `playmolt` that do not exist."""
     command: click.Command = cli
     wrong = []
     for token in re.split(r"[\s\[\]()=]+", re.split(r"[;&#>]|\s\|\s", line)[0])[1:]:
@@ -297,7 +297,7 @@ TERMS = re.findall(
 
 
 def defined(path: Path) -> set[str]:
-    """The names that a module defines at its top."""
+    """The names that a module defines at its top level."""
     found = set()
     for node in ast.parse(path.read_text("utf-8")).body:
         match node:

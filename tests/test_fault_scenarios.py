@@ -1,4 +1,4 @@
-"""Each fault that the platform is built to bear has a test that makes it happen."""
+"""Each fault that the platform must survive has a test that causes it."""
 
 import ast
 from functools import cache

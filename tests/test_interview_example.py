@@ -1,4 +1,4 @@
-"""The example of questions asked aside: its dry run is the one that its page shows."""
+"""The example of interviews: its page shows the dry run that the command prints."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The page that checks a verdict knows the contract by its code, for each number of jurors that a case may have."""
+"""The page that checks a verdict recognises the contract's code, for each number of jurors that a case may have."""
 
 import hashlib
 from importlib.resources import files

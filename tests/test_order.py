@@ -1,4 +1,4 @@
-"""How tests are shared out among workers: what shares a platform stays together, and takes it down when it is done."""
+"""Distribution of tests to workers: tests that share a platform stay together, and the platform ends after the last."""
 
 import re
 import sys
@@ -82,7 +82,7 @@ def test_what_a_folder_shares_ends_with_its_last_test(pytester: pytest.Pytester)
 
 
 def test_a_file_that_cannot_be_imported_fails_a_run_of_workers(pytester: pytest.Pytester) -> None:
-    """Workers are forked from a process that has tried to import it already."""
+    """The process from which workers are forked has already tried to import the file."""
     pytester.makeini("[pytest]\naddopts = --import-mode=importlib")
     pytester.makepyfile(test_broken="import there_is_no_such_module\ndef test_a() -> None: ...")
     lines = ("import sys, pytest", f"sys.path.insert(0, {str(ROOT)!r})", "from tests import workers")

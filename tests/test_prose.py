@@ -1,4 +1,4 @@
-"""The reader of prose rules (tests/prose.py) finds each kind of fault, and only in prose."""
+"""tests/prose.py finds each kind of fault, and only in prose."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The page on scaling says what is computed and simulated, and the simulation agrees with plain arithmetic."""
+"""The page on scaling has the computed tables, and the simulation agrees with arithmetic."""
 
 from pathlib import Path
 

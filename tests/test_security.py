@@ -1,4 +1,4 @@
-"""SECURITY.md names a test for each threat, and the test is there."""
+"""SECURITY.md names a test for each threat, and the test exists."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every schema that is sent to a model says only what servers hold a model to while it writes."""
+"""Every schema that is sent to a model uses only rules that servers can enforce while the model writes."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -32,7 +32,7 @@ def legal() -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def actions() -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """What models that play as bots are asked for: the actions of O/X and trials."""
+    """The schemas for models that play as bots: the actions of O/X and trials."""
     for module in (ox, trial):
         for name, kind in vars(module).items():
             if isinstance(kind, type) and issubclass(kind, Action) and kind is not Action:
@@ -47,7 +47,7 @@ SENT = dict([
 
 
 def parts(schema: Any, *, names: bool = False) -> Iterator[Mapping[str, Any]]:
-    """Every schema in a schema."""
+    """A schema and every schema within it."""
     if isinstance(schema, list):
         for each in schema:
             yield from parts(each)
@@ -60,7 +60,7 @@ def parts(schema: Any, *, names: bool = False) -> Iterator[Mapping[str, Any]]:
 
 
 def unheld(schema: Mapping[str, Any]) -> Iterator[str]:
-    """What a server would drop, or what would let a model write no JSON."""
+    """The parts of a schema that a server would ignore, or with which a model could write invalid JSON."""
     for part in parts(schema):
         yield from (f"{word} is not held" for word in part if word not in KEPT)
         kind = part.get("type")
@@ -154,7 +154,7 @@ def keys_out_of_order(schema: Mapping[str, Any], value: Any, shared: Mapping[str
 @pytest.mark.parametrize("language", get_args(Language))
 @pytest.mark.parametrize("case_type", get_args(CaseType))
 def test_an_example_has_its_keys_in_the_order_of_its_schema(language: Language, case_type: CaseType) -> None:
-    """Grammar engines let a model write keys in that order alone, whatever the example in its prompt shows."""
+    """Grammar engines accept keys only in the order of the schema, even if the example in the prompt shows another."""
     roles = {
         "opening_judge": "JUDGE_R1", "judge": "JUDGE_R2", "claimant": "CLAIMANT_R1", "verifier": "VERIFIER_R1",
         f"opposing_{case_type}": "OPPOSING_R1", "final": phases.FINAL,

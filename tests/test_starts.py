@@ -1,4 +1,4 @@
-"""A service imports what it needs, and not what happens to be installed beside it: its start is mostly imports."""
+"""A service or a command imports only what it needs, because imports take most of the time of its start."""
 
 import subprocess
 import sys
@@ -21,7 +21,7 @@ MODELS = ("jsonschema", "playmolt_core.llm.scripted.model")
     ],
 )
 def test_a_service_starts_without_what_it_may_not_need(services: tuple[str, ...], needless: tuple[str, ...]) -> None:
-    """Those that may not need the same are imported one after another."""
+    """Services with the same forbidden modules are imported in one process, one after another."""
     found = f"[module for module in {needless} if module in sys.modules]"
     program = "\n".join(
         f"import {name}.__main__; print(*('{name}: ' + module for module in {found}))" for name in services

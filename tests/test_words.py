@@ -1,7 +1,6 @@
-"""Words of an idiom that this repository is leaving, and the type `Any`: each part has a ceiling, which only falls.
-Class names: one meaning each in a package, and nouns.
+"""Ceilings, which only fall, for words that make unclear English and for the type `Any`; and rules for class names.
 
-`python tests/test_words.py` prints the table of today's counts.
+`python tests/test_words.py` prints the current counts.
 """
 
 import re
@@ -20,7 +19,7 @@ WORDS: Final = re.compile(
     re.IGNORECASE,
 )
 SLACK: Final = 5
-"""So far a count may lie below its ceiling before the ceiling has to follow."""
+"""How far a count may be below its ceiling before the ceiling must be lowered."""
 
 CEILINGS: Final = {
     "playmolt_schemas": 6,
@@ -47,9 +46,9 @@ CLASS: Final = re.compile(r"^\s*class (\w+)", re.MULTILINE)
 EVENT_CLASSES: Final = frozenset((
     "AttemptMade", "GameAborted", "GameEnded", "GameStarted", "PhaseChanged", "TurnFailed", "TurnStarted",
 ))  # fmt: skip
-"""Event types that several games have, each with fields of its own."""
+"""Event types that several games have, each game with its own fields."""
 NOUNS: Final = frozenset(("Finding", "Heading", "Rating"))
-"""Class names that end like a gerund."""
+"""Nouns that end like a gerund."""
 
 ANY: Final = re.compile(r"\bAny\b")
 ANY_CEILINGS: Final = {
@@ -69,12 +68,12 @@ ANY_CEILINGS: Final = {
     "playmolt_trial": 3,
     "playmolt_trial_engine": 0,
 }
-"""Lines with `Any` in the code of a package, imports too. A value of any type is an `object`, unless a library, JSON
-that is read by its keys, or a struct that msgspec decodes needs more."""
+"""Lines with `Any` in the code of a package, including imports. Use `object` for a value of any type, unless a library,
+JSON that is read by keys, or a struct that msgspec decodes needs `Any`."""
 
 
 def code() -> Iterator[Path]:
-    """The folders of our packages; tests, bench and deploy are not among them."""
+    """The folders of our packages, without tests, bench and deploy."""
     for member in (
         *(ROOT / name for name in ("schemas", "core", "lab", "sdk", "cli")),
         *sorted((ROOT / "services").iterdir()),

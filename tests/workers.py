@@ -1,7 +1,7 @@
-"""Workers of pytest-xdist that are forked from one process, which has imported the product and the tests.
+"""Forks the workers of pytest-xdist from one process, which has imported the product and the tests.
 
-Each worker would otherwise import them for itself, at the same time as the others. pytest-xdist starts a worker as a
-process with streams of its own; that process gives its streams to a fork and waits for it to end.
+Otherwise each worker would import them itself, at the same time as the others. pytest-xdist starts each worker as a
+process with its own streams; that process hands its streams to a fork and waits until the fork ends.
 """
 
 import ast
@@ -35,7 +35,7 @@ workers.serve(*sys.argv[1:])
 
 
 def _hand_over() -> None:
-    """The program that pytest-xdist starts: give the streams to a fork, and end when it ends."""
+    """The program that pytest-xdist starts: hand the streams to a fork, and end when the fork ends."""
     import os
     import signal
     import socket
@@ -46,13 +46,13 @@ def _hand_over() -> None:
     channel.connect(sys.argv[1])
     socket.send_fds(channel, [b"1"], [0, 1, 2])
     os.close(0)
-    os.close(1)  # else the end of the stream would not reach the reader
+    os.close(1)  # otherwise the reader would not see the end of the stream
     channel.recv(1)
     os._exit(0)
 
 
 class Workers:
-    """A plugin of the process that shares the tests out."""
+    """A plugin of the process that distributes the tests."""
 
     _forks: ForkServer | None = None
     _server: Fork | None = None
@@ -60,7 +60,7 @@ class Workers:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_setupnodes(self, config: pytest.Config, specs: Sequence[Any]) -> None:
-        """Start the process that the workers are forked from, and one that has imported the product alone."""
+        """Start the process from which workers are forked, and a fork server that has imported only the product."""
         SHARED.mkdir(mode=0o755, exist_ok=True)
         path = str(SHARED / "workers")
         self._forks = ForkServer(platforms.IMPORTED, SHARED / "forks.log", platforms.environment_of_forks())
@@ -78,7 +78,7 @@ class Workers:
             )  # fmt: skip
             try:
                 self._server = platforms.fork_server(self._forks, its)
-            except OSError:  # the first run compiles everything, which can take longer than a start may; that is kept
+            except OSError:  # the first run compiles all modules and may exceed the time limit
                 self._server = platforms.fork_server(self._forks, its)
         program = f"{inspect.getsource(_hand_over)}\n_hand_over()"
         for spec in specs:
@@ -88,14 +88,14 @@ class Workers:
         if self._origin is not None:
             child.end(self._origin, signal.SIGTERM, _STOP_SECONDS)
         if self._server is not None:
-            with suppress(subprocess.TimeoutExpired):  # waited for, so that `time` counts all platforms
+            with suppress(subprocess.TimeoutExpired):  # wait, so that `time` counts all platforms
                 self._server.wait(_STOP_SECONDS)
         if self._forks is not None:
             self._forks.end()
 
 
 class _ImportsOnly:
-    """Imports every test of a run: a worker makes its own items of what is imported."""
+    """Imports every test of a run without creating items; each worker creates its own."""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pycollect_makeitem(self) -> Sequence[pytest.Item]:
@@ -105,7 +105,7 @@ class _ImportsOnly:
     def pytest_make_collect_report(
         self, collector: pytest.Collector
     ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """What cannot be imported stays in `sys.modules` as far as it came, and a worker would see no fault."""
+        """Remove a module whose import failed: it stays in `sys.modules`, and a worker would not see the error."""
         report = yield
         if report.failed:
             for name, module in [*sys.modules.items()]:
@@ -115,13 +115,13 @@ class _ImportsOnly:
 
 
 def _import_tests(arguments: Sequence[str]) -> None:
-    """Leave in `sys.modules` what a worker would import to collect; it reports what cannot be imported."""
+    """Import all modules that a worker would import. A worker reports those whose import fails."""
     pytest.main([*arguments, "--collect-only", "-qq", "-n0", "-p", "no:cacheprovider"], plugins=[_ImportsOnly()])
     if "hypothesis" in sys.modules:
         from hypothesis import find, strategies
         from hypothesis.errors import NoSuchExample
 
-        with suppress(NoSuchExample):  # so many tries read the constants of all that is imported, once
+        with suppress(NoSuchExample):  # makes Hypothesis read the constants of all imported modules once
             find(strategies.integers(), lambda _: False)
 
 
@@ -166,12 +166,12 @@ def _fork_workers(listener: socket.socket, forks: ForkServer) -> None:
 
 
 def serve(listener: str, channel: str, *arguments: str) -> NoReturn:
-    """Import the tests that the arguments select, then fork workers; in a worker, be one."""
+    """Import the tests that the arguments select, then fork workers; in each fork, run the worker."""
     _import_tests(arguments)
     with socket.socket(fileno=int(listener)) as listening, socket.socket(fileno=int(channel)) as forks:
         environment = platforms.environment_of_forks()
         _fork_workers(listening, ForkServer(platforms.IMPORTED, SHARED / "forks.log", environment, forks))
     with open(0, encoding="utf-8", closefd=False) as stream:
         source = ast.literal_eval(stream.readline())
-    exec(source, {"__name__": "__main__"})  # noqa: S102 -- as pytest-xdist asks of a new interpreter
+    exec(source, {"__name__": "__main__"})  # noqa: S102 -- pytest-xdist sends a new interpreter its program
     leave(0)
