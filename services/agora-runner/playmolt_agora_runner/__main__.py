@@ -28,7 +28,7 @@ from playmolt_agora_runner.workers.files import PlanFiles
 from playmolt_agora_runner.workers.laboratory import Laboratory
 from playmolt_agora_runner.workers.library import Library
 from playmolt_agora_runner.workers.model_worker import LoadBalancer, ModelWorker
-from playmolt_agora_runner.workers.plan_examiner import Lock, PlanExaminer
+from playmolt_agora_runner.workers.plan_examiner import PlanExaminer
 from playmolt_agora_runner.workers.recent_experiments import RecentExperiments
 from playmolt_agora_runner.workers.run_workers import LookWorker, PauseWorker, PcsLook, RunOpener, RunWatcher
 from playmolt_agora_runner.workers.turn_model import TurnModel
@@ -61,9 +61,6 @@ def runs(context: ServiceContext) -> HostedGame[RunState]:
 
 
 def experiment(context: ServiceContext) -> HostedGame[State]:
-    async def open_run(leased: LeasedEffect[experiment_effects.RunToOpen, State]) -> None:
-        await RunOpener(context.log, context.engines["agora"].submit)(leased)
-
     blobs = PgBlobs(context.pool)
     laboratory = Laboratory(context.settings.laboratory_url, context.settings.laboratory_key)
     models = context.models(residents.cast())
@@ -73,12 +70,12 @@ def experiment(context: ServiceContext) -> HostedGame[State]:
     workers: dict[str, Worker] = {
         experiment_effects.BATCHES: BatchWorker(batch_calls, models),
         experiment_effects.JUDGE: JudgeWorker(context.log, judge, laboratory.thoughts),
-        experiment_effects.OPEN: open_run,
+        experiment_effects.OPEN: RunOpener(context.log, context.engines),
         experiment_effects.LOOK: LookWorker(laboratory),
         experiment_effects.WATCH: RunWatcher(context.log, context.engines),
     }
     library, files = Library(laboratory, context.log, context.withholding.withheld), PlanFiles(blobs)
-    examiner = PlanExaminer(PgJobs(context.pool), files, context.settings.models, lambda: _lock(context))
+    examiner = PlanExaminer(PgJobs(context.pool), files, context.settings.models, context.engines)
     fetches: dict[str, Fetch] = {
         routes.REPORT.name: library,
         routes.BUNDLE.name: library,
@@ -91,17 +88,9 @@ def experiment(context: ServiceContext) -> HostedGame[State]:
         ExperimentApi(context.catalogue),
         workers,
         fetches,
-        {
-            routes.OPEN.name: examiner.complete,
-            routes.LOOK.name: PcsLook(laboratory, lambda stream: _lock(context).snapshot(stream)),
-        },
+        {routes.OPEN.name: examiner.complete, routes.LOOK.name: PcsLook(laboratory, context.engines)},
         upkeep=examiner.run,
     )
-
-
-def _lock(context: ServiceContext) -> Lock:
-    engine = context.engines["experiment"]
-    return Lock(engine.submit, engine.committed.snapshot)
 
 
 def preload() -> None:

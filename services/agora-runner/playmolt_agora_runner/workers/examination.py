@@ -3,7 +3,6 @@
 The laboratory tries its measures and simulates its tests; then its lock is made, unless the call is a dry run.
 """
 
-import hashlib
 import json
 import sys
 from collections.abc import Sequence
@@ -15,7 +14,6 @@ from playmolt_core.game.decider import Refused
 from playmolt_core.llm.catalogue import Catalogue, load
 from playmolt_core.settings import from_environment
 from playmolt_schemas.agora.plan import PlanFault
-from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import problem_bytes
 from playmolt_schemas.instrument.laboratory import Design, MeasureTrial, Power
 from playmolt_schemas.stored.agora.experiment import Preregistered
@@ -28,14 +26,10 @@ OPERATOR: Final = "operator"
 
 
 class Findings(msgspec.Struct):
-    """What the laboratory found about a plan: the power of a design, and a trial in which no measure failed.
+    """What the laboratory found about a plan: the power of its design; `tried`: in a trial no measure failed."""
 
-    `design` and `trial` are the hashes of what it was asked.
-    """
-
-    design: str = ""
     power: Power | None = None
-    trial: str = ""
+    tried: bool = False
 
 
 class ExaminedResult(msgspec.Struct, frozen=True):
@@ -55,18 +49,14 @@ class CachedLaboratory:
         self.findings = findings
 
     def power(self, design: Design) -> Power:
-        named, known = digest(design), self.findings
-        if known.power is None or known.design != named:
-            known.design, known.power = named, self._laboratory.power(design)
-        return known.power
+        if self.findings.power is None:
+            self.findings.power = self._laboratory.power(design)
+        return self.findings.power
 
     def trial(self, trial: MeasureTrial) -> Sequence[PlanFault]:
         """A trial with faults is repeated: a measure may have been too slow only once."""
-        named = hashlib.sha256(msgspec.json.encode(trial)).hexdigest()
-        if self.findings.trial == named:
-            return ()
-        faults = self._laboratory.trial(trial)
-        self.findings.trial = "" if faults else named
+        faults = () if self.findings.tried else self._laboratory.trial(trial)
+        self.findings.tried = not faults
         return faults
 
 

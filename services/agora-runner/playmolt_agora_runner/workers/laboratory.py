@@ -5,8 +5,8 @@ until the time of the job is over.
 """
 
 import asyncio
+import shutil
 import tarfile
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -80,45 +80,36 @@ class Laboratory:
         """The faults of measures. Blocks likewise."""
         return asyncio.run(self._asked("trial", trial, tuple[PlanFault, ...]))
 
-    def _bound(self, job: JobName) -> float:
-        return self._seconds[job] + self._start_seconds
-
     async def _asked(self, job: JobName, request: object, kind: type[T]) -> T:
         body = await asyncio.to_thread(msgspec.json.encode, request)
         return await asyncio.to_thread(msgspec.json.decode, await self._answer(job, body), type=kind)
 
     async def _answer(self, job: JobName, body: bytes, out: Path | None = None) -> bytes:
         """The answer, or b"" if it is written to a file."""
+        bound, pause, detail = self._seconds[job] + self._start_seconds, _PAUSE_SECONDS, ""
         try:
-            async with asyncio.timeout(self._bound(job)):
-                return await self._repeated(job, body, out)
+            async with asyncio.timeout(bound):
+                while True:
+                    try:
+                        status, answer = await self._called(job, body, out)
+                    except _LOST as error:
+                        status, answer = _BUSY, repr(error).encode()
+                    if status == httpx2.codes.OK:
+                        return answer
+                    detail = f" {status} {answer.decode(errors='replace')[:_SHOWN]}"
+                    if status != _BUSY:
+                        raise LaboratoryFailed(f"{job}:{detail}")
+                    await asyncio.sleep(pause)
+                    pause = min(_PAUSE_MOST, 2 * pause)
         except TimeoutError:
-            raise LaboratoryFailed(f"{job}: no answer within {self._bound(job):g} s") from None
+            raise LaboratoryFailed(f"{job}: no result within {bound:g} s{detail}") from None
         except httpx2.HTTPError as error:
             raise LaboratoryFailed(f"{job}: {error!r}") from error
 
-    async def _repeated(self, job: JobName, body: bytes, out: Path | None) -> bytes:
-        pause, until = _PAUSE_SECONDS, time.monotonic() + self._bound(job)
-        while True:
-            try:
-                status, answer = await self._called(job, body, out)
-            except _LOST as error:
-                status, answer = _BUSY, repr(error).encode()
-            if status == httpx2.codes.OK:
-                return answer
-            detail = answer.decode(errors="replace")[:_SHOWN]
-            if status != _BUSY or time.monotonic() + pause > until:
-                raise LaboratoryFailed(f"{job}: {status} {detail}")
-            await asyncio.sleep(pause)
-            pause = min(_PAUSE_MOST, 2 * pause)
-
-    def _client(self, job: JobName) -> httpx2.AsyncClient:
-        timeout = httpx2.Timeout(self._bound(job), connect=5.0)
-        return httpx2.AsyncClient(timeout=timeout, trust_env=False, verify=self._url.startswith("https:"))
-
     async def _called(self, job: JobName, body: bytes, out: Path | None) -> tuple[int, bytes]:
         # Beside the loop: a client reads the certificates of the machine, which takes longer than its call.
-        opened = await asyncio.to_thread(self._client, job)
+        timeout, verify = httpx2.Timeout(None, connect=5.0), self._url.startswith("https:")
+        opened = await asyncio.to_thread(httpx2.AsyncClient, timeout=timeout, trust_env=False, verify=verify)
         async with (
             opened as client,
             client.stream("POST", f"{self._url}/jobs/{job}", content=body, headers=self._headers) as response,
@@ -137,7 +128,6 @@ def _unpack(archive: Path, folder: Path) -> None:
         for name in STUDY_FILES:
             found: Any = packed.extractfile(name)
             with found, (folder / name).open("wb") as file:
-                while piece := found.read(1 << 20):
-                    file.write(piece)
+                shutil.copyfileobj(found, file)
     with suppress(OSError):
         archive.unlink()

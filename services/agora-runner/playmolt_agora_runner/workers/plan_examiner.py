@@ -5,18 +5,17 @@ import hashlib
 import json
 import uuid
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Mapping
 from contextlib import suppress
 from tempfile import TemporaryFile
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.jobs import HELD_SECONDS, Job, PgJobs
-from playmolt_core.effects.leased_effect import Submit
+from playmolt_core.engine.engine import Engine
 from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Refused
-from playmolt_core.game.fold import Snapshot
 from playmolt_core.ops import telemetry
 from playmolt_core.ops.forks import Forks
 from playmolt_schemas.agora.plan import EXAMINE_SECONDS, PlanUnderWay
@@ -24,7 +23,6 @@ from playmolt_schemas.codes import MISMATCH, Code, FieldFault
 
 from playmolt_agora_runner.experiment import commands, views
 from playmolt_agora_runner.experiment.api import is_dry, unknown, with_files
-from playmolt_agora_runner.experiment.state import State
 from playmolt_agora_runner.workers import examination
 from playmolt_agora_runner.workers.examination import ExaminedResult, Findings, refused
 from playmolt_agora_runner.workers.files import PlanFiles
@@ -40,13 +38,6 @@ _UNKNOWN: Final = Refused(
 )
 
 
-class Lock(NamedTuple):
-    """How the examiner writes and reads experiments."""
-
-    submit: Submit
-    snapshot: Callable[[str], Awaitable[Snapshot[State] | None]]
-
-
 class PlanExaminer:
     """Answers calls about plans at once, and examines the plans in the background: see `run`.
 
@@ -55,13 +46,13 @@ class PlanExaminer:
     """
 
     def __init__(
-        self, jobs: PgJobs, files: PlanFiles, models: str, lock: Callable[[], Lock], *,
+        self, jobs: PgJobs, files: PlanFiles, models: str, engines: Mapping[str, Engine], *,
         seconds: float = EXAMINE_SECONDS, held: float = HELD_SECONDS,
     ) -> None:  # fmt: skip
         self._jobs = jobs
         self._files = files
         self._models = models
-        self._lock = lock
+        self._engines = engines
         self._seconds = seconds
         self._held = held
         self._holder = uuid.uuid4().hex
@@ -97,7 +88,7 @@ class PlanExaminer:
             return ApiReply(PlanUnderWay(plan=stream), 202)
         if job.status != 201:
             return ApiReply(job.answer or b"", job.status)
-        snapshot = await self._lock().snapshot(stream)
+        snapshot = await self._engines["experiment"].committed.snapshot(stream)
         return unknown() if snapshot is None else ApiReply(views.experiment(snapshot.state), 201)
 
     async def run(self) -> None:
@@ -136,9 +127,9 @@ class PlanExaminer:
         found = await self._in_a_process(stream, request)
         if found is None or found.preregistered is None:
             return found
-        opened = await self._lock().submit(
-            stream, commands.OpenExperiment(preregistered=found.preregistered), _command_id(stream)
-        )
+        command_id = hashlib.sha256(f"lock {stream}".encode()).hexdigest()[:32]
+        command = commands.OpenExperiment(preregistered=found.preregistered)
+        opened = await self._engines["experiment"].submit(stream, command, command_id)
         if not isinstance(opened, Refused):
             return found
         if opened.code is Code.UNAVAILABLE:
@@ -187,10 +178,6 @@ class PlanExaminer:
         self._findings.move_to_end(content)
         if len(self._findings) > FINDINGS_KEPT:
             self._findings.popitem(last=False)
-
-
-def _command_id(stream: str) -> str:
-    return hashlib.sha256(f"lock {stream}".encode()).hexdigest()[:32]
 
 
 def _too_long(seconds: float) -> Refused:

@@ -1,15 +1,15 @@
 """The workers of an experiment's runs: they open runs, resume paused ones, take looks and watch for ended ones."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
-from playmolt_core.effects.leased_effect import CommandRefused, LeasedEffect, Submit
+from playmolt_core.effects.leased_effect import CommandRefused, LeasedEffect
+from playmolt_core.engine.committed_reads import CommittedReads
 from playmolt_core.engine.engine import Engine
 from playmolt_core.game.api import ApiRequest
 from playmolt_core.game.decider import EndGame, Refused
-from playmolt_core.game.fold import Snapshot
 from playmolt_core.log.port import Archived, GameIndex, StreamReader
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code
@@ -35,16 +35,16 @@ _log = log("openings")
 class RunOpener:
     """Fulfils `open_run`: the run's stream first, then the report to its experiment."""
 
-    def __init__(self, log: StreamReader, runs: Submit) -> None:
+    def __init__(self, log: StreamReader, engines: Mapping[str, Engine]) -> None:
         self._log = log
-        self._runs = runs
+        self._engines = engines
 
     async def __call__(self, leased: LeasedEffect[RunToOpen, State]) -> None:
         payload = leased.payload
         spec = registered_spec(leased.snapshot.state, payload.run)
         opening = await self._opening(spec)
         try:
-            await leased.submit(opening, "run", to=(self._runs, spec.run))
+            await leased.submit(opening, "run", to=(self._engines["agora"].submit, spec.run))
         except CommandRefused as refused:
             # A retry would be refused again, and the experiment would wait forever.
             _log.warning("run_refused", run=spec.run, detail=str(refused))
@@ -137,12 +137,13 @@ def _ends(interval: CellInterval | None) -> tuple[str, str] | None:
 class PcsLook:
     """Has PCS so far computed for `POST …/look`."""
 
-    def __init__(self, laboratory: Laboratory, snapshot: Callable[[str], Awaitable[Snapshot[State] | None]]) -> None:
+    def __init__(self, laboratory: Laboratory, engines: Mapping[str, Engine]) -> None:
         self._laboratory = laboratory
-        self._snapshot = snapshot
+        self._engines = engines
 
     async def __call__(self, request: ApiRequest) -> object:
-        found = await self._snapshot(request.stream) if request.operator else None
+        committed: CommittedReads[State] = self._engines["experiment"].committed
+        found = await committed.snapshot(request.stream) if request.operator else None
         if found is None or found.state.plan is None:
             return request.body
         state = found.state

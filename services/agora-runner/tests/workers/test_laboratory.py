@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -100,7 +101,7 @@ async def test_a_look_without_a_laboratory_is_refused_and_may_be_repeated() -> N
     experiment = Scenario(Experiment(), ID)
     experiment.when(opened(ID, PLAN))
     async with answering(http(500, b"pcs ended with status 1")) as (url, _):
-        look = PcsLook(Laboratory(url, KEY), _snapshot_of(experiment))
+        look = PcsLook(Laboratory(url, KEY), _engines_of(experiment))
         request = ApiRequest(route="agora_look", stream=ID, body=None, operator=True)
         assert await look(request) == SeePcs(by="operator", turns=0), "no run has two arms yet"
         for run in experiment.state.runs:
@@ -113,8 +114,8 @@ async def test_a_look_without_a_laboratory_is_refused_and_may_be_repeated() -> N
     assert refused.code is Code.UNAVAILABLE
 
 
-def _snapshot_of(experiment: Any) -> Any:
+def _engines_of(experiment: Any) -> Any:
     async def snapshot(_: str) -> Any:
         return experiment
 
-    return snapshot
+    return {"experiment": SimpleNamespace(committed=SimpleNamespace(snapshot=snapshot))}

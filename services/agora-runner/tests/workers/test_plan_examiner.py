@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import Any, cast
 
 import msgspec
@@ -14,7 +15,7 @@ from playmolt_agora_runner.experiment import commands
 from playmolt_agora_runner.experiment.rules import Experiment
 from playmolt_agora_runner.workers import examination
 from playmolt_agora_runner.workers.files import PlanFiles
-from playmolt_agora_runner.workers.plan_examiner import FINDINGS_KEPT, Lock, PlanExaminer
+from playmolt_agora_runner.workers.plan_examiner import FINDINGS_KEPT, PlanExaminer
 from playmolt_core.db.jobs import Job
 from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Accepted, Refused
@@ -103,9 +104,9 @@ class Platform:
         self.experiment = Scenario(Experiment(), ID)
         self.submitted = 0
         files = PlanFiles(cast("Any", Files(*texts)))
-        self.examiner = PlanExaminer(
-            cast("Any", self.jobs), files, "", lambda: Lock(self._submit, self._snapshot), **options
-        )
+        engine = SimpleNamespace(submit=self._submit, committed=SimpleNamespace(snapshot=self._snapshot))
+        engines = {"experiment": cast("Any", engine)}
+        self.examiner = PlanExaminer(cast("Any", self.jobs), files, "", engines, **options)
 
     async def _submit(self, stream: str, command: Any, command_id: str) -> Accepted | Refused:
         assert (stream, isinstance(command, commands.OpenExperiment), len(command_id)) == (ID, True, 32)
@@ -205,7 +206,7 @@ async def test_a_plan_sent_dry_and_then_for_real_is_simulated_once(monkeypatch: 
 async def test_only_the_last_findings_are_kept() -> None:
     examiner = Platform().examiner
     for number in range(2 * FINDINGS_KEPT):
-        examiner._keep(bytes([number]), examination.Findings(design=str(number)))
+        examiner._keep(bytes([number]), examination.Findings(tried=True))
         examiner._keep(bytes([0]), examination.Findings())
     assert len(examiner._findings) == FINDINGS_KEPT
     assert list(examiner._findings)[-1] == bytes([0])
@@ -226,8 +227,6 @@ def test_a_trial_in_which_a_measure_failed_is_repeated() -> None:
     trial = MeasureTrial(measures=(), turns=({"turn": 1},))
     assert [len(laboratory.trial(trial)) for _ in range(3)] == [1, 0, 0]
     assert len(asked) == 2
-    laboratory.trial(MeasureTrial(measures=(), turns=({"turn": 2},)))
-    assert len(asked) == 3
 
 
 async def test_a_plan_with_faults_is_refused_with_all_of_them() -> None:
