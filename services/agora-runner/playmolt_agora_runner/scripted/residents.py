@@ -6,7 +6,7 @@ all now and then answer in another form than asked. They replace models when no 
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Final, TypeVar
+from typing import Final, Literal, TypeVar
 
 import msgspec
 from playmolt_core.llm.scripted.model import Cast, Said, ScriptedTurn, generic
@@ -34,22 +34,8 @@ _SKILL_PERCENT: Final = 8
 _MARKET: Final = "market"
 
 
-class _Weights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    speak: int
-    trade: int
-    support: int
-    whisper: int
-    move: int
-    idle: int
-
-
-class _ErrorRates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    fenced: int
-    prose: int
-    respelt: int
-    garbled: int
-    invalid: int
-    refusal: int
+_Weights = Mapping[Action, int]
+_Slip = Literal["fenced", "prose", "respelt", "garbled", "invalid", "refusal"]
 
 
 class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -60,7 +46,7 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fade: int
     weights: _Weights
     calm: _Weights
-    slips: _ErrorRates
+    slips: Mapping[_Slip, int]
 
 
 class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -143,13 +129,12 @@ def weighted(turn: ScriptedTurn, options: Sequence[T], weights: Sequence[int]) -
     raise AssertionError("a draw below the sum falls into one of the weights")
 
 
-def _slip(profile: Profile, turn: ScriptedTurn) -> str | None:
+def _slip(profile: Profile, turn: ScriptedTurn) -> _Slip | None:
     """Draw in which other form to answer; who is asked again mostly takes care."""
     if len(turn.request.messages) > _FIRST and turn.draw("careful", 5):
         return None
-    slips: Mapping[str, int] = msgspec.structs.asdict(profile.slips)
     rest = turn.draw("slip", 1000)
-    for slip, share in slips.items():
+    for slip, share in profile.slips.items():
         if rest < share:
             return slip
         rest -= share
@@ -215,10 +200,10 @@ class _Player:
 
     def _weight(self, action: Action) -> int:
         """An action's weight, 10,000 for indifference; never 0, so that every act can happen."""
-        weight: int = getattr(self._profile.weights, action) * self._persona_weight(action)
+        weight = self._profile.weights[action] * self._persona_weight(action)
         away = self._scene.place != _MARKET
         if not self._at_stake:
-            weight = weight * getattr(self._profile.calm, action) // 100
+            weight = weight * self._profile.calm[action] // 100
         if action in ("trade", "support"):
             answers = sum(each.kind == "feedback" for each in self._scene.events)
             weight = weight * max(20, 100 - self._profile.fade * answers) // 100
@@ -233,8 +218,8 @@ class _Player:
         if self._persona is None:
             return 100
         pull = self._pull()
-        own: int = getattr(_script().personas[self._persona], action)
-        return (own * pull + 100 * (100 - pull)) // 100
+        own = _script().personas[self._persona]
+        return (own[action] * pull + 100 * (100 - pull)) // 100
 
     def _pull(self) -> int:
         profile = self._profile

@@ -4,11 +4,10 @@ A prompt there is written by a researcher, in whatever form; so they receive onl
 a leaning of its own on every question, and wavers around it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Final
+from typing import Final, cast
 
-import msgspec
 from playmolt_core.game import draws
 from playmolt_core.llm.scripted.model import Character, Said, ScriptedTurn
 from playmolt_schemas.stored.agora.turn import Interview, InterviewScale, Language
@@ -76,7 +75,7 @@ class _Visitor:
 
     def _weight(self, offer: Offer) -> int:
         """The weight of its name, or of its class."""
-        weights: dict[str, int] = msgspec.structs.asdict(self._profile.weights)
+        weights = cast("Mapping[str, int]", self._profile.weights)
         if offer.name in weights:
             return max(1, weights[offer.name])
         names = _CLASSES.get(offer.fn_class or "")

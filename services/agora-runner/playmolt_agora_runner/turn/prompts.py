@@ -298,17 +298,22 @@ class _Writer:
             yield fill(line, {"unit": unit, "turn": each.turn, "text": self._happening(each)})
 
     def _happening(self, each: Observation) -> str:
-        if each.kind in _ROOM_EVENTS:
-            plain = {name: one_line(value) if isinstance(value, str) else value for name, value in each.values.items()}
-            own = _event_line(each.kind, plain, self._scene.own, self._room)
-            if own is not None:
-                return own
+        own, room, action = self._scene.own, self._room, str(each.values.get("action"))
         match each.kind:
             case "failed":
-                return self._own.reasons.get(str(each.values["reason"]), self._own.reasons["other"])
+                reason = str(each.values["reason"])
+                reasons = room.reasons if own or reason == "nothing_to_contest" else {}
+                return reasons.get(reason) or self._own.reasons.get(reason, self._own.reasons["other"])
             case "feedback":
-                return self._own.feedback.get(each.values["action"], str(each.values["action"]))
+                return self._own.feedback.get(action, action)
         slots = {name: self._value(name, value) for name, value in each.values.items()}
+        match each.kind:
+            case "did":
+                parts = [name for name in ("target", "amount") if each.values.get(name) is not None]
+                label = own.labels.get(action, action) if own else action
+                return filled(getattr(room, "_".join(("did", *parts))), slots | {"action": label})
+            case "contested" | "undone" as kind:
+                return filled(getattr(room, kind), slots)
         return fill(self._own.events[each.kind], slots)
 
     def _value(self, name: str, value: object) -> str:
@@ -394,27 +399,6 @@ def _moved(numbers: Amounts, said: texts.RoomPhrases) -> Iterator[str]:
 
 def _amount(value: object, said: texts.RoomPhrases) -> str:
     return said.named if value == "amount" else str(value)
-
-
-_ROOM_EVENTS: Final = frozenset(("failed", "did", "contested", "undone"))
-"""Kinds of observations for which a researcher's world may define the line."""
-
-
-def _event_line(kind: str, values: Mapping[str, Any], own: OwnScene | None, said: texts.RoomPhrases) -> str | None:
-    """The line of an observation that exists only in such worlds or with acting ranks; None for others."""
-    if kind == "failed":
-        return said.reasons.get(str(values["reason"])) if own or values["reason"] == "nothing_to_contest" else None
-    if kind == "did":
-        parts = [name for name in ("target", "amount") if values.get(name) is not None]
-        line: str = getattr(said, "_".join(("did", *parts)))
-        name = str(values["action"])
-        action = own.labels.get(name, name) if own else name
-        return filled(line, {**values, "action": action})
-    if kind == "contested":
-        return filled(said.contested, values)
-    if kind == "undone":
-        return filled(said.undone, {**values, "agents": ", ".join(values["agents"])})
-    return None
 
 
 _GROUPS: Final = {"energy": "energy", "decay": "decay", "cost": "costs", "reward": "rewards", "crisis": "crisis"}

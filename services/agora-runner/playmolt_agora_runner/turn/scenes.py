@@ -39,7 +39,8 @@ def scene(state: RunState, agent_id: str) -> Scene:
     shown = rules.own.shown if rules.own else context.events
     events = _weighed(agent.recent, shown)
     own = _own_scene(state, agent_id)
-    plain = Scene(
+    energy, treasury = rules.energy.ledger != "none", world.of(state).treasury
+    return Scene(
         phase=spec.packaged,
         language=spec.language,
         agent=agent_id,
@@ -53,6 +54,17 @@ def scene(state: RunState, agent_id: str) -> Scene:
         residents_start=len(state.seats),
         here=state.beside(agent_id),
         agents=state.living,
+        energy=agent.energy // rules.unit if energy else None,
+        energy_max=rules.energy.max if energy else None,
+        gini=shown_gini(state) if energy else None,
+        influence=agent.influence if rules.influence else None,
+        rank=agent.rank if rules.influence else None,
+        supporters=agent.supporters if rules.influence else {},
+        supported=agent.supported if rules.influence else {},
+        tax_rate=state.tax_rate if treasury else None,
+        treasury=state.treasury // rules.unit if treasury else None,
+        billboard=state.shown_billboard,
+        crisis=state.crisis,
         context=context.name,
         events=events,
         history=() if spec.packaged == "phase2" and not rules.own else _history(agent.history, events, context),
@@ -61,7 +73,6 @@ def scene(state: RunState, agent_id: str) -> Scene:
         own=own,
         contests=may_contest(state, agent_id),
     )
-    return _with_society(state, agent, plain)
 
 
 def _weighed(recent: tuple[Observation, ...], shown: int) -> tuple[Observation, ...]:
@@ -82,24 +93,6 @@ def constraint_level(spec: RunSpec, seat: Seat) -> ConstraintLevel | None:
 def shown_gini(state: RunState) -> str | None:
     """The Gini coefficient at the start of the epoch, with two decimals."""
     return str(Decimal(state.gini).quantize(Decimal("0.01"), ROUND_HALF_UP)) if state.gini is not None else None
-
-
-def _with_society(state: RunState, agent: Agent, plain: Scene) -> Scene:
-    """Add energy, influence and the market, where the world has them."""
-    rules, replace = state.rules, msgspec.structs.replace
-    if rules.energy.ledger != "none":
-        plain = replace(plain, energy=agent.energy // rules.unit, energy_max=rules.energy.max, gini=shown_gini(state))
-    if rules.influence:
-        plain = replace(
-            plain,
-            influence=agent.influence,
-            rank=agent.rank,
-            supporters=agent.supporters,
-            supported=agent.supported,
-        )
-    if world.of(state).treasury:
-        plain = replace(plain, tax_rate=state.tax_rate, treasury=state.treasury // rules.unit)
-    return replace(plain, billboard=state.shown_billboard, crisis=state.crisis)
 
 
 def _context(state: RunState, agent: Agent) -> Context:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 from playmolt_schemas.stored.agora.own_world import Amounts
 from playmolt_schemas.stored.agora.turn import Effect
 
@@ -63,17 +64,14 @@ def _open_to(state: RunState, agent: str, row: Row) -> bool:
 
 def effects(state: RunState, deed: Deed) -> tuple[Effect, Effect]:
     """The applied effect of a deed, and its shadow effect."""
-    rules = state.rules
     if not deed.success:
         return Effect(), Effect()
-    influence = deed.influence if rules.influence else {}
-    if rules.energy.ledger == "none":
-        return Effect(influence=influence, resources=deed.resources), Effect()
-    energy = ledger.moved(ledger.balances(state), deed.energy, rules.energy.max * rules.unit)
-    if rules.energy.ledger == "real":
-        applied = Effect(energy=energy, influence=influence, treasury=deed.treasury, resources=deed.resources)
-        return applied, Effect()
-    return Effect(influence=influence, resources=deed.resources), Effect(energy=energy, treasury=deed.treasury)
+    applied, shadow = Effect(), Effect()
+    if state.rules.energy.ledger != "none":
+        energy = Effect(energy=ledger.moved(state, deed.energy), treasury=deed.treasury)
+        applied, shadow = ledger.reckoned(state, energy)
+    influence = deed.influence if state.rules.influence else {}
+    return replace(applied, influence=influence, resources=deed.resources), shadow
 
 
 def null_effect(state: RunState, deed: Deed | None, applied: Effect) -> bool:

@@ -65,7 +65,7 @@ def begun(state: RunState) -> EpochStarted:
         crisis=crisis,
         decay=taken,
         effect_applied=Effect(
-            energy=ledger.moved(ledger.balances(state), steps, rules.energy.max * rules.unit),
+            energy=ledger.moved(state, steps),
             resources=_given(state, happening),
         ),
         gini=_gini(state),
@@ -120,11 +120,8 @@ def _taken_back(state: RunState, act: Contestable) -> tuple[Effect, Effect]:
     """What undoing it applies and, in a world that only reckons, would apply: a subsidy goes back as far as it can."""
     if act.kind != "subsidy" or not state.agents[act.target].alive:
         return Effect(), Effect()
-    rules = state.rules
-    steps = [(act.target, -act.amount * rules.unit)]
-    energy = ledger.moved(ledger.balances(state), steps, rules.energy.max * rules.unit)
-    effect = Effect(energy=energy, treasury=-sum(energy.values()))
-    return (effect, Effect()) if rules.energy.ledger == "real" else (Effect(), effect)
+    energy = ledger.moved(state, [(act.target, -act.amount * state.rules.unit)])
+    return ledger.reckoned(state, Effect(energy=energy, treasury=-sum(energy.values())))
 
 
 def _regrown(state: RunState) -> ResourceSettled | None:

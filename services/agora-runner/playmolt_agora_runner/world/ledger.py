@@ -5,6 +5,7 @@ from fractions import Fraction
 from typing import Final
 
 from playmolt_schemas.stored.agora.own_world import OwnWorld, WorldResource
+from playmolt_schemas.stored.agora.turn import Effect
 
 from playmolt_agora_runner.world.state import RunState
 
@@ -17,15 +18,21 @@ def balances(state: RunState) -> dict[str, int]:
     return {name: agent.shadow if shadow else agent.energy for name, agent in state.agents.items() if agent.alive}
 
 
-def moved(held: Mapping[str, int], steps: Iterable[tuple[str, int]], ceiling: int) -> dict[str, int]:
-    """The change of each balance after steps in order; what leads below 0 or above the ceiling is lost.
+def moved(state: RunState, steps: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """The change of each balance after steps in order; what leads below 0 or above the maximum is lost.
 
     Who ends where it began is left out.
     """
+    held, ceiling = balances(state), state.rules.energy.max * state.rules.unit
     after = dict(held)
     for name, step in steps:
         after[name] = max(0, min(ceiling, after[name] + step))
     return {name: after[name] - before for name, before in held.items() if after[name] != before}
+
+
+def reckoned(state: RunState, effect: Effect) -> tuple[Effect, Effect]:
+    """What an effect applies, and what it would in a world that only reckons."""
+    return (effect, Effect()) if state.rules.energy.ledger == "real" else (Effect(), effect)
 
 
 def decimal(value: Fraction, digits: int = _DIGITS) -> str:

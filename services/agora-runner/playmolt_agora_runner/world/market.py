@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 
-import msgspec
 from playmolt_schemas.stored.agora.run import MarketSettled
 from playmolt_schemas.stored.agora.turn import Effect
 from playmolt_schemas.stored.agora.world import Rules
@@ -10,13 +9,6 @@ from playmolt_schemas.stored.agora.world import Rules
 from playmolt_agora_runner.world import ledger, world
 from playmolt_agora_runner.world.state import RunState
 from playmolt_agora_runner.world.world import MARKET
-
-
-class Shares(msgspec.Struct, frozen=True):
-    """Who gets what of a pool, and what is lost."""
-
-    paid: dict[str, int]
-    lost: int
 
 
 def tax(rules: Rules, rate: int, gain: int | str) -> int:
@@ -37,7 +29,7 @@ def effective_tax(state: RunState, rate: int) -> str:
     return str(due.numerator) if due.denominator == 1 else ledger.decimal(due, 2)
 
 
-def shares(rules: Rules, pool: int, trades: dict[str, int], idle: tuple[str, ...]) -> Shares:
+def shares(rules: Rules, pool: int, trades: dict[str, int], idle: tuple[str, ...]) -> dict[str, int]:
     """Share a pool out: first the minimum to each of `idle`, the rest by trades, in whole energy; the remainder is
     lost, and so is the rest if no agent traded."""
     unit = rules.unit
@@ -46,7 +38,7 @@ def shares(rules: Rules, pool: int, trades: dict[str, int], idle: tuple[str, ...
     rest, total = pool - least * len(idle), sum(trades.values())
     for agent, count in trades.items():
         paid[agent] = rest * count // total // unit * unit
-    return Shares({agent: amount for agent, amount in paid.items() if amount}, pool - sum(paid.values()))
+    return {agent: amount for agent, amount in paid.items() if amount}
 
 
 def settled(state: RunState) -> MarketSettled:
@@ -57,28 +49,24 @@ def settled(state: RunState) -> MarketSettled:
         place for row in world.of(state).rows.values() if "pool" in row.rules for place in row.where or (MARKET,)
     }
     idle = tuple(name for name in state.living if state.agents[name].place in markets and name not in trades)
-    found = shares(rules, state.pool, trades, idle)
+    paid = shares(rules, state.pool, trades, idle)
     overflow = _overflow(rules, state.treasury)
-    change = Effect(
-        energy=ledger.moved(ledger.balances(state), found.paid.items(), rules.energy.max * rules.unit),
-        treasury=-overflow,
-    )
-    shadow = rules.energy.ledger != "real"
+    applied, shadow = ledger.reckoned(state, Effect(energy=ledger.moved(state, paid.items()), treasury=-overflow))
     return MarketSettled(
         turn=state.turn,
         pool=state.pool,
         trades=trades,
         minimum=idle,
-        shares=found.paid,
-        lost=found.lost,
+        shares=paid,
+        lost=state.pool - sum(paid.values()),
         tax_rate=state.tax_rate,
         effective_tax=effective_tax(state, state.tax_rate),
         overflow=overflow,
         treasury=state.treasury - overflow,
         next_pool=_next_pool(rules, state.pool, overflow),
-        shadow=shadow,
-        effect_applied=Effect() if shadow else change,
-        effect_shadow=change if shadow else Effect(),
+        shadow=rules.energy.ledger != "real",
+        effect_applied=applied,
+        effect_shadow=shadow,
     )
 
 

@@ -5,10 +5,10 @@ of its rows (`worlds/*.toml`). What cannot be a row is a named rule that a row c
 """
 
 from collections import OrderedDict
-from collections.abc import Iterator
-from functools import cache, lru_cache
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from operator import attrgetter
-from typing import Final, Literal
+from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET
@@ -16,7 +16,6 @@ from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.copying import copied
 from playmolt_schemas.instrument import lexicon as coding
 from playmolt_schemas.stored.agora.own_world import (
-    Amounts,
     Both,
     HearingRule,
     OwnAction,
@@ -60,20 +59,6 @@ class Row(OwnAction, frozen=True, kw_only=True):
     def observed(self) -> str:
         """The kind of observation; empty if only its consequence is one."""
         return _LINES[self.does] if self.line is None else self.line
-
-
-class _RowTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A row as a shipped file has it: numbers by the names of rules, `alley` for each alley."""
-
-    where: tuple[str, ...] = ()
-    target: Literal["none", "agent", "place"] = "none"
-    does: Literal["none", "say", "whisper", "move"] = "none"
-    cost: dict[str, str] = {}
-    gain: dict[str, str] = {}
-    give: dict[str, str] = {}
-    rules: tuple[RuleName, ...] = ()
-    line: str | None = None
-    listed: bool = True
 
 
 class World(OwnWorld, frozen=True, kw_only=True):
@@ -178,7 +163,7 @@ def _rows(rules: Rules, own: OwnWorld, base: PhaseName) -> Iterator[tuple[str, R
     hearing = own.hearing if own.hearing is not UNSET else None
     shipped = {
         name: _shipped(rules, own, table, hearing if own.packaged else hearing or HearingRule())
-        for name, table in _tables(base).items()
+        for name, table in worlds.rows(base).items()
         if name not in own.actions and (own.packaged or name in _EVERY_WORLD) and (rules.skills or name not in SKILLS)
     }
     yield from ((name, row) for name, row in shipped.items() if row.listed)
@@ -188,16 +173,14 @@ def _rows(rules: Rules, own: OwnWorld, base: PhaseName) -> Iterator[tuple[str, R
     yield from ((name, row) for name, row in shipped.items() if not row.listed)
 
 
-@cache
-def _tables(base: PhaseName) -> dict[str, _RowTable]:
-    return msgspec.convert(worlds.rows(base), dict[str, _RowTable])
-
-
-def _shipped(rules: Rules, own: OwnWorld, table: _RowTable, hearing: HearingRule | None) -> Row:
-    """A row of a shipped world."""
-    cost, gain, give = (
-        Amounts(**{kind: attrgetter(name)(rules) for kind, name in part.items()})
-        for part in (table.cost, table.gain, table.give)
-    )
-    where = tuple(name for name in own.places if name in table.where or (is_alley(name) and "alley" in table.where))
-    return copied(Row, table, where=where, cost=cost, gain=gain, give=give, packaged=True, hearing=hearing)
+def _shipped(rules: Rules, own: OwnWorld, table: Mapping[str, Any], hearing: HearingRule | None) -> Row:
+    """A row as a shipped file has it: numbers by the names of rules, `alley` for each alley."""
+    numbers = {
+        part: {kind: attrgetter(name)(rules) for kind, name in table[part].items()}
+        for part in ("cost", "gain", "give")
+        if part in table
+    }
+    named = table.get("where", ())
+    where = [name for name in own.places if name in named or (is_alley(name) and "alley" in named)]
+    row = msgspec.convert({**table, **numbers, "where": where, "packaged": True}, Row)
+    return msgspec.structs.replace(row, hearing=hearing)

@@ -87,9 +87,10 @@ def table(phase: str) -> dict[str, Any]:
     return found
 
 
-def rows(phase: str) -> object:
+def rows(phase: str) -> dict[str, dict[str, Any]]:
     """A packaged world's actions as its file has them: they are the same whatever a plan changes."""
-    return _file(phase)["actions"]
+    found: dict[str, dict[str, Any]] = _file(phase)["actions"]
+    return found
 
 
 def _file(phase: str) -> dict[str, Any]:
@@ -123,7 +124,8 @@ def override(table: dict[str, Any], name: str, value: Any) -> PlanFault | None:
         return PlanFault(f"rules.{name}", _ELSEWHERE[head], code="unknown_field")
     known = isinstance(place, dict) and (last in place or name in _OPTIONAL)
     if not known or isinstance(place.get(last), dict):
-        return PlanFault(f"rules.{name}", f"is not a rule; {_known(table, tables)}", code="unknown_field")
+        beside = ", ".join(each for each in (place if isinstance(place, dict) else table) if each not in _ELSEWHERE)
+        return PlanFault(f"rules.{name}", f"is not a rule; the rules here are {beside}", code="unknown_field")
     before = dict(place)
     place[last] = value
     try:
@@ -134,15 +136,6 @@ def override(table: dict[str, Any], name: str, value: Any) -> PlanFault | None:
         message = _message(error)
         return PlanFault(f"rules.{name}", message, code="wrong_type" if ", got" in message else "out_of_range")
     return None
-
-
-def _known(table: Mapping[str, object], tables: Iterable[str]) -> str:
-    """The rules beside an unknown one, or those of the world if it is in no table of rules."""
-    place: object = table
-    for inner in tables:
-        place = place.get(inner) if isinstance(place, dict) else None
-    beside = place if isinstance(place, dict) else table
-    return f"the rules here are {', '.join(name for name in beside if name not in _ELSEWHERE)}"
 
 
 def _message(error: msgspec.ValidationError) -> str:
