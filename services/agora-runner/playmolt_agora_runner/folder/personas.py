@@ -45,6 +45,8 @@ def read(source: Source, name: str, languages: Sequence[Language]) -> OwnPersona
         *found.at.text_faults("", said),
         *found.at.text_faults("title", titles, needed=False, most=TITLE_CHARS),
     ]
+    if len(languages) > 1 and persona.ko.strip() and persona.en.strip():
+        source.pairs.append(found.at.pair("ko", persona.ko, persona.en))
     return persona
 
 
@@ -73,4 +75,6 @@ def read_events(source: Source, name: str, languages: Sequence[Language]) -> dic
     for number, event in found.items():
         texts = {language: event.in_language(language) for language in languages}
         source.faults += lines.text_faults(f"event[{number}]", texts)
+        if len(languages) > 1 and event.ko.strip() and event.en.strip():
+            source.pairs.append(lines.pair(f"event[{number}]", event.ko, event.en))
     return found

@@ -18,7 +18,7 @@ from playmolt_schemas.stored.agora.turn import ConstraintLevel, Language
 
 from playmolt_agora_runner.folder import personas, symmetry, texts, toml_file, world_checks, world_file
 from playmolt_agora_runner.folder.personas import OwnPersona
-from playmolt_agora_runner.folder.source import KeyLines, Source, locked, of_whole, placed, sha256, twice
+from playmolt_agora_runner.folder.source import KeyLines, Source, fault, locked, of_whole, placed, sha256, twice
 from playmolt_agora_runner.folder.symmetry import NO_DIFFERENCE, SymmetryResult
 from playmolt_agora_runner.folder.world_file import WorldFile
 from playmolt_agora_runner.world import worlds
@@ -49,11 +49,12 @@ def read(plan: Plan, source: Source, rooms_at: Sequence[int] | None = None) -> P
     `rooms_at` are the places of its rooms if some are missing because they cannot be read. Then the files that are
     not used are unknown.
     """
-    reader = _FolderReader(plan, source, rooms_at)
-    rooms = tuple(made for at, room in reader.rooms if (made := reader.room(room, at)) is not None)
+    reader = _FolderReader(plan, source)
+    rooms_placed = placed("rooms", plan.rooms or (), rooms_at)
+    rooms = tuple(made for at, room in rooms_placed if (made := reader.room(room, at)) is not None)
     measures = tuple(reader.measures())
     baselines = tuple(reader.baselines())
-    found = symmetry.compared(source, reader.pairs, tuple(dict.fromkeys(reader.names)))
+    found = symmetry.compared(source, tuple(dict.fromkeys(reader.names)))
     unused = sorted(source.names() - source.used.keys() - {fault.file for fault in source.faults})
     return PlanFolder(
         rooms=rooms,
@@ -62,21 +63,18 @@ def read(plan: Plan, source: Source, rooms_at: Sequence[int] | None = None) -> P
         texts=dict(sorted(source.used.items())),
         symmetry=found,
         # Worlds that begin with the same faulty one each report its faults.
-        faults=tuple(dict.fromkeys((*reader.faults, *source.faults, *found.faults, *of_whole(source.used)))),
+        faults=tuple(dict.fromkeys((*source.faults, *of_whole(source.used)))),
         warnings=tuple(f"{path} is in the folder but not used by the plan." for path in unused if rooms_at is None),
     )
 
 
 class _FolderReader:
-    def __init__(self, plan: Plan, source: Source, rooms_at: Sequence[int] | None) -> None:
+    def __init__(self, plan: Plan, source: Source) -> None:
         self._plan, self._source = plan, source
         self._rooms = plan.rooms or ()
-        self.rooms = placed("rooms", self._rooms, rooms_at)
         self._worlds: dict[str, WorldFile | None] = {}
         self._personas: dict[str, OwnPersona | None] = {}
         self._events: dict[str, dict[int, OwnEvent]] = {}
-        self.faults: list[PlanFault] = []
-        self.pairs: list[symmetry.Pair] = []
         self.names: list[str] = []
         # What a world's places are depends on the homes of all who start there, in whatever room.
         for name in dict.fromkeys(str(seat.persona) for each in self._rooms for seat in each.seats if seat.persona):
@@ -84,8 +82,8 @@ class _FolderReader:
 
     def room(self, room: RoomPlan, at: str) -> LockedRoom | None:
         """A room with nothing left open; None where something of it is at fault."""
-        before = len(self.faults) + len(self._source.faults)
-        self.faults += self._room_faults(room, at)
+        before = len(self._source.faults)
+        self._source.faults += self._room_faults(room, at)
         world = self._world(room.world)
         events = {(name, at): event for name in room.events for at, event in self._events_of(name).items()}
         if world is None and room.world not in _PACKAGED:
@@ -93,39 +91,31 @@ class _FolderReader:
         made = self._locked(room, at, world, events, _spoken(self._plan, [room]))
         faulty = {fault.file for fault in self._source.faults}
         sound = faulty.isdisjoint(f"personas/{seat.persona}.toml" for seat in room.seats)
-        return made if sound and len(self.faults) + len(self._source.faults) == before else None
+        return made if sound and len(self._source.faults) == before else None
 
     def measures(self) -> Iterator[MeasureDeclaration]:
-        for name in self._chosen(self._plan.measures, "measures", ".py"):
-            path = f"measures/{name}.py"
-            text = self._source.read(path)
-            if text is None:
-                continue
+        for name, text in self._texts("measures", ".py", self._plan.measures):
             found = declaration.read(name, text)
             if isinstance(found, PlanFault):
-                self.faults.append(found)
+                self._source.faults.append(found)
             else:
                 yield found
 
     def baselines(self) -> Iterator[Baseline]:
-        """The answers of people that are named, or all in the folder."""
-        for name in self._chosen(self._plan.baselines, "baselines", ".csv"):
-            text = self._source.read(f"baselines/{name}.csv")
-            if text is None:
-                continue
+        for name, text in self._texts("baselines", ".csv", self._plan.baselines):
             found, faults = baseline_file.read(name, text, baseline_file.terms_of(self._plan))
-            self.faults += faults
+            self._source.faults += faults
             if found is not None and not faults:
                 yield found
 
-    def _chosen(self, named: tuple[str, ...] | UnsetType, place: str, ending: str) -> Sequence[str]:
-        if named is not UNSET:
-            return tuple(dict.fromkeys(named))
-        return sorted(
-            path.removeprefix(f"{place}/").removesuffix(ending)
-            for path in self._source.names()
-            if path.startswith(f"{place}/") and path.endswith(ending)
-        )
+    def _texts(self, place: str, ending: str, named: tuple[str, ...] | UnsetType) -> Iterator[tuple[str, str]]:
+        """Name and text of the files that are named, or of all in the folder."""
+        known = (path for path in self._source.names() if path.startswith(f"{place}/") and path.endswith(ending))
+        every = sorted(path.removeprefix(f"{place}/").removesuffix(ending) for path in known)
+        for name in every if named is UNSET else dict.fromkeys(named):
+            text = self._source.read(f"{place}/{name}{ending}")
+            if text is not None:
+                yield name, text
 
     def _room_faults(self, room: RoomPlan, at: str) -> Iterator[PlanFault]:
         taken = [each.name for each in self._rooms if each.name == room.name]
@@ -152,9 +142,7 @@ class _FolderReader:
             self._taken(path)
             return
         languages = self._languages(lambda room: any(seat.persona == name for seat in room.seats))
-        found = self._personas[name] = personas.read(self._source, name, languages)
-        if found is not None and len(languages) > 1:
-            self.pairs += self._pair(path, "ko", found.ko, found.en)
+        self._personas[name] = personas.read(self._source, name, languages)
 
     def _languages(self, uses: Callable[[RoomPlan], bool]) -> tuple[Language, ...]:
         """The languages of all rooms that use a file: in each of them it needs its text."""
@@ -168,17 +156,10 @@ class _FolderReader:
             languages = self._languages(lambda room: room.world == name)
             found = world_file.read(self._source, name, languages, self._homes(name))
             self._worlds[name] = found if found is not None and found.sound else None
-            if found is not None:
-                self._texts_of(found, languages)
+            if found is not None and (own := found.rules.own):
+                self.names += [*own.actions, *own.places]
+                texts.of_world(self._source, own, found.at, languages)
         return self._worlds[name]
-
-    def _texts_of(self, world: WorldFile, languages: Sequence[Language]) -> None:
-        own = world.rules.own
-        if own is UNSET:
-            return
-        self.names += [*own.actions, *own.places]
-        pairs = texts.of_world(self._source, own, world.at, languages)
-        self.pairs += pairs if len(languages) > 1 else []
 
     def _homes(self, world: str) -> frozenset[str]:
         """Where anybody starts in a world, in any room that is played there."""
@@ -194,18 +175,8 @@ class _FolderReader:
     def _events_of(self, name: str) -> dict[int, OwnEvent]:
         if name not in self._events:
             languages = self._languages(lambda room: name in room.events)
-            found = personas.read_events(self._source, name, languages)
-            self._events[name] = found
-            if len(languages) > 1:
-                path = f"events/{name}.toml"
-                for number, event in found.items():
-                    self.pairs += self._pair(path, f"event[{number}]", event.ko, event.en)
+            self._events[name] = personas.read_events(self._source, name, languages)
         return self._events[name]
-
-    def _pair(self, path: str, field: str, ko: str, en: str) -> list[symmetry.Pair]:
-        """A pair of texts with its line; none if one is missing, which is reported separately."""
-        line = self._lines(path).line(field)
-        return [symmetry.Pair(path, field, ko, en, line)] if ko.strip() and en.strip() else []
 
     def _lines(self, path: str) -> KeyLines:
         return KeyLines(path, toml_file.lines(self._source.used[path]))
@@ -213,9 +184,7 @@ class _FolderReader:
     def _taken(self, path: str) -> None:
         if path in self._source.names():
             self._source.read(path)
-            fault = PlanFault("", "has the name of a packaged one", code="name_taken", file=path)
-            if fault not in self.faults:
-                self.faults.append(fault)
+            self._source.faults.append(fault(path, "has the name of a packaged one", "name_taken"))
 
     def _locked(
         self,
@@ -232,7 +201,7 @@ class _FolderReader:
         faults = [*self._home_faults(room, at, rules.places), *self._event_faults(room, turns, own, events)]
         if own and world_checks.ends_at_once(own, len(seats)):
             faults.append(PlanFault(f"{at}.seats", "a run would end on its first turn", code="world_ends_at_once"))
-        self.faults += faults
+        self._source.faults += faults
         if faults:
             return None
         changes: dict[str, Any] = {}

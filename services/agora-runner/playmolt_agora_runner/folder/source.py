@@ -27,6 +27,16 @@ _MARKED: Final = "baselines/"
 """Where files may begin with a byte order mark, as sheets write them."""
 
 
+class Pair(msgspec.Struct, frozen=True):
+    """The two texts of one place: a file and a field in it, or two files."""
+
+    path: str
+    field: str
+    ko: str
+    en: str
+    line: int | None = None
+
+
 class Source:
     """Files by their path in the folder: each is a text, or the fault for which it cannot be read."""
 
@@ -35,6 +45,8 @@ class Source:
         self.used: dict[str, str] = {}
         """What was read of it."""
         self.faults: list[PlanFault] = []
+        self.pairs: list[Pair] = []
+        """The texts that are to be alike in both languages."""
 
     def names(self) -> frozenset[str]:
         return frozenset(self._files)
@@ -162,6 +174,10 @@ class KeyLines(msgspec.Struct, frozen=True):
                 yield self.fault(place, f"has no text in {language}, a language of the plan", "missing_text")
             if most is not None and len(text) > most:
                 yield self.fault(place, f"has more than {most} characters")
+
+    def pair(self, field: str, ko: str, en: str) -> Pair:
+        at = self.of(field)
+        return Pair(at.path, field, ko, en, at.line(field))
 
     def of(self, field: str) -> "KeyLines":
         """The file that says most of a key; this one before those that it begins with."""

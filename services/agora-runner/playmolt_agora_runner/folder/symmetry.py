@@ -10,7 +10,7 @@ from playmolt_schemas.agora.plan import PlanFault
 
 from playmolt_agora_runner.folder import toml_file
 from playmolt_agora_runner.folder.outline import Mark, described, merged
-from playmolt_agora_runner.folder.source import Source
+from playmolt_agora_runner.folder.source import Pair, Source
 
 PATH: Final = "texts/symmetry.toml"
 _SLOT: Final = re.compile(r"\{\w+\}")
@@ -35,33 +35,25 @@ class DeclaredDifference(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
     reason: str
 
 
-class Pair(msgspec.Struct, frozen=True):
-    """The two texts of one place: a file and a field in it, or two files."""
-
-    path: str
-    field: str
-    ko: str
-    en: str
-    line: int | None = None
-
-
 class SymmetryResult(msgspec.Struct, frozen=True):
-    """What the comparison came to: how many pairs, what was declared, what differs."""
+    """How many pairs of texts were compared, and what was declared of them."""
 
-    pairs: int
-    declared: tuple[DeclaredDifference, ...]
-    faults: tuple[PlanFault, ...]
-
-
-NO_DIFFERENCE: Final = SymmetryResult(0, (), ())
+    pairs: int = 0
+    declared: tuple[DeclaredDifference, ...] = ()
 
 
-def compared(source: Source, pairs: Sequence[Pair], names: Sequence[str]) -> SymmetryResult:
-    """Compare all pairs; `names` are those of actions and places, which both languages have to say."""
+NO_DIFFERENCE: Final = SymmetryResult()
+
+
+def compared(source: Source, names: Sequence[str]) -> SymmetryResult:
+    """Compare all pairs; `names` are those of actions and places, which both languages have to say.
+
+    The source gets the faults.
+    """
     found = toml_file.listed(source, PATH, "declared", DeclaredDifference) if PATH in source.names() else {}
     declared = tuple(found.values())
-    faults = [fault for pair in pairs for fault in _faults(pair, declared, names)]
-    return SymmetryResult(len(pairs), declared, tuple(faults))
+    source.faults += [fault for pair in source.pairs for fault in _faults(pair, declared, names)]
+    return SymmetryResult(len(source.pairs), declared)
 
 
 def _faults(pair: Pair, declared: Sequence[DeclaredDifference], names: Sequence[str]) -> Iterator[PlanFault]:

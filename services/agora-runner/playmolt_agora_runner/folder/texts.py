@@ -2,55 +2,57 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from playmolt_schemas.agora.plan import PlanFault
 from playmolt_schemas.stored.agora.own_world import Both, OwnWorld
-from playmolt_schemas.stored.agora.turn import Language
+from playmolt_schemas.stored.agora.turn import ACTIONS, Language
 
-from playmolt_agora_runner.folder.source import KeyLines, Source
-from playmolt_agora_runner.folder.symmetry import Pair
+from playmolt_agora_runner.folder.source import TITLE_CHARS, FaultyParts, KeyLines, Pair, Source
 from playmolt_agora_runner.turn.prompts import SLOTS
 
 _SLOT: Final = re.compile(r"\{([a-z_]+)\}")
 CHARS_MOST: Final = 20_000
 
 
-def of_world(source: Source, own: OwnWorld, at: KeyLines, languages: Sequence[Language]) -> list[Pair]:
-    """The pairs of a world's texts; what is wrong with a file goes to the source."""
+class ShownText(NamedTuple):
+    """A text that a world's file holds itself: its key, whether a world has to have it, and its longest length."""
+
+    field: str
+    text: Both
+    needed: bool = False
+    most: int | None = TITLE_CHARS
+
+
+def shown(own: OwnWorld) -> Iterator[ShownText]:
+    yield ShownText("title", own.title)
+    for name, place in own.places.items():
+        yield ShownText(f"places.{name}.title", place.title, needed=not own.packaged)
+    for name, action in own.actions.items():
+        yield ShownText(f"actions.{name}.label", action.label, needed=name not in ACTIONS)
+        yield ShownText(f"actions.{name}.help", action.help, most=None)
+    for number, rank in enumerate(own.ranks):
+        yield ShownText(f"ranks[{number}].name", rank.name, needed=True)
+
+
+def of_world(source: Source, own: OwnWorld, at: KeyLines, languages: Sequence[Language]) -> None:
+    """Read the texts of a world; the source gets what is wrong with a file, and what is to be compared."""
     # A missing or invalid text is reported separately.
-    faulty = tuple(fault.field for fault in source.faults if fault.file.startswith("worlds/"))
-    pairs = [
-        Pair(at.of(field).path, field, text.ko, text.en, at.of(field).line(field))
-        for field, name, text in _short(own)
-        if not any(each == f"{field}{name}" or each.startswith(f"{field}{name}.") for each in faulty)
-    ]
+    faulty = FaultyParts(fault.field for fault in source.faults if fault.file.startswith("worlds/"))
+    pairs = [at.pair(each.field, each.text.ko, each.text.en) for each in shown(own) if not faulty.inside(each.field)]
     for part, files in (("shell", own.shell), ("template", own.template)):
-        read: dict[str, str] = {}
+        read: dict[Language, str] = {}
         for language in languages:
-            if language in files:
-                path = f"texts/{files[language]}"
-                text = source.read(path)
-                faults = [] if text is None else list(_faults(path, part, text))
-                source.faults += faults
-                if text is not None and not faults:
-                    read[language] = text
+            path = f"texts/{files[language]}" if language in files else ""
+            text = source.read(path) if path else None
+            faults = [] if text is None else list(_faults(path, part, text))
+            source.faults += faults
+            if text is not None and not faults:
+                read[language] = text
         if len(read) > 1:
             paths = " / ".join(f"texts/{files[language]}" for language in languages)
             pairs.append(Pair(paths, "", read["ko"], read["en"]))
-    return pairs
-
-
-def _short(own: OwnWorld) -> Iterator[tuple[str, str, Both]]:
-    """The entry that holds a text, its key there, and the text in both languages."""
-    yield "title", "", own.title
-    for name, place in own.places.items():
-        yield f"places.{name}", ".title", place.title
-    for name, action in own.actions.items():
-        yield f"actions.{name}", ".label", action.label
-        yield f"actions.{name}", ".help", action.help
-    for number, rank in enumerate(own.ranks):
-        yield f"ranks[{number}]", ".name", rank.name
+    source.pairs += pairs if len(languages) > 1 else []
 
 
 def _faults(path: str, part: str, text: str) -> Iterator[PlanFault]:

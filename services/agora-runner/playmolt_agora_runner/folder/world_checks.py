@@ -7,10 +7,11 @@ from typing import Final
 from msgspec import UNSET
 from playmolt_schemas.agora.plan import PlanFault
 from playmolt_schemas.stored.agora.own_world import Amounts, OwnAction, OwnWorld, RuleName
-from playmolt_schemas.stored.agora.turn import ACTIONS, Language
+from playmolt_schemas.stored.agora.turn import Language
 from playmolt_schemas.stored.agora.world import Rules
 
-from playmolt_agora_runner.folder.source import TITLE_CHARS, FaultyParts, KeyLines
+from playmolt_agora_runner.folder import texts
+from playmolt_agora_runner.folder.source import FaultyParts, KeyLines
 from playmolt_agora_runner.world import ledger
 from playmolt_agora_runner.world.world import is_alley
 
@@ -171,15 +172,9 @@ def _moves(part: Amounts) -> bool:
 
 
 def _texts(own: OwnWorld, at: KeyLines, languages: Sequence[Language]) -> Iterator[PlanFault]:
-    titled = [
-        ("title", own.title, False),
-        *((f"places.{name}.title", place.title, not own.packaged) for name, place in own.places.items()),
-        *((f"actions.{name}.label", action.label, name not in ACTIONS) for name, action in own.actions.items()),
-        *((f"ranks[{number}].name", rank.name, True) for number, rank in enumerate(own.ranks)),
-    ]
-    for field, text, needed in titled:
-        shown = {language: text.in_language(language) for language in languages}
-        yield from at.text_faults(field, shown, needed=needed, most=TITLE_CHARS)
+    for field, text, needed, most in texts.shown(own):
+        spoken = {language: text.in_language(language) for language in languages}
+        yield from at.text_faults(field, spoken, needed=needed, most=most)
     for part, files in (("shell", own.shell), ("template", own.template)):
         for language in languages:
             if files and language not in files:
