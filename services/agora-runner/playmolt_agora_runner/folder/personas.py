@@ -67,14 +67,21 @@ def dressed(scene: Scene, texts: Mapping[str, str]) -> Scene:
 EVENTS_MOST: Final = 200
 
 
-def read_events(source: Source, name: str, languages: Sequence[Language]) -> dict[int, OwnEvent]:
-    """The events of a file by their place in it; those at fault are left out, and the source has the faults."""
+class EventFile(msgspec.Struct, frozen=True):
+    """The events of a file by their place in it, without those at fault."""
+
+    at: KeyLines
+    events: dict[int, OwnEvent]
+
+
+def read_events(source: Source, name: str, languages: Sequence[Language]) -> EventFile:
+    """Read a file of events. The source gets the faults."""
     path = f"events/{name}.toml"
     found = toml_file.listed(source, path, "event", OwnEvent, EVENTS_MOST)
-    lines = KeyLines(path, toml_file.lines(source.used[path]) if found else {})
+    at = KeyLines(path, toml_file.lines(source.used[path]) if found else {})
     for number, event in found.items():
         texts = {language: event.in_language(language) for language in languages}
-        source.faults += lines.text_faults(f"event[{number}]", texts)
+        source.faults += at.text_faults(f"event[{number}]", texts)
         if len(languages) > 1 and event.ko.strip() and event.en.strip():
-            source.pairs.append(lines.pair(f"event[{number}]", event.ko, event.en))
-    return found
+            source.pairs.append(at.pair(f"event[{number}]", event.ko, event.en))
+    return EventFile(at, found)

@@ -1,7 +1,8 @@
 """What a plan makes of its folder: rooms with nothing left open, measures, and every fault and warning."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -12,18 +13,16 @@ from playmolt_schemas.instrument import measure_file as declaration
 from playmolt_schemas.instrument.baseline_file import Baseline
 from playmolt_schemas.instrument.definitions import ARMS
 from playmolt_schemas.instrument.measure_file import MeasureDeclaration
-from playmolt_schemas.stored.agora.own_world import OwnEvent, OwnWorld
 from playmolt_schemas.stored.agora.plan import SEATS, Folder, LockedRoom, LockedSeat, Plan, RoomPlan, RoomSeat
 from playmolt_schemas.stored.agora.turn import ConstraintLevel, Language
+from playmolt_schemas.stored.agora.world import Rules
 
 from playmolt_agora_runner.folder import personas, symmetry, texts, toml_file, world_checks, world_file
-from playmolt_agora_runner.folder.personas import OwnPersona
+from playmolt_agora_runner.folder.personas import EventFile, OwnPersona
 from playmolt_agora_runner.folder.source import KeyLines, Source, fault, locked, of_whole, placed, sha256, twice
 from playmolt_agora_runner.folder.symmetry import NO_DIFFERENCE, SymmetryResult
 from playmolt_agora_runner.folder.world_file import WorldFile
 from playmolt_agora_runner.world import worlds
-
-_PACKAGED: Final = world_file.PACKAGED
 
 
 class PlanFolder(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,7 +73,7 @@ class _FolderReader:
         self._rooms = plan.rooms or ()
         self._worlds: dict[str, WorldFile | None] = {}
         self._personas: dict[str, OwnPersona | None] = {}
-        self._events: dict[str, dict[int, OwnEvent]] = {}
+        self._events: dict[str, EventFile] = {}
         self.names: list[str] = []
         # What a world's places are depends on the homes of all who start there, in whatever room.
         for name in dict.fromkeys(str(seat.persona) for each in self._rooms for seat in each.seats if seat.persona):
@@ -82,16 +81,20 @@ class _FolderReader:
 
     def room(self, room: RoomPlan, at: str) -> LockedRoom | None:
         """A room with nothing left open; None where something of it is at fault."""
-        before = len(self._source.faults)
-        self._source.faults += self._room_faults(room, at)
+        source, before = self._source, len(self._source.faults)
+        source.faults += self._room_faults(room, at)
         world = self._world(room.world)
-        events = {(name, at): event for name in room.events for at, event in self._events_of(name).items()}
-        if world is None and room.world not in _PACKAGED:
+        events = [self._events_of(name) for name in room.events]
+        if world is None:
             return None
-        made = self._locked(room, at, world, events, _spoken(self._plan, [room]))
-        faulty = {fault.file for fault in self._source.faults}
+        source.faults += self._home_faults(room, at, world.rules.places)
+        source.faults += self._event_faults(room, world.rules, events)
+        if world.rules.own and world_checks.ends_at_once(world.rules.own, sum(seat.count for seat in room.seats)):
+            message = "a run would end on its first turn"
+            source.faults.append(PlanFault(f"{at}.seats", message, code="world_ends_at_once"))
+        faulty = {fault.file for fault in source.faults}
         sound = faulty.isdisjoint(f"personas/{seat.persona}.toml" for seat in room.seats)
-        return made if sound and len(self._source.faults) == before else None
+        return self._locked(room, world, events) if sound and len(source.faults) == before else None
 
     def measures(self) -> Iterator[MeasureDeclaration]:
         for name, text in self._texts("measures", ".py", self._plan.measures):
@@ -149,9 +152,9 @@ class _FolderReader:
         return _spoken(self._plan, [room for room in self._rooms if uses(room)])
 
     def _world(self, name: str) -> WorldFile | None:
-        if name in _PACKAGED:
+        if packaged := world_file.PACKAGED.get(name):
             self._taken(f"worlds/{name}.toml")
-            return None
+            return WorldFile(packaged, worlds.preset(packaged), KeyLines("", {}))
         if name not in self._worlds:
             languages = self._languages(lambda room: room.world == name)
             found = world_file.read(self._source, name, languages, self._homes(name))
@@ -172,55 +175,36 @@ class _FolderReader:
         found = self._personas.get(seat.persona)
         return found.home if found else None
 
-    def _events_of(self, name: str) -> dict[int, OwnEvent]:
+    def _events_of(self, name: str) -> EventFile:
         if name not in self._events:
             languages = self._languages(lambda room: name in room.events)
             self._events[name] = personas.read_events(self._source, name, languages)
         return self._events[name]
-
-    def _lines(self, path: str) -> KeyLines:
-        return KeyLines(path, toml_file.lines(self._source.used[path]))
 
     def _taken(self, path: str) -> None:
         if path in self._source.names():
             self._source.read(path)
             self._source.faults.append(fault(path, "has the name of a packaged one", "name_taken"))
 
-    def _locked(
-        self,
-        room: RoomPlan,
-        at: str,
-        world: WorldFile | None,
-        events: Mapping[tuple[str, int], OwnEvent],
-        languages: Sequence[Language],
-    ) -> LockedRoom | None:
-        rules = world.rules if world else worlds.preset(room.world)
-        own = rules.own
-        seats = tuple(self._seats(room, rules.places))
-        turns = room.turns or rules.epochs
-        faults = [*self._home_faults(room, at, rules.places), *self._event_faults(room, turns, own, events)]
-        if own and world_checks.ends_at_once(own, len(seats)):
-            faults.append(PlanFault(f"{at}.seats", "a run would end on its first turn", code="world_ends_at_once"))
-        self._source.faults += faults
-        if faults:
-            return None
+    def _locked(self, room: RoomPlan, world: WorldFile, files: Sequence[EventFile]) -> LockedRoom:
+        rules, events = world.rules, tuple(event for file in files for event in file.events.values())
         changes: dict[str, Any] = {}
-        if own:
-            rules = msgspec.structs.replace(rules, own=msgspec.structs.replace(own, events=tuple(events.values())))
+        if own := rules.own:
+            rules = msgspec.structs.replace(rules, own=msgspec.structs.replace(own, events=events))
         elif events:
-            changes["seed_events"] = [{"turn": event.turn, "ko": event.ko, "en": event.en} for event in events.values()]
+            changes["seed_events"] = [{"turn": event.turn, "ko": event.ko, "en": event.en} for event in events]
         return copied(
             LockedRoom,
             room,
-            base=world.base if world else room.world,
-            turns=turns,
+            base=world.base,
+            turns=room.turns or rules.epochs,
             models=room.models or self._plan.models,
-            languages=tuple(languages),
-            seats=seats,
+            languages=_spoken(self._plan, [room]),
+            seats=tuple(self._seats(room, rules.places)),
             rules=msgspec.to_builtins(rules) if own else UNSET,
             changes=changes,
             levels=self._levels(room),
-            files=self._files(room, world),
+            files=self._files(room, rules),
         )
 
     def _home_faults(self, room: RoomPlan, at: str, places: Sequence[str]) -> Iterator[PlanFault]:
@@ -231,47 +215,39 @@ class _FolderReader:
                 if seat.home is not None:
                     yield PlanFault(f"{at}.seats[{number}].home", message)
                 else:
-                    yield self._lines(f"personas/{seat.persona}.toml").fault("home", message)
+                    path = f"personas/{seat.persona}.toml"
+                    yield KeyLines(path, toml_file.lines(self._source.used[path])).fault("home", message)
 
-    def _event_faults(
-        self, room: RoomPlan, turns: int, own: OwnWorld | UnsetType, events: Mapping[tuple[str, int], OwnEvent]
-    ) -> Iterator[PlanFault]:
-        known = own.resources if own else {}
-        for (name, number), event in events.items():
-            at, place = self._lines(f"events/{name}.toml"), f"event[{number}]"
+    def _event_faults(self, room: RoomPlan, rules: Rules, files: Sequence[EventFile]) -> Iterator[PlanFault]:
+        turns, known = room.turns or rules.epochs, rules.own.resources if rules.own else {}
+        for at, number, event in ((file.at, *each) for file in files for each in file.events.items()):
             if event.turn > turns:
-                yield at.fault(f"{place}.turn", f"turn {event.turn} exceeds the {turns} turns of room {room.name}")
+                message = f"turn {event.turn} exceeds the {turns} turns of room {room.name}"
+                yield at.fault(f"event[{number}].turn", message)
             for resource in event.resources:
                 if resource not in known:
                     message = f"{resource} is not a resource of {room.world}"
-                    yield at.fault(f"{place}.resources.{resource}", message)
+                    yield at.fault(f"event[{number}].resources.{resource}", message)
 
     def _seats(self, room: RoomPlan, places: Sequence[str]) -> Iterator[LockedSeat]:
-        counted: dict[str, int] = {}
-        taken = 0
-        for seat in room.seats:
-            for _ in range(seat.count):
-                persona = None if room.neutral_ids else seat.persona
-                key = persona or ""
-                counted[key] = counted.get(key, 0) + 1
-                agent = f"{persona.upper()}_{counted[key]:02}" if persona else f"agent_{counted[key]:03}"
-                model = None
-                if room.mix == "all":
-                    models = room.models or self._plan.models
-                    model = seat.model or models[taken % len(models)]
-                taken += 1
-                yield LockedSeat(agent=agent, persona=seat.persona, home=self._home(seat) or places[0], model=model)
+        models = room.models or self._plan.models
+        counted: Counter[str | None] = Counter()
+        for number, seat in enumerate(each for each in room.seats for _ in range(each.count)):
+            persona = None if room.neutral_ids else seat.persona
+            counted[persona] += 1
+            agent = f"{persona.upper()}_{counted[persona]:02}" if persona else f"agent_{counted[persona]:03}"
+            model = seat.model or models[number % len(models)] if room.mix == "all" else None
+            yield LockedSeat(agent=agent, persona=seat.persona, home=self._home(seat) or places[0], model=model)
 
     def _levels(self, room: RoomPlan) -> dict[str, ConstraintLevel]:
         held = {seat.persona: self._personas.get(seat.persona) for seat in room.seats if seat.persona}
         return {name: persona.constraint_level for name, persona in held.items() if persona is not None}
 
-    def _files(self, room: RoomPlan, world: WorldFile | None) -> dict[str, str]:
-        paths = [f"personas/{seat.persona}.toml" for seat in room.seats if seat.persona in self._personas]
-        if world is not None and world.rules.own:
-            own = world.rules.own
-            paths += [f"texts/{name}" for name in (*own.shell.values(), *own.template.values())]
-        return {path: sha256(self._source.used[path]) for path in sorted(set(paths)) if path in self._source.used}
+    def _files(self, room: RoomPlan, rules: Rules) -> dict[str, str]:
+        paths = {f"personas/{seat.persona}.toml" for seat in room.seats if seat.persona in self._personas}
+        if own := rules.own:
+            paths |= {f"texts/{name}" for name in (*own.shell.values(), *own.template.values())}
+        return {path: sha256(self._source.used[path]) for path in sorted(paths) if path in self._source.used}
 
 
 def _spoken(plan: Plan, rooms: Sequence[RoomPlan]) -> tuple[Language, ...]:

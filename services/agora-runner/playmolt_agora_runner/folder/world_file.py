@@ -1,7 +1,7 @@
 """A world file of a plan's folder: from TOML to the rules of a world, with every fault of it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final, cast, get_args
+from typing import Annotated, Any, Final, get_args
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -33,7 +33,7 @@ from playmolt_agora_runner.folder.toml_file import TomlFile
 from playmolt_agora_runner.world import worlds
 from playmolt_agora_runner.world.named_rules import RULES
 
-PACKAGED: Final[tuple[str, ...]] = get_args(PhaseName)
+PACKAGED: Final[Mapping[str, PhaseName]] = {name: name for name in get_args(PhaseName)}
 WORLD_BYTES: Final = 100 * 1024
 """Of a world with all that it begins with: its lock is one record with those of the other rooms."""
 _TABLES: Final = ("places", "actions", "resources")
@@ -136,7 +136,7 @@ def _layers(source: Source, name: str) -> tuple[PhaseName | None, list[TomlFile]
     laid: list[TomlFile] = []
     for each in reversed(files.values()):
         laid.append(replace(each, at=replace(each.at, base=laid[-1].at if laid else None)))
-    return cast("PhaseName | None", base), laid
+    return PACKAGED[base] if base else None, laid
 
 
 def _rules(source: Source, base: PhaseName | None, files: Sequence[TomlFile]) -> Rules:
