@@ -70,7 +70,7 @@ class PlanSource(msgspec.Struct, frozen=True, dict=True):
         named = {"measures": plan.measures, "baselines": plan.baselines}
         if not plan.rooms and not any(chosen or (chosen is UNSET and self._has(at)) for at, chosen in named.items()):
             return PlanFolder()
-        return folder_reading.read(plan, folder_source.Source(self.files), read.rooms_at)
+        return folder_reading.read(plan, folder_source.Source(self.files), read.places)
 
     @cached_property
     def files(self) -> Mapping[str, str | PlanFault]:

@@ -46,7 +46,7 @@ def examine(
     `stage1_import` may name, `power` computes the power of its tests, `tried` tries its measures.
     """
     read = reading.reading(body, imported)
-    folder = folder_reading.read(read.plan, Source(files), read.rooms_at) if read.plan else PlanFolder()
+    folder = folder_reading.read(read.plan, Source(files), read.places) if read.plan else PlanFolder()
     folder = tried(read.plan, folder) if read.plan and tried else folder
     found = examined(read, catalogue, folder=folder, power=power)
     if found.faults or read.plan is None:

@@ -19,7 +19,18 @@ from playmolt_schemas.stored.agora.world import Rules
 
 from playmolt_agora_runner.folder import personas, symmetry, texts, toml_file, world_checks, world_file
 from playmolt_agora_runner.folder.personas import EventFile, OwnPersona
-from playmolt_agora_runner.folder.source import KeyLines, Source, fault, locked, of_whole, placed, sha256, twice
+from playmolt_agora_runner.folder.source import (
+    ALL_READ,
+    KeyLines,
+    Places,
+    Source,
+    fault,
+    locked,
+    of_whole,
+    placed,
+    sha256,
+    twice,
+)
 from playmolt_agora_runner.folder.symmetry import NO_DIFFERENCE, SymmetryResult
 from playmolt_agora_runner.folder.world_file import WorldFile
 from playmolt_agora_runner.world import worlds
@@ -42,14 +53,13 @@ class PlanFolder(msgspec.Struct, frozen=True, kw_only=True):
         return locked(self.texts) if self.texts else None
 
 
-def read(plan: Plan, source: Source, rooms_at: Sequence[int] | None = None) -> PlanFolder:
+def read(plan: Plan, source: Source, places: Places = ALL_READ) -> PlanFolder:
     """Read what a plan uses of its folder; the plan's own faults carry no file.
 
-    `rooms_at` are the places of its rooms if some are missing because they cannot be read. Then the files that are
-    not used are unknown.
+    If some rooms do not read, the files that are not used are unknown.
     """
     reader = _FolderReader(plan, source)
-    rooms_placed = placed("rooms", plan.rooms or (), rooms_at)
+    rooms_placed = placed("rooms", plan.rooms or (), places)
     rooms = tuple(made for at, room in rooms_placed if (made := reader.room(room, at)) is not None)
     measures = tuple(reader.measures())
     baselines = tuple(reader.baselines())
@@ -63,7 +73,9 @@ def read(plan: Plan, source: Source, rooms_at: Sequence[int] | None = None) -> P
         symmetry=found,
         # Worlds that begin with the same faulty one each report its faults.
         faults=tuple(dict.fromkeys((*source.faults, *of_whole(source.used)))),
-        warnings=tuple(f"{path} is in the folder but not used by the plan." for path in unused if rooms_at is None),
+        warnings=tuple(
+            f"{path} is in the folder but not used by the plan." for path in unused if "rooms" not in places
+        ),
     )
 
 

