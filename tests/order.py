@@ -39,7 +39,7 @@ EACH = ("cli/tests/test_demo.py", "tests/integration/log/test_failover.py")
 """Files whose tests each start a platform: each test is a piece."""
 PROCESSES = (
     "cli/tests/bots/test_check.py", "cli/tests/jury/test_verdict.py", "cli/tests/local/test_embedded.py",
-    "cli/tests/local/test_folder.py", "cli/tests/local/test_forkserver.py", "cli/tests/local/test_nats_users.py",
+    "cli/tests/local/test_folder.py", "cli/tests/local/test_nats_users.py",
     "cli/tests/local/test_supervisor.py", "cli/tests/log/test_commands.py", "cli/tests/log/test_page_verifier.py",
     "cli/tests/match/test_models_play.py", "cli/tests/terminal/test_pipes.py", "cli/tests/test_demo.py",
     "cli/tests/test_overlay.py", "core/tests/llm/test_models.py", "core/tests/log/test_chain.py",

@@ -10,22 +10,21 @@ import os
 import socket
 import subprocess
 import tempfile
-import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from pathlib import Path
-from queue import Queue
 from tempfile import TemporaryFile
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 from playmolt_cli.local import stack
-from playmolt_cli.local.embedded import Postgres, binaries
-from playmolt_cli.local.forkserver import Fork, ForkServer
+from playmolt_cli.local.embedded import Postgres, binaries, child
 from playmolt_cli.local.services import FORKED, environment
 from playmolt_core.db.migrate import migrate
+from playmolt_core.ops import forks
+from playmolt_core.ops.forks import Fork, ForkServer
 from playmolt_core.settings import Settings
 
 from tests.room import SHARED, alone, at_end, made_once
@@ -82,7 +81,6 @@ async def _statements(url: str, *statements: str) -> None:
 
 
 IMPORTED = (*FORKED, "tests.warm")
-_SERVER = "playmolt_cli.local.forkserver"
 
 
 def environment_of_forks() -> dict[str, str]:
@@ -90,29 +88,21 @@ def environment_of_forks() -> dict[str, str]:
     return environment(Settings()) | {"PYTHONPATH": str(ROOT)}
 
 
-def fork_server(forks: ForkServer, channel: socket.socket) -> Fork:
-    """Start a fork server that listens to the channel, as a fork of `forks`, which has imported everything."""
-    arguments, log = [str(channel.fileno()), *IMPORTED], SHARED / "forks.log"
-    environment = environment_of_forks()
-    return forks.start("forkserver", _SERVER, arguments, log=log, environment=environment, fds=[channel.fileno()])
+def new_forks(log: Path, channel: socket.socket | None = None) -> ForkServer:
+    """A fork server that imports everything."""
+    return ForkServer(IMPORTED, log=log, environment=environment_of_forks(), channel=channel)
 
 
-class _Forks(ForkServer):
-    """A fork server that any thread may use."""
-
-    def __init__(self) -> None:
-        folder = Path(tempfile.mkdtemp(prefix="playmolt-forks-", dir=SHARED))
-        super().__init__(IMPORTED, folder / "log", environment_of_forks(), _channel)
-        self._lock = threading.RLock()
-        self.begin()
-
-    def start(self, *given: Any, **named: Any) -> Fork:
-        with self._lock:
-            return super().start(*given, **named)
-
-    def poll(self) -> None:
-        with self._lock:
-            super().poll()
+def fork_server(
+    server: ForkServer, channel: socket.socket, modules: Sequence[str] = IMPORTED, *, log: Path = SHARED / "forks.log",
+    environment: Mapping[str, str] | None = None,
+) -> Fork:  # fmt: skip
+    """Fork the origin of another fork server, whose owner has the other end of the channel."""
+    fd = channel.fileno()
+    environment = environment_of_forks() if environment is None else environment
+    return server.start(
+        "forkserver", forks.__name__, [str(fd), "0", "", *modules], log=log, environment=environment, fds={fd: fd}
+    )
 
 
 _channel: socket.socket | None = None
@@ -126,19 +116,12 @@ def use_server(channel: socket.socket) -> None:
 
 
 @cache
-def _forks() -> _Forks:
-    begun = Queue[_Forks]()
-
-    def begin() -> None:
-        begun.put(_Forks())
-        threading.Event().wait()
-
+def _forks() -> ForkServer:
     with alone():
-        # The kernel ends a fork server with the thread that started it, so this thread never ends.
-        threading.Thread(target=begin, daemon=True).start()
-        forks = begun.get(timeout=60)
-    at_end.callback(forks.end)
-    return forks
+        server = new_forks(Path(tempfile.mkdtemp(prefix="playmolt-forks-", dir=SHARED)) / "log", _channel)
+        server.begin()
+    at_end.callback(server.end)
+    return server
 
 
 class Stack(stack.Stack):
@@ -148,15 +131,13 @@ class Stack(stack.Stack):
         if not environment.get("DATABASE_URL"):
             kind = MIGRATED if environment.get("PLAYMOLT_LOG_SHARDS", "1") == "1" else EMPTY
             copied_cluster(self.folder.postgres, kind)
-        forks = _forks()
+        server, log = _forks(), self.folder.log("forkserver")
         mine, its = socket.socketpair()
         with mine, its:
-            log, served = self.folder.log("forkserver"), [str(its.fileno()), *FORKED]
-            forks.start("forkserver", _SERVER, served, log=log, environment=environment, fds=[its.fileno()])
-            arguments = [*arguments, "--forks", str(mine.fileno())]
-            return forks.start(
-                "up", "playmolt_cli", arguments, log=self.log, environment=environment, fds=[mine.fileno()]
-            )
+            fork_server(server, its, FORKED, log=log, environment=environment)
+            fd = mine.fileno()
+            arguments = [*arguments, "--forks", str(fd)]
+            return server.start("up", "playmolt_cli", arguments, log=self.log, environment=environment, fds={fd: fd})
 
 
 def start(name: str, module: str, arguments: Sequence[str], *, log: Path, environment: Mapping[str, str]) -> Fork:
@@ -173,13 +154,10 @@ class Done(NamedTuple):
 
 
 def playmolt(*words: str, environment: Mapping[str, str], seconds: float = 200) -> Done:
-    """Run `playmolt WORDS` to its end, in a separate process with only these environment variables."""
-    forks = _forks()
+    """Run `playmolt WORDS` to its end, in a process of its own that has just these variables."""
     with TemporaryFile() as out, TemporaryFile() as error, Path(os.devnull).open("rb") as empty:
-        streams = [stream.fileno() for stream in (empty, out, error)]
-        arguments = [*map(str, streams), *words]
-        log = SHARED / "commands.log"
-        fork = forks.start("playmolt", "tests.warm", arguments, log=log, environment=environment, fds=streams)
+        streams = dict(enumerate(stream.fileno() for stream in (empty, out, error)))
+        fork = _forks().start("playmolt", "playmolt_cli", words, environment={**environment, **child.UTF8}, fds=streams)
         try:
             status = fork.wait(seconds)
         finally:

@@ -19,8 +19,8 @@ from typing import Any, Final, NoReturn
 
 import pytest
 from playmolt_cli.local.embedded import child
-from playmolt_cli.local.forkserver import Fork, ForkServer
 from playmolt_core.ops.children import die_with, leave
+from playmolt_core.ops.forks import Fork, ForkServer
 
 from tests import platforms
 from tests.room import RUN, SHARED
@@ -63,7 +63,7 @@ class Workers:
         """Start the process from which workers are forked, and a fork server that has imported only the product."""
         SHARED.mkdir(mode=0o755, exist_ok=True)
         path = str(SHARED / "workers")
-        self._forks = ForkServer(platforms.IMPORTED, SHARED / "forks.log", platforms.environment_of_forks())
+        self._forks = platforms.new_forks(SHARED / "forks.log")
         self._forks.begin()
         mine, its = socket.socketpair()
         with mine, its, socket.socket(socket.AF_UNIX) as listener:
@@ -169,8 +169,7 @@ def serve(listener: str, channel: str, *arguments: str) -> NoReturn:
     """Import the tests that the arguments select, then fork workers; in each fork, run the worker."""
     _import_tests(arguments)
     with socket.socket(fileno=int(listener)) as listening, socket.socket(fileno=int(channel)) as forks:
-        environment = platforms.environment_of_forks()
-        _fork_workers(listening, ForkServer(platforms.IMPORTED, SHARED / "forks.log", environment, forks))
+        _fork_workers(listening, platforms.new_forks(SHARED / "forks.log", forks))
     with open(0, encoding="utf-8", closefd=False) as stream:
         source = ast.literal_eval(stream.readline())
     exec(source, {"__name__": "__main__"})  # noqa: S102 -- pytest-xdist sends a new interpreter its program

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from playmolt_cli.local import probe
 from playmolt_cli.local.embedded import Postgres, binaries, child, free_port
-from playmolt_cli.local.forkserver import Fork
+from playmolt_core.ops.forks import Fork
 
 from deploy.k8s import credentials
 from tests.deploy.manifests import K8S, Json, environment, named, of_kind, render, services

@@ -18,12 +18,12 @@ import msgspec
 from msgspec.structs import replace
 from playmolt_core.db.logins import group_role, seals
 from playmolt_core.game.engine_module import engines
+from playmolt_core.ops.forks import Fork, ForkServer
 from playmolt_core.settings import to_environment, variables
 from playmolt_schemas.identifiers import ENGINES
 
 from playmolt_cli.local import probe
 from playmolt_cli.local.embedded import child, free_port
-from playmolt_cli.local.forkserver import Fork, ForkServer
 from playmolt_cli.local.probe import Readiness
 from playmolt_cli.settings import CliSettings
 
@@ -117,7 +117,7 @@ class OnDemand:
         fd = self._port.fileno()
         try:
             self._process = self._forks.start(
-                self.name, self._module, ["--fd", str(fd)], log=self._log, environment=self._environment, fds=[fd]
+                self.name, self._module, ["--fd", str(fd)], log=self._log, environment=self._environment, fds={fd: fd}
             )
         except OSError as error:
             announce(self.name, f"cannot be started: {error}")
@@ -271,10 +271,10 @@ def chain_arguments(folder: Path, port: int) -> list[str]:
 
 
 def environment(settings: CliSettings) -> dict[str, str]:
-    """A child's environment: that of this process, with exactly the given settings."""
+    """A child's environment: that of this process, with exactly the given settings, and UTF-8 whatever the locale."""
     known = {variable for variable, _, _ in variables().values()}
     kept = {name: value for name, value in os.environ.items() if name not in known}
-    return kept | to_environment(settings)
+    return kept | to_environment(settings) | child.UTF8
 
 
 def address(host: str, port: int) -> str:
@@ -289,7 +289,7 @@ FORKED: Final = (*_MODULES.values(), _HOUSE_MODULE, CHAIN_MODULE, LABORATORY_MOD
 
 def fork_server(log: Path, channel: socket.socket | None = None) -> ForkServer:
     """Create the fork server of the services, without any secret. `channel` leads to one that runs already."""
-    return ForkServer(FORKED, log, environment(CliSettings()), channel)
+    return ForkServer(FORKED, log=log, environment=environment(CliSettings()), channel=channel)
 
 
 class Fleet(msgspec.Struct, frozen=True):
@@ -327,11 +327,11 @@ class Fleet(msgspec.Struct, frozen=True):
 
     def _program(self, service: str, number: int) -> Program:
         settings = service_settings(service, self.settings, self.passwords, self.logins)
-        arguments, fds = list[str](), list[int]()
+        arguments, fds = list[str](), dict[int, int]()
         shared = {"gateway": self.gateway, "spectator": self.spectator}.get(service)
         if shared:
-            fds = [shared.fileno()]
-            arguments += ["--fd", str(fds[0])]
+            fds = {shared.fileno(): shared.fileno()}
+            arguments += ["--fd", str(shared.fileno())]
             port = shared.getsockname()[1]
             settings = replace(settings, spectator_port=self.spectator.getsockname()[1])
         else:

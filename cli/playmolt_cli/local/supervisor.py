@@ -16,6 +16,7 @@ from subprocess import Popen
 
 from msgspec.structs import replace
 from playmolt_core.db.logins import LOGINS, Login, login_url, roles_of, settle_logins
+from playmolt_core.ops.forks import Fork
 from playmolt_core.ops.process import listening
 
 from playmolt_cli.local.embedded import Nats, Postgres, Server, free_port
@@ -409,7 +410,7 @@ class Supervisor:
         """Wait until there is something to tend, or `ask_stop`."""
         now = time.monotonic()
         ends = [fd for managed in self._children if (fd := managed.end_fd()) is not None]
-        waits: list[int | socket.socket] = [wakes, *self._forks.reports(), *ends]
+        waits: list[int | socket.socket | Fork] = [wakes, *self._forks.running(), *ends]
         if self._laboratory is not None:
             waits += self._laboratory.calls()
         due = [max(0.0, managed.start_at - now) for managed in self._children if managed.process is None]

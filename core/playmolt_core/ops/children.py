@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NoReturn
+from typing import BinaryIO, NoReturn
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
@@ -27,6 +27,18 @@ def die_with(parent: int, signum: int) -> Callable[[], None]:
             os._exit(1)
 
     return arm
+
+
+def log_of(path: Path) -> BinaryIO:
+    """Open a log for appending, readable by its owner only."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return open(path, "ab", opener=_for_its_owner)
+
+
+def _for_its_owner(path: str, flags: int) -> int:
+    descriptor = os.open(path, flags, 0o600)
+    os.fchmod(descriptor, 0o600)  # an existing file may be readable by others
+    return descriptor
 
 
 def show_as(name: str, command: Sequence[str], environment: Mapping[str, str]) -> None:

@@ -52,3 +52,7 @@ def main(name: str, folder: str) -> None:
 
         asyncio.run(from_log.done(name, body, out))
     out.flush()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

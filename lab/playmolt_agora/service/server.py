@@ -15,7 +15,7 @@ from typing import IO, Final
 import uvicorn
 from playmolt_core.ops import telemetry
 from playmolt_core.ops.connections import Bounds, ConnectionLimiter
-from playmolt_core.ops.forks import Forks
+from playmolt_core.ops.forks import AsyncForkServer
 from playmolt_core.ops.http_protocol import BREAK_OFF, BoundedProtocol, HttpServer
 from playmolt_schemas.instrument.laboratory import JOBS, JobName
 from starlette.types import Receive, Scope, Send
@@ -70,7 +70,7 @@ class Laboratory:
         self._waiting = waiting
         self._body_seconds = body_seconds
         self._clock = asyncio.get_running_loop().time
-        self._forks = Forks()
+        self._forks = AsyncForkServer()
         self._calls = 0
         self._quiet_since = self._clock()
 
@@ -177,7 +177,7 @@ class Laboratory:
                 except OSError as error:
                     _log.error("job_not_started", job=job, said=repr(error))
                     raise _Refused(503, f"{job} cannot be started now") from error
-                ended = asyncio.create_task(process.wait())
+                ended = asyncio.create_task(process.ended())
                 try:
                     async with asyncio.timeout(self._seconds[job]):
                         status = await asyncio.shield(ended)

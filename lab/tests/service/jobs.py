@@ -16,3 +16,7 @@ def main(name: str, folder: str) -> None:
     if asked.get("fails"):
         sys.exit("the design has no runs")
     sys.stdout.write(json.dumps({"job": name} | {key: asked[key] for key in ("echoes",) if key in asked}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

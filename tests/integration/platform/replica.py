@@ -7,7 +7,7 @@ from typing import Self
 
 from playmolt_cli.local import probe
 from playmolt_cli.local.embedded import free_port
-from playmolt_cli.local.forkserver import Fork
+from playmolt_core.ops.forks import Fork
 
 from tests.integration.processes import environment_of
 from tests.platforms import Stack, start

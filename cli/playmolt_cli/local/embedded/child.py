@@ -6,27 +6,15 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO, Final, Protocol
+from typing import Final, Protocol
 
-from playmolt_core.ops.children import die_with
+from playmolt_core.ops.children import die_with, log_of
 
 PYTHON: Final = (sys.executable, "-P")
 """Runs a module without the working directory on sys.path: a user's `queue.py` or `mcp.py` would shadow a library."""
 
 UTF8: Final = {"PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8:replace"}
 """Files and logs are UTF-8, whatever the locale."""
-
-
-def log_of(path: Path) -> BinaryIO:
-    """Open a log for appending, readable by its owner only."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return open(path, "ab", opener=_for_its_owner)
-
-
-def _for_its_owner(path: str, flags: int) -> int:
-    descriptor = os.open(path, flags, 0o600)
-    os.fchmod(descriptor, 0o600)  # an existing file may be readable by others
-    return descriptor
 
 
 def spawn(

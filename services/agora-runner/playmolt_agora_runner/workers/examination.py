@@ -94,3 +94,7 @@ def main() -> None:
     laboratory = CachedLaboratory(called, msgspec.convert(asked["findings"], Findings))
     found = result(asked["experiment"], asked["plan"], asked["files"], catalogue, laboratory, dry=asked["dry"])
     sys.stdout.buffer.write(msgspec.json.encode(replace(found, findings=laboratory.findings)))
+
+
+if __name__ == "__main__":
+    main()

@@ -17,7 +17,7 @@ from playmolt_core.engine.engine import Engine
 from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Refused
 from playmolt_core.ops import telemetry
-from playmolt_core.ops.forks import Forks
+from playmolt_core.ops.forks import AsyncForkServer
 from playmolt_schemas.agora.plan import EXAMINE_SECONDS, PlanUnderWay
 from playmolt_schemas.codes import MISMATCH, Code, FieldFault
 
@@ -57,7 +57,7 @@ class PlanExaminer:
         self._held = held
         self._holder = uuid.uuid4().hex
         self._came = asyncio.Event()
-        self._forks = Forks()
+        self._forks = AsyncForkServer()
         self._findings: OrderedDict[bytes, Findings] = OrderedDict()
 
     async def complete(self, request: ApiRequest) -> ApiReply | Refused:
@@ -152,7 +152,7 @@ class PlanExaminer:
             except OSError as error:
                 _log.error("examination_failed", plan=stream, said=repr(error))
                 return refused(_FAILED)
-            ended = asyncio.create_task(process.wait())
+            ended = asyncio.create_task(process.ended())
             try:
                 async with asyncio.timeout(self._seconds):
                     while not (await asyncio.wait({ended}, timeout=self._held / 4))[0]:
