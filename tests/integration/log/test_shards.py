@@ -395,7 +395,7 @@ async def test_records_of_a_shard_that_is_not_named_are_never_dropped(pool: Pool
         batch = batch_of(added, SHARDS)
         for left in range(len(batch.shards)):
             short = batch._replace(shards=batch.shards[:left], amounts=batch.amounts[:left])
-            with pytest.raises(asyncpg.NotNullViolationError, match="records of no shard"):
+            with pytest.raises(asyncpg.NotNullViolationError, match="records of a shard that is not in p_shards"):
                 await _appended(pool, short)
     assert [await log.position(shard) for shard in range(SHARDS)] == before
     results = await log.append([unit(game.adds(2)) for game in games])

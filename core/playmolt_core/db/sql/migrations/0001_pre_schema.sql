@@ -1,17 +1,18 @@
--- The schema of 0.1.0. From the first release on this file never changes: later changes are migrations of their own.
+-- The schema of 0.1.0. From the first release on this file never changes: every later change is a new migration.
 --
 --   log         the streams of games, their events and the outcomes of commands; the register of archived streams
---   projection  what is computed from the log and can be computed again
+--   projection  tables that are computed from the log and can be computed again
 --   account     agents, their owners and the keys of both
 --   limits      rates, model calls, budgets
 --   lease       effects that a worker is executing
 --   blob        long texts beside the log
 --   vault       the keys of sessions, wrapped
---   pack        uploaded cases, who offers them, and which session plays which
+--   pack        uploaded cases, their owners, and the sessions that play them
 --
--- `migrate` creates the roles first: group roles, to which the logins of services belong. The login of an engine belongs
--- to playmolt_engine and to the role of each of its types. playmolt_owner owns everything, and cannot log in. Where a role
--- may do something only in a certain way, it has no right on the table but may execute a function with the owner's rights.
+-- `migrate` first creates the group roles, of which the logins of services are members. The login of an engine is a
+-- member of playmolt_engine and of the role of each of its game types. playmolt_owner owns everything and cannot log in.
+-- If a role may change a table only in a certain way, it has no right on the table but may execute a function with the
+-- owner's rights.
 
 CREATE SCHEMA log AUTHORIZATION playmolt_owner;
 CREATE SCHEMA projection AUTHORIZATION playmolt_owner;
@@ -22,24 +23,24 @@ CREATE SCHEMA blob AUTHORIZATION playmolt_owner;
 CREATE SCHEMA vault AUTHORIZATION playmolt_owner;
 CREATE SCHEMA pack AUTHORIZATION playmolt_owner;
 SET LOCAL ROLE playmolt_owner;
--- Only those to whom a function is granted may execute it.
+-- A function can be executed only by roles to which it is granted.
 ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
 
 -- Log -------------------------------------------------------------------------------------------------------------------
 
--- The counter of positions of each shard, created with the log (see "Shards"). Its row lock, taken last and held to the
--- commit, makes positions gapless and commit-ordered.
+-- The position counter of each shard; the rows are created with the log (see "Shards"). A transaction locks the row last
+-- and holds it until the commit, so that positions have no gaps and follow the order of commits.
 CREATE TABLE log.head (
   position bigint   NOT NULL DEFAULT 0 CHECK (position >= 0),
   shard    smallint PRIMARY KEY CHECK (shard BETWEEN 0 AND 63)
 ) WITH (fillfactor = 10);
 
 -- A stream's number, which its records contain instead of its name: its kind in the bits from 48 up, its type in the
--- lowest four, a count between them.
+-- lowest four bits, and a count between them.
 CREATE SEQUENCE log.stream_number;
 
--- The kinds, each with tables of its own: 0 permanent streams (lobbies, erasures, owners of agents, moderation), 1 games and
--- runs, 2 sessions and experiments, 3 results of archived games.
+-- Each kind has its own tables: 0 permanent streams (lobbies, erasures, owners of agents, moderation), 1 games and runs,
+-- 2 sessions and experiments, 3 results of archived games.
 CREATE FUNCTION log.kind_of(p_stream text) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE
   WHEN split_part(p_stream, '-', 1) IN ('lobby', 'erasure', 'ownership', 'moderation') THEN 0
@@ -64,8 +65,8 @@ RETURN (
 )::smallint;
 
 -- The row of each stream in lists of games, when it is due, and the version and hash at which the row was written. For
--- finished games, sessions and archived streams these are the last ones; a running game continues without an update of its
--- row if none of that changes. Pages are left half empty, so that most updates stay on the page and touch no index.
+-- finished games, sessions and archived streams these are the last ones; a running game continues without an update if
+-- its row would not change. Pages are left half empty, so that most updates stay on the page and change no index.
 CREATE TABLE log.stream (
   stream     text COLLATE "C" NOT NULL,
   game       text COLLATE "C" NOT NULL,  -- the type, from the name
@@ -79,15 +80,15 @@ CREATE TABLE log.stream (
   due        timestamptz,
   created_at timestamptz      NOT NULL,
   updated_at timestamptz      NOT NULL,
-  -- An archived stream keeps its version and has a hash of zeros, which nothing can follow: append refuses it by that.
+  -- An archived stream keeps its version and gets a hash of zeros, which no record can follow; so append refuses it.
   archived   boolean          NOT NULL DEFAULT false,
-  -- All follow from the first event. `invite`: the hex SHA-256 of what a private game is shared by.
+  -- These values follow from the first event. `invite`: the hex SHA-256 of the invitation to a private game.
   language   text             NOT NULL DEFAULT 'ko',
   pace       text             NOT NULL DEFAULT 'quick',
   invite     text COLLATE "C",
   tournament text COLLATE "C",
   tournament_round integer,
-  -- Of an erased session: when, by whom, and which session was opened from it. It has a hash of zeros, too.
+  -- For an erased session: when and by whom it was erased, and which session was opened from it. Its hash is zeros, too.
   erased_at  timestamptz,
   erased_by  text,
   erased_linked text,
@@ -97,17 +98,17 @@ CREATE TABLE log.stream (
   UNIQUE (number, shard),
   CHECK ((phase IS NULL) = (over IS NULL))
 ) WITH (fillfactor = 45);
--- Without the stream: equal times are rare, and an entry is written for each new time.
+-- The stream is left out: equal times are rare, and each new time writes an entry.
 CREATE INDEX stream_due ON log.stream (game, due) WHERE due IS NOT NULL;
 CREATE INDEX stream_newest ON log.stream (game, created_at DESC, stream DESC);
 CREATE UNIQUE INDEX stream_invite ON log.stream (invite, shard) WHERE invite IS NOT NULL;
 CREATE INDEX stream_tournament ON log.stream (tournament, created_at DESC, stream DESC) WHERE tournament IS NOT NULL;
 CREATE INDEX stream_running ON log.stream (game, created_at DESC, stream DESC) WHERE NOT over;
--- Finished games by the phase in which they ended: a query for other phases reads none of them.
+-- Finished games by their last phase, so that a query for another phase reads none of them.
 CREATE INDEX stream_over ON log.stream (game, phase COLLATE "C", created_at DESC, stream DESC) WHERE over;
 
--- Columns that follow from the name are set when the stream is created: a generated column would be computed by every
--- update.
+-- Sets the columns that follow from the name when the stream is created. Generated columns would be computed again by
+-- every update.
 CREATE FUNCTION log.name_game() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   NEW.game := split_part(NEW.stream, '-', 1);
@@ -117,8 +118,8 @@ BEGIN
 END $$;
 CREATE TRIGGER name_game BEFORE INSERT ON log.stream FOR EACH ROW EXECUTE FUNCTION log.name_game();
 
--- The types of events, which records contain as numbers: a name takes a tenth of a record. Indexes and functions name the
--- first five by their numbers; `log.append` expects that `log.enter_types` has entered the others.
+-- The types of events. Records contain their numbers, because a name would take a tenth of a record. Indexes and
+-- functions use the numbers of the first five; `log.enter_types` must enter all others before `log.append`.
 CREATE TABLE log.event_type (
   code smallint         PRIMARY KEY,
   name text COLLATE "C" NOT NULL UNIQUE CHECK (octet_length(name) BETWEEN 1 AND 100)
@@ -126,7 +127,7 @@ CREATE TABLE log.event_type (
 INSERT INTO log.event_type (code, name)
 VALUES (1, 'game_end'), (2, 'game_created'), (3, 'agent_joined'), (4, 'agent_left'), (5, 'session_erased');
 
--- Enters the types that are missing.
+-- Enters those of these types that are missing.
 CREATE FUNCTION log.enter_types(p_names text[]) RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   IF EXISTS (SELECT FROM unnest(p_names) AS n WHERE n NOT IN (SELECT t.name FROM log.event_type AS t)) THEN
@@ -137,12 +138,12 @@ BEGIN
   END IF;
 END $$;
 
--- The records, without what follows from other columns. The view `log.event` completes them.
+-- The records, without values that follow from other columns. The view `log.event` adds those.
 --
---   prev_hash  null: the hash of the previous record, or of none. Set in the results of archived games.
---   metadata   null: {"actor", "causation", "command_id" and "correlation": the command, "request", "trace"}, null values
---              as "", but a null request is left out; "HEX": the same with this "state_hash"; otherwise as it was hashed
---   decides    whether the command is answered from this record and its other ones: it has no outcome
+--   prev_hash  null if it is the hash of the previous record (zeros for the first). Set in the results of archived games.
+--   metadata   null if it is {"actor", "causation", "command_id" and "correlation": the command, "request", "trace"}, with
+--              "" for null values and without a null request; "HEX" if it also has this "state_hash"; otherwise as hashed
+--   decides    whether the answer to the command follows from its records, so that it has no outcome
 --
 -- Columns of 8 bytes come first, so that no padding is needed.
 CREATE TABLE log.record (
@@ -172,14 +173,14 @@ ALTER TABLE log.record
   ALTER COLUMN data SET STORAGE MAIN, ALTER COLUMN metadata SET STORAGE MAIN;
 -- The results of games, for leaderboards.
 CREATE INDEX record_results ON log.record (position) WHERE type = 1;
--- Seats taken in a stream, for the list of an agent's games.
+-- Seats in a stream, for the list of an agent's games.
 CREATE INDEX record_joined ON log.record (hashtext(data ->> 'agent_id'), number) WHERE type = 3;
 -- The opener of a stream, for the list of a person's sessions.
 CREATE INDEX record_opened_by ON log.record (coalesce('agent-' || actor::text, metadata ->> 'actor') COLLATE "C", number)
   WHERE version = 1;
 
--- Creates the table for a shard's records of a stream with this number if it is missing: one for each 65,536 streams of a
--- kind. It is created separately and then attached, so that this waits for no reader or writer.
+-- Creates the table for a shard's records of a stream with this number, if it is missing. There is one for each 65,536
+-- streams of a kind. It is created separately and then attached, so that this waits for no reader or writer.
 CREATE FUNCTION log.open_part(p_shard smallint, p_number bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   span  CONSTANT bigint := 1 << 20;
@@ -208,8 +209,8 @@ BEGIN
   );
 END $$;
 
--- The answer to a command, for its repetition, if it does not follow from the command's records. Ids and fingerprints are
--- stored as bytes, half of their hex digits, here and in `account.join_key`.
+-- The answer to a command, in case it is repeated, unless the answer follows from the command's records. Here and in
+-- `account.join_key`, ids and fingerprints are bytes, which take half as much space as hex digits.
 CREATE TABLE log.outcome (
   stream      text COLLATE "C" NOT NULL,
   command_id  uuid             NOT NULL,
@@ -219,8 +220,8 @@ CREATE TABLE log.outcome (
   PRIMARY KEY (stream, command_id, shard)
 );
 
--- Streams whose records were archived, and their file. `positions` are those of the missing records: with them the
--- positions of their shard have no gap.
+-- Streams whose records were archived, and the file of each. `positions` are those of the archived records: together with
+-- them, the positions of the shard have no gap.
 CREATE TABLE log.archived (
   stream      text COLLATE "C" NOT NULL,
   version     integer          NOT NULL CHECK (version > 0),
@@ -235,8 +236,8 @@ CREATE TABLE log.archived (
 CREATE INDEX archived_positions ON log.archived USING gist (positions);
 CREATE INDEX archived_end ON log.archived (shard, upper(positions)) WHERE NOT isempty(positions);
 
--- Not even the owner changes stored rows. Records of archived streams may be deleted, and outcomes of archived streams and
--- erased sessions.
+-- Even the owner cannot change stored rows. It may delete only the records of archived streams, and the outcomes of
+-- archived streams and erased sessions.
 CREATE FUNCTION log.refuse() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'DELETE' AND TG_TABLE_NAME = 'outcome' THEN
@@ -267,8 +268,8 @@ CREATE TRIGGER no_truncate BEFORE TRUNCATE ON log.event_type FOR EACH STATEMENT 
 CREATE FUNCTION log.type_of(p_stream text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE split_part(p_stream, '-', 1) WHEN 'lobby' THEN split_part(p_stream, '-', 2) ELSE split_part(p_stream, '-', 1) END;
 
--- The types of streams that this session's login may read and append to; null, which means all, for members of the owner.
--- It checks the login, not the current role: SET ROLE gains nothing.
+-- The types of streams that this session's login may read and append to; null means all, for members of playmolt_owner.
+-- It checks the login, not the current role, so that SET ROLE gives no further rights.
 CREATE FUNCTION log.own_types() RETURNS text[] LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT CASE WHEN NOT pg_has_role(session_user, 'playmolt_owner', 'MEMBER') THEN ARRAY(
     SELECT substr(r.rolname, length('playmolt_game_') + 1) FROM pg_roles AS r
@@ -276,7 +277,7 @@ CREATE FUNCTION log.own_types() RETURNS text[] LANGUAGE sql STABLE SET search_pa
   ) END
 $$;
 
--- Whether this session's login may append to a stream: faster than a look into `log.own_types`.
+-- Whether this session's login may append to a stream; faster than a check with `log.own_types`.
 CREATE FUNCTION log.writes(p_stream text) RETURNS boolean LANGUAGE sql STABLE
 RETURN coalesce(pg_has_role(session_user, to_regrole('playmolt_game_' || log.type_of(p_stream)), 'MEMBER'), false);
 
@@ -294,7 +295,7 @@ CREATE FUNCTION log.own_codes() RETURNS bigint[] LANGUAGE sql STABLE SET search_
   SELECT array_agg(log.code_of(t.name)) FROM unnest(log.own_types()) AS t (name) HAVING log.own_types() IS NOT NULL
 $$;
 
--- The records as they were hashed. A column that is not selected costs nothing.
+-- The records as they were hashed. Columns that a query does not select cost nothing.
 CREATE VIEW log.event WITH (security_invoker = true) AS
   SELECT
     s.stream, r.version, r.position, (SELECT t.name FROM log.event_type AS t WHERE t.code = r.type) AS type,
@@ -317,7 +318,7 @@ CREATE VIEW log.event WITH (security_invoker = true) AS
     r.closes, CASE WHEN r.decides THEN r.command END AS command, r.shard, r.type AS type_code
   FROM log.record AS r JOIN log.stream AS s ON s.number = r.number AND s.shard = r.shard;
 
--- Streams as listed, with their ends from their records.
+-- Streams for lists, with the current version and hash of each, from its records.
 CREATE VIEW log.listed WITH (security_invoker = true) AS
   SELECT s.stream, s.game, s.phase, s.round, s.seated, s.needed, s.over, s.created_at, s.language, s.pace, s.invite,
     s.tournament, s.tournament_round,
@@ -333,11 +334,11 @@ CREATE VIEW log.listed WITH (security_invoker = true) AS
 CREATE TRIGGER append_only INSTEAD OF INSERT OR UPDATE OR DELETE ON log.event
 FOR EACH ROW EXECUTE FUNCTION log.refuse();
 
--- The arguments of `log.append`. The log itself sets positions, versions and previous hashes, so that none can be wrong.
+-- The arguments of `log.append`, which itself sets positions, versions and previous hashes, so that none can be wrong.
 --
 --   new_record   a record; `metadata` as in `log.record`
---   new_part     the records that extend a stream, which ends at `expected` with the hash `followed` (zeros at 0). `unit` is
---                the number of the unit that it belongs to; without records the end is only checked
+--   new_part     the records that extend a stream, which ends at `expected` with the hash `followed` (zeros at 0). `unit`
+--                is the number of the unit of this part. If it has no records, only the end of the stream is checked
 --   new_row      the new values of the row of a stream that is extended in the same call; required for a new stream
 --   new_outcome  an answer to a command
 CREATE TYPE log.new_record AS (
@@ -351,7 +352,7 @@ CREATE TYPE log.new_row AS (
 );
 CREATE TYPE log.new_outcome AS (stream text, command_id text, fingerprint text, body bytea);
 
--- The units with a part that does not follow the end of its stream. The login sees its own types only.
+-- The units with a part that does not follow the end of its stream. The login sees only streams of its own types.
 CREATE FUNCTION log.conflicts(p_parts log.new_part[]) RETURNS integer[]
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT coalesce(array_agg(DISTINCT p.unit), '{}') FROM unnest(p_parts) AS p LEFT JOIN log.stream AS s ON s.stream = p.stream
@@ -363,19 +364,19 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     OR EXISTS (SELECT FROM log.record AS n WHERE n.number = s.number AND n.version = p.expected + 1 AND n.shard = s.shard)
 $$;
 
--- Appends units, all or none. Returns the numbers of those in conflict, for which nothing was stored, and otherwise the
--- position before the first new record of each of `p_shards`: the shards of the streams with records, in ascending order.
--- `p_amounts` is how many records each gets. Positions follow the order of the parts. No stream occurs twice. An outcome
--- that exists raises unique_violation.
+-- Appends all units or none. Returns the numbers of the units in conflict, in which case nothing was stored; otherwise,
+-- for each of `p_shards`, the position before its first new record. `p_shards` are the shards of the streams with
+-- records, in ascending order; `p_amounts` are the numbers of their records. Positions follow the order of the parts. No
+-- stream may occur twice. An outcome that exists raises unique_violation.
 --
--- Of two appends to one stream both find its end as expected; one waits for the counter, and then (stream, version) rejects
--- the second. A conflict is a result and no error, which would be in Postgres' log.
+-- If two appends to one stream both find its end as expected, one waits for the counter, and then the key (stream,
+-- version) rejects it. A conflict is a result, not an error, because Postgres would log an error.
 --
--- Only the rows that move are locked and, last, the counter of positions.
+-- It locks only the rows that change and, last, the counter of positions.
 --
--- The settings: a generic plan made while the tables are empty would scan them for ever, and a hash join would lock streams
--- in another order than by name: then two batches could wait for each other. The limits remove nothing. They promise few
--- rows, so that Postgres looks the streams up instead of reading them all.
+-- Why the settings: a generic plan made while the tables are empty would scan them for ever, and a hash join would lock
+-- streams in another order than by name, so that two batches could deadlock. The LIMITs remove no rows. They let Postgres
+-- expect few rows, so that it looks up the streams instead of reading them all.
 CREATE FUNCTION log.append(
   p_parts log.new_part[], p_checked log.new_part[], p_rows log.new_row[], p_outcomes log.new_outcome[],
   p_shards smallint[], p_amounts integer[], OUT refused integer[], OUT bases bigint[]
@@ -384,14 +385,15 @@ SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 DECLARE
   every  CONSTANT boolean := pg_has_role(session_user, 'playmolt_owner', 'MEMBER');
   base   bigint;
-  before bigint[];  -- of each part, the new records of the same shard before its own
-  total  bigint := cardinality(p_parts);  -- each has a record or more
+  before bigint[];  -- for each part, the number of new records of the same shard that precede its own
+  total  bigint := cardinality(p_parts);  -- every part has at least one record
   stored bigint;
   placed bigint := 0;
   broken text;
 BEGIN
   bases := '{}';
-  -- Only of its own types a login may write, outcomes included. Parts with records are checked where they are stored.
+  -- A login may write only streams of its own types, including outcomes. Parts with records are checked when stored,
+  -- below.
   IF cardinality(p_checked) + cardinality(p_rows) + cardinality(p_outcomes) > 0 THEN
     PERFORM log.check_login(ARRAY(
       SELECT p.stream FROM unnest(p_checked) AS p
@@ -408,7 +410,7 @@ BEGIN
 
   BEGIN
     IF cardinality(p_rows) > 0 THEN
-      -- A row to lock, so that of two that create the same stream one waits for the other.
+      -- Insert a row to lock, so that if two callers create the same stream, one waits for the other.
       INSERT INTO log.stream (
         stream, version, hash, created_at, updated_at, language, pace, invite, tournament, tournament_round
       )
@@ -432,7 +434,7 @@ BEGIN
       WHERE s.stream = p.stream AND s.version <= p.expected AND NOT s.archived AND s.erased_at IS NULL;
       GET DIAGNOSTICS stored = ROW_COUNT;
       IF stored < cardinality(p_rows) THEN
-        -- Erased, archived, held for its faults, or created by another meanwhile.
+        -- A stream was meanwhile erased, archived or created by another caller, or has unreported faults.
         SELECT array_agg(DISTINCT p.unit) INTO refused FROM unnest(p_rows) AS p LEFT JOIN log.stream AS s ON s.stream = p.stream
         WHERE s.hash IS DISTINCT FROM p.hash;
         RAISE SQLSTATE 'PM409';
@@ -446,7 +448,7 @@ BEGIN
     END IF;
 
     FOR i IN 1 .. cardinality(p_shards) LOOP
-      IF cardinality(p_parts) = 1 THEN  -- most actions come alone, and a window costs them a tenth
+      IF cardinality(p_parts) = 1 THEN  -- most appends have one part, and the window function would cost them 10 %
         before := '{0}';
         total := cardinality((p_parts[1]).records);
       ELSE
@@ -496,14 +498,14 @@ BEGIN
             WHERE e.number = s.number AND e.version = p.expected AND e.shard = s.shard AND e.hash = p.followed
           );
         IF refused IS NULL THEN
-          RAISE EXCEPTION 'records of no stream' USING ERRCODE = 'not_null_violation';
+          RAISE EXCEPTION 'a part with records names a stream that does not exist' USING ERRCODE = 'not_null_violation';
         END IF;
         RAISE SQLSTATE 'PM409';
       END IF;
       placed := placed + stored;
     END LOOP;
     IF placed < total THEN
-      RAISE EXCEPTION 'records of no shard' USING ERRCODE = 'not_null_violation';
+      RAISE EXCEPTION 'records of a shard that is not in p_shards' USING ERRCODE = 'not_null_violation';
     END IF;
     refused := '{}';
   EXCEPTION
@@ -519,11 +521,11 @@ BEGIN
   END;
 END $$;
 
--- Enters finished streams in the register of archived ones and deletes their records, all or none; returns the number of
--- deleted records. `p_streams` is an array of {stream, version, hash}, as in the file `p_file`, which the caller has read
--- back. Only the owner may call it.
+-- Enters finished streams in the register of archived streams and deletes their records, all or none; returns the number
+-- of deleted records. `p_streams` is an array of {stream, version, hash}, as in the file `p_file`, which the caller has
+-- read back. Only the owner may call it.
 --
--- The results, for leaderboards, move to the tables of archived games, and their streams with them.
+-- The records with results, which leaderboards need, move to the tables of archived games; their streams get new numbers.
 CREATE FUNCTION log.prune(p_streams json, p_file text, p_sha256 bytea) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
@@ -584,8 +586,8 @@ BEGIN
   RETURN removed - kept;
 END $$;
 
--- Drops the tables whose records have all been archived and returns their names: their disk space is free at once. A table
--- that is being read is left for the next time. Only the owner may call it.
+-- Drops the tables whose records are all archived and returns their names. This frees their disk space immediately. A
+-- table that is being read is kept until the next call. Only the owner may call it.
 CREATE FUNCTION log.drop_parts() RETURNS SETOF text LANGUAGE plpgsql SECURITY DEFINER SET lock_timeout = '2s' AS $$
 DECLARE
   part   record;
@@ -612,8 +614,8 @@ BEGIN
   END LOOP;
 END $$;
 
--- The streams in which an agent has a seat; as for those that a person opened (see the vault). Under row security no index
--- on expressions within `data` or `metadata` is used, since their operators might reveal rows of others. This function is
+-- The streams in which an agent has a seat. (For the streams that a person opened, see the vault.) Row security prevents
+-- the use of indexes on expressions in `data` or `metadata`, whose operators might reveal other rows. This function is
 -- not subject to row security.
 CREATE FUNCTION log.joined_by(p_agent text) RETURNS SETOF text ROWS 20 LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT s.stream FROM log.record AS e JOIN log.stream AS s ON s.number = e.number
@@ -625,7 +627,7 @@ CREATE FUNCTION log.joined_by(p_agent text) RETURNS SETOF text ROWS 20 LANGUAGE 
     AND log.type_of(s.stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(s.stream)]))
 $$;
 
--- An engine sees only the streams of its own types. The types are looked up once a query.
+-- An engine sees only the streams of its own types, which are looked up once per query.
 ALTER TABLE log.stream ENABLE ROW LEVEL SECURITY;
 ALTER TABLE log.record ENABLE ROW LEVEL SECURITY;
 ALTER TABLE log.outcome ENABLE ROW LEVEL SECURITY;
@@ -648,8 +650,9 @@ GRANT EXECUTE ON FUNCTION log.type_of, log.own_types, log.own_codes, log.code_of
 
 -- Vault ----------------------------------------------------------------------------------------------------------------
 
--- One row a session. `owner` is the agent's id, which no record of a session contains. `wrapped` is the session's key under
--- AES key wrap by the key-encryption key `kek`, which is in a file and never here. An erased session has none.
+-- One row per session. `owner` is the agent's id, which no record of a session contains. `wrapped` is the session's key,
+-- wrapped (AES key wrap) by the key-encryption key `kek`, which is in a file and never in the database. It is null for an
+-- erased session.
 CREATE TABLE vault.key (
   stream     text COLLATE "C" PRIMARY KEY,
   owner      text COLLATE "C" NOT NULL,
@@ -676,8 +679,8 @@ BEGIN
   END IF;
 END $$;
 
--- Stores the keys of sessions that are being opened and returns the streams with a new row. Rows are inserted in the order
--- of names, so that concurrent callers never deadlock.
+-- Stores the keys of sessions that are being opened and returns the streams whose row is new. Rows are inserted in the
+-- order of their names, so that concurrent callers never deadlock.
 CREATE FUNCTION vault.make(p_streams text[], p_owners text[], p_keks text[], p_wrapped bytea[]) RETURNS SETOF text
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
@@ -696,7 +699,7 @@ BEGIN
   RETURN QUERY SELECT * FROM vault.key AS k WHERE k.stream = ANY (p_streams);
 END $$;
 
--- Empties the row of a session and returns when that was; null without a row. A repeat returns the same.
+-- Empties the row of a session and returns the time; null if there is no row. A repeated call returns the same time.
 CREATE FUNCTION vault.erase(p_stream text) RETURNS timestamptz LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   emptied timestamptz;
@@ -708,7 +711,7 @@ BEGIN
   RETURN emptied;
 END $$;
 
--- Rows of the login's own types that another key wraps; at most p_limit.
+-- At most p_limit rows of the login's own types that another key wraps.
 CREATE FUNCTION vault.outdated(p_kek text, p_limit integer) RETURNS SETOF vault.key
 LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT k.* FROM vault.key AS k
@@ -736,7 +739,7 @@ GRANT EXECUTE ON FUNCTION
   vault.make, vault.read, vault.erase, vault.outdated, vault.rewrap, vault.needed
 TO playmolt_vault;
 
--- The owner of a session is stored here alone; the owner of an experiment, in its first record.
+-- The owner of a session is stored only here; the owner of an experiment is in its first record.
 CREATE FUNCTION log.opened_by(p_actor text) RETURNS SETOF text ROWS 20 LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT o.stream FROM (
     SELECT s.stream FROM log.record AS e JOIN log.stream AS s ON s.number = e.number
@@ -768,8 +771,9 @@ CREATE TABLE projection.score (
 ) WITH (fillfactor = 80);
 CREATE INDEX score_ranking ON projection.score (game_type, points DESC, agent_id);
 
--- A seat of a finished game. `ladder`: the ratings that it counts for, a game type and "_slow" after it for a slow game; `rated`: the game is rated; `competes`: it rates this seat. `mu` to `line_points`: the agent's
--- rating after this game.
+-- A seat of a finished game. `ladder`: the ratings for which it counts, which is the game type, followed by "_slow" for a
+-- slow game. `rated`: the game is rated. `competes`: the game rates this seat. `mu` to `line_points`: the agent's rating
+-- after this game.
 CREATE TABLE projection.result (
   game_id     text COLLATE "C" NOT NULL,
   agent_id    text COLLATE "C" NOT NULL,
@@ -787,12 +791,12 @@ CREATE TABLE projection.result (
   line_points bigint,
   PRIMARY KEY (game_id, seat)
 );
--- Without the game: equal times are rare, and such entries are half as long.
+-- The game is left out: equal times are rare, and the entries are half as long.
 CREATE INDEX result_of_agent ON projection.result (agent_id, ended_at DESC);
 CREATE INDEX result_order ON projection.result (ladder, ended_at) WHERE rated AND competes;
 CREATE INDEX result_newest ON projection.result (ended_at DESC) WHERE seat = 0;
 
--- The newest finished games that have a page: an archived one has none.
+-- The newest finished games that have a page; archived games have none.
 CREATE FUNCTION projection.finished(p_limit integer) RETURNS TABLE (game_id text, ended_at timestamptz)
 LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT r.game_id, r.ended_at
@@ -827,8 +831,9 @@ RETURN least(
   sqrt(p_sigma * p_sigma + greatest(0::float8, extract(epoch FROM p_until - p_since)::float8 / 86400) / 12)
 );
 
--- A rated game in which the ratings take into account how often a role wins (the prosecution in trials). `content` is the
--- content version, `won` whether that role won. `games` and `wins` are those of the content version up to this game.
+-- A rated game whose ratings take into account how often a role wins (the prosecution in trials). `content` is the
+-- content version; `won` says whether that role won; `games` and `wins` are the counts of the content version up to this
+-- game.
 CREATE TABLE projection.role_game (
   game_id  text COLLATE "C" PRIMARY KEY,
   content  text COLLATE "C" NOT NULL,
@@ -839,7 +844,7 @@ CREATE TABLE projection.role_game (
 ) WITH (fillfactor = 80);
 CREATE INDEX role_game_order ON projection.role_game (content, ended_at);
 
--- The newest counts of each content version, and the place of the game that they include last.
+-- The newest counts of each content version, and the place of the last game that they include.
 CREATE TABLE projection.role_rate (
   game_type text COLLATE "C" NOT NULL,
   content   text COLLATE "C" NOT NULL,
@@ -851,7 +856,7 @@ CREATE TABLE projection.role_rate (
 ) WITH (fillfactor = 80);
 
 -- Scores over all game types, by agent ("overall") or with all agents of a model as one player ("model"). A job computes
--- them from the results; `input` is the digest of what it read.
+-- them from the results; `input` is the digest of the results that it read.
 CREATE TABLE projection.score_fit (
   board       text COLLATE "C" PRIMARY KEY CHECK (board IN ('overall', 'model')),
   as_of       timestamptz      NOT NULL,
@@ -860,7 +865,7 @@ CREATE TABLE projection.score_fit (
 );
 CREATE TABLE projection.fitted_score (
   board text COLLATE "C"  NOT NULL REFERENCES projection.score_fit,
-  id    text COLLATE "C"  NOT NULL, -- an agent's, or the alias of a model
+  id    text COLLATE "C"  NOT NULL, -- the id of an agent, or the alias of a model
   model text COLLATE "C"  NOT NULL, -- empty for an agent
   score double precision  NOT NULL,
   low   double precision  NOT NULL,
@@ -882,19 +887,19 @@ GRANT SELECT ON ALL TABLES IN SCHEMA projection TO playmolt_gateway, playmolt_re
 
 -- Accounts --------------------------------------------------------------------------------------------------------------
 
--- Who is behind agents. All that identifies a person is here and not in the log, so that it can be erased.
+-- The owners of agents. All data that identifies a person is here and not in the log, so that it can be erased.
 CREATE TABLE account.owner (
   id         text COLLATE "C" PRIMARY KEY,
   name       text             NOT NULL,
   folded     text COLLATE "C" NOT NULL,
-  given_name text, -- what the operator's decision replaced (see "Moderation"), also in `folded`
+  given_name text, -- the name that a decision of the operator replaced (see "Moderation"), also in `folded`
   given_folded text COLLATE "C",
   contact    text,
   created_at timestamptz      NOT NULL DEFAULT now()
 );
 
--- `folded` is the name in the form in which beginnings of names are compared. `owner_id` follows from the streams of
--- ownership in the log; `address_group` is the keyed hash of the address from which the agent was registered.
+-- `folded` is the name in the form that searches compare with the beginning of a name. `owner_id` follows from the
+-- streams of ownership in the log; `address_group` is the keyed hash of the address from which the agent was registered.
 CREATE TABLE account.agent (
   id         text COLLATE "C" PRIMARY KEY,
   name       text             NOT NULL,
@@ -907,10 +912,10 @@ CREATE TABLE account.agent (
   version_changes smallint    NOT NULL DEFAULT 0,
   about      text,
   model      text,
-  invite     text COLLATE "C", -- the id of the invite code by which it came
+  invite     text COLLATE "C", -- the id of the invite code with which it registered
   owner_id   text COLLATE "C" REFERENCES account.owner,
   address_group bytea CHECK (octet_length(address_group) = 16),
-  given_name text, -- what the operator's decision replaced (see "Moderation"), also in `handle` and `folded`
+  given_name text, -- the name that a decision of the operator replaced (see "Moderation"), also in `handle` and `folded`
   given_handle text COLLATE "C",
   given_folded text COLLATE "C",
   CHECK (model IS NULL OR kind = 'house')
@@ -920,7 +925,7 @@ CREATE UNIQUE INDEX agent_handle ON account.agent (handle);
 CREATE INDEX agent_folded ON account.agent (folded);
 CREATE INDEX agent_owner ON account.agent (owner_id) WHERE owner_id IS NOT NULL;
 
--- The name's slug and as many of the last characters of the id as make it unique.
+-- A handle: the slug of the name, and as many of the last characters of the id as make it unique.
 CREATE FUNCTION account.name_handle() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   slug  text := regexp_replace(normalize(NEW.name, NFKD), '[^[:ascii:]]', '', 'g');
@@ -937,21 +942,21 @@ BEGIN
 END $$;
 CREATE TRIGGER name_handle BEFORE INSERT ON account.agent FOR EACH ROW EXECUTE FUNCTION account.name_handle();
 
--- One key an agent: of two concurrent rotations the later one wins, and no third key stays valid.
+-- One key per agent: of two concurrent rotations the later one wins, and no other key stays valid.
 CREATE TABLE account.api_key (
   agent_id   text COLLATE "C" PRIMARY KEY REFERENCES account.agent,
   hash       bytea            NOT NULL UNIQUE CHECK (octet_length(hash) = 32),
   created_at timestamptz      NOT NULL DEFAULT now()
 );
 
--- Keys for which cached data is outdated, for an hour: a gateway polls for recent ones instead of looking each key up.
+-- Keys whose cached data is outdated, kept for an hour. Gateways poll for recent ones instead of looking up every key.
 CREATE TABLE account.void_key (
   hash bytea       PRIMARY KEY CHECK (octet_length(hash) = 32),
   at   timestamptz NOT NULL
 );
 CREATE INDEX void_key_at ON account.void_key (at);
 
--- `clock_timestamp()`: the transaction may have begun long before.
+-- It uses `clock_timestamp()`, because the transaction may have begun long before.
 CREATE FUNCTION account.note_void_key() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   void bytea;
@@ -959,7 +964,7 @@ BEGIN
   IF TG_TABLE_NAME <> 'agent' THEN
     void := OLD.hash;
   ELSE
-    -- Locked, so that a key that is being replaced is waited for, and not the one before it called void.
+    -- Lock the rows, to wait for a key that is being replaced instead of voiding the one before it.
     SELECT k.hash INTO void FROM account.api_key AS k WHERE k.agent_id = OLD.id FOR SHARE;
   END IF;
   DELETE FROM account.void_key AS v WHERE v.hash IN (
@@ -974,19 +979,19 @@ CREATE TRIGGER note_void_key AFTER UPDATE OR DELETE ON account.api_key
 FOR EACH ROW EXECUTE FUNCTION account.note_void_key();
 CREATE TRIGGER note_void_key AFTER UPDATE ON account.agent FOR EACH ROW EXECUTE FUNCTION account.note_void_key();
 
--- People who open legal and jury sessions: their tokens are keys of no agent and are in no list.
+-- People who open legal and jury sessions. Their tokens belong to no agent and appear in no list.
 CREATE TABLE account.visitor (
   id         text COLLATE "C" PRIMARY KEY,
   hash       bytea            NOT NULL UNIQUE CHECK (octet_length(hash) = 32),
   created_at timestamptz      NOT NULL DEFAULT now(),
   invite     text COLLATE "C",
-  void_at    timestamptz -- refused since then, because it opened no session; see `sweep_visitors`
+  void_at    timestamptz -- since when it is refused, because it opened no session; see `sweep_visitors`
 );
 CREATE INDEX visitor_created ON account.visitor (created_at);
 CREATE TRIGGER note_void_key AFTER UPDATE OR DELETE ON account.visitor
 FOR EACH ROW EXECUTE FUNCTION account.note_void_key();
 
--- One key an owner, as for agents. An owner that signed in and never asked for a key has none.
+-- One key per owner, as for agents. An owner that signed in and never requested a key has none.
 CREATE TABLE account.owner_key (
   owner_id   text COLLATE "C" PRIMARY KEY REFERENCES account.owner ON DELETE CASCADE,
   hash       bytea            NOT NULL UNIQUE CHECK (octet_length(hash) = 32),
@@ -995,14 +1000,14 @@ CREATE TABLE account.owner_key (
 CREATE TRIGGER note_void_key AFTER UPDATE OR DELETE ON account.owner_key
 FOR EACH ROW EXECUTE FUNCTION account.note_void_key();
 
--- Codes that replace the key of an owner, each once. A used code has no row.
+-- Codes with which an owner replaces its key. Each works once; a used code has no row.
 CREATE TABLE account.recovery_code (
   hash     bytea            PRIMARY KEY CHECK (octet_length(hash) = 32),
   owner_id text COLLATE "C" NOT NULL REFERENCES account.owner ON DELETE CASCADE
 );
 CREATE INDEX recovery_code_owner ON account.recovery_code (owner_id);
 
--- The body that an Idempotency-Key of a claim belongs to, and the agent that it claimed.
+-- For each Idempotency-Key of a claim: the fingerprint of the body, and the claimed agent.
 CREATE TABLE account.claim_key (
   owner_id    text COLLATE "C" NOT NULL REFERENCES account.owner ON DELETE CASCADE,
   command_id  uuid             NOT NULL,
@@ -1022,8 +1027,8 @@ CREATE TABLE account.sign_in (
 );
 CREATE INDEX sign_in_owner ON account.sign_in (owner_id);
 
--- Sign-ins that are under way, each good once: the hash of the state, the hash of the cookie of the browser that began,
--- the page to open, and the owner that the account is to be joined to.
+-- Sign-ins in progress, each valid once: the hash of the state, the hash of the browser's cookie, the page to open
+-- afterwards, and the owner to which the account will be added, if any.
 CREATE TABLE account.sign_in_attempt (
   hash     bytea       PRIMARY KEY CHECK (octet_length(hash) = 32),
   browser  bytea       NOT NULL CHECK (octet_length(browser) = 32),
@@ -1034,8 +1039,8 @@ CREATE TABLE account.sign_in_attempt (
 CREATE INDEX sign_in_attempt_at ON account.sign_in_attempt (at);
 CREATE INDEX sign_in_attempt_owner ON account.sign_in_attempt (owner_id) WHERE owner_id IS NOT NULL;
 
--- Sessions of browsers that are signed in: the hash of the cookie, and the token that changing calls carry. They end with
--- the account that opened them.
+-- Sessions of signed-in browsers: the hash of the cookie, and the token that calls which change something must carry.
+-- They end when the account that opened them is removed.
 CREATE TABLE account.browser_session (
   hash       bytea            PRIMARY KEY CHECK (octet_length(hash) = 32),
   owner_id   text COLLATE "C" NOT NULL REFERENCES account.owner ON DELETE CASCADE,
@@ -1048,8 +1053,8 @@ CREATE INDEX browser_session_owner ON account.browser_session (owner_id);
 CREATE INDEX browser_session_sign_in ON account.browser_session (sign_in);
 CREATE INDEX browser_session_used ON account.browser_session (used_at);
 
--- Reports to the operator. Equal ones are one row while it is not decided: `digest` is that of what was reported and why. Who
--- reported it is not stored.
+-- Reports to the operator. Equal reports share one row until it is decided: `digest` is that of the reported thing and
+-- the reason. The reporter is not stored.
 CREATE TABLE account.report (
   id         text COLLATE "C" PRIMARY KEY,
   digest     bytea       NOT NULL CHECK (octet_length(digest) = 32),
@@ -1071,7 +1076,7 @@ CREATE UNIQUE INDEX report_open ON account.report (digest) WHERE decided_at IS N
 CREATE INDEX report_newest ON account.report (at DESC, id DESC);
 CREATE INDEX report_decided ON account.report (decided_at) WHERE decided_at IS NOT NULL;
 
--- The body that an Idempotency-Key of a report, a decision or a ban belongs to, and what was answered.
+-- For each Idempotency-Key of a report, a decision or a ban: the fingerprint of the body, and the answer.
 CREATE TABLE account.report_key (
   command_id  uuid        PRIMARY KEY,
   fingerprint bytea       NOT NULL,
@@ -1082,7 +1087,7 @@ CREATE TABLE account.report_key (
 CREATE INDEX report_key_report ON account.report_key (report_id);
 CREATE INDEX report_key_at ON account.report_key (at) WHERE report_id IS NULL;
 
--- Deletes the reports that were decided so many days ago, and the answers to decisions and bans of that time.
+-- Deletes the reports that were decided more than this many days ago, and answers to decisions and bans of that age.
 CREATE FUNCTION account.sweep_reports(p_days integer) RETURNS bigint LANGUAGE sql SECURITY DEFINER AS $$
   DELETE FROM account.report_key WHERE report_id IS NULL AND at < clock_timestamp() - make_interval(days => p_days);
   WITH gone AS (
@@ -1091,8 +1096,8 @@ CREATE FUNCTION account.sweep_reports(p_days integer) RETURNS bigint LANGUAGE sq
   SELECT count(*) FROM gone
 $$;
 
--- Deletes some tokens that were made so many days ago and own no session that could be opened; returns their number. A token
--- is first refused for an hour, in which a session that it was just opening appears: then it is accepted again.
+-- Deletes some tokens that are more than this many days old and own no readable session; returns their number. A token is
+-- first refused for an hour; if a session that it was just opening appears in that time, it is accepted again.
 CREATE FUNCTION account.sweep_visitors(p_days integer) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   swept bigint;
@@ -1110,8 +1115,8 @@ BEGIN
   RETURN swept;
 END $$;
 
--- Whether two of these agents were registered from one address. House bots, agents that came by an invite code, and those
--- whose owner signed in with an OpenID provider do not count.
+-- Whether two of these agents were registered from one address. House bots, agents with an invite code, and agents whose
+-- owner signed in with an OpenID provider do not count.
 CREATE FUNCTION account.one_address(p_agents text[]) RETURNS boolean LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT EXISTS (
     SELECT FROM account.agent AS a
@@ -1121,7 +1126,7 @@ CREATE FUNCTION account.one_address(p_agents text[]) RETURNS boolean LANGUAGE sq
   )
 $$;
 
--- Codes that admit `people` agents and visitors, in all, until a time. A revoked code has no row.
+-- Invite codes. Each admits `people` agents and visitors in total, until a time. A revoked code has no row.
 CREATE TABLE account.invite (
   id         text COLLATE "C" PRIMARY KEY,
   hash       bytea            NOT NULL UNIQUE CHECK (octet_length(hash) = 32),
@@ -1131,8 +1136,8 @@ CREATE TABLE account.invite (
   created_at timestamptz      NOT NULL DEFAULT now()
 );
 
--- The body that an Idempotency-Key of a join belongs to. A key with another body is refused, whatever game type it names:
--- each type has its own lobby, and no lobby knows the joins of another.
+-- For each Idempotency-Key of a join: the fingerprint of the body. A key with another body is refused for all game types;
+-- lobbies cannot check that, because each type has its own and does not know the joins of the others.
 CREATE TABLE account.join_key (
   agent_id    text COLLATE "C" NOT NULL REFERENCES account.agent,
   command_id  uuid             NOT NULL,
@@ -1140,7 +1145,7 @@ CREATE TABLE account.join_key (
   PRIMARY KEY (agent_id, command_id)
 );
 
--- The newest hundred games in which an agent took a seat and whose end it has not been informed of.
+-- The newest hundred games in which an agent took a seat and whose end it has not received yet.
 CREATE TABLE account.seat (
   agent_id text COLLATE "C" NOT NULL REFERENCES account.agent,
   game_id  text COLLATE "C" NOT NULL,
@@ -1157,7 +1162,7 @@ CREATE TABLE account.house_bot (
 CREATE FUNCTION account.seats_tables() RETURNS boolean LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 RETURN coalesce('tournament' = ANY (log.own_types()), true);
 
--- Agents as the game of a tournament seats them.
+-- Agents, as they are seated in games of tournaments.
 CREATE FUNCTION account.entrants(p_agents text[])
 RETURNS TABLE (id text, name text, handle text, kind text, version text, model text, owner_id text)
 LANGUAGE sql STABLE SECURITY DEFINER AS $$
@@ -1196,14 +1201,14 @@ CREATE FUNCTION projection.includes(p_ends timestamptz) RETURNS boolean LANGUAGE
   )
 $$;
 
--- Remembers the seats of a tournament's game.
+-- Stores the seats of a tournament's game.
 CREATE FUNCTION account.note_table(p_game text, p_agents text[]) RETURNS void LANGUAGE sql SECURITY DEFINER AS $$
   INSERT INTO account.seat (agent_id, game_id)
   SELECT a.id, p_game FROM account.agent AS a WHERE a.id = ANY (p_agents) AND (SELECT account.seats_tables())
   ORDER BY a.id ON CONFLICT DO NOTHING
 $$;
 
--- What agents gathered in the rated games of a type that ended in a time.
+-- The points of agents in the rated games of a type that ended within a period.
 CREATE FUNCTION projection.season(p_game text, p_begins timestamptz, p_ends timestamptz, p_most integer) RETURNS TABLE (
   id text, name text, handle text, kind text, version text, model text, owner_id text, points bigint, wins bigint, games bigint
 ) LANGUAGE sql STABLE SECURITY DEFINER AS $$
@@ -1223,7 +1228,7 @@ CREATE TABLE account.secret (
   value bytea NOT NULL CHECK (octet_length(value) = 32)
 );
 
--- The address at which an agent is called, and the secret that signs the calls.
+-- The address at which the platform calls an agent, and the secret that signs these calls.
 CREATE TABLE account.callback (
   agent_id   text COLLATE "C" PRIMARY KEY REFERENCES account.agent,
   url        text             NOT NULL,
@@ -1231,8 +1236,9 @@ CREATE TABLE account.callback (
   created_at timestamptz      NOT NULL DEFAULT now()
 );
 
--- A seat whose agent is called by the gateway `holder`, until `until`. `refusals` counts refused answers to the question
--- `turn_id`; `last_error` is the error of the last answer in this game; `calling_until` bounds the current call.
+-- A seat whose agent the gateway `holder` calls, until `until`. `refusals` counts the refused answers to the question
+-- `turn_id`; `last_error` is the error of the last answer in this game; `calling_until` is when the current call must
+-- end.
 CREATE TABLE account.called_seat (
   agent_id      text COLLATE "C" NOT NULL,
   game_id       text COLLATE "C" NOT NULL,
@@ -1247,9 +1253,10 @@ CREATE TABLE account.called_seat (
 );
 CREATE INDEX called_seat_calling ON account.called_seat (calling_until) WHERE calling_until IS NOT NULL;
 
--- Where an owner is notified about its agents. The secret that signs the notices follows from `id`, which is new with each
--- change. `begins`: records of a shard up to this position cause no notice. `origin` begins the links in notices, `host` is
--- the name and port that are called. `works`: whether the last call succeeded. `due_at`: when a notice is to be delivered.
+-- The address at which an owner receives notices about its agents. The secret that signs the notices follows from `id`,
+-- which every change replaces. `begins`: for each shard, the position after which records cause notices. `origin`: the
+-- beginning of links in notices. `host`: the host and port of the address. `works`: whether the last call succeeded.
+-- `due_at`: when the next notice is due.
 CREATE TABLE account.webhook (
   owner_id   text COLLATE "C" PRIMARY KEY REFERENCES account.owner ON DELETE CASCADE,
   id         uuid             NOT NULL,
@@ -1268,8 +1275,9 @@ CREATE TABLE account.webhook (
 );
 CREATE INDEX webhook_due ON account.webhook (due_at) WHERE off IS NULL;
 
--- The notices of a webhook. One that waits is due at `next_at`; while the gateway `holder` delivers it, that is when its
--- lease ends. `first_at` is the time of the first call, `changed_at` of the last one or of the end.
+-- The notices of a webhook. A waiting notice is due at `next_at`; while the gateway `holder` delivers it, `next_at` is
+-- the end of the lease. `first_at` is the time of the first call, `changed_at` that of the last call or of the notice's
+-- end.
 CREATE TABLE account.delivery (
   id         text COLLATE "C" PRIMARY KEY,
   owner_id   text COLLATE "C" NOT NULL REFERENCES account.webhook ON DELETE CASCADE,
@@ -1290,14 +1298,14 @@ CREATE INDEX delivery_changed ON account.delivery (owner_id, changed_at DESC, nu
 CREATE INDEX delivery_calling ON account.delivery (next_at) WHERE holder IS NOT NULL;
 CREATE INDEX delivery_agent ON account.delivery (agent_id) WHERE status = 'waiting';
 
--- The position up to which each shard's records became notices; while no webhook is on, it rests.
+-- The position up to which each shard's records became notices. It does not move while no webhook is on.
 CREATE TABLE account.notice_progress (
   shard    smallint PRIMARY KEY,
   position bigint   NOT NULL DEFAULT 0
 );
 
--- Sets the webhook of an owner and turns it on; false if the owner was erased. Notices that wait are delivered to the new
--- address at once.
+-- Sets the webhook of an owner and turns it on; false if the owner was erased. Waiting notices become due immediately, at
+-- the new address.
 CREATE FUNCTION account.put_webhook(
   p_owner text, p_id uuid, p_url text, p_host text, p_origin text, p_events text[]
 ) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER AS $$
@@ -1324,7 +1332,7 @@ BEGIN
   RETURN true;
 END $$;
 
--- Notes when the next waiting notice of a webhook is due; null if none waits.
+-- Sets `due_at` of a webhook to the time of its next waiting notice; null if none waits.
 CREATE FUNCTION account.set_due(p_owner text) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
   UPDATE account.webhook AS w SET due_at = (
@@ -1332,8 +1340,8 @@ LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
   ) WHERE w.owner_id = p_owner
 $$;
 
--- Marks notices that wait as dropped: those of a webhook, or of an agent. One that is being delivered may still arrive.
--- Here as elsewhere the webhooks are locked before their notices.
+-- Marks the waiting notices of a webhook, or of an agent, as dropped. A notice that is being delivered may still arrive.
+-- Here as elsewhere, webhooks are locked before their notices.
 CREATE FUNCTION account.drop_notices(p_owner text, p_agent text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   owners CONSTANT text[] := ARRAY(
@@ -1356,8 +1364,9 @@ LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
   )
 $$;
 
--- Stores the notices of a shard's records from `p_seen` to `p_position`; false, and nothing is stored, if another relay did.
--- A notice is for its owner, or for the one that its agent has now. Of more than p_most that wait, the oldest are dropped.
+-- Stores the notices of a shard's records from `p_seen` to `p_position`; returns false and stores nothing if another
+-- relay has done so. A notice goes to its owner, or to the current owner of its agent. If more than p_most notices wait,
+-- the oldest are dropped.
 CREATE FUNCTION account.note_events(
   p_shard smallint, p_seen bigint, p_position bigint, p_notices json, p_most integer
 ) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER AS $$
@@ -1369,7 +1378,7 @@ BEGIN
   IF NOT FOUND THEN
     RETURN false;
   END IF;
-  -- Locked, so that no agent is let go and no owner erased meanwhile.
+  -- Lock the rows, so that meanwhile no agent is released and no owner erased.
   PERFORM FROM account.agent AS a
   WHERE a.owner_id IS NOT NULL AND a.id IN (SELECT e ->> 'agent_id' FROM json_array_elements(p_notices) AS e)
   ORDER BY a.id FOR KEY SHARE;
@@ -1402,17 +1411,17 @@ BEGIN
   RETURN true;
 END $$;
 
--- Whether notices are wanted, and up to where each shard's records became notices.
+-- Whether any webhook is on, and up to which position each shard's records became notices.
 CREATE FUNCTION account.noted() RETURNS TABLE (shard smallint, "position" bigint)
 LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT p.shard, p.position FROM account.notice_progress AS p
   WHERE EXISTS (SELECT FROM account.webhook AS w WHERE w.off IS NULL) ORDER BY p.shard
 $$;
 
--- Leases due notices for delivery, one of a webhook at a time. In progress are at most p_each of a webhook and p_most in
--- all. So that addresses that
--- hang delay no notices of others, webhooks whose last call failed share a quarter of p_most, new ones half of it, and both
--- at most p_host at one host. Who was called longest ago comes first. The lock makes the counts exact.
+-- Leases due notices for delivery, one per webhook in each call. At most p_each notices of a webhook and p_most in total
+-- are in progress. Addresses that hang must not delay the notices of others: so webhooks whose last call failed share a
+-- quarter of p_most, new webhooks half of it, and both have at most p_host calls to one host. Webhooks that were called
+-- longest ago come first. The lock makes the counts exact.
 CREATE FUNCTION account.claim_notices(
   p_holder uuid, p_ahead double precision, p_lease double precision, p_each integer, p_host integer, p_most integer,
   p_room integer
@@ -1470,8 +1479,9 @@ BEGIN
   WHERE n.id = ANY (chosen) AND n.status = 'waiting' AND n.holder = p_holder AND n.changed_at = present ORDER BY n.number;
 END $$;
 
--- Records how a call ended: 'delivered', 'gone', or null: it failed. A failed notice is due again after p_pause, for p_day
--- seconds from its first call. Who has moved away, or failed for so long, gets no more notices until it is set again.
+-- Records the result of a call: 'delivered', 'gone', or null if it failed. A failed notice is due again after p_pause,
+-- until p_day seconds after its first call. A webhook that is gone, or has failed for that long, is off until it is set
+-- again.
 CREATE FUNCTION account.record_call(
   p_id text, p_holder uuid, p_ahead double precision, p_result text, p_pause double precision, p_day double precision
 ) RETURNS void LANGUAGE plpgsql AS $$
@@ -1512,13 +1522,13 @@ BEGIN
   PERFORM account.trim_notices(called.owner_id);
 END $$;
 
--- The model of each agent that has one, for scores by model.
+-- The models of agents, for scores by model; agents without a model are left out.
 CREATE FUNCTION account.models() RETURNS TABLE (agent text, model text) LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT a.id, a.model FROM account.agent AS a WHERE a.model IS NOT NULL
 $$;
 
--- Takes a slot for a call for `p_seconds`; false if there is none, for this agent or in total. The lock makes the counts
--- exact: otherwise two callers could take the last slot.
+-- Takes a slot for a call for `p_seconds`; false if no slot is free for this agent or in total. The lock makes the counts
+-- exact; otherwise two callers could take the last slot.
 CREATE FUNCTION account.begin_call(
   p_agent text, p_game text, p_holder text, p_seconds double precision, p_each integer, p_most integer
 ) RETURNS boolean LANGUAGE plpgsql AS $$
@@ -1536,8 +1546,8 @@ BEGIN
   RETURN FOUND;
 END $$;
 
--- Sessions and experiments that their owners share: a stream has one address at a time. `sections` names the shared parts;
--- null: all.
+-- Sessions and experiments that their owners share. A stream has at most one address. `sections` names the shared parts;
+-- null means all.
 CREATE TABLE account.share (
   stream    text COLLATE "C" PRIMARY KEY,
   token     text COLLATE "C" NOT NULL UNIQUE CHECK (length(token) >= 22),
@@ -1546,7 +1556,7 @@ CREATE TABLE account.share (
   shared_at timestamptz      NOT NULL DEFAULT now()
 );
 
--- The body that an Idempotency-Key of a share belongs to: its repetition shares no other sections.
+-- For each Idempotency-Key of a share: the fingerprint of the body, so that a repetition cannot share other sections.
 CREATE TABLE account.share_key (
   stream      text COLLATE "C" NOT NULL,
   command_id  text COLLATE "C" NOT NULL,
@@ -1554,7 +1564,8 @@ CREATE TABLE account.share_key (
   PRIMARY KEY (stream, command_id)
 );
 
--- A plain address for one file of a caller, which a browser opens without its key: for minutes, under a hashed token.
+-- An address for one file of a caller, valid for minutes, which a browser can open without the caller's key. It contains
+-- a token, which is stored as a hash.
 CREATE TABLE account.file_link (
   token_hash bytea            PRIMARY KEY,
   caller     text COLLATE "C" NOT NULL,
@@ -1588,8 +1599,8 @@ GRANT UPDATE (used) ON account.invite TO playmolt_gateway;
 
 -- Limits: rates ---------------------------------------------------------------------------------------------------------
 
--- A bucket is the time at which it is full again: this one value gives level and age. Unlogged: a crash of the server
--- fills all buckets, which costs less than a flush for every request.
+-- Token buckets. A bucket is stored as the time at which it is full again, from which its level follows. The table is
+-- unlogged: a crash of the server fills all buckets, which costs less than a flush for every request.
 CREATE UNLOGGED TABLE limits.bucket (
   key     text COLLATE "C" PRIMARY KEY,
   full_at timestamptz      NOT NULL
@@ -1618,11 +1629,11 @@ BEGIN
     RETURN 0;
   END IF;
   SELECT b.full_at INTO filled FROM limits.bucket AS b WHERE b.key = p_key;
-  -- The bucket may have been swept meanwhile: then it is full, and the caller may come back at once.
+  -- If the bucket was swept meanwhile, it is full, and the caller may retry immediately.
   RETURN greatest(0.001, extract(epoch FROM coalesce(filled, present) + price - present - depth));
 END $$;
 
--- The seconds until a bucket has a token; takes none.
+-- The seconds until a bucket has a token. It takes none.
 CREATE FUNCTION limits.wait(p_key text, p_capacity double precision, p_seconds double precision)
 RETURNS double precision LANGUAGE sql SECURITY DEFINER AS $$
   SELECT greatest(0, coalesce(max(extract(epoch FROM b.full_at - clock_timestamp())), 0) + p_seconds / p_capacity - p_seconds)
@@ -1631,16 +1642,16 @@ $$;
 
 -- Limits: guesses ------------------------------------------------------------------------------------------------------
 
--- Tries to guess a secret of somebody. Unlogged, as buckets are.
+-- Tries to guess a secret of a caller. The table is unlogged, as that of buckets.
 CREATE UNLOGGED TABLE limits.guess (
   key   text COLLATE "C" PRIMARY KEY,
   tries integer          NOT NULL,
-  since timestamptz      NOT NULL -- the first of these tries, or since when no more are let in
+  since timestamptz      NOT NULL -- the time of the first of these tries, or of the lock
 );
 
--- Counts a try and returns 0, or the seconds for which no more are let in, after p_most tries within p_seconds. Such a
--- lock lasts p_seconds, and for as long again after it all tries are let in: so those who guess on cannot lock out the
--- one who knows the secret.
+-- Counts a try and returns 0. After p_most tries within p_seconds it locks the secret and returns the seconds until the
+-- lock ends. A lock lasts p_seconds, and for p_seconds after it all tries are admitted, so that guessing cannot
+-- permanently lock out the person who knows the secret.
 CREATE FUNCTION limits.guess(p_key text, p_most integer, p_seconds double precision) RETURNS double precision
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
@@ -1670,15 +1681,15 @@ BEGIN
 END $$;
 CREATE INDEX guess_since ON limits.guess (since);
 
--- Forgets the tries of one who knew the secret.
+-- Deletes the counted tries, after the right secret was given.
 CREATE FUNCTION limits.forgive(p_key text) RETURNS void LANGUAGE sql SECURITY DEFINER AS $$
   DELETE FROM limits.guess AS g WHERE g.key = p_key
 $$;
 
 -- Limits: sessions -----------------------------------------------------------------------------------------------------
 
--- A place for a session that is being opened, until it is in the log or its call is refused. Unlogged: a crash of the
--- server opens no sessions.
+-- Reserved places for sessions that are being opened, until the session is in the log or its call is refused. The table
+-- is unlogged: a crash of the server opens no sessions.
 CREATE UNLOGGED TABLE limits.opening (
   session text COLLATE "C" PRIMARY KEY,
   owner   text COLLATE "C" NOT NULL,
@@ -1687,15 +1698,15 @@ CREATE UNLOGGED TABLE limits.opening (
 );
 CREATE INDEX opening_owner ON limits.opening (owner, game);
 
--- All sessions of an owner.
+-- All sessions that an owner has.
 CREATE FUNCTION limits.sessions_of(p_owner text) RETURNS SETOF log.stream
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT s.* FROM log.stream AS s WHERE s.stream IN (SELECT k.stream FROM vault.key AS k WHERE k.owner = p_owner)
 $$;
 
--- Reserves a place for a session and returns '', or the limit that is reached: an owner may have p_most unfinished sessions
--- of a type with activity within p_days ('running'), and open p_day_most sessions of all types in a day of UTC ('day'; 0:
--- unlimited). Calls of one owner take turns, so that no two count the same place.
+-- Reserves a place for a session and returns '', or returns the limit that is reached. An owner may have p_most
+-- unfinished sessions of a type with activity within p_days ('running'), and may open p_day_most sessions of all types in
+-- a UTC day ('day'; 0 means unlimited). Calls of one owner take turns, so that no two reserve the same place.
 CREATE FUNCTION limits.open_session(
   p_owner text, p_game text, p_session text, p_most integer, p_days integer, p_day_most integer
 ) RETURNS text LANGUAGE plpgsql SECURITY DEFINER AS $$
@@ -1735,8 +1746,8 @@ $$;
 
 -- Limits: calls of models -----------------------------------------------------------------------------------------------
 
--- Model calls: pending ones (`until` is in the future) and those of the last minute. Unlogged: a crash of the server
--- forgets them, and the model's server then answers 429.
+-- Model calls: pending ones (`until` is in the future) and those of the last minute. The table is unlogged: if a crash of
+-- the server loses them, the model's server may answer 429.
 CREATE UNLOGGED TABLE limits.model_call (
   id     uuid             PRIMARY KEY,
   alias  text COLLATE "C" NOT NULL,
@@ -1748,8 +1759,8 @@ CREATE UNLOGGED TABLE limits.model_call (
 CREATE INDEX model_call_alias ON limits.model_call (alias, at);
 CREATE INDEX model_call_provider ON limits.model_call (provider, until);
 
--- The concurrency that a provider which refused calls (429) is allowed. `answered` counts answers at full concurrency since
--- the last change, `refused` its refusals in a row; no call is made before `until`.
+-- The concurrency that is allowed for a provider after it has refused calls (429). `answered` counts its answers at full
+-- concurrency since the last change, `refused` its consecutive refusals; no call is made before `until`.
 CREATE UNLOGGED TABLE limits.provider (
   provider text COLLATE "C" PRIMARY KEY,
   allowed  integer          NOT NULL CHECK (allowed >= 1),
@@ -1827,10 +1838,10 @@ BEGIN
   RETURN FOUND;
 END $$;
 
--- Releases a slot; `tokens` is what the call used, null if unknown. `refused` is what to learn about the provider: a refusal
--- (429) halves its allowed concurrency and delays all its calls by `wait` seconds, or longer for repeated refusals;
--- ⌈stretch / allowed⌉ answers at full concurrency add one. Calls that were pending at a refusal do not count. All under the
--- lock, so that no other call takes the refused call's slot before.
+-- Releases a slot; `tokens` is what the call used, null if unknown. `refused` is what to learn about the provider: a
+-- refusal (429) halves its allowed concurrency and delays all its calls by `wait` seconds, or longer for repeated
+-- refusals; ⌈stretch / allowed⌉ answers at full concurrency add one. Calls that were pending at a refusal do not count.
+-- All this happens under the lock, so that no other call takes the refused call's slot first.
 CREATE FUNCTION limits.give_back(
   p_id uuid, p_tokens bigint, p_refused boolean, p_wait double precision, p_stretch integer,
   p_first double precision, p_most double precision
@@ -1884,7 +1895,7 @@ END $$;
 
 -- Limits: budgets -------------------------------------------------------------------------------------------------------
 
--- The spending of an account, with pending calls at their worst case: a lost call stays counted so.
+-- The spending of an account. Pending calls count at their worst case; a lost call stays counted like that.
 CREATE TABLE limits.budget (
   account text COLLATE "C" PRIMARY KEY,
   calls   bigint  NOT NULL DEFAULT 0,
@@ -1892,8 +1903,8 @@ CREATE TABLE limits.budget (
   money   numeric NOT NULL DEFAULT 0
 );
 
--- Counts a call on every account at that account's worst case, or on none: returns the first account that cannot pay for it,
--- with its spending, or no row if all can. A null limit means unlimited.
+-- Counts a call on every account at that account's worst case, or on none: returns the first account that cannot pay for
+-- it, with its spending, or no row if all can. A null limit means unlimited.
 CREATE FUNCTION limits.reserve(
   p_accounts text[], p_calls bigint[], p_tokens bigint[], p_money numeric[], p_take_tokens bigint[], p_take_money numeric[]
 ) RETURNS SETOF limits.budget LANGUAGE plpgsql SECURITY DEFINER AS $$
@@ -1918,8 +1929,8 @@ BEGIN
   END IF;
 END $$;
 
--- Corrects the counts of `reserve` to what the call used; a call that was never made counts none. Accounts are locked in the
--- same order as there.
+-- Corrects the counts of `reserve` to what the call used, which is nothing if it was never made. Accounts are locked in
+-- the same order as in `reserve`.
 CREATE FUNCTION limits.settle(p_accounts text[], p_calls bigint[], p_tokens bigint[], p_money numeric[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
@@ -1929,15 +1940,15 @@ BEGIN
   WHERE b.account = a.account;
 END $$;
 
--- Deletes the full buckets, which equal unused ones, and the spending of days that ended a week ago; returns the number of
--- buckets.
+-- Deletes full buckets, which equal unused ones, and the spending of days more than a week ago; returns the number of
+-- deleted buckets.
 CREATE FUNCTION limits.sweep() RETURNS bigint LANGUAGE sql SECURITY DEFINER AS $$
   DELETE FROM limits.budget WHERE account >= 'day:' AND account < 'day:' || (current_date - 7)::text;
   WITH gone AS (DELETE FROM limits.bucket WHERE full_at < clock_timestamp() RETURNING 1) SELECT count(*) FROM gone
 $$;
 
--- The spending of a day, in total and by the key that spent most. The account of a day is named `day:YYYY-MM-DD`, that of a
--- key `day:YYYY-MM-DD:AGENT`.
+-- The spending of a day, in total and by the key that spent most. The account of a day is named `day:YYYY-MM-DD`, that of
+-- a key on a day `day:YYYY-MM-DD:AGENT`.
 CREATE FUNCTION limits.day_spent(p_day date)
 RETURNS TABLE (tokens bigint, money numeric, key_tokens bigint, key_money numeric, key_sessions bigint) ROWS 1
 LANGUAGE sql STABLE SECURITY DEFINER AS $$
@@ -1961,8 +1972,8 @@ GRANT EXECUTE ON FUNCTION limits.admit, limits.hold, limits.give_back, limits.re
 
 -- Leases ----------------------------------------------------------------------------------------------------------------
 
--- An effect that a worker is executing, or was executing when it was lost. `attempt` counts the holders; (holder, attempt)
--- is the fence that keeps an expired holder from extending the lease of its successor.
+-- An effect that a worker executes, or executed when it was lost. `attempt` counts the holders; the pair (holder,
+-- attempt) prevents an expired holder from extending the lease of its successor.
 CREATE TABLE lease.effect (
   id      text COLLATE "C" PRIMARY KEY,
   holder  text             NOT NULL,
@@ -1970,7 +1981,7 @@ CREATE TABLE lease.effect (
   until   timestamptz      NOT NULL
 );
 
--- Takes an effect and returns its attempt number; null while another holder has it.
+-- Leases an effect and returns its attempt number; null while another holder has it.
 CREATE FUNCTION lease.take(p_id text, p_holder text, p_seconds double precision) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
@@ -2010,8 +2021,9 @@ END $$;
 GRANT USAGE ON SCHEMA lease TO playmolt_engine;
 GRANT EXECUTE ON FUNCTION lease.take, lease.extend, lease.release TO playmolt_engine;
 
--- The model call in flight of a stream: from just before a request is sent until its reply is stored. `logged` is the number
--- of requests of the turn in the log by then; `requests` those since, `tokens` and `money` what was reserved for them.
+-- The model call in flight of a stream, from just before a request is sent until its reply is stored. `logged` is the
+-- number of the turn's requests in the log at that time; `requests` counts those since then, and `tokens` and `money` are
+-- reserved for them.
 CREATE TABLE lease.in_flight (
   stream   text    COLLATE "C" PRIMARY KEY,
   turn     integer NOT NULL,
@@ -2023,8 +2035,8 @@ CREATE TABLE lease.in_flight (
   money    numeric NOT NULL
 );
 
--- States at a version, so that an endless stream is not folded from its first event. They can be made again from the log; one
--- whose record has changed is not used.
+-- Snapshots of states at a version, so that an endless stream is not folded from its first event. They can be computed
+-- again from the log. A snapshot whose record has changed is not used.
 CREATE TABLE lease.snapshot (
   stream  text     COLLATE "C" NOT NULL,
   shard   smallint NOT NULL,
@@ -2034,9 +2046,9 @@ CREATE TABLE lease.snapshot (
   PRIMARY KEY (stream, shard)
 );
 
--- Questions of an experiment that wait for a batch, or for the run or judge (`asker`, empty for runs) to take their answers.
--- `name` is the requested name of the batch, `batch` its id. A question answered with null must be asked individually.
--- `tokens` and `money` are what was reserved for it on `accounts`.
+-- Questions of an experiment that wait for a batch, or whose answer waits for the run or judge that asked (`asker`, empty
+-- for runs). `name` is the requested name of the batch, `batch` its id. A question answered with null must be asked
+-- individually. `tokens` and `money` are the amounts reserved for it on `accounts`.
 CREATE TABLE lease.batch_call (
   key      bytea            PRIMARY KEY CHECK (octet_length(key) = 32),
   stream   text COLLATE "C" NOT NULL,
@@ -2054,8 +2066,8 @@ CREATE TABLE lease.batch_call (
 );
 CREATE INDEX batch_call_stream ON lease.batch_call (stream, alias);
 
--- Long work that a caller looks for: who takes a job holds it until `until`. `digest` is that of the request, `status` and
--- `answer` are the HTTP answer.
+-- Long tasks whose results callers poll for. The worker that takes a job holds it until `until`. `digest` is the digest
+-- of the request; `status` and `answer` are the HTTP answer.
 CREATE TABLE lease.job (
   stream  text        COLLATE "C" PRIMARY KEY,
   digest  bytea       NOT NULL CHECK (octet_length(digest) = 32),
@@ -2097,15 +2109,15 @@ CREATE TABLE lease.outage (
   PRIMARY KEY (game, ended)
 );
 
--- Notes that actions of a type are accepted now. The time before was an outage if the last note is older than p_silence
--- seconds; outages older than the longest deadline are deleted.
+-- Records that actions of a type are accepted now. If the previous record is more than p_silence seconds old, the time
+-- since then was an outage. Outages older than the longest deadline are deleted.
 CREATE FUNCTION lease.beat(p_game text, p_silence double precision) RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   present CONSTANT timestamptz := clock_timestamp();
   last    timestamptz;
 BEGIN
   IF p_game <> ALL (coalesce(log.own_types(), ARRAY[p_game])) THEN
-    RAISE insufficient_privilege USING MESSAGE = 'this login takes no actions of ' || p_game;
+    RAISE insufficient_privilege USING MESSAGE = session_user || ' has no rights on games of type ' || p_game;
   END IF;
   INSERT INTO lease.heartbeat AS h (game, at) VALUES (p_game, present) ON CONFLICT DO NOTHING;
   SELECT h.at INTO last FROM lease.heartbeat AS h WHERE h.game = p_game FOR UPDATE;
@@ -2116,7 +2128,7 @@ BEGIN
   UPDATE lease.heartbeat AS h SET at = greatest(h.at, present) WHERE h.game = p_game;
 END $$;
 
--- The seconds since p_since in which no actions of a type could be accepted; null while none can.
+-- The seconds since p_since in which actions of a type could not be accepted; null if they cannot be accepted now.
 CREATE FUNCTION lease.lost(p_game text, p_since timestamptz, p_silence double precision) RETURNS double precision
 LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT coalesce((
@@ -2129,8 +2141,8 @@ $$;
 
 GRANT EXECUTE ON FUNCTION lease.beat, lease.lost TO playmolt_engine;
 
--- Faults that refusals count as, until the game's closing event contains them: any replica may refuse, and any may close.
--- `reported`: the part of `count` that the closing event contains.
+-- Refused actions that count as faults, until the game's closing event contains them. They are here because one replica
+-- may refuse an action and another close the game. `reported`: the part of `count` that the closing event contains.
 CREATE TABLE lease.fault (
   stream text    COLLATE "C" NOT NULL,
   agent  text    COLLATE "C" NOT NULL,
@@ -2141,14 +2153,14 @@ CREATE TABLE lease.fault (
   PRIMARY KEY (stream, agent, kind, what)
 );
 
--- Counts a fault and returns whether that was in time: the lock keeps the game from being closed meanwhile.
+-- Counts a fault; returns false if the game is closed. The lock keeps the game open meanwhile.
 CREATE FUNCTION lease.note_fault(p_stream text, p_agent text, p_kind text, p_what text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   closed boolean;
 BEGIN
   IF log.type_of(p_stream) <> ALL (coalesce(log.own_types(), ARRAY[log.type_of(p_stream)])) THEN
-    RAISE insufficient_privilege USING MESSAGE = 'this login counts no faults in ' || p_stream;
+    RAISE insufficient_privilege USING MESSAGE = session_user || ' has no rights on ' || p_stream;
   END IF;
   SELECT s.over INTO closed FROM log.stream AS s WHERE s.stream = p_stream FOR SHARE;
   IF closed IS DISTINCT FROM false THEN
@@ -2159,7 +2171,7 @@ BEGIN
   RETURN true;
 END $$;
 
--- The faults of a game, for its closing event.
+-- The faults of a game for its closing event. It marks them as reported.
 CREATE FUNCTION lease.report_faults(p_stream text) RETURNS TABLE (agent text, kind text, what text, count integer) ROWS 10
 LANGUAGE sql SECURITY DEFINER AS $$
   UPDATE lease.fault AS f SET reported = f.count
@@ -2167,8 +2179,8 @@ LANGUAGE sql SECURITY DEFINER AS $$
   RETURNING f.agent, f.kind, f.what, f.count
 $$;
 
--- A game is not closed while there are faults that its closing event cannot contain: `log.append` then finds the row not
--- updated, which is a conflict, and the engine asks again.
+-- Keeps a game open while it has faults that its closing event does not contain: `log.append` then finds that the row was
+-- not updated, which is a conflict, and the engine decides again.
 CREATE FUNCTION log.hold_for_faults() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   IF EXISTS (SELECT FROM lease.fault AS f WHERE f.stream = NEW.stream AND f.count > f.reported) THEN
@@ -2184,12 +2196,13 @@ GRANT EXECUTE ON FUNCTION lease.note_fault, lease.report_faults TO playmolt_engi
 
 -- Blobs -----------------------------------------------------------------------------------------------------------------
 
--- Long texts beside the log: prompts by SHA-256, and models' replies by the key of their request.
+-- Long texts, which are not in the log: prompts by SHA-256, and models' replies by the key of their request.
 CREATE TABLE blob.text (
   hash bytea       PRIMARY KEY CHECK (octet_length(hash) = 32),
   body text        NOT NULL,
   at   timestamptz NOT NULL DEFAULT now(),
-  -- The session that the text belongs to: it is sealed, lies under a hash that only its key makes, and goes with it.
+  -- The session of the text. Such a text is sealed, its hash can be computed only with the session's key, and it is
+  -- deleted with the session.
   stream text COLLATE "C"
 );
 CREATE INDEX text_stream ON blob.text (stream) WHERE stream IS NOT NULL;
@@ -2205,7 +2218,7 @@ GRANT SELECT, INSERT ON blob.text, blob.reply TO playmolt_engine;
 GRANT SELECT ON blob.text, blob.reply TO playmolt_reader;
 
 -- `forget` deletes prompts and replies of experiments that were not used since a time; those of sessions are deleted with
--- their session. A text that is used again counts as new: `put` notes that at most once a day.
+-- their session. `put` records when a text is used again, at most once a day.
 CREATE FUNCTION blob.put(p_hashes bytea[], p_bodies text[]) RETURNS void LANGUAGE sql SECURITY DEFINER AS $$
   INSERT INTO blob.text AS t (hash, body)
   SELECT DISTINCT ON (n.hash) n.hash, n.body FROM unnest(p_hashes, p_bodies) AS n (hash, body) ORDER BY n.hash
@@ -2227,15 +2240,15 @@ GRANT EXECUTE ON FUNCTION blob.forget TO playmolt_vault;
 
 -- Packs ---------------------------------------------------------------------------------------------------------------
 
--- A row a pack, by the digest of its files; readers compute the digest again.
+-- One row per pack, under the digest of its files; readers compute the digest again.
 CREATE TABLE pack.files (
   digest text COLLATE "C" PRIMARY KEY CHECK (digest ~ '^[0-9a-f]{64}$'),
   files  bytea            NOT NULL CHECK (octet_length(files) <= 2097152),
   at     timestamptz      NOT NULL DEFAULT clock_timestamp()
 );
 
--- The packs that new sessions may use: one a case id for each owner (an agent's id, or '' for the operator). `about` is
--- what lists show of it.
+-- The packs that new sessions may use: for each owner (an agent's id, or '' for the operator), one pack per case id.
+-- `about` contains the values that lists show.
 CREATE TABLE pack.offer (
   owner  text COLLATE "C" NOT NULL,
   id     text COLLATE "C" NOT NULL,
@@ -2246,7 +2259,7 @@ CREATE TABLE pack.offer (
 );
 CREATE INDEX offer_digest ON pack.offer (digest);
 
--- The pack that a session plays: stored for as long as the session.
+-- The pack that a session plays. It is kept as long as the session.
 CREATE TABLE pack.played (
   stream text COLLATE "C" PRIMARY KEY,
   digest text COLLATE "C" NOT NULL REFERENCES pack.files,
@@ -2254,7 +2267,7 @@ CREATE TABLE pack.played (
 );
 CREATE INDEX played_digest ON pack.played (digest);
 
--- Packs that a session uses and no engine can load, for /readyz.
+-- Packs that a session uses and that engines cannot load; /readyz names them.
 CREATE TABLE pack.missing (
   digest text COLLATE "C" PRIMARY KEY,
   at     timestamptz      NOT NULL DEFAULT clock_timestamp()
@@ -2264,11 +2277,11 @@ CREATE TABLE pack.missing (
 CREATE FUNCTION pack.check_login() RETURNS void LANGUAGE plpgsql STABLE AS $$
 BEGIN
   IF 'jury' <> ALL (coalesce(log.own_types(), ARRAY['jury'])) THEN
-    RAISE EXCEPTION '% has no packs of juries', session_user USING ERRCODE = 'insufficient_privilege';
+    RAISE EXCEPTION '% has no rights on packs of juries', session_user USING ERRCODE = 'insufficient_privilege';
   END IF;
 END $$;
 
--- Stores uploaded files for an engine to check; it deletes invalid ones.
+-- Stores uploaded files. An engine checks them and deletes invalid ones.
 CREATE FUNCTION pack.bring(p_digest text, p_files bytea) RETURNS void LANGUAGE sql SECURITY DEFINER AS $$
   INSERT INTO pack.files AS f (digest, files) VALUES (p_digest, p_files)
   ON CONFLICT (digest) DO UPDATE SET at = clock_timestamp()
@@ -2280,8 +2293,8 @@ BEGIN
   RETURN (SELECT f.files FROM pack.files AS f WHERE f.digest = p_digest);
 END $$;
 
--- Offers a stored pack in place of the one its owner had under that id. Returns 'new'; 'same' if it is offered already;
--- 'taken' if the operator has the id; 'full' if its owner has p_most others.
+-- Offers a stored pack in place of the one that its owner had under this id. Returns 'new'; 'same' if this pack is
+-- already offered; 'taken' if the operator uses the id; 'full' if the owner already offers p_most packs.
 CREATE FUNCTION pack.offer(p_owner text, p_id text, p_digest text, p_about json, p_most integer) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
@@ -2301,7 +2314,7 @@ BEGIN
   RETURN 'new';
 END $$;
 
--- The packs that an owner may use, oldest first: its own and the operator's; null: all.
+-- The packs that an owner may use, oldest first: its own and the operator's. Null gives all packs.
 CREATE FUNCTION pack.offers(p_owner text) RETURNS SETOF pack.offer LANGUAGE plpgsql STABLE SECURITY DEFINER AS $$
 BEGIN
   PERFORM pack.check_login();
@@ -2309,7 +2322,8 @@ BEGIN
   SELECT * FROM pack.offer AS o WHERE p_owner IS NULL OR o.owner IN ('', p_owner) ORDER BY o.at, o.owner, o.id;
 END $$;
 
--- Withdraws a case and returns whether it was offered: the owner's; for null, the operator's, otherwise everyone's.
+-- Withdraws the owner's pack of a case and returns whether it was offered. For a null owner, it withdraws the operator's
+-- pack, or if there is none, those of all owners.
 CREATE FUNCTION pack.withdraw(p_owner text, p_id text) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   PERFORM pack.check_login();
@@ -2320,7 +2334,7 @@ BEGIN
   RETURN FOUND;
 END $$;
 
--- Notes which pack a session plays, with its files if given; false if they are neither stored nor given.
+-- Records which pack a session plays, and stores its files if they are given; false if they are neither stored nor given.
 CREATE FUNCTION pack.play(p_stream text, p_digest text, p_files bytea) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
@@ -2347,8 +2361,8 @@ BEGIN
   INSERT INTO pack.missing (digest) VALUES (p_digest) ON CONFLICT DO NOTHING;
 END $$;
 
--- Deletes the packs that are neither offered nor used by a session, an hour after their upload; a faulty one (p_faulty) at
--- once. A session that was never stored uses none.
+-- Deletes packs that are neither offered nor used by a session, an hour after their upload, but an invalid one (p_faulty)
+-- immediately. A session that is not in the log does not count.
 CREATE FUNCTION pack.sweep(p_faulty text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   PERFORM pack.check_login();
@@ -2368,7 +2382,7 @@ GRANT SELECT ON pack.missing TO playmolt_gateway;
 
 -- Erasing -------------------------------------------------------------------------------------------------------------
 
--- A session, for its erasure: its owner, the end of its records, and whether it was erased.
+-- The data of a session for its erasure: its owner, the end of its records, and whether it is erased.
 CREATE FUNCTION log.session(p_stream text) RETURNS TABLE (
   owner text, version integer, hash bytea, created_at timestamptz, updated_at timestamptz,
   erased_at timestamptz, erased_by text, erased_linked text
@@ -2383,10 +2397,10 @@ BEGIN
   WHERE s.stream = p_stream AND s.version > 0;
 END $$;
 
--- Erases a session at a version and hash and appends the record of it, `p_record`, which follows `p_followed` in the stream
--- `erasure-sessions`. Returns false, and changes nothing, if either has changed.
+-- Erases a session that ends at a version and hash, and appends the record of the erasure, `p_record`, which follows
+-- `p_followed` in the stream `erasure-sessions`. Returns false and changes nothing if one of the two streams has changed.
 --
--- The session's row is locked first, so that no append slips between; the log's counter last, as in `log.append`.
+-- It locks the session's row first, so that no append can come between, and the log's counter last, as `log.append` does.
 CREATE FUNCTION log.erase(
   p_stream text, p_version integer, p_hash bytea, p_by text, p_linked text, p_followed bytea, p_record json
 ) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER AS $$
@@ -2401,7 +2415,7 @@ BEGIN
   IF (said ->> 'stream', said ->> 'version', said ->> 'hash', said ->> 'by')
     IS DISTINCT FROM (p_stream, p_version::text, encode(p_hash, 'hex'), p_by)
   THEN
-    RAISE EXCEPTION 'the record is of another erasure' USING ERRCODE = 'invalid_parameter_value';
+    RAISE EXCEPTION 'the record describes another erasure' USING ERRCODE = 'invalid_parameter_value';
   END IF;
 
   SELECT * INTO present FROM log.stream AS s WHERE s.stream = p_stream FOR UPDATE;
@@ -2460,7 +2474,7 @@ BEGIN
   ORDER BY s.updated_at, s.stream LIMIT p_limit;
 END $$;
 
--- Files of archived games that all had no activity since a time.
+-- Archive files in which no game has had activity since a time.
 CREATE FUNCTION log.old_archives(p_before timestamptz) RETURNS SETOF text LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT a.file FROM log.archived AS a JOIN log.stream AS s USING (stream) 
   GROUP BY a.file HAVING max(s.updated_at) < p_before ORDER BY a.file
@@ -2484,9 +2498,9 @@ LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT s.version, s.hash FROM log.stream AS s WHERE s.stream = 'ownership-' || substr(p_agent, length('agent-') + 1)
 $$;
 
--- Sets the owner of an agent (null: none) and appends the record of it, `p_record`, which follows `p_followed` in the stream
--- of the agent's owners. Returns false, and changes nothing, if that stream has changed or the agent does not exist. The
--- log's counter comes last, as in `log.append`.
+-- Sets the owner of an agent (null: none) and appends the record of the change, `p_record`, which follows `p_followed` in
+-- the stream of the agent's owners. Returns false and changes nothing if that stream has changed or the agent does not
+-- exist. It locks the log's counter last, as `log.append` does.
 CREATE FUNCTION log.change_owner(p_agent text, p_owner text, p_followed bytea, p_record json) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
@@ -2504,7 +2518,7 @@ BEGIN
   IF (p_record ->> 'type', said ->> 'agent_id', said ->> 'owner_id') IS DISTINCT FROM (
     CASE WHEN p_owner IS NULL THEN 'agent_released' ELSE 'agent_claimed' END, p_agent, coalesce(p_owner, before)
   ) THEN
-    RAISE EXCEPTION 'the record is of another change' USING ERRCODE = 'invalid_parameter_value';
+    RAISE EXCEPTION 'the record describes another change' USING ERRCODE = 'invalid_parameter_value';
   END IF;
   PERFORM log.enter_types(ARRAY[p_record ->> 'type']);
   IF nth = 1 THEN
@@ -2532,8 +2546,8 @@ BEGIN
   RETURN true;
 END $$;
 
--- The owner that the stream of each agent's owners ends with, null after a release; with the agent's owner as stored. An
--- agent without a stream has no owner. A copy of the log alone has no agents.
+-- For each agent: its owner by the last record of its stream of owners (null after a release), and its stored owner. An
+-- agent without such a stream has no owner. A copy of only the log has no agents.
 CREATE FUNCTION log.owners() RETURNS TABLE (agent_id text, stored text, logged text, stream text, version integer)
 LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT a.id, a.owner_id, CASE WHEN t.name = 'agent_claimed' THEN r.data ->> 'owner_id' END, s.stream, s.version
@@ -2544,7 +2558,7 @@ LANGUAGE sql STABLE SECURITY DEFINER AS $$
   ) ON s.game = 'ownership' AND s.stream = 'ownership-' || substr(a.id, length('agent-') + 1)
 $$;
 
--- Sets the owner of each agent to the one in the log, if that owner exists; returns how many differed.
+-- Sets the owner of each agent to the one in the log, if that owner exists; returns the number of changed agents.
 CREATE FUNCTION log.rebuild_owners() RETURNS bigint LANGUAGE sql SECURITY DEFINER AS $$
   WITH changed AS (
     UPDATE account.agent AS a SET owner_id = o.logged FROM log.owners() AS o
@@ -2562,8 +2576,8 @@ GRANT EXECUTE ON FUNCTION log.last_owner, log.change_owner TO playmolt_gateway;
 
 -- Moderation ----------------------------------------------------------------------------------------------------------
 
--- What the operator's decisions are in force, as the streams `moderation-…` say. `revision` counts all decisions: a reader
--- follows the tables by the newest one that it has seen. A decision that was taken back keeps its row.
+-- The operator's decisions, computed from the streams `moderation-…`. `revision` numbers all decisions: a reader asks for
+-- those after the newest that it has seen. A decision that was withdrawn keeps its row.
 CREATE TABLE log.hidden (
   stream   text COLLATE "C" NOT NULL,
   version  integer          NOT NULL CHECK (version > 0),
@@ -2575,8 +2589,8 @@ CREATE TABLE log.hidden (
 );
 CREATE INDEX hidden_revision ON log.hidden (revision);
 
--- The shown names of agents and owners. `withheld`: the name is hidden; otherwise the handle replaces it. No handle: the
--- given name is shown again.
+-- Decisions about the shown names of agents and owners. `withheld`: the name is hidden; otherwise the handle replaces it.
+-- Without a handle, the given name is shown again.
 CREATE TABLE account.renamed (
   subject  text COLLATE "C" PRIMARY KEY,
   handle   text COLLATE "C",
@@ -2588,16 +2602,16 @@ CREATE INDEX renamed_revision ON account.renamed (revision);
 CREATE TABLE account.ban (
   subject  text COLLATE "C" PRIMARY KEY,  -- an agent, or an owner with all its agents
   banned   boolean          NOT NULL,
-  until    timestamptz,                   -- null: for good
+  until    timestamptz,                   -- null: permanently
   revision bigint           NOT NULL
 );
 CREATE INDEX ban_revision ON account.ban (revision);
 
--- Why, for the person and the operator: the only text of a decision, and it can be erased.
+-- The reasons of decisions, for the person and the operator. This is the only text of a decision, and it can be erased.
 CREATE TABLE account.notice (
   stream   text COLLATE "C" NOT NULL,
   version  integer          NOT NULL,
-  subject  text COLLATE "C" NOT NULL,  -- the agent or owner whom the decision is about; '' if it is not known
+  subject  text COLLATE "C" NOT NULL,  -- the agent or owner whom the decision concerns; '' if unknown
   kind     text             NOT NULL,  -- the type of the event
   game_id  text COLLATE "C",
   until    timestamptz,
@@ -2625,11 +2639,12 @@ BEGIN
   SELECT max(s.updated_at) INTO newest FROM log.stream AS s WHERE s.game = 'moderation';
 END $$;
 
--- The records that hold what an author said in a record, with the author: the record itself, and of a game in which texts
--- of its author alone (`p_own`) are public only with a later record (of `p_public`, with several authors), both. Records of
--- `p_whole` name no agent: all their texts are hidden together, author '', with a record of `p_retold` that follows and
--- repeats them. Nothing if the text is not public. Of an archived game only the end is known, and so of a stream that is
--- sealed (`p_sealed`). Types are given by the rules of the game.
+-- The records that contain the text of a record, each with the author; none if the text is not public. Usually this is
+-- the record itself. If a game first stores a text with its single author (a type in `p_own`) and later publishes it in a
+-- record with several authors (a type in `p_public`), these are both records. A record of a type in `p_whole` names no
+-- agent: all its texts are hidden together, with author '', and so is a following record of a type in `p_retold`, which
+-- repeats them. The texts of archived games and sealed streams (`p_sealed`) cannot be read: for these it returns the record
+-- with `p_agent`. The rules of the game give the types.
 CREATE FUNCTION log.said(
   p_stream text, p_version integer, p_agent text, p_public text[], p_own text[], p_whole text[], p_retold text[],
   p_sealed boolean
@@ -2675,7 +2690,7 @@ CREATE FUNCTION log.said(
   WHERE (s.archived OR p_sealed) AND p_version BETWEEN 1 AND s.version
 $$;
 
--- Brings the tables to what a decision says.
+-- Updates the tables by a decision.
 CREATE FUNCTION log.apply_moderation(p_type text, p_data json, p_revision bigint) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
@@ -2707,8 +2722,8 @@ BEGIN
   END IF;
 END $$;
 
--- The names that are shown of those with a decision, in the accounts: all that reads accounts shows them. An update of an
--- agent's row makes gateways drop what they remember of its key.
+-- Writes the shown names of agents and owners with a decision to the accounts, where all readers find them. The update of
+-- an agent's row makes gateways drop their cached data of its key.
 CREATE FUNCTION account.show_name(p_subject text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   shown  account.renamed;
@@ -2730,7 +2745,7 @@ BEGIN
   WHERE o.id = p_subject;
 END $$;
 
--- Gateways drop what they remember of the keys of an agent, or of an owner and its agents.
+-- Makes gateways drop their cached data of the keys of an agent, or of an owner and its agents.
 CREATE FUNCTION account.forget_keys(p_subject text) RETURNS void LANGUAGE sql SECURITY DEFINER AS $$
   INSERT INTO account.void_key AS v (hash, at)
   SELECT k.hash, clock_timestamp() FROM account.api_key AS k JOIN account.agent AS a ON a.id = k.agent_id
@@ -2740,8 +2755,8 @@ CREATE FUNCTION account.forget_keys(p_subject text) RETURNS void LANGUAGE sql SE
   ON CONFLICT (hash) DO UPDATE SET at = excluded.at
 $$;
 
--- The handle that replaces an agent's: "agent-" and as many of the last characters of the id as make it unique; for an owner
--- or a tournament its type with the last six.
+-- The neutral handle: for an agent, "agent-" and as many of the last characters of its id as make it unique; for an owner
+-- or a tournament, its type and the last six characters.
 CREATE FUNCTION account.neutral_handle(p_subject text) RETURNS text LANGUAGE plpgsql STABLE SECURITY DEFINER AS $$
 DECLARE
   kind  CONSTANT text := split_part(p_subject, '-', 1);
@@ -2759,8 +2774,8 @@ BEGIN
   RETURN made;
 END $$;
 
--- Records a decision in its stream, whose end is `p_followed`, and brings tables and accounts to what it says: all or
--- nothing. Returns false, and changes nothing, if the stream has changed. Call `log.begin_moderation` before.
+-- Appends a decision to its stream, whose end is `p_followed`, and updates tables and accounts accordingly. Returns false
+-- and changes nothing if the stream has changed. Call `log.begin_moderation` before.
 CREATE FUNCTION log.moderate(p_stream text, p_followed bytea, p_record json, p_subject text, p_note text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
@@ -2804,14 +2819,14 @@ BEGIN
   RETURN true;
 END $$;
 
--- All decisions in the order in which they were made.
+-- All decisions, oldest first.
 CREATE VIEW log.decision WITH (security_invoker = true) AS
   SELECT row_number() OVER (ORDER BY s.created_at, r.version) AS revision, s.stream, r.version,
     (SELECT t.name FROM log.event_type AS t WHERE t.code = r.type) AS type, r.data, r.at
   FROM log.stream AS s JOIN log.record AS r ON r.number = s.number AND r.shard = s.shard
   WHERE s.game = 'moderation';
 
--- Computes the tables again from the streams, and the shown names with them.
+-- Computes the tables and the shown names again from the streams.
 CREATE FUNCTION log.rebuild_moderation() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   one   record;
@@ -2829,7 +2844,7 @@ BEGIN
   RETURN total;
 END $$;
 
--- The records that contain the id of an agent, of the games and tournaments in which it has or had a seat.
+-- The records that contain the id of an agent, in the games and tournaments in which it has or had a seat.
 CREATE FUNCTION log.naming(p_agent text) RETURNS TABLE (shard smallint, "position" bigint)
 LANGUAGE sql STABLE SECURITY DEFINER AS $$
   SELECT r.shard, r.position FROM log.record AS r
@@ -2855,8 +2870,8 @@ GRANT SELECT, DELETE ON account.notice TO playmolt_gateway;
 GRANT EXECUTE ON FUNCTION log.begin_moderation, log.said, log.announcing, log.moderate, account.neutral_handle
   TO playmolt_gateway;
 
--- No function finds anything in a schema that its caller put on the search path. Functions in SQL with the rights of their
--- caller are left alone: with a setting they would not be inlined.
+-- Sets a fixed search path for functions, so that they find no objects of their callers. SQL functions with the rights of
+-- their caller are left out, because Postgres does not inline a function with settings.
 DO $$
 DECLARE
   one regprocedure;
@@ -2871,8 +2886,8 @@ END $$;
 
 -- Shards --------------------------------------------------------------------------------------------------------------
 
--- The number of shards is fixed here: `playmolt.log_shards`, which `migrate` sets. Each shard has its counter of positions,
--- its tables, and its place in the projections. All keys of a stream's rows include its shard.
+-- Creates the shards. Their number, `playmolt.log_shards`, is set by `migrate` and cannot change later. Each shard has
+-- its position counter, its tables, and its position in the projections. All keys of a stream's rows include its shard.
 DO $$
 DECLARE
   shards CONSTANT integer := coalesce(nullif(current_setting('playmolt.log_shards', true), ''), '1');

@@ -22,8 +22,8 @@ UPDATE account.invite SET used = used + 1 WHERE hash = $1 AND used < people AND 
 INSERT INTO account.api_key (agent_id, hash) VALUES ($1, $2)
 
 -- name: update_agent
--- $2 and $4 say whether version and about are to be changed; $6 changes of the version a UTC day are allowed. Gives no row
--- for an agent that does not exist, and beyond that limit.
+-- $2 and $4 say whether to change version and about; $6 is the maximum number of version changes in a UTC day. Returns no
+-- row if the agent does not exist or the maximum is exceeded.
 UPDATE account.agent AS a SET
   version = CASE WHEN $2 THEN $3 ELSE a.version END,
   version_day = CASE WHEN $2 AND a.version IS DISTINCT FROM $3 THEN (now() AT TIME ZONE 'UTC')::date ELSE a.version_day END,
@@ -44,7 +44,7 @@ RETURNING id, name, handle, kind, version, model, owner_id, about, created_at
 SELECT extract(epoch FROM date_trunc('day', now(), 'UTC') + interval '1 day' - now())::float8 FROM account.agent WHERE id = $1
 
 -- name: replace_key
--- Of two at once the second waits for the row and then finds that its old hash has gone.
+-- If two callers replace a key, the second waits for the row and then does not find the old hash.
 UPDATE account.api_key SET hash = $3, created_at = now() WHERE agent_id = $1 AND hash = $2 RETURNING true
 
 -- name: claim_join
@@ -54,7 +54,7 @@ INSERT INTO account.join_key (agent_id, command_id, fingerprint) VALUES ($1, $2:
 SELECT encode(fingerprint, 'hex') FROM account.join_key WHERE agent_id = $1 AND command_id = $2::text::uuid
 
 -- name: keep_seat
--- The new row is not in what the DELETE sees: 99 are left, and it.
+-- The DELETE does not see the new row, so it leaves 99 other rows.
 WITH kept AS (INSERT INTO account.seat (agent_id, game_id) VALUES ($1, $2) ON CONFLICT DO NOTHING)
 DELETE FROM account.seat WHERE agent_id = $1 AND game_id IN (
   SELECT game_id FROM account.seat WHERE agent_id = $1 AND game_id <> $2 ORDER BY taken_at DESC OFFSET 99
@@ -73,8 +73,9 @@ INSERT INTO account.secret (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING
 SELECT value FROM account.secret WHERE name = $1
 
 -- name: callers
--- The inner SELECT hides the array from the planner, which would plan each call again for its length: three times what
--- finding one key costs. The limits cut nothing; they keep the look-ups while statistics call the tables small.
+-- The inner SELECT hides the array from the planner, which would plan each call again for its length. That takes three
+-- times as long as finding one key. The LIMITs remove no rows; they make Postgres use the indexes even if statistics say
+-- that the tables are small.
 SELECT k.hash, a.id, a.name, a.handle, a.kind, a.version, a.model, a.owner_id
 FROM unnest((SELECT $1::bytea[])) AS wanted (hash)
 CROSS JOIN LATERAL (SELECT hash, agent_id FROM account.api_key WHERE hash = wanted.hash LIMIT 1) AS k
@@ -101,7 +102,7 @@ SELECT hash FROM account.void_key WHERE at > clock_timestamp() - make_interval(s
 SELECT id, name, handle, kind, version, model, owner_id, about, created_at FROM account.agent WHERE id = $1
 
 -- name: agents
--- Newest first, from behind ($2, $3) on; $4 is the beginning of a name, folded, or of a handle, "" for all.
+-- Newest first, after ($2, $3). $4 is the beginning of a folded name or of a handle; "" for all agents.
 SELECT a.id, name, handle, kind, version, model, owner_id, about, created_at, coalesce(s.points, 0), coalesce(s.games, 0)
 FROM account.agent AS a LEFT JOIN projection.score AS s ON s.agent_id = a.id AND s.game_type = ''
 WHERE (created_at, a.id) < ($2, $3) AND ($4 = '' OR starts_with(folded, $4) OR starts_with(handle, $4))

@@ -3,7 +3,7 @@ SELECT DISTINCT ON (stream) stream, version, hash FROM log.event WHERE shard = $
 ORDER BY stream, version DESC
 
 -- name: hashes
--- Of an archived stream the end is known, and of its other records only that they were taken out.
+-- For archived streams, the hash is known only at the end; it is null for earlier versions.
 SELECT h.stream, h.version, coalesce(e.hash, CASE a.version WHEN h.version THEN a.hash END)
 FROM unnest($1::text[], $2::integer[]) AS h (stream, version)
 LEFT JOIN log.event AS e ON e.stream = h.stream AND e.version = h.version

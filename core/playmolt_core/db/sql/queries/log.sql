@@ -15,11 +15,11 @@ SELECT stream, version, position, type, schema_version, data, metadata, at, salt
 FROM log.event WHERE stream = $1 AND shard = $4 AND version > $2 AND version <= $3 ORDER BY version
 
 -- name: facts
--- Two JSON texts for all: a row for each event would cost the client twice as much as all the rest of a replay. Times
--- are seconds: a double holds them to the microsecond until the year 2242, and the server writes them in half the time.
--- concat() puts a text together once; a chain of || does it again at each step, in twice the time.
--- Outcomes are asked for as a range: a plan that is kept for any stream supposes as many as most streams have, which
--- makes reading the whole table look cheap, and planning again takes three times as long as all that is read.
+-- Returns two JSON texts for all events: one row per event would cost the client twice as much as the rest of a replay.
+-- Times are seconds: a double holds them to the microsecond until the year 2242, and the server writes them in half the
+-- time. concat() builds a text once; a chain of || builds it again at each step, in twice the time. Outcomes are selected
+-- as a range: with `=`, a generic plan expects the average number of outcomes per stream, with which reading the whole
+-- table seems cheap; and a new plan for each call takes three times as long as the reads.
 SELECT
   s.version, s.hash, s.updated_at, s.archived, s.erased_at, f.events, f.times,
   CASE WHEN $3 THEN f.command_ids || ARRAY(
@@ -52,7 +52,7 @@ WHERE s.version < excluded.version
 SELECT encode(fingerprint, 'hex'), body FROM log.outcome WHERE stream = $1 AND command_id = $2::text::uuid AND shard = $3
 
 -- name: decided
--- Of a command whose answer follows from its records: where they end, the hash of the first, and whose request it was.
+-- For a command whose answer follows from its records: their last version, the hash of the first, and the request.
 SELECT max(e.version), (array_agg(e.hash ORDER BY e.version))[1], min(e.metadata ->> 'request')
 FROM log.event AS e WHERE e.stream = $1 AND e.shard = $3 AND e.command = $2::text::uuid HAVING count(*) > 0
 
@@ -69,7 +69,7 @@ SELECT '', greatest(
 )
 
 -- name: forward
--- The columns of log.record from which `stored_rows` makes records; $4 of $5 parts of the streams.
+-- The columns of log.record from which `stored_rows` makes records, for part $4 of $5 parts of the streams.
 SELECT r.number, r.version, r.position, r.type, r.schema_version, r.data::text, r.at, r.salt, r.hash, r.prev_hash,
   uuid_send(r.command), r.actor::text, r.request, r.trace, r.metadata::text, r.closes
 FROM log.record AS r
@@ -92,7 +92,7 @@ SELECT code, name FROM log.event_type
 SELECT position FROM log.record WHERE shard = $3 AND position > $1 ORDER BY position LIMIT $2
 
 -- name: missing_partitions
--- As `log.open_part` names them. A default partition takes what has no table of its own.
+-- Tables are named as by `log.open_part`. None is missing if there is a default partition, which takes all other records.
 WITH wanted AS (
   SELECT DISTINCT format(
     'log.record_%s_%s_%s', s.shard, (ARRAY['standing', 'game', 'session', 'kept'])[(s.number >> 48) + 1],
@@ -108,9 +108,9 @@ WHERE NOT EXISTS (SELECT FROM pg_inherits WHERE inhrelid = to_regclass(name))
 ORDER BY name
 
 -- name: settle_reader
--- One plan for every batch instead of one for each, which takes as long as twenty rows, and that plan in the one shape
--- that costs what is read: by position, then each record's stream by its number. A table without statistics
--- seems to hold a row or two: left to itself the plan reads every stream there is, and the whole of each.
+-- Makes Postgres use one plan for all batches, because planning takes as long as reading twenty rows. The plan must read
+-- records by position, then look up the stream of each by its number. Without these settings, a table without statistics
+-- seems to have one or two rows, and the plan reads all streams completely.
 SET plan_cache_mode = force_generic_plan;
 SET enable_seqscan = off;
 SET enable_sort = off;
@@ -118,8 +118,8 @@ SET enable_material = off;
 SET enable_hashjoin = off
 
 -- name: outgoing
--- The JSON of a Record, field for field: see schemas/playmolt_schemas/records.py. What is quoted here is ASCII without
--- anything to escape, and data and metadata are JSON already.
+-- The JSON of a Record, field by field: see schemas/playmolt_schemas/records.py. The quoted values are ASCII and need no
+-- escapes; data and metadata are already JSON.
 SELECT
   position, e.stream, t.name,
   convert_to(concat(
@@ -171,8 +171,8 @@ WHERE game = $1 AND phase IS NOT NULL AND (created_at, stream) < ($2, $3) AND (i
 ORDER BY created_at DESC, stream DESC LIMIT $4
 
 -- name: games_in_phase
--- Those that run, and those that are over: an index has the ones without a phase, another the others by it. Asked for
--- together, every game there ever was is looked at for the few that wait.
+-- Running and finished games are selected separately, because each has its own index. A single query would read every
+-- game that ever existed to find the few that wait.
 (
   SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, pace, coalesce(invite, ''),
   tournament, tournament_round

@@ -1,5 +1,5 @@
 -- name: missing
--- The roles, and the login, that are not there yet.
+-- Statements that create the missing ones of these roles and of the login.
 SELECT format('CREATE ROLE %I NOLOGIN', r.name) FROM unnest($1::text[]) AS r (name)
 WHERE NOT EXISTS (SELECT FROM pg_roles AS p WHERE p.rolname = r.name)
 
@@ -17,8 +17,8 @@ WHERE u.rolname = $1::text AND r.rolname <> ALL ($2::text[])
 SELECT format('GRANT %I TO %I', r.name, $1::text) FROM unnest($2::text[]) AS r (name)
 
 -- name: lacking
--- What the login lacks for all our roles, and whether it may help itself. With PostgreSQL 16 and later who makes roles
--- grants only those that it has made, or that were granted to it with the right to.
+-- The roles that the login lacks, and whether it may create or grant each itself. Since PostgreSQL 16, a login with
+-- CREATEROLE may grant only roles that it created or that were granted to it WITH ADMIN OPTION.
 SELECT r.name, p.oid IS NULL AS missing, (
     u.rolcreaterole AND (
       p.oid IS NULL OR current_setting('server_version_num')::integer < 160000

@@ -14,12 +14,12 @@ SELECT id FROM account.owner WHERE id = $1 FOR UPDATE
 DELETE FROM account.recovery_code WHERE owner_id = $1
 
 -- name: lock_recovered
--- So that recoveries at once take turns, also of an owner without a key. Of a wrong pair nothing is locked or written.
+-- Concurrent recoveries of an owner take turns, even if the owner has no key. A wrong pair locks and writes nothing.
 SELECT o.id FROM account.recovery_code AS c JOIN account.owner AS o ON o.id = c.owner_id
 WHERE c.hash = $2 AND c.owner_id = $1 FOR UPDATE OF o
 
 -- name: use_code
--- Looked up by the hash alone, so that it takes as long for an owner that does not exist.
+-- The code is looked up by its hash only, so that the call takes as long for an owner that does not exist.
 DELETE FROM account.recovery_code WHERE hash = $2 AND owner_id = $1 RETURNING true
 
 -- name: codes_left
@@ -33,7 +33,7 @@ INSERT INTO account.owner_key (owner_id, hash) VALUES ($1, $2)
 ON CONFLICT (owner_id) DO UPDATE SET hash = excluded.hash, created_at = now()
 
 -- name: end_browser_sessions
--- With the sign-ins under way that would join an account: the old key may have begun them.
+-- Also ends sign-ins in progress that would add an account, because the old key may have begun them.
 WITH joining AS (DELETE FROM account.sign_in_attempt WHERE owner_id = $1)
 DELETE FROM account.browser_session WHERE owner_id = $1
 
@@ -62,7 +62,7 @@ RETURNING old.hash
 SELECT EXISTS (SELECT FROM account.agent WHERE owner_id = $1)
 
 -- name: erase
--- With the operator's notes about the owner. What was decided is in the log, by its id.
+-- Also deletes the operator's notes about the owner. The decisions stay in the log, under the owner's id.
 WITH notes AS (DELETE FROM account.notice WHERE subject = $1)
 DELETE FROM account.owner WHERE id = $1
 

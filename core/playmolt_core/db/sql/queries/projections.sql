@@ -29,8 +29,8 @@ FROM page AS p CROSS JOIN before AS b
 ORDER BY p.points DESC, p.agent_id
 
 -- name: rated_board
--- $3: best, latest or all versions of an agent. $4: the midnight up to which uncertainty grows; $5: the time since when a
--- rating needs a rated game. $6 to $8: the row before the page. Equal rows share a rank.
+-- $3: best, latest or all versions of an agent. $4: the midnight up to which uncertainty grows. $5: ratings without a
+-- game since this time are left out. $6 to $8: the last row of the previous page. Equal rows share a rank.
 WITH line AS (
   SELECT r.agent_id, r.version, r.points, r.games, r.ended_at, r.mu,
     projection.rested_sigma(r.sigma, r.ended_at, $4) AS sigma, a.name, a.handle, a.kind, a.model
@@ -39,7 +39,7 @@ WITH line AS (
     AND CASE $2 WHEN 'all' THEN true WHEN 'bot' THEN a.kind IS DISTINCT FROM 'house' ELSE a.kind = $2 END
     AND ($3 <> 'latest' OR a.id IS NULL OR r.version = coalesce(a.version, ''))
 ), sorted AS (
-  -- Rating less three times uncertainty, both as shown, in tenths: `RatingRow.merit`.
+  -- The rating minus three times its uncertainty, both as shown, in tenths; equal to `RatingRow.merit`.
   SELECT *, (round(10 * (1500 + 60 * (mu - 25))) - 3 * round(10 * (60 * sigma)))::integer AS merit FROM line
 ), chosen AS (
   SELECT *, row_number() OVER (
@@ -76,14 +76,14 @@ SELECT agent_id, game_type, points, games FROM projection.score
 SELECT position, rules FROM projection.progress ORDER BY shard
 
 -- name: lock_progress
--- All shards: a game of one may have a place before games of another.
+-- Locks all shards, because a game of one shard may precede games of another.
 SELECT position, rules FROM projection.progress ORDER BY shard FOR UPDATE
 
 -- name: move
 UPDATE projection.progress SET position = $1, rules = $2 WHERE shard = $3
 
 -- name: allow_long
--- What is cleared may be the results of years.
+-- Clearing may delete the results of years.
 SET LOCAL statement_timeout = '10min'
 
 -- name: clear_score

@@ -8,7 +8,7 @@ ORDER BY game_id, seat LIMIT $3
 SELECT agent, model FROM account.models()
 
 -- name: note_fit
--- The row lock keeps two jobs apart until the commit.
+-- The row lock makes another job wait until the commit.
 INSERT INTO projection.score_fit (board, as_of, input, unconnected) VALUES ($1, clock_timestamp(), $2, $3)
 ON CONFLICT (board) DO UPDATE SET as_of = excluded.as_of, input = excluded.input, unconnected = excluded.unconnected
 
@@ -32,7 +32,7 @@ SELECT id, model, score, low, high, games, types FROM projection.fitted_score
 WHERE board = $1 ORDER BY score DESC, id, model
 
 -- name: page
--- $2: bot, person, house or all; $4, $5, $6: the last row of the page before, or null.
+-- $2: bot, person, house or all. $4 to $6: the last row of the previous page, or null.
 SELECT p.* FROM (
   SELECT rank() OVER (ORDER BY l.score DESC) AS rank, l.*
   FROM (

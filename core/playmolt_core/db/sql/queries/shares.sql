@@ -1,5 +1,5 @@
 -- name: claim_key
--- Gives a row when this key of this stream is new.
+-- Returns a row if this key of this stream is new.
 INSERT INTO account.share_key (stream, command_id, fingerprint) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
 RETURNING true
 
@@ -7,7 +7,7 @@ RETURNING true
 SELECT fingerprint FROM account.share_key WHERE stream = $1 AND command_id = $2
 
 -- name: open
--- An existing one keeps its token; what it shows is as said last, unless this is a call that was made before ($5).
+-- An existing share keeps its token. This call sets its sections, unless it repeats an earlier call ($5).
 INSERT INTO account.share AS s (stream, token, owner, sections) VALUES ($1, $2, $3, $4)
 ON CONFLICT (stream) DO UPDATE SET sections = CASE WHEN $5 THEN s.sections ELSE excluded.sections END
 RETURNING token

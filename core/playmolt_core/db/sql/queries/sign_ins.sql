@@ -1,5 +1,5 @@
 -- name: begin
--- Attempts that were never finished are deleted on the way.
+-- Also deletes attempts that were never finished.
 WITH old AS (
   DELETE FROM account.sign_in_attempt WHERE hash IN (
     SELECT hash FROM account.sign_in_attempt
@@ -33,7 +33,7 @@ DELETE FROM account.owner WHERE id = $1
 INSERT INTO account.sign_in (issuer, subject, owner_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING true
 
 -- name: open_session
--- The session that the browser had, sessions that have ended, and the oldest ones of an owner with too many are deleted.
+-- Also deletes the browser's previous session, expired sessions, and the oldest sessions of an owner with too many.
 WITH old AS (
   DELETE FROM account.browser_session WHERE hash = $4 OR hash IN (
     SELECT hash FROM account.browser_session
@@ -60,7 +60,7 @@ UPDATE account.browser_session SET used_at = clock_timestamp() WHERE hash = $1
 SELECT id::text, issuer, at FROM account.sign_in WHERE owner_id = $1 ORDER BY at, id
 
 -- name: has_other_way
--- Whether an owner can open its account without a sign-in: by another one, its key or a recovery code.
+-- Whether an owner can open its account without this sign-in: with another sign-in, its key or a recovery code.
 SELECT EXISTS (SELECT FROM account.sign_in WHERE owner_id = $1 AND id <> $2::text::uuid)
   OR EXISTS (SELECT FROM account.owner_key WHERE owner_id = $1)
   OR EXISTS (SELECT FROM account.recovery_code WHERE owner_id = $1)
@@ -69,7 +69,7 @@ SELECT EXISTS (SELECT FROM account.sign_in WHERE owner_id = $1 AND id <> $2::tex
 SELECT EXISTS (SELECT FROM account.sign_in WHERE owner_id = $1 AND id = $2::text::uuid)
 
 -- name: remove
--- With the sign-ins under way that would join an account: its session may have begun them.
+-- Also ends sign-ins in progress that would add an account, because a session of this sign-in may have begun them.
 WITH joining AS (DELETE FROM account.sign_in_attempt WHERE owner_id = $1)
 DELETE FROM account.sign_in WHERE owner_id = $1 AND id = $2::text::uuid
 

@@ -29,7 +29,7 @@ FROM account.delivery AS n JOIN account.webhook AS w USING (owner_id) WHERE n.st
 SELECT shard, position FROM account.noted()
 
 -- name: records
--- Records of these types after one position and up to another.
+-- Records of these types after one position, up to and including another.
 SELECT e.position, e.stream, e.version, e.type, e.data, e.at
 FROM log.event AS e
 WHERE e.shard = $1 AND e.position > $2 AND e.position <= $3 AND e.type_code IN (
@@ -37,7 +37,7 @@ WHERE e.shard = $1 AND e.position > $2 AND e.position <= $3 AND e.type_code IN (
 ) ORDER BY e.position
 
 -- name: seats
--- Who took, left and resigned a seat in these streams.
+-- The records of these types (agents who took, left or resigned a seat) in these streams.
 SELECT s.stream, r.version, t.name, r.data
 FROM log.stream AS s JOIN log.record AS r ON r.number = s.number AND r.shard = s.shard
 JOIN log.event_type AS t ON t.code = r.type
