@@ -13,20 +13,14 @@ from playmolt_agora_runner.turn.reply_parser import Parsed
 
 
 class OpenRun(Command, frozen=True, kw_only=True):
-    """Open a run. Idempotent."""
+    """Open a run. Idempotent.
 
-    spec: RunSpec
-
-
-class ReplayRun(Command, frozen=True, kw_only=True):
-    """Open a fork: the parent's `events`, from the first up to the version of the branch; later turns are played.
-
-    `spec` is the parent's with another `run` and `parent` set; models, personas and texts of its seats may differ.
-    `content` replaces what the last replayed act said.
+    A fork replays the parent's `events`, from the first up to the version of the branch; later turns are played. Its
+    `spec` is the parent's with one change (`forks.forked`), and `content` replaces what the last replayed act said.
     """
 
     spec: RunSpec
-    events: tuple[Event, ...]
+    events: tuple[Event, ...] = ()
     content: str | None = None
 
 

@@ -96,14 +96,14 @@ def _pending(state: RunState) -> tuple[str, str, Payload] | None:
     if state.over:
         return None
     if (asked := state.asked_aside) is not None:
-        identifier = _identifier("interview", state, state.turn, asked.agent, asked.interview.id)
-        return INTERVIEW, identifier, AgentTurn(state.run, state.turn, asked.agent, asked.interview)
+        agent, interview = asked
+        identifier = _identifier("interview", state, state.turn, agent, interview.id)
+        return INTERVIEW, identifier, AgentTurn(state.run, state.turn, agent, interview)
     if state.stage == "finished":
         return REPORT, _identifier("report", state), RunReport(state.run, "completed" if state.living else "died_out")
-    agent = state.next_agent
-    if agent is None:
+    if (actor := state.next_agent) is None:
         return None
-    return TURN, _identifier("turn", state, state.turn, agent), AgentTurn(state.run, state.turn, agent)
+    return TURN, _identifier("turn", state, state.turn, actor), AgentTurn(state.run, state.turn, actor)
 
 
 def _identifier(kind: str, state: RunState, *more: object) -> str:

@@ -18,7 +18,6 @@ from playmolt_schemas.stored.agora.run import (
 )
 from playmolt_schemas.stored.agora.turn import Parent, Persona, RunSpec, Seat
 from playmolt_schemas.stored.event import Event
-from playmolt_schemas.text import unstorable
 
 from playmolt_agora_runner.world import world
 
@@ -102,26 +101,16 @@ _NOT_TAKEN = (CallMade, Interviewed, RunPaused, RunResumed, RunEnded)
 
 
 def faults(spec: RunSpec, events: Sequence[Event], content: str | None) -> Iterator[FieldFault]:
-    """Why a spec cannot continue from a parent's events."""
+    """Why a fork cannot continue from its parent's events."""
     opened = events[0] if events else None
     if not isinstance(opened, RunOpened):
         yield FieldFault("events", "must be the parent's events, starting with the first")
         return
-    parent = opened.spec
-    if spec.parent is None:
-        yield FieldFault("parent", "must name the run, the version and the change")
-    elif spec.parent.version > len(events):
+    if spec.parent and spec.parent.version > len(events):
         yield FieldFault("parent.version", f"is {spec.parent.version}, but there are {len(events)} events")
-    for name in ("phase", "set", "language", "seed", "number", "turns", "rules", "world", "files"):
-        if getattr(spec, name) != getattr(parent, name):
-            yield FieldFault(name, "must be the parent's")
-    if [(seat.agent, seat.home) for seat in spec.seats] != [(seat.agent, seat.home) for seat in parent.seats]:
-        yield FieldFault("seats", "must be the parent's agents at the parent's homes")
     saying = _saying(opened)
     if content is not None and (not _acts(events) or _acts(events)[-1].record.action not in saying):
         yield FieldFault("content", f"needs a version whose last act is one of {', '.join(saying)}")
-    if content is not None and (unstorable(content) or not content.strip()):
-        yield FieldFault("content", "must contain more than white space, and no NUL or lone surrogate")
 
 
 def _saying(opened: RunOpened) -> tuple[str, ...]:

@@ -20,10 +20,9 @@ SEATS_MAX = 200
 def opened(spec: RunSpec, content_version: str, texts_version: str) -> RunOpened | tuple[FieldFault, ...]:
     """Event 1 of a run, or every fault of its spec."""
     rules = rules_of(spec)
-    found = faults(spec)
-    if found or not isinstance(rules, Rules):
-        return found
-    return RunOpened(
+    if not isinstance(rules, Rules):
+        return rules
+    return tuple(_faults(spec, rules)) or RunOpened(
         spec=replace(spec, rules=worlds.stored(spec.rules)),
         rules_version=worlds.RULES_VERSION,
         content_version=content_version,

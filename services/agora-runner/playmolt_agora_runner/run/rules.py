@@ -10,7 +10,7 @@ from playmolt_core.game.decider import Accepted, Command, Decision, Effect, EndG
 from playmolt_core.game.game import Game, ended
 from playmolt_schemas.agora.feed import RunView
 from playmolt_schemas.canonical import digest
-from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.codes import Code
 from playmolt_schemas.copying import copied
 from playmolt_schemas.feed_messages import FeedMessage
 from playmolt_schemas.game_messages import GameSummary
@@ -42,6 +42,7 @@ from playmolt_agora_runner.world import chance, epoch, visibility, world, worlds
 from playmolt_agora_runner.world.state import JUDGED_TURNS, RunState
 
 DETAIL_CHARS: Final = 2000
+_STARTED: Final = "This stream already has a run. Open the run on a new stream."
 PAUSE_SECONDS: Final = 5
 PAUSE_MOST_SECONDS: Final = 600
 """First and longest pause for an unavailable model."""
@@ -54,7 +55,7 @@ class Agora(Game[RunState]):
     rules_version = worlds.RULES_VERSION
     needed = 0
     events = EVENTS
-    opening = frozenset((commands.OpenRun, commands.ReplayRun))
+    opening = frozenset((commands.OpenRun,))
     unknown = Refused(Code.NOT_FOUND, "This run does not exist. List runs with GET /api/agora/runs.")
     foreign = Refused(Code.INVALID_REQUEST, "Bots cannot play a run: its agents are models.")
 
@@ -63,7 +64,6 @@ class Agora(Game[RunState]):
         super().__init__(
             {
                 commands.OpenRun: self._open,
-                commands.ReplayRun: self._replay,
                 commands.RecordCall: _recorded,
                 commands.TakeTurn: _taken,
                 commands.PauseRun: _paused,
@@ -128,17 +128,13 @@ class Agora(Game[RunState]):
 
     def _open(self, state: RunState, command: commands.OpenRun) -> Decision:
         if state.version:
-            return _again(state, command.spec.run)
-        opened = opening.opened(command.spec, self.content_version, texts.version())
-        return Accepted((opened,)) if isinstance(opened, RunOpened) else _invalid(opened)
-
-    def _replay(self, state: RunState, command: commands.ReplayRun) -> Decision:
-        if state.version:
-            return _again(state, command.spec.run)
-        found = tuple(forks.faults(command.spec, command.events, command.content))
+            again = state.run.run == command.spec.run
+            return Accepted() if again else Refused(Code.ALREADY_STARTED, _STARTED)
+        found = tuple(forks.faults(command.spec, command.events, command.content)) if command.spec.parent else ()
         opened = found or opening.opened(command.spec, self.content_version, texts.version())
         if not isinstance(opened, RunOpened):
-            return _invalid(opened)
+            listed = "; ".join(f"{fault.field} {fault.message}" for fault in opened[:5])
+            return Refused(Code.INVALID_REQUEST, f"Fix the run's spec and retry: {listed}.", opened)
         taken = forks.taken_over(command.spec, command.events, command.content)
         return Accepted((replace(opened, replayed=forks.turns(taken)), *taken))
 
@@ -146,17 +142,6 @@ class Agora(Game[RunState]):
 def stage1_version(rules: Rules | None = None) -> str:
     """The version of the Stage 1 rules and texts, `stage1@<hash>`; the preset unless other rules are given."""
     return worlds.version("stage1", rules or worlds.preset("stage1"), texts.version())
-
-
-def _again(state: RunState, run: str) -> Decision:
-    if state.run.run == run:
-        return Accepted()
-    return Refused(Code.ALREADY_STARTED, "This stream already has a run. Open the run on a new stream.")
-
-
-def _invalid(found: Sequence[FieldFault]) -> Refused:
-    listed = "; ".join(f"{fault.field} {fault.message}" for fault in list(found)[:5])
-    return Refused(Code.INVALID_REQUEST, f"Fix the run's spec and retry: {listed}.", tuple(found))
 
 
 def _recorded(state: RunState, command: commands.RecordCall) -> Decision:

@@ -1,7 +1,6 @@
 """What anybody sees of a run: the only source of its public bytes. A whisper's content and a thought are in none."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec import UNSET
@@ -18,10 +17,9 @@ from playmolt_schemas.agora.feed import (
     SeatView,
 )
 from playmolt_schemas.copying import copied
-from playmolt_schemas.feed_messages import FeedMessage, PublicMessage
+from playmolt_schemas.feed_messages import FeedMessage
 from playmolt_schemas.game_messages import GameAbortedMessage
 from playmolt_schemas.stored.agora.run import AgentActed, EpochStarted, GameAborted, TurnFailed
-from playmolt_schemas.stored.agora.turn import TurnRecord
 from playmolt_schemas.stored.event import Event
 
 from playmolt_agora_runner.run.fold import shown_target
@@ -38,8 +36,22 @@ class Unopened(msgspec.Struct, frozen=True):
 
 def public(event: Event) -> FeedMessage:
     """An event's message, the same for every viewer; progress if the event has no message of its own."""
-    if written := _WRITTEN.get(type(event)):
-        return written(event)
+    match event:
+        case EpochStarted():
+            return EpochStartedMessage(turn=event.turn, residents=len(event.order))
+        case AgentActed(record=record):
+            return AgentActedMessage(
+                agent_id=record.agent,
+                action=str(record.action),
+                target=shown_target(record),
+                location=record.place_before,
+                content=None if event.private or record.action == "whisper" else record.content,
+                success=record.success,
+            )
+        case TurnFailed(record=record):
+            return AgoraTurnFailedMessage(agent_id=record.agent, code=record.parse_code)
+        case GameAborted():
+            return GameAbortedMessage(reason=event.reason)
     copy = FEED.copies.get(type(event))
     return copy(event, None) if copy else AgoraProgressMessage()
 
@@ -101,36 +113,3 @@ def _agents(state: RunState) -> tuple[AgentView, ...]:
         )
         for seat, agent in zip(state.seats, state.agents.values(), strict=True)
     )
-
-
-def _epoch(event: EpochStarted) -> PublicMessage:
-    return EpochStartedMessage(turn=event.turn, residents=len(event.order))
-
-
-def _acted(event: AgentActed) -> PublicMessage:
-    record: TurnRecord = event.record
-    return AgentActedMessage(
-        agent_id=record.agent,
-        action=str(record.action),
-        target=shown_target(record),
-        location=record.place_before,
-        content=None if event.private or record.action == "whisper" else record.content,
-        success=record.success,
-    )
-
-
-def _failed(event: TurnFailed) -> PublicMessage:
-    return AgoraTurnFailedMessage(agent_id=event.record.agent, code=event.record.parse_code)
-
-
-def _aborted(event: GameAborted) -> FeedMessage:
-    return GameAbortedMessage(reason=event.reason)
-
-
-_WRITTEN: Final[Mapping[type[Event], Callable[[Any], FeedMessage]]] = {
-    EpochStarted: _epoch,
-    AgentActed: _acted,
-    TurnFailed: _failed,
-    GameAborted: _aborted,
-}
-"""The messages with other content than their event's fields."""

@@ -5,7 +5,7 @@ pass, so that no value is ever read as a template. What agents wrote is a single
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -119,8 +119,12 @@ def _one_line(text: str) -> str:
 
 def fill(template: str, slots: Slots) -> str:
     """Fill the slots of a template in one pass; KeyError for a slot that nothing fills."""
+    return _filled(template, slots.__getitem__)
+
+
+def _filled(template: str, value: Callable[[str], object]) -> str:
     parts = list(_parts(template))
-    parts[1::2] = [str(slots[name]) for name in parts[1::2]]
+    parts[1::2] = [str(value(name)) for name in parts[1::2]]
     return "".join(parts)
 
 
@@ -132,7 +136,7 @@ def _parts(template: str) -> tuple[str, ...]:
 
 def filled(text: str, slots: Slots) -> str:
     """Fill the slots of a text in one pass; other braces stay."""
-    return _SLOT.sub(lambda found: str(slots[found[1]]) if found[1] in slots else found[0], text)
+    return _filled(text, lambda name: slots.get(name, f"{{{name}}}"))
 
 
 def _closing(aside: str | None) -> str:
@@ -170,9 +174,7 @@ class _Writer:
             return filled(template, self._room_slots(own)) + _closing(aside)
         if self._without_context():
             template = _CONTEXT.sub("", template, count=1)
-        parts = list(_parts(template))
-        parts[1::2] = [self._slot(name) for name in parts[1::2]]
-        return "".join(parts) + _closing(aside)
+        return _filled(template, self._slot) + _closing(aside)
 
     def _room_slots(self, own: OwnScene) -> Slots:
         scene, none = self._scene, self._room.none
@@ -203,9 +205,9 @@ class _Writer:
         scene = self._scene
         return (scene.phase, scene.language, self._rules["stage1_asymmetry"]) == ("stage1", "ko", "original")
 
-    def _slot(self, name: str) -> str:
+    def _slot(self, name: str) -> object:
         """A slot of a packaged template: what a method writes, or a value of the scene."""
-        return str(getattr(self, name)() if name in _WRITTEN else getattr(self._scene, _FIELDS.get(name, name)))
+        return getattr(self, name)() if name in _WRITTEN else getattr(self._scene, _FIELDS.get(name, name))
 
     def persona_prompt(self) -> str:
         scene = self._scene

@@ -42,7 +42,6 @@ class OwnScene(msgspec.Struct, frozen=True, kw_only=True):
     offers: tuple[Offer, ...] = ()
     labels: Mapping[str, str] = {}
     titles: Mapping[str, str] = {}
-    energy: bool = False
     files: Mapping[str, str] = {}
     texts: Mapping[str, str] = {}
 

@@ -4,6 +4,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
 
 import msgspec
+from playmolt_schemas.copying import copied
 from playmolt_schemas.stored.agora.own_world import CONTEST, Amounts, OwnWorld
 from playmolt_schemas.stored.agora.turn import ConstraintLevel, Language, RunSpec, Seat
 
@@ -138,7 +139,6 @@ def _own_scene(state: RunState, agent: str) -> OwnScene | None:
         offers=_offers(state, agent),
         labels={name: action.label.in_language(language) or name for name, action in own.actions.items()},
         titles={name: _title(own, name, language) for name in own.places},
-        energy=state.rules.energy.ledger != "none",
         files=_files(state, agent),
     )
 
@@ -175,7 +175,9 @@ def _offers(state: RunState, agent: str) -> tuple[Offer, ...]:
 def _offer(attempt: ActAttempt, name: str, row: Row, *, possible: bool) -> Offer:
     language, (least, most) = attempt.state.run.language, _bounds(attempt, row)
     paid = "alley" not in row.rules or is_alley(attempt.place)
-    return Offer(
+    return copied(
+        Offer,
+        row,
         name=name,
         label=row.label.in_language(language),
         help=row.help.in_language(language),
@@ -186,10 +188,7 @@ def _offer(attempt: ActAttempt, name: str, row: Row, *, possible: bool) -> Offer
         goals=acts.goals(attempt, row) if row.target == "place" else (),
         fn_class=attempt.world.class_of(name),
         feasible=possible,
-        cost=row.cost,
-        take=dict(row.take),
         gain=row.gain if paid else Amounts(),
-        give=row.give,
     )
 
 

@@ -52,12 +52,12 @@ class RunOpener:
             return
         await leased.submit(experiments.ReportRunOpened(run=spec.run))
 
-    async def _opening(self, spec: RunSpec) -> commands.OpenRun | commands.ReplayRun:
+    async def _opening(self, spec: RunSpec) -> commands.OpenRun:
         if spec.parent is None:
             return commands.OpenRun(spec=spec)
         events = await events_of(self._log, spec.parent.run)
         content = forks.content_of(spec.parent.change)
-        return commands.ReplayRun(spec=spec, events=tuple(events[: spec.parent.version]), content=content)
+        return commands.OpenRun(spec=spec, events=tuple(events[: spec.parent.version]), content=content)
 
 
 PAUSE_SECONDS: Final = 1.0

@@ -1,6 +1,6 @@
 """Events without a command: the epoch's order of stage1.md, one event at a time, each from the state alone."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -22,7 +22,7 @@ from playmolt_schemas.stored.agora.world import SeedEvent
 from playmolt_schemas.stored.event import Event
 
 from playmolt_agora_runner.world import chance, ledger, market, world
-from playmolt_agora_runner.world.state import Consequence, Contestable, RunState, Stage, dying
+from playmolt_agora_runner.world.state import Consequence, Contestable, RunState, dying
 
 CONTESTS: Final = 2
 """So many agents undo an act."""
@@ -36,7 +36,7 @@ def next_event(state: RunState) -> Event | None:
         return _consequence(state, state.owed)
     if (act := state.contestable) and len(act.by) >= CONTESTS:
         return _undone(state, act)
-    return _ranked(state) or _STAGES.get(state.stage, _wait)(state)
+    return _ranked(state) or _of_stage(state)
 
 
 def decay(state: RunState, turn: int, crisis: str | None) -> int:
@@ -46,8 +46,19 @@ def decay(state: RunState, turn: int, crisis: str | None) -> int:
     return int(rules.decay.base + Fraction(rules.decay.step) * steps) + (rules.crisis.extra if crisis else 0)
 
 
-def _opening(state: RunState) -> EpochStarted | None:
-    return None if state.asked_aside else begun(state)
+def _of_stage(state: RunState) -> Event | None:
+    match state.stage:
+        case "opening":
+            return None if state.asked_aside else begun(state)
+        case "crisis":
+            return CrisisStarted(turn=state.turn, crisis=str(state.crisis), extra=state.rules.crisis.extra)
+        case "morning" | "evening":
+            return AgentDied(turn=state.turn, agent=str(dying(state)))
+        case "market":
+            return market.settled(state)
+        case "regrowth":
+            return _regrown(state)
+    return None
 
 
 def begun(state: RunState) -> EpochStarted:
@@ -141,25 +152,3 @@ def _ranked(state: RunState) -> RankChanged | None:
         if agent.alive and rank != agent.rank:
             return RankChanged(turn=state.turn, agent=name, before=agent.rank, rank=rank)
     return None
-
-
-def _crisis(state: RunState) -> CrisisStarted:
-    return CrisisStarted(turn=state.turn, crisis=str(state.crisis), extra=state.rules.crisis.extra)
-
-
-def _death(state: RunState) -> AgentDied:
-    return AgentDied(turn=state.turn, agent=str(dying(state)))
-
-
-def _wait(_: RunState) -> None:
-    return None
-
-
-_STAGES: Final[Mapping[Stage, Callable[[RunState], Event | None]]] = {
-    "opening": _opening,
-    "crisis": _crisis,
-    "morning": _death,
-    "market": market.settled,
-    "evening": _death,
-    "regrowth": _regrown,
-}

@@ -50,7 +50,9 @@ def settled(state: RunState) -> MarketSettled:
     }
     idle = tuple(name for name in state.living if state.agents[name].place in markets and name not in trades)
     paid = shares(rules, state.pool, trades, idle)
-    overflow = _overflow(rules, state.treasury)
+    kept = rules.treasury_cap * rules.unit
+    overflow = max(0, state.treasury - kept) if rules.treasury_overflow != "off" else 0
+    base = state.pool if rules.treasury_overflow == "permanent" else rules.pool * rules.unit
     applied, shadow = ledger.reckoned(state, Effect(energy=ledger.moved(state, paid.items()), treasury=-overflow))
     return MarketSettled(
         turn=state.turn,
@@ -63,19 +65,8 @@ def settled(state: RunState) -> MarketSettled:
         effective_tax=effective_tax(state, state.tax_rate),
         overflow=overflow,
         treasury=state.treasury - overflow,
-        next_pool=_next_pool(rules, state.pool, overflow),
+        next_pool=base + overflow,
         shadow=rules.energy.ledger != "real",
         effect_applied=applied,
         effect_shadow=shadow,
     )
-
-
-def _overflow(rules: Rules, treasury: int) -> int:
-    if rules.treasury_overflow == "off":
-        return 0
-    return max(0, treasury - rules.treasury_cap * rules.unit)
-
-
-def _next_pool(rules: Rules, pool: int, overflow: int) -> int:
-    base = pool if rules.treasury_overflow == "permanent" else rules.pool * rules.unit
-    return base + overflow

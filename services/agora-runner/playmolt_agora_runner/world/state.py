@@ -101,13 +101,6 @@ class Contestable(msgspec.Struct, frozen=True, kw_only=True):
     by: tuple[str, ...] = ()
 
 
-class Aside(msgspec.Struct, frozen=True):
-    """A question asked aside, and the agent to answer it."""
-
-    interview: Interview
-    agent: str
-
-
 class Pause(msgspec.Struct, frozen=True, gc=False):
     """Why a run waits, in the server's or the operator's own words, and until when at least."""
 
@@ -194,15 +187,15 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
         return self.order[self.acted] if self.stage == "acting" and self.acted < len(self.order) else None
 
     @property
-    def asked_aside(self) -> Aside | None:
-        """The question that is asked aside now: after a turn's last event and before the next turn's first.
+    def asked_aside(self) -> tuple[str, Interview] | None:
+        """Who is asked aside now, and what: after a turn's last event and before the next turn's first.
 
         Questions are asked in plan order, agents in the order of seats."""
         if self.stage not in ("opening", "finished") or self.spec is None or not self.spec.interviews:
             return None
         now = (interview for interview in self.spec.interviews if self.turn in interview.at)
         due = [
-            Aside(interview, seat.agent)
+            (seat.agent, interview)
             for interview in now
             for seat in self.seats
             if self.agents[seat.agent].alive and interview.asks(seat)

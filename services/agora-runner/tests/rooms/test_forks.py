@@ -45,10 +45,11 @@ def decided(rules: Agora, commanded: Any, state: Any, events: list[Any]) -> Any:
 
 def test_an_agent_can_be_given_another_persona_of_the_folder(plan: Plan, folder: PlanFolder) -> None:
     parent = spec_of(plan, folder)
-    fork = forks.forked(parent, "agora-fork", 3, "persona=STEWARD_01:grabber")
+    fork = forks.forked(parent, "agora-fork", 1, "persona=STEWARD_01:grabber")
     assert [seat.persona for seat in fork.seats[:3]] == ["grabber", "steward", "grabber"]
-    rules, events = Agora(), list[Any]()
-    decided(rules, commands.OpenRun(spec=fork), rules.initial("agora-fork"), events)
+    rules, events, taken = Agora(), list[Any](), list[Any]()
+    decided(rules, commands.OpenRun(spec=parent), rules.initial(parent.run), taken)
+    decided(rules, commands.OpenRun(spec=fork, events=tuple(taken[:1])), rules.initial("agora-fork"), events)
     assert events[0].seats[0].persona == "grabber"
     assert forks.forked(parent, "agora-fork", 3, "persona=STEWARD_01:none").seats[0].persona is None
     with pytest.raises(forks.InvalidChange, match=r"merchant, .*, elder, follower, grabber, steward, none"):
@@ -65,7 +66,7 @@ def test_what_any_action_says_can_be_replaced(plan: Plan, changed: Changed, acti
     decided(rules, commands.TakeTurn(effect_id=str(effects.effect_id(state)), reply=reply), state, events)
     fork = forks.forked(parent, "agora-fork", len(events), "content=sun")
     found: Decision = rules.decide(
-        rules.initial(fork.run), commands.ReplayRun(spec=fork, events=tuple(events), content="sun"), AT
+        rules.initial(fork.run), commands.OpenRun(spec=fork, events=tuple(events), content="sun"), AT
     )
     if refused:
         assert isinstance(found, Refused)

@@ -161,7 +161,7 @@ def test_a_fork_is_asked_for_itself(runs: Any) -> None:
     play(parent)
     spec = forked(parent.spec, "agora-2", 20, "model=scripted")
     fork = runs("phase2", opened=False, interviews=(question(1),), turns=2)
-    fork.when(commands.ReplayRun(spec=spec, events=tuple(parent.events))).accepted()
+    fork.when(commands.OpenRun(spec=spec, events=tuple(parent.events))).accepted()
     assert "interviewed" not in order(fork)
     play(fork)
     assert fork.state.over
