@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from playmolt_agora.measures import ritual
-from playmolt_agora.measures.data.turns import present
+from playmolt_agora.measures.data.turns import dicts
 from playmolt_agora.measures.divergence import Floats
 from playmolt_agora.measures.inference import arms, attainable_p, hypotheses
 from playmolt_agora.measures.inference.arms import DeltaPcs, TwoArms
@@ -66,7 +66,7 @@ def delta_pcs(
 
 def ri_star(rows: Any, factor: ritual.Group, rng: np.random.Generator | None = None) -> Test:
     """Test RI* of `model` or `persona`; rows (set, run, model, persona, agent, ri_star)."""
-    known = [row for row in _dicts(rows) if row["ri_star"] is not None]
+    known = [row for row in dicts(rows) if row["ri_star"] is not None]
     agents = [
         ritual.Rate(f"{row['set']}|{row['run']}", row["model"], row["persona"], float(row["ri_star"])) for row in known
     ]
@@ -100,7 +100,7 @@ def ri_ext(series: Sequence[ArrayLike], rng: np.random.Generator | None = None) 
 
 
 def _hypothesis(name: str, rows: object, rng: np.random.Generator) -> dict[str, Test]:
-    known = _dicts(rows)
+    known = dicts(rows)
     design, entropy, excess = _windows(known)
     found = hypotheses.present(design.parts(entropy, excess))
     tests = hypotheses.tests({part: found[part] for part in (f"{name}a", f"{name}b")}, lambda _: rng)
@@ -134,17 +134,6 @@ def _arm(rows: ArrayLike) -> arms.Arm:
     if not np.any(counts):
         raise ValueError("an arm has no turns; give counts (runs, actions) with at least one above 0")
     return arms.counted_arm(counts[counts.sum(axis=1) > 0])
-
-
-def _dicts(rows: Any) -> Sequence[Mapping[str, Any]]:
-    """Rows with None for what is missing. A polars frame has `to_dicts`, a pandas frame `to_dict`."""
-    if hasattr(rows, "to_dicts"):
-        found: Sequence[Mapping[str, Any]] = rows.to_dicts()
-    elif hasattr(rows, "to_dict"):
-        found = rows.to_dict("records")
-    else:
-        found = list(rows)
-    return [{name: present(value) for name, value in row.items()} for row in found]
 
 
 def _generator(rng: np.random.Generator | None) -> np.random.Generator:

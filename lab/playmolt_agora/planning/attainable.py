@@ -1,6 +1,5 @@
 """The smallest p that each planned test can reach with the runs it has (measures.md, sections 3, 5 and 7)."""
 
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import Final
 
@@ -8,7 +7,6 @@ import msgspec
 from playmolt_schemas.agora.plan import PlannedTest
 from playmolt_schemas.instrument.definitions import windows
 from playmolt_schemas.instrument.laboratory import Design
-from playmolt_schemas.stored.agora.plan import Hypothesis
 
 from playmolt_agora.measures.inference import attainable_p
 
@@ -25,6 +23,10 @@ class Attainable(msgspec.Struct, frozen=True):
     p: Fraction | None
     note: str = ""
 
+    @property
+    def p_min(self) -> float | None:
+        return None if self.p is None else float(self.p)
+
 
 def tests(design: Design) -> tuple[PlannedTest, ...]:
     """Every test of the plan's design and every one it names, with what each can reach.
@@ -32,17 +34,19 @@ def tests(design: Design) -> tuple[PlannedTest, ...]:
     Holm's correction runs over a whole family, registered or not, as the analysis does; a test that is not confirmatory
     has no α to miss.
     """
-    named = design.named
-    found = {test: attainable_of(design, test) for test in design.tests}
+    found = {test: _attainable(design, test) for test in design.tests}
+    # A model without both arms has no PCS test and does not belong to that family; H1 and H2 are always two.
+    adjusted = attainable_p.corrected(
+        {test: each.p_min for test, each in found.items() if each.p is not None or attainable_p.family(test) == "H"}
+    )
     return tuple(
-        _planned(test, found[test], p_holm, named.get(test), exploratory=design.exploratory)
-        for test, p_holm in _corrected(found).items()
-        if test in named or found[test].p is not None
+        _planned(design, test, each, adjusted.get(test))
+        for test, each in found.items()
+        if test in design.named or each.p is not None
     )
 
 
-def attainable_of(design: Design, test: str) -> Attainable:
-    """What one test can reach; `test` is one that the design could hold."""
+def _attainable(design: Design, test: str) -> Attainable:
     family, _, what = test.partition(":")
     if family == "pcs":
         return _pcs(design, what)
@@ -88,31 +92,20 @@ def _pcs(design: Design, model: str) -> Attainable:
     return Attainable(f"{sizes} runs, {spoken}", *labelings)
 
 
-def _planned(
-    test: str, found: Attainable, p_holm: float | None, hypothesis: Hypothesis | None, *, exploratory: bool
-) -> PlannedTest:
+def _planned(design: Design, test: str, found: Attainable, p_holm: float | None) -> PlannedTest:
+    hypothesis = design.named.get(test)
     alpha = hypothesis.alpha if hypothesis else _DEFAULT_ALPHA
-    p = None if found.p is None else float(found.p)
-    least = p if p_holm is None else p_holm
+    least = found.p_min if p_holm is None else p_holm
     return PlannedTest(
         test=test,
-        confirmatory=hypothesis is not None and not exploratory,
+        confirmatory=hypothesis is not None and not design.exploratory,
         alpha=alpha,
         family=attainable_p.family(test),
         n=found.n,
         labelings=found.labelings,
-        p_min=p,
+        p_min=found.p_min,
         p_exact=None if found.p is None else f"{found.p.numerator}/{found.p.denominator}",
         p_holm=p_holm,
         reachable=least is not None and least <= float(alpha) + 1e-12,
         note=found.note,
     )
-
-
-def _corrected(found: Mapping[str, Attainable]) -> dict[str, float | None]:
-    """A model without both arms has no PCS test and does not belong to that family; H1 and H2 are always two."""
-    members = {test: each for test, each in found.items() if each.p is not None or attainable_p.family(test) == "H"}
-    adjusted = attainable_p.corrected(
-        {test: None if each.p is None else float(each.p) for test, each in members.items()}
-    )
-    return {test: adjusted.get(test) for test in found}

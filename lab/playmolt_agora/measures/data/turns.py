@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from itertools import islice
-from math import isnan
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
@@ -34,9 +33,13 @@ def table(records: Iterable[Mapping[str, object]]) -> Any:
     return found.sort_by([("run", "ascending"), ("turn", "ascending"), ("order", "ascending")])
 
 
-def plain(row: Mapping[str, object]) -> dict[str, object]:
-    """A row of that table, or of a frame of it, as the measures read a record: they need no field that is a struct."""
-    return {name: present(value) for name, value in row.items()}
+def dicts(rows: Any) -> list[dict[str, Any]]:
+    """The rows of a frame of polars or pandas, of a table of a study, or dicts, with None for what is missing."""
+    if hasattr(rows, "to_arrow"):
+        rows = rows.to_arrow().to_pylist()
+    elif hasattr(rows, "to_dict"):
+        rows = rows.to_dict("records")
+    return [{name: _present(value) for name, value in row.items()} for row in rows]
 
 
 @cache
@@ -69,10 +72,9 @@ def _type(kind: Any, *, maps: bool) -> Any:
     return arrow.struct([(field.encode_name, _type(field.type, maps=maps)) for field in msgspec.structs.fields(whole)])
 
 
-def present(value: object) -> object:
-    """A value in Python's types, None for what is missing: pandas has its own missing value and number types."""
+def _present(value: Any) -> object:
+    """A value in Python's types: pandas has a missing value, numbers and arrays of its own."""
     if isinstance(value, str | bool | int | Sequence):
         return value
-    if isinstance(value, float):
-        return None if isnan(value) else float(value)
-    return None if str(value) == "<NA>" or value != value else getattr(value, "item", lambda: value)()  # noqa: PLR0124
+    plain = value.tolist() if hasattr(value, "tolist") else value
+    return None if str(plain) == "<NA>" or plain != plain else plain  # noqa: PLR0124 -- not a number
