@@ -6,7 +6,7 @@ the confirmatory set: no exploratory run and no model of a run with more than a 
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, get_args
 
 import polars as pl
@@ -39,16 +39,13 @@ class Analysis:
     """What a study came to.
 
     `tables` are those of section 11 in their order, those beside them, and as `unexcluded_NAME` the confirmatory ones
-    with the excluded models of runs in, where any is; `excluded` names them. `provenance` says what each of their rows
-    was computed from, `events` where the log was asked for them. `copies` is run → the first run that it is identical
-    to.
+    with the excluded models of runs in, where any is. `provenance` says what each of their rows was computed from,
+    `events` where the log was asked for them. `copies` is run → the first run that it is identical to.
     """
 
     tables: dict[str, list[Row]]
     provenance: dict[str, list[Row]]
-    excluded: tuple[tuple[str, str], ...]
     copies: Mapping[str, str]
-    definition: str = field(default_factory=definitions.version)
 
 
 def study(
@@ -122,7 +119,6 @@ def study(
     return Analysis(
         tables={name: [each.row for each in found[name]] for name in dict.fromkeys((*TABLES, *BESIDE, *found))},
         provenance={name: provenance(name, rows) for name, rows in found.items()},
-        excluded=excluded,
         copies=repeated.copies,
     )
 

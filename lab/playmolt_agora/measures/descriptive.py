@@ -3,10 +3,9 @@
 Every ratio is a ratio of sums, null where its denominator is 0 (`measures.md`, sections 1, 2, 4, 5, 8, 10 and 11).
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal, get_args
+from collections.abc import Sequence
+from typing import Final, Literal, get_args
 
-import msgspec
 import polars as pl
 from playmolt_schemas.instrument.definitions import (
     FIRST_TURNS,
@@ -16,7 +15,7 @@ from playmolt_schemas.instrument.definitions import (
 from playmolt_schemas.stored.agora.turn import ACTIONS, ParseCode
 
 from playmolt_agora.measures.data.frame import EXCLUDED, INSTRUMENTAL, MET, POSSIBLE, RITUAL, RUNS, names_of
-from playmolt_agora.measures.data.results import Result, ratio, results
+from playmolt_agora.measures.data.results import Result, Row, ratio, results
 
 Level = Literal["agent", "cell"]
 _AGENT: Final = ("seat", "phase", "set", "run", "model", "language", "persona", "agent")
@@ -179,28 +178,17 @@ def _idle_runs(early_idle: Sequence[float | None]) -> int:
     return sum(share is not None and share > IDLE_ABOVE for share in early_idle)
 
 
-class Pilots(msgspec.Struct, frozen=True, kw_only=True):
-    """What pilots say together before a plan is registered: the length of Phase 2, whether to consider seed events."""
-
-    runs: int
-    valid: int
-    interactions: int
-    p_int: float | None
-    t_rule: int
-    idle_runs: int
-    seed_events: bool
-
-
-def pilots(found: Sequence[Mapping[str, Any]]) -> Pilots:
-    """Pool pilots, given as rows of the table `pint`."""
+def pilots(found: Sequence[Row]) -> Row:
+    """What pilots, given as rows of the table `pint`, say together before a plan is registered: the length of Phase 2,
+    whether to consider seed events."""
     valid, met = (sum(int(row[name]) for row in found) for name in ("valid", "interactions"))
     early = [row["early_idle"] for row in found]
-    return Pilots(
-        runs=len(found),
-        valid=valid,
-        interactions=met,
-        p_int=ratio(met, valid),
-        t_rule=turn_rule(met, valid),
-        idle_runs=_idle_runs(early),
-        seed_events=seed_events_advised(early),
-    )
+    return {
+        "runs": len(found),
+        "valid": valid,
+        "interactions": met,
+        "p_int": ratio(met, valid),
+        "t_rule": turn_rule(met, valid),
+        "idle_runs": _idle_runs(early),
+        "seed_events": seed_events_advised(early),
+    }

@@ -10,10 +10,12 @@ import msgspec
 import numpy as np
 import polars as pl
 from playmolt_schemas.instrument.definitions import TIE, rank_of
+from playmolt_schemas.stored.agora.experiment import JudgeCoded
 from playmolt_schemas.stored.agora.turn import AnswerCode, Language
 
 from playmolt_agora.measures.data.frame import RUNS
 from playmolt_agora.measures.data.results import Result, grouped, number, results
+from playmolt_agora.measures.data.tables import COLUMNS
 from playmolt_agora.measures.divergence import Floats
 from playmolt_agora.measures.inference import permutation, resampling
 from playmolt_agora.measures.inference.streams import stream
@@ -50,29 +52,8 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
     """Whether judges code the answers."""
 
     @property
-    def place(self) -> tuple[str, int, str, str]:
-        return self.run, self.turn, self.agent, self.id
-
-    @property
     def said(self) -> tuple[Hashable, ...]:
         return self.turn, self.agent, self.id, self.value, self.choice, self.text
-
-
-class Code(msgspec.Struct, frozen=True, kw_only=True):
-    """What a judge found in an answer in words; labels are null if it found none."""
-
-    run: str
-    turn: int
-    agent: str
-    id: str
-    judge: str
-    survival: bool | None
-    social: bool | None
-    parse_code: str | None
-
-    @property
-    def place(self) -> tuple[str, int, str, str]:
-        return self.run, self.turn, self.agent, self.id
 
 
 _GROUP: Final = ("id", "answer", "phase", "set", "model", "language")
@@ -85,12 +66,14 @@ _KINDS: Final = {
 
 
 class Interviews:
-    """The answers of a study. `copies` is run → the first run with the same turns: with the same answers it is left
-    out, as it says nothing that its copy has not said."""
+    """The answers of a study. `codes` are what judges found in answers in words. `copies` is run → the first run with
+    the same turns: with the same answers it is left out, as it says nothing that its copy has not said."""
 
-    def __init__(self, asked: Sequence[Answered], codes: Sequence[Code] = (), copies: Mapping[str, str] | None = None):
+    def __init__(
+        self, asked: Sequence[Answered], codes: Sequence[JudgeCoded] = (), copies: Mapping[str, str] | None = None
+    ) -> None:
         self.asked = asked
-        self._codes = grouped(codes, lambda code: code.place)
+        self._codes = grouped(codes, _place)
         self.identical = _identical(asked, copies or {})
         planned = [each for each in asked if not each.exploratory] or list(asked)
         self.pooled = [each for each in planned if each.run not in self.identical]
@@ -99,15 +82,21 @@ class Interviews:
     def rows(self) -> list[Result]:
         """The table `interviews`, every question of every run."""
         return [
-            Result({name: getattr(each, name) for name in _COLUMNS}, runs=(each.run,), n=1, unit="answer")
+            Result({name: getattr(each, name) for name in COLUMNS["interviews"]}, runs=(each.run,), n=1, unit="answer")
             for each in sorted(self.asked, key=_order)
         ]
 
     def codes(self) -> list[Result]:
         """The table `interview_codes`."""
-        every = (code for codes in self._codes.values() for code in codes)
-        found = sorted(every, key=lambda code: (*code.place, code.judge))
-        return [Result(msgspec.structs.asdict(code), runs=(code.run,), n=1, unit="answer") for code in found]
+        return [
+            Result(
+                {"run": run, "turn": turn, "agent": agent, "id": id_, "judge": code.judge, "survival": code.survival,
+                 "social": code.social, "parse_code": code.code},
+                runs=(run,), n=1, unit="answer",
+            )
+            for (run, turn, agent, id_), codes in sorted(self._codes.items())
+            for code in sorted(codes, key=lambda code: code.judge)
+        ]  # fmt: skip
 
     def levels(self) -> list[Result]:
         """The table `interview_levels`: the mean answer after each turn, or the share of each choice or label."""
@@ -149,12 +138,13 @@ class Interviews:
                 yield str(choice), None if each.choice is None else float(each.choice == choice)
         else:
             yield "answered", float(each.text is not None)
-            for code in self._codes.get(each.place, ()):
+            for code in self._codes.get((each.run, each.turn, each.agent, each.id), ()):
                 for label, found in zip(LABELS, (code.survival, code.social), strict=True):
                     yield f"{label}, {code.judge}", None if found is None else float(found)
 
 
-_COLUMNS: Final = tuple(name for name in Answered.__struct_fields__ if name not in ("choices", "coded"))
+def _place(code: JudgeCoded) -> tuple[str, int, str, str]:
+    return code.run, code.turn, code.agent, code.interview or ""
 
 
 def _order(each: Answered) -> tuple[Hashable, ...]:

@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 import msgspec
 from playmolt_schemas.copying import copied
 from playmolt_schemas.identifiers import rfc3339
-from playmolt_schemas.instrument import baseline_file
+from playmolt_schemas.instrument import baseline_file, definitions
 from playmolt_schemas.instrument.baseline_file import Baseline
 from playmolt_schemas.instrument.definitions import arm_of
 from playmolt_schemas.instrument.laboratory import key_of
@@ -28,12 +28,12 @@ from playmolt_agora.coding.thoughts import codable
 from playmolt_agora.measures import baselines as compared
 from playmolt_agora.measures.agreement import CodedThought, Place, kappa
 from playmolt_agora.measures.analysis import provenance_of, study
-from playmolt_agora.measures.data.results import Result, Row, grouped
+from playmolt_agora.measures.data.results import Result, Row
 from playmolt_agora.measures.data.tables import COLUMNS
-from playmolt_agora.measures.interviews import Answered, Code, Interviews
+from playmolt_agora.measures.interviews import Answered, Interviews
 from playmolt_agora.own_measures import results
 from playmolt_agora.own_measures.results import OwnContent
-from playmolt_agora.report.study import DeviationNote, JudgeNote, RunNote, StudyData, StudyFault
+from playmolt_agora.report.study import DeviationNote, RunNote, StudyData, StudyFault
 from playmolt_agora.report.transcript import Aside
 
 _BASELINES: Final = "baselines/"
@@ -79,7 +79,7 @@ def analysed(gathered: StudyRecords, texts: Mapping[str, str] = {}, *, made_at: 
         experiment=experiment[0].stream,
         name=lock.name,
         made_at=made_at or rfc3339(datetime.now(UTC)),
-        definitions=analysis.definition,
+        definitions=definitions.version(),
         stage1=lock.pins.stage1,
         stage1_import=imported if isinstance(imported, str) or imported is None else imported.file,
         seed=lock.seed,
@@ -103,7 +103,7 @@ def analysed(gathered: StudyRecords, texts: Mapping[str, str] = {}, *, made_at: 
         deviations=tuple(_deviations(experiment, recorded, noticed)),
         prompt_cut=sum((Counter(each.prompt_cut) for each in noticed), Counter()),
         looks=sum(isinstance(event, events.Looked | events.PcsSeen) for event in recorded),
-        judges=judges_of(recorded),
+        judges=tuple(judges_of(recorded)),
         plan=msgspec.to_builtins(lock.plan),
         own=_own(lock, texts, turns),
     )
@@ -164,15 +164,6 @@ def _answered(opened: RunOpened, event: Interviewed) -> Answered:
     )
 
 
-def interview_codes(recorded: Sequence[Event]) -> list[Code]:
-    """What judges found in answers in words."""
-    return [
-        copied(Code, event, id=event.interview, parse_code=event.code)
-        for event in recorded
-        if isinstance(event, JudgeCoded) and event.interview and event.code is not None
-    ]
-
-
 def prompts_aside(experiment: Sequence[Record], runs: Runs) -> set[str]:
     """The hashes of the prompts of judges and of questions asked aside."""
     judged = {event.prompt_hash for event in _read(experiment, events.EVENTS, JudgeCoded)}
@@ -186,7 +177,8 @@ def _interview_results(
     """The tables of questions asked aside, and of the answers of people; none where the plan asks nothing."""
     if not lock.plan.interviews:
         return {}
-    interviews = Interviews(interviews_of(runs), interview_codes(recorded), copies)
+    judged = [event for event in recorded if isinstance(event, JudgeCoded) and event.interview and event.code]
+    interviews = Interviews(interviews_of(runs), judged, copies)
     found = {
         "interviews": interviews.rows(),
         "interview_levels": interviews.levels(),
@@ -209,21 +201,16 @@ def costs_of(runs: Runs) -> list[Row]:
     return [msgspec.structs.asdict(line) for line in cost_lines(taken.values())]
 
 
-def judges_of(recorded: Sequence[Event]) -> tuple[JudgeNote, ...]:
+def judges_of(recorded: Sequence[Event]) -> Iterator[Row]:
     """Every model that judged thoughts, with its usage."""
-    started = [event.judge for event in recorded if isinstance(event, events.JudgingStarted)]
-    judged = grouped((event for event in recorded if isinstance(event, JudgeCoded)), lambda event: event.judge)
-    return tuple(
-        _judge(alias, model, judged.get(alias, []))
-        for alias, model in sorted({each.alias: each.model for each in started}.items())
-    )
-
-
-def _judge(alias: str, model: str, judged: Sequence[JudgeCoded]) -> JudgeNote:
-    coded = sum(event.survival is not None for event in judged)
-    failed = sum(event.code is not None and event.survival is None for event in judged)
-    spent = reduce(with_call, (event.taken for event in judged), Spent())
-    return JudgeNote(alias=alias, model=model, coded=coded, failed=failed, spent=spent)
+    started = {event.judge.alias: event.judge.model for event in recorded if isinstance(event, events.JudgingStarted)}
+    for alias, model in sorted(started.items()):
+        judged = [event for event in recorded if isinstance(event, JudgeCoded) and event.judge == alias]
+        coded = sum(event.survival is not None for event in judged)
+        failed = sum(event.code is not None and event.survival is None for event in judged)
+        spent = reduce(with_call, (event.taken for event in judged), Spent())
+        yield {"judge": alias, "model": model, "coded": coded, "failed": failed, "calls": spent.calls,
+               "cost": spent.cost_text}  # fmt: skip
 
 
 def runs_table(notes: Sequence[RunNote], turns: Sequence[TurnRecord]) -> list[Row]:

@@ -119,7 +119,7 @@ def strong(found: Sequence[Row]) -> Lines:
     ]
 
 
-def pilots(study: StudyData) -> descriptive.Pilots | None:
+def pilots(study: StudyData) -> Row | None:
     """Pool the pilots of Phase 2, whose length they set; a fork repeats turns that are counted already."""
     names = {run.run for run in study.runs if run.exploratory and run.phase == "phase2" and run.parent is None}
     mine = [row for row in study.rows("pint") if row["run"] in names]

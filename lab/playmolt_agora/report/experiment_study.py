@@ -12,7 +12,7 @@ from playmolt_schemas.stored.agora import experiment as experiment_events
 from playmolt_agora.bundle.seal import Contents, seal
 from playmolt_agora.report import assembly, files
 from playmolt_agora.report.assembly import StudyRecords
-from playmolt_agora.report.study import Links, StudyData
+from playmolt_agora.report.study import StudyData
 
 _PROMPTS_AT_ONCE: Final = 500
 
@@ -80,7 +80,7 @@ async def export(gathered: StudyRecords, study: StudyData, blobs: Texts, out: Pa
 
     Raises Unsealable and LogUnavailable.
     """
-    study = msgspec.structs.replace(study, links=Links(place="bundle"))
+    study = msgspec.structs.replace(study, events_at="bundle")
     asked = {turn.prompt_hash for turn in study.turns} | assembly.prompts_aside(gathered.experiment, gathered.runs)
     contents = Contents(
         experiment=gathered.experiment,

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import msgspec
 from playmolt_schemas.instrument.definitions import SMOOTHING
 from playmolt_schemas.stored.agora.turn import ACTIONS, TurnRecord
 
@@ -55,28 +54,22 @@ def _distinct(stored: Sequence[Mapping[str, object]], column: str) -> str:
     return ", ".join(sorted({f"{row[column]}" for row in stored if row[column] is not None}))
 
 
-class Fork(msgspec.Struct, frozen=True, kw_only=True):
-    """A fork beside its parent.
-
-    `divergence` is by window of Instruction Drift, None where one side has no valid turn; `first` is the parent's and
-    the fork's turn where they first differ.
-    """
-
-    run: RunNote
-    first: tuple[TurnRecord, TurnRecord] | None
-    divergence: tuple[tuple[int, float | None], ...]
+First = tuple[TurnRecord, TurnRecord] | None
+"""The parent's and the fork's turn where they first differ."""
+Divergence = tuple[tuple[int, float | None], ...]
+"""By window of Instruction Drift, None where one side has no valid turn."""
 
 
-def forks(study: StudyData) -> Iterator[Fork]:
+def forks(study: StudyData) -> Iterator[tuple[RunNote, First, Divergence]]:
     """The forks of a study whose parent is in it, too."""
     by_run = grouped(study.turns, lambda turn: turn.run)
     for run in study.runs:
         if run.parent is not None and run.parent.run in by_run:
             parent, child = by_run[run.parent.run], by_run.get(run.run, [])
-            yield Fork(run=run, first=_first(parent, child), divergence=_divergence(parent, child))
+            yield run, _first(parent, child), _divergence(parent, child)
 
 
-def _first(parent: Sequence[TurnRecord], child: Sequence[TurnRecord]) -> tuple[TurnRecord, TurnRecord] | None:
+def _first(parent: Sequence[TurnRecord], child: Sequence[TurnRecord]) -> First:
     before = {(turn.turn, turn.agent): turn for turn in parent}
     for turn in sorted(child, key=lambda turn: (turn.turn, turn.order)):
         other = before.get((turn.turn, turn.agent))
@@ -90,8 +83,8 @@ def act(turn: TurnRecord) -> tuple[Any, ...]:
     return (turn.parse_code, turn.action, turn.target, turn.content)
 
 
-def _divergence(parent: Sequence[TurnRecord], child: Sequence[TurnRecord]) -> tuple[tuple[int, float | None], ...]:
-    """By window, where either has a valid turn."""
+def _divergence(parent: Sequence[TurnRecord], child: Sequence[TurnRecord]) -> Divergence:
+    """Windows in which either has a valid turn."""
     sides = [frame(turns) for turns in (parent, child)]
     return tuple(
         (window, float(count_jsd(one, two, SMOOTHING)) if one.any() and two.any() else None)

@@ -7,7 +7,6 @@ import msgspec
 from playmolt_schemas.instrument.baseline_file import Baseline
 from playmolt_schemas.instrument.definitions import arm_of
 from playmolt_schemas.stored.agora.experiment import Preregistered
-from playmolt_schemas.stored.agora.plan import Spent
 from playmolt_schemas.stored.agora.turn import Language, Parent, TurnRecord
 
 from playmolt_agora.bundle.seal import ModelNote
@@ -67,29 +66,6 @@ class DeviationNote(msgspec.Struct, frozen=True, kw_only=True):
     """Of the experiment's stream."""
 
 
-class JudgeNote(msgspec.Struct, frozen=True, kw_only=True):
-    """A model that judged thoughts: how many got labels, how many a reply without them, and what it took."""
-
-    alias: str
-    model: str
-    coded: int = 0
-    failed: int = 0
-    spent: Spent = Spent()
-
-
-class Links(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the events of a run are found from the page: the API (after `base`), or the files of a bundle."""
-
-    place: Literal["api", "bundle"] = "api"
-    base: str = ""
-
-    def events(self, run: str, version: int = 1) -> str:
-        """The address of a run's events from `version` on."""
-        if self.place == "bundle":
-            return f"events/{run}.jsonl#{version}"
-        return f"{self.base}/api/agora/runs/{run}/events?after={max(0, version - 1)}"
-
-
 class StudyData(msgspec.Struct, frozen=True, kw_only=True):
     """One experiment, ready to be reported.
 
@@ -115,8 +91,10 @@ class StudyData(msgspec.Struct, frozen=True, kw_only=True):
     deviations: tuple[DeviationNote, ...] = ()
     prompt_cut: Mapping[str, int] = {}
     looks: int = 0
-    judges: tuple[JudgeNote, ...] = ()
-    links: Links = Links()
+    judges: Sequence[Row] = ()
+    """The models that judged thoughts: how many got labels, how many a reply without them, and what it took."""
+    events_at: Literal["platform", "bundle", ""] = ""
+    """Where the page leads to the events of its runs; nowhere from a file beside which there are none."""
     plan: Mapping[str, Any] = {}
     baselines: tuple[Baseline, ...] = ()
     """The answers of people that came with the plan."""

@@ -58,7 +58,8 @@ async def study(pool: Pool, body: bytes, out: BinaryIO) -> None:
         made, bundle = await experiment_study.study_of(gathered, blobs), folder / "bundle"
         await experiment_study.export(gathered, made, blobs, bundle)
         seal.packed(bundle, folder / BUNDLE)
-        (folder / REPORT).write_text(page.render(made), encoding="utf-8")
+        served = msgspec.structs.replace(made, events_at="platform")
+        (folder / REPORT).write_text(page.render(served), encoding="utf-8")
         with tarfile.open(fileobj=out, mode="w|") as archive:
             for name in STUDY_FILES:
                 archive.add((bundle if name == SHARES else folder) / name, name)

@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 from playmolt_schemas.copying import copied
 from playmolt_schemas.identifiers import is_scripted, rfc3339
+from playmolt_schemas.instrument import definitions
 from playmolt_schemas.records import Record
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
@@ -47,7 +48,7 @@ def of_turns(path: Path, seed: str) -> StudyData:
         experiment=turns[0].experiment,
         name=path.name,
         made_at=rfc3339(datetime.now(UTC)),
-        definitions=found.definition,
+        definitions=definitions.version(),
         stage1="",
         seed=seed,
         runs=notes,

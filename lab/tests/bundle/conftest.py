@@ -13,7 +13,7 @@ from playmolt_agora.bundle.seal import Contents, seal
 from playmolt_agora.coding import thoughts
 from playmolt_agora.report import files
 from playmolt_agora.report.assembly import StudyRecords, analysed, interviews_of, turns_of
-from playmolt_agora.report.study import Links, StudyData
+from playmolt_agora.report.study import StudyData
 from playmolt_agora_runner.coding import judgement
 from playmolt_agora_runner.experiment import commands as experiment_commands
 from playmolt_agora_runner.experiment import preregistration
@@ -192,7 +192,7 @@ def answered(played: Played, files: Mapping[str, str] | None = None) -> StudyDat
 
 
 def exported(played: Played, out: Path, folder: Mapping[str, str] | None = None) -> str:
-    study = msgspec.structs.replace(reported(played), links=Links(place="bundle"))
+    study = msgspec.structs.replace(reported(played), events_at="bundle")
     written = files.write(study, out)
     contents = Contents(
         experiment=played.experiment, runs=played.runs, prompts=played.prompts, folder=folder or {},

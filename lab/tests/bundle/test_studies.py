@@ -96,12 +96,7 @@ def test_a_bundle_is_measured_again_with_what_was_coded(sealed: Path, study: pla
     found = study_in(sealed)
     assert found.tables["kappa"] == study.tables["kappa"].to_arrow().to_pylist()
     judge = found.judges[0]
-    assert (judge.alias, judge.coded, judge.spent.calls, judge.failed) == (
-        "scripted-wild",
-        judge.spent.calls,
-        judge.coded,
-        0,
-    )
+    assert (judge["judge"], judge["coded"], judge["failed"]) == ("scripted-wild", judge["calls"], 0)
 
 
 def test_measures_over_turns_are_those_of_the_analysis(study: playmolt_agora.Study, sealed: Path) -> None:

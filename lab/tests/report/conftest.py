@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_agora.bundle.seal import ModelNote
-from playmolt_agora.report.study import DeviationNote, Links, RunNote, StudyData
+from playmolt_agora.report.study import DeviationNote, RunNote, StudyData
 from playmolt_schemas.stored.agora.experiment import Preregistered
 from playmolt_schemas.stored.agora.turn import ACTIONS, Effect, Parent, SamplingSettings, Tokens, TurnRecord
 
@@ -200,7 +200,7 @@ def study() -> StudyData:
         treasury=[{"run": note.run, "epoch": epoch, "treasury": 5 * epoch} for note in runs
                   if note.phase != "phase2" for epoch in (1, 10, 20)],
         deviations=(DeviationNote(at="2026-01-01T10:00:00Z", text="budget raised <again>", version=9),), looks=2,
-        links=Links(),
+        events_at="platform",
     )  # fmt: skip
 
 

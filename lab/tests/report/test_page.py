@@ -9,7 +9,7 @@ import pytest
 from playmolt_agora.report import page
 from playmolt_agora.report.page import forks
 from playmolt_agora.report.plots.gallery import gallery
-from playmolt_agora.report.study import Links, StudyData
+from playmolt_agora.report.study import StudyData
 from playmolt_agora.report.vega import size
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -124,17 +124,25 @@ def test_every_figure_names_its_definition_its_runs_and_leads_to_their_events(ht
 
 
 def test_in_a_bundle_events_are_lines_of_its_files(changed: Callable[..., StudyData]) -> None:
-    html = page.render(changed(links=Links(place="bundle")))
+    html = page.render(changed(events_at="bundle"))
     assert 'href="events/agora-set-A-1.jsonl#1"' in html
     assert "/api/" not in html
 
 
-def test_an_address_leads_to_what_comes_after_the_version_before() -> None:
-    assert (
-        Links(base="http://127.0.0.1:1").events("agora-x", 7)
-        == "http://127.0.0.1:1/api/agora/runs/agora-x/events?after=6"
-    )
-    assert Links(place="bundle").events("agora-x", 7) == "events/agora-x.jsonl#7"
+def test_without_events_beside_it_a_page_leads_nowhere_but_to_itself(
+    study: StudyData, changed: Callable[..., StudyData]
+) -> None:
+    html = page.render(changed(events_at=""))
+    assert all(each.startswith("#") for each in Checked(html).addresses)
+    assert study.runs[0].label in html
+
+
+def test_an_address_leads_to_what_comes_after_the_version_before(
+    study: StudyData, changed: Callable[..., StudyData]
+) -> None:
+    runs = (msgspec.structs.replace(study.runs[0], run="agora-x", first=7),)
+    assert 'href="/api/agora/runs/agora-x/events?after=6"' in page.render(changed(runs=runs))
+    assert 'href="events/agora-x.jsonl#7"' in page.render(changed(runs=runs, events_at="bundle"))
 
 
 def test_stage_1_is_named_as_a_re_implementation(html: str) -> None:
@@ -286,17 +294,17 @@ def test_a_fork_in_a_world_of_ones_own_diverges_by_what_acts_count_as(
     study: StudyData, changed: Callable[..., StudyData]
 ) -> None:
     own = [msgspec.structs.replace(turn, action=turn.action and f"own_{turn.action}") for turn in study.turns]
-    divergence = next(forks(study)).divergence
+    _, _, divergence = next(forks(study))
     assert any(value for _, value in divergence)
-    assert next(forks(changed(turns=own))).divergence == divergence
+    assert next(forks(changed(turns=own)))[2] == divergence
 
 
 def test_a_fork_is_shown_beside_its_parent(html: str, study: StudyData) -> None:
-    fork = next(forks(study))
-    assert fork.first is not None
-    assert (fork.first[0].turn, fork.first[0].agent) == (fork.first[1].turn, fork.first[1].agent)
-    assert fork.first[0].turn > 8
-    assert [window for window, _ in fork.divergence] == [1, 2]
+    _, first, divergence = next(forks(study))
+    assert first is not None
+    assert (first[0].turn, first[0].agent) == (first[1].turn, first[1].agent)
+    assert first[0].turn > 8
+    assert [window for window, _ in divergence] == [1, 2]
     body = part(html, "forks")
     assert "model=other" in body
     assert "Cost of the fork: 0.125" in body
