@@ -1,7 +1,7 @@
 """What a plan will take: calls, tokens and money, expected and at most, before anything runs."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Final
 
@@ -56,18 +56,18 @@ def project(plan: Plan, catalogue: Catalogue, rooms: matrix.Rooms = ()) -> Proje
             asked = asked_aside(plan, seat, cell.turns)
             interviews += asked
             # A question is asked with the scene of a turn, so that its prompt is about as long.
-            turns[seat.model, _world(cell), cell.language] += cell.turns + asked
-    models = plans.all_models(plan)
-    usual = [_model(_expected(plan, catalogue), model, turns, _TurnCost(1, COMPLETION_TOKENS, 0)) for model in models]
-    longest = _TurnCost(1 + plan.reask, plan.sampling.max_tokens, plan.sampling.max_tokens)
-    most = [_model(catalogue, model, turns, longest) for model in models]
+            turns[seat.model, cell.base, cell.language] += cell.turns + asked
+    models, longest = plans.all_models(plan), plan.sampling.max_tokens
+    expected = _expected(plan, catalogue)
+    usual = [_model(expected, model, turns, calls=1, reply=COMPLETION_TOKENS, longer=0) for model in models]
+    most = [_model(catalogue, model, turns, calls=1 + plan.reask, reply=longest, longer=longest) for model in models]
     return Projection(
         interviews=interviews if plan.interviews else UNSET,
         calls=sum(each.calls for each in usual),
         calls_most=sum(each.calls for each in most),
         tokens=sum(each.prompt_tokens + each.completion_tokens for each in usual),
-        cost=_total(*(each.cost for each in usual)),
-        cost_most=_total(*(each.cost for each in most)),
+        cost=_total(usual),
+        cost_most=_total(most),
         models=tuple(usual),
     )
 
@@ -85,41 +85,31 @@ def _expected(plan: Plan, catalogue: Catalogue) -> Catalogue:
     return Catalogue({name: each.in_batches if each.batch else each for name, each in catalogue.models.items()})
 
 
-def _world(cell: matrix.Cell) -> PhaseName:
-    """The packaged world with prompts of about this length."""
-    return cell.room.base if cell.room else plans.world(cell.arm or "phase1")
-
-
-class _TurnCost(msgspec.Struct, frozen=True):
-    """What a turn takes: calls, tokens of a reply, tokens by which each quoted utterance is longer than usual."""
-
-    calls: int
-    reply: int
-    longer: int
-
-
 def _model(
-    catalogue: Catalogue, model: str, turns: Mapping[tuple[str, PhaseName, Language], int], turn: _TurnCost
-) -> ModelCost:
+    catalogue: Catalogue, model: str, turns: Mapping[tuple[str, PhaseName, Language], int], *, calls: int, reply: int,
+    longer: int,
+) -> ModelCost:  # fmt: skip
+    """What a model's turns take, each of so many calls with a reply of so many tokens; `longer` is by how many tokens
+    each quoted utterance is longer than usual."""
     mine = {(phase, language): count for (name, phase, language), count in turns.items() if name == model}
-    calls = turn.calls * sum(mine.values())
+    asked = calls * sum(mine.values())
     # A re-ask quotes the reply that did not parse, hence one more.
-    prompt = turn.calls * sum(
-        count * (PROMPT_TOKENS[phase, language] + turn.longer * (HAPPENINGS[phase] + 1))
+    prompt = calls * sum(
+        count * (PROMPT_TOKENS[phase, language] + longer * (HAPPENINGS[phase] + 1))
         for (phase, language), count in mine.items()
     )
-    completion = calls * turn.reply
+    completion = asked * reply
     return ModelCost(
         model=model,
         scripted=is_scripted(model),
-        calls=calls,
+        calls=asked,
         prompt_tokens=prompt,
         completion_tokens=completion,
         cost=budget.with_prices(model, catalogue.models.get(model)).cost(Usage(prompt, completion)),
     )
 
 
-def _total(*costs: str | None) -> str | None:
+def _total(models: Sequence[ModelCost]) -> str | None:
     """Add costs; None as soon as one is unknown."""
-    known = [Decimal(cost) for cost in costs if cost is not None]
-    return decimal_text(sum(known, Decimal(0))) if len(known) == len(costs) else None
+    known = [Decimal(each.cost) for each in models if each.cost is not None]
+    return decimal_text(sum(known, Decimal(0))) if len(known) == len(models) else None

@@ -133,22 +133,31 @@ def reasons_b(runs: int) -> tuple[str, ...]:
     return (f"{runs} runs are not a multiple of {len(PLACES)}: models do not start equally often in each place",)
 
 
-def margins_a(runs: Iterable[SquareRun]) -> Margins:
+def margins_a(runs: Sequence[SquareRun]) -> Margins:
     """Count what a square of condition A has to balance."""
-    runs = tuple(runs)
     agents = [(run.run, agent) for run in runs for agent in run.agents]
+    models = dict.fromkeys(agent.model for _, agent in agents)
+    played = [
+        (run.run, persona, sorted({agent.model for agent in run.agents if agent.persona == persona}))
+        for run in runs
+        for persona in PERSONAS
+    ]
     return {
         "persona × model": _table((str(agent.persona), agent.model) for _, agent in agents),
         "run × model": _table((str(run), agent.model) for run, agent in agents),
         "slot × model": _table((f"{agent.persona} {agent.slot}", agent.model) for _, agent in agents),
-        "persona × pair": _table(_pairs(runs)),
-        "run × persona without": _table(_absent(runs)),
+        "persona × pair": _table(
+            (persona, " + ".join(two)) for _, persona, by in played for two in combinations(by, 2)
+        ),
+        "run × persona without": _table(
+            (f"{run} {persona}", model) for run, persona, by in played for model in models if model not in by
+        ),
         "model × home": _table((agent.model, agent.home) for _, agent in agents),
         "persona × home": _table((str(agent.persona), agent.home) for _, agent in agents),
     }
 
 
-def margins_b(runs: Iterable[SquareRun]) -> Margins:
+def margins_b(runs: Sequence[SquareRun]) -> Margins:
     """Count what a square of condition B has to balance."""
     agents = [(run.run, agent) for run in runs for agent in run.agents]
     return {
@@ -156,21 +165,6 @@ def margins_b(runs: Iterable[SquareRun]) -> Margins:
         "run × home": _table((str(run), agent.home) for run, agent in agents),
         "run × model": _table((str(run), agent.model) for run, agent in agents),
     }
-
-
-def _pairs(runs: Iterable[SquareRun]) -> Iterable[tuple[str, str]]:
-    for run in runs:
-        for persona in PERSONAS:
-            played = sorted({agent.model for agent in run.agents if agent.persona == persona})
-            yield from ((persona, " + ".join(two)) for two in combinations(played, 2))
-
-
-def _absent(runs: Sequence[SquareRun]) -> Iterable[tuple[str, str]]:
-    models = dict.fromkeys(agent.model for run in runs for agent in run.agents)
-    for run in runs:
-        for persona in PERSONAS:
-            played = {agent.model for agent in run.agents if agent.persona == persona}
-            yield from ((f"{run.run} {persona}", model) for model in models if model not in played)
 
 
 def _table(cells: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:

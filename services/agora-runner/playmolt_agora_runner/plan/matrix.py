@@ -2,7 +2,8 @@
 
 import hashlib
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Final
 
 import msgspec
@@ -12,7 +13,7 @@ from playmolt_schemas.copying import copied
 from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.instrument.definitions import ARMS
 from playmolt_schemas.stored.agora.plan import LockedRoom, Plan
-from playmolt_schemas.stored.agora.turn import Language, Persona, RunSpec, Seat, SetName
+from playmolt_schemas.stored.agora.turn import Language, Persona, PhaseName, RunSpec, Seat, SetName
 
 from playmolt_agora_runner.plan import latin_squares
 from playmolt_agora_runner.plan import plan as plans
@@ -52,13 +53,18 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
         """What its turn records call it: the arm, or the room."""
         return self.room.name if self.room else str(self.arm)
 
+    @property
+    def base(self) -> PhaseName:
+        """The packaged world that it is played in, or that its room's world begins with."""
+        return self.room.base if self.room else plans.world(self.arm or "phase1")
+
 
 Rooms = Sequence[LockedRoom]
 
 
 def cells(plan: Plan, rooms: Rooms = ()) -> tuple[Cell, ...]:
     """The cells of a plan, phase by phase in plan order, those of its rooms behind."""
-    packaged = (cell for arm in ARMS for cell in (_set_cells(plan) if arm == "phase2" else _cells(plan, arm)))
+    packaged = (cell for arm in ARMS for cell in _arm_cells(plan, arm))
     return (*packaged, *(cell for room in rooms for cell in _room_cells(room)))
 
 
@@ -89,33 +95,26 @@ def run_seed(plan: Plan, number: int) -> str:
 
 def spec(plan: Plan, experiment: str, cell: Cell, number: int) -> RunSpec:
     """The specification of one run; `number` goes past the cell's planned runs where runs are added."""
-    seats, room = seats_of(plan, cell, number), cell.room
-    if room is not None:
-        phase, rules = room.name, dict(room.changes)
-    elif cell.arm is not None:
-        phase, rules = plans.world(cell.arm), _rules(plan, cell.arm)
-    else:
-        raise LookupError(f"{cell.name} is of no phase and of no room")
-    made = copied(
+    seats, room, arm = seats_of(plan, cell, number), cell.room, cell.arm
+    # The specification of a room's run contains the whole world.
+    of_room = {"world": room.rules, "levels": room.levels or UNSET} if room else {}
+    return copied(
         RunSpec,
+        *((room,) if room else ()),
         cell,
         plan,
         experiment=experiment,
         run=run_id(experiment, cell.name, number),
         number=number,
         cell=cell.name,
-        phase=phase,
+        phase=room.name if room else cell.base,
         persona_condition="with_persona" if any(seat.persona for seat in seats) else "no_persona",
         seed=run_seed(plan, number),
         seats=seats,
-        rules=rules,
+        rules=dict(room.changes) if room else _rules(plan, arm or "phase1"),
         scripted=any(is_scripted(seat.model) for seat in seats),
+        **of_room,
     )
-    if room is None:
-        return made
-    # The specification of a room's run contains the whole world.
-    levels = room.levels or UNSET
-    return msgspec.structs.replace(made, base=room.base, world=room.rules, files=room.files, levels=levels)
 
 
 def specs(plan: Plan, experiment: str, rooms: Rooms = ()) -> tuple[RunSpec, ...]:
@@ -143,59 +142,26 @@ def _mixed(plan: Plan, cell: Cell, number: int) -> tuple[Seat, ...]:
     return tuple(copied(Seat, agent) for agent in agents)
 
 
-def _cells(plan: Plan, arm: Arm) -> tuple[Cell, ...]:
+def _arm_cells(plan: Plan, arm: Arm) -> Iterator[Cell]:
     phase = plans.phase_of(plan, arm)
     if phase is None:
-        return ()
-    return tuple(
-        Cell(
-            name=f"{arm}/{model}/{language}",
-            arm=arm,
-            language=language,
-            model=model,
-            runs=phase.runs,
-            turns=phase.turns,
-            agents=len(_TABLE),
-        )
-        for model in plans.models(plan, arm)
-        for language in plans.languages(plan, arm)
-    )
+        return
+    if arm == "phase2":
+        for chosen in plans.sets(plan):
+            language = plans.SET_LANGUAGES[chosen]
+            agents = 2 * len(latin_squares.PERSONAS if chosen in plans.WITH_PERSONA else plans.models(plan, arm))
+            yield copied(Cell, phase, name=f"{arm}/{chosen}", arm=arm, set=chosen, language=language, agents=agents)
+        return
+    for model, language in product(plans.models(plan, arm), plans.languages(plan, arm)):
+        name = f"{arm}/{model}/{language}"
+        yield copied(Cell, phase, name=name, arm=arm, language=language, model=model, agents=len(_TABLE))
 
 
-def _room_cells(room: LockedRoom) -> tuple[Cell, ...]:
+def _room_cells(room: LockedRoom) -> Iterator[Cell]:
     models: tuple[str | None, ...] = room.models if room.mix == "one" else (None,)
-    return tuple(
-        copied(
-            Cell,
-            room,
-            name="/".join((room.name, *([model] if model else []), language)),
-            language=language,
-            model=model,
-            agents=len(room.seats),
-            room=room,
-        )
-        for model in models
-        for language in room.languages
-    )
-
-
-def _set_cells(plan: Plan) -> tuple[Cell, ...]:
-    phase = plans.phase_of(plan, "phase2")
-    if phase is None:
-        return ()
-    each = 2 * len(plans.models(plan, "phase2"))
-    return tuple(
-        Cell(
-            name=f"phase2/{name}",
-            arm="phase2",
-            set=name,
-            language=plans.SET_LANGUAGES[name],
-            runs=phase.runs,
-            turns=phase.turns,
-            agents=2 * len(latin_squares.PERSONAS) if name in plans.WITH_PERSONA else each,
-        )
-        for name in plans.sets(plan)
-    )
+    for model, language in product(models, room.languages):
+        name = "/".join(filter(None, (room.name, model, language)))
+        yield copied(Cell, room, name=name, language=language, model=model, agents=len(room.seats), room=room)
 
 
 def _rules(plan: Plan, arm: Arm) -> dict[str, object]:
