@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import UNSET
 from playmolt_schemas.agora.plan import PlanFault
-from playmolt_schemas.stored.agora.own_world import Amounts, OwnAction, OwnWorld, RuleName
+from playmolt_schemas.stored.agora.own_world import OwnAction, OwnWorld, RuleName
 from playmolt_schemas.stored.agora.turn import Language
 from playmolt_schemas.stored.agora.world import Rules
 
@@ -79,32 +79,23 @@ def _named(own: OwnWorld, at: KeyLines, spoilt: FaultyKeys) -> Iterator[PlanFaul
         yield at.fault("places", "a world needs at least one place: [places.NAME]")
     if not own.packaged and not own.actions:
         yield at.fault("actions", "a world needs at least one action: [actions.NAME]")
-    known_places, known_resources = {*own.places, *spoilt.names("places")}, {*own.resources, *spoilt.names("resources")}
-    if not spoilt.whole("places"):
-        yield from _unknown_places(own, at, known_places)
-    if not spoilt.whole("resources"):
-        for name, action in own.actions.items():
-            yield from _unknown(at, f"actions.{name}.take", action.take, known_resources, "resource")
-        yield from _unknown(at, "end.resource", own.end.resource, known_resources, "resource")
-
-
-def _unknown_places(own: OwnWorld, at: KeyLines, known: Iterable[str]) -> Iterator[PlanFault]:
-    for name, place in own.places.items():
-        to = () if place.to is UNSET else place.to
-        yield from _unknown(at, f"places.{name}.to", to, known, "place")
-        yield from _unknown(at, f"places.{name}.hears", place.hears, known, "place")
-    for name, action in own.actions.items():
-        yield from _unknown(at, f"actions.{name}.where", action.where, known, "place")
-    for name, resource in own.resources.items():
-        where = () if resource.place is None else (resource.place,)
-        yield from _unknown(at, f"resources.{name}.place", where, known, "place")
-
-
-def _unknown(at: KeyLines, field: str, names: Iterable[str], known: Iterable[str], what: str) -> Iterator[PlanFault]:
-    there = sorted(known)
-    for name in names:
-        if name not in there:
-            yield at.fault(field, f"{name} is not a {what} of this world; choose from {', '.join(there) or 'none'}")
+    named: list[tuple[str, Iterable[str], str]] = [
+        *((f"places.{name}.to", each.to or (), "place") for name, each in own.places.items()),
+        *((f"places.{name}.hears", each.hears, "place") for name, each in own.places.items()),
+        *((f"actions.{name}.where", each.where, "place") for name, each in own.actions.items()),
+        *(
+            (f"resources.{name}.place", () if each.place is None else [each.place], "place")
+            for name, each in own.resources.items()
+        ),
+        *((f"actions.{name}.take", each.take, "resource") for name, each in own.actions.items()),
+        ("end.resource", own.end.resource, "resource"),
+    ]
+    known = {"place": {*own.places, *spoilt.names("places")}, "resource": {*own.resources, *spoilt.names("resources")}}
+    for field, names, what in named:
+        for name in names:
+            if name not in known[what] and not spoilt.whole(f"{what}s"):
+                choices = ", ".join(sorted(known[what])) or "none"
+                yield at.fault(field, f"{name} is not a {what} of this world; choose from {choices}")
 
 
 def _numbers(rules: Rules, own: OwnWorld, at: KeyLines, spoilt: FaultyKeys) -> Iterator[PlanFault]:
@@ -120,7 +111,7 @@ def _numbers(rules: Rules, own: OwnWorld, at: KeyLines, spoilt: FaultyKeys) -> I
                 yield at.fault(f"{field}.{part}", "costs or gains energy, but energy.ledger is none")
         if spoilt.any(f"{field}.target", f"{field}.does"):
             continue
-        if _moves(action.give) and action.target != "agent":
+        if (action.give.energy or action.give.influence) and action.target != "agent":
             yield at.fault(f"{field}.give", 'needs target = "agent"')
         if action.does == "move" and action.target != "place":
             yield at.fault(f"{field}.target", 'must be "place" when does = "move"')
@@ -132,11 +123,12 @@ def _cited(rules: Rules, own: OwnWorld, at: KeyLines, spoilt: FaultyKeys) -> Ite
     """Named rules that an action cites and does not fit."""
     unledgered = rules.energy.ledger == "none" and not spoilt.any("energy")
     for name, action in own.actions.items():
-        for rule in () if action.rules is UNSET else action.rules:
-            if (unfit := _unfit(rule, action, own)) is not None:
+        for rule in action.rules or ():
+            unfit = _unfit(rule, action, own)
+            if unfit is None and unledgered and rule in _OF_ENERGY:
+                unfit = "moves energy, but energy.ledger is none"
+            if unfit is not None:
                 yield at.fault(f"actions.{name}.rules", f"{rule} {unfit}")
-            elif rule in _OF_ENERGY and unledgered:
-                yield at.fault(f"actions.{name}.rules", f"{rule} moves energy, but energy.ledger is none")
 
 
 def _unfit(rule: RuleName, action: OwnAction, own: OwnWorld) -> str | None:
@@ -167,10 +159,6 @@ def _uses_amount(action: OwnAction) -> bool:
     return "amount" in (*values, *action.take.values())
 
 
-def _moves(part: Amounts) -> bool:
-    return bool(part.energy or part.influence)
-
-
 def _texts(own: OwnWorld, at: KeyLines, languages: Sequence[Language]) -> Iterator[PlanFault]:
     for field, text, needed, most in texts.shown(own):
         spoken = {language: text.in_language(language) for language in languages}
@@ -190,11 +178,11 @@ def _payable(rules: Rules, own: OwnWorld, at: KeyLines, spoilt: FaultyKeys) -> I
         if spoilt.any("energy", f"actions.{name}", *(f"resources.{taken}" for taken in action.take)):
             continue
         least = 0 if action.amount is None else action.amount.min
-        short = _beyond(rules, own, action, least)
-        if short:
+        energy = _least(action.cost.energy, least) if rules.energy.ledger == "real" else 0
+        if short := _beyond(rules, own, action, least, energy):
             yield at.fault(f"actions.{name}", short, "world_unpayable")
-        elif name != "idle":
-            paid = paid or _newcomer_pays(rules, own, action, least)
+        elif name != "idle" and energy <= rules.energy.start:
+            paid |= _least(action.cost.influence, least) <= own.influence
     if not paid and not own.packaged and not spoilt.any("actions", "energy", "influence", "resources"):
         for name in own.actions:
             if name != "idle":
@@ -202,21 +190,14 @@ def _payable(rules: Rules, own: OwnWorld, at: KeyLines, spoilt: FaultyKeys) -> I
                 yield at.fault(f"actions.{name}", message, "world_unpayable")
 
 
-def _beyond(rules: Rules, own: OwnWorld, action: OwnAction, least: int) -> str | None:
+def _beyond(rules: Rules, own: OwnWorld, action: OwnAction, least: int, energy: int) -> str | None:
     for name, value in action.take.items():
-        wanted = least if value == "amount" else int(value)
-        if wanted > own.resources[name].max:
-            return f"takes {wanted} of {name}, which holds at most {own.resources[name].max}"
-    cost = _least(action.cost.energy, least)
-    if rules.energy.ledger == "real" and cost > rules.energy.max:
-        return f"costs {cost} energy, but an agent holds at most {rules.energy.max}"
+        wanted, held = _least(value, least), own.resources[name].max
+        if wanted > held:
+            return f"takes {wanted} of {name}, which holds at most {held}"
+    if energy > rules.energy.max:
+        return f"costs {energy} energy, but an agent holds at most {rules.energy.max}"
     return None
-
-
-def _newcomer_pays(rules: Rules, own: OwnWorld, action: OwnAction, least: int) -> bool:
-    real = rules.energy.ledger == "real"
-    energy = not real or _least(action.cost.energy, least) <= rules.energy.start
-    return energy and _least(action.cost.influence, least) <= own.influence
 
 
 def _least(value: int | str, least: int) -> int:
@@ -253,13 +234,10 @@ def _entered(own: OwnWorld, at: KeyLines, homes: frozenset[str]) -> Iterator[Pla
 
 
 def _endless(own: OwnWorld, at: KeyLines, spoilt: FaultyKeys) -> Iterator[PlanFault]:
-    held = {name: resource.start for name, resource in own.resources.items()}
-    known = {name: least for name, least in own.end.resource.items() if not spoilt.any("end", f"resources.{name}")}
-    below = [name for name, least in known.items() if held[name] <= least]
-    for name in below:
-        yield at.fault(
-            f"end.resource.{name}", f"a run would end at once: {name} starts with {held[name]}", "world_ends_at_once"
-        )
+    for name, least in own.end.resource.items():
+        if not spoilt.any("end", f"resources.{name}") and own.resources[name].start <= least:
+            message = f"a run would end at once: {name} starts with {own.resources[name].start}"
+            yield at.fault(f"end.resource.{name}", message, "world_ends_at_once")
 
 
 def ends_at_once(own: OwnWorld, seats: int) -> bool:
