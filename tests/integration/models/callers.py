@@ -163,11 +163,11 @@ async def judge(world: World) -> None:
     thought = Thought("agora-1", "agent_01", 1, "phase1", "en", "scripted", "I need food")
     asking = JudgeModel(world.calls, world.models, world.catalogue, PromptStore(world.blobs))
     lost = await asking.lost(EXPERIMENT, judge, thought, sum(world.logged("lost")))
-    if lost is not None:
-        world.append("lost", lost["lost"])
+    for event in lost:
+        world.append("lost", event.call["lost"])
     found = await asking.ask(EXPERIMENT, judge, experiment.plan, "7", thought, sum(world.logged("lost")))
     assert found.halt is None, found
-    world.append("said", found.judgement and found.judgement.code)
+    world.append("said", found.coded[-1].code)
 
 
 class Session(EffectScenario[State]):

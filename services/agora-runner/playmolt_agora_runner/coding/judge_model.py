@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from playmolt_core.db.blobs import PromptStore
@@ -16,13 +16,14 @@ from playmolt_core.llm.scripted.model import Cast, Said, ScriptedModel, Scripted
 from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.instrument.laboratory import Thought
 from playmolt_schemas.instrument.lexicon import cues
-from playmolt_schemas.stored.agora.experiment import JudgingStatus
+from playmolt_schemas.stored.agora.experiment import JudgeCoded, JudgingStatus
 from playmolt_schemas.stored.agora.plan import Limits, Plan
 from playmolt_schemas.stored.agora.turn import Language
 
 from playmolt_agora_runner.calls.requests import account_for, exceeded, heard, is_rejected, reply_key
 from playmolt_agora_runner.coding import judgement
 from playmolt_agora_runner.coding.judgement import Judgement, thought_in
+from playmolt_agora_runner.experiment.commands import EndJudge
 from playmolt_agora_runner.experiment.state import Judge
 from playmolt_agora_runner.scripted import residents
 from playmolt_agora_runner.turn import prompts
@@ -61,20 +62,11 @@ Waits = Callable[[], Awaitable[bool]]
 """Whether a question keeps waiting for a batch."""
 
 
-class JudgeHalt(msgspec.Struct, frozen=True):
-    """Why a judge cannot continue."""
-
-    outcome: JudgingStatus
-    detail: str
-
-
 class JudgeReply(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of a question: its calls as stored, the judgement if any, and why to halt."""
+    """Result of a question: an event for each of its calls, and the end of the judge if it cannot continue."""
 
-    prompt_hash: str
-    calls: tuple[dict[str, Any], ...] = ()
-    judgement: Judgement | None = None
-    halt: JudgeHalt | None = None
+    coded: tuple[JudgeCoded, ...] = ()
+    halt: EndJudge | None = None
 
 
 class JudgeModel:
@@ -94,14 +86,14 @@ class JudgeModel:
         entry = self._catalogue.models.get(alias)
         return entry.concurrent if entry else 1
 
-    async def lost(self, experiment: str, judge: Judge, thought: Thought, logged: int) -> dict[str, object] | None:
-        """The requests about a thought that were lost with their process, as stored, if any.
+    async def lost(self, experiment: str, judge: Judge, thought: Thought, logged: int) -> tuple[JudgeCoded, ...]:
+        """The event of the requests about a thought that were lost with their process, if any.
 
         `logged` requests about it are in the log. Raises LogUnavailable.
         """
         alias = judge.judge.alias
         lost = await self._calls.lost(_mark(experiment, alias, thought, logged), _accounts(experiment, judge))
-        return lost and lost | {"alias": alias}
+        return judgement.coded(thought, alias, judgement.hash_of(thought), (lost | {"alias": alias},) if lost else ())
 
     async def ask(
         self, experiment: str, judge: Judge, plan: Plan, seed: str, thought: Thought, logged: int,
@@ -109,7 +101,7 @@ class JudgeModel:
     ) -> JudgeReply:  # fmt: skip
         """Ask about a thought, in a batch if `waits` is given, or find its stored reply.
 
-        Without calls and halt the judge does not continue, and the next process finds the question in its batch. Raises
+        Without events and halt the judge does not continue, and the next process finds the question in its batch. Raises
         LogUnavailable.
         """
         alias, named = judge.judge.alias, judgement.hash_of(thought)
@@ -123,16 +115,12 @@ class JudgeModel:
             mark=_mark(experiment, alias, thought, logged),
             accounts=_accounts(experiment, judge),
         )
-        batch = (
-            None
-            if waits is None
-            else BatchPlace(stream=experiment, asker=alias, goes_on=waits, look_seconds=LOOK_SECONDS)
-        )
+        batch = waits and BatchPlace(stream=experiment, asker=alias, goes_on=waits, look_seconds=LOOK_SECONDS)
         scripted = ScriptedModel(self._cast, f"{seed}/judge") if self._cast.knows(alias) else None
         found = await self._calls.ask(question, batch=batch, scripted=scripted)
-        if isinstance(found, Answer):
-            return _heard(named, found)
-        return JudgeReply(prompt_hash=named, calls=found.attempts, halt=_halt(found, alias))
+        said = _judgement(found) if isinstance(found, Answer) else None
+        coded = judgement.coded(thought, alias, named, found.attempts, said)
+        return JudgeReply(coded=coded, halt=None if said else _end(judge, found))
 
     def _key(self, experiment: str, request: ModelRequest, plan: Plan, thought: Thought) -> str:
         replicate = ["judge", experiment, thought.run, thought.turn, thought.agent, *_topic(thought)]
@@ -144,14 +132,29 @@ def _accounts(experiment: str, judge: Judge) -> list[Account]:
     return [account_for(f"{experiment}/judge/{judge.judge.alias}", limits)]
 
 
-def _halt(found: NoAnswer, alias: str) -> JudgeHalt | None:
-    if isinstance(found.reason, AccountExhausted):
+def _judgement(found: Answer) -> Judgement | None:
+    said = heard(found)
+    if said is None:
+        return None
+    return Judgement(said.failed) if said.failed else judgement.read(said.text)
+
+
+def _end(judge: Judge, found: Answer | NoAnswer) -> EndJudge | None:
+    """Why the judge cannot continue; None for a question that stays in its batch."""
+    outcome: JudgingStatus = "away"
+    if isinstance(found, Answer):
+        detail = found.said.detail if isinstance(found.said, Failed) else ""
+        spent = isinstance(found.said, Failed) and found.said.code == "budget_spent"
+        outcome = "budget" if spent else "model" if is_rejected(found) else "away"
+    elif isinstance(found.reason, AccountExhausted):
         limit, most, _ = exceeded(found.reason)
-        detail = (
-            f"its budget of {most} {limit} is too small for the next call. Raise it, then run the same command again"
-        )
-        return JudgeHalt("budget", detail)
-    return JudgeHalt("away", f"the catalogue has no model {alias!r}") if found.reason == "no_model" else None
+        detail = f"its budget of {most} {limit} is too small for the next call. "
+        outcome, detail = "budget", f"{detail}Raise it, then run the same command again"
+    elif found.reason == "no_model":
+        detail = f"the catalogue has no model {judge.judge.alias!r}"
+    else:
+        return None
+    return EndJudge(number=judge.number, outcome=outcome, detail=detail)
 
 
 def _request(experiment: str, alias: str, plan: Plan, thought: Thought, asked: prompts.Prompt) -> ModelRequest:
@@ -175,14 +178,3 @@ def _topic(thought: Thought) -> tuple[str, ...]:
 def _mark(experiment: str, alias: str, thought: Thought, logged: int) -> InFlight:
     """The place of a question; it has the experiment's prefix, so that its service may write it."""
     return InFlight(stream=f"{experiment}/judge/{alias}/{thought.key}", ask=_ASK, logged=logged)
-
-
-def _heard(prompt: str, found: Answer) -> JudgeReply:
-    said, answer = heard(found), found.said
-    if said is not None:
-        read = Judgement(said.failed) if said.failed else judgement.read(said.text)
-        return JudgeReply(prompt_hash=prompt, calls=found.attempts, judgement=read)
-    spent = isinstance(answer, Failed) and answer.code == "budget_spent"
-    outcome: JudgingStatus = "budget" if spent else "model" if is_rejected(found) else "away"
-    halt = JudgeHalt(outcome, answer.detail if isinstance(answer, Failed) else "")
-    return JudgeReply(prompt_hash=prompt, calls=found.attempts, halt=halt)

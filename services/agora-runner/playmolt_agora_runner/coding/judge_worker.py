@@ -15,8 +15,7 @@ from playmolt_schemas.stored.agora.experiment import JudgeCoded
 from playmolt_schemas.stored.agora.plan import Plan
 from playmolt_schemas.stored.event import Event
 
-from playmolt_agora_runner.coding import judgement
-from playmolt_agora_runner.coding.judge_model import JudgeHalt, JudgeModel
+from playmolt_agora_runner.coding.judge_model import JudgeModel
 from playmolt_agora_runner.experiment import commands
 from playmolt_agora_runner.experiment.effects import ThoughtsToCode
 from playmolt_agora_runner.experiment.rules import Experiment
@@ -41,9 +40,11 @@ class JudgeWorker:
         judge = state.judges.get(due.judge)
         if judge is None or state.plan is None:
             raise LookupError(f"{due.judge} judges nothing of {state.game_id}")
-        before = _EarlierCodings(await self._events(leased.stream), due.judge)
-        wanted = iter([each for each in await self._thoughts(state, due) if each.key not in before.settled])
-        work = _Work(leased, state.plan, judge, self._model, before)
+        events = await self._events(leased.stream)
+        coded = [each for each in events if isinstance(each, JudgeCoded) and each.judge == due.judge]
+        settled = {_key(each) for each in coded if each.code is not None}
+        wanted = iter([each for each in await self._thoughts(state, due) if each.key not in settled])
+        work = _Work(leased, state.plan, judge, self._model, coded)
         await _all(work.through(wanted) for _ in range(work.concurrent))
         await work.conclude()
 
@@ -70,17 +71,8 @@ async def _all(parts: Iterable[Coroutine[None, None, None]]) -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-class _EarlierCodings:
-    """A judge's settled thoughts and requests in the log, by the key of a thought."""
-
-    def __init__(self, events: Iterable[Event], judge: str) -> None:
-        self.settled: set[str] = set()
-        self.logged: Counter[str] = Counter()
-        for event in events:
-            if isinstance(event, JudgeCoded) and event.judge == judge:
-                key = key_of(event.run, event.agent, event.turn, event.interview or "")
-                self.settled.update(() if event.code is None else (key,))
-                self.logged[key] += int(event.call.get("lost", is_call(event.call)))
+def _key(coded: JudgeCoded) -> str:
+    return key_of(coded.run, coded.agent, coded.turn, coded.interview or "")
 
 
 class _Work:
@@ -90,15 +82,18 @@ class _Work:
         plan: Plan,
         judge: Judge,
         model: JudgeModel,
-        before: _EarlierCodings,
+        before: Iterable[JudgeCoded],
     ) -> None:
         self._leased = leased
         self._plan = plan
         self._judge = judge
         self._model = model
-        self._before = before
+        self._logged: Counter[str] = Counter()
+        """The requests in the log by the key of a thought."""
+        for each in before:
+            self._logged[_key(each)] += int(each.call.get("lost", is_call(each.call)))
         self._seed = leased.snapshot.state.seed
-        self._halt: JudgeHalt | None = None
+        self._halt: commands.EndJudge | None = None
         self._batch = leased.snapshot.state.asks_in_batches(judge)
         self.concurrent = model.concurrent(judge.judge.alias, batch=self._batch)
         self._looked_at = -math.inf
@@ -114,12 +109,9 @@ class _Work:
     async def conclude(self) -> None:
         """Report that coding is done, or why not; a process that is stopping leaves this to the next."""
         if self._halt is not None:
-            await self._leased.submit(self._ended(self._halt))
+            await self._leased.submit(self._halt)
         elif await self._goes_on():
-            await self._leased.submit(self._ended(JudgeHalt("done", "")))
-
-    def _ended(self, halt: JudgeHalt) -> commands.EndJudge:
-        return commands.EndJudge(number=self._judge.number, outcome=halt.outcome, detail=halt.detail)
+            await self._leased.submit(commands.EndJudge(number=self._judge.number, outcome="done"))
 
     async def _goes_on(self) -> bool:
         if self._halt is not None or self._leased.stopping:
@@ -136,26 +128,15 @@ class _Work:
         return self._going
 
     async def _code(self, thought: Thought) -> None:
-        experiment, judge, logged = self._leased.stream, self._judge, self._before.logged[thought.key]
+        experiment, judge, logged = self._leased.stream, self._judge, self._logged[thought.key]
         lost = await self._model.lost(experiment, judge, thought, logged)
-        if lost is not None:
-            await self._tell(thought, f"lost/{thought.key}/{logged}", judgement.hash_of(thought), (lost,))
-            logged += lost_of((lost,))
+        await self._record(lost, f"lost/{thought.key}/{logged}")
+        logged += lost_of(each.call for each in lost)
         waits = self._waits if self._batch else None
         heard = await self._model.ask(experiment, judge, self._plan, self._seed, thought, logged, waits)
-        if heard.calls:
-            said = heard.judgement
-            await self._tell(thought, f"said/{thought.key}/{logged}", heard.prompt_hash, heard.calls, said)
+        await self._record(heard.coded, f"said/{thought.key}/{logged}")
         self._halt = self._halt or heard.halt
 
-    async def _tell(
-        self,
-        thought: Thought,
-        step: str,
-        prompt_hash: str,
-        calls: tuple[dict[str, object], ...],
-        said: judgement.Judgement | None = None,
-    ) -> None:
-        alias = self._judge.judge.alias
-        coded = judgement.coded(thought, alias, prompt_hash, calls, said)
-        await self._leased.submit(commands.RecordJudgement(judge=alias, calls=coded), step)
+    async def _record(self, coded: tuple[JudgeCoded, ...], step: str) -> None:
+        if coded:
+            await self._leased.submit(commands.RecordJudgement(judge=self._judge.judge.alias, calls=coded), step)

@@ -60,7 +60,7 @@ def thought_in(shown: str) -> str:
 
 
 def coded(
-    thought: Thought, judge: str, prompt_hash: str, calls: Sequence[StoredCall], said: Judgement | None
+    thought: Thought, judge: str, prompt_hash: str, calls: Sequence[StoredCall], said: Judgement | None = None
 ) -> tuple[JudgeCoded, ...]:
     """The calls of a question as events; the last has what the judge said, if the question is settled."""
     return tuple(
