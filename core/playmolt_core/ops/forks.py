@@ -21,7 +21,6 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
 from fcntl import F_DUPFD, fcntl
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
@@ -278,13 +277,22 @@ class AsyncForkServer:
         self, module: str, *arguments: str, libraries: tuple[str, ...] = (), streams: tuple[int, int, int]
     ) -> Fork:
         """Run a module, whose imports and libraries are there already, with these standard streams. Raises OSError."""
-        call = partial(self._server.start, module.rpartition(".")[2], module, arguments, fds=dict(enumerate(streams)))
-        starting = asyncio.create_task(asyncio.to_thread(call, libraries=(module, *libraries)))
+        # A caller that is cancelled closes its streams, and others may get their numbers before the thread uses them.
+        fds = [os.dup(fd) for fd in streams]
+        starting = asyncio.create_task(asyncio.to_thread(self._start, module, arguments, (module, *libraries), fds))
         try:
             return await asyncio.shield(starting)
         except asyncio.CancelledError:
             starting.add_done_callback(_discard)
             raise
+
+    def _start(self, module: str, arguments: Sequence[str], libraries: Sequence[str], fds: Sequence[int]) -> Fork:
+        try:
+            name, numbered = module.rpartition(".")[2], dict(enumerate(fds))
+            return self._server.start(name, module, arguments, fds=numbered, libraries=libraries)
+        finally:
+            for fd in fds:
+                os.close(fd)
 
     async def close(self) -> None:
         """End the origin and its forks."""

@@ -8,8 +8,9 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -280,3 +281,26 @@ async def test_a_program_that_is_no_longer_wanted_is_killed(forks: AsyncForkServ
     pid = second.pid
     del second
     await wait_until(lambda: is_gone(pid))
+
+
+async def test_a_start_that_is_cancelled_uses_no_stream_of_another(
+    forks: AsyncForkServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed, used = threading.Event(), list[int]()
+
+    def start(*_: object, fds: Mapping[int, int], **__: object) -> Fork:
+        closed.wait(SECONDS)
+        used.extend(os.fstat(fd).st_ino for fd in fds.values())
+        raise OSError("not started")
+
+    monkeypatch.setattr(forks._server, "start", start)
+    with TemporaryFile() as stream:
+        given = os.fstat(stream.fileno()).st_ino
+        starting = asyncio.create_task(forks.start("stand_in", streams=(stream.fileno(),) * 3))
+        await asyncio.sleep(0)
+        starting.cancel()
+        await asyncio.wait({starting})
+    with TemporaryFile():  # has the number of the stream
+        closed.set()
+        await wait_until(lambda: len(used) == 3)
+    assert used == [given] * 3
