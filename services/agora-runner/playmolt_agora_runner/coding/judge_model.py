@@ -101,8 +101,8 @@ class JudgeModel:
     ) -> JudgeReply:  # fmt: skip
         """Ask about a thought, in a batch if `waits` is given, or find its stored reply.
 
-        Without events and halt the judge does not continue, and the next process finds the question in its batch. Raises
-        LogUnavailable.
+        Without events and halt the judge does not continue, and the next process finds the question in its batch.
+        Raises LogUnavailable.
         """
         alias, named = judge.judge.alias, judgement.hash_of(thought)
         asked = judgement.prompt(thought.text, thought.language)
