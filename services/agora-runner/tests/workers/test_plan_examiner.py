@@ -319,7 +319,7 @@ def test_every_measure_is_tried_before_a_plan_is_opened() -> None:
     assert "at once" in found[0]["message"]
 
 
-@pytest.mark.parametrize("plan", [MEASURED | {"measures": []}, {"name": "n"}, "name: [", None])
+@pytest.mark.parametrize("plan", [MEASURED | {"measures": []}, ["name"], "name: [", None])
 def test_a_plan_that_uses_no_measure_or_cannot_be_read_tries_none(plan: Any) -> None:
     assert not any(
         fault.get("file", "").startswith("measures/") for fault in tried('raise ValueError("at once")', plan=plan)
