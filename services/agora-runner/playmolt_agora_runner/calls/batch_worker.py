@@ -165,14 +165,17 @@ class BatchWorker:
         ends: bool = False,
     ) -> None:  # fmt: skip
         """Submit a batch, or find the one submitted before a kill; only find it unless its calls may be asked now."""
-        from playmolt_core.llm.openai.batches import BatchRefused, BatchUnavailable  # noqa: PLC0415  # as above
+        from playmolt_core.llm.openai.batches import BatchRefused, BatchRequest, BatchUnavailable  # noqa: PLC0415  # as above
 
         rhythm = self._rhythms.setdefault(name, _PollInterval(self._clock()))
         if self._clock() < rhythm.due:
             return
-        batch = None
+        model, batch = self._models.in_batches(calls[0].alias), None
         try:
-            batch = await self._batch(name, calls, new=new, asks=asks)
+            if model is not None and not new:
+                batch = await model.batches.found(name)
+            if model is not None and batch is None and asks:
+                batch = await model.batches.submit(name, [BatchRequest(call.key, call.body) for call in calls])
         except BatchUnavailable as error:
             _log.warning("batch_away", name=name, detail=str(error))
             rhythm.later(self._clock())
@@ -189,15 +192,6 @@ class BatchWorker:
             rhythm.later(self._clock())
             return
         del self._rhythms[name]
-
-    async def _batch(self, name: str, calls: list[WaitingCall], *, new: bool, asks: bool) -> str | None:
-        from playmolt_core.llm.openai.batches import BatchRequest  # noqa: PLC0415  # as above
-
-        model = self._models.in_batches(calls[0].alias)
-        found = None if new or model is None else await model.batches.found(name)
-        if found or model is None or not asks:
-            return found
-        return await model.batches.submit(name, [BatchRequest(call.key, call.body) for call in calls])
 
 
 def _is_complete(calls: list[WaitingCall], state: State) -> bool:

@@ -48,10 +48,6 @@ def faults(spec: RunSpec) -> tuple[FieldFault, ...]:
     return tuple(_faults(spec, rules)) if isinstance(rules, Rules) else rules
 
 
-def _speaks_phase2(spec: RunSpec, rules: Rules) -> bool:
-    return spec.packaged == "phase2" and not rules.own
-
-
 def _placed(spec: RunSpec, rules: Rules) -> tuple[Seat, ...]:
     if rules.persona_assignment == "fixed":
         return spec.seats
@@ -68,8 +64,9 @@ def _faults(spec: RunSpec, rules: Rules) -> Iterator[FieldFault]:
         yield FieldFault("turns", f"must be 1 to {TURNS_MAX}")
     if "epochs" in spec.rules and rules.epochs != spec.turns:
         yield FieldFault("rules.epochs", f"says {rules.epochs}, but the run has {spec.turns} turns: set `turns`")
+    neutral = spec.packaged == "phase2" and not rules.own
     for seat in spec.seats:
-        if _speaks_phase2(spec, rules) and seat.persona in PERSONAS and seat.persona not in scenes.LEVELS:
+        if neutral and seat.persona in PERSONAS and seat.persona not in scenes.LEVELS:
             yield FieldFault("seats.persona", f"{seat.persona} has no text in Phase 2, only {', '.join(scenes.LEVELS)}")
     homes = [seat.home for seat in spec.seats]
     for home in sorted(set(homes)):

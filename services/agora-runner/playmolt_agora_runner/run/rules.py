@@ -40,8 +40,10 @@ from playmolt_agora_runner.turn.interview import Answer
 from playmolt_agora_runner.turn.reply_parser import Parsed
 from playmolt_agora_runner.world import chance, epoch, visibility, world, worlds
 from playmolt_agora_runner.world.state import JUDGED_TURNS, RunState
+from playmolt_agora_runner.world.world import Row
 
 DETAIL_CHARS: Final = 2000
+_OVER: Final = Refused(Code.GAME_OVER, "This run is over.")
 _STARTED: Final = "This stream already has a run. Open the run on a new stream."
 PAUSE_SECONDS: Final = 5
 PAUSE_MOST_SECONDS: Final = 600
@@ -171,12 +173,14 @@ def _acted(state: RunState, agent: str, reply: commands.TurnReply, parsed: Parse
     record = records.record(state, agent, reply, found, deed)
     if deed is None:
         return (TurnFailed(record=record), *_gives_up(state, record.model))
+    row = world.of(state).rows[str(record.action)]
     acted = AgentActed(
         record=record,
         value=deed.value,
-        heard_by=_heard_by(state, agent, record) if deed.success else (),
+        heard_by=_heard_by(state, record, row) if deed.success else (),
         weight=world.of(state).weight(state.agents[agent].influence),
-        private=_whispers(state, found.action),
+        # The packaged whisper is known by its own name.
+        private=row.does == "whisper" and not row.packaged,
     )
     return (acted,)
 
@@ -189,23 +193,16 @@ def _gives_up(state: RunState, model: str) -> tuple[Event, ...]:
     return (RunPaused(code=effects.NO_VALID_TURN, detail=detail),)
 
 
-def _whispers(state: RunState, action: str | None) -> bool:
-    """Whether an act is a whisper under another name; the packaged one is known by its own."""
-    row = world.of(state).rows[str(action)]
-    return row.does == "whisper" and not row.packaged
-
-
-def _heard_by(state: RunState, agent: str, record: TurnRecord) -> tuple[str, ...]:
+def _heard_by(state: RunState, record: TurnRecord, row: Row) -> tuple[str, ...]:
     """Who hears an act, as far as it is stored: those to whom a whisper leaks, and all in a world of its own."""
-    row = world.of(state).rows[str(record.action)]
     if "leak" in row.rules:
-        return _leaked(state, agent, record)
+        return _leaked(state, record.agent, record.target)
     return () if row.packaged else visibility.hearing(state, record, row)
 
 
-def _leaked(state: RunState, agent: str, record: TurnRecord) -> tuple[str, ...]:
+def _leaked(state: RunState, agent: str, target: str | None) -> tuple[str, ...]:
     """Draw whether a whisper leaks to the others there; an Observer among them makes it likelier."""
-    others = tuple(name for name in state.beside(agent) if name != record.target)
+    others = tuple(name for name in state.beside(agent) if name != target)
     if not others:
         return ()
     rules = state.rules
@@ -217,7 +214,7 @@ def _leaked(state: RunState, agent: str, record: TurnRecord) -> tuple[str, ...]:
 
 def _paused(state: RunState, command: commands.PauseRun) -> Decision:
     if state.over:
-        return _over()
+        return _OVER
     if state.paused == command.code:
         return Accepted()
     detail = command.detail[:DETAIL_CHARS]
@@ -228,7 +225,7 @@ def _paused(state: RunState, command: commands.PauseRun) -> Decision:
 
 def _resumed(state: RunState, _: commands.ResumeRun) -> Decision:
     if state.over:
-        return _over()
+        return _OVER
     return Accepted((RunResumed(),) if state.paused else ())
 
 
@@ -239,9 +236,5 @@ def _ended(state: RunState, command: commands.EndRun) -> Decision:
 
 def _aborted(state: RunState, command: EndGame) -> Decision:
     if state.over:
-        return _over()
+        return _OVER
     return ended(command, GameAborted)
-
-
-def _over() -> Refused:
-    return Refused(Code.GAME_OVER, "This run is over.")

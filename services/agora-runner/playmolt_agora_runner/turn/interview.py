@@ -57,7 +57,7 @@ def render(scene: Scene, question: Interview) -> Prompt:
     said = _phrases(scene.language)
     slots = {"ask": trimmed(question.ask.of(scene.language)), "form": _form(question, scene.language)}
     slots["sample"] = _sample(question, said)
-    return prompts.render_aside(scene, prompts.filled(trimmed(said.prompt), slots))
+    return prompts.render(scene, aside=prompts.filled(trimmed(said.prompt), slots))
 
 
 def answer_schema(question: Interview, language: Language) -> dict[str, object]:
@@ -173,11 +173,7 @@ def _number(value: object, choices: tuple[str, ...]) -> tuple[int | None, bool]:
     if len(named) == 1:
         return named[0], False
     numbered = _NUMBERED.fullmatch(spelt)
-    if (
-        numbered
-        and 1 <= int(numbered[1]) <= len(choices)
-        and _plain(numbered[2]) == _plain(choices[int(numbered[1]) - 1])
-    ):
+    if numbered and (int(numbered[1]), _plain(numbered[2])) in enumerate(map(_plain, choices), 1):
         return int(numbered[1]), False
     return None, False
 

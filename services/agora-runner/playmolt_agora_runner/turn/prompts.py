@@ -69,16 +69,13 @@ class Prompt(msgspec.Struct, frozen=True):
         return ChatMessage("system", self.system), ChatMessage("user", self.user)
 
 
-def render(scene: Scene, words: PromptTexts | None = None) -> Prompt:
-    """Put a scene into words; `words` replaces those of its language, for checks of texts."""
+def render(scene: Scene, words: PromptTexts | None = None, aside: str | None = None) -> Prompt:
+    """Put a scene into words; `words` replaces those of its language, for checks of texts.
+
+    `aside` is a question in the place of the request for an action.
+    """
     writer = _Writer(scene, words or texts.of(scene.language))
-    return Prompt(system=writer.system(), user=writer.user())
-
-
-def render_aside(scene: Scene, question: str) -> Prompt:
-    """The prompt of a scene with a question in the place of its request for an action."""
-    writer = _Writer(scene, texts.of(scene.language))
-    return Prompt(system=writer.system(), user=writer.user(aside=question))
+    return Prompt(system=writer.system(), user=writer.user(aside))
 
 
 def without_request(template: str) -> str:
@@ -139,10 +136,6 @@ def filled(text: str, slots: Slots) -> str:
     return _filled(text, lambda name: slots.get(name, f"{{{name}}}"))
 
 
-def _closing(aside: str | None) -> str:
-    return "" if aside is None else f"{_RULE}{aside}"
-
-
 @cache
 def _preset(phase: PhaseName) -> Mapping[str, object]:
     rules: dict[str, Any] = msgspec.to_builtins(worlds.preset(phase))
@@ -165,16 +158,15 @@ class _Writer:
         whole = f"{shell}\n\n{self._words.survival}" if self._rules["texts"]["macro"] else shell
         return fill(whole, self._numbers())
 
-    def user(self, aside: str | None = None) -> str:
+    def user(self, aside: str | None) -> str:
         """The turn template, filled; `aside` replaces its request for an action."""
         own = self._scene.own
         template = own.texts.get("template") or self._room.template if own else self._words.turns[self._scene.phase]
         template = template if aside is None else without_request(template)
-        if own is not None:
-            return filled(template, self._room_slots(own)) + _closing(aside)
-        if self._without_context():
+        if own is None and self._without_context():
             template = _CONTEXT.sub("", template, count=1)
-        return _filled(template, self._slot) + _closing(aside)
+        text = filled(template, self._room_slots(own)) if own else _filled(template, self._slot)
+        return text if aside is None else f"{text}{_RULE}{aside}"
 
     def _room_slots(self, own: OwnScene) -> Slots:
         scene, none = self._scene, self._room.none
@@ -283,15 +275,12 @@ class _Writer:
         return self._own.crises.get(str(crisis), one_line(crisis))
 
     def recent_events(self) -> str:
-        return self._told(self._scene.events) or self._own.lines["no_events"]
+        return "\n".join(self.lines(self._scene.events)) or self._own.lines["no_events"]
 
     def historical_summary(self) -> str:
         if self._scene.context == "minimal":
             return self._own.lines["faint_history"]
-        return self._told(self._scene.history) or self._own.lines["no_history"]
-
-    def _told(self, happenings: Iterable[Observation]) -> str:
-        return "\n".join(self.lines(happenings))
+        return "\n".join(self.lines(self._scene.history)) or self._own.lines["no_history"]
 
     def lines(self, happenings: Iterable[Observation]) -> Iterator[str]:
         unit = self._own.turn_words[self._scene.phase]

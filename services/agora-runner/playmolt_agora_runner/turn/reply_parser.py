@@ -8,6 +8,7 @@ guessed.
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, Literal
 
 import msgspec
@@ -85,13 +86,6 @@ HasKey = Callable[[str], bool]
 """Whether a key is the one that makes an object a reply."""
 
 
-class _Act(msgspec.Struct, frozen=True):
-    action: str
-    target: str | None
-    content: str | None
-    changed: bool
-
-
 def read(text: str | None, scene: Scene, *, failed: FailedCode | None = None, reask: bool = False) -> Parsed:
     """Parse a reply for the agent of a scene, unless its question `failed`. `reask`: it answers a second question.
 
@@ -129,7 +123,8 @@ def _parsed(text: str, scene: Scene, failed: FailedCode | None, *, reask: bool) 
     act = _act(fields, scene)
     thought, cut = _kept(fields["thought"], THOUGHT_CHARS)
     content, content_cut = _kept(act.content, CONTENT_CHARS)
-    canonicalised = respelt or act.changed or cut or content_cut
+    changed = act.action != fields["action"] or (act.target or "") != (fields["target"] or "")
+    canonicalised = respelt or changed or cut or content_cut
     code: ParseCode = "ok_canonicalised" if canonicalised else "ok" if found.alone else "ok_fenced"
     return Parsed(
         code="reasked" if reask else code, thought=thought, action=act.action, target=act.target, content=content
@@ -192,13 +187,13 @@ def _no_constant(name: str) -> object:
     raise ValueError(f"{name} is not JSON")
 
 
-_EXACT: Final = json.JSONDecoder(
-    object_pairs_hook=_Pairs, parse_float=_Number, parse_int=_Number, parse_constant=_no_constant
-)
+_decoder = partial(
+    json.JSONDecoder,
+    object_pairs_hook=_Pairs, parse_float=_Number, parse_int=_Number, parse_constant=_no_constant,
+)  # fmt: skip
+_EXACT: Final = _decoder()
 # Many models write line ends inside strings, which JSON forbids.
-_LENIENT: Final = json.JSONDecoder(
-    object_pairs_hook=_Pairs, parse_float=_Number, parse_int=_Number, parse_constant=_no_constant, strict=False
-)
+_LENIENT: Final = _decoder(strict=False)
 
 
 def declines(text: str) -> bool:
@@ -238,7 +233,8 @@ def _text(key: str, value: object) -> str | None:
     raise Unread("parse_error", "not_text", key=key)
 
 
-def _act(fields: Mapping[str, str | None], scene: Scene) -> _Act:
+def _act(fields: Mapping[str, str | None], scene: Scene) -> NamedAction:
+    """The action, with the fields joined with what followed its name; two different targets are a fault."""
     spelt = fields["action"] or ""
     named = action_in(spelt, scene)
     if named is None:
@@ -246,17 +242,10 @@ def _act(fields: Mapping[str, str | None], scene: Scene) -> _Act:
     action = named.action
     if action not in scene.actions:
         raise Unread("invalid_action", "foreign_skill", action=action, actions=", ".join(scene.actions))
-    target, content = _joined(named, fields, scene)
-    return _Act(action, target, content, changed=action != spelt or (target or "") != (fields["target"] or ""))
-
-
-def _joined(named: NamedAction, fields: Mapping[str, str | None], scene: Scene) -> tuple[str | None, str | None]:
-    """Join the fields with what followed the action's name; two different targets give none."""
-    target = _target(fields["target"], named.action, scene)
-    behind = _target(named.target, named.action, scene)
+    target, behind = (_target(each, action, scene) for each in (fields["target"], named.target))
     if target is not None and behind is not None and behind != target:
         raise Unread("invalid_action", "two_targets", first=_quoted(behind), second=_quoted(target))
-    return target or behind, fields["content"] or named.content
+    return NamedAction(action, target or behind, fields["content"] or named.content)
 
 
 def _target(spelt: str | None, action: str, scene: Scene) -> str | None:

@@ -8,7 +8,6 @@ from html import escape
 from pathlib import Path
 from typing import Final
 
-import msgspec
 from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Refused, read_event
 from playmolt_core.game.withholding import Withheld
@@ -35,11 +34,6 @@ _FILES: Final = {
 }
 
 
-class _StudyBuild(msgspec.Struct):
-    folder: Path
-    task: "asyncio.Task[bool]"
-
-
 class Library:
     """Serves `agora_report` and `agora_bundle`. A study whose experiment has new events is rebuilt."""
 
@@ -49,7 +43,7 @@ class Library:
         self._withheld = withheld
         self._rules = Agora()
         self._room: tempfile.TemporaryDirectory[str] | None = None
-        self._made: OrderedDict[tuple[str, int], _StudyBuild] = OrderedDict()
+        self._made: OrderedDict[tuple[str, int], asyncio.Task[Path | None]] = OrderedDict()
         self._one = asyncio.Lock()
 
     async def __call__(self, state: State, request: ApiRequest) -> ApiReply | Refused:
@@ -97,33 +91,30 @@ class Library:
         """Wait this long; None while it is still being made."""
         if not any(run.status != "planned" for run in state.runs):
             return Refused(Code.NOT_FINISHED, "No run has been opened yet, so there is nothing to report.")
-        making = self._making(state)
-        await asyncio.wait({making.task}, timeout=seconds)
-        if not making.task.done():
-            return None
-        if not making.task.result():
-            del self._made[(state.game_id, state.version)]
-            return Refused(Code.UNAVAILABLE, "The study could not be created; see the runner's log. Retry.")
-        return await asyncio.to_thread((making.folder / name).read_bytes)
-
-    def _making(self, state: State) -> _StudyBuild:
         key = (state.game_id, state.version)
-        found = self._made.get(key)
-        if found is None:
-            self._room = self._room or tempfile.TemporaryDirectory(prefix="playmolt-agora-")
-            folder = Path(self._room.name) / f"{state.game_id}-{state.version}"
-            found = self._made[key] = _StudyBuild(folder, asyncio.create_task(self._make(state.game_id, folder)))
+        if key not in self._made:
+            self._made[key] = asyncio.create_task(self._make(*key))
             while len(self._made) > _KEPT:
                 self._made.popitem(last=False)
-        return found
+        making = self._made[key]
+        await asyncio.wait({making}, timeout=seconds)
+        if not making.done():
+            return None
+        folder = making.result()
+        if folder is None:
+            self._made.pop(key, None)
+            return Refused(Code.UNAVAILABLE, "The study could not be created; see the runner's log. Retry.")
+        return await asyncio.to_thread((folder / name).read_bytes)
 
-    async def _make(self, experiment: str, folder: Path) -> bool:
+    async def _make(self, experiment: str, version: int) -> Path | None:
         """Have a study made, one at a time: it uses a processor for a minute."""
+        self._room = self._room or tempfile.TemporaryDirectory(prefix="playmolt-agora-")
+        folder = Path(self._room.name) / f"{experiment}-{version}"
         async with self._one:
             await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
             try:
                 await self._laboratory.study(experiment, folder)
             except LaboratoryFailed as error:
                 _log.error("study_failed", experiment=experiment, said=str(error))
-                return False
-            return True
+                return None
+            return folder
