@@ -136,14 +136,8 @@ class PgLedger(Ledger):
 
 def reservation(entries: Sequence[LedgerEntry]) -> list[list[object]]:
     """The arguments of `limits.reserve`."""
-    return [
-        [account.name for account, _ in entries],
-        [account.calls for account, _ in entries],
-        [account.tokens for account, _ in entries],
-        [account.money for account, _ in entries],
-        [amount.tokens for _, amount in entries],
-        [amount.money for _, amount in entries],
-    ]
+    rows = ((each.name, each.calls, each.tokens, each.money, amount.tokens, amount.money) for each, amount in entries)
+    return _columns(rows, 6)
 
 
 def exhausted(entries: Iterable[LedgerEntry], row: Iterable[Any] | None) -> LedgerEntry | None:
@@ -157,5 +151,8 @@ def exhausted(entries: Iterable[LedgerEntry], row: Iterable[Any] | None) -> Ledg
 
 def correction(entries: Iterable[LedgerEntry]) -> list[list[object]]:
     """The arguments of `limits.settle`."""
-    rows = [(account.name, amount.calls, amount.tokens, amount.money) for account, amount in entries]
-    return [list(column) for column in zip(*rows, strict=True)] if rows else [[], [], [], []]
+    return _columns(((account.name, amount.calls, amount.tokens, amount.money) for account, amount in entries), 4)
+
+
+def _columns(rows: Iterable[Sequence[object]], count: int) -> list[list[object]]:
+    return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in range(count)]

@@ -114,7 +114,7 @@ def in_form(
     if slip == "fenced":
         return Said(f"```json\n{text}\n```")
     if slip == "prose":
-        intro, outro = (getattr(words, name) for name in ("intro", "outro"))
+        intro, outro = words.intro, words.outro
         return Said(f"{intro[turn.draw('intro', len(intro))]}\n{text}\n{outro[turn.draw('outro', len(outro))]}")
     return Said(text)
 

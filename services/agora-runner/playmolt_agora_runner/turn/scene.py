@@ -32,8 +32,8 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
 class OwnScene(msgspec.Struct, frozen=True, kw_only=True):
     """One agent's turn in such a world.
 
-    `labels` are those of all its actions, `titles` those of its places. `files` names what of the plan's folder the
-    prompt is written with; `texts` are these files, once somebody has read them.
+    `labels` are those of all its actions, `titles` those of its places. `files` names the shell and the template of the
+    plan's folder; `texts` are these files, once they are read.
     """
 
     place_title: str

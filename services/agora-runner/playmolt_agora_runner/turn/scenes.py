@@ -40,6 +40,7 @@ def scene(state: RunState, agent_id: str) -> Scene:
     shown = rules.own.shown if rules.own else context.events
     events = _weighed(agent.recent, shown)
     own = _own_scene(state, agent_id)
+    offered = (offer.name for offer in own.offers) if own else ()
     energy, treasury = rules.energy.ledger != "none", world.of(state).treasury
     return Scene(
         phase=spec.packaged,
@@ -70,7 +71,7 @@ def scene(state: RunState, agent_id: str) -> Scene:
         events=events,
         history=() if spec.packaged == "phase2" and not rules.own else _history(agent.history, events, context),
         rules=msgspec.to_builtins(rules),
-        actions=_actions(state, agent_id, own),
+        actions=tuple(dict.fromkeys((*offered, *acts.allowed(state, agent_id)))),
         own=own,
         contests=may_contest(state, agent_id),
     )
@@ -115,11 +116,6 @@ def _history(
     return tuple(older[place] for place in sorted(ranked[: context.history]))
 
 
-def _actions(state: RunState, agent: str, own: OwnScene | None) -> tuple[str, ...]:
-    offered = (offer.name for offer in own.offers) if own else ()
-    return tuple(dict.fromkeys((*offered, *acts.allowed(state, agent))))
-
-
 def _own_scene(state: RunState, agent: str) -> OwnScene | None:
     """An agent's view of its world; None in a packaged one."""
     own = state.rules.own
@@ -139,24 +135,16 @@ def _own_scene(state: RunState, agent: str) -> OwnScene | None:
         offers=_offers(state, agent),
         labels={name: action.label.in_language(language) or name for name, action in own.actions.items()},
         titles={name: _title(own, name, language) for name in own.places},
-        files=_files(state, agent),
+        files={
+            part: f"texts/{named[language]}"
+            for part, named in (("shell", own.shell), ("template", own.template))
+            if language in named
+        },
     )
 
 
 def _title(own: OwnWorld, place: str, language: Language) -> str:
     return own.places[place].title.in_language(language) or place
-
-
-def _files(state: RunState, agent: str) -> dict[str, str]:
-    """The files of the plan's folder in its prompt, by part: shell, template, persona."""
-    own, language, seat = state.rules.own, state.run.language, state.seat(agent)
-    files = state.run.files or {}
-    persona = f"personas/{seat.persona}.toml"
-    found = {"persona": persona} if persona in files else {}
-    if own:
-        found |= {"shell": f"texts/{own.shell[language]}"} if language in own.shell else {}
-        found |= {"template": f"texts/{own.template[language]}"} if language in own.template else {}
-    return found
 
 
 def _offers(state: RunState, agent: str) -> tuple[Offer, ...]:

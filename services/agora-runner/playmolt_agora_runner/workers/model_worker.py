@@ -4,7 +4,7 @@ Replicas share out the runs.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Final
@@ -17,7 +17,6 @@ from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.durable_call import StoredCall
 from playmolt_core.log.port import StreamReader
 from playmolt_schemas.canonical import digest
-from playmolt_schemas.instrument.usage import lost_of
 from playmolt_schemas.stored.agora.experiment import RunFinished
 from playmolt_schemas.stored.agora.run import AgentDied
 from playmolt_schemas.stored.event import Event
@@ -117,7 +116,6 @@ class ModelWorker:
         snapshot = leased.snapshot
         before = await events_of(self._log, leased.stream)
         usage = self._usage = RunUsage(before, snapshot.state.replayed)
-        logged = lost = 0
         taken_up = True
         await self._compare()
         reported = time.monotonic()
@@ -127,11 +125,7 @@ class ModelWorker:
                 await self._report(effect, turn, snapshot)
             if not isinstance(turn, AgentTurn):
                 return
-            if taken_up:
-                logged, lost = requests_recorded(before, turn.turn, turn.agent, turn.labels.get("interview"))
-                found = await self._record_loss(effect, turn, logged)
-                usage.add_calls(found)
-                logged, lost = logged + lost_of(found), lost + lost_of(found)
+            logged, lost = await self._logged(effect, turn, before) if taken_up else (0, 0)
             reply = await self._reply(turn, snapshot.state, lost, logged)
             if isinstance(reply, Halt):
                 usage.add_calls(reply.attempts)
@@ -140,21 +134,26 @@ class ModelWorker:
                 return
             await leased.submit(commands.TakeTurn(effect_id=effect.id, reply=reply), effect=effect)
             usage.add_calls(reply.attempts)
-            snapshot, lost, logged, taken_up = await leased.present(), 0, 0, False
+            snapshot, taken_up = await leased.present(), False
             if turn.interview is None:
                 usage.add_turn(snapshot.state.acts[-1].action)
             if time.monotonic() - reported > PROGRESS_SECONDS:
                 await self._progress(effect, "progress")
                 reported = time.monotonic()
 
-    async def _record_loss(self, effect: Effect, turn: AgentTurn, logged: int) -> Sequence[StoredCall]:
-        """Record the calls of a question whose process ended; their cost is unknown."""
+    async def _logged(self, effect: Effect, turn: AgentTurn, before: Iterable[Event]) -> tuple[int, int]:
+        """The requests of a question that its log holds, and how many of them were lost.
+
+        Calls of a process that ended are recorded first; their cost is unknown.
+        """
+        logged, lost = requests_recorded(before, turn.turn, turn.agent, turn.labels.get("interview"))
         call = await self._asking.lost(turn, (await self._recent.of(self._experiment)).budget, logged)
         if call is None:
-            return ()
+            return logged, lost
         # The log's version names the loss, so that a second find counts as the same loss.
         await self._record(effect, turn, call, f"lost/at/{logged}")
-        return (call,)
+        self._usage.add_calls((call,))
+        return logged + call["lost"], lost + call["lost"]
 
     async def _record(self, effect: Effect, turn: AgentTurn, call: StoredCall, step: str) -> None:
         made = commands.RecordCall(turn=turn.turn, agent=turn.agent, call=call)
