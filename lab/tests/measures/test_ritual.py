@@ -30,6 +30,15 @@ def test_the_small_log(small_log):
     assert row["degenerate_by_design"] is True
 
 
+def test_what_was_feasible_in_a_world_of_ones_own_counts_by_its_base(turn):
+    own = {"feasible_actions": ("reap", "idle"), "feasible_base": ("trade", "idle"), "fn_class": "A"}
+    log = [turn(turn=at, action="reap", action_base="trade", **own) for at in (1, 2)]
+    log += [turn(turn=3, action="idle", feasible_actions=("idle",), feasible_base=None)]
+    assert only(descriptive.rituals(frame(log)))["feasible_a"] == 2
+    shares = {row["action"]: row["q"] for row in (each.row for each in descriptive.shares(frame(log), "agent"))}
+    assert (shares["trade"], shares["idle"], shares["speak"]) == (1.0, pytest.approx(1 / 3), None)
+
+
 def test_a_merchant_and_a_jester_differ_in_ri_star_alone(turn):
     busy = only(descriptive.rituals(frame(merchant(turn, 40, 10, 95))))
     assert (busy["ri_seed"], busy["ri_star"], busy["ri_opp"]) == (1.0, 0.5, pytest.approx(0.526, abs=5e-4))

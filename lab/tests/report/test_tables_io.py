@@ -34,7 +34,7 @@ def test_a_line_of_turns_is_the_turns_record(study: StudyData, tmp_path: Path) -
     first = study.turns[0]
     kept = [name for name in TurnRecord.__struct_fields__ if getattr(first, name) is not msgspec.UNSET]
     assert list(json.loads(lines[0])) == kept
-    assert set(TurnRecord.__struct_fields__) - set(kept) <= {"action_base", "amount", "resources"}, (
+    assert set(TurnRecord.__struct_fields__) - set(kept) <= {"action_base", "amount", "resources", "feasible_base"}, (
         "only what rooms add may be absent"
     )
 

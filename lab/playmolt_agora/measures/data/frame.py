@@ -103,7 +103,7 @@ def _row(number: int, record: Mapping[str, Any] | TurnRecord) -> tuple[Any, ...]
     try:
         given = _VALUES(fields)
         phase, place = fields["phase"], place_of(str(fields["place_before"]))
-        others, feasible = len(fields["others_here"]), fields["feasible_actions"]
+        others, feasible = len(fields["others_here"]), fields.get("feasible_base") or fields["feasible_actions"]
     except KeyError as missing:
         raise ValueError(
             f"turn record {number} has no field {missing}; give records with the fields of a turn, as in turns.jsonl"

@@ -241,3 +241,5 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     amount: int | None = None
     resources: dict[str, int] | UnsetType = UNSET
     """What the resources of the world hold after the act; UNSET where it has none."""
+    feasible_base: tuple[str, ...] | UnsetType = UNSET
+    """The feasible actions as measures count them. UNSET if those are the ones of ACTIONS among them."""

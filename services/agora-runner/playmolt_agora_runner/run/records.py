@@ -1,9 +1,11 @@
 """A turn as it is recorded: who, where, what was attempted, what came of it (agora.md, Turn)."""
 
+from collections.abc import Sequence
+
 from msgspec import UNSET, UnsetType
 from playmolt_schemas.copying import copied
 from playmolt_schemas.instrument import lexicon as coding
-from playmolt_schemas.stored.agora.turn import VALID_CODES, Effect, TurnRecord
+from playmolt_schemas.stored.agora.turn import ACTIONS, VALID_CODES, Effect, TurnRecord
 
 from playmolt_agora_runner.run.commands import TurnReply
 from playmolt_agora_runner.turn import scenes
@@ -25,7 +27,7 @@ def record(state: RunState, agent: str, reply: TurnReply, found: Parsed, deed: D
     """The record of an agent's turn; `deed` is None when the reply was no act."""
     spec, seat, place = state.run, state.seat(agent), state.agents[agent].place
     applied, shadow = acts.effects(state, deed) if deed else (Effect(), Effect())
-    cues = coding.cues(found.thought, spec.language)
+    cues, possible = coding.cues(found.thought, spec.language), acts.feasible(state, agent)
     base = world.of(state).base_of(found.action) if found.action is not None else None
     return copied(
         TurnRecord,
@@ -44,7 +46,7 @@ def record(state: RunState, agent: str, reply: TurnReply, found: Parsed, deed: D
         parse_code=found.code,
         success=deed is not None and deed.success,
         reason=deed.reason if deed else None,
-        feasible_actions=acts.feasible(state, agent),
+        feasible_actions=possible,
         effect_applied=applied,
         effect_shadow=shadow,
         resource_effect=applied.energy.get(agent, 0),
@@ -58,7 +60,15 @@ def record(state: RunState, agent: str, reply: TurnReply, found: Parsed, deed: D
         action_base=base,
         amount=deed.amount if deed else None,
         resources=_after(state, applied),
+        feasible_base=_feasible_base(state, possible),
     )
+
+
+def _feasible_base(state: RunState, possible: Sequence[str]) -> tuple[str, ...] | UnsetType:
+    """The feasible actions as measures count them, if that is not by their names."""
+    of = world.of(state)
+    bases = tuple(dict.fromkeys(base for action in possible if (base := of.base_of(action)) is not None))
+    return UNSET if bases == tuple(action for action in possible if action in ACTIONS) else bases
 
 
 def _after(state: RunState, applied: Effect) -> dict[str, int] | UnsetType:

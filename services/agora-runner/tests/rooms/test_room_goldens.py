@@ -118,7 +118,7 @@ ACTIONS = ("speak", "trade", "support", "whisper", "move", "idle", "dig", "gift"
 SKILLS = ("build_billboard", "adjust_tax", "grant_subsidy", "contest", "fly")
 GOLDEN = {
     "commons": [
-        "d464be20311e2953b64e651e224e1bc4d5e59f3202b3bdcb4a8224a3386a0b25",
+        "94fe26998d56b5863624ff136f309aaa1e3a4e68209acb1caaba59e2e27718d2",
         "a4bcdbf148b11c254d848552fc2007c1d4b7efb60a5eb3835e3c01ed5e38f37a",
         "47 of 96",
     ],
@@ -133,7 +133,7 @@ GOLDEN = {
         "78 of 200",
     ],
     "empty": [
-        "fb46d1673a6d81041b77aa79371b875d49c3e9a3c804e0deaac3de113ea3e144",
+        "5ba619fc5a932dcaadfa7f9adc1ee56c26731e4e87f3b375379f905fdcbbf406",
         "d49cd9f59ff9a296345bc09848d20287488138c4696fa8cb7254e6616ef29c0d",
         "59 of 116",
     ],

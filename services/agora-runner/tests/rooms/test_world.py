@@ -63,6 +63,14 @@ def played(plan: Plan, folder: PlanFolder, seed: int, turns: int = 9) -> Room:
     return room
 
 
+def test_what_is_feasible_counts_by_the_base_of_each_action(plan: Plan, folder: PlanFolder) -> None:
+    room = Room(plan, folder, 2)
+    record = room.answer("idle")
+    assert "harvest" in record.feasible_actions
+    counted = {"harvest": "trade", "share": "support"}
+    assert record.feasible_base == tuple(counted.get(action, action) for action in record.feasible_actions)
+
+
 @settings(max_examples=15)
 @given(st.integers(0, 10**6))
 def test_resources_stay_in_their_bounds_and_come_from_what_is_logged(plan: Plan, folder: PlanFolder, seed: int) -> None:
