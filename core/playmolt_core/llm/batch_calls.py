@@ -21,6 +21,18 @@ from playmolt_core.db.pool import Pool, queries
 _SQL = queries("batch_calls")
 
 
+class BatchUnavailable(Exception):
+    """The server of a batch did not answer, or has no capacity now; retry later."""
+
+
+class BatchRefused(Exception):
+    """The server refused the batch."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"the server answered {status}")
+        self.status = status
+
+
 class NewCall(msgspec.Struct, frozen=True):
     """A request that is to wait. Calls of an `asker` that was stopped are not sent; `reserved` is the worst case on
     each account."""

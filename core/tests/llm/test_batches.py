@@ -4,8 +4,9 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from playmolt_core.llm.batch_calls import BatchRefused, BatchUnavailable, WaitingCall
 from playmolt_core.llm.limits import MemoryLimits
-from playmolt_core.llm.openai.batches import Batches, BatchRefused, BatchRequest, BatchUnavailable, answered
+from playmolt_core.llm.openai.batches import Batches, answered
 from playmolt_core.llm.openai.model import OpenAIModel
 from playmolt_core.llm.port import ChatMessage, Failed, ModelRequest, Reply
 
@@ -25,7 +26,7 @@ def body(number: int) -> dict[str, Any]:
     return {"model": "fake-model", "messages": [{"role": "user", "content": str(number)}]}
 
 
-LINES = [BatchRequest(key, body(number)) for number, key in enumerate(KEYS)]
+LINES = [WaitingCall(key, "", "fake", body(number), None, 0.0) for number, key in enumerate(KEYS)]
 
 
 @pytest.fixture
@@ -96,7 +97,7 @@ async def test_an_answer_is_read_as_a_reply_at_the_prices_of_batches(server: Fak
     entry = server.entry(input_price="2", output_price="8", batch_input_price="1", reply_tokens=50)
     model = OpenAIModel(entry, "", MemoryLimits())
     request = ModelRequest(alias="fake", messages=(ChatMessage("user", "0"),), decoding="prompt")
-    batch = await model.batches.submit("a-name", [BatchRequest(KEYS[0], model.line(request))])
+    batch = await model.batches.submit("a-name", [WaitingCall(KEYS[0], "", "fake", model.line(request), None, 0.0)])
     found = await model.batches.answers(await model.batches.poll(batch))
     attempt, answer = model.read(request, found[KEYS[0]])
     assert answer == Reply(text="said 0", tool_calls=(), attempts=1)

@@ -111,6 +111,10 @@ class World:
         self.calls = DurableCalls(self.models, self.ledger, self.blobs, BatchCalls(pool))
         self._log = log
 
+    async def of(self, experiment: str) -> Any:
+        """An experiment that asks nothing in batches."""
+        return Experiment().initial(experiment)
+
     def append(self, kind: str, value: object) -> None:
         with self._log.open("a", encoding="utf-8") as file:
             file.write(json.dumps([kind, msgspec.to_builtins(value)]) + "\n")
@@ -143,7 +147,10 @@ async def turn(world: World) -> None:
         agents=("merchant_01", "merchant_02"), energy=100, energy_max=200, influence=0, rank="commoner", gini="0.00",
         tax_rate=10, treasury=0, actions=ACTIONS,
     )  # fmt: skip
-    limits, asking = Budget(calls=2, tokens=MOST), TurnModel(world.calls, world.catalogue, world.blobs)
+    limits, asking = (
+        Budget(calls=2, tokens=MOST),
+        TurnModel(world.calls, world.catalogue, world.blobs, cast("Any", world)),
+    )
     due = AgentTurn(spec, scene.turn, scene.agent)
     lost = await asking.lost(due, limits, sum(world.logged("lost")))
     if lost is not None:

@@ -12,6 +12,7 @@ import httpx2
 import msgspec
 import openai
 
+from playmolt_core.llm.batch_calls import BatchRefused, BatchUnavailable, WaitingCall
 from playmolt_core.llm.catalogue import ModelEntry
 from playmolt_core.llm.openai.connection import BODY_BYTES, authorized, opened
 from playmolt_core.ops.json_values import decode_json
@@ -24,25 +25,6 @@ _OK: Final = 200
 _GONE: Final = 404
 _BUSY: Final = 429
 _ERRORS: Final = 500
-
-
-class BatchUnavailable(Exception):
-    """The server did not answer, or has no capacity now; retry later."""
-
-
-class BatchRefused(Exception):
-    """The server refused the batch."""
-
-    def __init__(self, status: int) -> None:
-        super().__init__(f"the server answered {status}")
-        self.status = status
-
-
-class BatchRequest(msgspec.Struct, frozen=True):
-    """A request in a batch, with the key of its reply."""
-
-    key: str
-    body: dict[str, Any]
 
 
 class BatchStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,7 +51,7 @@ class Batches:
         named = (each.id for each in page.data or () if (each.metadata or {}).get(_NAME) == name)
         return next(named, None)
 
-    async def submit(self, name: str, lines: Iterable[BatchRequest]) -> str:
+    async def submit(self, name: str, lines: Iterable[WaitingCall]) -> str:
         """Submit requests; returns the id of the batch."""
         file = await self._asked(
             self._client.files.create(
@@ -136,7 +118,7 @@ class Batches:
             raise BatchUnavailable(f"the connection broke: {type(error).__name__}") from error
 
 
-def jsonl(lines: Iterable[BatchRequest]) -> bytes:
+def jsonl(lines: Iterable[WaitingCall]) -> bytes:
     """The file of a batch."""
     entries = ({"custom_id": line.key, "method": "POST", "url": _ENDPOINT, "body": line.body} for line in lines)
     return b"".join(msgspec.json.encode(each) + b"\n" for each in entries)

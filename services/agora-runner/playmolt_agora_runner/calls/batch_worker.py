@@ -11,7 +11,7 @@ import msgspec
 from playmolt_core.db.ledger import Amount
 from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.llm.attempts import recorded
-from playmolt_core.llm.batch_calls import BatchCalls, WaitingCall
+from playmolt_core.llm.batch_calls import BatchCalls, BatchRefused, BatchUnavailable, WaitingCall
 from playmolt_core.llm.durable_call import reported
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import ModelRequest
@@ -111,8 +111,6 @@ class BatchWorker:
 
     async def _answers(self, batch: BatchSubmitted, *, cancel: bool) -> dict[str, str] | None:
         """None while replies are unavailable; a model that left the catalogue has none."""
-        from playmolt_core.llm.openai.batches import BatchUnavailable  # noqa: PLC0415  # the client takes seconds to import
-
         model = self._models.in_batches(batch.model)
         if model is None:
             return {}
@@ -165,8 +163,6 @@ class BatchWorker:
         ends: bool = False,
     ) -> None:  # fmt: skip
         """Submit a batch, or find the one submitted before a kill; only find it unless its calls may be asked now."""
-        from playmolt_core.llm.openai.batches import BatchRefused, BatchRequest, BatchUnavailable  # noqa: PLC0415  # as above
-
         rhythm = self._rhythms.setdefault(name, _PollInterval(self._clock()))
         if self._clock() < rhythm.due:
             return
@@ -175,7 +171,7 @@ class BatchWorker:
             if model is not None and not new:
                 batch = await model.batches.found(name)
             if model is not None and batch is None and asks:
-                batch = await model.batches.submit(name, [BatchRequest(call.key, call.body) for call in calls])
+                batch = await model.batches.submit(name, calls)
         except BatchUnavailable as error:
             _log.warning("batch_away", name=name, detail=str(error))
             rhythm.later(self._clock())

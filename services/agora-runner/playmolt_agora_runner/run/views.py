@@ -25,7 +25,7 @@ from playmolt_schemas.stored.event import Event
 from playmolt_agora_runner.run.fold import shown_target
 from playmolt_agora_runner.turn import prompts, scenes
 from playmolt_agora_runner.world import world
-from playmolt_agora_runner.world.state import Observation, RunState
+from playmolt_agora_runner.world.state import RunState
 
 _UNHEARD: Final = "…"
 
@@ -86,17 +86,12 @@ def run(state: RunState, seat: str | None = None) -> RunView:
 
 def _seat(state: RunState, agent_id: str) -> SeatView:
     shown = scenes.scene(state, agent_id)
-    events = tuple(_unheard(happening) for happening in shown.events)
-    return SeatView(id=agent_id, here=shown.here, seen=prompts.seen(replace(shown, events=events)))
-
-
-def _unheard(happening: Observation) -> Observation:
-    """Leave out the content of a whisper, even the viewer's own: only the operator sees it."""
-    return (
-        replace(happening, values={**happening.values, "content": _UNHEARD})
-        if happening.kind == "whispered"
-        else happening
+    # The content of a whisper, even the viewer's own, is for the operator alone.
+    events = tuple(
+        replace(each, values={**each.values, "content": _UNHEARD}) if each.kind == "whispered" else each
+        for each in shown.events
     )
+    return SeatView(id=agent_id, here=shown.here, seen=prompts.seen(replace(shown, events=events)))
 
 
 def _agents(state: RunState) -> tuple[AgentView, ...]:

@@ -123,10 +123,7 @@ class _Form(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
 class TurnModel:
     """Asks models. Scripted ones depend only on the run's seed, the scene and its prompt: a plan is reproducible."""
 
-    def __init__(
-        self, calls: DurableCalls, catalogue: Catalogue, blobs: PgBlobs, recent: RecentExperiments | None = None
-    ) -> None:
-        """Without `recent` no experiment uses batches."""
+    def __init__(self, calls: DurableCalls, catalogue: Catalogue, blobs: PgBlobs, recent: RecentExperiments) -> None:
         self._calls = calls
         self._catalogue = catalogue
         self._store = PromptStore(blobs)
@@ -206,17 +203,16 @@ class TurnModel:
             return Halt(code="budget", detail=reached.detail, reached=reached, attempts=found.attempts)
         if found.reason == "no_model":
             return Halt(code="model_away", detail=f"the catalogue has no model {alias!r}")
-        state = await self._recent.of(spec.experiment) if self._recent else None
-        return Halt(code=(state and state.halted) or "stopped", detail=state.reason if state else "")
+        state = await self._recent.of(spec.experiment)
+        return Halt(code=state.halted or "stopped", detail=state.reason)
 
     async def _batch(self, experiment: str) -> BatchPlace | None:
         """Where the experiment's questions wait, if its models are asked in batches."""
-        recent = self._recent
-        if recent is None or not (await recent.of(experiment)).plays_in_batches:
+        if not (await self._recent.of(experiment)).plays_in_batches:
             return None
 
         async def goes_on() -> bool:
-            return (await recent.of(experiment)).halted is None
+            return (await self._recent.of(experiment)).halted is None
 
         return BatchPlace(stream=experiment, goes_on=goes_on, look_seconds=LOOK_SECONDS)
 

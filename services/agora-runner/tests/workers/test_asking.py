@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import msgspec
 import pytest
+from playmolt_agora_runner.experiment.state import State
 from playmolt_agora_runner.run.commands import TurnReply
 from playmolt_agora_runner.run.effects import AgentTurn
 from playmolt_agora_runner.turn.scene import Scene
@@ -61,6 +62,16 @@ class Killed(BaseException):
 
 async def _at_once() -> None:
     """No limit to wait for."""
+
+
+class Experiments:
+    """One that is not in batches."""
+
+    async def of(self, experiment: str) -> State:
+        return State(game_id=experiment)
+
+
+ALONE = cast("Any", Experiments())
 
 
 class Model:
@@ -134,7 +145,7 @@ def ledger() -> MemoryLedger:
 def asking(model: Model, ledger: MemoryLedger) -> TurnModel:
     blobs: Any = Blobs(ledger)
     calls = DurableCalls(cast("Any", model), ledger, blobs, MemoryBatchCalls(ledger))
-    return TurnModel(calls, CATALOGUE, blobs)
+    return TurnModel(calls, CATALOGUE, blobs, ALONE)
 
 
 def spec(**changes: Any) -> RunSpec:
@@ -357,7 +368,7 @@ async def test_what_a_failed_request_had_reserved_is_free_for_its_repeat(
     priced = msgspec.structs.replace(CATALOGUE.models["fake"], input_price=Decimal(1), output_price=Decimal(1))
     blobs: Any = Blobs(ledger)
     calls = DurableCalls(cast("Any", model), ledger, blobs, MemoryBatchCalls(ledger))
-    asking = TurnModel(calls, Catalogue({"fake": priced}), blobs)
+    asking = TurnModel(calls, Catalogue({"fake": priced}), blobs, ALONE)
     model.usage, model.entry = None, priced
     await asking.ask(due(scene_of()), scene_of(), Budget(money="9"))
     worst = str(ledger.of("experiment-1").money)
