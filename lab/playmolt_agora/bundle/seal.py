@@ -1,5 +1,6 @@
 """Sealing: an experiment's log, prompts, tables, figures and report in one directory, every file by its hash."""
 
+import shutil
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
@@ -96,8 +97,7 @@ def packed(bundle: Path, archive: Path) -> Path:
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = 0o644 << 16
             with path.open("rb") as source, out.open(entry, "w") as target:
-                while piece := source.read(verify.CHUNK):
-                    target.write(piece)
+                shutil.copyfileobj(source, target)
     return archive
 
 

@@ -31,6 +31,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
+from urllib.parse import quote
 
 FORMAT = "playmolt-agora-bundle/1"
 FIELDS = (
@@ -59,8 +60,6 @@ TITLES = {
     "plan.txt": "Plan as its authors wrote it", "report.html": "Report", "study.json": "Contents of the report",
     "turns.jsonl": "Turns of all runs", "verify.py": "Verifier of this bundle",
 }  # fmt: skip
-PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
-"""What the address of a file does not escape."""
 FOLDERS = {"events": "Events", "figures": "Figure", "folder": "File of the plan", "prompts": "Prompt"}
 
 
@@ -192,7 +191,7 @@ def _part(name: str, file: Json | None) -> Json:
     kind = FOLDERS.get(name.partition("/")[0]) if folder else None
     title = f"{kind} {rest if kind != FOLDERS['folder'] else name.partition('/')[2]}" if kind else TITLES.get(name)
     part = {
-        "@id": "".join(chr(byte) if chr(byte) in PLAIN else f"%{byte:02X}" for byte in name.encode()),
+        "@id": quote(name),
         "@type": "File",
         "name": title or (f"Table {stem}" if ending in ("csv", "parquet") else name),
         "encodingFormat": MEDIA.get(ending, "application/octet-stream"),

@@ -1,19 +1,24 @@
-"""Run a measure over turns in a separate process: its table, or the code of its failure; twice before the lock."""
+"""Run a measure over turns in a separate process: its table, or the code of its failure; twice before the lock.
+
+At analysis all measures of the locked folder are run; a failing one does not affect the others.
+"""
 
 import os
 import select
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import IO, Any, Final, cast
 
 import msgspec
 from playmolt_schemas.agora.plan import FaultCode, PlanFault
+from playmolt_schemas.instrument import measure_file
 from playmolt_schemas.instrument.laboratory import MeasureTrial
 from playmolt_schemas.instrument.measure_file import Kind, MeasureDeclaration
+from playmolt_schemas.stored.agora.turn import TurnRecord
 
 from playmolt_agora.measures.data.turns import table
 
@@ -24,6 +29,7 @@ _CHILD: Final = (sys.executable, "-I", "-B", "-m", "playmolt_agora.own_measures.
 _ENVIRONMENT: Final = {"POLARS_MAX_THREADS": "2", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 _STARTED: Final = b"started\n"
 _SHOWN: Final = 500
+_PLACE: Final = "measures/"
 
 
 class MeasureResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +50,24 @@ class MeasureResult(msgspec.Struct, frozen=True, kw_only=True):
     def described(self) -> dict[str, Any]:
         """What `analyze --json` says of it."""
         return {name: getattr(self, name) for name in ("name", "code", "detail", "rows")}
+
+
+def results(texts: Mapping[str, str], turns: Iterable[TurnRecord]) -> tuple[MeasureResult, ...]:
+    """Run every measure of a folder's texts over turns."""
+    paths = sorted(path for path in texts if path.startswith(_PLACE))
+    if not paths:
+        return ()
+    laid = table(msgspec.to_builtins(turn) for turn in turns)
+    return tuple(_result(path.removeprefix(_PLACE).removesuffix(".py"), texts[path], laid) for path in paths)
+
+
+def _result(name: str, text: str, turns: object) -> MeasureResult:
+    declared = measure_file.read(name, text)
+    if isinstance(declared, PlanFault):
+        return MeasureResult(name=name, code=declared.code, detail=declared.message)
+    found = measured(declared, turns)
+    place = f" (line {found.line})" if found.line else ""
+    return msgspec.structs.replace(found, name=name, detail=f"{found.detail}{place}", declared=declared)
 
 
 def measured(
@@ -163,5 +187,5 @@ def _fault(declared: MeasureDeclaration, turns: object) -> PlanFault | None:
         found = MeasureResult(code="measure_unstable", detail="gave two different tables of the same turns")
     if found.code is None:
         return None
-    path = f"measures/{declared.name}.py"
+    path = f"{_PLACE}{declared.name}.py"
     return PlanFault("", found.detail, code=found.code, file=path, line=found.line)

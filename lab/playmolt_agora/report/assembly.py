@@ -2,14 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from functools import reduce
 from typing import Final, TypeVar
 
 import msgspec
 from playmolt_schemas.copying import copied
-from playmolt_schemas.identifiers import rfc3339
-from playmolt_schemas.instrument import baseline_file, definitions
+from playmolt_schemas.instrument import baseline_file
 from playmolt_schemas.instrument.baseline_file import Baseline
 from playmolt_schemas.instrument.definitions import arm_of
 from playmolt_schemas.instrument.laboratory import key_of
@@ -31,9 +29,8 @@ from playmolt_agora.measures.analysis import provenance_of, study
 from playmolt_agora.measures.data.results import Result, Row
 from playmolt_agora.measures.data.tables import COLUMNS
 from playmolt_agora.measures.interviews import Answered, Interviews
-from playmolt_agora.own_measures import results
-from playmolt_agora.own_measures.results import OwnContent
-from playmolt_agora.report.study import DeviationNote, RunNote, StudyData, StudyFault
+from playmolt_agora.own_measures.running import results
+from playmolt_agora.report.study import DeviationNote, OwnContent, RunNote, StudyData, StudyFault
 from playmolt_agora.report.transcript import Aside
 
 _BASELINES: Final = "baselines/"
@@ -54,7 +51,7 @@ class StudyRecords(msgspec.Struct, frozen=True):
         return _first(self.experiment, events.EVENTS, Preregistered)
 
 
-def analysed(gathered: StudyRecords, texts: Mapping[str, str] = {}, *, made_at: str | None = None) -> StudyData:
+def analysed(gathered: StudyRecords, texts: Mapping[str, str] = {}) -> StudyData:
     """Measure the turns, also by the plan's own measures; takes seconds of processor time.
 
     `texts` are those of the locked folder. Raises StudyFault for a stream that does not begin with its first event.
@@ -78,8 +75,6 @@ def analysed(gathered: StudyRecords, texts: Mapping[str, str] = {}, *, made_at: 
     return StudyData(
         experiment=experiment[0].stream,
         name=lock.name,
-        made_at=made_at or rfc3339(datetime.now(UTC)),
-        definitions=definitions.version(),
         stage1=lock.pins.stage1,
         stage1_import=imported if isinstance(imported, str) or imported is None else imported.file,
         seed=lock.seed,
@@ -123,7 +118,7 @@ def _baselines(lock: Preregistered, texts: Mapping[str, str]) -> tuple[Baseline,
 def _own(lock: Preregistered, texts: Mapping[str, str], turns: Sequence[TurnRecord]) -> OwnContent | None:
     if not lock.folder:
         return None
-    return OwnContent(folder=lock.folder, rooms=lock.rooms, texts=texts, measures=results.of(texts, turns))
+    return OwnContent(folder=lock.folder, rooms=lock.rooms, texts=texts, measures=results(texts, turns))
 
 
 def turns_of(runs: Runs) -> tuple[TurnRecord, ...]:

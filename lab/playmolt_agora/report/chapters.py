@@ -14,11 +14,10 @@ from playmolt_schemas.stored.agora.world import Rules
 from playmolt_agora.measures import descriptive
 from playmolt_agora.measures.data.results import Row, grouped, mean
 from playmolt_agora.measures.data.tables import TABLES, keys_of
-from playmolt_agora.own_measures.results import OwnContent
 from playmolt_agora.own_measures.running import MeasureResult
 from playmolt_agora.report.markup import cell, shown_p
 from playmolt_agora.report.plots.tables import STRONG
-from playmolt_agora.report.study import StudyData
+from playmolt_agora.report.study import OwnContent, StudyData
 
 Lines = list[tuple[object, ...]]
 

@@ -11,7 +11,7 @@ from playmolt_schemas.stored.agora.turn import TurnRecord
 
 from playmolt_agora.measures.data.results import Row
 from playmolt_agora.measures.data.tables import arrow_table, save
-from playmolt_agora.own_measures import results
+from playmolt_agora.own_measures.running import MeasureResult
 from playmolt_agora.report import STUDY, page
 from playmolt_agora.report.plots.gallery import Plot, gallery
 from playmolt_agora.report.study import StudyData, StudyFault
@@ -28,7 +28,7 @@ def write(study: StudyData, out: Path, *, printed: bool = False) -> tuple[Path, 
     drawn = gallery(study)
     return (
         *write_tables(study.tables, study.turns, out, study.provenance),
-        *(results.write(study.own.measures, out) if study.own else ()),
+        *_measures(study.own.measures if study.own else (), out),
         *_figures(study, drawn.values(), out / "figures", printed=printed),
         _written(out / STUDY, _pretty(study.described)),
         _written(out / REPORT, page.render(study, drawn).encode()),
@@ -63,6 +63,12 @@ def write_tables(
         )
         files.append(_lines(out / "provenance.jsonl", origins))
     return tuple(files)
+
+
+def _measures(results: Iterable[MeasureResult], out: Path) -> Iterator[Path]:
+    for each in results:
+        if each.declared is not None and each.table is not None:
+            yield from save(each.declared.table, each.table.to_pylist(), each.table, out)
 
 
 def _check(name: str, table: Sequence[Row]) -> None:

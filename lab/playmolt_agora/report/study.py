@@ -1,17 +1,20 @@
 """What a report is made of: the turns and tables of one experiment, and what was fixed before its first turn."""
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 import msgspec
+from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.instrument.baseline_file import Baseline
-from playmolt_schemas.instrument.definitions import arm_of
+from playmolt_schemas.instrument.definitions import arm_of, version
 from playmolt_schemas.stored.agora.experiment import Preregistered
+from playmolt_schemas.stored.agora.plan import Folder, LockedRoom
 from playmolt_schemas.stored.agora.turn import Language, Parent, TurnRecord
 
 from playmolt_agora.bundle.seal import ModelNote
 from playmolt_agora.measures.data.results import Row
-from playmolt_agora.own_measures.results import OwnContent
+from playmolt_agora.own_measures.running import MeasureResult
 
 
 class StudyFault(ValueError):
@@ -66,6 +69,15 @@ class DeviationNote(msgspec.Struct, frozen=True, kw_only=True):
     """Of the experiment's stream."""
 
 
+class OwnContent(msgspec.Struct, frozen=True, kw_only=True):
+    """The custom material of a study: the locked folder, its rooms and texts, and the results of its measures."""
+
+    folder: Folder
+    rooms: tuple[LockedRoom, ...] = ()
+    texts: Mapping[str, str] = {}
+    measures: tuple[MeasureResult, ...] = ()
+
+
 class StudyData(msgspec.Struct, frozen=True, kw_only=True):
     """One experiment, ready to be reported.
 
@@ -75,9 +87,9 @@ class StudyData(msgspec.Struct, frozen=True, kw_only=True):
 
     experiment: str
     name: str
-    made_at: str
-    definitions: str
-    stage1: str
+    made_at: str = msgspec.field(default_factory=lambda: rfc3339(datetime.now(UTC)))
+    definitions: str = msgspec.field(default_factory=version)
+    stage1: str = ""
     stage1_import: str | None = None
     seed: str
     lock: Preregistered | None = None

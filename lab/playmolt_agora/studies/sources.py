@@ -1,14 +1,12 @@
 """A study out of files: a bundle, the folder of an analysis, or turns alone."""
 
 from collections import Counter
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 import msgspec
 from playmolt_schemas.copying import copied
-from playmolt_schemas.identifiers import is_scripted, rfc3339
-from playmolt_schemas.instrument import definitions
+from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.records import Record
 from playmolt_schemas.stored.agora.turn import TurnRecord
 
@@ -47,9 +45,6 @@ def of_turns(path: Path, seed: str) -> StudyData:
     return StudyData(
         experiment=turns[0].experiment,
         name=path.name,
-        made_at=rfc3339(datetime.now(UTC)),
-        definitions=definitions.version(),
-        stage1="",
         seed=seed,
         runs=notes,
         turns=turns,

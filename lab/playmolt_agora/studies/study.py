@@ -111,16 +111,10 @@ class Figure:
 
     def save(self, path: str | Path) -> None:
         """Write the picture in the format of the path's ending. ValueError for another one than svg, pdf, png."""
-        ending = Path(path).suffix.lower()
-        if ending == ".svg":
-            body = self.svg.encode()
-        elif ending == ".pdf":
-            body = self.pdf
-        elif ending == ".png":
-            body = self.png()
-        else:
+        drawn = {".svg": self.svg.encode, ".pdf": lambda: self.pdf, ".png": self.png}.get(Path(path).suffix.lower())
+        if drawn is None:
             raise ValueError(f"{path}: figures are written as .svg, .pdf or .png")
-        Path(path).write_bytes(body)
+        Path(path).write_bytes(drawn())
 
 
 T = TypeVar("T")

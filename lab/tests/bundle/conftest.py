@@ -183,7 +183,8 @@ def turn(run: RunState, shown: dict[str, str]) -> commands.TakeTurn:
 
 
 def reported(played: Played) -> StudyData:
-    return analysed(StudyRecords(played.experiment, played.runs), made_at="2026-01-03T00:00:00Z")
+    study = analysed(StudyRecords(played.experiment, played.runs))
+    return msgspec.structs.replace(study, made_at="2026-01-03T00:00:00Z")
 
 
 def answered(played: Played, files: Mapping[str, str] | None = None) -> StudyData:

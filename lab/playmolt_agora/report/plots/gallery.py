@@ -1,6 +1,7 @@
 """The figures of a report in their order: what each is called, what it was computed from, and what draws it."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final, NamedTuple
 
 import msgspec
@@ -46,8 +47,10 @@ FIGURES: Final = {
     "entropy": FigureKind("Entropy of actions by window", "drift.h_norm", tables.entropy, "drift", _PHASE2),
     "rolling": FigureKind("Entropy over rolling windows", "rolling", tables.rolling, "rolling", _PHASE2),
     "washout": FigureKind("Persona washout by window", "washout", tables.washout, "washout", _PHASE2),
-    "network-support": FigureKind("Network of supports", "network.support", turns.support_figure),
-    "network-whisper": FigureKind("Network of whispers", "network.whisper", turns.whisper_figure),
+    "network-support": FigureKind(
+        "Network of supports", "network.support", partial(turns.network_figure, action="support")),
+    "network-whisper": FigureKind(
+        "Network of whispers", "network.whisper", partial(turns.network_figure, action="whisper")),
     "gini": FigureKind("Gini by epoch", "gini", tables.gini, "gini", _EPOCHS),
     "treasury": FigureKind("Treasury by epoch", "treasury", tables.treasury, "", _EPOCHS, field="treasury"),
     "parse-codes": FigureKind("Parse codes by model and language", "parse", turns.parse_figure),

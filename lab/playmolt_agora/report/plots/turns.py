@@ -2,9 +2,8 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, get_args
+from typing import Any, Final, NamedTuple, get_args
 
-import msgspec
 from playmolt_schemas.instrument.definitions import arm_of, is_valid, place_of, rank_of
 from playmolt_schemas.stored.agora.turn import ACTIONS, VALID_CODES, ParseCode, TurnRecord
 
@@ -90,7 +89,7 @@ def _most(row: Row, names: Sequence[str]) -> str:
     return f"{name} ({percent(row[name])})"
 
 
-class Network(msgspec.Struct, frozen=True):
+class Network(NamedTuple):
     """Who turned to whom: the agents in order and how often each pair did, over the runs it was made of."""
 
     agents: Sequence[str]
@@ -110,15 +109,7 @@ def networks(turns: Sequence[TurnRecord], action: str) -> dict[tuple[str, str], 
     return {arm: Network(sorted(agents[arm]), ties[arm]) for arm in ordered}
 
 
-def support_figure(study: StudyData) -> Sketch:
-    return _network_figure(study, "support")
-
-
-def whisper_figure(study: StudyData) -> Sketch:
-    return _network_figure(study, "whisper")
-
-
-def _network_figure(study: StudyData, action: str) -> Sketch:
+def network_figure(study: StudyData, action: str) -> Sketch:
     """A circle of agents with their ties, and beside it the matrix of every pair."""
     pairs: list[dict[str, object]] = []
     times: list[dict[str, object]] = []
